@@ -33,6 +33,8 @@ static const struct option options_table[] = {
     OPTION(compiler, TEXT),
     OPTION(bundle, TEXT),
     OPTION(seed, TEXT),
+    OPTION(kernels, TEXT),
+    OPTION(remember, BOOL),
     OPTION(budget_s, REAL),
     OPTION(tune, BOOL),
     OPTION_RECORDS(tuned, struct tuned_point),

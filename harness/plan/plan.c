@@ -286,13 +286,24 @@ static void only_selects_nothing(const struct plan *plan, const char *only, stru
     free(names);
 }
 
+/* bench's own variants, or those of the tree that the options name. */
+static bool load_variants(struct plan *plan, const struct plan_options *o, struct error *err)
+{
+    struct kept *kept = plan->private_data;
+    if (!o->kernels)
+        return variant_set_load(o->variant_dirs, &plan->variants, err);
+    kept->variants = file_join(o->kernels, "variants");
+    kept->include = file_join(o->kernels, "include");
+    return variant_set_load_from(kept->variants, kept->include, o->variant_dirs, &plan->variants, err);
+}
+
 bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
 {
     bool ok = false, *used = NULL;
     *plan = (struct plan){.chip = *chip, .private_data = xcalloc(1, sizeof(struct kept))};
     ((struct kept *)plan->private_data)->mask_case = -1;
     plan->scenario = op_load(o->op_files, err) ? scenario_load(o->scenario_path, err) : NULL;
-    if (!plan->scenario || !variant_set_load(o->variant_dirs, &plan->variants, err) || !load_sides(plan, o, err))
+    if (!plan->scenario || !load_variants(plan, o, err) || !load_sides(plan, o, err))
         goto done;
     if (!counter_choose(&o->counters, node_get(plan->scenario->root, "counters"), &plan->counters, err))
         goto done;
@@ -360,6 +371,8 @@ void plan_free(struct plan *plan)
         free(kept->items);
         free(kept->mask_in);
         free(kept->mask_out);
+        free(kept->variants);
+        free(kept->include);
     }
     plan_chains_free(plan);
     free(kept);

@@ -29,11 +29,13 @@ struct plan_options {
     const char *const *op_files;      /* ops that are files, or folders of them (--ops); NULL-terminated; may be NULL */
     const char *const *variant_names; /* instead of the scenario's list (bench try); NULL-terminated; may be NULL */
     struct scenario_filter filter;
-    const char *compiler;            /* as compile_request.compiler */
-    const char *bundle;              /* a file of compiled units to take first; may be NULL */
-    const char *seed;                /* of the further sets of inputs, and of the order of rounds; NULL until the session drew one */
-    double budget_s;                 /* instead of the scenario's; 0 = the scenario's */
-    bool tune;                       /* all points of every variant that has parameters, beside row 0 and the library's rows */
+    const char *compiler; /* as compile_request.compiler */
+    const char *bundle;   /* a file of compiled units to take first; may be NULL */
+    const char *kernels;  /* the folder of variants/ and include/ instead of bench's own: of another revision; may be NULL */
+    bool remember;        /* emu: a row that an earlier run verified with the same code, launches and data is taken from memory */
+    const char *seed;     /* of the further sets of inputs, and of the order of rounds; NULL until the session drew one */
+    double budget_s;      /* instead of the scenario's; 0 = the scenario's */
+    bool tune;            /* all points of every variant that has parameters, beside row 0 and the library's rows */
     const struct tuned_point *tuned; /* may be NULL */
     const struct side *sides;        /* NULL: one, bench itself */
     struct counter_wish counters;    /* instead of the scenario's */

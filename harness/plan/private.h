@@ -20,6 +20,7 @@ struct kept {
     int count;
     struct way **ways;
     int way_count;
+    char *variants, *include; /* of plan_options.kernels */
     /* the masks of the last case that was looked at: rows come case by case */
     int mask_case;
     float *mask_in, *mask_out;

@@ -26,6 +26,17 @@ static bool load_code(const struct unit *u, struct compiled *c, struct error *er
     return code || u->code == CODE_LIBRARY;
 }
 
+struct compile_request build_request(const struct worker *w, const struct unit *u)
+{
+    return (struct compile_request){.path = u->path,
+                                    .include = u->include,
+                                    .label = u->label,
+                                    .defines = (const char *const *)u->defines,
+                                    .define_count = u->define_count,
+                                    .arch = w->plan.chip.arch,
+                                    .compiler = w->options.compiler};
+}
+
 bool build_make(const struct worker *w, const struct program *program, struct build *build, struct error *err)
 {
     *build = (struct build){.count = program->unit_count};
@@ -49,13 +60,7 @@ bool build_make(const struct worker *w, const struct program *program, struct bu
                                                      .cubin_bytes = c->cubin_bytes};
             continue;
         }
-        struct compile_request request = {.path = u->path,
-                                          .include = u->include,
-                                          .label = u->label,
-                                          .defines = (const char *const *)u->defines,
-                                          .define_count = u->define_count,
-                                          .arch = w->plan.chip.arch,
-                                          .compiler = w->options.compiler};
+        struct compile_request request = build_request(w, u);
         if (!compile(&request, c, err)) {
             build_free(build);
             return false;
@@ -203,6 +208,29 @@ static void put_launch(struct row_step *out, const struct step *step, const char
     }
     out->dynamic_smem = (int)step->smem;
     snprintf(out->file, sizeof out->file, "%s", path);
+}
+
+void build_launch_hash(const struct build *build, const struct program *p, struct row *row)
+{
+    char(*images)[HASH_TEXT] = xcalloc((size_t)build->count + 1, sizeof *images);
+    const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
+    bool known = true;
+    for (int i = 0; i < build->count; i++) {
+        const struct compiled *c = &build->units[i];
+        if (p->units[i].path && c->cubin)
+            known = cubin_image_hash(c->cubin, c->cubin_bytes, images[i], NULL) && known;
+        else if (p->units[i].path && c->ptx)
+            hash_bytes(c->ptx, c->ptx_bytes, images[i]);
+    }
+    for (int i = 0; i < p->step_count; i++) {
+        bool has_code = p->steps[i].kind == STEP_KERNEL || p->steps[i].kind == STEP_SYMBOL;
+        codes[i] = has_code ? images[p->steps[i].unit] : NULL;
+        known = known && (!has_code || codes[i][0]) && p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL;
+    }
+    if (known)
+        program_hash(p, codes, row->launch_hash);
+    free(codes);
+    free(images);
 }
 
 bool build_facts(const struct build *build, const struct program *p, const struct chip *chip, struct row *row, struct error *err)

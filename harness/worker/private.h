@@ -49,8 +49,9 @@ struct worker {
     char library_error[512];
     const char *dump_dir;
     double time_limit_s;
-    bool lost;           /* the device's context died with a row: this process ends after saying so */
-    struct tried *tried; /* a search: the points of the case in hand whose launches are their own (tune.c) */
+    char self[HASH_TEXT]; /* of this build of bench; "" until somebody asks (remember.c) */
+    bool lost;            /* the device's context died with a row: this process ends after saying so */
+    struct tried *tried;  /* a search: the points of the case in hand whose launches are their own (tune.c) */
     int tried_count;
     struct sequence_hold *sequence; /* the sequence in hand (sequence.c) */
     /* data of the case in hand, by set of inputs, then enum data_part, then the precision data without zeros (DATA_FULL) */
@@ -93,6 +94,7 @@ struct build {
     struct device_image *images;
     int count;
 };
+struct compile_request build_request(const struct worker *w, const struct unit *unit);
 bool build_make(const struct worker *w, const struct program *program, struct build *build, struct error *err);
 void build_free(struct build *build);
 /* What the compiler says of one kernel of a unit. */
@@ -100,6 +102,15 @@ struct kernel_facts;
 bool build_kernel_facts(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err);
 /* Registers, spills, shared memory, occupancy of each step into row->steps; SASS counts into metrics. */
 bool build_facts(const struct build *build, const struct program *program, const struct chip *chip, struct row *row, struct error *err);
+
+/* row->launch_hash; absent where a part of the code is a library's. */
+void build_launch_hash(const struct build *build, const struct program *program, struct row *row);
+
+/* remember.c, where the plan says so: is a verified row of emu known from an earlier run? Recalls it (the row's event is emitted; false: it
+ * is not known), or keeps it. */
+bool worker_remembers(struct worker *w, int row);
+bool worker_recall(struct worker *w, int row);
+void worker_remember(struct worker *w, int index, const struct row *row);
 
 /* quarantine.c, timing.c */
 bool worker_verify(struct worker *w, int row, struct error *err);

@@ -246,7 +246,7 @@ static void compile_row(void *context, int64_t i, int thread)
     struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
     (void)thread;
     enter_phase(loop->w, row, PHASE_COMPILING);
-    if ((loop->w->plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&loop->w->plan, row, &ignored)) &&
+    if (!worker_remembers(loop->w, row) && (loop->w->plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&loop->w->plan, row, &ignored)) &&
         build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
         build_free(&build);
     loop->w->emit(loop->w->context, json_pack("{s:s,s:i}", "event", "compiled", "row", row));

@@ -422,6 +422,10 @@ bool worker_verify(struct worker *w, int index, struct error *err)
     struct trial t = {.w = w, .program = &p->program, .row = row_new(), .index = index};
     struct build build = {0};
     bool ok = false;
+    if (worker_recall(w, index)) {
+        row_free(t.row);
+        return true;
+    }
     if (w->dump_dir) {
         char name[HASH_TEXT];
         hash_bytes(p->id, strlen(p->id), name);
@@ -442,12 +446,15 @@ bool worker_verify(struct worker *w, int index, struct error *err)
         for (int i = 0; i < build.count && !t.row->compiler; i++)
             if (build.units[i].compiler[0])
                 row_set(&t.row->compiler, build.units[i].compiler);
+        if (p->kind != PLAN_SEQUENCE) /* whose frames are more than one program */
+            build_launch_hash(&build, &p->program, t.row);
         worker_fits_math(w, index, &build, t.row);
         if (t.row->status == ROW_PLANNED && !(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
             goto done;
         if (t.row->status == ROW_OK && !worker_neighbours(w, index, &build, t.row, err))
             goto done;
     }
+    worker_remember(w, index, t.row);
     w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", index, "fields", wire_row(t.row)));
     w->lost = t.row->status == ROW_CRASHED && w->dev->ops->keeps_time;
     ok = true;

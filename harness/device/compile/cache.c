@@ -136,7 +136,7 @@ static char *cache_path(const char *name)
     return path;
 }
 
-char *cache_load(const char *name, size_t *bytes)
+char *compile_cache_load(const char *name, size_t *bytes)
 {
     char *path = cache_path(name);
     char *data = path && file_exists(path) ? file_read(path, ENTRY_MAX_BYTES, bytes, NULL) : NULL;
@@ -144,7 +144,7 @@ char *cache_load(const char *name, size_t *bytes)
     return data;
 }
 
-void cache_save(const char *name, const void *data, size_t bytes)
+void compile_cache_save(const char *name, const void *data, size_t bytes)
 {
     char *path = cache_path(name);
     if (path)

@@ -119,7 +119,7 @@ static bool from_cache(const char *name, const char *key, struct compiled *out)
 {
     size_t bytes, next;
     struct compiled c;
-    char *data = cache_load(name, &bytes);
+    char *data = compile_cache_load(name, &bytes);
     bool ok = data && entry_read(data, bytes, &c, &next);
     free(data);
     if (!ok)
@@ -149,6 +149,20 @@ char *compile_prelude(const struct compile_request *r)
         return xstrdup("");
     return text_format("#undef __launch_bounds__\n#define __launch_bounds__(...) __attribute__((launch_bounds(%d, %d)))\n",
                        r->bounds.threads, r->bounds.blocks);
+}
+
+bool compile_key(const struct compile_request *r, char out[HASH_TEXT], struct error *err)
+{
+    struct source s = {0};
+    enum compiler_kind kind;
+    const char *path;
+    const struct compiler *c = NULL;
+    bool ok = compiler_parse(r->compiler ? r->compiler : "nvrtc", &kind, &path, err) && source_read(r->path, r->include, &s, err) &&
+              (c = compiler_open(r->compiler, err)) != NULL;
+    if (ok)
+        hash_request(&s, r, kind, c->build, out);
+    source_free(&s);
+    return ok;
 }
 
 bool compile(const struct compile_request *r, struct compiled *out, struct error *err)
@@ -187,7 +201,7 @@ bool compile(const struct compile_request *r, struct compiled *out, struct error
     snprintf(out->arch, sizeof out->arch, "%s", r->arch);
     struct text entry = {0};
     entry_write(&entry, out);
-    cache_save(name, entry.data, entry.len);
+    compile_cache_save(name, entry.data, entry.len);
     text_free(&entry);
     ok = true;
 done:

@@ -38,12 +38,17 @@ struct compiled {
 /* Options always given: -lineinfo, -std=c++17, -default-device, --ptxas-options=-v, -I the .cu's folder, -I kernels/include, -I the CUDA
  * headers. A compile error is a usage error whose text is the compiler's own lines, at the variant's file and line. */
 bool compile(const struct compile_request *request, struct compiled *out, struct error *err);
+/* The key that compile() would give it, without compiling: the same wherever the files lie. */
+bool compile_key(const struct compile_request *request, char out[HASH_TEXT], struct error *err);
 void compiled_free(struct compiled *c);
 /* Version of the compiler that `compiler` names, without compiling: "nvrtc 13.0.88". */
 bool compile_version(const char *compiler, char *out, size_t bytes, struct error *err);
 /* The cache's folder: $BENCH_CACHE, else $XDG_CACHE_HOME/bench, else ~/.cache/bench; made when it is missing. An entry that is damaged is
  * compiled again and replaced. A folder that cannot be written means no cache: NULL then, and `why` says why. Caller frees. */
 char *compile_cache_folder(char *why, size_t bytes);
+/* A file of the cache by its name, as it was saved; NULL / nothing where there is no cache. Caller frees. */
+char *compile_cache_load(const char *name, size_t *bytes);
+void compile_cache_save(const char *name, const void *data, size_t bytes);
 /* The folder with cuda_fp16.h and the like that compilations use; NULL when there is none. Caller frees. */
 char *compile_cuda_include(void);
 

@@ -105,12 +105,12 @@ static bool find_build(const struct nvrtc *n, struct compiler *c, struct error *
     hash_add(h, &st.st_size, sizeof st.st_size);
     hash_add(h, &st.st_mtim, sizeof st.st_mtim);
     hash_end(h, key);
-    char *name = text_format("%s.compiler", key), *known = st.st_size ? cache_load(name, &bytes) : NULL;
+    char *name = text_format("%s.compiler", key), *known = st.st_size ? compile_cache_load(name, &bytes) : NULL;
     bool ok = known && bytes < sizeof text && strncmp(known, "nvrtc ", 6) == 0 && strchr(known, '\n');
     if (ok)
         snprintf(text, sizeof text, "%s", known);
     else if ((ok = probe_build(n, text, sizeof text, err)))
-        cache_save(name, text, strlen(text));
+        compile_cache_save(name, text, strlen(text));
     free(known);
     free(name);
     if (ok) {

@@ -49,9 +49,6 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
 /* One compiled item as bytes with a checksum, and back. `next` is where the following item starts. */
 void entry_write(struct text *t, const struct compiled *c);
 bool entry_read(const char *data, size_t bytes, struct compiled *c, size_t *next);
-/* Cache files by name: entries, and small notes such as a compiler's version. NULL / nothing when there is no cache. */
-char *cache_load(const char *name, size_t *bytes);
-void cache_save(const char *name, const void *data, size_t bytes);
 /* The item of the opened bundle with this request, made by this kind of compiler when one is named. */
 bool bundle_find(const char *request, const char *compiler, struct compiled *out);
 const char *bundle_path(void); /* NULL: none is open */
