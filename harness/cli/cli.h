@@ -75,8 +75,10 @@ void cli_plan_free(struct plan_arguments *a);
 const struct chip *cli_chip(const char *name, const char *option, struct error *err);
 
 /* Runs a session and prints what happens and what came of it; the exit code. */
-enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4, CLI_SHOW_UNTRIED = 8 };
+enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4, CLI_SHOW_UNTRIED = 8, CLI_SHOW_PROGRESS = 16 };
 int cli_session(struct session_options *o, int show);
+/* Runs it and prints nothing but its progress and notes; the rows are in its database. */
+bool cli_session_rows(struct session_options *o, struct session_result *result, struct error *err);
 /* The command line again, for provenance. Caller frees. */
 char *cli_line(int argc, char **argv);
 /* A sidecar for the PTX at `path`, filled in from its entry `kernel` (NULL: the first). */
@@ -118,6 +120,9 @@ int cli_why(const struct verb *verb, int argc, char **argv);
 int cli_doctor(const struct verb *verb, int argc, char **argv);
 int cli_tune(const struct verb *verb, int argc, char **argv);
 int cli_import(const struct verb *verb, int argc, char **argv);
+int cli_compare(const struct verb *verb, int argc, char **argv);
+int cli_gate(const struct verb *verb, int argc, char **argv);
+int cli_baseline(const struct verb *verb, int argc, char **argv);
 int cli_worker(const struct verb *verb, int argc, char **argv);
 
 #endif

@@ -44,6 +44,20 @@ const struct verb verbs[] = {
     {"show", "[SCENARIO] [ROW]", "the tables of a stored run again; of one row every kernel and counter", cli_show, false, NULL},
     {"report", "[SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
     {"export", "[SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
+    {"compare", "BASE HEAD", "two runs, revisions, folders, bundles or baselines, row by row, and what changed at which line", cli_compare,
+     false,
+     "BASE and HEAD are each a baseline file, a stored run (12, or 12/head for one of its sides, FILE.db:12), a bundle, a folder (. is the "
+     "working tree), or a git revision. What is not stored is run, on emu unless a device is named: bench compare main . -s edsr\n"
+     "A ratio is base's time over head's: above 1 is faster. Two rows of one run are paired round by round; those of two runs get the "
+     "wider "
+     "interval."},
+    {"gate", "[RULES.yaml]", "fail when a row got slower, wrong or went missing since a revision or a baseline", cli_gate, false,
+     "RULES.yaml says what is run, against what, how much may change and what is waived until when (docs/GATE.md). Needs no GPU: the same "
+     "launches of the same image are SAME; else the compiler's facts and emu's exact counts are compared.\n"
+     "3: SLOWER, MISSING, or not promoted yet; 4: WRONG; 5: cannot be judged here; 6: UNDECIDED where the rules want a decision."},
+    {"baseline", "save|show|diff|promote [RULES.yaml] [FILE]", "the facts of a run in a file that is kept under version control",
+     cli_baseline, false,
+     "FILE is the rules' `against` where that is a .yaml, else ci/baselines/DEVICE.yaml. promote shows what is other and takes it over."},
     {"counters", "[GROUP]", "counter groups: what they tell, and with --chip their passes, without a GPU", cli_counters, false,
      "GROUP is a shipped group or a .yaml of your own. --chip counts all groups that are named, or all there are, in as few passes as "
      "CUPTI "
@@ -80,10 +94,10 @@ void cli_exit_codes(struct text *t)
                 "  0  done (skipped and infeasible rows included)\n"
                 "  1  an error inside bench, or of CUDA\n"
                 "  2  wrong arguments, scenario, head or database\n"
-                "  3  reserved\n"
+                "  3  bench gate: SLOWER, MISSING, or not promoted\n"
                 "  4  a row is wrong, unsafe, stateful, impossible, crashed, hung or does not compile\n"
                 "  5  the environment: no such device, a library is missing, counters refused\n"
-                "  6  reserved\n"
+                "  6  bench gate: UNDECIDED where a decision is asked for\n"
                 "130  interrupted; what was stored stays (--resume)\n");
 }
 

@@ -250,23 +250,36 @@ static bool run_bisecting(struct session_options *o, struct session_sink *sink, 
     return ok;
 }
 
-int cli_session(struct session_options *o, int show)
+static bool run_session(struct session_options *o, int show, struct screen *screen, struct session_result *result, struct error *err)
 {
-    struct screen screen = {.style = cli_style(), .live = isatty(STDERR_FILENO) && (show & CLI_SHOW_BEGIN)};
-    struct session_sink sink = {.context = &screen,
+    *screen = (struct screen){.style = cli_style(), .live = isatty(STDERR_FILENO) && (show & (CLI_SHOW_BEGIN | CLI_SHOW_PROGRESS))};
+    struct session_sink sink = {.context = screen,
                                 .begin = show & CLI_SHOW_BEGIN ? on_begin : NULL,
                                 .progress = on_progress,
                                 .case_done = show & CLI_SHOW_CASES ? on_case : NULL,
                                 .note = on_note};
-    struct session_result result;
-    struct error err = {0};
     struct sigaction action = {.sa_handler = on_signal}; /* Ctrl-C sets the flag, and a second one ends the process */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     o->interrupted = &interrupted;
-    bool ok = run_bisecting(o, &sink, &screen, &result, &err);
-    wipe(&screen);
-    if (!ok)
+    bool ok = run_bisecting(o, &sink, screen, result, err);
+    wipe(screen);
+    return ok;
+}
+
+bool cli_session_rows(struct session_options *o, struct session_result *result, struct error *err)
+{
+    struct screen screen;
+    return run_session(o, CLI_SHOW_PROGRESS, &screen, result, err) &&
+           (!result->interrupted || error_set(err, ERROR_INTERRUPTED, "interrupted; what was stored stays"));
+}
+
+int cli_session(struct session_options *o, int show)
+{
+    struct screen screen;
+    struct session_result result;
+    struct error err = {0};
+    if (!run_session(o, show, &screen, &result, &err))
         return cli_fail(&err);
     double ended = clock_s();
     int code = run_finish(o, &result, &screen, show, &err);

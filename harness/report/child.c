@@ -12,7 +12,7 @@
 
 extern char **environ;
 
-static int spawn(const char *const *argv, const char *folder, pid_t *pid)
+static int spawn(const char *const *argv, const char *folder, const char *log, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -20,8 +20,7 @@ static int spawn(const char *const *argv, const char *folder, pid_t *pid)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addchdir_np(&actions, folder);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    /* What it complains about stays beside its scripts. */
-    posix_spawn_file_actions_addopen(&actions, 1, "gnuplot.log", O_WRONLY | O_CREAT | O_APPEND, 0666);
+    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0666);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
     posix_spawnattr_init(&attributes);
     sigemptyset(&none);
@@ -38,10 +37,10 @@ static int spawn(const char *const *argv, const char *folder, pid_t *pid)
     return code;
 }
 
-int child_run(const char *const *argv, const char *folder, double seconds)
+int child_run(const char *const *argv, const char *folder, const char *log, double seconds)
 {
     pid_t pid;
-    int status = 0, code = spawn(argv, folder, &pid);
+    int status = 0, code = spawn(argv, folder, log, &pid);
     if (code != 0)
         return code == ENOENT ? 2 : 1;
     double end = clock_s() + seconds;

@@ -286,7 +286,7 @@ static void draw(struct plots *p, const char *dir)
         char *svg = text_format("%s/%s.svg", dir, p->items[i].name);
         remove(svg);                                                /* of an earlier run */
         const char *const argv[] = {"gnuplot", "-d", script, NULL}; /* -d: nobody's ~/.gnuplot changes a report */
-        int code = left > 0 ? child_run(argv, dir, DRAW_LIMIT_S) : 3;
+        int code = left > 0 ? child_run(argv, dir, "gnuplot.log", DRAW_LIMIT_S) : 3;
         missing += code == 2;
         late += code == 3;
         left -= code == 3 ? DRAW_LIMIT_S : 0;

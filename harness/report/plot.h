@@ -23,8 +23,9 @@ struct plots {
 bool plots_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
 void plots_free(struct plots *p);
 
-/* Runs `argv` in `folder` without a shell; at most `seconds`. 0 done, 1 failed, 2 not installed, 3 out of time. */
-int child_run(const char *const *argv, const char *folder, double seconds);
+/* Runs `argv` in `folder` without a shell; at most `seconds`. What it says is added to the file `log` there. 0 done, 1 failed, 2 not
+ * installed, 3 out of time. */
+int child_run(const char *const *argv, const char *folder, const char *log, double seconds);
 
 /* ---- between plot.c and sweep.c ---- */
 /* A plot being written: its data file and the numbers of its script. */

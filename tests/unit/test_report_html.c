@@ -201,12 +201,12 @@ static void a_stuck_child_is_ended(void **state)
     const char *const sleeps[] = {"sleep", "30", NULL}, *const fine[] = {"true", NULL}, *const fails[] = {"false", NULL},
                       *const none[] = {"no-such-program-at-all", NULL};
     clock_gettime(CLOCK_MONOTONIC, &a);
-    assert_int_equal(child_run(sleeps, folder, 0.2), 3);
+    assert_int_equal(child_run(sleeps, folder, "gnuplot.log", 0.2), 3);
     clock_gettime(CLOCK_MONOTONIC, &b);
     assert_true(b.tv_sec - a.tv_sec < 5);
-    assert_int_equal(child_run(fine, folder, 5), 0);
-    assert_int_equal(child_run(fails, folder, 5), 1);
-    assert_int_equal(child_run(none, folder, 5), 2);
+    assert_int_equal(child_run(fine, folder, "gnuplot.log", 5), 0);
+    assert_int_equal(child_run(fails, folder, "gnuplot.log", 5), 1);
+    assert_int_equal(child_run(none, folder, "gnuplot.log", 5), 2);
 }
 
 static void unwritable_folder_is_an_error(void **state)

@@ -1,0 +1,315 @@
+#include "cli/side.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "gate/baseline.h"
+#include "report/plot.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GIT_LIMIT_S 120.0
+#define ANSWER_MAX_BYTES (1u << 20)
+#define BUNDLE_BEGINS "bench-bundle "
+
+/* ---- git ---- */
+
+/* What git says, without the line's end, in *answer (malloc'd, its errors too where it fails). False: it failed; err only where there is no
+ * git. */
+static bool git(const char *folder, const char *const *argv, char **answer, struct error *err)
+{
+    char *log = text_format("git.%ld.log", (long)getpid()), *path = file_join(folder, log);
+    size_t bytes;
+    unlink(path);
+    int code = child_run(argv, folder, log, GIT_LIMIT_S);
+    char *said = file_exists(path) ? file_read(path, ANSWER_MAX_BYTES, &bytes, NULL) : NULL;
+    unlink(path);
+    free(path);
+    free(log);
+    if (said)
+        said[strcspn(said, "\n")] = 0;
+    *answer = said ? said : xstrdup("");
+    if (code == 2)
+        error_set(err, ERROR_ENVIRONMENT, "git is not installed: a revision cannot be read");
+    else if (code == 3)
+        error_set(err, ERROR_ENVIRONMENT, "git did not answer within %.0f s", GIT_LIMIT_S);
+    return code == 0;
+}
+
+/* Where the files of a revision are put: once for a commit. */
+static bool checkout(const char *top, const char *sha, const char *out_dir, char **tree, struct error *err)
+{
+    char *revisions = file_join(out_dir, "revisions"), *real = NULL, *part = NULL, *index = NULL, *said = NULL;
+    bool ok = file_make_dirs(revisions, err) && (real = realpath(revisions, NULL)) != NULL;
+    *tree = ok ? text_format("%s/%.12s", real, sha) : NULL;
+    if (!ok || file_is_dir(*tree))
+        goto done;
+    part = text_format("%s.part%ld", *tree, (long)getpid());
+    index = text_format("GIT_INDEX_FILE=%s.index", part);
+    const char *const read[] = {"env", index, "git", "-C", top, "read-tree", sha, NULL};
+    const char *const write[] = {"env", index, "git", "-C", top, "--work-tree", part, "checkout-index", "-a", "-f", NULL};
+    ok = file_make_dirs(part, err);
+    for (int i = 0; ok && i < 2; i++) {
+        free(said);
+        ok = git(real, i ? write : read, &said, err) || (err->kind == ERROR_NONE && error_set(err, ERROR_ENVIRONMENT, "git: %s", said));
+    }
+    unlink(index + strlen("GIT_INDEX_FILE="));
+    if (ok && rename(part, *tree) && !file_is_dir(*tree))
+        ok = error_set(err, ERROR_ENVIRONMENT, "%s: cannot be made", *tree);
+done:
+    free(said);
+    free(index);
+    free(part);
+    free(real);
+    free(revisions);
+    if (!ok) {
+        free(*tree);
+        *tree = NULL;
+    }
+    return ok;
+}
+
+/* The tree of a revision, as far as this folder goes: a malloc'd path. NULL with an error: there is none of that name. */
+static char *revision_tree(const char *word, const char *out_dir, char **name, struct error *err)
+{
+    char *spec = text_format("%s^{commit}", word), *top = NULL, *prefix = NULL, *sha = NULL, *tree = NULL, *path = NULL;
+    const char *const ask_top[] = {"git", "-C", ".", "rev-parse", "--show-toplevel", NULL};
+    const char *const ask_prefix[] = {"git", "-C", ".", "rev-parse", "--show-prefix", NULL};
+    const char *const ask_sha[] = {"git", "-C", ".", "rev-parse", "--verify", "--quiet", "--end-of-options", spec, NULL};
+    char *here = realpath(".", NULL);
+    if (!here || !git(here, ask_top, &top, err) || !git(here, ask_prefix, &prefix, err) || !git(here, ask_sha, &sha, err)) {
+        if (err->kind == ERROR_NONE) {
+            error_set(err, ERROR_USAGE, "'%s' is no baseline, run, database, bundle or folder%s", word,
+                      sha ? ", and no revision of this repository" : ", and here is no git repository");
+            error_hint(err, "bench list runs; git log --oneline; a shallow clone wants git fetch --unshallow");
+        }
+        goto done;
+    }
+    if (checkout(top, sha, out_dir, &tree, err))
+        path = file_join(tree, prefix);
+    if (path && strlen(path) > 1 && path[strlen(path) - 1] == '/')
+        path[strlen(path) - 1] = 0;
+    *name = strncmp(sha, word, strlen(word)) ? text_format("%s (%.10s)", word, sha) : text_format("%.10s", sha);
+done:
+    free(here);
+    free(spec);
+    free(top);
+    free(prefix);
+    free(sha);
+    free(tree);
+    return path;
+}
+
+/* ---- stored runs ---- */
+
+/* "12", "12/head": a run, and a side of it. False: it is none. */
+static bool run_words(const char *word, long long *run, const char **of)
+{
+    char digits[24];
+    size_t n = strspn(word, "0123456789");
+    if (!n || n >= sizeof digits || (word[n] && word[n] != '/'))
+        return false;
+    snprintf(digits, n + 1, "%s", word);
+    *of = word[n] ? word + n + 1 : NULL;
+    return text_to_int(digits, run);
+}
+
+/* Run 0: the last. */
+static bool take_stored(struct gate_side *side, const char *database, long long run_id, const char *of, struct error *err)
+{
+    struct store *store = NULL;
+    struct run run = {0};
+    struct row **rows = NULL;
+    int count = -1;
+    if (store_open(database, true, &store, err) &&
+        (run_id ? store_run(store, run_id, &run, err) : store_last_run(store, NULL, NULL, NULL, &run, err)))
+        count = store_rows(store, run.id, &rows, err);
+    else if (err->kind == ERROR_NONE)
+        error_set(err, ERROR_USAGE, "%s holds no run", database);
+    store_close(store);
+    if (count < 0) {
+        run_clear(&run);
+        return false;
+    }
+    if (!side->name)
+        side->name = text_format("run %lld%s%s of %s", (long long)run.id, of ? "/" : "", of ? of : "", run.started);
+    if (!gate_side_take(side, &run, rows, count, of, err))
+        return false;
+    if (side->count || !count)
+        return true;
+    error_set(err, ERROR_USAGE, "%s: run %lld has no rows of %s%s", database, run_id, of ? "side " : "no side", of ? of : "");
+    return error_hint(err, "a run of several sides is named with one of them: %lld/head", run_id);
+}
+
+static bool stored_side(const char *word, const struct side_options *o, struct gate_side *side, bool *found, struct error *err)
+{
+    long long run = 0;
+    const char *of = NULL, *colon = strstr(word, ".db:");
+    char *database = NULL;
+    if (run_words(word, &run, &of))
+        database = cli_database(o->out_dir);
+    else if (colon && run_words(colon + 4, &run, &of))
+        database = xstrndup(word, (size_t)(colon + 3 - word));
+    else if (text_ends(word, ".db"))
+        database = xstrdup(word);
+    else if (file_is_dir(word))
+        database = cli_database(word);
+    *found = database && (file_exists(database) || !file_is_dir(word));
+    bool ok = !*found || take_stored(side, database, run, of, err);
+    free(database);
+    return ok;
+}
+
+/* ---- runs made for the comparison ---- */
+
+struct tree {
+    const char *root;   /* absolute; NULL: none, as of a bundle */
+    bool revision;      /* it is a commit: what is not in it was not there yet */
+    const char *bundle; /* NULL */
+};
+
+static char *tree_path(const struct tree *tree, const char *name)
+{
+    char *path = tree->root && *name != '/' ? file_join(tree->root, name) : NULL;
+    if (path && file_exists(path))
+        return path;
+    free(path);
+    return NULL;
+}
+
+/* The scenario in the tree; else, unless a commit would have it, here or as shipped. *absent: the commit has none yet. */
+static bool tree_scenario(const struct tree *tree, const char *name, char **path, bool *absent, struct error *err)
+{
+    struct plan_arguments ask = {0};
+    char *shipped = text_format("scenarios/%s.yaml", name);
+    *absent = false;
+    *path = tree_path(tree, name);
+    if (!*path && !strchr(name, '/'))
+        *path = tree_path(tree, shipped);
+    free(shipped);
+    if (*path)
+        return true;
+    *absent = tree->revision && *name != '/' && file_exists(name);
+    return *absent || cli_plan_arguments(&ask, name, path, err);
+}
+
+/* --variants NAME=DIR with DIR inside the tree; one that a commit does not have yet is left out. Caller frees all. */
+static char **tree_variants(const struct tree *tree, const struct side_options *o)
+{
+    int count = 0, made = 0;
+    while (o->variants && o->variants[count])
+        count++;
+    char **out = xcalloc((size_t)count + 2, sizeof *out);
+    for (int i = 0; i < count; i++) {
+        const char *spec = o->variants[i], *equals = strchr(spec, '=');
+        char *inside = equals ? tree_path(tree, equals + 1) : NULL;
+        if (inside)
+            out[made++] = text_format("%.*s%s", (int)(equals + 1 - spec), spec, inside);
+        else if (!equals || !tree->revision || equals[1] == '/')
+            out[made++] = xstrdup(spec);
+        free(inside);
+    }
+    return out;
+}
+
+/* Has the folder variants of its own, right in it? */
+static bool holds_variants(const char *folder)
+{
+    char **names = NULL;
+    int count = file_list(folder, ".cu", &names, NULL);
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    return count > 0;
+}
+
+static bool run_tree(const struct tree *tree, const char *scenario, const struct side_options *o, struct gate_side *side, struct error *err)
+{
+    bool absent = false, ok = false;
+    char *path = NULL, *kernels = tree->root ? file_join(tree->root, "kernels") : NULL, *own = NULL, *database = cli_database(o->out_dir);
+    char **variants = tree_variants(tree, o);
+    struct session_result result;
+    if (kernels) {
+        own = file_join(kernels, "variants");
+        if (!file_is_dir(own) && !variants[0] && holds_variants(tree->root))
+            variants[0] = text_format("%s=%s", o->as ? o->as : "my", tree->root);
+    }
+    if (!tree_scenario(tree, scenario, &path, &absent, err) || absent) {
+        ok = absent;
+        goto done;
+    }
+    struct session_options run = {.plan = {.scenario_path = path,
+                                           .device = o->device ? o->device : "emu",
+                                           .variant_dirs = variants[0] ? (const char *const *)variants : NULL,
+                                           .filter = {.layers = o->layers, .only = o->only},
+                                           .compiler = o->compiler,
+                                           .bundle = tree->bundle,
+                                           .kernels = own && file_is_dir(own) ? kernels : NULL,
+                                           .remember = true},
+                                  .database = database,
+                                  .out_dir = o->out_dir,
+                                  .argv = o->argv,
+                                  .verb = o->verb};
+    ok = cli_session_rows(&run, &result, err) && take_stored(side, database, result.run_id, NULL, err);
+done:
+    for (int i = 0; variants[i]; i++)
+        free(variants[i]);
+    free(variants);
+    free(database);
+    free(kernels);
+    free(own);
+    free(path);
+    return ok || error_where(err, "%s", side->name);
+}
+
+static bool run_side(const struct tree *tree, const struct side_options *o, struct gate_side *side, struct error *err)
+{
+    if (!o->scenarios || !o->scenarios[0]) {
+        error_set(err, ERROR_USAGE, "%s is to be run: with which scenario?", side->name);
+        return error_hint(err, "--scenario edsr, or one of your own: --scenario net.yaml");
+    }
+    for (int i = 0; o->scenarios[i]; i++)
+        if (!run_tree(tree, o->scenarios[i], o, side, err))
+            return false;
+    return true;
+}
+
+static bool is_bundle(const char *path)
+{
+    char begin[sizeof BUNDLE_BEGINS] = "";
+    FILE *f = file_is_dir(path) || file_is_stream(path) ? NULL : fopen(path, "r");
+    size_t got = f ? fread(begin, 1, sizeof begin - 1, f) : 0;
+    if (f)
+        fclose(f);
+    return got == sizeof begin - 1 && !strcmp(begin, BUNDLE_BEGINS);
+}
+
+bool cli_side(const char *word, const struct side_options *o, struct gate_side *side, struct error *err)
+{
+    struct tree tree = {0};
+    bool found = true, ok = false;
+    char *root = NULL;
+    *side = (struct gate_side){0};
+    if (baseline_is(word)) {
+        ok = baseline_read(word, side, err);
+    } else if (!stored_side(word, o, side, &found, err) || found) {
+        ok = err->kind == ERROR_NONE;
+    } else if (file_exists(word)) {
+        root = realpath(word, NULL);
+        bool folder = root && file_is_dir(root);
+        tree = folder ? (struct tree){.root = root} : (struct tree){.bundle = word};
+        side->name = xstrdup(strcmp(word, ".") ? word : "working tree");
+        side->folder = folder ? text_format("%s/", root) : NULL;
+        ok = folder || is_bundle(word) ? run_side(&tree, o, side, err)
+                                       : error_set(err, ERROR_USAGE, "%s: no baseline, database, bundle or folder", word);
+    } else if ((root = revision_tree(word, o->out_dir, &side->name, err)) != NULL) {
+        tree = (struct tree){.root = root, .revision = true};
+        side->folder = text_format("%s/", root);
+        ok = run_side(&tree, o, side, err);
+    }
+    free(root);
+    ok = ok && gate_side_sort(side, err);
+    if (!ok)
+        gate_side_free(side);
+    return ok;
+}

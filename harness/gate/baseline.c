@@ -1,0 +1,237 @@
+#include "gate/baseline.h"
+#include "base/file.h"
+#include "base/node.h"
+#include "base/text.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_LINE "# bench baseline:"
+#define SUM "\nsum: "
+#define LAUNCH_DIGITS 16
+
+/* What made it, by the key that says so. */
+static const struct {
+    const char *key;
+    size_t offset;
+} made_by[] = {
+    {"device", offsetof(struct gate_side, device)}, {"about", offsetof(struct gate_side, about)},
+    {"chip", offsetof(struct gate_side, arch)},     {"compiler", offsetof(struct gate_side, compiler)},
+    {"driver", offsetof(struct gate_side, driver)}, {"cudnn", offsetof(struct gate_side, library)},
+    {"bench", offsetof(struct gate_side, bench)},
+};
+#define MADE_BY (sizeof made_by / sizeof *made_by)
+
+static char **made_at(const struct gate_side *side, size_t i)
+{
+    return (char **)(void *)((char *)(uintptr_t)side + made_by[i].offset);
+}
+
+/* ---- writing ---- */
+
+/* A text as a YAML scalar: plain where that is plainly a text. */
+static void add_scalar(struct text *t, const char *s)
+{
+    bool plain = *s && !strpbrk(s, "\"'\\#{}&*!|>%`\n\r\t") && strchr("-?[], ", *s) == NULL && !strstr(s, ": ") && !text_ends(s, ":") &&
+                 !text_ends(s, " ");
+    for (const char *p = s; *p; p++)
+        plain = plain && (unsigned char)*p >= 32 && (unsigned char)*p < 127;
+    if (plain) {
+        text_add(t, s);
+        return;
+    }
+    text_add(t, "'"); /* in single quotes only the quote itself is special */
+    for (const char *p = s; *p; p++)
+        text_add_bytes(t, *p == '\'' ? "''" : (unsigned char)*p < 32 ? " " : p, *p == '\'' ? 2 : 1);
+    text_add(t, "'");
+}
+
+static int baseline_by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void write_entry(struct text *t, const struct gate_entry *e)
+{
+    text_add(t, "  ");
+    add_scalar(t, e->id);
+    text_add(t, ":\n");
+    if (e->status != ROW_OK)
+        text_addf(t, "    status: %s\n", row_status_name(e->status));
+    if (e->launch[0])
+        text_addf(t, "    launch: %.*s\n", LAUNCH_DIGITS, e->launch);
+    char **lines = xcalloc((size_t)e->fact_count + 1, sizeof *lines);
+    int count = 0;
+    for (int i = 0; i < e->fact_count; i++) {
+        const struct gate_fact *f = &e->facts[i];
+        struct text line = {0}, name = {0};
+        if (!f->kind->kept)
+            continue;
+        text_addf(&name, "%s%s%s", f->step, *f->step ? " " : "", f->kind->what);
+        text_add(&line, "    ");
+        add_scalar(&line, text_get(&name));
+        text_addf(&line, ": %.15g\n", f->value);
+        lines[count++] = text_take(&line);
+        text_free(&name);
+    }
+    if (count)
+        qsort(lines, (size_t)count, sizeof *lines, baseline_by_text);
+    for (int i = 0; i < count; i++) {
+        text_add(t, lines[i]);
+        free(lines[i]);
+    }
+    free(lines);
+}
+
+void baseline_write(struct text *t, const struct gate_side *side)
+{
+    char sum[HASH_TEXT];
+    size_t start = t->len;
+    text_addf(t, FIRST_LINE " one fact a line. `bench baseline promote` writes it; a change by hand is refused.\nversion: %d\n",
+              BASELINE_VERSION);
+    for (size_t i = 0; i < MADE_BY; i++) {
+        const char *text = *made_at(side, i);
+        if (text && *text && !(i == 1 && !strcmp(text, side->device))) {
+            text_addf(t, "%s: ", made_by[i].key);
+            add_scalar(t, text);
+            text_add(t, "\n");
+        }
+    }
+    text_add(t, "rows:\n");
+    for (int i = 0; i < side->count; i++)
+        if (gate_entry_stands(&side->entries[i]))
+            write_entry(t, &side->entries[i]);
+    hash_bytes(t->data + start, t->len - start, sum);
+    text_addf(t, "sum: %s\n", sum);
+}
+
+/* ---- reading ---- */
+
+bool baseline_is(const char *path)
+{
+    char begin[sizeof FIRST_LINE] = "";
+    FILE *f = file_is_dir(path) || file_is_stream(path) ? NULL : fopen(path, "r");
+    size_t got = f ? fread(begin, 1, sizeof begin - 1, f) : 0;
+    if (f)
+        fclose(f);
+    return got == sizeof begin - 1 && !strcmp(begin, FIRST_LINE);
+}
+
+static bool check_sum(const char *path, const char *text, size_t bytes, struct error *err)
+{
+    char sum[HASH_TEXT];
+    if (strncmp(text, FIRST_LINE, strlen(FIRST_LINE)))
+        return error_set(err, ERROR_USAGE, "%s: not a baseline of `bench baseline`", path);
+    const char *version = strstr(text, "\nversion: "), *at = NULL;
+    if (version && atoi(version + strlen("\nversion: ")) > BASELINE_VERSION) {
+        error_set(err, ERROR_USAGE, "%s: written by a newer bench (version %d, this one knows %d)", path,
+                  atoi(version + strlen("\nversion: ")), BASELINE_VERSION);
+        return error_hint(err, "update bench");
+    }
+    for (const char *p = text; (p = strstr(p, SUM)); p++)
+        at = p + 1;
+    if (!at || strlen(at) != strlen(SUM) - 1 + HASH_TEXT - 1 + 1 || text[bytes - 1] != '\n') {
+        error_set(err, ERROR_USAGE, "%s: cut off: it does not end with the line `sum: ...`", path);
+        return error_hint(err, "take it from version control again, or write it anew: bench baseline promote");
+    }
+    hash_bytes(text, (size_t)(at - text), sum);
+    if (!strncmp(sum, at + strlen(SUM) - 1, HASH_TEXT - 1))
+        return true;
+    error_set(err, ERROR_USAGE, "%s: changed by hand, or merged: its sum is not that of its lines", path);
+    return error_hint(err, "take a change back, or write it anew: bench baseline promote");
+}
+
+/* "conv_naive registers", "emu.warp_instructions": a step and what. */
+static bool read_fact(const struct node *key, const struct node *value, struct gate_entry *e, struct error *err)
+{
+    const char *gap = strrchr(key->text, ' ');
+    const struct gate_kind *kind = gate_kind_find(gap ? gap + 1 : key->text);
+    double number;
+    if (!kind) /* of another build of bench, which kept something more */
+        return true;
+    if (!node_real(value, key->text, -1e300, 1e300, &number, err))
+        return false;
+    char *step = gap ? xstrndup(key->text, (size_t)(gap - key->text)) : xstrdup("");
+    gate_entry_add(e, step, kind, number);
+    free(step);
+    return true;
+}
+
+/* SCENARIO/LAYER[@CROP][axes]/FOLDER/VARIANT[params] in parts. */
+static void read_id(struct gate_entry *e)
+{
+    size_t scenario = strcspn(e->id, "/"), layer = 0;
+    const char *rest = e->id + scenario + (e->id[scenario] == '/');
+    layer = strcspn(rest, "@[/");
+    e->scenario = xstrndup(e->id, scenario);
+    e->layer = xstrndup(rest, layer);
+    const char *variant = rest + layer;
+    for (int depth = 0; *variant && (*variant != '/' || depth); variant++)
+        depth += *variant == '[' ? 1 : *variant == ']' ? -1 : 0;
+    variant += *variant == '/';
+    e->variant = xstrndup(variant, strcspn(variant, "["));
+}
+
+static bool read_entry(const struct node *key, const struct node *map, struct gate_side *side, struct error *err)
+{
+    struct gate_entry *e = gate_side_add(side, key->text);
+    read_id(e);
+    e->status = ROW_OK;
+    if (map->kind != NODE_MAP)
+        return node_error(map, err, "a row is a map of facts");
+    for (int i = 0; i < map->count; i++) {
+        const char *name = map->keys[i]->text, *text = map->items[i]->kind == NODE_SCALAR ? map->items[i]->text : "";
+        if (!strcmp(name, "status")) {
+            e->status = row_status_parse(text);
+            if (!gate_entry_stands(e))
+                return node_error(map->items[i], err, "status: foil, or none");
+        } else if (!strcmp(name, "launch")) {
+            snprintf(e->launch, sizeof e->launch, "%s", text);
+            if (strlen(text) != LAUNCH_DIGITS)
+                return node_error(map->items[i], err, "launch: 16 hexadecimal digits");
+        } else if (!read_fact(map->keys[i], map->items[i], e, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_root(const struct node *root, struct gate_side *side, struct error *err)
+{
+    int64_t version = 0;
+    if (!node_int(node_get(root, "version"), "version", 1, BASELINE_VERSION, &version, err))
+        return false;
+    for (size_t i = 0; i < MADE_BY; i++) {
+        const struct node *n = node_get(root, made_by[i].key);
+        const char *text = n ? node_text(n, made_by[i].key, err) : NULL;
+        if (n && !text)
+            return false;
+        *made_at(side, i) = text ? xstrdup(text) : NULL;
+    }
+    if (!side->about && side->device)
+        side->about = xstrdup(side->device);
+    const struct node *rows = node_get(root, "rows");
+    if (!rows || rows->kind != NODE_MAP || !rows->count)
+        return error_set(err, ERROR_USAGE, "%s: a baseline without rows", root->file);
+    for (int i = 0; i < rows->count; i++)
+        if (!read_entry(rows->keys[i], rows->items[i], side, err))
+            return false;
+    return gate_side_sort(side, err);
+}
+
+bool baseline_read(const char *path, struct gate_side *side, struct error *err)
+{
+    size_t bytes;
+    struct node *root = NULL;
+    *side = (struct gate_side){.name = xstrdup(path)};
+    char *text = file_read(path, NODE_MAX_BYTES, &bytes, err);
+    bool ok = text && check_sum(path, text, bytes, err) && (root = node_parse_text(path, text, bytes, 1, 1, err)) != NULL &&
+              read_root(root, side, err);
+    if (root)
+        node_free(root);
+    free(text);
+    if (!ok)
+        gate_side_free(side);
+    return ok;
+}

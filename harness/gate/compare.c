@@ -1,0 +1,355 @@
+#include "gate/compare.h"
+#include "base/text.h"
+#include "gate/sequence.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGITS 16           /* of a launch hash, as a baseline keeps it */
+#define PROCESS_NOISE 0.014 /* what one kernel's time differs by from process to process: placement, heat (METHOD.md) */
+
+const char *const gate_verdict_names[GATE_VERDICTS + 1] = {"SAME", "SLOWER", "FASTER", "UNDECIDED", "WRONG", "MISSING", "NEW", NULL};
+const char *const gate_by_names[] = {"status", "image", "time", "counts"};
+
+static bool is_failed(const struct gate_entry *e)
+{
+    switch (e->status) {
+    case ROW_WRONG:
+    case ROW_UNSAFE:
+    case ROW_CRASHED:
+    case ROW_HUNG:
+    case ROW_BROKEN: return true;
+    default: return false;
+    }
+}
+
+static bool same_launches(const struct gate_entry *a, const struct gate_entry *b)
+{
+    return a->launch[0] && b->launch[0] && !strncmp(a->launch, b->launch, DIGITS);
+}
+
+/* ---- facts ---- */
+
+static void add_change(const struct gate_comparison *c, struct gate_pair *p, const char *step, const struct gate_kind *kind, double base,
+                       double head)
+{
+    struct gate_change *x;
+    int judged = isnan(base) || isnan(head) ? 0 : gate_rules_judge(c->rules, p->head->id, kind, base, head);
+    if (base == head || (isnan(base) && isnan(head)))
+        return;
+    p->changes = xrealloc(p->changes, sizeof *p->changes * (size_t)(p->change_count + 1));
+    x = &p->changes[p->change_count++];
+    *x = (struct gate_change){.step = step, .kind = kind, .base = base, .head = head, .judged = judged};
+    gate_place(p->base, p->head, step, kind, &x->file, &x->line);
+    if (judged > 0) {
+        x->waiver = gate_rules_waiver(c->rules, p->head->id, kind->what, kind, head);
+        x->waived = x->waiver && !x->waiver->expired;
+    }
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct gate_change *x = a, *y = b;
+    int bad_x = x->judged > 0 && !x->waived, bad_y = y->judged > 0 && !y->waived;
+    if (bad_x != bad_y)
+        return bad_y - bad_x;
+    return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+static void compare_facts(const struct gate_comparison *c, struct gate_pair *p)
+{
+    for (int i = 0; i < p->head->fact_count; i++) {
+        const struct gate_fact *f = &p->head->facts[i];
+        double base = gate_entry_fact(p->base, f->step, f->kind->what);
+        bool known = p->base->row || f->kind->kept; /* a baseline keeps some of them only */
+        if (known)
+            add_change(c, p, f->step, f->kind, base, f->value);
+    }
+    for (int i = 0; i < p->base->fact_count; i++) {
+        const struct gate_fact *f = &p->base->facts[i];
+        if (isnan(gate_entry_fact(p->head, f->step, f->kind->what)))
+            add_change(c, p, f->step, f->kind, f->value, NAN);
+    }
+    if (p->change_count)
+        qsort(p->changes, (size_t)p->change_count, sizeof *p->changes, compare_changes);
+}
+
+static void decide_by_counts(struct gate_pair *p)
+{
+    int worse = 0, better = 0, waived = 0;
+    for (int i = 0; i < p->change_count; i++) {
+        worse += p->changes[i].judged > 0;
+        better += p->changes[i].judged < 0;
+        waived += p->changes[i].judged > 0 && p->changes[i].waived;
+    }
+    p->by = GATE_BY_COUNTS;
+    p->verdict = worse && !better ? GATE_SLOWER : better && !worse ? GATE_FASTER : GATE_UNDECIDED;
+    p->waived = worse && worse == waived;
+    if (worse && better)
+        p->note = xstrdup("some counts are worse, some better: only a time can tell");
+    else if (p->verdict == GATE_UNDECIDED)
+        p->note = xstrdup(p->change_count ? "other machine code; no count that is judged changed beyond its allowance: only a time can tell"
+                                          : "other machine code, every count equal: only a time can tell");
+}
+
+/* ---- times ---- */
+
+static const struct row_time *headline(const struct gate_entry *e)
+{
+    return e->row ? row_time(e->row, "cold", "isolated") : NULL;
+}
+
+/* Two rows of one run were timed in turns, round by round. */
+static bool is_paired(const struct gate_pair *p, const struct row_time *a, const struct row_time *b)
+{
+    return p->base->run && p->head->run && p->base->run->id == p->head->run->id && p->base->run->id > 0 &&
+           !strcmp(p->base->run->started, p->head->run->started) && a->samples_ns && b->samples_ns && a->rounds == b->rounds;
+}
+
+static enum gate_decision decide_interval(double low, double high, double margin)
+{
+    double longest = 1 / low - 1, shortest = 1 / high - 1; /* head's time over base's, less one */
+    if (shortest > margin)
+        return GATE_LONGER;
+    if (longest < -margin)
+        return GATE_SHORTER;
+    return longest < margin && shortest > -margin ? GATE_WITHIN : GATE_OPEN;
+}
+
+static enum gate_decision decide_paired(struct gate_pair *p, const struct row_time *a, const struct row_time *b, double margin,
+                                        double alpha)
+{
+    struct gate_sequence s = gate_sequence_of(a->samples_ns, b->samples_ns, a->rounds, margin, alpha);
+    double half = gate_sequence_half(&s, alpha);
+    p->rounds = s.rounds;
+    p->ratio = exp(-s.mean);
+    p->low = exp(-s.mean - half);
+    p->high = exp(-s.mean + half);
+    return gate_sequence_decide(&s, margin, alpha);
+}
+
+/* Of two runs: both intervals at their worst, and what a process has of its own. */
+static enum gate_decision decide_apart(struct gate_pair *p, const struct row_time *a, const struct row_time *b, double margin)
+{
+    p->rounds = a->rounds < b->rounds ? a->rounds : b->rounds;
+    p->ratio = a->median_ns / b->median_ns;
+    p->low = a->low_ns / b->high_ns / (1 + PROCESS_NOISE);
+    p->high = a->high_ns / b->low_ns * (1 + PROCESS_NOISE);
+    return decide_interval(p->low, p->high, margin);
+}
+
+/* False: no times that can be judged. */
+static bool decide_by_time(const struct gate_comparison *c, struct gate_pair *p, double alpha)
+{
+    static const enum gate_verdict verdicts[] = {
+        [GATE_OPEN] = GATE_UNDECIDED, [GATE_WITHIN] = GATE_SAME, [GATE_LONGER] = GATE_SLOWER, [GATE_SHORTER] = GATE_FASTER};
+    const struct row_time *a = headline(p->base), *b = headline(p->head);
+    double margin;
+    if (!a || !b || !(a->median_ns > 0) || !(b->median_ns > 0) || !(a->low_ns > 0) || !(b->low_ns > 0))
+        return false;
+    bool judged = gate_rules_margin(c->rules, p->head->id, a->median_ns, &margin);
+    p->paired = is_paired(p, a, b);
+    enum gate_decision d = p->paired ? decide_paired(p, a, b, margin, alpha) : decide_apart(p, a, b, margin);
+    if (!judged)
+        return false;
+    p->by = GATE_BY_TIME;
+    p->verdict = verdicts[d];
+    if (p->verdict == GATE_SLOWER) {
+        struct gate_waiver *w = gate_rules_waiver(c->rules, p->head->id, "time", NULL, NAN);
+        p->waived = w && !w->expired;
+    }
+    return true;
+}
+
+/* ---- pairs ---- */
+
+static void decide_missing(const struct gate_comparison *c, struct gate_pair *p)
+{
+    struct gate_waiver *w = gate_rules_waiver(c->rules, p->base->id, "MISSING", NULL, NAN);
+    p->verdict = GATE_MISSING;
+    p->waived = w && !w->expired;
+    if (p->head)
+        p->note = text_format("%s now%s%s", row_status_name(p->head->status), p->head->reason ? ": " : "",
+                              p->head->reason ? p->head->reason : "");
+}
+
+static void decide(const struct gate_comparison *c, struct gate_pair *p, double alpha)
+{
+    bool base = gate_entry_stands(p->base), head = gate_entry_stands(p->head);
+    p->by = GATE_BY_STATUS;
+    if (p->head && is_failed(p->head)) {
+        p->verdict = GATE_WRONG;
+        p->note = text_format("%s: %s", row_status_name(p->head->status), p->head->reason ? p->head->reason : "no reason is known");
+    } else if (base && !head) {
+        decide_missing(c, p);
+    } else if (head && !base) {
+        p->verdict = GATE_NEW;
+        if (p->base)
+            p->note = text_format("was %s%s%s", row_status_name(p->base->status), p->base->reason ? ": " : "",
+                                  p->base->reason ? p->base->reason : "");
+    } else if (same_launches(p->base, p->head)) {
+        p->verdict = GATE_SAME;
+        p->by = GATE_BY_IMAGE;
+    } else {
+        compare_facts(c, p);
+        if (!decide_by_time(c, p, alpha))
+            decide_by_counts(p);
+    }
+}
+
+static struct gate_pair *add_pair(struct gate_comparison *c, const struct gate_entry *base, const struct gate_entry *head)
+{
+    if ((!base || (!gate_entry_stands(base) && !is_failed(base))) && (!head || (!gate_entry_stands(head) && !is_failed(head)))) {
+        c->left_out++;
+        return NULL;
+    }
+    if (!gate_rules_take(c->rules, head ? head->id : base->id))
+        return NULL;
+    if (!gate_entry_stands(base) && (!head || (!gate_entry_stands(head) && !is_failed(head))))
+        return NULL; /* failed in base, and gone */
+    c->pairs = xrealloc(c->pairs, sizeof *c->pairs * (size_t)(c->count + 1));
+    struct gate_pair *p = &c->pairs[c->count++];
+    *p = (struct gate_pair){.base = base, .head = head, .ratio = NAN, .low = NAN, .high = NAN};
+    return p;
+}
+
+static int count_timed(const struct gate_comparison *c)
+{
+    int timed = 0;
+    for (int i = 0; i < c->count; i++) {
+        const struct gate_pair *p = &c->pairs[i];
+        bool both = gate_entry_stands(p->base) && gate_entry_stands(p->head);
+        timed += both && headline(p->base) && headline(p->head) && !same_launches(p->base, p->head);
+    }
+    return timed;
+}
+
+/* A row that is gone and one that came are one row under two names when they launch the same. */
+static void find_renamed(struct gate_comparison *c)
+{
+    for (int i = 0; i < c->count; i++)
+        for (int k = 0; k < c->count && c->pairs[i].verdict == GATE_MISSING && !c->pairs[i].head; k++) {
+            struct gate_pair *gone = &c->pairs[i], *came = &c->pairs[k];
+            if (came->verdict != GATE_NEW || came->base || came->note || !same_launches(gone->base, came->head))
+                continue;
+            gone->note = text_format("renamed: %s launches the same", came->head->id);
+            came->note = text_format("renamed: was %s", gone->base->id);
+            break;
+        }
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    static const int place[GATE_VERDICTS] = {
+        [GATE_WRONG] = 0, [GATE_SLOWER] = 1, [GATE_MISSING] = 2, [GATE_UNDECIDED] = 3, [GATE_FASTER] = 4, [GATE_NEW] = 5, [GATE_SAME] = 6};
+    const struct gate_pair *x = a, *y = b;
+    if (place[x->verdict] != place[y->verdict])
+        return place[x->verdict] - place[y->verdict];
+    return strcmp(x->head ? x->head->id : x->base->id, y->head ? y->head->id : y->base->id);
+}
+
+static void count_pairs(struct gate_comparison *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        c->counts[c->pairs[i].verdict]++;
+        c->verified += c->pairs[i].head && c->pairs[i].head->status == ROW_OK;
+        c->promotable += c->pairs[i].verdict == GATE_FASTER || c->pairs[i].verdict == GATE_NEW || c->pairs[i].verdict == GATE_MISSING;
+    }
+    for (int i = 0; i < c->rules->waiver_count; i++) {
+        c->expired += c->rules->waivers[i].expired;
+        c->unused += !c->rules->waivers[i].used;
+    }
+}
+
+/* Every id of both sides once; both are sorted. */
+static void join(struct gate_comparison *c)
+{
+    for (int i = 0, k = 0; i < c->base->count || k < c->head->count;) {
+        const struct gate_entry *base = i < c->base->count ? &c->base->entries[i] : NULL,
+                                *head = k < c->head->count ? &c->head->entries[k] : NULL;
+        int order = !base ? 1 : !head ? -1 : strcmp(base->id, head->id);
+        add_pair(c, order <= 0 ? base : NULL, order >= 0 ? head : NULL);
+        i += order <= 0;
+        k += order >= 0;
+    }
+}
+
+bool gate_compare(const struct gate_side *base, const struct gate_side *head, struct gate_rules *rules, bool across,
+                  struct gate_comparison *c, struct error *err)
+{
+    struct text differences = {0};
+    *c = (struct gate_comparison){.base = base, .head = head, .rules = rules};
+    gate_side_differences(base, head, &differences);
+    if (differences.len && !across) {
+        error_set(err, ERROR_ENVIRONMENT, "%s and %s cannot be compared: %s", base->name, head->name, text_get(&differences));
+        text_free(&differences);
+        return error_hint(err, "--across compares them all the same, and says so");
+    }
+    c->ratchet = rules->ratchet && !base->part_count;
+    c->across = differences.len ? text_take(&differences) : NULL;
+    join(c);
+    c->timed = count_timed(c);
+    for (int i = 0; i < c->count; i++)
+        decide(c, &c->pairs[i], rules->alpha / (c->timed ? c->timed : 1));
+    find_renamed(c);
+    count_pairs(c);
+    if (c->count)
+        qsort(c->pairs, (size_t)c->count, sizeof *c->pairs, compare_pairs);
+    if (c->count)
+        return true;
+    error_set(err, ERROR_ENVIRONMENT, "%s and %s: %s", base->name, head->name,
+              rules->rows && c->left_out < base->count + head->count ? "`rows` of the gate selects none of their rows"
+                                                                     : "nothing of either was verified, so nothing can be judged");
+    gate_comparison_free(c);
+    return error_hint(err, "bench run SCENARIO -d emu says why");
+}
+
+void gate_comparison_free(struct gate_comparison *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        for (int k = 0; k < c->pairs[i].change_count; k++)
+            free(c->pairs[i].changes[k].file);
+        free(c->pairs[i].changes);
+        free(c->pairs[i].note);
+    }
+    free(c->pairs);
+    free(c->across);
+    *c = (struct gate_comparison){0};
+}
+
+/* A count beyond what it is allowed stays so, whatever got better beside it. */
+static bool is_broken(const struct gate_pair *p)
+{
+    return p->by == GATE_BY_COUNTS && p->change_count && p->changes[0].judged > 0 && !p->changes[0].waived;
+}
+
+bool gate_pair_passes(const struct gate_comparison *c, const struct gate_pair *p)
+{
+    switch (p->verdict) {
+    case GATE_WRONG: return false;
+    case GATE_SLOWER:
+    case GATE_MISSING: return p->waived;
+    case GATE_UNDECIDED: return !is_broken(p) && !c->rules->decide;
+    case GATE_FASTER:
+    case GATE_NEW: return !c->ratchet;
+    default: return true;
+    }
+}
+
+int gate_exit_code(const struct gate_comparison *c)
+{
+    bool wrong = false, open = false, worse = c->expired > 0;
+    for (int i = 0; i < c->count; i++) {
+        const struct gate_pair *p = &c->pairs[i];
+        bool fails = !gate_pair_passes(c, p), undecided = p->verdict == GATE_UNDECIDED && !is_broken(p);
+        wrong |= fails && p->verdict == GATE_WRONG;
+        open |= fails && undecided;
+        worse |= fails && !undecided && p->verdict != GATE_WRONG;
+    }
+    return wrong ? 4 : worse ? 3 : !c->verified ? 5 : open ? 6 : 0;
+}
+
+const struct gate_change *gate_pair_worst(const struct gate_pair *p)
+{
+    return p->change_count ? &p->changes[0] : NULL;
+}

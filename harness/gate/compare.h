@@ -1,0 +1,76 @@
+/* gate/compare: two sides row by row: what became of each row, by how much, what changed with it and at which line. */
+#ifndef BENCH_GATE_COMPARE_H
+#define BENCH_GATE_COMPARE_H
+
+#include "gate/rules.h"
+#include "gate/side.h"
+
+enum gate_verdict {
+    GATE_SAME,      /* the same launches of the same image, or a time within the margin on both sides */
+    GATE_SLOWER,    /* by its time, or by counts that got worse while none got better */
+    GATE_FASTER,    /* the other way round */
+    GATE_UNDECIDED, /* other code: its counts are equal, or some better and some worse; or its times do not decide */
+    GATE_WRONG,     /* wrong, unsafe, crashed, hung or broken in head */
+    GATE_MISSING,   /* base has it and head has not, or cannot run it */
+    GATE_NEW,       /* only head has it */
+    GATE_VERDICTS
+};
+extern const char *const gate_verdict_names[GATE_VERDICTS + 1]; /* "SAME", ..., NULL */
+/* What the verdict rests on. */
+enum gate_by { GATE_BY_STATUS, GATE_BY_IMAGE, GATE_BY_TIME, GATE_BY_COUNTS };
+extern const char *const gate_by_names[]; /* "status", "image", "time", "counts" */
+
+struct gate_change {
+    const char *step; /* of the fact */
+    const struct gate_kind *kind;
+    double base, head; /* NAN: not known there */
+    int judged;        /* as gate_rules_judge */
+    bool waived;
+    const struct gate_waiver *waiver; /* that covers it; expired: it does not */
+    char *file;                       /* where it is from, in head; NULL: not known */
+    int line;
+};
+struct gate_pair {
+    const struct gate_entry *base, *head; /* one of them may be NULL */
+    enum gate_verdict verdict;
+    enum gate_by by;
+    bool waived;                 /* the verdict is let through */
+    bool paired;                 /* the times are of the same rounds of one run */
+    int rounds;                  /* 0: no times on both sides */
+    double ratio, low, high;     /* base's time over head's: above 1 is faster; the interval; NAN */
+    struct gate_change *changes; /* of facts, in the order of gate_kinds; the worst stand first */
+    int change_count;
+    char *note; /* what else is to be said: "renamed: ...", a reason; NULL */
+};
+struct gate_comparison {
+    const struct gate_side *base, *head;
+    struct gate_rules *rules; /* borrowed */
+    struct gate_pair *pairs;  /* what is to be acted on first, then by id */
+    int count;
+    int counts[GATE_VERDICTS];
+    int verified;        /* rows of head that were verified */
+    int left_out;        /* rows that stand on neither side: infeasible, skipped */
+    int timed;           /* rows that are judged by their times; the alpha of the rules is shared among them */
+    bool ratchet;        /* base is a baseline, and what got better or came fails until it is promoted */
+    char *across;        /* what made head is not what made base, in words; NULL */
+    int expired, unused; /* waivers */
+    int promotable;      /* rows that got better, came or went, not yet in the baseline */
+};
+/* Compares. Two sides that were made by something else are an environment error, unless `across`. A side without rows is an error. */
+bool gate_compare(const struct gate_side *base, const struct gate_side *head, struct gate_rules *rules, bool across,
+                  struct gate_comparison *out, struct error *err);
+void gate_comparison_free(struct gate_comparison *c);
+/* 4 a row is WRONG; 3 a row is SLOWER or MISSING, has a count beyond its allowance, waits to be promoted, or a waiver expired; 5 nothing
+ * was verified; 6 UNDECIDED where the rules want a decision; else 0. */
+int gate_exit_code(const struct gate_comparison *c);
+/* Is it let through by the rules as it stands? */
+bool gate_pair_passes(const struct gate_comparison *c, const struct gate_pair *p);
+/* The first change that is worse and not waived; else the first; NULL. */
+const struct gate_change *gate_pair_worst(const struct gate_pair *p);
+
+/* place.c: where in head's sources a fact of a row changed: the line whose count grew the most, else the first line of the file that is
+ * another. False: not known. `file` is malloc'd. */
+bool gate_place(const struct gate_entry *base, const struct gate_entry *head, const char *step, const struct gate_kind *kind, char **file,
+                int *line);
+
+#endif

@@ -1,0 +1,149 @@
+/* gate/compare: the source line of a change. */
+#include "base/file.h"
+#include "base/text.h"
+#include "gate/compare.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define LINES_MAX 4096 /* of a step that have a count: more are not compared line by line */
+#define FILE_MAX_BYTES (16u << 20)
+
+struct line_count {
+    int line;
+    double value;
+};
+
+static int place_by_line(const void *a, const void *b)
+{
+    const struct line_count *x = a, *y = b;
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+/* The lines of a row's step (-1: none) that have a count of that name, in order. */
+static int lines_of(const struct row *row, int step, const char *name, struct line_count **out)
+{
+    int count = 0;
+    struct line_count *lines = *out = xcalloc((size_t)row->metric_count + 1, sizeof *lines);
+    for (int i = 0; i < row->metric_count; i++)
+        if (row->metrics[i].step == step && row->metrics[i].line > 0 && !strcmp(row->metrics[i].name, name))
+            lines[count++] = (struct line_count){row->metrics[i].line, row->metrics[i].value};
+    if (count)
+        qsort(lines, (size_t)count, sizeof *lines, place_by_line);
+    return count;
+}
+
+/* Lengths of the longest common subsequences of the ends a[i..] and b[k..]; lines are alike when their counts are, wherever they stand. */
+static int *common_lengths(const struct line_count *a, int a_count, const struct line_count *b, int b_count)
+{
+    int width = b_count + 1, *lengths = xcalloc((size_t)(a_count + 1) * (size_t)width, sizeof *lengths);
+    for (int i = a_count - 1; i >= 0; i--)
+        for (int k = b_count - 1; k >= 0; k--) {
+            int down = lengths[(i + 1) * width + k], right = lengths[i * width + k + 1];
+            lengths[i * width + k] = a[i].value == b[k].value ? 1 + lengths[(i + 1) * width + k + 1] : down > right ? down : right;
+        }
+    return lengths;
+}
+
+/* The line of b whose count grew the most over the line of a that it stands for; 0: none grew. */
+static int grown_line(const struct line_count *a, int a_count, const struct line_count *b, int b_count, double *by)
+{
+    int *lengths = common_lengths(a, a_count, b, b_count), width = b_count + 1, line = 0;
+    for (int i = 0, k = 0; k < b_count;) {
+        if (i < a_count && a[i].value == b[k].value) {
+            i++;
+            k++;
+            continue;
+        }
+        bool in_a = i < a_count && lengths[(i + 1) * width + k] >= lengths[i * width + k + 1];
+        bool both = i < a_count && lengths[(i + 1) * width + k + 1] == lengths[i * width + k]; /* one line that has another count now */
+        double grown = b[k].value - (both ? a[i].value : 0);
+        if (!both && in_a) { /* only base has it */
+            i++;
+            continue;
+        }
+        if (grown > *by) {
+            *by = grown;
+            line = b[k].line;
+        }
+        i += both;
+        k++;
+    }
+    free(lengths);
+    return line;
+}
+
+static bool place_by_counts(const struct row *base, const struct row *head, const char *name, char **file, int *line)
+{
+    double by = 0;
+    for (int i = 0; i < head->step_count; i++) {
+        struct line_count *a = NULL, *b = NULL;
+        int step = -1;
+        for (int k = 0; k < base->step_count && step < 0; k++)
+            step = !strcmp(base->steps[k].name, head->steps[i].name) ? k : -1;
+        int b_count = lines_of(head, i, name, &b), a_count = step < 0 ? 0 : lines_of(base, step, name, &a);
+        int found = a_count < LINES_MAX && b_count < LINES_MAX ? grown_line(a, a_count, b, b_count, &by) : 0;
+        if (found && head->steps[i].file[0]) {
+            free(*file);
+            *file = xstrdup(head->steps[i].file);
+            *line = found;
+        }
+        free(a);
+        free(b);
+    }
+    return *file != NULL;
+}
+
+/* The first line of b that a does not have there; 0: they are equal, or one cannot be read. */
+static int first_difference(const char *a_path, const char *b_path)
+{
+    size_t a_bytes, b_bytes;
+    char *a = file_read(a_path, FILE_MAX_BYTES, &a_bytes, NULL), *b = file_read(b_path, FILE_MAX_BYTES, &b_bytes, NULL);
+    int line = 0;
+    if (a && b && strcmp(a, b) != 0) {
+        line = 1;
+        for (size_t i = 0; i < a_bytes && i < b_bytes && a[i] == b[i]; i++)
+            line += a[i] == '\n';
+    }
+    free(a);
+    free(b);
+    return line;
+}
+
+static bool place_by_text(const struct row *base, const struct row *head, const char *step, char **file, int *line)
+{
+    size_t n = strcspn(step, "#");
+    for (int i = 0; i < head->step_count && !*file; i++)
+        for (int k = 0; k < base->step_count && !*file; k++) {
+            const struct row_step *a = &base->steps[k], *b = &head->steps[i];
+            bool meant = !n || (!strncmp(b->name, step, n) && !b->name[n]);
+            if (!meant || strcmp(a->name, b->name) || !a->file[0] || !b->file[0] || !strcmp(a->file, b->file))
+                continue;
+            *line = first_difference(a->file, b->file);
+            if (*line)
+                *file = xstrdup(b->file);
+        }
+    return *file != NULL;
+}
+
+bool gate_place(const struct gate_entry *base, const struct gate_entry *head, const char *step, const struct gate_kind *kind, char **file,
+                int *line)
+{
+    *file = NULL;
+    *line = 0;
+    if (!base || !head || !head->row)
+        return false;
+    static const struct row nothing;
+    const struct row *before = base->row ? base->row : &nothing;
+    const char *name = kind->lines ? kind->lines : kind->what;
+    bool local = strcmp(name, "emu.warp_instructions") != 0; /* where most of it stands is where it came from; code is everywhere */
+    if ((base->row || local) && place_by_counts(before, head->row, name, file, line))
+        return true;
+    if (base->row && place_by_text(base->row, head->row, step, file, line))
+        return true;
+    for (int i = 0; i < head->row->step_count && !*file; i++) { /* at least the file */
+        const struct row_step *s = &head->row->steps[i];
+        if (s->file[0] && (!*step || !strncmp(s->name, step, strlen(s->name))))
+            *file = xstrdup(s->file);
+    }
+    return *file != NULL;
+}

@@ -1,0 +1,270 @@
+#include "gate/side.h"
+#include "base/text.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One fact a line; in the order in which they are told. */
+#define INSTRUCTIONS_ALLOWED 0.005
+const struct gate_kind gate_kinds[] = {
+    {"registers", GATE_TOLD, 0, true, true, "regs", NULL},
+    {"spill_store_bytes", GATE_MORE_IS_WORSE, 0, true, true, "spill", "static.spill_stores"},
+    {"spill_load_bytes", GATE_MORE_IS_WORSE, 0, false, true, "fill", "static.spill_loads"},
+    {"stack_bytes", GATE_MORE_IS_WORSE, 0, false, true, "stack", NULL},
+    {"static_smem", GATE_TOLD, 0, false, true, "static smem", NULL},
+    {"dynamic_smem", GATE_TOLD, 0, false, true, "dynamic smem", NULL},
+    {"occupancy", GATE_LESS_IS_WORSE, 0, true, true, "occupancy", NULL},
+    {"static.sass_total", GATE_TOLD, 0, false, true, "machine code", NULL},
+    {"static.sass_ffma", GATE_TOLD, 0, false, false, "ffma", NULL},
+    {"static.sass_hfma2", GATE_TOLD, 0, false, false, "hfma2", NULL},
+    {"static.sass_mma", GATE_TOLD, 0, false, false, "mma", NULL},
+    {"static.sass_gmma", GATE_TOLD, 0, false, false, "gmma", NULL},
+    {"static.sass_ldg", GATE_TOLD, 0, false, false, "ldg", NULL},
+    {"static.sass_stg", GATE_TOLD, 0, false, false, "stg", NULL},
+    {"static.sass_lds", GATE_TOLD, 0, false, false, "lds", NULL},
+    {"static.sass_sts", GATE_TOLD, 0, false, false, "sts", NULL},
+    {"static.sass_ldl", GATE_TOLD, 0, false, false, "ldl", NULL},
+    {"static.sass_stl", GATE_TOLD, 0, false, false, "stl", NULL},
+    {"static.sass_ldsm", GATE_TOLD, 0, false, false, "ldsm", NULL},
+    {"static.sass_ldgsts", GATE_TOLD, 0, false, false, "ldgsts", NULL},
+    {"static.sass_bar", GATE_TOLD, 0, false, false, "bar", NULL},
+    {"emu.warp_instructions", GATE_MORE_IS_WORSE, INSTRUCTIONS_ALLOWED, true, true, "instructions", NULL},
+    {"emu.warp_fma", GATE_TOLD, 0, false, false, "fma", NULL},
+    {"emu.tensor_ops", GATE_TOLD, 0, false, false, "tensor", NULL},
+    {"emu.global_sectors_ld", GATE_MORE_IS_WORSE, 0, true, true, "ld sectors", NULL},
+    {"emu.global_sectors_st", GATE_MORE_IS_WORSE, 0, true, true, "st sectors", NULL},
+    {"emu.global_sectors_atomic", GATE_MORE_IS_WORSE, 0, false, true, "atomic sectors", NULL},
+    {"emu.async_sectors", GATE_MORE_IS_WORSE, 0, false, true, "async sectors", NULL},
+    {"emu.local_sectors", GATE_MORE_IS_WORSE, 0, false, true, "local sectors", NULL},
+    {"emu.shared_wavefronts_ld", GATE_MORE_IS_WORSE, 0, false, true, "ld wavefronts", NULL},
+    {"emu.shared_wavefronts_st", GATE_MORE_IS_WORSE, 0, false, true, "st wavefronts", NULL},
+    {"emu.shared_bank_conflicts", GATE_MORE_IS_WORSE, 0, true, true, "conflicts", NULL},
+    {"emu.atomic_contention", GATE_MORE_IS_WORSE, 0, false, true, "contention", NULL},
+    {"emu.barriers", GATE_TOLD, 0, false, false, "barriers", NULL},
+    {"emu.divergent_branches", GATE_TOLD, 0, false, false, "divergent", NULL},
+    {NULL, GATE_TOLD, 0, false, false, NULL, NULL},
+};
+
+const struct gate_kind *gate_kind_find(const char *what)
+{
+    const struct gate_kind *k = gate_kinds;
+    while (k->what && strcmp(k->what, what) != 0)
+        k++;
+    return k->what ? k : NULL;
+}
+
+bool gate_entry_stands(const struct gate_entry *e)
+{
+    return e && (e->status == ROW_OK || e->status == ROW_FOIL);
+}
+
+double gate_entry_fact(const struct gate_entry *e, const char *step, const char *what)
+{
+    for (int i = 0; e && i < e->fact_count; i++)
+        if (!strcmp(e->facts[i].step, step) && !strcmp(e->facts[i].kind->what, what))
+            return e->facts[i].value;
+    return NAN;
+}
+
+void gate_entry_add(struct gate_entry *e, const char *step, const struct gate_kind *kind, double value)
+{
+    e->facts = xrealloc(e->facts, sizeof *e->facts * (size_t)(e->fact_count + 1));
+    e->facts[e->fact_count++] = (struct gate_fact){xstrdup(step), kind, value};
+}
+
+struct gate_entry *gate_side_add(struct gate_side *side, const char *id)
+{
+    side->entries = xrealloc(side->entries, sizeof *side->entries * (size_t)(side->count + 1));
+    struct gate_entry *e = &side->entries[side->count++];
+    *e = (struct gate_entry){.id = xstrdup(id)};
+    return e;
+}
+
+/* The step's name among the row's: "conv", "conv#2". */
+static char *step_name(const struct row *row, int index)
+{
+    int same = 1;
+    for (int i = 0; i < index; i++)
+        same += !strcmp(row->steps[i].name, row->steps[index].name);
+    return same > 1 ? text_format("%s#%d", row->steps[index].name, same) : xstrdup(row->steps[index].name);
+}
+
+static void take_step(struct gate_entry *e, const struct row *row, int index)
+{
+    char *step = step_name(row, index);
+    for (const struct gate_kind *k = gate_kinds; k->what; k++) {
+        const struct column *c = column_find(COLUMN_STEP, k->what);
+        const struct row_metric *m = c || !strncmp(k->what, "emu.", 4) ? NULL : row_metric(row, index, k->what);
+        struct column_value v = {.absent = true};
+        if (c)
+            v = column_get(c, &row->steps[index]);
+        if (!v.absent || m)
+            gate_entry_add(e, step, k, m ? m->value : v.is_real ? v.real : (double)v.integer);
+    }
+    free(step);
+}
+
+static void take_row(struct gate_side *side, const struct run *run, const struct row *row)
+{
+    struct gate_entry *e = gate_side_add(side, row->id ? row->id : "");
+    e->scenario = xstrdup(row->scenario ? row->scenario : "");
+    e->layer = xstrdup(row->layer ? row->layer : "");
+    e->variant = xstrdup(row->variant ? row->variant : "");
+    e->status = row->status;
+    e->reason = row->reason ? xstrdup(row->reason) : NULL;
+    e->row = row;
+    e->run = run;
+    memcpy(e->launch, row->launch_hash, sizeof e->launch);
+    if (!gate_entry_stands(e))
+        return;
+    for (int i = 0; i < row->step_count; i++)
+        take_step(e, row, i);
+    for (const struct gate_kind *k = gate_kinds; k->what; k++) {
+        const struct row_metric *m = strncmp(k->what, "emu.", 4) ? NULL : row_metric(row, -1, k->what);
+        if (m)
+            gate_entry_add(e, "", k, m->value);
+    }
+}
+
+/* ---- what made it ---- */
+
+static char *environment_text(const struct run *run, const char *key)
+{
+    json_t *all = run->environment ? json_loads(run->environment, 0, NULL) : NULL;
+    const char *text = json_string_value(json_object_get(all, key));
+    char *copy = text && *text ? xstrdup(text) : NULL;
+    json_decref(all);
+    return copy;
+}
+
+/* The product: what a device says of itself up to its driver. */
+static char *product_of(const struct run *run)
+{
+    const char *about = run->device_about ? run->device_about : "", *end = strstr(about, " \302\267 ");
+    return *about ? xstrndup(about, end ? (size_t)(end - about) : strlen(about)) : NULL;
+}
+
+struct maker {
+    const char *name;
+    size_t offset;
+};
+static const struct maker makers[] = {
+    {"device", offsetof(struct gate_side, about)},      {"chip", offsetof(struct gate_side, arch)},
+    {"compiler", offsetof(struct gate_side, compiler)}, {"driver", offsetof(struct gate_side, driver)},
+    {"cuDNN", offsetof(struct gate_side, library)},
+};
+#define MAKERS (sizeof makers / sizeof *makers)
+
+static char **maker_at(const struct gate_side *side, size_t i)
+{
+    return (char **)(void *)((char *)(uintptr_t)side + makers[i].offset);
+}
+
+void gate_side_differences(const struct gate_side *base, const struct gate_side *head, struct text *t)
+{
+    for (size_t i = 0; i < MAKERS; i++) {
+        const char *a = *maker_at(base, i), *b = *maker_at(head, i);
+        if (a && b && *a && *b && strcmp(a, b) != 0)
+            text_addf(t, "%s%s %s, not %s", t->len ? "; " : "", makers[i].name, b, a);
+    }
+}
+
+void gate_side_describe(const struct gate_side *side, struct text *t)
+{
+    const char *gap = "";
+    for (size_t i = 0; i < MAKERS; i++) {
+        const char *text = *maker_at(side, i);
+        if (text && *text) {
+            text_addf(t, "%s%s%s%s", gap, i > 2 ? makers[i].name : "", i > 2 ? " " : "", text);
+            gap = " \302\267 ";
+        }
+    }
+}
+
+static void side_describe_run(struct gate_side *side, const struct run *run, struct row *const *rows, int count)
+{
+    bool timed = run->device && !strncmp(run->device, "cuda", 4);
+    side->device = xstrdup(run->device ? run->device : "");
+    side->about = timed ? product_of(run) : xstrdup(side->device); /* emu is the same wherever it runs */
+    side->compiler = run->compiler ? xstrdup(run->compiler) : NULL;
+    side->driver = timed && run->driver ? xstrdup(run->driver) : NULL;
+    side->library = timed ? environment_text(run, "cudnn") : NULL;
+    side->bench = run->commit ? xstrdup(run->commit) : NULL;
+    for (int i = 0; i < count && !side->arch; i++)
+        side->arch = rows[i]->arch ? xstrdup(rows[i]->arch) : NULL;
+}
+
+bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, int count, const char *only, struct error *err)
+{
+    struct gate_part *part = xcalloc(1, sizeof *part);
+    struct gate_side one = {0};
+    struct text differences = {0};
+    *part = (struct gate_part){*run, rows, count};
+    *run = (struct run){0};
+    side->parts = xrealloc(side->parts, sizeof *side->parts * (size_t)(side->part_count + 1));
+    side->parts[side->part_count++] = part;
+    if (side->part_count == 1) {
+        side_describe_run(side, &part->run, rows, count);
+    } else {
+        side_describe_run(&one, &part->run, rows, count);
+        gate_side_differences(side, &one, &differences);
+    }
+    bool ok = !differences.len ||
+              error_set(err, ERROR_ENVIRONMENT, "%s: its runs were made by different things: %s", side->name, text_get(&differences));
+    for (int i = 0; ok && i < count; i++)
+        if (!only ? !rows[i]->side || !*rows[i]->side : rows[i]->side && !strcmp(rows[i]->side, only))
+            take_row(side, &part->run, rows[i]);
+    gate_side_free(&one);
+    text_free(&differences);
+    return ok;
+}
+
+static int side_by_id(const void *a, const void *b)
+{
+    return strcmp(((const struct gate_entry *)a)->id, ((const struct gate_entry *)b)->id);
+}
+
+bool gate_side_sort(struct gate_side *side, struct error *err)
+{
+    if (side->count)
+        qsort(side->entries, (size_t)side->count, sizeof *side->entries, side_by_id);
+    for (int i = 1; i < side->count; i++)
+        if (!strcmp(side->entries[i - 1].id, side->entries[i].id))
+            return error_set(err, ERROR_USAGE, "%s: two rows are called %s", side->name, side->entries[i].id);
+    return true;
+}
+
+const struct gate_entry *gate_side_find(const struct gate_side *side, const char *id)
+{
+    struct gate_entry key = {.id = (char *)(uintptr_t)id};
+    return side->count ? bsearch(&key, side->entries, (size_t)side->count, sizeof key, side_by_id) : NULL;
+}
+
+void gate_side_free(struct gate_side *side)
+{
+    for (int i = 0; i < side->count; i++) {
+        struct gate_entry *e = &side->entries[i];
+        for (int k = 0; k < e->fact_count; k++)
+            free(e->facts[k].step);
+        free(e->facts);
+        char *const texts[] = {e->id, e->scenario, e->layer, e->variant, e->reason};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            free(texts[k]);
+    }
+    free(side->entries);
+    for (int i = 0; i < side->part_count; i++) {
+        rows_free(side->parts[i]->rows, side->parts[i]->count);
+        run_clear(&side->parts[i]->run);
+        free(side->parts[i]);
+    }
+    free(side->parts);
+    for (size_t i = 0; i < MAKERS; i++)
+        free(*maker_at(side, i));
+    free(side->device);
+    free(side->name);
+    free(side->folder);
+    free(side->bench);
+    *side = (struct gate_side){0};
+}

@@ -1,0 +1,81 @@
+/* gate/side: one of the two things that a comparison compares: rows, what is known of each without a stopwatch, and what made them. It
+ * comes from a stored run, from a run made for the comparison, or from a baseline file (gate/baseline.h). */
+#ifndef BENCH_GATE_SIDE_H
+#define BENCH_GATE_SIDE_H
+
+#include "base/error.h"
+#include "row/store.h"
+
+/* ---- facts ---- */
+
+/* What a fact says of a row that has more of it. */
+enum gate_direction { GATE_TOLD /* nothing by itself */, GATE_MORE_IS_WORSE, GATE_LESS_IS_WORSE };
+/* A fact that is compared: a column of a step, or a metric of a row or step. All are exact: two equal builds have equal ones. */
+struct gate_kind {
+    const char *what;              /* "registers", "emu.global_sectors_ld" */
+    enum gate_direction direction; /* where no rule says otherwise */
+    double allow;                  /* share of the base that may change before it counts, without rules */
+    bool brief;                    /* a table at a glance has it */
+    bool kept;                     /* a baseline has it */
+    const char *head;              /* its heading */
+    const char *lines;             /* the metric that tells it by source line; NULL: its own name, if there is one */
+};
+extern const struct gate_kind gate_kinds[]; /* ends with what NULL */
+const struct gate_kind *gate_kind_find(const char *what);
+
+struct gate_fact {
+    char *step; /* the launch it is of, "conv#2" where two have one name; "" the whole row */
+    const struct gate_kind *kind;
+    double value;
+};
+
+/* ---- rows ---- */
+
+struct gate_entry {
+    char *id, *scenario, *layer, *variant;
+    enum row_status status;
+    char *reason;
+    char launch[HASH_TEXT]; /* launch_hash, or the first 16 digits of it; "" where it is not known */
+    struct gate_fact *facts;
+    int fact_count;
+    const struct row *row; /* NULL: of a baseline, which keeps no more than the above */
+    const struct run *run; /* that the row is of; NULL with row */
+};
+/* Verified, or there to be compared with. */
+bool gate_entry_stands(const struct gate_entry *e);
+/* NAN where it is not known. */
+double gate_entry_fact(const struct gate_entry *e, const char *step, const char *what);
+
+/* A run and its rows, which a side keeps. */
+struct gate_part {
+    struct run run;
+    struct row **rows;
+    int count;
+};
+struct gate_side {
+    char *name;   /* "main, 1a2b3c4d5e", "run 12", "ci/baselines/emu-GH100.yaml" */
+    char *folder; /* of its sources, absolute, with a slash at the end; NULL: not known, or not one */
+    /* What made it; two sides with other ones are not compared unless that is asked for. NULL: not known. */
+    char *device, *about, *arch, *compiler, *driver, *library;
+    char *bench;                /* the build of bench */
+    struct gate_entry *entries; /* by id */
+    int count;
+    struct gate_part **parts;
+    int part_count;
+};
+/* Adds a run's rows. `only`: the rows of that side of the run (row side); NULL: those of none. Takes run and rows. False: the part was made
+ * by something else than the parts before it. */
+bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, int count, const char *only, struct error *err);
+/* Adds an entry that is filled in by the caller; entries are sorted by gate_side_sort, which must follow. */
+struct gate_entry *gate_side_add(struct gate_side *side, const char *id);
+void gate_entry_add(struct gate_entry *e, const char *step, const struct gate_kind *kind, double value);
+/* Puts the entries in order; false when two have one id. */
+bool gate_side_sort(struct gate_side *side, struct error *err);
+const struct gate_entry *gate_side_find(const struct gate_side *side, const char *id);
+void gate_side_free(struct gate_side *side);
+/* "emu:GH100 · sm_90a · nvrtc 13.0.88", appended. */
+void gate_side_describe(const struct gate_side *side, struct text *t);
+/* What was made by something else on the two sides: "driver 570.1, not 580.2; ...", appended; nothing when they may be compared. */
+void gate_side_differences(const struct gate_side *base, const struct gate_side *head, struct text *t);
+
+#endif
