@@ -224,7 +224,7 @@ bool baseline_read(const char *path, struct gate_side *side, struct error *err)
 {
     size_t bytes;
     struct node *root = NULL;
-    *side = (struct gate_side){.name = xstrdup(path)};
+    *side = (struct gate_side){.name = xstrdup(path), .kept = true};
     char *text = file_read(path, NODE_MAX_BYTES, &bytes, err);
     bool ok = text && check_sum(path, text, bytes, err) && (root = node_parse_text(path, text, bytes, 1, 1, err)) != NULL &&
               read_root(root, side, err);

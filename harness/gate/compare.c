@@ -285,7 +285,7 @@ bool gate_compare(const struct gate_side *base, const struct gate_side *head, st
         text_free(&differences);
         return error_hint(err, "--across compares them all the same, and says so");
     }
-    c->ratchet = rules->ratchet && !base->part_count;
+    c->ratchet = rules->ratchet && base->kept;
     c->across = differences.len ? text_take(&differences) : NULL;
     join(c);
     c->timed = count_timed(c);

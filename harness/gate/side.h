@@ -53,6 +53,7 @@ struct gate_part {
     int count;
 };
 struct gate_side {
+    bool kept;    /* it is a baseline file */
     char *name;   /* "main, 1a2b3c4d5e", "run 12", "ci/baselines/emu-GH100.yaml" */
     char *folder; /* of its sources, absolute, with a slash at the end; NULL: not known, or not one */
     /* What made it; two sides with other ones are not compared unless that is asked for. NULL: not known. */

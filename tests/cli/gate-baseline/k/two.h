@@ -1,0 +1,1 @@
+#define TWO_K 32

@@ -1,0 +1,1 @@
+#define ONE_C 16

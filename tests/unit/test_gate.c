@@ -1,0 +1,190 @@
+/* gate: how often the sequence errs, what becomes of rows with times, and exit codes. Checked against simulated times whose truth is known.
+ */
+#include "gate/compare.h"
+#include "gate/sequence.h"
+#include "base/text.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS 600
+
+static uint64_t random_state;
+static double uniform(void)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return ((double)(random_state >> 11) + 0.5) / 9007199254740992.0;
+}
+static double normal(void)
+{
+    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+}
+
+/* Both take 100 us, head `slower` longer; rounds differ by `spread`. */
+static void draw(double *base, double *head, double slower, double spread)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        double heat = 1 + 0.05 * sin(i / 40.0); /* what both feel */
+        base[i] = 1e5 * heat * exp(spread / sqrt(2) * normal());
+        head[i] = 1e5 * heat * (1 + slower) * exp(spread / sqrt(2) * normal());
+    }
+}
+
+static int decided(double slower, double spread, double alpha, enum gate_decision wanted, int runs, int *mean)
+{
+    double base[ROUNDS], head[ROUNDS];
+    int hits = 0, rounds = 0;
+    for (int r = 0; r < runs; r++) {
+        draw(base, head, slower, spread);
+        struct gate_sequence s = gate_sequence_of(base, head, ROUNDS, 0.01, alpha);
+        hits += gate_sequence_decide(&s, 0.01, alpha) == wanted;
+        rounds += s.rounds;
+    }
+    if (mean)
+        *mean = rounds / runs;
+    return hits;
+}
+
+/* Looked at after every round; a slow-down of the margin itself is the hardest case of no false alarm. */
+static void sequence_keeps_its_promise(void **state)
+{
+    (void)state;
+    int rounds;
+    random_state = 1;
+    assert_in_range(decided(0, 0.01, 0.01, GATE_LONGER, 2000, NULL), 0, 20);
+    assert_in_range(decided(0.01, 0.01, 0.01, GATE_LONGER, 2000, NULL), 0, 40);
+    assert_in_range(decided(0, 0.025, 0.001, GATE_LONGER, 2000, NULL), 0, 4);
+    assert_in_range(decided(0, 0.01, 0.01, GATE_WITHIN, 1000, &rounds), 990, 1000);
+    assert_true(rounds < 60);
+    assert_in_range(decided(0.02, 0.01, 0.01, GATE_LONGER, 1000, &rounds), 990, 1000);
+    assert_in_range(decided(0.015, 0.01, 0.01, GATE_LONGER, 1000, NULL), 900, 1000);
+    assert_in_range(decided(0.05, 0.025, 0.01, GATE_LONGER, 1000, &rounds), 990, 1000);
+    assert_true(rounds <= 20); /* 5 % within 20 rounds */
+    assert_in_range(decided(-0.03, 0.01, 0.01, GATE_SHORTER, 1000, NULL), 990, 1000);
+}
+
+/* ---- rows with times ---- */
+
+static struct row *make_row(const char *side, const char *launch, const double *ns, int rounds)
+{
+    struct row *row = row_new();
+    row_set(&row->id, "s/conv/my/one");
+    row_set(&row->scenario, "s");
+    row_set(&row->layer, "conv");
+    row_set(&row->variant, "my/one");
+    row_set(&row->side, side);
+    row_set(&row->arch, "sm_90a");
+    strncpy(row->launch_hash, launch, sizeof row->launch_hash - 1);
+    row->status = ROW_OK;
+    struct row_time *t = row_add_time(row);
+    strcpy(t->cache, "cold");
+    strcpy(t->load, "isolated");
+    double sum = 0;
+    for (int i = 0; i < rounds; i++)
+        sum += ns[i];
+    t->rounds = rounds;
+    t->median_ns = sum / rounds;
+    t->low_ns = 0.998 * t->median_ns;
+    t->high_ns = 1.002 * t->median_ns;
+    t->samples_ns = xmalloc((size_t)rounds * sizeof *ns);
+    memcpy(t->samples_ns, ns, (size_t)rounds * sizeof *ns);
+    return row;
+}
+
+static struct gate_side make_side(int64_t run_id, const char *side, const char *driver, struct row *row)
+{
+    struct gate_side s = {.name = xstrdup(side ? side : "run")};
+    struct run run = {.id = run_id, .started = "2026-01-01T00:00:00Z"};
+    struct error err = {0};
+    struct row **rows = xcalloc(1, sizeof *rows);
+    rows[0] = row;
+    run.device = xstrdup("cuda:0");
+    run.device_about = xstrdup("NVIDIA H200 \302\267 more");
+    run.driver = xstrdup(driver);
+    run.environment = xstrdup("{\"cudnn\": \"9.1\"}");
+    assert_true(gate_side_take(&s, &run, rows, 1, side, &err));
+    assert_true(gate_side_sort(&s, &err));
+    assert_int_equal(s.count, 1);
+    return s;
+}
+
+/* The verdict of one pair. `runs`: of one run (1) or of two. */
+static struct gate_pair compare_one(double slower, int runs, const char *launch, const char *driver, bool across, int *exit_code,
+                                    struct error *err)
+{
+    static double base_ns[ROUNDS], head_ns[ROUNDS];
+    draw(base_ns, head_ns, slower, 0.01);
+    struct gate_side base = make_side(1, runs == 1 ? "base" : NULL, "580", make_row(runs == 1 ? "base" : NULL, "aaaa", base_ns, ROUNDS)),
+                     head =
+                         make_side(runs, runs == 1 ? "head" : NULL, driver, make_row(runs == 1 ? "head" : NULL, launch, head_ns, ROUNDS));
+    struct gate_rules rules;
+    struct gate_comparison c;
+    struct gate_pair p = {0};
+    gate_rules_default(&rules);
+    *exit_code = -1;
+    if (gate_compare(&base, &head, &rules, across, &c, err)) {
+        p = c.pairs[0];
+        *exit_code = gate_exit_code(&c);
+        assert_int_equal(c.across != NULL, strcmp(driver, "580") != 0);
+    }
+    gate_comparison_free(&c);
+    gate_side_free(&base);
+    gate_side_free(&head);
+    return p;
+}
+
+static void times_decide(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    int code;
+    random_state = 7;
+    struct gate_pair p = compare_one(0.03, 1, "bbbb", "580", false, &code, &err);
+    assert_int_equal(p.verdict, GATE_SLOWER);
+    assert_int_equal(p.by, GATE_BY_TIME);
+    assert_true(p.paired && p.rounds >= GATE_ROUNDS_MIN && p.low < 1 / 1.03 && 1 / 1.03 < p.high);
+    assert_int_equal(code, 3);
+    p = compare_one(-0.03, 1, "bbbb", "580", false, &code, &err);
+    assert_int_equal(p.verdict, GATE_FASTER);
+    assert_int_equal(code, 0);
+    p = compare_one(0, 1, "bbbb", "580", false, &code, &err);
+    assert_int_equal(p.verdict, GATE_SAME);
+    p = compare_one(0.2, 1, "aaaa", "580", false, &code, &err); /* the same launches: whatever the stopwatch says */
+    assert_int_equal(p.verdict, GATE_SAME);
+    assert_int_equal(p.by, GATE_BY_IMAGE);
+}
+
+/* The times of two runs are not paired: what a process has of its own is in the interval. */
+static void two_runs_decide_less(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    int code;
+    random_state = 9;
+    struct gate_pair p = compare_one(0.015, 2, "bbbb", "580", false, &code, &err);
+    assert_int_equal(p.verdict, GATE_UNDECIDED);
+    assert_false(p.paired);
+    assert_true(p.high / p.low > 1.028);
+    assert_int_equal(code, 0);
+    p = compare_one(0.2, 2, "bbbb", "580", false, &code, &err);
+    assert_int_equal(p.verdict, GATE_SLOWER);
+    p = compare_one(0.2, 2, "bbbb", "570", false, &code, &err);
+    assert_int_equal(err.kind, ERROR_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "driver 570, not 580"));
+    assert_int_equal(code, -1);
+    error_clear(&err);
+    p = compare_one(0.2, 2, "bbbb", "570", true, &code, &err);
+    assert_int_equal(p.verdict, GATE_SLOWER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sequence_keeps_its_promise), cmocka_unit_test(times_decide),
+                                       cmocka_unit_test(two_runs_decide_less)};
+    return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
+}
