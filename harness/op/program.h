@@ -199,9 +199,9 @@ void program_sort_steps(struct program *program);
 void program_scratch_kinds(struct program *program);
 /* Is the step given this buffer: as an argument, in a tensor map, as an operand, to read or to write? */
 bool program_step_uses(const struct program *program, const struct step *step, struct buffer_ref ref);
-/* Of the work and of everything a device is told to launch for it: steps, arguments, buffers, tensor maps; never a name of the source or a
- * path. codes[i] tells the code of step i (NULL: it has none). Equal hashes are equal runs. */
-void program_hash(const struct program *program, const char *const *codes, char out[HASH_TEXT]);
+/* Of `work`, the case's, and of everything a device is told to launch for it: steps, arguments, buffers, tensor maps; never a name of the
+ * source or a path. codes[i] tells the code of step i (NULL: it has none). Equal hashes are equal runs. */
+void program_hash(const struct program *program, const struct work *work, const char *const *codes, char out[HASH_TEXT]);
 size_t scratch_bytes(const struct scratch *scratch);
 /* Bytes of all scratch. */
 uint64_t program_scratch_bytes(const struct program *program);

@@ -44,11 +44,11 @@ static void hash_tensor(struct hash *h, const struct tensor *t)
     hash_numbers(h, t->dim, (size_t)t->rank);
 }
 
-void program_hash(const struct program *p, const char *const *codes, char out[HASH_TEXT])
+void program_hash(const struct program *p, const struct work *of, const char *const *codes, char out[HASH_TEXT])
 {
     char work[HASH_TEXT];
     struct hash *h = hash_begin();
-    work_key(&p->work, work);
+    work_key(of, work);
     hash_add_text(h, "launches 1");
     hash_add_text(h, work);
     HASH_NUMBERS(h, p->graph, p->uses_mask, p->tensor_count, p->scratch_count, p->constant_count, p->tensor_map_count, p->step_count);

@@ -210,7 +210,7 @@ static void put_launch(struct row_step *out, const struct step *step, const char
     snprintf(out->file, sizeof out->file, "%s", path);
 }
 
-void build_launch_hash(const struct build *build, const struct program *p, struct row *row)
+void build_launch_hash(const struct build *build, const struct program *p, const struct work *work, struct row *row)
 {
     char(*images)[HASH_TEXT] = xcalloc((size_t)build->count + 1, sizeof *images);
     const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
@@ -228,7 +228,7 @@ void build_launch_hash(const struct build *build, const struct program *p, struc
         known = known && (!has_code || codes[i][0]) && p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL;
     }
     if (known)
-        program_hash(p, codes, row->launch_hash);
+        program_hash(p, work, codes, row->launch_hash);
     free(codes);
     free(images);
 }

@@ -104,7 +104,7 @@ bool build_kernel_facts(const struct compiled *c, const char *kernel, struct ker
 bool build_facts(const struct build *build, const struct program *program, const struct chip *chip, struct row *row, struct error *err);
 
 /* row->launch_hash; absent where a part of the code is a library's. */
-void build_launch_hash(const struct build *build, const struct program *program, struct row *row);
+void build_launch_hash(const struct build *build, const struct program *program, const struct work *work, struct row *row);
 
 /* remember.c, where the plan says so: is a verified row of emu known from an earlier run? Recalls it (the row's event is emitted; false: it
  * is not known), or keeps it. */

@@ -21,12 +21,13 @@ struct tried {
 };
 
 /* Equal hashes are equal runs, whatever the parameters are called. */
-static void hash_launches(const struct program *p, const struct row *facts, char out[HASH_TEXT])
+static void hash_launches(const struct worker *w, int index, const struct row *facts, char out[HASH_TEXT])
 {
+    const struct program *p = &w->plan.rows[index].program;
     const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
     for (int i = 0; i < p->step_count; i++)
         codes[i] = p->steps[i].kind == STEP_KERNEL ? facts->steps[i].sass_hash : NULL;
-    program_hash(p, codes, out);
+    program_hash(p, &w->plan.cases[w->plan.rows[index].case_index].work, codes, out);
     free(codes);
 }
 
@@ -53,7 +54,7 @@ static const struct plan_row *same_as(struct worker *w, int index, const struct 
 {
     const struct plan_row *own = &w->plan.rows[index];
     char launches[HASH_TEXT];
-    hash_launches(&own->program, facts, launches);
+    hash_launches(w, index, facts, launches);
     if (w->tried_count && w->plan.rows[w->tried[0].row].case_index != own->case_index)
         w->tried_count = 0;
     for (int i = 0; i < w->tried_count; i++) {

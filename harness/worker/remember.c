@@ -60,7 +60,7 @@ static bool memory_key(struct worker *w, int index, char out[HASH_TEXT])
         codes[i] = p->steps[i].kind == STEP_KERNEL || p->steps[i].kind == STEP_SYMBOL ? keys[p->steps[i].unit] : NULL;
     }
     if (known)
-        program_hash(p, codes, launches);
+        program_hash(p, &w->plan.cases[row->case_index].work, codes, launches);
     hash_add_text(h, known ? launches : "");
     hash_end(h, out);
     free(codes);

@@ -447,7 +447,7 @@ bool worker_verify(struct worker *w, int index, struct error *err)
             if (build.units[i].compiler[0])
                 row_set(&t.row->compiler, build.units[i].compiler);
         if (p->kind != PLAN_SEQUENCE) /* whose frames are more than one program */
-            build_launch_hash(&build, &p->program, t.row);
+            build_launch_hash(&build, &p->program, &w->plan.cases[p->case_index].work, t.row);
         worker_fits_math(w, index, &build, t.row);
         if (t.row->status == ROW_PLANNED && !(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
             goto done;
