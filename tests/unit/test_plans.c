@@ -57,6 +57,20 @@ void rig_plan_use(struct rig *rig, int step, int plan)
     rig->used = plan;
 }
 
+bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
+{
+    return false;
+}
+bool rig_seal(struct rig *rig, struct error *err)
+{
+    return false;
+}
+void rig_sit(struct rig *rig, int set, int seat) {}
+bool rig_wipe(struct rig *rig, struct error *err)
+{
+    return false;
+}
+
 /* ---- the device ---- */
 static bool sync(struct device *dev, struct error *err)
 {
