@@ -64,12 +64,11 @@ static bool poison_all(void *context, int pass, struct error *err)
     return job->dev->ops->sync(job->dev, err);
 }
 
-static bool pass(void *context, struct cupti_session *session, int index, struct error *err)
+static bool pass(void *context, int index, struct error *err)
 {
     const struct count_job *job = context;
     struct device *dev = job->dev;
     bool ok = true;
-    (void)session;
     (void)index;
     for (int i = 0; ok && i < job->count; i++) {
         const struct counted *item = &job->items[i];
@@ -138,7 +137,6 @@ bool count_run(const struct count_job *job, struct count_result *result, struct 
     struct cupti_job asked = {.metrics = job->metrics,
                               .metric_count = job->metric_count,
                               .range_max = ranges,
-                              .each_kernel = true,
                               .pass = pass,
                               .before = poison_all,
                               .context = (void *)job};

@@ -3,9 +3,9 @@
 // FAKE_CUPTI="cuptiRangeProfilerEnable=35,cuptiX=7"  result codes of functions
 // FAKE_CUPTI_SUPPORT="vGpu"                          the part that cuptiProfilerDeviceSupported says is not supported
 // FAKE_CUPTI_DISABLED="vGpu"                         ... is disabled
-// FAKE_CUPTI_DROP=n, FAKE_CUPTI_LOSE=n               the last n ranges are dropped, or are missing without a word
+// FAKE_CUPTI_DROP=n                                  the last n ranges are dropped
 // FAKE_CUPTI_ENDLESS=1                               the passes never end
-// fake_cupti_launch() is a kernel: a range of its own where the range profiler is set so.
+// fake_cupti_launch() is a kernel: a range of its own.
 // Traced, it leaves a record as well, the last launch first; FAKE_CUPTI_RECORDS_LOST=n records are dropped.
 // Sampled, a launch is 3 PCs of the function "kernel": PC 16 * i with 5 + i samples of reason a, as many of a_not_issued, and 1 of b.
 // FAKE_CUPTI_SAMPLES_LOST=n are dropped.
@@ -30,14 +30,14 @@
 
 enum { RANGES = 64, NAME = 64 };
 static struct {
-    bool initialized, enabled, configured, running, open;
+    bool initialized, enabled, configured, running;
     size_t passes, passes_done, range_max, pushed;
     char names[RANGES][NAME];
     uint8_t *image;
     const uint8_t *config; /* the first since the profiler was enabled: CUPTI 13.0 goes on reading it there */
     size_t config_metrics;
     CUpti_ProfilerRange config_range;
-    bool stale, each_kernel;
+    bool stale;
     bool sampling_enabled, sampling, sampled_ever;
     bool sass_set, sass_spent, sass_enabled;
     size_t sass_launches, sass_runs;
@@ -96,7 +96,7 @@ extern "C" {
 // A kernel of the counted context.
 __attribute__((visibility("default"))) void fake_cupti_launch(void)
 {
-    if (fake.running && fake.each_kernel && fake.pushed < RANGES)
+    if (fake.running && fake.pushed < RANGES)
         snprintf(fake.names[fake.pushed], NAME, "%zu", fake.numbered + fake.pushed), fake.pushed++;
     fake.launches += fake.traced;
     fake.sampled += fake.sampling ? 3 : 0;
@@ -285,7 +285,7 @@ API cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p)
     fake.stale = fake.stale || fake.config != p->pConfig || fake.config_metrics != metrics || fake.config_range != p->range;
     fake.passes = (metrics + 1) / 2;
     fake.passes_done = fake.pushed = 0;
-    fake.each_kernel = p->range == CUPTI_AutoRange;
+    WANT(p->range == CUPTI_AutoRange);
     fake.range_max = p->maxRangesPerPass;
     fake.image = p->pCounterDataImage;
     fake.configured = true;
@@ -306,27 +306,10 @@ API cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *p)
     if (asked(__func__))
         fake.running = false; /* fails, but is not stuck */
     MAY_FAIL(p, CUpti_RangeProfiler_Stop_Params);
-    WANT(fake.running && !fake.open);
+    WANT(fake.running);
     fake.running = false;
     fake.passes_done++;
     p->isAllPassSubmitted = fake.passes_done >= fake.passes && !number("FAKE_CUPTI_ENDLESS");
-    return CUPTI_SUCCESS;
-}
-API cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params *p)
-{
-    MAY_FAIL(p, CUpti_RangeProfiler_PushRange_Params);
-    WANT(fake.running && !fake.open && !fake.each_kernel && fake.pushed < RANGES);
-    snprintf(fake.names[fake.pushed++], NAME, "%s", p->pRangeName);
-    fake.open = true;
-    return CUPTI_SUCCESS;
-}
-API cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params *p)
-{
-    if (asked(__func__))
-        fake.open = false; /* fails, but is not stuck */
-    MAY_FAIL(p, CUpti_RangeProfiler_PopRange_Params);
-    WANT(fake.open);
-    fake.open = false;
     return CUPTI_SUCCESS;
 }
 API cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *p)
@@ -335,8 +318,8 @@ API cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *p)
     WANT(fake.configured && !fake.running && fake.passes_done >= fake.passes);
     struct image_head *head = (struct image_head *)fake.image;
     p->numOfRangeDropped = (size_t)number("FAKE_CUPTI_DROP");
-    head->ranges = (uint32_t)(fake.pushed - p->numOfRangeDropped - (size_t)number("FAKE_CUPTI_LOSE"));
-    fake.numbered += fake.each_kernel ? fake.pushed : 0;
+    head->ranges = (uint32_t)(fake.pushed - p->numOfRangeDropped);
+    fake.numbered += fake.pushed;
     for (uint32_t i = 0; i < head->ranges; i++) { /* last first: the order is CUPTI's own affair */
         head->place[i] = head->ranges - 1 - i;
         snprintf(head->names[i], NAME, "%s%s", number("FAKE_CUPTI_RENAME") ? "other " : "", fake.names[head->place[i]]);

@@ -28,7 +28,6 @@ struct gpu {
     uint64_t x, y;
     int spill_loads, spill_stores; /* instructions of `spilled`, by the compiler */
     int only, repeat;              /* -1 = each kernel once */
-    bool pushed;                   /* ranges are pushed and popped; else each kernel is one */
     bool turns;                    /* repeat: the kernels in turn, each cold */
 };
 
@@ -52,16 +51,13 @@ static bool launch(struct gpu *g, int k, struct error *err)
 }
 
 /* One pass: every kernel, or one kernel again and again, each cold and in a range of its own. */
-static bool pass(void *context, struct cupti_session *s, int index, struct error *err)
+static bool pass(void *context, int index, struct error *err)
 {
     struct gpu *g = context;
     const struct device_ops *ops = g->dev->ops;
     for (int i = 0; i < (g->only < 0 && !g->turns ? KERNELS : g->repeat); i++) {
-        char name[64];
         int k = g->turns ? i % KERNELS : g->only < 0 ? i : g->only;
-        snprintf(name, sizeof name, g->only < 0 ? "%s" : "%s %d", kernels[k].name, i);
-        if ((g->only < 0 && !cuda_flush_aside(g->dev, err)) || (g->pushed && !cupti_range_push(s, name, err)) || !launch(g, k, err) ||
-            !ops->sync(g->dev, err) || (g->pushed && !cupti_range_pop(s, err)))
+        if ((g->only < 0 && !cuda_flush_aside(g->dev, err)) || !launch(g, k, err) || !ops->sync(g->dev, err))
             return false;
     }
     return true;
@@ -100,10 +96,10 @@ static bool has(void *context, const char *metric)
 
 static const double *measured_of(const struct cupti_counts *counts, const char *kernel)
 {
-    for (int k = 0; k < KERNELS && !counts->names && counts->range_count == KERNELS; k++)
+    for (int k = 0; k < KERNELS && counts->range_count == KERNELS; k++)
         if (!strcmp(kernels[k].name, kernel))
             return counts->values + (size_t)k * counts->metric_count;
-    return cupti_counts_of(counts, kernel);
+    return NULL;
 }
 
 static int check_one(const struct counter_set *set, const struct cupti_counts *counts, const struct expect *e)
@@ -152,19 +148,13 @@ static bool sweep(struct gpu *g, struct cupti_session *s, struct counter_groups 
         return false;
     g->only = 0;
     g->repeat = SWEEP;
-    struct cupti_job job = {.metrics = set.metrics,
-                            .metric_count = (size_t)set.count,
-                            .range_max = SWEEP,
-                            .each_kernel = !g->pushed,
-                            .pass = pass,
-                            .context = g};
+    struct cupti_job job = {.metrics = set.metrics, .metric_count = (size_t)set.count, .range_max = SWEEP, .pass = pass, .context = g};
     bool ok = true;
     for (int again = 0; ok && again < 2; again++) {
         double began = now_s();
         ok = cupti_count(s, &job, &counts, err);
         if (ok)
-            printf("sweep: %d kernels, core, %d passes, %s: %.3g ms a kernel%s\n", SWEEP, counts.passes,
-                   g->pushed ? "pushed ranges" : "each a range", 1e3 * (now_s() - began) / SWEEP,
+            printf("sweep: %d kernels, core, %d passes: %.3g ms a kernel%s\n", SWEEP, counts.passes, 1e3 * (now_s() - began) / SWEEP,
                    again ? "" : " (with the profiler enabled anew)");
         if (ok)
             cupti_counts_free(&counts);
@@ -181,8 +171,7 @@ static bool sweep_named(struct gpu *g, struct cupti_session *s, char *list, doub
     struct cupti_counts counts;
     for (char *rest = list, *one; count < 64 && (one = strsep(&rest, ","));)
         metrics[count++] = one;
-    struct cupti_job job = {
-        .metrics = metrics, .metric_count = count, .range_max = g->repeat, .each_kernel = true, .pass = pass, .context = g};
+    struct cupti_job job = {.metrics = metrics, .metric_count = count, .range_max = g->repeat, .pass = pass, .context = g};
     double began = now_s();
     if (!cupti_count(s, &job, &counts, err))
         return false;
@@ -204,7 +193,7 @@ static int other_mode(struct gpu *g, int argc, char **argv, struct error *err)
     bool ok, plain = !strcmp(argv[2], "plain");
     double began = now_s();
     if (plain)
-        ok = pass(g, NULL, 0, err);
+        ok = pass(g, 0, err);
     else
         ok = argc > 4 && cuda_native(g->dev, &context, &stream, err) && cupti_session_open(context, 0, &s, err) &&
              sweep_named(g, s, argv[4], now_s() - began, err);
@@ -238,29 +227,20 @@ int main(int argc, char **argv)
     struct counter_chip chip = {cupti_name(cupti_session_chip(s)), has, cupti_session_chip(s)};
     if (!counter_set_make((const struct counter_group *const *)groups.items, groups.count, NULL, 0, &chip, &set, &err))
         goto failed;
-    for (int again = 0; again < 3; again++) {
+    for (int again = 0; again < 2; again++) {
         cupti_counts_free(&counts);
         began = now_s();
-        g.pushed = again == 0;
-        struct cupti_job job = {.metrics = set.metrics,
-                                .metric_count = (size_t)set.count,
-                                .range_max = KERNELS,
-                                .each_kernel = !g.pushed,
-                                .pass = pass,
-                                .context = &g};
+        struct cupti_job job = {
+            .metrics = set.metrics, .metric_count = (size_t)set.count, .range_max = KERNELS, .pass = pass, .context = &g};
         if (!cupti_count(s, &job, &counts, &err))
             goto failed;
-        printf("all groups: %d metrics, %d passes, %d %s in %.3g s\n", set.count, counts.passes, KERNELS,
-               g.pushed ? "pushed ranges" : "kernels, each a range", now_s() - began);
+        printf("all groups: %d metrics, %d passes, %d kernels in %.3g s\n", set.count, counts.passes, KERNELS, now_s() - began);
         wrong += check(&g, &set, &counts);
     }
     for (int k = 0; k < KERNELS; k++)
         counter_set_each(&set, measured_of(&counts, kernels[k].name), NULL, print_value, (void *)kernels[k].name);
-    for (int pushed = 0; pushed < 2; pushed++) {
-        g.pushed = pushed;
-        if (!sweep(&g, s, &groups, &chip, &err))
-            goto failed;
-    }
+    if (!sweep(&g, s, &groups, &chip, &err))
+        goto failed;
     printf("%d wrong\n", wrong);
     goto done;
 failed:

@@ -1,5 +1,5 @@
 /* device/cupti_range against a stand-in libcupti (tests/fake/cupti.cpp) that counts nothing and fails on request: what a count returns,
- * that a range that is dropped, lost, renamed or pushed wrongly is noticed, and that every function failing with every code is one
+ * that a kernel that is dropped or renamed is noticed, and that every function failing with every code is one
  * explained error after which counting works again. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,71 +10,53 @@
 #include "fake_cupti.h"
 #include <math.h>
 
-/* A pass over ranges of these names; what it does wrong on request. */
+/* A pass that launches so many kernels; in pass `fails` it does so with an error. */
 struct work {
-    const char *const *names;
-    int count, passes;
-    enum { FINE, FAILS, LEAVES_OPEN, NESTS, TWICE, OTHER_NAME, FEWER, MORE, TOO_MANY, POPS_NONE, BAD_NAME } how;
-    int at; /* the pass in which it does so */
+    int kernels, fails, passes, before;
 };
 
-static bool one(struct cupti_session *s, const char *name, struct error *err)
-{
-    return cupti_range_push(s, name, err) && cupti_range_pop(s, err);
-}
-
-static bool pass(void *context, struct cupti_session *s, int index, struct error *err)
+static bool before(void *context, int index, struct error *err)
 {
     struct work *w = context;
-    bool wrong = index == w->at;
     assert_int_equal(index, w->passes);
-    w->passes++;
-    for (int i = 0; i < w->count - (w->how == FEWER && wrong); i++)
-        if (!cupti_range_push(s, w->how == OTHER_NAME && wrong && i == 1 ? "else" : w->names[i], err) ||
-            (w->how == FAILS && wrong && i == 1 && !error_set(err, ERROR_WRONG, "the kernel trapped")) ||
-            (w->how == NESTS && wrong && !cupti_range_push(s, "inner", err)) || !cupti_range_pop(s, err))
-            return false;
-    if (!wrong)
-        return true;
-    switch (w->how) {
-    case LEAVES_OPEN: return cupti_range_push(s, "last", err);
-    case TWICE: return one(s, w->names[0], err);
-    case MORE: return one(s, "more", err);
-    case TOO_MANY: return one(s, "a4", err) && one(s, "a5", err);
-    case POPS_NONE: return cupti_range_pop(s, err);
-    case BAD_NAME: return one(s, "a\nb", err);
-    default: return true;
-    }
+    w->before++;
+    return true;
 }
 
-static const char *const names[] = {"edsr/body_1/naive", "edsr/body_1/two[tile=8]#0", "edsr/body_1/two[tile=8]#1"};
+static bool pass(void *context, int index, struct error *err)
+{
+    struct work *w = context;
+    assert_int_equal(index, w->passes);
+    w->passes++;
+    launch_fake(w->kernels);
+    return index != w->fails || error_set(err, ERROR_WRONG, "the kernel trapped");
+}
+
 static const char *const metrics[] = {"fake__c.sum", "fake__a.sum", "fake__h.sum", "fake__b.sum", "fake__g.sum"};
 
 static bool count(struct cupti_session *s, struct work *w, struct cupti_counts *counts, struct error *err)
 {
-    struct cupti_job job = {metrics, 5, 4, .pass = pass, .context = w};
+    struct cupti_job job = {metrics, 5, 4, .pass = pass, .before = before, .context = w};
     return cupti_count(s, &job, counts, err);
 }
 
 static void counts_right(struct cupti_session *s)
 {
-    struct work w = {names, 3, 0, FINE, -1};
+    struct work w = {.kernels = 3, .fails = -1};
     struct cupti_counts c;
     struct error err = {0};
     if (!count(s, &w, &c, &err))
         fail_msg("%s", err.text);
     assert_int_equal(w.passes, 3); /* five metrics, two a pass */
+    assert_int_equal(w.before, 3);
     assert_int_equal(c.passes, 3);
     assert_int_equal(c.range_count, 3);
     assert_int_equal(c.metric_count, 5);
     for (int r = 0; r < 3; r++) {
-        const double *v = cupti_counts_of(&c, names[r]);
-        assert_string_equal(c.names[r], names[r]);
-        assert_ptr_equal(v, c.values + r * 5);
+        const double *v = c.values + r * 5;
         assert_true(v[0] == 1000 * (r + 1) + 2 && v[1] == 1000 * (r + 1) && isnan(v[2]) && v[3] == 1000 * (r + 1) + 1 &&
                     v[4] == 1000 * (r + 1) + 6);
     }
-    assert_null(cupti_counts_of(&c, "other"));
     cupti_counts_free(&c);
 }
 
@@ -85,10 +67,7 @@ static void test_counts(void **state)
     assert_string_equal(cupti_name(cupti_session_chip(s)), "FAKE1");
     assert_true(cupti_has(cupti_session_chip(s), "fake__a.sum"));
     counts_right(s);
-    counts_right(s); /* one session, many counts */
-    struct error err = {0};
-    assert_false(cupti_range_push(s, "x", &err));
-    assert_non_null(strstr(err.text, "outside of a pass"));
+    counts_right(s); /* one session, many counts: CUPTI's numbers go on, the places do not */
     cupti_session_close(s);
     s = open_session();
     counts_right(s);
@@ -105,48 +84,34 @@ static void fails(struct cupti_session *s, struct work w, enum error_kind kind, 
         fail_msg("'%s' is not in '%s'", text, err.text);
     assert_int_equal(err.kind, kind);
     assert_null(c.values);
-    assert_null(c.names);
 }
 
 static void test_wrong_passes(void **state)
 {
     need_fake();
     struct cupti_session *s = open_session();
-    fails(s, (struct work){names, 3, 0, FAILS, 1}, ERROR_WRONG, "counting pass 2 of 3: the kernel trapped");
+    fails(s, (struct work){.kernels = 3, .fails = 1}, ERROR_WRONG, "counting pass 2 of 3: the kernel trapped");
     counts_right(s);
-    fails(s, (struct work){names, 3, 0, LEAVES_OPEN, 0}, ERROR_INTERNAL, "leaves a range open");
-    counts_right(s);
-    fails(s, (struct work){names, 3, 0, NESTS, 0}, ERROR_INTERNAL, "inside of another");
-    fails(s, (struct work){names, 3, 0, TWICE, 0}, ERROR_INTERNAL, "pushed twice");
-    fails(s, (struct work){names, 3, 0, OTHER_NAME, 2}, ERROR_INTERNAL,
-          "pass 2 pushes range 'else' where pass 0 had 'edsr/body_1/two[tile=8]#0'");
-    fails(s, (struct work){names, 3, 0, FEWER, 1}, ERROR_INTERNAL, "pass 1 pushed 2 ranges, pass 0 3");
-    fails(s, (struct work){names, 3, 0, MORE, 1}, ERROR_INTERNAL, "where pass 0 had 'none'");
-    fails(s, (struct work){names, 3, 0, TOO_MANY, 0}, ERROR_INTERNAL, "pushes more than 4 ranges");
-    fails(s, (struct work){names, 3, 0, POPS_NONE, 0}, ERROR_INTERNAL, "not pushed");
-    fails(s, (struct work){names, 3, 0, BAD_NAME, 0}, ERROR_INTERNAL, "cannot name a range: 1 to 255 characters in one line");
-    fails(s, (struct work){names, 0, 0, FINE, 0}, ERROR_INTERNAL, "pushed 0 ranges");
+    fails(s, (struct work){.fails = -1}, ERROR_ENVIRONMENT, "dropped 0 kernels and returned 0");
     counts_right(s);
     cupti_session_close(s);
 }
 
-static void test_lost_ranges(void **state)
+static void test_lost_kernels(void **state)
 {
     need_fake();
     struct cupti_session *s = open_session();
-    setenv("FAKE_CUPTI_DROP", "1", 1);
-    fails(s, (struct work){names, 3, 0, FINE, -1}, ERROR_ENVIRONMENT, "dropped 1 of the ranges and returned 2 of 3");
-    unsetenv("FAKE_CUPTI_DROP");
-    setenv("FAKE_CUPTI_LOSE", "2", 1);
-    fails(s, (struct work){names, 3, 0, FINE, -1}, ERROR_ENVIRONMENT, "dropped 0 of the ranges and returned 1 of 3");
-    unsetenv("FAKE_CUPTI_LOSE");
-    setenv("FAKE_CUPTI_RENAME", "1", 1);
-    fails(s, (struct work){names, 3, 0, FINE, -1}, ERROR_ENVIRONMENT, "that nobody pushed");
-    unsetenv("FAKE_CUPTI_RENAME");
-    setenv("FAKE_CUPTI_ENDLESS", "1", 1);
-    fails(s, (struct work){names, 3, 0, FINE, -1}, ERROR_ENVIRONMENT, "planned 3 passes and still wants more");
-    unsetenv("FAKE_CUPTI_ENDLESS");
-    counts_right(s);
+    static const struct {
+        const char *variable, *text;
+    } faults[] = {{"FAKE_CUPTI_DROP", "dropped 1 kernels and returned 2"},
+                  {"FAKE_CUPTI_RENAME", "which is no number"},
+                  {"FAKE_CUPTI_ENDLESS", "planned 3 passes and still wants more"}};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        setenv(faults[i].variable, "1", 1);
+        fails(s, (struct work){.kernels = 3, .fails = -1}, ERROR_ENVIRONMENT, faults[i].text);
+        unsetenv(faults[i].variable);
+        counts_right(s);
+    }
     cupti_session_close(s);
 }
 
@@ -156,7 +121,7 @@ static void try_code(const char *function, int code, bool opening)
     struct error err = {0};
     struct cupti_session *s = NULL;
     struct cupti_counts c;
-    struct work w = {names, 3, 0, FINE, -1};
+    struct work w = {.kernels = 3, .fails = -1};
     const struct cupti_cause *cause = cupti_cause(code);
     char ask[96], number[32];
     snprintf(ask, sizeof ask, "%s=%d", function, code);
@@ -195,8 +160,6 @@ static void test_every_code(void **state)
                                            "cuptiRangeProfilerCounterDataImageInitialize",
                                            "cuptiRangeProfilerSetConfig",
                                            "cuptiRangeProfilerStart",
-                                           "cuptiRangeProfilerPushRange",
-                                           "cuptiRangeProfilerPopRange",
                                            "cuptiRangeProfilerStop",
                                            "cuptiRangeProfilerDecodeData",
                                            "cuptiRangeProfilerGetCounterDataInfo",
@@ -257,7 +220,7 @@ static void test_bad_jobs(void **state)
 {
     need_fake();
     struct cupti_session *s = open_session();
-    struct work w = {names, 3, 0, FINE, -1};
+    struct work w = {.kernels = 3, .fails = -1};
     struct cupti_counts c;
     struct error err = {0};
     const char *const unknown[] = {"fake__a.sum", "fake__x.sum"};
@@ -272,100 +235,29 @@ static void test_bad_jobs(void **state)
     cupti_session_close(s);
 }
 
-/* CUPTI 13.0 goes on reading the first config image of an enabled profiler (the stand-in does too): other metrics, and more ranges than
+/* CUPTI 13.0 goes on reading the first config image of an enabled profiler (the stand-in does too): other metrics, and more kernels than
  * there is room for, need another start. */
 static void test_other_metrics(void **state)
 {
     need_fake();
     struct cupti_session *s = open_session();
     static const char *const two[] = {"fake__e.sum", "fake__f.sum"};
-    char many[100][8];
-    const char *list[100];
-    for (int i = 0; i < 100; i++) {
-        snprintf(many[i], sizeof many[i], "m%d", i);
-        list[i] = many[i];
-    }
     counts_right(s);
     cupti_session_rest(s);
     cupti_session_rest(s);
     cupti_session_rest(NULL);
     counts_right(s);
-    struct work w = {names, 2, 0, FINE, -1}, more = {list, 60, 0, FINE, -1};
+    struct work w = {.kernels = 2, .fails = -1}, more = {.kernels = 60, .fails = -1};
     struct cupti_counts c;
     struct error err = {0};
     assert_true(cupti_count(s, &(struct cupti_job){two, 2, 4, .pass = pass, .context = &w}, &c, &err));
     assert_int_equal(c.passes, 1);
-    assert_true(cupti_counts_of(&c, names[1])[1] == 2005);
+    assert_true(c.values[2 + 1] == 2005);
     cupti_counts_free(&c);
     counts_right(s);
     assert_true(cupti_count(s, &(struct cupti_job){two, 2, 100, .pass = pass, .context = &more}, &c, &err));
-    assert_true(cupti_counts_of(&c, "m59")[0] == 60004);
+    assert_true(c.values[59 * 2] == 60004);
     cupti_counts_free(&c);
-    counts_right(s);
-    cupti_session_close(s);
-}
-
-/* Each kernel a range: the stand-in counts what calls its launch. */
-struct launches {
-    int kernels, passes, before;
-    bool pushes;
-};
-
-static bool before(void *context, int index, struct error *err)
-{
-    struct launches *l = context;
-    assert_int_equal(index, l->passes);
-    l->before++;
-    return true;
-}
-
-static bool launch_pass(void *context, struct cupti_session *s, int index, struct error *err)
-{
-    struct launches *l = context;
-    l->passes++;
-    launch_fake(l->kernels);
-    return !l->pushes || cupti_range_push(s, "x", err);
-}
-
-static bool count_kernels(struct cupti_session *s, struct launches *l, struct cupti_counts *c, struct error *err)
-{
-    struct cupti_job job = {metrics, 5, 8, .each_kernel = true, .pass = launch_pass, .before = before, .context = l};
-    return cupti_count(s, &job, c, err);
-}
-
-static void test_each_kernel(void **state)
-{
-    need_fake();
-    struct cupti_session *s = open_session();
-    struct cupti_counts c;
-    struct error err = {0};
-    for (int again = 0; again < 2; again++) { /* CUPTI's numbers go on, the places do not */
-        struct launches l = {.kernels = 5};
-        if (!count_kernels(s, &l, &c, &err))
-            fail_msg("%s", err.text);
-        assert_int_equal(l.passes, 3);
-        assert_int_equal(l.before, 3);
-        assert_int_equal(c.range_count, 5);
-        assert_null(c.names);
-        for (int i = 0; i < 5; i++)
-            assert_true(c.values[i * 5 + 1] == 1000 * (i + 1));
-        cupti_counts_free(&c);
-        counts_right(s); /* pushed ranges in between */
-    }
-    struct launches pushes = {.kernels = 1, .pushes = true}, none = {0}, lost = {.kernels = 3}, named = {.kernels = 3};
-    assert_false(count_kernels(s, &pushes, &c, &err));
-    assert_non_null(strstr(err.text, "where each kernel is a range"));
-    assert_false(count_kernels(s, &none, &c, &err));
-    assert_non_null(strstr(err.text, "dropped 0 kernels and returned 0"));
-    setenv("FAKE_CUPTI_DROP", "1", 1);
-    assert_false(count_kernels(s, &lost, &c, &err));
-    assert_non_null(strstr(err.text, "dropped 1 kernels and returned 2"));
-    assert_int_equal(err.kind, ERROR_ENVIRONMENT);
-    unsetenv("FAKE_CUPTI_DROP");
-    setenv("FAKE_CUPTI_RENAME", "1", 1);
-    assert_false(count_kernels(s, &named, &c, &err));
-    assert_non_null(strstr(err.text, "which is no number"));
-    unsetenv("FAKE_CUPTI_RENAME");
     counts_right(s);
     cupti_session_close(s);
 }
@@ -421,11 +313,10 @@ static void test_trace(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts),       cmocka_unit_test(test_other_metrics),
-                                       cmocka_unit_test(test_each_kernel),  cmocka_unit_test(test_trace),
-                                       cmocka_unit_test(test_wrong_passes), cmocka_unit_test(test_lost_ranges),
-                                       cmocka_unit_test(test_every_code),   cmocka_unit_test(test_close_fails),
-                                       cmocka_unit_test(test_support),      cmocka_unit_test(test_bad_jobs)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),       cmocka_unit_test(test_other_metrics), cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_wrong_passes), cmocka_unit_test(test_lost_kernels),  cmocka_unit_test(test_every_code),
+        cmocka_unit_test(test_close_fails),  cmocka_unit_test(test_support),       cmocka_unit_test(test_bad_jobs)};
     if (!getenv("BENCH_HOME"))
         setenv("BENCH_HOME", ".", 1); /* tests run from the root of the repository */
     return cmocka_run_group_tests(tests, build_fake, remove_fake);

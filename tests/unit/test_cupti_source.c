@@ -9,7 +9,7 @@
 #include "device/cupti/sass.h"
 #include "fake_cupti.h"
 
-static bool two_kernels(void *context, struct cupti_session *s, int index, struct error *err)
+static bool two_kernels(void *context, int index, struct error *err)
 {
     launch_fake(2);
     return true;
@@ -18,7 +18,7 @@ static bool two_kernels(void *context, struct cupti_session *s, int index, struc
 static void session_counts(struct cupti_session *s)
 {
     static const char *const metric[] = {"fake__c.sum"};
-    struct cupti_job job = {metric, 1, 2, .each_kernel = true, .pass = two_kernels};
+    struct cupti_job job = {metric, 1, 2, .pass = two_kernels};
     struct cupti_counts c;
     struct error err = {0};
     if (!cupti_count(s, &job, &c, &err))

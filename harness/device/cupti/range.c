@@ -21,8 +21,6 @@
     X(set_config, cuptiRangeProfilerSetConfig) \
     X(start, cuptiRangeProfilerStart) \
     X(stop, cuptiRangeProfilerStop) \
-    X(push, cuptiRangeProfilerPushRange) \
-    X(pop, cuptiRangeProfilerPopRange) \
     X(decode, cuptiRangeProfilerDecodeData) \
     X(data_info, cuptiRangeProfilerGetCounterDataInfo) \
     X(range_info, cuptiRangeProfilerCounterDataGetRangeInfo)
@@ -44,18 +42,14 @@ struct cupti_session {
     bool initialized;
     /* What the profiler was last set to. CUPTI 13.0 keeps the first config image of an enabled profiler by its address: set to another one,
      * it reads what is no longer there at the next start (seen on an H200: a crash in BeginPass, or error 999). So one configuration lasts
-     * as long as the profiler is enabled; other metrics, and the other kind of range, enable it anew. */
+     * as long as the profiler is enabled; other metrics enable it anew. */
     struct cupti_plan plan;
     char **metrics;
     size_t metric_count;
     uint8_t *image; /* that CUPTI decodes into, for image_ranges */
     size_t image_bytes;
     int image_ranges;
-    bool set_to_kernels;
-    /* while a pass runs */
-    bool running, open, each_kernel;
-    int pass, pushed, range_max, known;
-    char **names; /* of pass 0 */
+    int pass; /* that runs */
 };
 
 /* A parameter block: zero but for its size. */
@@ -198,60 +192,9 @@ struct cupti_chip *cupti_session_chip(struct cupti_session *session)
     return session->chip;
 }
 
-/* Whether the range is the one that this place of a pass had before. */
-static bool check_name(struct cupti_session *s, const char *name, struct error *err)
-{
-    if (!*name || strlen(name) > CUPTI_RANGE_NAME_MAX || strchr(name, '\n'))
-        return error_set(err, ERROR_INTERNAL, "'%.80s' cannot name a range: 1 to %d characters in one line", name, CUPTI_RANGE_NAME_MAX);
-    if (s->pushed >= s->range_max)
-        return error_set(err, ERROR_INTERNAL, "pass %d pushes more than %d ranges ('%.80s')", s->pass, s->range_max, name);
-    if (s->pass > 0) {
-        if (s->pushed >= s->known || strcmp(s->names[s->pushed], name))
-            return error_set(err, ERROR_INTERNAL, "pass %d pushes range '%.80s' where pass 0 had '%.80s'", s->pass, name,
-                             s->pushed < s->known ? s->names[s->pushed] : "none");
-        return true;
-    }
-    for (int i = 0; i < s->known; i++)
-        if (!strcmp(s->names[i], name))
-            return error_set(err, ERROR_INTERNAL, "range '%.80s' is pushed twice in a pass", name);
-    s->names[s->known++] = xstrdup(name);
-    return true;
-}
-
-bool cupti_range_push(struct cupti_session *session, const char *name, struct error *err)
-{
-    PARAMS(CUpti_RangeProfiler_PushRange, p);
-    if (!session->running || session->open || session->each_kernel)
-        return error_set(err, ERROR_INTERNAL, "range '%.80s' is pushed %s", name,
-                         session->open      ? "inside of another"
-                         : session->running ? "where each kernel is a range"
-                                            : "outside of a pass");
-    if (!check_name(session, name, err))
-        return false;
-    p.pRangeProfilerObject = session->profiler;
-    p.pRangeName = name;
-    int code = session->api.push(&p);
-    if (code)
-        return cupti_fail(code, "cuptiRangeProfilerPushRange", err);
-    session->open = true;
-    session->pushed++;
-    return true;
-}
-
-bool cupti_range_pop(struct cupti_session *session, struct error *err)
-{
-    PARAMS(CUpti_RangeProfiler_PopRange, p);
-    if (!session->open)
-        return error_set(err, ERROR_INTERNAL, "a range is popped that was not pushed");
-    session->open = false;
-    p.pRangeProfilerObject = session->profiler;
-    int code = session->api.pop(&p);
-    return code ? cupti_fail(code, "cuptiRangeProfilerPopRange", err) : true;
-}
-
 static bool same_metrics(const struct cupti_session *s, const struct cupti_job *job)
 {
-    bool same = s->metric_count == job->metric_count && s->image_ranges >= job->range_max && s->set_to_kernels == job->each_kernel;
+    bool same = s->metric_count == job->metric_count && s->image_ranges >= job->range_max;
     for (size_t i = 0; same && i < job->metric_count; i++)
         same = !strcmp(s->metrics[i], job->metrics[i]);
     return same;
@@ -280,7 +223,6 @@ static bool plan_metrics(struct cupti_session *s, const struct cupti_job *job, s
     s->image_bytes = size.counterDataSize;
     s->image = xcalloc(size.counterDataSize + 1, 1);
     s->image_ranges = ranges;
-    s->set_to_kernels = job->each_kernel;
     return true;
 }
 
@@ -304,7 +246,7 @@ static bool configure(struct cupti_session *s, const struct cupti_job *job, stru
         return cupti_fail(code, "cuptiRangeProfilerCounterDataImageInitialize", err);
     config.pConfig = s->plan.config;
     config.configSize = s->plan.config_bytes;
-    config.range = job->each_kernel ? CUPTI_AutoRange : CUPTI_UserRange;
+    config.range = CUPTI_AutoRange;
     config.replayMode = CUPTI_UserReplay;
     config.maxRangesPerPass = (size_t)s->image_ranges;
     config.numNestingLevels = config.minNestingLevel = config.targetNestingLevel = 1;
@@ -312,7 +254,7 @@ static bool configure(struct cupti_session *s, const struct cupti_job *job, stru
     return code ? cupti_fail(code, "cuptiRangeProfilerSetConfig", err) : true;
 }
 
-/* One pass. Whatever happens in it, CUPTI is left stopped and without an open range. */
+/* One pass. Whatever happens in it, CUPTI is left stopped. */
 static bool run_pass(struct cupti_session *s, const struct cupti_job *job, bool *done, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_Start, start);
@@ -323,67 +265,40 @@ static bool run_pass(struct cupti_session *s, const struct cupti_job *job, bool 
     int code = s->api.start(&start);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerStart", err);
-    s->running = true;
-    s->pushed = 0;
-    bool ok = job->pass(job->context, s, s->pass, err);
-    if (s->open) {
-        cupti_range_pop(s, NULL);
-        ok = ok && error_set(err, ERROR_INTERNAL, "pass %d leaves a range open", s->pass);
-    }
-    s->running = false;
+    bool ok = job->pass(job->context, s->pass, err);
     code = s->api.stop(&stop);
     if (ok && code)
         return cupti_fail(code, "cuptiRangeProfilerStop", err);
-    if (ok && !s->each_kernel && (s->pushed != s->known || !s->known))
-        return error_set(err, ERROR_INTERNAL, "pass %d pushed %d ranges, pass 0 %d", s->pass, s->pushed, s->known);
     *done = stop.isAllPassSubmitted != 0;
     return ok;
 }
 
-static int find_name(char *const *names, int count, const char *name)
-{
-    for (int i = 0; i < count; i++)
-        if (!strcmp(names[i], name))
-            return i;
-    return -1;
-}
-
-/* The name of a decoded range. CUPTI numbers kernels on through all counts of a session. */
-static const char *decoded_name(struct cupti_session *s, size_t index, struct error *err)
+/* The number that CUPTI calls a decoded range by: it numbers kernels on through all counts of a session. */
+static bool range_number(struct cupti_session *s, size_t index, long long *number, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo, info);
     info.pCounterDataImage = s->image;
     info.counterDataImageSize = s->image_bytes;
     info.rangeIndex = index;
-    info.rangeDelimiter = "\n"; /* between nested ranges: none here, and ids hold slashes */
+    info.rangeDelimiter = "\n"; /* between nested ranges: none here */
     int code = s->api.range_info(&info);
-    if (code) {
-        cupti_fail(code, "cuptiRangeProfilerCounterDataGetRangeInfo", err);
-        return NULL;
-    }
-    return info.rangeName ? info.rangeName : "";
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerCounterDataGetRangeInfo", err);
+    return (info.rangeName && text_to_int(info.rangeName, number)) ||
+           error_set(err, ERROR_ENVIRONMENT, "CUPTI calls the range of a kernel '%.80s', which is no number",
+                     info.rangeName ? info.rangeName : "");
 }
 
-static bool range_number(const char *name, long long *number, struct error *err)
-{
-    return text_to_int(name, number) ||
-           error_set(err, ERROR_ENVIRONMENT, "CUPTI calls the range of a kernel '%.80s', which is no number", name);
-}
-
-/* The place of each decoded range among those of a pass: of a kernel its number less the lowest, of a pushed range that of its name; each
- * name is asked for once. */
-static bool find_places(struct cupti_session *s, const struct cupti_counts *counts, long long *places, struct error *err)
+/* The place of each decoded range among those of a pass: its number less the lowest. */
+static bool find_places(struct cupti_session *s, int count, long long *places, struct error *err)
 {
     long long first = 0;
-    for (int i = 0; i < counts->range_count; i++) {
-        const char *name = decoded_name(s, (size_t)i, err);
-        if (!name || (s->each_kernel && !range_number(name, &places[i], err)))
+    for (int i = 0; i < count; i++) {
+        if (!range_number(s, (size_t)i, &places[i], err))
             return false;
-        if (!s->each_kernel && (places[i] = find_name(counts->names, counts->range_count, name)) < 0)
-            return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range '%.80s' that nobody pushed", name);
         first = !i || places[i] < first ? places[i] : first;
     }
-    for (int i = 0; s->each_kernel && i < counts->range_count; i++)
+    for (int i = 0; i < count; i++)
         places[i] -= first;
     return true;
 }
@@ -414,14 +329,10 @@ static bool decode(struct cupti_session *s, size_t *total, struct error *err)
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerGetCounterDataInfo", err);
     *total = info.numTotalRanges;
-    if (!decode.numOfRangeDropped && (s->each_kernel ? *total && *total <= (size_t)s->image_ranges : *total == (size_t)s->known))
+    if (!decode.numOfRangeDropped && *total && *total <= (size_t)s->image_ranges)
         return true;
-    if (s->each_kernel)
-        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu kernels and returned %zu: the counts are not used", decode.numOfRangeDropped,
-                  *total);
-    else
-        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu of the ranges and returned %zu of %d: the counts are not used",
-                  decode.numOfRangeDropped, *total, s->known);
+    error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu kernels and returned %zu: the counts are not used", decode.numOfRangeDropped,
+              *total);
     error_hint(err, "count fewer rows at once (--only, --layer) or fewer groups");
     return false;
 }
@@ -440,7 +351,7 @@ static bool read_counts(struct cupti_session *s, const struct cupti_job *job, st
         counts->values[i] = NAN;
     bool *taken = xcalloc(total, sizeof *taken);
     long long *places = xcalloc(total, sizeof *places);
-    bool ok = find_places(s, counts, places, err);
+    bool ok = find_places(s, counts->range_count, places, err);
     for (size_t i = 0; ok && i < total; i++)
         ok = take_range(s, job, i, places[i], counts, taken, err);
     free(places);
@@ -466,17 +377,8 @@ bool cupti_count(struct cupti_session *session, const struct cupti_job *job, str
     *counts = (struct cupti_counts){0};
     if (job->range_max < 1 || job->range_max > CUPTI_RANGES_MAX)
         return error_set(err, ERROR_INTERNAL, "%d ranges at once: 1 to %d are possible", job->range_max, CUPTI_RANGES_MAX);
-    s->names = job->each_kernel ? NULL : xcalloc((size_t)job->range_max, sizeof *s->names);
-    s->range_max = job->range_max;
-    s->each_kernel = job->each_kernel;
-    s->known = 0;
-    bool ok = configure(s, job, err) && run_passes(s, job, err);
-    counts->names = s->names;
-    counts->range_count = s->known;
-    ok = ok && read_counts(s, job, counts, err);
-    s->names = NULL;
+    bool ok = configure(s, job, err) && run_passes(s, job, err) && read_counts(s, job, counts, err);
     if (!ok) {
-        counts->range_count = s->known; /* names to free */
         cupti_counts_free(counts);
         disable(s, NULL); /* the next count begins with a profiler that nothing happened to */
     }
@@ -485,15 +387,6 @@ bool cupti_count(struct cupti_session *session, const struct cupti_job *job, str
 
 void cupti_counts_free(struct cupti_counts *counts)
 {
-    for (int i = 0; counts->names && i < counts->range_count; i++)
-        free(counts->names[i]);
-    free(counts->names);
     free(counts->values);
     *counts = (struct cupti_counts){0};
-}
-
-const double *cupti_counts_of(const struct cupti_counts *counts, const char *name)
-{
-    int i = counts->names ? find_name(counts->names, counts->range_count, name) : -1;
-    return i < 0 ? NULL : counts->values + (size_t)i * counts->metric_count;
 }

@@ -41,15 +41,14 @@ static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *bytes, size_t *record
 
 static void take_kernel(struct cupti_trace *t, const CUpti_ActivityKernel10 *k)
 {
-    t->kernels = xrealloc(t->kernels, (size_t)(t->kernel_count + 1) * sizeof *t->kernels);
-    t->kernels[t->kernel_count++] = (struct cupti_kernel){.name = xstrdup(k->name ? k->name : ""),
-                                                          .start_ns = k->start,
-                                                          .end_ns = k->end,
-                                                          .registers = k->registersPerThread,
-                                                          .static_smem = k->staticSharedMemory,
-                                                          .dynamic_smem = k->dynamicSharedMemory,
-                                                          .grid = {k->gridX, k->gridY, k->gridZ},
-                                                          .block = {k->blockX, k->blockY, k->blockZ}};
+    *APPEND(t->kernels, t->kernel_count) = (struct cupti_kernel){.name = xstrdup(k->name ? k->name : ""),
+                                                                 .start_ns = k->start,
+                                                                 .end_ns = k->end,
+                                                                 .registers = k->registersPerThread,
+                                                                 .static_smem = k->staticSharedMemory,
+                                                                 .dynamic_smem = k->dynamicSharedMemory,
+                                                                 .grid = {k->gridX, k->gridY, k->gridZ},
+                                                                 .block = {k->blockX, k->blockY, k->blockZ}};
 }
 
 static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
