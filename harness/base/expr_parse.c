@@ -113,8 +113,7 @@ static struct term *term_new(enum term_kind kind, size_t begin)
 /* Hands `arg` to `t`; frees both and returns NULL when the tree has grown too high. */
 static struct term *adopt(struct parser *p, struct term *t, struct term *arg)
 {
-    t->args = xrealloc(t->args, (size_t)(t->count + 1) * sizeof *t->args);
-    t->args[t->count++] = arg;
+    *APPEND(t->args, t->count) = arg;
     if (arg->height >= t->height)
         t->height = arg->height + 1;
     if (t->height <= EXPR_MAX_HEIGHT)

@@ -155,9 +155,8 @@ static bool open_anchor(struct reader *r, const yaml_char_t *name, yaml_mark_t a
     if (*index < 0) {
         if (r->anchor_count == ANCHORS_MAX)
             return place_error(r, at, "more than %d anchors", ANCHORS_MAX);
-        r->anchors = xrealloc(r->anchors, sizeof *r->anchors * (size_t)(r->anchor_count + 1));
-        *index = r->anchor_count++;
-        r->anchors[*index] = (struct anchor){.name = xstrdup((const char *)name)};
+        *index = r->anchor_count;
+        *APPEND(r->anchors, r->anchor_count) = (struct anchor){.name = xstrdup((const char *)name)};
     }
     r->anchors[*index].node = NULL;
     return true;
@@ -249,8 +248,7 @@ static struct node *read_scalar(struct reader *r, const yaml_event_t *event)
 
 static void bury(struct reader *r, struct node *n)
 {
-    r->dead = xrealloc(r->dead, sizeof *r->dead * (size_t)(r->dead_count + 1));
-    r->dead[r->dead_count++] = n;
+    *APPEND(r->dead, r->dead_count) = n;
 }
 
 /* <<: *base takes over what the map itself does not say: copied behind the map's own keys, settled below. */

@@ -28,6 +28,8 @@ bool text_ends(const char *s, const char *end);
 void *xmalloc(size_t n);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *p, size_t n);
+/* The place of one more element at the end of a list, which is counted; its value is the caller's to set. Both names are read twice. */
+#define APPEND(items, count) ((items) = xrealloc((items), ((size_t)(count) + 1) * sizeof *(items)), &(items)[(count)++])
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 /* A freshly allocated formatted string. */

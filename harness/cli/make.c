@@ -229,8 +229,7 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
                 text_addf(t, "%s %s  block %ux%ux%u  %zu B dynamic shared memory\n", u->label, s->name, s->block[0], s->block[1],
                           s->block[2], (size_t)s->smem);
                 cli_print_registers(t, points, count);
-                seen = xrealloc(seen, sizeof *seen * (size_t)(seen_count + 1));
-                seen[seen_count++] = text_take(&key);
+                *APPEND(seen, seen_count) = text_take(&key);
             }
             text_free(&key);
         }
@@ -272,9 +271,8 @@ static bool add_image(struct compiling *list, const struct compile_request *requ
         compiled_free(&made);
         return true;
     }
-    list->items = xrealloc(list->items, sizeof *list->items * (size_t)(list->count + 1));
-    list->items[list->count] = made;
-    *c = &list->items[list->count++];
+    *APPEND(list->items, list->count) = made;
+    *c = &list->items[list->count - 1];
     if (!list->silent)
         print_facts(&list->text, request->label, *c, err);
     return true;

@@ -196,8 +196,7 @@ static void add_missing(struct row ***rows, int *count, struct row **more, int m
             row_free(more[i]);
             continue;
         }
-        *rows = xrealloc(*rows, (size_t)(*count + 1) * sizeof **rows);
-        (*rows)[(*count)++] = more[i];
+        *APPEND(*rows, *count) = more[i];
     }
     free(more);
 }

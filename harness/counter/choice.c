@@ -8,8 +8,7 @@ static void choice_add(struct counter_choice *c, const struct counter_group *gro
     for (int i = 0; i < c->count; i++)
         if (c->groups[i] == group)
             return;
-    c->groups = xrealloc(c->groups, (size_t)(c->count + 1) * sizeof *c->groups);
-    c->groups[c->count++] = group;
+    *APPEND(c->groups, c->count) = group;
 }
 
 static bool add_set(struct counter_choice *c, const char *set, struct error *err)
@@ -67,8 +66,7 @@ static bool one_metric(struct counter_choice *c, char *word, struct error *err)
     for (int i = 0; i < c->metric_count; i++)
         if (!strcmp(c->metrics[i], word))
             return true;
-    c->metrics = xrealloc(c->metrics, (size_t)(c->metric_count + 1) * sizeof *c->metrics);
-    c->metrics[c->metric_count++] = word;
+    *APPEND(c->metrics, c->metric_count) = word;
     return true;
 }
 

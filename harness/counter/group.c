@@ -476,8 +476,7 @@ void counter_group_free(struct counter_group *group)
 
 static void group_add(struct counter_groups *groups, struct counter_group *group)
 {
-    groups->items = xrealloc(groups->items, (size_t)(groups->count + 1) * sizeof(struct counter_group *));
-    groups->items[groups->count++] = group;
+    *APPEND(groups->items, groups->count) = group;
 }
 
 static int by_order(const void *a, const void *b)

@@ -18,8 +18,7 @@ void layout_kernels_load(const char *path, struct layout_kernels *list)
         line[strcspn(line, " \t\r")] = 0;
         if (!*line)
             continue;
-        list->globs = xrealloc(list->globs, (size_t)(list->count + 1) * sizeof *list->globs);
-        list->globs[list->count++] = xstrdup(line);
+        *APPEND(list->globs, list->count) = xstrdup(line);
     }
     free(text);
     free(own);

@@ -17,9 +17,8 @@ static int set_put(struct counter_set *set, const char *metric)
     int i = set_find(set, metric);
     if (i >= 0)
         return i;
-    set->metrics = xrealloc(set->metrics, (size_t)(set->count + 1) * sizeof *set->metrics);
-    set->metrics[set->count] = metric;
-    return set->count++;
+    *APPEND(set->metrics, set->count) = metric;
+    return set->count - 1;
 }
 
 /* The first name that the chip has. */

@@ -88,8 +88,7 @@ static void see_counter(void *context, const char *name, const char *unit, int l
     struct gather *g = context;
     struct emulate_result *r = g->out;
     if (line == 0) {
-        r->counters = xrealloc(r->counters, (size_t)(r->counter_count + 1) * sizeof *r->counters);
-        r->counters[r->counter_count++] = (struct emulate_counter){name, unit, value};
+        *APPEND(r->counters, r->counter_count) = (struct emulate_counter){name, unit, value};
         return;
     }
     struct emulate_line *c = emulate_line_of(r, line, &g->room);
@@ -115,8 +114,7 @@ static bool read_shown(struct emulation *e, struct error *err)
         const struct buffer_wanted *b = &e->buffers[i];
         if (!b->show)
             continue;
-        r->shown = xrealloc(r->shown, (size_t)(r->shown_count + 1) * sizeof *r->shown);
-        struct emulate_values *v = &r->shown[r->shown_count++];
+        struct emulate_values *v = APPEND(r->shown, r->shown_count);
         *v = (struct emulate_values){.type = b->type, .count = b->show, .values = xmalloc((size_t)b->show * dtype_bytes(b->type))};
         snprintf(v->name, sizeof v->name, "%s", b->name);
         if (!emu_device.read(&e->dev, b->address, v->values, (size_t)b->show * dtype_bytes(b->type), err))

@@ -7,8 +7,7 @@
 struct variant_point *plan_points_keep(struct plan *plan, struct variant_point *points, int count)
 {
     struct kept *kept = plan->private_data;
-    kept->items = xrealloc(kept->items, sizeof *kept->items * (size_t)(kept->count + 1));
-    kept->items[kept->count++] = (struct points){points, count};
+    *APPEND(kept->items, kept->count) = (struct points){points, count};
     return points;
 }
 
@@ -19,23 +18,20 @@ char *plan_row_id(const struct scenario_case *c, const struct variant_point *poi
 
 int plan_row_add(struct plan *plan, const struct plan_row *row)
 {
-    plan->rows = xrealloc(plan->rows, sizeof *plan->rows * (size_t)(plan->row_count + 1));
-    plan->rows[plan->row_count] = *row;
-    return plan->row_count++;
+    *APPEND(plan->rows, plan->row_count) = *row;
+    return plan->row_count - 1;
 }
 
 struct way *plan_way_keep(struct plan *plan, struct way *way)
 {
     struct kept *kept = plan->private_data;
-    kept->ways = xrealloc(kept->ways, (size_t)(kept->way_count + 1) * sizeof(struct way *));
-    return kept->ways[kept->way_count++] = way;
+    return *APPEND(kept->ways, kept->way_count) = way;
 }
 
 int plan_case_add(struct plan *plan, const struct way *way, char *id)
 {
     int place = plan->case_count ? plan->cases[plan->case_count - 1].place + 1 : 0;
-    plan->cases = xrealloc(plan->cases, sizeof *plan->cases * (size_t)(plan->case_count + 1));
-    plan->cases[plan->case_count] = (struct scenario_case){
+    *APPEND(plan->cases, plan->case_count) = (struct scenario_case){
         .id = id, .layer = &way->layer, .work = way->work, .axes = xcalloc(1, sizeof(struct coordinate)), .repeat = 1, .place = place};
-    return plan->case_count++;
+    return plan->case_count - 1;
 }

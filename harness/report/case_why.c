@@ -48,8 +48,7 @@ static void add_place(struct places *p, double weight, char *text)
             return;
         }
     }
-    p->items = xrealloc(p->items, (size_t)(p->count + 1) * sizeof *p->items);
-    p->items[p->count++] = (struct place){text, weight};
+    *APPEND(p->items, p->count) = (struct place){text, weight};
 }
 
 /* Sectors of global memory and wavefronts of shared memory beyond what the line's bytes need. */

@@ -45,8 +45,7 @@ void table_free(struct table *t)
 
 void table_column(struct table *t, const char *key, const char *heading, enum align align)
 {
-    t->columns = xrealloc(t->columns, (size_t)(t->column_count + 1) * sizeof *t->columns);
-    t->columns[t->column_count++] = (struct table_column){.key = xstrdup(key), .heading = xstrdup(heading), .align = align};
+    *APPEND(t->columns, t->column_count) = (struct table_column){.key = xstrdup(key), .heading = xstrdup(heading), .align = align};
 }
 
 void table_column_about(struct table *t, const char *note, const char *about, enum detail detail)
@@ -204,9 +203,9 @@ void document_free(struct document *d)
 
 static struct block *document_add(struct document *d, enum block_kind kind, enum detail detail)
 {
-    d->blocks = xrealloc(d->blocks, (size_t)(d->count + 1) * sizeof *d->blocks);
-    d->blocks[d->count] = (struct block){.kind = kind, .detail = detail};
-    return &d->blocks[d->count++];
+    struct block *b = APPEND(d->blocks, d->count);
+    *b = (struct block){.kind = kind, .detail = detail};
+    return b;
 }
 
 struct block *document_heading(struct document *d, int level, const char *text, const char *note)
@@ -265,10 +264,8 @@ void document_end(struct document *d)
 
 void block_item(struct block *b, const char *label, const char *name, const char *text)
 {
-    if ((text && text[0]) || (name && name[0])) {
-        b->items = xrealloc(b->items, (size_t)(b->item_count + 1) * sizeof *b->items);
-        b->items[b->item_count++] = (struct item){.label = copy_of(label), .name = copy_of(name), .text = copy_of(text)};
-    }
+    if ((text && text[0]) || (name && name[0]))
+        *APPEND(b->items, b->item_count) = (struct item){.label = copy_of(label), .name = copy_of(name), .text = copy_of(text)};
 }
 
 void block_names(struct block *b, const char *names, int count)

@@ -95,9 +95,9 @@ static struct group *group_of(struct group **groups, int *count, const struct ro
             return &(*groups)[i];
         }
     }
-    *groups = xrealloc(*groups, (size_t)(*count + 1) * sizeof **groups);
-    (*groups)[*count] = (struct group){.title = title};
-    return &(*groups)[(*count)++];
+    struct group *g = APPEND(*groups, *count);
+    *g = (struct group){.title = title};
+    return g;
 }
 
 int mask_tables_make(struct mask_table **out, const struct run *run, struct row *const *rows, int count)
@@ -114,15 +114,12 @@ int mask_tables_make(struct mask_table **out, const struct run *run, struct row 
             continue;
         }
         struct group *g = group_of(&groups, &group_count, rows[i]);
-        g->cases = xrealloc(g->cases, (size_t)(g->count + 1) * sizeof *g->cases);
-        g->cases[g->count++] = c;
+        *APPEND(g->cases, g->count) = c;
         add_names(g, &c);
     }
     for (int i = 0; i < group_count; i++) {
-        if (groups[i].count >= 2) {
-            *out = xrealloc(*out, (size_t)(made + 1) * sizeof **out);
-            (*out)[made++] = (struct mask_table){xstrdup(groups[i].title), table_of(&groups[i])};
-        }
+        if (groups[i].count >= 2)
+            *APPEND(*out, made) = (struct mask_table){xstrdup(groups[i].title), table_of(&groups[i])};
         free_group(&groups[i]);
     }
     free(groups);

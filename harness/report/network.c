@@ -32,10 +32,8 @@ static int find_layers(const struct run *run, struct row *const *rows, int count
             at++;
         if (at < n && (*out)[at].view.count)
             continue; /* its first dense case is known */
-        if (at == n) {
-            *out = xrealloc(*out, (size_t)(n + 1) * sizeof **out);
-            (*out)[n++] = (struct layer_case){.layer = row->layer ? row->layer : "", .row = row};
-        }
+        if (at == n)
+            *APPEND(*out, n) = (struct layer_case){.layer = row->layer ? row->layer : "", .row = row};
         if (row->density_in < 0 && row->density_out < 0)
             case_view_make(&(*out)[at].view, run, rows + i, end - i);
     }
@@ -163,12 +161,10 @@ static void sum_variant(struct network *n, const struct member *members, int cou
             s.ns += v->time->median_ns * (double)members[i].runs;
         }
     }
-    if (layers == count) {
-        n->sums = xrealloc(n->sums, (size_t)(n->count + 1) * sizeof *n->sums);
-        n->sums[n->count++] = s;
-    } else if (layers) {
+    if (layers == count)
+        *APPEND(n->sums, n->count) = s;
+    else if (layers)
         n->partial++;
-    }
 }
 
 static int by_time(const void *a, const void *b)
@@ -260,10 +256,8 @@ int network_list_make(struct network **out, const struct run *run, struct row *c
             bool known = !*name;
             for (int k = 0; k < names && !known; k++)
                 known = strcmp(seen[k], name) == 0;
-            if (!known) {
-                seen = xrealloc(seen, (size_t)(names + 1) * sizeof *seen);
-                seen[names++] = xstrdup(name);
-            }
+            if (!known)
+                *APPEND(seen, names) = xstrdup(name);
         }
     }
     for (int i = 0; i < names; i++) {
@@ -273,8 +267,7 @@ int network_list_make(struct network **out, const struct run *run, struct row *c
             clear(&n);
             continue;
         }
-        *out = xrealloc(*out, (size_t)(made + 1) * sizeof **out);
-        (*out)[made++] = n;
+        *APPEND(*out, made) = n;
     }
     for (int i = 0; i < layer_count; i++)
         case_view_free(&layers[i].view);

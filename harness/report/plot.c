@@ -78,8 +78,7 @@ bool plot_write(struct plots *p, struct plot_draft *draft, enum plot_kind kind, 
         free(caption);
         return false;
     }
-    p->items = xrealloc(p->items, (size_t)(p->count + 1) * sizeof *p->items);
-    p->items[p->count++] = plot;
+    *APPEND(p->items, p->count) = plot;
     return true;
 }
 

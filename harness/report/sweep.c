@@ -91,8 +91,7 @@ static void add_point(struct sweep *s, const struct view *v, bool counts)
             return;
         }
     }
-    s->points = xrealloc(s->points, (size_t)(s->count + 1) * sizeof *s->points);
-    s->points[s->count++] = p;
+    *APPEND(s->points, s->count) = p;
 }
 
 static int by_x(const void *a, const void *b)
@@ -185,10 +184,8 @@ static int axis_names(struct row *const *rows, int count, bool of_params, char *
             bool known = !text_to_real(list[p].value, &ignored);
             for (int k = 0; k < n && !known; k++)
                 known = strcmp((*out)[k], list[p].name) == 0;
-            if (!known) {
-                *out = xrealloc(*out, (size_t)(n + 1) * sizeof **out);
-                (*out)[n++] = xstrdup(list[p].name);
-            }
+            if (!known)
+                *APPEND(*out, n) = xstrdup(list[p].name);
         }
     }
     return n;

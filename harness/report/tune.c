@@ -248,8 +248,7 @@ static void variant_table(struct document *d, const struct run *run, struct row 
         s.rows = rows + i + first;
         any = any || was_searched(run, s.rows, s.count);
         look_at(&s, rows + i, end - i);
-        layers = xrealloc(layers, sizeof *layers * (size_t)(found + 1));
-        layers[found++] = s;
+        *APPEND(layers, found) = s;
     }
     if (any)
         one_table(d, run, layers, found);

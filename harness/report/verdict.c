@@ -152,8 +152,7 @@ static void keep(void *context, const struct counter_finding *f)
     double gain = f->gain * j->share, least = counter_limit(j->c->judge->groups.limits, "gain_least");
     if (gain < least || (j->share < 1 && isnan(gain) && j->breakdown.step != j->v->step))
         return; /* it does not show in the row's time */
-    all->items = xrealloc(all->items, (size_t)(all->count + 1) * sizeof *all->items);
-    struct verdict *item = &all->items[all->count++];
+    struct verdict *item = APPEND(all->items, all->count);
     *item = (struct verdict){.group = f->group, .rule = f->rule, .step = j->breakdown.step, .gain = gain, .remedy = xstrdup(f->remedy)};
     if (j->v->steps > 1 && j->breakdown.step >= 0 && j->share < 1)
         item->says =

@@ -399,10 +399,8 @@ int reason_groups(const struct case_view *c, enum row_status status, struct reas
         int at = 0;
         while (at < count && !same_reason((*groups)[at].reason, reason))
             at++;
-        if (at == count) {
-            *groups = xrealloc(*groups, (size_t)(count + 1) * sizeof **groups);
-            (*groups)[count++] = (struct reason_group){.reason = reason};
-        }
+        if (at == count)
+            *APPEND(*groups, count) = (struct reason_group){.reason = reason};
         struct reason_group *g = &(*groups)[at];
         text_addf(&g->names, "%s%s", g->count++ ? ", " : "", v->name);
     }

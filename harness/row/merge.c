@@ -92,8 +92,7 @@ static bool copy_runs(struct store *store, struct merge_counts *counts, struct e
             counts->runs_known++;
             continue;
         }
-        runs = xrealloc(runs, sizeof *runs * (size_t)(count + 1));
-        runs[count++] = sqlite3_column_int64(s, 0);
+        *APPEND(runs, count) = sqlite3_column_int64(s, 0);
     }
     done = done && (code == SQLITE_DONE || store_error(store, "merging", err));
     sqlite3_finalize(s);

@@ -413,9 +413,9 @@ static int select_runs(struct store *store, const char *where, const char *const
     for (int i = 0; texts && i < sqlite3_bind_parameter_count(s); i++)
         sqlite3_bind_text(s, i + 1, texts[i], -1, SQLITE_TRANSIENT);
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
-        *runs = xrealloc(*runs, (size_t)(count + 1) * sizeof **runs);
-        memset(&(*runs)[count], 0, sizeof **runs);
-        columns_read(s, 0, COLUMN_RUN, &(*runs)[count++]);
+        struct run *one = APPEND(*runs, count);
+        *one = (struct run){0};
+        columns_read(s, 0, COLUMN_RUN, one);
     }
     if (code != SQLITE_DONE) {
         store_error(store, "reading its runs", err);

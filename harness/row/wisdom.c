@@ -47,9 +47,9 @@ int store_wisdom(struct store *store, struct wisdom **list, struct error *err)
     if (!ready)
         return -1;
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
-        *list = xrealloc(*list, (size_t)(count + 1) * sizeof **list);
-        memset(&(*list)[count], 0, sizeof **list);
-        columns_read(s, 0, COLUMN_WISDOM, &(*list)[count++]);
+        struct wisdom *one = APPEND(*list, count);
+        *one = (struct wisdom){0};
+        columns_read(s, 0, COLUMN_WISDOM, one);
     }
     sqlite3_finalize(s);
     if (code == SQLITE_DONE)

@@ -83,8 +83,7 @@ bool rules_parse(const struct scenario *s, const char *const *set, struct rules 
         const char *equals = strchr(set[i], '=');
         if (!equals || equals == set[i] || !equals[1])
             return error_set(err, ERROR_USAGE, "--set %s: AXIS=VALUE is expected, like n=4 or mask.density=0.10,0.25", set[i]);
-        out->items = xrealloc(out->items, sizeof *out->items * (size_t)(out->count + 1));
-        struct rule *r = &out->items[out->count++];
+        struct rule *r = APPEND(out->items, out->count);
         *r = (struct rule){.name = xstrndup(set[i], (size_t)(equals - set[i])), .text = xstrdup(equals + 1)};
         size_t most = 1;
         for (const char *c = r->text; *c; c++)

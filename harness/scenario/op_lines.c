@@ -239,9 +239,8 @@ static void add_operation(struct operation **ops, int *count, struct operation o
             (*ops)[i].repeat++;
             return;
         }
-    *ops = xrealloc(*ops, sizeof **ops * (size_t)(*count + 1));
     o.repeat = 1;
-    (*ops)[(*count)++] = o;
+    *APPEND(*ops, *count) = o;
 }
 
 bool op_lines_scenario(const char *file, const char *text, size_t bytes, const char *name, struct text *out, struct error *err)

@@ -206,8 +206,7 @@ bool compile_bundle_use(const char *path, struct error *err)
             error_set(err, ERROR_USAGE, "%s: damaged behind item %d (byte %zu)", path, bundle.count, at);
             goto done;
         }
-        bundle.items = xrealloc(bundle.items, sizeof *bundle.items * (size_t)(bundle.count + 1));
-        bundle.items[bundle.count++] = c;
+        *APPEND(bundle.items, bundle.count) = c;
         at += next;
     }
     bundle.path = xstrdup(path);

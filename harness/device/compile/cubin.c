@@ -158,8 +158,7 @@ static bool find_kernels(struct elf *e, struct error *err)
                 continue;
             if (e->count == KERNELS_MAX)
                 return broken(err, "more than 4,096 kernels");
-            e->kernels = xrealloc(e->kernels, sizeof *e->kernels * (size_t)(e->count + 1));
-            struct kernel_place *p = &e->kernels[e->count++];
+            struct kernel_place *p = APPEND(e->kernels, e->count);
             p->name = string_at((const char *)e->data + strings.sh_offset, strings.sh_size, s.st_name);
             p->section = s.st_shndx;
             p->symbol = (uint32_t)k;

@@ -315,10 +315,8 @@ static void cubin_lines_add(struct spill_line **lines, int *count, int line, boo
     int i = 0;
     while (i < *count && (*lines)[i].line != line)
         i++;
-    if (i == *count) {
-        *lines = xrealloc(*lines, (size_t)(*count + 1) * sizeof **lines);
-        (*lines)[(*count)++] = (struct spill_line){.line = line};
-    }
+    if (i == *count)
+        *APPEND(*lines, *count) = (struct spill_line){.line = line};
     *(store ? &(*lines)[i].stores : &(*lines)[i].loads) += 1;
 }
 

@@ -24,9 +24,8 @@ bool cuda_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *a
                       (double)free_bytes / 1e6, (double)total / 1e6);
         return false;
     }
-    s->allocations = xrealloc(s->allocations, sizeof *s->allocations * (size_t)(s->allocation_count + 1));
     *address = (base + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    s->allocations[s->allocation_count++] = (struct cuda_allocation){base, *address, bytes};
+    *APPEND(s->allocations, s->allocation_count) = (struct cuda_allocation){base, *address, bytes};
     return true;
 }
 
