@@ -1,6 +1,14 @@
 # What the compiler made: registers a thread, spilled bytes a thread, theoretical occupancy.
-# data: name, registers, spill bytes, occupancy %
-# rows, margin (characters), most_spill (0: nothing spills, and that panel is left out)
+#: of: run
+#: rows: compiled
+#: numbers: [registers, spill_store_bytes, occupancy]
+#: height: 60
+#: row_height: 24
+#: section: Registers, spills, occupancy
+#: caption: >-
+#:   What the compiler made of the longest step of each variant of ours: registers and spilled bytes a thread (not shown where nothing spills), theoretical
+#:   occupancy. Where a variant has several codes, the case stands behind it.
+most_spill = most_spill_store_bytes > 0 ? 2 ** ceil(log(most_spill_store_bytes > 16 ? most_spill_store_bytes : 16) / log(2)) : 0
 load "style.gp"
 set multiplot
 set yrange [rows - 0.4:-0.6]
@@ -31,5 +39,5 @@ set rmargin at screen 0.97
 set xrange [0:100]
 set xtics 50
 set xlabel "occupancy, %" offset 0,0.5
-plot data using (0):0:(0):4:($0 - 0.3):($0 + 0.3) with boxxyerror linecolor rgb green
+plot data using (0):0:(0):($4 * 100):($0 - 0.3):($0 + 0.3) with boxxyerror linecolor rgb green
 unset multiplot

@@ -111,7 +111,7 @@ static void add_curves(struct text *data, const struct break_group *g, int lines
 
 static bool group_plot(struct plots *p, const struct break_group *g, const char *dir, struct error *err)
 {
-    struct plot_draft d = {.base = "break_even.gp", .width = 560, .height = 470};
+    struct plot_draft d = {.base = "break_even.gp", .section = "Time over density", .case_index = -1, .width = 560, .height = 470};
     int lines = g->line_count < LINES_DRAWN ? g->line_count : LINES_DRAWN;
     double least = INFINITY, most = 0, left = INFINITY, right = 0;
     for (int i = 0; i < g->dense_count; i++) {
@@ -140,7 +140,7 @@ static bool group_plot(struct plots *p, const struct break_group *g, const char 
               right * 125, wasted);
     d.height += 18 * ((lines + 2) / 2);
     return plot_write(
-        p, &d, PLOT_BREAK_EVEN, -1,
+        p, &d,
         text_format("%s: time over the share of inputs that changed, against %s (black). A ring is a break-even with its 95 %% "
                     "interval.%s%s",
                     g->title, g->against, wasted ? " Below: the share of scheduled work that tiles waste." : "",

@@ -353,7 +353,7 @@ static void add_figures(struct document *d, const struct case_view *c, const str
 {
     for (int i = 0; plots && i < plots->count; i++) {
         const struct plot *p = &plots->items[i];
-        if (p->case_index == c->rows[0]->case_index && (p->kind == PLOT_TIME || p->kind == PLOT_COUNTS || p->kind == PLOT_ROOFLINE))
+        if (p->case_index == c->rows[0]->case_index)
             document_figure(d, p->svg, p->caption, false);
     }
 }

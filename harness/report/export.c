@@ -91,8 +91,6 @@ void report_json(struct text *t, const struct run *run, struct row *const *rows,
 /* ---- CSV ---- */
 
 /* STEP: of the longest step. TIME: of the headline mode. */
-static const enum column_group csv_groups[] = {COLUMN_CASE, COLUMN_RESULT, COLUMN_STEP, COLUMN_TIME, COLUMN_DERIVED};
-
 /* The shortest decimal that reads back as v. */
 static void csv_number(struct text *t, double v)
 {
@@ -155,8 +153,8 @@ static int metric_columns(struct row *const *rows, int count, const char ***out)
 /* A variant's own column may be called what one of every row is, such as tiles_active. */
 static bool is_column(const char *name)
 {
-    for (size_t g = 0; g < sizeof csv_groups / sizeof csv_groups[0]; g++)
-        if (column_find(csv_groups[g], name))
+    for (size_t g = 0; g < VIEW_GROUPS; g++)
+        if (column_find(view_groups[g], name))
             return true;
     return false;
 }
@@ -166,8 +164,8 @@ static void csv_row(struct text *t, const struct view *v, const char **metrics, 
     const struct row *row = v->row;
     const void *step = v->step >= 0 ? &row->steps[v->step] : NULL;
     const char *comma = "";
-    for (size_t g = 0; g < sizeof csv_groups / sizeof csv_groups[0]; g++) {
-        for (const struct column *c = column_first(csv_groups[g]); c; c = column_next(c)) {
+    for (size_t g = 0; g < VIEW_GROUPS; g++) {
+        for (const struct column *c = column_first(view_groups[g]); c; c = column_next(c)) {
             if (c->type == COLUMN_REALS)
                 continue;
             text_add(t, comma);
@@ -190,8 +188,8 @@ void report_csv(struct text *t, const struct run *run, struct row *const *rows, 
     const char **metrics;
     int metric_count = metric_columns(rows, count, &metrics);
     const char *comma = "";
-    for (size_t g = 0; g < sizeof csv_groups / sizeof csv_groups[0]; g++) {
-        for (const struct column *c = column_first(csv_groups[g]); c; c = column_next(c)) {
+    for (size_t g = 0; g < VIEW_GROUPS; g++) {
+        for (const struct column *c = column_first(view_groups[g]); c; c = column_next(c)) {
             if (c->type != COLUMN_REALS) {
                 text_addf(t, "%s%s", comma, c->name);
                 comma = ",";

@@ -5,11 +5,11 @@
 
 #include "report/view.h"
 
-enum plot_kind { PLOT_TIME, PLOT_COUNTS, PLOT_SWEEP, PLOT_FACTS, PLOT_BREAK_EVEN, PLOT_ROOFLINE };
 struct plot {
-    enum plot_kind kind;
     int case_index; /* of the rows; -1: the whole run */
-    char name[64];  /* of its files */
+    char name[64];  /* of its files: its number and its script, "03_sweep" */
+    char *section;  /* of a run's: the heading that it stands under */
+    bool small;     /* it may stand beside others */
     char *caption;
     char *svg; /* ready for a page; NULL when it was not drawn */
 };
@@ -27,16 +27,38 @@ void plots_free(struct plots *p);
  * installed, 3 out of time. */
 int child_run(const char *const *argv, const char *folder, const char *log, double seconds);
 
-/* ---- between plot.c and sweep.c ---- */
+/* ---- between plot.c and those that make one ---- */
+#define PLOT_WIDTH 620 /* of one that stands alone */
 /* A plot being written: its data file and the numbers of its script. */
 struct plot_draft {
     struct text data, script;
-    const char *base; /* "time.gp": the script that draws it */
-    int width, height;
+    const char *base;    /* "time.gp": the script that draws it */
+    const char *section; /* of a run's */
+    int case_index, width, height;
 };
-void plot_add_name(struct text *data, const char *s);
-bool plot_write(struct plots *p, struct plot_draft *draft, enum plot_kind kind, int case_index, char *caption, const char *dir,
-                struct error *err);
+/* A name as a cell of the data; returns how wide it is, in characters. A number in a further cell. */
+int plot_add_name(struct text *data, const char *s);
+void plot_add_number(struct text *data, double v);
+/* Takes the draft's texts and the caption. */
+bool plot_write(struct plots *p, struct plot_draft *draft, char *caption, const char *dir, struct error *err);
+
+/* Plots that need no line of C: scripts plot/NAME.gp with a head, the lines that begin with "#:", in YAML.
+ *     #: of: case                      # or run, which has a `section:` too
+ *     #: rows: verified                # or compiled: all but the infeasible
+ *     #: numbers: [time_us, hw.l2_hit] # columns of the CSV (docs/EXPORT.md); a row that has none of them is left out
+ *     #: height: 60                    # pixels, and row_height: of each row more
+ *     #: caption: ...
+ * The data has the row's name, then the numbers; the script finds `rows`, `margin` (characters of the longest name) and for each column
+ * the most of it, most_time_us. */
+struct plot_files {
+    struct plot_file *items;
+    int count;
+};
+bool plot_files_load(struct plot_files *files, struct error *err);
+void plot_files_free(struct plot_files *files);
+/* Those of a case, or of the run (c NULL) where two rows are there to be compared. */
+bool plot_files_draw(const struct plot_files *files, struct plots *p, const struct run *run, struct row *const *rows, int count,
+                     const struct case_view *c, const char *dir, struct error *err);
 /* Time over density, and where sparse meets dense (break_even_plot.c). */
 bool break_evens_plot(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
 /* Where each row of a case stands under the ceilings; nothing where no rate is known. */

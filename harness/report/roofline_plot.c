@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH 620
 #define HEIGHT 380
 
 /* A point of the plot; points that would lie on each other share one label. */
@@ -48,7 +47,7 @@ static void widen(double *low, double *high, double value)
 
 bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, struct error *err)
 {
-    struct plot_draft d = {.base = "roofline.gp", .width = WIDTH, .height = HEIGHT};
+    struct plot_draft d = {.base = "roofline.gp", .case_index = c->rows[0]->case_index, .width = PLOT_WIDTH, .height = HEIGHT};
     const struct row *first = c->rows[0];
     enum math math = first->math && first->math[0] ? math_parse(first->math) : MATH_NONE;
     bool measured, pipe_measured, ignored;
@@ -100,7 +99,7 @@ bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, 
               band, l2, pipe, math == MATH_F32 ? 0 : f32, math_name(math), measured && pipe_measured, counters, low_x / 3, high_x * 3,
               low_y / 2, high_y * 2);
     return plot_write(
-        p, &d, PLOT_ROOFLINE, first->case_index,
+        p, &d,
         text_format("Roofline: useful operations a second over operations a byte, %s. A number is the row's place in the table. Open "
                     "circle: the least "
                     "bytes any kernel moves; filled: the bytes counted at each level, L1 where the kernel does not pass it by.",

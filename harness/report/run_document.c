@@ -141,21 +141,15 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
 
 static void add_plots(struct document *d, const struct plots *plots)
 {
-    static const struct {
-        enum plot_kind kind;
-        const char *title;
-    } kinds[] = {{PLOT_BREAK_EVEN, "Time over density"}, {PLOT_SWEEP, "Over the axes"}, {PLOT_FACTS, "Registers, spills, occupancy"}};
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-        bool any = false;
-        for (int i = 0; i < plots->count; i++) {
-            const struct plot *p = &plots->items[i];
-            if (p->kind == kinds[k].kind && p->svg) {
-                if (!any)
-                    document_heading(d, 3, kinds[k].title, NULL)->detail = DETAIL_FULL;
-                any = true;
-                document_figure(d, p->svg, p->caption, p->kind != PLOT_FACTS);
-            }
-        }
+    const char *section = "";
+    for (int i = 0; i < plots->count; i++) {
+        const struct plot *p = &plots->items[i];
+        if (!p->section || !p->svg)
+            continue;
+        if (strcmp(p->section, section))
+            document_heading(d, 3, p->section, NULL)->detail = DETAIL_FULL;
+        section = p->section;
+        document_figure(d, p->svg, p->caption, p->small);
     }
     struct block *notices = document_prose(d, TONE_NOTICE, DETAIL_FULL);
     block_item(notices, NULL, NULL, plots->problem);

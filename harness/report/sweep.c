@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define LINES_MAX 8
+#define SECTION "Over the axes"
 #define SWEEPS_DRAWN 16
 #define POINTS_MIN 3
 #define TWO_COLUMNS 12  /* characters of the longest name up to which two stand side by side under a plot */
@@ -103,7 +104,7 @@ static int by_x(const void *a, const void *b)
 /* The points of one group: at least POINTS_MIN different x. */
 static bool group_plot(struct plots *p, const struct sweep *s, const char *group, bool counts, const char *dir, struct error *err)
 {
-    struct plot_draft d = {.base = "sweep.gp", .width = 500};
+    struct plot_draft d = {.base = "sweep.gp", .section = SECTION, .case_index = -1, .width = 500};
     struct point *points = xcalloc((size_t)s->count, sizeof *points);
     int n = 0, lines = 0, last = -1, distinct = 0, longest = 0;
     double least = INFINITY, most = 0;
@@ -143,7 +144,7 @@ static bool group_plot(struct plots *p, const struct sweep *s, const char *group
               side_by_side, axis, counts ? "moved / compulsory bytes" : "time, us", most > TALL_RANGE * least, least, most);
     d.height = 270 + 18 * ((lines + side_by_side - 1) / side_by_side);
     return plot_write(
-        p, &d, PLOT_SWEEP, -1,
+        p, &d,
         text_format("%s over %s, %s: %s.%s", counts ? "Bytes moved over compulsory bytes" : "Time", s->axis,
                     group[0] == ' ' ? group + 1 : group,
                     counts ? "the best configuration of each variant" : "the fastest configuration of each variant, with 95 % intervals",
@@ -162,7 +163,7 @@ static bool axis_plots(struct plots *p, struct sweep *s, bool counts, int *left_
             continue;
         int sweeps = 0;
         for (int k = 0; k < p->count; k++)
-            sweeps += p->items[k].kind == PLOT_SWEEP;
+            sweeps += p->items[k].section && !strcmp(p->items[k].section, SECTION);
         if (sweeps >= SWEEPS_DRAWN)
             ++*left_out;
         else

@@ -378,6 +378,40 @@ double view_derived(const struct view *v, const char *name)
     return NAN;
 }
 
+const enum column_group view_groups[VIEW_GROUPS] = {COLUMN_CASE, COLUMN_RESULT, COLUMN_STEP, COLUMN_TIME, COLUMN_DERIVED};
+
+double view_number(const struct view *v, const char *name)
+{
+    for (int g = 0; g < VIEW_GROUPS; g++) {
+        const struct column *c = column_find(view_groups[g], name);
+        bool step = view_groups[g] == COLUMN_STEP, own = v->step >= 0 && !v->row->library;
+        const void *of = step ? own ? &v->row->steps[v->step] : NULL : view_groups[g] == COLUMN_TIME ? (const void *)v->time : v->row;
+        if (!c)
+            continue;
+        if (c->group == COLUMN_DERIVED)
+            return view_derived(v, name);
+        struct column_value value = of ? column_get(c, of) : (struct column_value){.absent = true};
+        return value.absent || value.text || value.reals ? NAN : value.is_real ? value.real : (double)value.integer;
+    }
+    return view_total(v, name);
+}
+
+bool view_has_number(const char *name, const char **near)
+{
+    const char *names[256];
+    size_t count = 0;
+    bool found = false;
+    for (int g = 0; g < VIEW_GROUPS; g++)
+        for (const struct column *c = column_first(view_groups[g]); c; c = column_next(c))
+            if (c->type >= COLUMN_INT ? c->type <= COLUMN_REAL_ZERO : c->type == COLUMN_NONE) {
+                found = found || !strcmp(c->name, name);
+                if (count < sizeof names / sizeof *names)
+                    names[count++] = c->name;
+            }
+    *near = text_nearest(name, names, count);
+    return found;
+}
+
 /* ---- reasons ---- */
 
 /* Two reasons say the same when they are equal up to the values in parentheses. */

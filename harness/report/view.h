@@ -101,6 +101,14 @@ const struct view *case_best(const struct case_view *c);
 
 /* A COLUMN_DERIVED column of row/row.h; NaN when absent. */
 double view_derived(const struct view *v, const char *name);
+/* The columns of an exported line, in this order (docs/EXPORT.md): of the case, the row, its longest step, its headline time, the derived.
+ */
+#define VIEW_GROUPS 5
+extern const enum column_group view_groups[VIEW_GROUPS];
+/* The number in one of them, else a metric of the row; NaN when absent. A library's step is not what its row is about. */
+double view_number(const struct view *v, const char *name);
+/* Is there such a column, of numbers? Else the one that may be meant, or NULL. */
+bool view_has_number(const char *name, const char **near);
 
 /* Infeasible rows with the same reason (numbers inside the parentheses may differ), compactly. */
 struct reason_group {

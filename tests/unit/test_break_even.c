@@ -448,7 +448,7 @@ static void plot_has_the_crossing(void **state)
         fail_msg("%s", err.text);
     int drawn = 0;
     for (int i = 0; i < plots.count; i++) {
-        if (plots.items[i].kind != PLOT_BREAK_EVEN)
+        if (!strstr(plots.items[i].name, "_break_even"))
             continue;
         drawn++;
         assert_true(plots.items[i].svg || plots.problem);
