@@ -1,7 +1,7 @@
 /* op/op: what an operation is: its YAML keys, its tensors, its cost, its data, its reference.
  *
- * To add an op: a file in kernels/ops (op/file.h, docs/OP.md). One that a file cannot say is a .c that defines a `const struct op`, and two
- * lines in table.c: its declaration and its place in op_table. */
+ * To add an op: a file in kernels/ops (op/file.h, docs/OP.md). One that a file cannot say is a .c that defines a `const struct op`, and its
+ * name in table.c. */
 #ifndef BENCH_OP_OP_H
 #define BENCH_OP_OP_H
 

@@ -1,11 +1,25 @@
-/* The ops: their declarations and their order. */
+/* The ops, in the order in which `bench list ops` tells them. To add one: its name here and a `struct op op_NAME` in a .c of its own. */
 #include "op/op.h"
 
-extern const struct op op_conv2d, op_conv3d, op_conv_transpose2d, op_depth_to_space, op_upsample, op_upsample_bilinear, op_upsample_conv2d,
-    op_layout, op_pointwise, op_chain, op_pool_max, op_pool_average, op_pool_max_change, op_truncate, op_add, op_concat, op_densify;
-/* clang-format off */
-const struct op *const op_table[] = {
-    &op_conv2d, &op_conv3d, &op_conv_transpose2d, &op_depth_to_space, &op_upsample, &op_upsample_bilinear,
-    &op_upsample_conv2d, &op_layout, &op_pointwise, &op_chain, &op_pool_max, &op_pool_average, &op_pool_max_change, &op_truncate, &op_add,
-    &op_concat, &op_densify, NULL,
-};
+#define OPS(X) \
+    X(conv2d) \
+    X(conv3d) \
+    X(conv_transpose2d) \
+    X(depth_to_space) \
+    X(upsample) \
+    X(upsample_bilinear) \
+    X(upsample_conv2d) \
+    X(layout) \
+    X(pointwise) \
+    X(chain) \
+    X(pool_max) \
+    X(pool_average) \
+    X(pool_max_change) \
+    X(truncate) \
+    X(add) \
+    X(concat) \
+    X(densify)
+#define DECLARE(name) extern const struct op op_##name;
+OPS(DECLARE)
+#define ENTRY(name) &op_##name,
+const struct op *const op_table[] = {OPS(ENTRY) NULL};

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The forms of a report; the first is what `bench report` writes unless told otherwise. */
-static const struct form *const forms[] = {&form_markdown, &form_html, &form_terminal};
-#define FORMS (sizeof forms / sizeof *forms)
+#define FORM_ENTRY(name) &form_##name,
+static const struct form *const forms[] = {FORMS(FORM_ENTRY)};
+#define FORM_COUNT (sizeof forms / sizeof *forms)
 
 static char *copy_of(const char *s)
 {
@@ -290,7 +290,7 @@ void block_lines(struct block *b, const char *label, const char *lines)
 
 const struct form *form_find(const char *name)
 {
-    for (size_t i = 0; i < FORMS; i++)
+    for (size_t i = 0; i < FORM_COUNT; i++)
         if (strcmp(forms[i]->name, name) == 0)
             return forms[i];
     return NULL;
@@ -298,7 +298,7 @@ const struct form *form_find(const char *name)
 
 void form_names(struct text *t)
 {
-    for (size_t i = 0; i < FORMS; i++)
+    for (size_t i = 0; i < FORM_COUNT; i++)
         text_addf(t, "%s%s", i ? ", " : "", forms[i]->name);
 }
 

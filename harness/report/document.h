@@ -136,7 +136,11 @@ struct form {
     /* A whole report with what stands around it; NULL: nothing does, and `write` writes it. */
     bool (*page)(struct text *t, const struct document *d, struct error *err);
 };
-extern const struct form form_terminal, form_markdown, form_html;
+/* The forms of a report; the first is what `bench report` writes unless told otherwise. To add one: its name here and a `struct form
+ * form_NAME` in a .c of its own. */
+#define FORMS(X) X(markdown) X(html) X(terminal)
+#define FORM_DECLARE(name) extern const struct form form_##name;
+FORMS(FORM_DECLARE)
 /* By name ("md", "html"); NULL. `names` of all, for a hint. */
 const struct form *form_find(const char *name);
 void form_names(struct text *t);
