@@ -2,6 +2,7 @@
 #include "op/generate.h"
 #include "op/pattern.h"
 #include <math.h>
+#include <string.h>
 
 double mask_draw(struct mask_plane *p)
 {
@@ -91,3 +92,16 @@ const struct mask_pattern_kind mask_pattern_file = {.name = "file", .path = true
 const struct mask_pattern_kind *const mask_patterns[] = {MASK_PATTERNS(MASK_ENTRY)};
 #define MASK_NAME(upper, lower) #lower,
 const char *const mask_pattern_names[] = {MASK_PATTERNS(MASK_NAME) NULL};
+
+bool mask_pattern_has_density(const char *name)
+{
+    for (int p = 0; p < MASK_PATTERN_COUNT; p++)
+        if (strcmp(mask_pattern_names[p], name) == 0)
+            return mask_patterns[p]->density || mask_patterns[p]->path;
+    return false;
+}
+
+bool mask_pattern_is_end(const char *name)
+{
+    return strcmp(name, mask_pattern_names[MASK_FULL]) == 0 || strcmp(name, mask_pattern_names[MASK_EMPTY]) == 0;
+}

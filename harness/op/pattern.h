@@ -1,4 +1,4 @@
-/* op/pattern: how the pixels of a mask are drawn, a pattern at a time. Private to op/, but for what a pattern wants of a scenario. */
+/* op/pattern: how the pixels of a mask are drawn, a pattern at a time. Private to op/, but for what a pattern is asked for by. */
 #ifndef BENCH_OP_PATTERN_H
 #define BENCH_OP_PATTERN_H
 
@@ -23,5 +23,8 @@ struct mask_pattern_kind {
     void (*draw)(struct mask_plane *p); /* sets active pixels to 1; NULL: there are none, or a file says */
 };
 extern const struct mask_pattern_kind *const mask_patterns[]; /* by enum value */
+/* Has the pattern of that name masks of many densities? full and empty are the ends of every one that has. */
+bool mask_pattern_has_density(const char *name);
+bool mask_pattern_is_end(const char *name);
 
 #endif

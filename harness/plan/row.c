@@ -1,6 +1,7 @@
 /* plan/row: what is known of a row before it runs: identity, work, floor, mask and tiles; and its key. */
 #include "base/text.h"
 #include "model/floor.h"
+#include "op/pattern.h"
 #include "plan/private.h"
 #include <math.h>
 #include <stdio.h>
@@ -150,8 +151,12 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
     if (!set_floors(plan, p->case_index, row, err))
         return false;
     struct useful useful = kept->useful;
-    if (plan->cases[p->case_index].work.mask.pattern == MASK_NONE)
+    const struct mask *mask = &plan->cases[p->case_index].work.mask;
+    if (mask->pattern == MASK_NONE)
         return true;
+    row_set(&row->mask_pattern, mask_pattern_names[mask->pattern]);
+    row->mask_radius = mask_patterns[mask->pattern]->radius ? mask->radius : -1;
+    row->mask_seed = mask_patterns[mask->pattern]->seed ? (int64_t)mask->seed : -1;
     row->density_in = useful.input_share;
     row->density_out = useful.output_share;
     row->flop_useful = useful.flop;

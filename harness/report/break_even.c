@@ -2,6 +2,7 @@
 #include "report/break_even.h"
 #include "base/node.h"
 #include "op/work.h"
+#include "op/pattern.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,25 +92,13 @@ double crossing_next(const struct crossing_point *p, int count)
 
 /* ---- from rows to groups ---- */
 
-/* "blobs24" of "blobs24:0.10:1"; full and empty belong to every pattern that has a density. */
+/* "blobs24": the patterns that have curves of their own. */
 static bool mask_pattern(const struct row *row, char *out, size_t size)
 {
-    const char *mask = row_axis(row, "mask");
-    if (row->density_in < 0 || !mask)
+    if (row->density_in < 0 || !row->mask_pattern)
         return false;
-    snprintf(out, size, "%.*s", (int)strcspn(mask, ":"), mask);
+    snprintf(out, size, row->mask_radius >= 0 ? "%s%lld" : "%s", row->mask_pattern, (long long)row->mask_radius);
     return true;
-}
-
-static bool is_end(const char *pattern)
-{
-    return strcmp(pattern, "full") == 0 || strcmp(pattern, "empty") == 0;
-}
-
-static bool has_density(const char *pattern)
-{
-    return strncmp(pattern, "blobs", 5) == 0 || strcmp(pattern, "iid") == 0 || strcmp(pattern, "box") == 0 ||
-           strcmp(pattern, "scanline") == 0 || strcmp(pattern, "file") == 0;
 }
 
 #define BY_MOST 16
@@ -131,18 +120,10 @@ static bool tells_apart(const struct ask *ask, const char *name)
     return listed;
 }
 
-/* "3" of "iid:0.10:3"; a seed of 1 is not written. */
-static const char *seed_of(const char *mask)
-{
-    const char *density = strchr(mask, ':'), *seed = density ? strchr(density + 1, ':') : NULL;
-    return seed ? seed + 1 : "1";
-}
-
 /* What a case shares with the other densities of its curve: the layer, its other axes, type and math, as far as they tell curves apart. */
 static char *shared_title(const struct row *row, const char *pattern, const struct ask *ask)
 {
     struct text t = {0};
-    const char *mask = row_axis(row, "mask");
     if (tells_apart(ask, "layer"))
         text_addf(&t, "%s", row->layer ? row->layer : "");
     for (int i = 0; i < row->axis_count; i++) {
@@ -152,8 +133,8 @@ static char *shared_title(const struct row *row, const char *pattern, const stru
     }
     if (tells_apart(ask, "mask.pattern") || tells_apart(ask, "mask"))
         text_addf(&t, "%s%s", t.len ? ", " : "", pattern);
-    if (!ask->everything && tells_apart(ask, "mask.seed") && mask)
-        text_addf(&t, "%sseed %s", t.len ? ", " : "", seed_of(mask));
+    if (!ask->everything && tells_apart(ask, "mask.seed") && row->mask_seed >= 0)
+        text_addf(&t, "%sseed %lld", t.len ? ", " : "", (long long)row->mask_seed);
     text_addf(&t, "%s%s %s", t.len ? ", " : "", row->dtype ? row->dtype : "", row->math ? row->math : "");
     return text_take(&t);
 }
@@ -320,7 +301,7 @@ static void add_to_groups(struct break_group **groups, int *count, const struct 
     const char *against = *ask->against ? ask->against : dense == c->zero ? c->zero_name : variant_short(dense->row);
     ptrdiff_t last = -1;
     for (int i = 0; i < pattern_count; i++) {
-        if (strcmp(own, patterns[i]) == 0 || is_end(own)) {
+        if (strcmp(own, patterns[i]) == 0 || mask_pattern_is_end(c->rows[0]->mask_pattern)) {
             struct break_group *g = group_of(groups, count, shared_title(c->rows[0], patterns[i], ask), against);
             g->merges = !ask->everything;
             if (g - *groups != last) /* of patterns that are not told apart the ends count once */
@@ -439,7 +420,7 @@ static int find_patterns(struct row *const *rows, int count, char (*patterns)[64
     int n = 0;
     for (int i = 0; i < count; i++) {
         char own[64];
-        bool known = !mask_pattern(rows[i], own, sizeof own) || !has_density(own);
+        bool known = !mask_pattern(rows[i], own, sizeof own) || !mask_pattern_has_density(rows[i]->mask_pattern);
         for (int k = 0; k < n && !known; k++)
             known = strcmp(patterns[k], own) == 0;
         if (!known && n < PATTERNS_MOST)

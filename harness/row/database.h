@@ -32,8 +32,9 @@ int schema_version(void);
 bool schema_complete(struct store *store);
 /* Brings the database from `from` (0: empty) to schema_version() and to the columns of the column table, in one transaction. */
 bool schema_migrate(struct store *store, int from, struct error *err);
-/* What schemas before 9 kept as text becomes fields and lists (former.c). */
+/* What schemas before 9 kept as text becomes fields and lists, and the mask's pattern and seed those before 10 (former.c). */
 bool former_fill(struct store *store, struct error *err);
+bool former_masks(struct store *store, struct error *err);
 
 /* Binds and reads a struct by the column table. Parameters and result columns are in table order, from index `first`
  * (1-based to bind, 0-based to read); both return the index behind the last. */

@@ -1,5 +1,5 @@
-/* row/former: what schemas before 9 kept as text becomes fields and lists, once, when such a database is opened. Nothing else reads that
- * text. */
+/* row/former: what schemas before 9 (masks: before 10) kept as text becomes fields and lists, once, when such a database is opened. Nothing
+ * else reads that text. */
 #include "row/database.h"
 #include <jansson.h>
 #include <stdio.h>
@@ -264,4 +264,20 @@ bool former_fill(struct store *store, struct error *err)
                 store,
                 "UPDATE timing SET samples_ns = (SELECT samples_ns FROM sample WHERE sample.timing = timing.timing); DROP TABLE sample",
                 "migrating", err));
+}
+
+bool former_masks(struct store *store, struct error *err)
+{
+    /* "blobs24:0.10:3": pattern and radius, density (not of pixel and checkerboard), seed; a seed of 1 was not written */
+    return store_exec(store,
+                      "WITH mask AS (SELECT case_key, substr(axis_value, 1, instr(axis_value || ':', ':') - 1) AS word,"
+                      " substr(axis_value, instr(axis_value || ':', ':') + 1) AS rest FROM axis JOIN result USING (result)"
+                      " WHERE axis = 'mask' AND axis_value <> 'none' GROUP BY case_key)"
+                      " UPDATE \"case\" SET mask_pattern = rtrim(mask.word, '0123456789'),"
+                      " mask_radius = CAST(nullif(substr(mask.word, length(rtrim(mask.word, '0123456789')) + 1), '') AS INTEGER),"
+                      " mask_seed = CASE WHEN word IN ('pixel', 'checkerboard') THEN CAST(ifnull(nullif(rest, ''), 1) AS INTEGER)"
+                      " WHEN rest = '' OR word = 'file' THEN NULL WHEN instr(rest, ':') THEN CAST(substr(rest, instr(rest, ':') + 1) AS "
+                      "INTEGER) ELSE 1 END"
+                      " FROM mask WHERE mask.case_key = \"case\".case_key",
+                      "migrating", err);
 }

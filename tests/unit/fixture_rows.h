@@ -69,11 +69,21 @@ static inline const struct row_list *fixture_list(enum column_group group)
     return l;
 }
 
+/* "mask=blobs24:0.10:3" is also what a plan says of the mask. */
 static inline void fixture_axes(struct row *row, const char *axes)
 {
+    char word[32];
+    long long radius, seed;
     row_list_empty(fixture_list(COLUMN_AXIS), row);
     row_set(&row->axes, NULL);
     fixture_pairs(row, axes, row_add_axis);
+    const char *mask = row_axis(row, "mask");
+    if (!mask || !strcmp(mask, "none"))
+        return;
+    int found = sscanf(mask, "%31[a-z]%lld", word, &radius);
+    row_set(&row->mask_pattern, word);
+    row->mask_radius = found == 2 ? radius : -1;
+    row->mask_seed = sscanf(mask, "%*[^:]:%*[^:]:%lld", &seed) == 1 ? seed : 1;
 }
 
 /* "conv2d/cudnn + pointwise/epilogue" */

@@ -70,6 +70,8 @@ static void check_rows(const char *name, int64_t run)
     assert_true(!r->library && r->launched == -1 && r->launch_count == 0 && r->network_count == 1);
     r = row_of(rows, count, "former/head@8x8[mask=iid:0.25]/conv2d/cudnn");
     assert_string_equal(row_axis(r, "mask"), "iid:0.25");
+    assert_string_equal(r->mask_pattern, "iid");
+    assert_true(r->mask_seed == 1 && r->mask_radius == -1);
     assert_int_equal(r->axis_count, 1);
     r = row_of(rows, count, "former/up@8x8/conv2d/naive[BLOCK=16]");
     assert_int_equal(r->launched, 0); /* traced, and it launched none */
@@ -201,10 +203,48 @@ static void sides_stand_beside_each_other(void **state)
     fixture_free(&f);
 }
 
+/* Schema 9 knew a mask's pattern, radius and seed only as the value of its axis. */
+static void masks_of_schema_9(void **state)
+{
+    static const struct {
+        const char *axes, *pattern;
+        int radius, seed;
+    } masks[] = {{"mask=blobs24:0.10:3", "blobs", 24, 3}, {"mask=iid:0.25", "iid", -1, 1},      {"mask=full", "full", -1, -1},
+                 {"mask=pixel:7", "pixel", -1, 7},        {"mask=pixel", "pixel", -1, 1},       {"mask=none", NULL, -1, -1},
+                 {"mask=file:a/b.png", "file", -1, -1},   {"n=4,mask=box:0.1:2", "box", -1, 2}, {"n=4", NULL, -1, -1}};
+    enum { MASKS = sizeof masks / sizeof *masks };
+    struct error err = {0};
+    struct fixture f = {0};
+    struct row **rows;
+    int64_t count;
+    struct store *store = open_or_fail(false);
+    fixture_run(&f.run, "masks", "cuda:0", "GPU");
+    for (int i = 0; i < MASKS; i++)
+        fixture_row(&f, i, "body", masks[i].axes, "conv2d", "cudnn", "", ROW_OK);
+    put_all(store, &f);
+    assert_true(store_exec(store, "UPDATE \"case\" SET mask_pattern = NULL, mask_radius = NULL, mask_seed = NULL; PRAGMA user_version = 9",
+                           "test", &err));
+    store_close(store);
+    store = open_or_fail(false);
+    assert_true(store_integer(store, "PRAGMA user_version", &count, &err));
+    assert_int_equal(count, schema_version());
+    assert_int_equal(store_rows(store, f.run.id, &rows, &err), MASKS);
+    for (int i = 0; i < MASKS; i++) {
+        const char *pattern = rows[i]->mask_pattern;
+        if (pattern && masks[i].pattern ? strcmp(pattern, masks[i].pattern) != 0 : pattern != masks[i].pattern)
+            fail_msg("%s: pattern %s", masks[i].axes, pattern);
+        assert_int_equal(rows[i]->mask_radius, masks[i].radius);
+        assert_int_equal(rows[i]->mask_seed, masks[i].seed);
+    }
+    rows_free(rows, MASKS);
+    store_close(store);
+    fixture_free(&f);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {TEST(text_becomes_fields), TEST(former_and_present_are_merged), TEST(a_new_column_is_added),
-                                       TEST(sides_stand_beside_each_other)};
+                                       TEST(sides_stand_beside_each_other), TEST(masks_of_schema_9)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
