@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
+#include "device/device.h"
 #include "measure/card.h"
 #include "measure/reference.h"
 #include "measure/roofs.h"
@@ -400,8 +401,19 @@ static int exec_under(char **command, int argc, char **argv, int tail)
     return 5;
 }
 
+/* "41:A0" */
+static bool take_engine(const char *text, struct library_plan *which, struct error *err)
+{
+    int end = 0;
+    if (!text || (sscanf(text, "%d:%c%d%n", &which->engine, &which->heuristic, &which->rank, &end) == 3 && !text[end]))
+        return true;
+    error_set(err, ERROR_USAGE, "--engine '%.60s' names no plan", text);
+    return error_hint(err, "--engine 41:A0, as a row's engine_number, engine_heuristic and engine_rank are");
+}
+
 int cli_exec(const struct verb *verb, int argc, char **argv)
 {
+    struct library_plan which;
     struct plan_arguments a = {0};
     int repeat = 1, count, tail, code;
     struct option options[PLAN_OPTION_COUNT + 3] = {{0}};
@@ -411,8 +423,8 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     char *path = NULL, *row = NULL;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT] = (struct option){"--repeat", 'n', OPTION_INT, "N", "launches; default 1", &repeat};
-    options[PLAN_OPTION_COUNT + 1] =
-        (struct option){"--engine", 0, OPTION_TEXT, "TEXT", "cuDNN's plan, as the row's `engine` has it; default its first", &engine};
+    options[PLAN_OPTION_COUNT + 1] = (struct option){
+        "--engine", 0, OPTION_TEXT, "N:HRANK", "cuDNN's plan: engine, heuristic and rank of the row, 41:A0; default its first", &engine};
     if (!cli_options(verb, options, argc, argv, rest, &count, &tail, &code))
         goto done;
     if (count < 2) {
@@ -427,7 +439,8 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     for (int i = 1; i < count; i++)
         text_addf(&words, "%s%s", i > 1 ? " " : "", rest[i]);
     row = text_take(&words);
-    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !worker_alone(&a.plan, row, repeat, engine, &t, &err)) {
+    if (!take_engine(engine, &which, &err) || !cli_plan_arguments(&a, rest[0], &path, &err) ||
+        !worker_alone(&a.plan, row, repeat, engine ? &which : NULL, &t, &err)) {
         code = cli_fail(&err);
         goto done;
     }

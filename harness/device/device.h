@@ -17,6 +17,12 @@
 #define DEVICE_STAMPS 4
 
 struct device;
+/* What names a plan of the vendor's library: its engine, and where a heuristic listed it. */
+struct library_plan {
+    int engine;
+    char heuristic;
+    int rank;
+};
 struct device_module;   /* a loaded PTX / cubin image */
 struct device_function; /* a kernel inside it */
 struct device_event;

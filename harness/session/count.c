@@ -91,7 +91,10 @@ static json_t *ask(const struct session *s, int index, bool warm)
     put_fact(facts, "flop", row->flop);
     put_fact(facts, "bytes", row->bytes);
     put_fact(facts, "time_ns", time_of(row, -1, warm));
-    return json_pack("{s:i,s:s?,s:o,s:o}", "row", index, "engine", row->engine, "facts", facts, "steps", steps);
+    json_t *out = json_pack("{s:i,s:o,s:o}", "row", index, "facts", facts, "steps", steps);
+    if (row->engine_number >= 0) /* the plan of the library that was timed */
+        json_object_set_new(out, "plan", json_pack("[i,s,i]", row->engine_number, row->engine_heuristic, row->engine_rank));
+    return out;
 }
 
 static bool is_counted(const struct row *row)

@@ -45,7 +45,7 @@ static bool run_frames(struct worker *w, int index, int repeat, struct text *tex
     return ok;
 }
 
-static bool run_alone(struct worker *w, int index, int repeat, const char *engine, struct text *text, struct error *err)
+static bool run_alone(struct worker *w, int index, int repeat, const struct library_plan *which, struct text *text, struct error *err)
 {
     const struct plan_row *p = &w->plan.rows[index];
     struct build build = {0};
@@ -57,7 +57,7 @@ static bool run_alone(struct worker *w, int index, int repeat, const char *engin
     bool ok = false;
     worker_stage(w, index, "load", 0);
     if (!build_make(w, &p->program, &build, err) || !worker_data(w, index, worker_timed_part(w, index), &data, err) ||
-        !worker_open_rig(w, &p->program, build.images, true, engine, &rig, err) || !rig_feed(rig, data, err) || !rig_prepare(rig, &ns, err))
+        !worker_open_rig(w, &p->program, build.images, true, which, &rig, err) || !rig_feed(rig, data, err) || !rig_prepare(rig, &ns, err))
         goto done;
     worker_stage(w, index, "run", 0);
     for (int i = 0; i < repeat; i++)
@@ -80,7 +80,7 @@ done:
     return ok;
 }
 
-bool worker_alone(const struct plan_options *options, const char *row_id, int repeat, const char *engine, struct text *text,
+bool worker_alone(const struct plan_options *options, const char *row_id, int repeat, const struct library_plan *which, struct text *text,
                   struct error *err)
 {
     struct worker w;
@@ -108,7 +108,7 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
     worker_ready(&w);
     ok = has_library(&w, &w.plan.rows[index], err) &&
          (w.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, text, err)
-                                                   : run_alone(&w, index, repeat, engine, text, err));
+                                                   : run_alone(&w, index, repeat, which, text, err));
 done:
     worker_close(&w);
     return ok;

@@ -20,7 +20,7 @@
 
 struct tally {
     struct worker *w;
-    const json_t *asked; /* by row: {"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}} */
+    const json_t *asked; /* by row: {"row":i,"plan":[..],"facts":{NAME:NUMBER},"steps":{"0":{..}}} */
     int count;
     int *index; /* plan row of each */
     struct build *builds;
@@ -93,10 +93,10 @@ bool worker_count_check(struct worker *w, struct error *err)
 }
 
 bool worker_open_rig(struct worker *w, const struct program *program, const struct device_image *images, bool keep_inputs,
-                     const char *engine, struct rig **rig, struct error *err)
+                     const struct library_plan *which, struct rig **rig, struct error *err)
 {
     if (w->library)
-        cudnn_only(w->library, engine);
+        cudnn_only(w->library, which);
     bool ok = rig_open(w->dev, w->library, program, images, keep_inputs, rig, err);
     if (w->library)
         cudnn_only(w->library, NULL);
@@ -131,9 +131,13 @@ static bool enter(struct tally *t, int i, struct error *err)
     stage(t, i, "load", LOAD_LIMIT_S);
     struct rig **rig = &t->items[i].rig;
     t->items[i].name = p->id;
-    const char *engine = json_string_value(json_object_get(json_array_get(t->asked, (size_t)i), "engine"));
+    const json_t *plan = json_object_get(json_array_get(t->asked, (size_t)i), "plan");
+    const char *mode = json_string_value(json_array_get(plan, 1));
+    struct library_plan which = {.engine = (int)json_integer_value(json_array_get(plan, 0)),
+                                 .heuristic = mode ? mode[0] : 0,
+                                 .rank = (int)json_integer_value(json_array_get(plan, 2))};
     return build_make(w, &p->program, &t->builds[i], err) &&
-           worker_open_rig(w, &p->program, t->builds[i].images, false, engine, rig, err) && rig_feed(*rig, data, err) &&
+           worker_open_rig(w, &p->program, t->builds[i].images, false, plan ? &which : NULL, rig, err) && rig_feed(*rig, data, err) &&
            rig_prepare(*rig, &ns, err) && rig_run(*rig, err) && w->dev->ops->sync(w->dev, err);
 }
 

@@ -6,8 +6,8 @@
  *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
  *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
  *   {"do":"count check"}                -> {"event":"done"}             counters can be had here, and the metrics that are asked for exist
- *   {"do":"count","warm":b,"rows":[{"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent to a worker
- * that times
+ *   {"do":"count","warm":b,"rows":[{"row":i,"plan":[ENGINE,"A",RANK],"facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent
+ * to a worker that times
  *   {"do":"race","rows":[..]}           -> the same, for `bench tune`
  *   {"do":"ablate","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{"metrics":[..]}}, {"event":"done"}
  *   anything that fails as a whole      -> {"event":"failed","kind":k,"text":"..","hint":"..","row":i or -1}
@@ -132,9 +132,9 @@ bool worker_roofs(struct worker *w, const json_t *command, struct error *err);
 bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err);
 /* count.c. The check opens the counters, and closes them again so that nothing is open while others time. */
 bool worker_count_check(struct worker *w, struct error *err);
-/* rig_open; the library makes but the plan that `engine` (a row's, NULL: any) begins with. */
+/* rig_open; the library makes no plan but this (a row's; NULL: any). */
 bool worker_open_rig(struct worker *w, const struct program *program, const struct device_image *images, bool keep_inputs,
-                     const char *engine, struct rig **rig, struct error *err);
+                     const struct library_plan *which, struct rig **rig, struct error *err);
 bool worker_count(struct worker *w, const json_t *command, int *blame, struct error *err);
 
 /* ablate.c: what a row costs without its parts, as metrics in an event that says nothing else of it. */

@@ -110,7 +110,11 @@ static void record_plans(struct bout *b, int i, int step, const double *medians)
     char *engine = text_format("%s%s%s%s%s best of %d%s%s%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "",
                                layer ? ": " : "", plan, rig_plan_among(rig, step), raced[0] ? ", plan remembered from " : "", raced, mode);
     row_set(&row->engine, engine);
-    row->engine_number = layer ? -1 : best->engine;
+    if (!layer) {
+        row->engine_number = best->engine;
+        row->engine_heuristic[0] = best->mode;
+        row->engine_rank = best->rank;
+    }
     free(engine);
     free(plan);
     if ((int64_t)best->workspace_bytes > row->workspace_bytes)

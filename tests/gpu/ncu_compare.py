@@ -113,8 +113,8 @@ def compare_rows(results):
             continue
         ours = {m["metric"]: m["value"] for m in row["metrics"] if m["source"] == "cupti" and m["metric_step"] == -1}
         argv = [bench, "exec", scenario, row["id"], "--device", "cuda:0", "--repeat", str(REPEAT)]
-        if row["engine"]:
-            argv += ["--engine", row["engine"].rsplit(" best of", 1)[0]]
+        if row["engine_heuristic"]:
+            argv += ["--engine", f"{row['engine_number']}:{row['engine_heuristic']}{row['engine_rank']}"]
         _, plain = run(argv)
         theirs, seconds = ncu_kernels(ALL, argv)
         n = len(kernels)

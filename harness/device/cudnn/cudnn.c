@@ -113,9 +113,9 @@ char *cudnn_plan_said(const struct cudnn_plan_facts *facts)
     return text_format("%s, mode %c rank %d,", facts->text, facts->mode, facts->rank);
 }
 
-void cudnn_only(struct cudnn *handle, const char *said)
+void cudnn_only(struct cudnn *handle, const struct library_plan *which)
 {
-    handle->only = said;
+    handle->only = which;
 }
 
 /* -1: none. */

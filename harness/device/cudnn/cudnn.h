@@ -32,9 +32,9 @@ void cudnn_close(struct cudnn *handle);
 void cudnn_version(const struct cudnn *handle, char *out, size_t bytes);
 /* A plan as rows tell it: "engine 62 TILE_SIZE=4, mode A rank 1,". malloc'd. */
 char *cudnn_plan_said(const struct cudnn_plan_facts *facts);
-/* From here on cudnn_plans makes no plan but the one that `said` begins with: making one takes up to half a second, where its kernel is
- * compiled then. NULL: all again. Borrowed. */
-void cudnn_only(struct cudnn *handle, const char *said);
+/* From here on cudnn_plans makes no plan but this: making one takes up to half a second, where its kernel is compiled then. NULL: all
+ * again. Borrowed. */
+void cudnn_only(struct cudnn *handle, const struct library_plan *which);
 /* All plans of modes A, B and FALLBACK that finalize and obey the math mode, duplicates dropped, at most `most`. 0 with err when the graph
  * is not supported. */
 int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, struct cudnn_plan ***plans, struct error *err);

@@ -245,10 +245,7 @@ struct plan_list {
 
 static bool wanted(const struct cudnn *h, const struct cudnn_plan_facts *facts)
 {
-    char *said = h->only ? cudnn_plan_said(facts) : NULL;
-    bool is = !said || !strncmp(h->only, said, strlen(said)); /* it ends with a comma */
-    free(said);
-    return is;
+    return !h->only || (h->only->engine == facts->engine && h->only->heuristic == facts->mode && h->only->rank == facts->rank);
 }
 
 static void consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_conv *conv, struct offer *o, int rank,
@@ -336,7 +333,8 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
         known = offer_all(h, conv, false, most, &list, err) || known;
     }
     if (known && list.count == 0 && h->only)
-        error_set(err, ERROR_USAGE, "cuDNN does not offer the plan '%s' here", h->only);
+        error_set(err, ERROR_USAGE, "cuDNN does not offer engine %d here, as its heuristic %c lists it at place %d", h->only->engine,
+                  h->only->heuristic, h->only->rank);
     else if (known && list.count == 0 && list.disobedient)
         error_set(err, ERROR_ENVIRONMENT, "cuDNN has no engine for this layer under math %s (%d under another math, %d refused)",
                   math_name(conv->math), list.disobedient, list.refused);

@@ -13,7 +13,7 @@ struct cudnn {
     void *properties;                           /* a DEVICEPROP descriptor, or NULL */
     struct device_module *narrow_module;        /* the conversion of a bias, loaded when first needed */
     struct device_function *narrow_function[2]; /* to f16, to bf16 */
-    const char *only;                           /* cudnn_only; or NULL */
+    const struct library_plan *only;            /* cudnn_only; or NULL */
     struct cudnn_choice *choices;
     int choice_count;
     json_t *memory; /* {"state": .., "plans": {CONVOLUTION: {..}}}: what is on disk; NULL: nobody asked for it, or there is no cache */
