@@ -220,6 +220,32 @@ void compiled_free(struct compiled *c)
     *c = (struct compiled){0};
 }
 
+/* Did the compiler look for a header that lies in a folder of kernels/include: "wgmma.cuh", "sparse_tiles.cuh"? Then how it is included. */
+static bool add_include_path(struct text *t, const char *log)
+{
+    char name[128], *dir = file_share("kernels/include"), **folders = NULL;
+    const char *nvrtc = strstr(log, "cannot open source file \""), *nvcc = strstr(log, "fatal error: ");
+    bool missed = (nvrtc && sscanf(nvrtc, "cannot open source file \"%127[^\"/\n]\"", name) == 1) ||
+                  (nvcc && sscanf(nvcc, "fatal error: %127[^:/\n]: No such file", name) == 1);
+    bool found = false;
+    int count = missed ? file_list(dir, "", &folders, NULL) : 0;
+    for (int i = 0; i < count; i++) {
+        size_t n = strlen(folders[i]);
+        const char *base = !strncmp(name, folders[i], n) && name[n] == '_' ? name + n + 1 : name;
+        char *whole = text_format("%s/%s/%s", dir, folders[i], name), *rest = text_format("%s/%s/%s", dir, folders[i], base);
+        if (file_exists(whole) || file_exists(rest)) {
+            text_addf(t, "\n(%s %s/%s)", found ? "or" : "kernels/include has folders: it is", folders[i], file_exists(whole) ? name : base);
+            found = true;
+        }
+        free(whole);
+        free(rest);
+        free(folders[i]);
+    }
+    free(folders);
+    free(dir);
+    return found;
+}
+
 /* Diagnostics come as blocks behind blank lines; a block of warnings alone is left out, so that the errors fit. */
 bool compile_failed(const struct compiler *c, const struct compile_request *r, const char *log, struct error *err)
 {
@@ -244,7 +270,7 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
     }
     if (hidden)
         text_addf(&t, "\n(%d more lines)", hidden);
-    if (c->kind == COMPILER_NVRTC && strstr(log, "cannot open source file"))
+    if (!add_include_path(&t, log) && c->kind == COMPILER_NVRTC && strstr(log, "cannot open source file"))
         text_add(&t, "\n(nvrtc has no headers of the host, such as <stdio.h> or <vector>: put them under #ifndef __CUDACC_RTC__, or use "
                      "--compiler nvcc)");
     error_set(err, ERROR_USAGE, "%s does not compile for %s with %s:%s", r->label, r->arch, c->version,
