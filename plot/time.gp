@@ -1,5 +1,5 @@
-# Time of each variant over row 0's, with 95 % intervals: left of 1 is faster. The dashed line is the physical floor.
-# data: name, time / row 0, low, high, class (0 row 0, 1 faster, 2 slower, 3 within the interval), label
+# Time of each variant over the baseline's, with 95 % intervals: left of 1 is faster. The dashed line is the physical floor.
+# data: name, time / baseline, low, high, class (0 the baseline, 1 faster, 2 slower, 3 within the interval), label
 # rows, margin (characters), floor_ratio (0: none), least, most
 load "style.gp"
 set lmargin margin * 0.85
@@ -13,7 +13,7 @@ unset ytics
 set grid noytics
 set xtics (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 set format x "%g"
-set xlabel "time / row 0 (log): left is faster" offset 0,0.5
+set xlabel "time / baseline (log): left is faster" offset 0,0.5
 set arrow 1 from 1,graph 0 to 1,graph 1 nohead linecolor rgb "black" linewidth 1.2
 if (floor_ratio > 0) {
     set arrow 2 from floor_ratio,graph 0 to floor_ratio,graph 1 nohead linecolor rgb blue linewidth 1.5 dashtype (6,4)

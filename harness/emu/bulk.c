@@ -17,9 +17,9 @@ static uint32_t sectors_of(uint64_t address, uint64_t bytes)
 /* A stretch of global memory, checked; NULL and a report when it is not inside one buffer. */
 static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint64_t bytes, bool write)
 {
-    struct buffer *b = space_find(w->worker->launch->space, address);
+    struct buffer *b = space_find(w->runner->launch->space, address);
     if (!b || bytes > b->bytes - (address - b->base) || (write && b->constant)) {
-        b = b ? b : space_nearest(w->worker->launch->space, address);
+        b = b ? b : space_nearest(w->runner->launch->space, address);
         emu_report(w, ip, lane, "out_of_bounds", "bulk global %s of %llu bytes at 0x%llx, not inside `%s`", write ? "write" : "read",
                    (unsigned long long)bytes, (unsigned long long)address, b ? b->label : "any buffer");
         return NULL;

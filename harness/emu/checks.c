@@ -8,7 +8,7 @@
 /* ---- reports ---- */
 static void thread_index(const struct warp *w, int lane, uint32_t out[3])
 {
-    const uint32_t *dim = w->worker->launch->block;
+    const uint32_t *dim = w->runner->launch->block;
     uint32_t t = (uint32_t)w->id * 32 + (uint32_t)(lane < 0 ? __builtin_ctz(w->mask | 1u << 31) : lane);
     out[0] = t % dim[0];
     out[1] = t / dim[0] % dim[1];
@@ -17,7 +17,7 @@ static void thread_index(const struct warp *w, int lane, uint32_t out[3])
 
 void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
 {
-    struct report_table *t = w->worker->launch->reports;
+    struct report_table *t = w->runner->launch->reports;
     uint64_t position = w->block->number << 16 | (uint64_t)w->id << 6 | (uint64_t)(lane < 0 ? 0 : lane + 1);
     const struct cold *c = &w->program->cold[ip->index];
     pthread_mutex_lock(&t->lock);

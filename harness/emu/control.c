@@ -6,7 +6,7 @@
 const struct insn *emu_trap(struct warp *w, const struct insn *ip)
 {
     emu_report(w, ip, __builtin_ctz(w->mask), "trap", "the kernel trapped");
-    w->worker->launch->fatal = 1;
+    w->runner->launch->fatal = 1;
     return warp_stop(w);
 }
 
@@ -15,7 +15,7 @@ const struct insn *emu_unsupported(struct warp *w, const struct insn *ip)
     char op[160];
     ptx_instr_text(w->program->cold[ip->index].source, op, sizeof op);
     emu_report(w, ip, -1, "unsupported", "emu does not know '%s' (PTX line %d)", op, w->program->cold[ip->index].source->ptx_line);
-    w->worker->launch->fatal = 1;
+    w->runner->launch->fatal = 1;
     return warp_stop(w);
 }
 
@@ -54,7 +54,7 @@ const struct insn *emu_brx(struct warp *w, const struct insn *ip)
 /* ---- calls ---- */
 static void print_text(struct warp *w, uint64_t address, char *out, size_t bytes)
 {
-    const struct address_space *s = w->worker->launch->space;
+    const struct address_space *s = w->runner->launch->space;
     size_t n = 0;
     struct buffer *b = address ? space_find(s, address) : NULL;
     while (b && n + 1 < bytes && address - b->base < b->bytes) {
@@ -125,7 +125,7 @@ static void print_lane(struct warp *w, const struct insn *ip, int lane, uint64_t
         used += wrote < 0 ? 0 : (size_t)wrote < room ? (size_t)wrote : room - 1;
         p += n + 1;
     }
-    emu_print(w->worker->launch, w->block->number, line, used);
+    emu_print(w->runner->launch, w->block->number, line, used);
 }
 
 static uint64_t argument(const struct warp *w, const struct insn *ip, uint32_t k, int lane, uint32_t bytes)
@@ -167,19 +167,19 @@ static const struct insn *system_call(struct warp *w, const struct insn *ip)
                        expression);
             break;
         case CALL_MALLOC:
-            address = heap_take(w->worker->launch, argument(w, ip, 0, i, 8));
+            address = heap_take(w->runner->launch, argument(w, ip, 0, i, 8));
             set_result(w, ip, i, &address, 8);
             break;
         default:
             address = argument(w, ip, 0, i, 8);
-            if (!heap_give(w->worker->launch, address))
+            if (!heap_give(w->runner->launch, address))
                 emu_report(w, ip, i, "out_of_bounds", "free of 0x%llx, which malloc did not give or which was given back",
                            (unsigned long long)address);
             break;
         }
     }
     if (ip->kind == CALL_ASSERTFAIL) {
-        w->worker->launch->fatal = 1;
+        w->runner->launch->fatal = 1;
         return warp_exit(w);
     }
     warp_park(w, next, NULL, FRAGMENT_READY, 0);

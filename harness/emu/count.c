@@ -128,14 +128,14 @@ static void count_insn(uint64_t *v, const struct program *p, uint32_t i, const s
 static void merge_workers(const struct launch *l, struct block_count *blocks, struct memo *memos)
 {
     const struct program *p = l->program;
-    for (int k = 0; k < l->worker_count; k++) {
+    for (int k = 0; k < l->runner_count; k++) {
         for (uint32_t i = 0; i < p->flow_count; i++) {
-            blocks[i].executions += l->workers[k].blocks[i].executions;
-            blocks[i].threads += l->workers[k].blocks[i].threads;
+            blocks[i].executions += l->runners[k].blocks[i].executions;
+            blocks[i].threads += l->runners[k].blocks[i].threads;
         }
         for (uint32_t i = 0; i < p->memo_count; i++) {
             struct memo *to = &memos[i];
-            const struct memo *m = &l->workers[k].memos[i];
+            const struct memo *m = &l->runners[k].memos[i];
             to->requests += m->requests, to->sector_sum += m->sector_sum, to->line_sum += m->line_sum, to->best_sum += m->best_sum;
             to->shared_requests += m->shared_requests, to->wavefront_sum += m->wavefront_sum, to->ideal_sum += m->ideal_sum;
             to->local_requests += m->local_requests, to->local_sectors += m->local_sectors;

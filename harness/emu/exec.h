@@ -1,4 +1,4 @@
-/* emu/exec: what the interpreter runs on: decoded instructions, programs, warps, blocks, workers.
+/* emu/exec: what the interpreter runs on: decoded instructions, programs, warps, blocks, runners.
  *
  * A warp is a plain struct and every handler returns the next instruction or NULL, so that a warp can be left and resumed at
  * any instruction. Lanes that part are fragments; the fragment whose block comes first in a loop-aware order of the flow
@@ -39,7 +39,7 @@ struct insn { /* 56 bytes; operands are byte offsets from base[ref & 1]: 0 the f
         const struct function *callee;
     };
     uint32_t index; /* into program.cold */
-    uint32_t memo;  /* into worker.memos */
+    uint32_t memo;  /* into runner.memos */
     uint16_t op;
     uint8_t size, count; /* memory: bytes of an element, elements */
     uint8_t kind, flags; /* per handler */
@@ -191,7 +191,7 @@ struct call_node { /* one activation of a device function, shared by all lanes t
 };
 #define NODE_MAX 4096
 
-struct worker;
+struct runner;
 struct block;
 /* One warp: can be left and resumed at any instruction. mask 0: nothing runs, a fragment has to be picked. */
 struct warp {
@@ -203,7 +203,7 @@ struct warp {
     struct block_count *blocks;
     struct memo *memos;
     struct block *block;
-    struct worker *worker;
+    struct runner *runner;
     const struct program *program;
     _Alignas(64) int32_t on[32]; /* mask as lanes: 0 or -1 */
     uint32_t alive;
@@ -271,7 +271,7 @@ struct block {
 };
 
 struct launch;
-struct worker { /* one thread of the host and the blocks that are resident on it */
+struct runner { /* one thread of the host and the blocks that are resident on it */
     struct launch *launch;
     struct block_count *blocks;
     struct memo *memos;
@@ -312,12 +312,12 @@ struct launch {
     atomic_int stop;  /* a reported end of everything */
     atomic_int fatal; /* some block did not finish */
     struct report_table *reports;
-    struct worker *workers;
-    int worker_count;
+    struct runner *runners;
+    int runner_count;
     struct printed *printed;
     int printed_count;
 };
-/* Runs it; false + err when it could not finish (deadlock, trap, time limit, unsupported). Counters stay in the workers. */
+/* Runs it; false + err when it could not finish (deadlock, trap, time limit, unsupported). Counters stay in the runners. */
 bool launch_run(struct launch *l, struct error *err);
 void launch_free(struct launch *l);
 

@@ -116,7 +116,7 @@ static uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
 
 bool memo_global(struct warp *w, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes)
 {
-    struct buffer *b = space_find(w->worker->launch->space, first_address);
+    struct buffer *b = space_find(w->runner->launch->space, first_address);
     if (!b)
         return false;
     uint64_t first = a[__builtin_ctz(w->mask)];
@@ -228,7 +228,7 @@ static uint64_t distance(const struct buffer *b, uint64_t address, uint32_t byte
 /* An address outside of every buffer is told by the nearest one; the first pages and what is far from all of them by itself. */
 static void report_outside(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint32_t bytes, enum access access)
 {
-    const struct address_space *s = w->worker->launch->space;
+    const struct address_space *s = w->runner->launch->space;
     const struct buffer *best = NULL;
     const char *what = access_word(access);
     for (int i = 0; i < s->count; i++)
@@ -247,7 +247,7 @@ static void report_outside(struct warp *w, const struct insn *ip, int lane, uint
 
 static uint8_t *lane_global(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint32_t bytes, enum access access)
 {
-    const struct address_space *s = w->worker->launch->space;
+    const struct address_space *s = w->runner->launch->space;
     struct buffer *b = space_nearest(s, address);
     if (!b || address < b->base || address - b->base + bytes > b->bytes) {
         report_outside(w, ip, lane, address, bytes, access);
@@ -336,7 +336,7 @@ uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_
                        (unsigned long long)address, w->program->param_bytes);
             return NULL;
         }
-        return (uint8_t *)(uintptr_t)w->worker->launch->params + address;
+        return (uint8_t *)(uintptr_t)w->runner->launch->params + address;
     default: return lane_global(w, ip, lane, address, bytes, access);
     }
 }

@@ -106,7 +106,7 @@ const char *const special_names[SPECIAL_COUNT] = {
 
 static uint64_t lane_special(const struct warp *w, enum special s, int lane)
 {
-    const struct launch *l = w->worker->launch;
+    const struct launch *l = w->runner->launch;
     uint32_t t = (uint32_t)w->id * 32 + (uint32_t)lane;
     switch (s) {
     case SPECIAL_TID_X: return t % l->block[0];
@@ -123,7 +123,7 @@ static uint64_t lane_special(const struct warp *w, enum special s, int lane)
 
 static uint64_t warp_special(struct warp *w, enum special s)
 {
-    const struct launch *l = w->worker->launch;
+    const struct launch *l = w->runner->launch;
     const struct block *b = w->block;
     if (s >= SPECIAL_NTID_X && s <= SPECIAL_NTID_Z)
         return l->block[s - SPECIAL_NTID_X];

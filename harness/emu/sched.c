@@ -23,7 +23,7 @@ static void *room(size_t bytes)
     return p;
 }
 
-static void resident_new(struct worker *k, struct block *b, int warps)
+static void resident_new(struct runner *k, struct block *b, int warps)
 {
     const struct launch *l = k->launch;
     const struct program *p = l->program;
@@ -47,7 +47,7 @@ static void resident_new(struct worker *k, struct block *b, int warps)
         w->local = p->local_bytes ? room(32 * w->local_stride) : NULL;
         w->local_known = p->local_bytes ? room(32 * w->local_stride / 8 + 1) : NULL;
         w->block = b;
-        w->worker = k;
+        w->runner = k;
         w->program = p;
         w->blocks = k->blocks;
         w->memos = k->memos;
@@ -120,7 +120,7 @@ static void warp_start(struct warp *w, int threads)
     warp_set_mask(w, mask);
 }
 
-static void block_start(struct worker *k, struct block *b, uint64_t number, int rank, int count)
+static void block_start(struct runner *k, struct block *b, uint64_t number, int rank, int count)
 {
     const struct launch *l = k->launch;
     b->number = number;
@@ -168,13 +168,13 @@ static void give_up(struct warp *w, const char *format, double seconds)
     if (!w->mask)
         w->mask = w->alive ? w->alive : 1;
     emu_report(w, place_of(w), __builtin_ctz(w->mask), "time_limit", "%s", text);
-    w->worker->launch->stop = 1;
-    w->worker->launch->fatal = 1;
+    w->runner->launch->stop = 1;
+    w->runner->launch->fatal = 1;
 }
 
 static void run_turn(struct warp *w)
 {
-    struct launch *l = w->worker->launch;
+    struct launch *l = w->runner->launch;
     w->fuel = FUEL;
     const struct insn *ip = warp_resume(w);
     while (ip)
@@ -187,12 +187,12 @@ static void run_turn(struct warp *w)
     } else if (w->state == WARP_READY && w->fuel < 0 && ++w->turns > l->turns_max) {
         give_up(w, "the kernel does not end: a warp ran its limit of instructions%.0s", 0);
     }
-    if (l->deadline > 0 && (w->fuel < 0 || !(++w->worker->turns & 63)) && w->state != WARP_DONE && clock_s() > l->deadline)
+    if (l->deadline > 0 && (w->fuel < 0 || !(++w->runner->turns & 63)) && w->state != WARP_DONE && clock_s() > l->deadline)
         give_up(w, "gave up after the time limit of %.3g s", l->limit_s);
 }
 
 /* Every warp that has not ended waits at a barrier, or has failed to pass an mbarrier again and again. */
-static bool all_stalled(const struct worker *k, int count)
+static bool all_stalled(const struct runner *k, int count)
 {
     for (int b = 0; b < count; b++)
         for (int i = 0; i < k->residents[b].warp_count && !k->residents[b].failed; i++) {
@@ -204,7 +204,7 @@ static bool all_stalled(const struct worker *k, int count)
 }
 
 /* All warps of the resident blocks in turns until all have ended. */
-static void run_residents(struct worker *k, int count)
+static void run_residents(struct runner *k, int count)
 {
     struct launch *l = k->launch;
     for (;;) {
@@ -255,7 +255,7 @@ static void run_group(void *context, int64_t index, int thread)
 {
     const struct grid *g = context;
     struct launch *l = g->launch;
-    struct worker *k = &l->workers[thread];
+    struct runner *k = &l->runners[thread];
     if (atomic_load_explicit(&l->stop, memory_order_relaxed))
         return;
     const uint32_t *c = l->cluster;
@@ -274,7 +274,7 @@ static void run_group(void *context, int64_t index, int thread)
     run_residents(k, g->size);
 }
 
-static void worker_new(struct worker *k, struct launch *l, int residents, int warps)
+static void runner_new(struct runner *k, struct launch *l, int residents, int warps)
 {
     const struct program *p = l->program;
     k->launch = l;
@@ -359,10 +359,10 @@ bool launch_run(struct launch *l, struct error *err)
     int threads = l->program->ordered || l->cooperative ? 1 : l->threads > 0 ? l->threads : pool_threads();
     if ((uint64_t)threads > g.groups)
         threads = (int)g.groups;
-    l->workers = xcalloc((size_t)threads, sizeof *l->workers);
-    l->worker_count = threads;
+    l->runners = xcalloc((size_t)threads, sizeof *l->runners);
+    l->runner_count = threads;
     for (int i = 0; i < threads; i++)
-        worker_new(&l->workers[i], l, g.size, warps);
+        runner_new(&l->runners[i], l, g.size, warps);
     if (l->limit_s > 0)
         l->deadline = clock_s() + l->limit_s;
     pool_for((int64_t)g.groups, threads, run_group, &g);
@@ -372,8 +372,8 @@ bool launch_run(struct launch *l, struct error *err)
 
 void launch_free(struct launch *l)
 {
-    for (int i = 0; i < l->worker_count; i++) {
-        struct worker *k = &l->workers[i];
+    for (int i = 0; i < l->runner_count; i++) {
+        struct runner *k = &l->runners[i];
         for (int b = 0; b < k->resident_count; b++)
             resident_free(&k->residents[b]);
         free(k->residents);
@@ -382,7 +382,7 @@ void launch_free(struct launch *l)
         free(k->blocks);
         free(k->memos);
     }
-    free(l->workers);
-    l->workers = NULL;
-    l->worker_count = 0;
+    free(l->runners);
+    l->runners = NULL;
+    l->runner_count = 0;
 }

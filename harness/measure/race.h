@@ -1,9 +1,9 @@
 /* measure/race: which of many is the fastest, in no more rounds than the noise asks for. Knows no device: whoever calls it takes the times.
  *
- * Successive halving with confidence. A round visits the pinned entrants (row 0, which everything is compared with) and all contenders that
- * are still in, interleaved. After RACE_FIRST_LOOK rounds, and each time their number has grown by half, a contender leaves whose 95 %
- * interval of the median lies above that of the best. Nobody leaves for being slower by a little: what the noise cannot tell apart stays
- * in.
+ * Successive halving with confidence. A round visits the pinned entrants (the baseline, which everything is compared with) and all
+ * contenders that are still in, interleaved. After RACE_FIRST_LOOK rounds, and each time their number has grown by half, a contender leaves
+ * whose 95 % interval of the median lies above that of the best. Nobody leaves for being slower by a little: what the noise cannot tell
+ * apart stays in.
  *
  * Not everybody fits on the device at once: contenders enter in heats, and who is still in at the end of a heat meets the next heat (where
  * more than half of the room is still taken then, the slower ones by median give way: the only ones that leave without proof). Samples of

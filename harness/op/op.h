@@ -76,7 +76,7 @@ struct op {
     const char *company[3];                 /* variants that `bench try` runs besides: of a network, those of its layers */
     const char *masks;                      /* values of the axis `mask` for a variant that works on marked pixels; NULL: it takes none */
     bool passes_changes;                    /* a layer of a sequence can be one: changes of its input make changes of its output */
-    const char *row0;                       /* "cudnn" or "copy": the variant that row 0 is */
+    const char *row0;                       /* "cudnn" or "copy": the variant that the baseline is */
     bool has_filter, has_math;              /* has_math false: moves data only; tolerance is zero and math is not printed */
     enum op_task task;
     enum op_reference on_card; /* which kernel of kernels/reference/conv.cu makes its result */

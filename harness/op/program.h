@@ -141,7 +141,7 @@ struct program {
     bool exact;          /* must be bit-exact on exact data (declared `exact: no` = false) */
     bool claims;         /* its head says: at most a tenth slower than the library on this work */
     bool graph;          /* its run steps are captured once and launched as one CUDA graph */
-    bool checked;        /* false: moves the compulsory bytes only, is not the op (row 0 `copy`) */
+    bool checked;        /* false: moves the compulsory bytes only, is not the op (the baseline `copy`) */
     bool uses_mask;      /* false with a masked work: runs dense, compared at active outputs */
     bool reads_inactive; /* true: may read inactive inputs (then they hold data, not NaN) */
     enum inactive inactive;

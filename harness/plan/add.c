@@ -1,4 +1,4 @@
-/* What a plan is made of, as it is added: points, ways, cases, rows. */
+/* What a plan is made of, as it is added: configurations, ways, cases, rows. */
 #include "base/text.h"
 #include "plan/private.h"
 #include <stdlib.h>

@@ -88,7 +88,7 @@ static const char *single_of(const struct plan *plan, const struct chain *chain,
     return NULL;
 }
 
-/* Kernels for a network that the scenario lists, or `bench try` names, each at its points. */
+/* Kernels for a network that the scenario lists, or `bench try` names, each at its configurations. */
 static bool add_kernels(struct network_rows *r, const struct chain_row *like, struct error *err)
 {
     struct plan *plan = r->plan;

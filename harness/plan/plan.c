@@ -37,7 +37,7 @@ bool plan_pinned(const struct plan *plan, int index)
     return row->row_index == 0 || (row->variant && variant_is_library(row->variant));
 }
 
-/* The remembered point of a variant on a layer, and what is to be said about it. False: none; its own points run. */
+/* The remembered configuration of a variant on a layer, and what is to be said about it. False: none; its own configurations run. */
 static bool remembered(const struct plan_options *o, const struct work *work, const struct variant *variant, struct points *own,
                        char **note)
 {
@@ -49,13 +49,14 @@ static bool remembered(const struct plan_options *o, const struct work *work, co
             continue;
         own->count = variant_at(variant, t->params, &own->points, &gone);
         *note = own->count ? xstrdup(t->note)
-                           : text_format("the remembered point %s is none of its points any more; its declared ones run", t->params);
+                           : text_format("the remembered configuration %s is none of its configurations any more; its declared ones run",
+                                         t->params);
         break;
     }
     return own->count > 0;
 }
 
-/* Where a point comes from, and what no check can hold. NULL: nothing to say. Malloc'd. */
+/* Where a configuration comes from, and what no check can hold. NULL: nothing to say. Malloc'd. */
 static char *row_note_of(const char *origin, const struct program *p)
 {
     static const char trusted[] = "trusted code: a library's function runs on the host, where no check can hold it";
@@ -67,7 +68,7 @@ static char *row_note_of(const char *origin, const struct program *p)
     return text_format("%s%s%s", origin ? origin : "", origin ? "; " : "", trusted);
 }
 
-/* The rows of a variant's points; `side` -1: shared by all sides. */
+/* The rows of a variant's configurations; `side` -1: shared by all sides. */
 static bool add_points(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
                        int side, const struct node *params, struct error *err)
 {
@@ -181,7 +182,7 @@ static bool let_in(const struct plan_options *o, const char *device_kind, const 
     return plan_listed(o->filter.only, v->name) || (variant_is_library(v) && !strcmp(device_kind, "cuda"));
 }
 
-/* Row 0 stands first, whether the scenario names it or not. */
+/* The baseline stands first, whether the scenario names it or not. */
 static bool plan_add_case(struct plan *plan, const struct plan_options *o, const char *device_kind, int case_index, bool *used,
                           struct error *err)
 {
@@ -331,7 +332,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
         error_hint(err, "bench list variant NAME shows a variant's parameters");
         goto done;
     }
-    int own = 0; /* rows beside the row 0 that is always there */
+    int own = 0; /* rows beside the baseline that is always there */
     for (int i = 0; i < plan->row_count; i++)
         own += !o->filter.only || plan_listed(o->filter.only, plan_row_variant(&plan->rows[i])) || !plan_pinned(plan, i);
     if (o->filter.only && !own) {

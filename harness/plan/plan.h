@@ -1,5 +1,5 @@
-/* plan/plan: every row of a run, before anything runs: cases x variants x points, bound to a chip. The parent and each worker make the
- * same plan from the same files, and talk about rows by number. */
+/* plan/plan: every row of a run, before anything runs: cases x variants x configurations, bound to a chip. The parent and each worker make
+ * the same plan from the same files, and talk about rows by number. */
 #ifndef BENCH_PLAN_PLAN_H
 #define BENCH_PLAN_PLAN_H
 
@@ -12,8 +12,8 @@
 #include "row/row.h"
 #include "variant/variant.h"
 
-/* A point that a search found: it runs instead of the points that the scenario names, and the note goes to the row. Texts alone, as in
- * `struct side`: message/options sends them. */
+/* A configuration that a search found: it runs instead of the configurations that the scenario names, and the note goes to the row. Texts
+ * alone, as in `struct side`: message/options sends them. */
 struct tuned_point {
     const char *signature, *variant, *params, *note; /* work_signature of the layer; the signature NULL ends a list */
 };
@@ -35,7 +35,7 @@ struct plan_options {
     bool remember;        /* emu: a row that an earlier run verified with the same code, launches and data is taken from memory */
     const char *seed;     /* of the further sets of inputs, and of the order of rounds; NULL until the session drew one */
     double budget_s;      /* instead of the scenario's; 0 = the scenario's */
-    bool tune;            /* all points of every variant that has parameters, beside row 0 and the library's rows */
+    bool tune;            /* all configurations of every variant that has parameters, beside the baseline and the library's rows */
     const struct tuned_point *tuned; /* may be NULL */
     const struct side *sides;        /* NULL: one, bench itself */
     struct counter_wish counters;    /* instead of the scenario's */
@@ -66,15 +66,16 @@ enum plan_kind { PLAN_LAYER, PLAN_CHAIN, PLAN_SEQUENCE };
 struct plan_row {
     enum plan_kind kind;
     int case_index, row_index;
-    struct chain_row *chain;       /* PLAN_CHAIN; variant and point are NULL then, but for CHAIN_KERNEL */
+    struct chain_row *chain;       /* PLAN_CHAIN; variant and configuration are NULL then, but for CHAIN_KERNEL */
     struct sequence_row *sequence; /* PLAN_SEQUENCE; the program is one frame */
-    const struct side *side;       /* NULL: bench itself, or shared by the sides: row 0 and the library's rows */
+    const struct side *side;       /* NULL: bench itself, or shared by the sides: the baseline and the library's rows */
     const struct variant *variant;
     const struct variant_point *point;
     struct program program;
     char *id;     /* CASE/VARIANT[params] */
     char *broken; /* why the head could not be bound, or NULL */
-    char *note;   /* where the point comes from when it is not the scenario's; of a sequence the layers that other variants run; or NULL */
+    char *note;   /* where the configuration comes from when it is not the scenario's; of a sequence the layers that other variants run; or
+                     NULL */
 };
 struct plan {
     struct scenario *scenario;
@@ -85,7 +86,7 @@ struct plan {
     struct variant_set *side_sets;  /* of each side */
     char (*side_hashes)[HASH_TEXT]; /* of the headers that its variants share */
     int side_count;
-    struct plan_row *rows; /* by case, row 0 first */
+    struct plan_row *rows; /* by case, the baseline first */
     int row_count;
     struct chip chip;
     struct timing_plan time;

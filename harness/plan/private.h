@@ -4,7 +4,7 @@
 
 #include "plan/plan.h"
 
-/* Points of the variants that a plan uses; kept because programs and rows refer to them. */
+/* Configurations of the variants that a plan uses; kept because programs and rows refer to them. */
 struct points {
     struct variant_point *points;
     int count;
@@ -36,13 +36,13 @@ const struct variant *plan_resolve(const struct variant_set *set, const char *na
 bool plan_entries_exist(const struct scenario *s, const struct variant_set *set, const bool *used, struct error *err);
 bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
                    const struct node *params, struct error *err);
-/* What is added to a plan, which then owns it. Each returns where it lies: points and ways stay there; rows and cases by index. */
+/* What is added to a plan, which then owns it. Each returns where it lies: configurations and ways stay there; rows and cases by index. */
 struct variant_point *plan_points_keep(struct plan *plan, struct variant_point *points, int count);
 struct way *plan_way_keep(struct plan *plan, struct way *way);
 /* A case behind all others, of no axis; it takes the id. */
 int plan_case_add(struct plan *plan, const struct way *way, char *id);
 int plan_row_add(struct plan *plan, const struct plan_row *row);
-/* CASE/VARIANT[POINT] */
+/* CASE/VARIANT[CONFIGURATION] */
 char *plan_row_id(const struct scenario_case *c, const struct variant_point *point);
 /* What a stored row says of a sequence beyond what is known of any work. */
 void plan_sequence_describe(const struct plan_row *p, struct row *row);

@@ -164,7 +164,7 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
     return p->kind == PLAN_CHAIN || plan_row_scheduled(plan, index, row, err); /* a chain's program is made later */
 }
 
-/* The variants that the row is made of, and its parameters: those of the point where a head that cannot be bound has no program. */
+/* The variants that the row is made of, and its parameters: those of the configuration where a head that cannot be bound has no program. */
 static void set_parts(struct row *row, const struct plan_row *p)
 {
     row_add_part(row, plan_row_variant(p));

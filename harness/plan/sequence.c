@@ -219,7 +219,7 @@ static void sequence_add_row(struct sequence_rows *r, const struct variant_point
     plan_row_add(r->plan, &row);
 }
 
-/* Dense variants of conv2d first, so that row 0 is one of them. */
+/* Dense variants of conv2d first, so that the baseline is one of them. */
 static bool sequence_add_rows(struct sequence_rows *r, const char *only, struct error *err)
 {
     const struct scenario *sc = r->plan->scenario;

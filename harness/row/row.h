@@ -12,7 +12,7 @@
 enum row_status {
     ROW_PLANNED,    /* nothing done yet (an interrupted run) */
     ROW_OK,         /* verified */
-    ROW_FOIL,       /* not the op (row 0 `copy`): nothing to verify */
+    ROW_FOIL,       /* not the op (the baseline `copy`): nothing to verify */
     ROW_WRONG,      /* verification failed; reason = the verdict's sentence */
     ROW_UNSAFE,     /* right, but wrote outside a buffer, changed an input, or emu reported a safety error */
     ROW_STATEFUL,   /* right, but a launch changed module memory that its code refers to: it may keep results from launch to launch */

@@ -213,8 +213,9 @@ bool session_open(struct session *s, struct error *err)
         return false;
     bool timed = !strncmp(s->device.spec, "cuda", 4);
     if (o->plan.tune && !timed && !o->no_time) {
-        error_set(err, ERROR_ENVIRONMENT, "%s keeps no time: points cannot be compared on it", s->device.spec);
-        return error_hint(err, "a search needs a GPU; here, bench tune --no-time verifies every point and says which are infeasible");
+        error_set(err, ERROR_ENVIRONMENT, "%s keeps no time: configurations cannot be compared on it", s->device.spec);
+        return error_hint(err,
+                          "a search needs a GPU; here, bench tune --no-time verifies every configuration and says which are infeasible");
     }
     if (o->tuned && !session_remembered(o->database, &s->device, s->device.compiler, &s->remembered, err))
         return false;

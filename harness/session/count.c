@@ -23,7 +23,7 @@ bool session_counts(const struct session *s, bool *counts, struct error *err)
     const struct counter_wish *wish = &s->options->plan.counters;
     const char *why = NULL;
     *counts = false;
-    if (wish->off || (s->asked.tune && !asked_for(wish))) /* a search has hundreds of points, and ranks them by time */
+    if (wish->off || (s->asked.tune && !asked_for(wish))) /* a search has hundreds of configurations, and ranks them by time */
         return true;
     if (!on_cuda(s))
         why = "this device has no hardware counters; emu counts by itself (emu.*)";

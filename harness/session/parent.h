@@ -96,9 +96,9 @@ bool session_ablate(struct session *s, int first, int last, struct error *err);
 bool session_remembered(const char *database, const struct session_device *device, const char *compiler, struct tuned_point **list,
                         struct error *err);
 void session_remembered_free(struct tuned_point *list);
-/* After the plan and the store: says of each row that runs a remembered point when its source has changed since. */
+/* After the plan and the store: says of each row that runs a remembered configuration when its source has changed since. */
 bool session_judge_remembered(struct session *s, struct error *err);
-/* Remembers the best point of each variant of a case that was searched. */
+/* Remembers the best configuration of each variant of a case that was searched. */
 bool session_learn(struct session *s, int first, int last, struct error *err);
 
 #endif

@@ -13,8 +13,8 @@ static char *chip_name_of(const struct session_device *device)
     return xstrndup(device->about, end ? (size_t)(end - device->about) : strlen(device->about));
 }
 
-/* Which of two remembered points of one variant on one layer is nearer to this machine: its chip counts more than its compiler, then the
- * newer one. */
+/* Which of two remembered configurations of one variant on one layer is nearer to this machine: its chip counts more than its compiler,
+ * then the newer one. */
 static int nearness(const struct wisdom *w, const char *chip, const char *compiler)
 {
     return 2 * !strcmp(w->chip, chip) + !strcmp(w->compiler, compiler);
@@ -23,7 +23,7 @@ static int nearness(const struct wisdom *w, const char *chip, const char *compil
 static struct tuned_point tuned_of(const struct wisdom *w, const char *chip, const char *compiler)
 {
     struct text t = {0};
-    text_addf(&t, "point tuned %.10s on %s with %s", w->tuned, w->chip, w->compiler);
+    text_addf(&t, "configuration tuned %.10s on %s with %s", w->tuned, w->chip, w->compiler);
     if (strcmp(w->chip, chip))
         text_addf(&t, "; stale: this is %s", chip);
     if (strcmp(w->compiler, compiler))

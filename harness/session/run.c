@@ -184,7 +184,7 @@ bool session_start(struct session *s, struct child *child, struct error *err)
     return ok;
 }
 
-/* Where a point comes from stands before whatever the worker noted. */
+/* Where a configuration comes from stands before whatever the worker noted. */
 static void keep_origin(const char *origin, struct row *row)
 {
     if (!origin || (row->note && !strncmp(row->note, origin, strlen(origin))))

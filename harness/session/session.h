@@ -28,8 +28,8 @@ struct session_options {
     const char *verb;     /* the command, and where it was asked to write (NULL: nowhere in particular), for the next one */
     const char *asked_out;
     bool resume;
-    bool tuned;                          /* each variant at the point that was remembered for the layer in `database`, where there is one */
-    bool dump;                           /* write tensors and error map of wrong rows */
+    bool tuned; /* each variant at the configuration that was remembered for the layer in `database`, where there is one */
+    bool dump;  /* write tensors and error map of wrong rows */
     const struct message_server *inside; /* serves in this process, for debuggers; NULL: workers do */
     bool as_given;                       /* no densities beside the scenario's own: a break-even stays as wide as they leave it (cli/) */
     bool ablate;                         /* what each part costs that a head offers to leave out */

@@ -240,7 +240,7 @@ static bool bind_move(struct bind *b, const struct head_step *s, struct error *e
     if (room != out->bytes && b->h->checked)
         return node_error(s->node, err, "copy: the buffers have %llu and %llu bytes", (unsigned long long)room,
                           (unsigned long long)out->bytes);
-    if (room < out->bytes) /* row 0 `copy` of an op that changes the size */
+    if (room < out->bytes) /* the baseline `copy` of an op that changes the size */
         out->bytes = room;
     return true;
 }

@@ -51,7 +51,7 @@ struct worker {
     double time_limit_s;
     char self[HASH_TEXT]; /* of this build of bench; "" until somebody asks (remember.c) */
     bool lost;            /* the device's context died with a row: this process ends after saying so */
-    struct tried *tried;  /* a search: the points of the case in hand whose launches are their own (tune.c) */
+    struct tried *tried;  /* a search: the configurations of the case in hand whose launches are their own (tune.c) */
     int tried_count;
     struct sequence_hold *sequence; /* the sequence in hand (sequence.c) */
     /* data of the case in hand, by set of inputs, then enum data_part, then the precision data without zeros (DATA_FULL) */
@@ -141,10 +141,10 @@ bool worker_count(struct worker *w, const json_t *command, int *blame, struct er
 bool worker_ablate(struct worker *w, int row, struct error *err);
 
 /* tune.c: the search. */
-/* What the compiler made of a point refuses it: it spills, one block of it does not fit, or another point is the same launches of the same
- * machine code. Makes `row` infeasible with the reason; false when the point is worth a run. */
+/* What the compiler made of a configuration refuses it: it spills, one block of it does not fit, or another configuration is the same
+ * launches of the same machine code. Makes `row` infeasible with the reason; false when the configuration is worth a run. */
 bool worker_refuses(struct worker *w, int row, struct row *fields);
-/* "measure" for a search: the points of each variant race against each other, with the library's rows in every round. */
+/* "measure" for a search: the configurations of each variant race against each other, with the library's rows in every round. */
 bool worker_race(struct worker *w, const json_t *rows, int *blame, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The worker's part of `bench tune`: which points are worth a run, and the races between those that are. */
+/* The worker's part of `bench tune`: which configurations are worth a run, and the races between those that are. */
 #include "worker/bout.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -49,7 +49,7 @@ static char *refusal(const struct worker *w, int index, const struct row *facts)
     return NULL;
 }
 
-/* The point that was found before with the same launches, or NULL; else this one is remembered. */
+/* The configuration that was found before with the same launches, or NULL; else this one is remembered. */
 static const struct plan_row *same_as(struct worker *w, int index, const struct row *facts)
 {
     const struct plan_row *own = &w->plan.rows[index];
@@ -172,7 +172,7 @@ static void report_race(struct search *s, const struct race_result *result)
                        r->out || i != result->best ? "rounds" : "points", "model",
                        r->out || i != result->best ? r->rounds : s->point_count);
     }
-    const double *base = NULL; /* the fastest of the library's rows, as for the points */
+    const double *base = NULL; /* the fastest of the library's rows, as for the configurations */
     for (int i = 0; i < s->pinned_count; i++) {
         const double *ns = s->pinned_ns + (size_t)i * ROUNDS_MAX;
         if (!base || estimate_median(ns, s->pinned_rounds).median < estimate_median(base, s->pinned_rounds).median)

@@ -1,4 +1,5 @@
-/* The survivors of one case, row 0 among them, in one process: checked, timed interleaved with an A/A twin of row 0, checked again. */
+/* The survivors of one case, the baseline among them, in one process: checked, timed interleaved with an A/A twin of the baseline, checked
+ * again. */
 #include "base/text.h"
 #include "device/cuda/nvml.h"
 #include "measure/sample.h"
@@ -23,7 +24,7 @@
 static void announce(void *context, int entrant)
 {
     struct bout *b = context;
-    if (entrant == b->count) /* the A/A twin is row 0 again */
+    if (entrant == b->count) /* the A/A twin is the baseline again */
         entrant = 0;
     b->blame = entrant < 0 ? -1 : b->index[entrant];
     worker_stage(b->w, b->blame, "time", entrant < 0 ? b->w->plan.time.budget_s * 4 + 120 : b->w->time_limit_s + 30);
@@ -220,7 +221,7 @@ static int taken(const struct entrant *e, int rounds)
     return count;
 }
 
-/* What the ratios are to, row 0: the fastest of the library's rows, so that the denominator is never a weak one. */
+/* What the ratios are to, the baseline: the fastest of the library's rows, so that the denominator is never a weak one. */
 static int base_of(const struct bout *b, const struct entrant *entrants, int rounds)
 {
     int best = -1;
