@@ -297,6 +297,23 @@ char *cli_line(int argc, char **argv)
     return text_take(&t);
 }
 
+/* "1a2b3c4d5e", "1a2b3c4d5e+dirty": the revision of a tree whose kernels git tracks; NULL: nobody can say. */
+static char *side_revision(const char *dir)
+{
+    char line[64] = "";
+    FILE *git = NULL;
+    if (setenv("BENCH_SIDE", dir, 1) == 0)
+        git = popen("cd \"$BENCH_SIDE\" && git ls-files --error-unmatch kernels/variants >/dev/null 2>&1 &&"
+                    " commit=$(git rev-parse --short=10 HEAD 2>/dev/null) &&"
+                    " echo \"$commit$([ -z \"$(git status --porcelain -- kernels 2>/dev/null)\" ] || echo +dirty)\"",
+                    "r");
+    bool told = git && fgets(line, sizeof line, git);
+    if (git)
+        pclose(git);
+    unsetenv("BENCH_SIDE");
+    return told ? xstrndup(line, strcspn(line, "\n")) : NULL;
+}
+
 /* "NAME=DIR" as a side: the variants and shared headers of the tree DIR. */
 static bool take_sides(const struct option_list *list, struct side **sides, struct error *err)
 {
@@ -311,8 +328,8 @@ static bool take_sides(const struct option_list *list, struct side **sides, stru
             free(dir);
             return false;
         }
-        (*sides)[i] = (struct side){xstrndup(spec, (size_t)(equals - spec)), NULL, variants, file_join(dir, "kernels/include"),
-                                    file_join(dir, "kernels/ops")};
+        (*sides)[i] = (struct side){xstrndup(spec, (size_t)(equals - spec)), side_revision(dir), variants,
+                                    file_join(dir, "kernels/include"), file_join(dir, "kernels/ops")};
         free(dir);
         for (int k = 0; k < i; k++)
             if (!strcmp((*sides)[k].name, (*sides)[i].name))
@@ -324,7 +341,7 @@ static bool take_sides(const struct option_list *list, struct side **sides, stru
 static void free_sides(struct side *sides)
 {
     for (struct side *s = sides; s && s->name; s++) {
-        const char *const texts[] = {s->name, s->variants, s->include, s->ops};
+        const char *const texts[] = {s->name, s->revision, s->variants, s->include, s->ops};
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             free((void *)(uintptr_t)texts[i]);
     }

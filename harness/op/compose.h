@@ -19,6 +19,7 @@ bool compose_chain(const struct work *work, const struct program *const *parts, 
 struct changes {
     const struct chain *layers; /* the network itself: its biases and activations */
     const char *kernels;        /* path of delta.cu */
+    const char *include;        /* folder of the headers it shares, borrowed; NULL: this installation's */
     double threshold;           /* of the frame's pixels */
     enum truncate truncate;     /* how a pixel's change is measured behind an activation, and above what it is sent on */
     double above;

@@ -194,6 +194,7 @@ static int add_kernels(struct changing *c)
     char *defines[] = {text_format("TYPE=%s", dtype_cuda(w->dtype)), text_format("NHWC=%d", w->layout == LAYOUT_NHWC),
                        text_format("MODE=%d", (int)c->changes->truncate), text_format("ZERO=%d", c->zero)};
     struct unit unit = {.path = (char *)(uintptr_t)c->changes->kernels,
+                        .include = c->changes->include,
                         .label = (char *)(uintptr_t) "sequence/delta",
                         .defines = defines,
                         .define_count = 4};

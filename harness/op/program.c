@@ -168,6 +168,7 @@ int program_unit(struct program *p, const struct unit *u, bool own)
     p->units = xrealloc(p->units, (size_t)(p->unit_count + 1) * sizeof *p->units);
     struct unit *to = &p->units[p->unit_count];
     *to = (struct unit){.path = u->path ? xstrdup(u->path) : NULL,
+                        .include = u->include,
                         .label = xstrdup(u->label),
                         .define_count = u->define_count,
                         .code = u->code,

@@ -22,8 +22,9 @@ struct network_rows {
     const struct plan_options *o;
     bool stream, graph; /* how it is launched */
     bool singles;       /* still to come: each single variant by itself */
-    int case_index;     /* -1: no row yet */
-    int row_index;      /* of the next row */
+    const struct side *side;
+    int case_index; /* -1: no row yet */
+    int row_index;  /* of the next row */
 };
 
 static void chain_add_row(struct network_rows *r, const struct chain_row *chain, const struct variant_point *point)
@@ -32,6 +33,7 @@ static void chain_add_row(struct network_rows *r, const struct chain_row *chain,
     struct plan_row row = {.kind = PLAN_CHAIN,
                            .case_index = r->case_index,
                            .chain = xcalloc(1, sizeof *row.chain),
+                           .side = chain->side,
                            .variant = point ? point->variant : NULL,
                            .point = point};
     *row.chain = *chain;
@@ -71,17 +73,17 @@ static bool has_op(const struct chain *chain, const struct op *op)
 }
 
 /* A variant of the scenario that is not the library's and whose op some layer has; once for all its parameters. */
-static const char *single_of(const struct plan *plan, const struct chain *chain, int entry)
+static const char *single_of(const struct plan *plan, const struct variant_set *set, const struct chain *chain, int entry)
 {
     const struct scenario *s = plan->scenario;
     for (int i = 0; i < chain->count; i++) {
         const struct op *op = chain->links[i].work.op;
-        const struct variant *v = has_op(chain, op) ? plan_resolve(&plan->variants, s->variants[entry].name, op) : NULL;
+        const struct variant *v = has_op(chain, op) ? plan_resolve(set, s->variants[entry].name, op) : NULL;
         const char *base = v ? strrchr(v->name, '/') + 1 : "";
         if (!v || variant_is_library(v) || !strcmp(base, "copy"))
             continue;
         for (int k = 0; k < entry; k++)
-            if (plan_resolve(&plan->variants, s->variants[k].name, op) == v)
+            if (plan_resolve(set, s->variants[k].name, op) == v)
                 return NULL;
         return v->name;
     }
@@ -97,7 +99,7 @@ static bool add_kernels(struct network_rows *r, const struct chain_row *like, st
     const char *const *names = r->o->variant_names;
     for (int i = 0; names ? names[i] != NULL : i < plan->scenario->variant_count; i++) {
         const struct scenario_variant *entry = names ? NULL : &plan->scenario->variants[i];
-        const struct variant *v = plan_resolve(&plan->variants, names ? names[i] : entry->name, like->work->op);
+        const struct variant *v = plan_resolve(plan_set(plan, r->side), names ? names[i] : entry->name, like->work->op);
         struct variant_point *points;
         if (!v)
             continue;
@@ -118,7 +120,7 @@ static bool add_way(struct network_rows *r, const struct way *way, enum layout_p
     for (int launch = 1; launch >= 0; launch--) {
         if (!(launch ? r->graph : r->stream))
             continue;
-        struct chain_row row = {.graph = launch, .layout = layout, .work = &way->work};
+        struct chain_row row = {.side = r->side, .graph = launch, .layout = layout, .work = &way->work};
         for (int pick = CHAIN_LIBRARY; pick <= CHAIN_BEST; pick++) {
             row.pick = (enum chain_pick)pick;
             chain_add_row(r, &row, NULL);
@@ -127,8 +129,12 @@ static bool add_way(struct network_rows *r, const struct way *way, enum layout_p
             return false;
     }
     for (int i = 0; r->singles && i < plan->scenario->variant_count; i++) {
-        struct chain_row row = {
-            .pick = CHAIN_SINGLE, .single = single_of(plan, &way->chain, i), .graph = r->graph, .layout = layout, .work = &way->work};
+        struct chain_row row = {.pick = CHAIN_SINGLE,
+                                .side = r->side,
+                                .single = single_of(plan, plan_set(plan, r->side), &way->chain, i),
+                                .graph = r->graph,
+                                .layout = layout,
+                                .work = &way->work};
         if (row.single)
             chain_add_row(r, &row, NULL);
     }
@@ -209,9 +215,13 @@ static bool add_network(struct plan *plan, const struct plan_options *o, const s
             continue;
         if (r.case_index < 0)
             r.case_index = add_chain_case(plan, way, marks, cropped);
-        r.singles &= cuda || way->chain.count <= EMU_SINGLES_MAX;
-        if (!add_way(&r, way, (enum layout_plan)layout, err))
-            return false;
+        bool singles = r.singles && (cuda || way->chain.count <= EMU_SINGLES_MAX);
+        for (int side = 0; side < (plan->side_count ? plan->side_count : 1); side++) {
+            r.side = plan->side_count ? &plan->sides[side] : NULL;
+            r.singles = singles;
+            if (!add_way(&r, way, (enum layout_plan)layout, err))
+                return false;
+        }
     }
     return true;
 }
@@ -274,16 +284,18 @@ void plan_chains_free(struct plan *plan)
 
 /* ---- programs ---- */
 
-static bool bind_link(struct plan *plan, const struct chain_link *link, int choice, struct program *out, struct error *err)
+static bool bind_link(struct plan *plan, const struct side *side, const struct chain_link *link, int choice, struct program *out,
+                      struct error *err)
 {
+    const struct variant_set *set = plan_set(plan, choice >= 0 ? plan->rows[choice].side : side);
     if (choice >= 0)
-        return variant_bind(&plan->variants, plan->rows[choice].point, &link->work, &plan->chip, out, err);
-    const struct variant *v = plan_resolve(&plan->variants, "layout/convert", link->work.op);
+        return variant_bind(set, plan->rows[choice].point, &link->work, &plan->chip, out, err);
+    const struct variant *v = plan_resolve(set, "layout/convert", link->work.op);
     struct variant_point *points = NULL;
     if (!v)
         return error_set(err, ERROR_USAGE, "no variant layout/convert for the layout changes of a chain");
     int count = variant_points(v, NULL, &points, err);
-    bool ok = count > 0 && variant_bind(&plan->variants, &points[0], &link->work, &plan->chip, out, err);
+    bool ok = count > 0 && variant_bind(set, &points[0], &link->work, &plan->chip, out, err);
     variant_points_free(points, count < 0 ? 0 : count);
     return ok;
 }
@@ -317,7 +329,8 @@ static bool bind_span(const struct plan *plan, const struct plan_row *row, const
     *out = (struct program){0};
     if (!chain_part(whole, first, count, &part))
         return false;
-    bool ok = chain_work(&part, &work, NULL) && variant_bind(&plan->variants, row->point, &work, &plan->chip, out, err) && out->feasible;
+    bool ok = chain_work(&part, &work, NULL) && variant_bind(plan_set(plan, row->side), row->point, &work, &plan->chip, out, err) &&
+              out->feasible;
     chain_free(&part);
     out->work.chain = NULL; /* it went with the part */
     if (!ok)
@@ -360,7 +373,7 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
     for (int i = 0; ok && i < chain->count; i += spans[i]) {
         joined += spans[i] > 1;
         ok = spans[i] > 1 ? bind_span(plan, row, chain, i, spans[i], &parts[i], err)
-                          : bind_link(plan, &chain->links[i], choice[i], &parts[i], err);
+                          : bind_link(plan, row->side, &chain->links[i], choice[i], &parts[i], err);
         list[i] = &parts[i];
         if (ok && !parts[i].feasible && !whole.reason)
             whole.reason = text_format("layer '%s': %s", chain->links[i].name, parts[i].reason);

@@ -61,7 +61,7 @@ static bool is_sparse(const struct plan *plan, const struct chain_row *chain)
 }
 
 static int pick(const struct plan *plan, const struct chain_link *link, struct row *const *rows, enum wanted wanted, const char *name,
-                bool sparse)
+                const struct side *side, bool sparse)
 {
     int best = -1;
     double best_ns = INFINITY;
@@ -69,7 +69,7 @@ static int pick(const struct plan *plan, const struct chain_link *link, struct r
         const struct plan_row *p = &plan->rows[i];
         if (!stands_for(plan, i, link) || !usable(plan, i, rows) || (wanted == WANT_LIBRARY && !is_library(p)) ||
             (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && is_library(p)) ||
-            p->program.uses_mask != sparse)
+            p->program.uses_mask != sparse || (p->side && p->side != side))
             continue;
         const struct row_time *t = rows && same_size(plan, i, link) ? headline(rows[i]) : NULL;
         if (best < 0 || (t && t->median_ns < best_ns)) {
@@ -103,15 +103,15 @@ static int pick_for(const struct plan *plan, const struct chain_row *chain, cons
     int at = -1;
     bool sparse = is_sparse(plan, chain);
     if (chain->pick == CHAIN_SINGLE) {
-        at = pick(plan, link, rows, WANT_NAMED, chain->single, sparse);
+        at = pick(plan, link, rows, WANT_NAMED, chain->single, chain->side, sparse);
         *own |= at >= 0;
     }
     if (at < 0 && chain->pick != CHAIN_BEST && chain->pick != CHAIN_KERNEL)
-        at = pick(plan, link, rows, WANT_LIBRARY, NULL, sparse);
+        at = pick(plan, link, rows, WANT_LIBRARY, NULL, chain->side, sparse);
     if (at < 0 && (chain->pick != CHAIN_LIBRARY || !has_library(plan, link)))
-        at = pick(plan, link, rows, rows ? WANT_ANY : WANT_OWN, NULL, sparse);
+        at = pick(plan, link, rows, rows ? WANT_ANY : WANT_OWN, NULL, chain->side, sparse);
     if (at < 0 && !rows)
-        at = pick(plan, link, rows, WANT_LIBRARY, NULL, sparse);
+        at = pick(plan, link, rows, WANT_LIBRARY, NULL, chain->side, sparse);
     return at;
 }
 

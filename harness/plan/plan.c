@@ -68,9 +68,14 @@ static char *row_note_of(const char *origin, const struct program *p)
     return text_format("%s%s%s", origin ? origin : "", origin ? "; " : "", trusted);
 }
 
-/* The rows of a variant's configurations; `side` -1: shared by all sides. */
+const struct variant_set *plan_set(const struct plan *plan, const struct side *side)
+{
+    return side ? &plan->side_sets[side - plan->sides] : &plan->variants;
+}
+
+/* The rows of a variant's configurations; `side` NULL: shared by all sides. */
 static bool add_points(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
-                       int side, const struct node *params, struct error *err)
+                       const struct side *side, const struct node *params, struct error *err)
 {
     struct points own = {0};
     char *note = NULL;
@@ -91,10 +96,10 @@ static bool add_points(struct plan *plan, const struct plan_options *o, int case
     for (int i = 0; i < own.count; i++) {
         struct plan_row row = {
             .kind = PLAN_LAYER, .case_index = case_index, .row_index = (*row_index)++, .variant = variant, .point = &own.points[i]};
-        row.side = side < 0 ? NULL : &plan->sides[side];
+        row.side = side;
         row.id = plan_row_id(c, row.point);
         struct error bind = {0};
-        if (!variant_bind(side < 0 ? &plan->variants : &plan->side_sets[side], &own.points[i], &c->work, &plan->chip, &row.program, &bind))
+        if (!variant_bind(plan_set(plan, side), &own.points[i], &c->work, &plan->chip, &row.program, &bind))
             row.broken = xstrdup(bind.text);
         row.note = row_note_of(note, &row.program);
         plan_row_add(plan, &row);
@@ -107,10 +112,10 @@ bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_ind
                    const struct node *params, struct error *err)
 {
     if (!plan->side_count || !*row_index || variant_is_library(variant))
-        return add_points(plan, o, case_index, row_index, variant, -1, params, err);
+        return add_points(plan, o, case_index, row_index, variant, NULL, params, err);
     for (int i = 0; i < plan->side_count; i++) { /* a variant that a side does not have has no row there */
         const struct variant *own = plan_resolve(&plan->side_sets[i], variant->name, variant->op);
-        if (own && !add_points(plan, o, case_index, row_index, own, i, params, err))
+        if (own && !add_points(plan, o, case_index, row_index, own, &plan->sides[i], params, err))
             return false;
     }
     return true;
@@ -320,10 +325,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->case_count; i++)
         if (!plan_add_case(plan, o, device_kind, i, used, err))
             goto done;
-    if (plan->side_count && plan->scenario->network_count)
-        text_add(&plan->notes, "a run of several sides takes no network as a whole\n");
-    if ((!o->tune && !plan->side_count &&
-         (!plan_chains_add(plan, o, device_kind, err) || !plan_sequences_add(plan, o, device_kind, err))) ||
+    if ((!o->tune && (!plan_chains_add(plan, o, device_kind, err) || !plan_sequences_add(plan, o, device_kind, err))) ||
         (!o->variant_names && !plan_entries_exist(plan->scenario, &plan->variants, used, err)))
         goto done;
     if (o->tune && !something_to_search(plan)) {

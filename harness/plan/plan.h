@@ -49,7 +49,8 @@ enum chain_pick {
 };
 struct chain_row {
     enum chain_pick pick;
-    const char *single; /* name of that variant, as the rows of the layers have it */
+    const struct side *side; /* it takes that side's rows and those that the sides share */
+    const char *single;      /* name of that variant, as the rows of the layers have it */
     bool graph;
     enum layout_plan layout;
     const struct work *work; /* of the whole under that layout plan */

@@ -31,6 +31,8 @@ struct kept {
 
 /* The variant an entry means for an op: "conv2d/naive" as it stands, "naive" inside the op's folder. NULL: it is not for this op. */
 const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op);
+/* The variants of a side; NULL: bench's own. */
+const struct variant_set *plan_set(const struct plan *plan, const struct side *side);
 /* Is every name of the list `variants` a variant of an op that a layer has, or of a chain? used[i] (may be NULL): entry i is known to be.
  */
 bool plan_entries_exist(const struct scenario *s, const struct variant_set *set, const bool *used, struct error *err);

@@ -251,7 +251,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
 void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT])
 {
     const struct plan_row *p = &plan->rows[index];
-    const struct variant_set *set = p->side ? &plan->side_sets[p->side - plan->sides] : &plan->variants;
+    const struct variant_set *set = plan_set(plan, p->side);
     char work[HASH_TEXT];
     work_key(&plan->cases[p->case_index].work, work);
     struct hash *h = hash_begin();

@@ -18,6 +18,7 @@ struct sequence_rows {
     int case_index; /* -1: no row yet */
     int row_index;  /* of the next row */
     bool library;   /* cuDNN may run on this kind of device */
+    const struct side *side;
 };
 
 /* A row's programs by layer, and which of them are another variant's than the row's. */
@@ -117,13 +118,14 @@ static bool bind_other(const struct sequence_rows *r, const struct plan_row *row
     const struct chain_link *l = &row->program.work.chain->links[link];
     struct program *p = &parts->programs[link];
     for (int i = 0; i < sc->variant_count && !*found; i++) {
-        const struct variant *v = plan_resolve(&r->plan->variants, sc->variants[i].name, l->work.op);
+        const struct variant *v = plan_resolve(plan_set(r->plan, r->side), sc->variants[i].name, l->work.op);
         struct variant_point *points;
         if (!v || v == row->variant || variant_reads_mask(v) != row->sequence->sparse)
             continue;
         program_free(p);
         int count = variant_points(v, NULL, &points, err);
-        if (count < 1 || !variant_bind(&r->plan->variants, plan_points_keep(r->plan, points, count), &l->work, &r->plan->chip, p, err))
+        if (count < 1 ||
+            !variant_bind(plan_set(r->plan, r->side), plan_points_keep(r->plan, points, count), &l->work, &r->plan->chip, p, err))
             return false;
         char *why = unfit(r, p, &l->work, row->sequence->sparse, false);
         *found = !why;
@@ -140,7 +142,7 @@ static bool bind_layer(const struct sequence_rows *r, struct plan_row *row, int 
     const struct chain_link *l = &row->program.work.chain->links[link];
     bool sparse = row->sequence->sparse, mine = l->work.op == row->variant->op;
     struct program *p = &parts->programs[link];
-    if (mine && !variant_bind(&r->plan->variants, row->point, &l->work, &r->plan->chip, p, err))
+    if (mine && !variant_bind(plan_set(r->plan, r->side), row->point, &l->work, &r->plan->chip, p, err))
         return false;
     char *reason = mine ? unfit(r, p, &l->work, sparse, true)
                         : text_format("no %s variant of op %s is listed that can do it", sparse ? "sparse" : "dense", l->work.op->name);
@@ -155,14 +157,21 @@ static bool bind_layer(const struct sequence_rows *r, struct plan_row *row, int 
     return ok;
 }
 
+/* The file with the kernels that stand between the layers: bench's own, or the side's. */
+static char *sequence_kernels(const struct side *side)
+{
+    return side ? text_format("%s/../../" KERNELS, side->variants) : file_share(KERNELS);
+}
+
 static bool compose(const struct sequence_rows *r, struct plan_row *row, const struct parts *parts, struct error *err)
 {
     struct work work = row->program.work;
     if (!row->sequence->sparse)
         return compose_chain(&work, parts->list, parts->spans, &row->program, err);
-    char *kernels = file_share(KERNELS);
+    char *kernels = sequence_kernels(r->side);
     const struct changes changes = {.layers = &r->dense->chain,
                                     .kernels = kernels,
+                                    .include = r->side ? r->side->include : NULL,
                                     .threshold = r->of->threshold,
                                     .truncate = r->of->truncate,
                                     .above = r->of->truncate_above};
@@ -209,6 +218,7 @@ static void sequence_add_row(struct sequence_rows *r, const struct variant_point
                            .row_index = r->row_index++,
                            .variant = point->variant,
                            .point = point,
+                           .side = r->side,
                            .sequence = xcalloc(1, sizeof *row.sequence),
                            .program = {.work = way->work, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}}};
     struct error own = {0};
@@ -225,9 +235,11 @@ static bool sequence_add_rows(struct sequence_rows *r, const char *only, struct 
     const struct scenario *sc = r->plan->scenario;
     for (int sparse = 0; sparse < 2; sparse++)
         for (int i = 0; i < sc->variant_count; i++) {
-            const struct variant *v = plan_resolve(&r->plan->variants, sc->variants[i].name, op_for(TASK_SEQUENCE));
+            const struct variant *v = plan_resolve(plan_set(r->plan, r->side), sc->variants[i].name, op_for(TASK_SEQUENCE));
             struct variant_point *points;
-            if (!v || variant_reads_mask(v) != sparse || !plan_listed(only, v->name))
+            bool shared = r->plan->side_count && !r->side; /* what the sides have in common: the library's rows */
+            if (!v || variant_reads_mask(v) != sparse || !plan_listed(only, v->name) ||
+                (r->plan->side_count && variant_is_library(v) != shared))
                 continue;
             int count = variant_points(v, sc->variants[i].params, &points, err);
             if (count < 0)
@@ -248,7 +260,12 @@ bool plan_sequences_add(struct plan *plan, const struct plan_options *o, const c
         struct sequence_rows r = {.plan = plan, .of = &sc->sequences[i], .case_index = -1, .library = !strcmp(device_kind, "cuda")};
         if (!plan_listed(o->filter.layers, r.of->name))
             continue;
-        if (!make_ways(&r, device_kind, err) || !sequence_add_rows(&r, o->filter.only, err))
+        bool ok = make_ways(&r, device_kind, err);
+        for (int side = -1; ok && side < plan->side_count; side++) {
+            r.side = side < 0 ? NULL : &plan->sides[side];
+            ok = sequence_add_rows(&r, o->filter.only, err);
+        }
+        if (!ok)
             return false;
         if (r.case_index < 0 && !o->filter.only)
             text_addf(&plan->notes, "sequence %s: none of the variants is of op conv2d\n", r.of->name);
@@ -262,7 +279,7 @@ void plan_sequence_hash(const struct plan_row *p, struct hash *h)
     struct work changes = p->sequence->layers->links[0].work;
     char key[HASH_TEXT];
     size_t bytes;
-    char *path = file_share(KERNELS), *kernels = file_read(path, NODE_MAX_BYTES, &bytes, NULL);
+    char *path = sequence_kernels(p->side), *kernels = file_read(path, NODE_MAX_BYTES, &bytes, NULL);
     char *text = text_format("sparse=%d;frames=%d;video=%s;noise=%.17g;threshold=%.17g;truncate=%d:%.17g;bound=%.17g;", p->sequence->sparse,
                              q->frames, q->video ? q->video : "", q->noise, q->threshold, (int)q->truncate, q->truncate_above, q->bound);
     changes.mask = q->changes;

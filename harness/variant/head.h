@@ -169,13 +169,18 @@ struct head_place {
 };
 enum head_found head_find(const char *file, const char *text, size_t bytes, struct head_place *out, struct error *err);
 
-/* One file as a variant, `like:` resolved. `extra`: the user's folders ("NAME=DIR" or "NAME=FILE", NULL-terminated; may be NULL), which a
- * `like:` may name. `*note` is set instead of the error when the file is no variant ("": nothing to say about it). */
-struct variant *head_load(const char *path, const char *folder, const char *const *extra, char **note, struct error *err);
+/* Where a head's `like:` may lead, beside its own folder. */
+struct head_places {
+    const char *installed;    /* a tree of OP/FILE.cu; NULL: that of this installation */
+    const char *const *extra; /* the user's folders, "NAME=DIR" or "NAME=FILE", NULL-terminated; may be NULL */
+};
+/* One file as a variant, `like:` resolved. `*note` is set instead of the error when the file is no variant ("": nothing to say about it).
+ */
+struct variant *head_load(const char *path, const char *folder, const struct head_places *places, char **note, struct error *err);
 /* The same where anything but a variant is an error. */
-struct variant *head_load_only(const char *path, const char *folder, const char *const *extra, struct error *err);
+struct variant *head_load_only(const char *path, const char *folder, const struct head_places *places, struct error *err);
 /* Joins v->head with the heads that it is `like:`; sets v->parents and v->code. */
-bool head_inherit(struct variant *v, const char *folder, const char *const *extra, struct error *err);
+bool head_inherit(struct variant *v, const char *folder, const struct head_places *places, struct error *err);
 
 /* Reads the YAML tree of a head; NULL on error. `root` must outlive it. */
 struct head *head_read(const struct node *root, struct error *err);

@@ -14,8 +14,8 @@ static const char *const like_own[] = {"what", "like", "from", "claims", "source
 
 /* The file that is being read: what its `like:` means depends on where it lies. */
 struct like_seat {
-    char *dir, *folder;       /* on disk; in names of variants */
-    const char *const *extra; /* the user's folders */
+    char *dir, *folder; /* on disk; in names of variants */
+    const struct head_places *places;
 };
 
 /* DIR/NAME.cu or .yaml; NULL: neither is there. */
@@ -32,17 +32,23 @@ static char *like_file(const char *dir, const char *name)
     return NULL;
 }
 
-static char *like_installed(const char *folder, const char *name)
+static char *like_root(const struct head_places *places)
 {
-    char *root = file_share("kernels/variants"), *dir = file_join(root, folder), *path = like_file(dir, name);
+    return places && places->installed ? xstrdup(places->installed) : file_share("kernels/variants");
+}
+
+static char *like_installed(const struct head_places *places, const char *folder, const char *name)
+{
+    char *root = like_root(places), *dir = file_join(root, folder), *path = like_file(dir, name);
     free(dir);
     free(root);
     return path;
 }
 
 /* Among the user's folders, given as NAME=DIR or NAME=FILE. */
-static char *like_extra(const char *const *extra, const char *folder, const char *name)
+static char *like_extra(const struct head_places *places, const char *folder, const char *name)
 {
+    const char *const *extra = places ? places->extra : NULL;
     size_t n = strlen(folder);
     for (int i = 0; extra && extra[i]; i++) {
         if (strncmp(extra[i], folder, n) || extra[i][n] != '=')
@@ -70,12 +76,12 @@ static char *like_find(const struct like_seat *seat, const char *name, const cha
         return NULL;
     *folder = slash ? xstrndup(name, n) : xstrdup(seat->folder);
     char *path = !slash || !strcmp(*folder, seat->folder) ? like_file(seat->dir, base) : NULL;
-    path = path || !slash ? path : like_extra(seat->extra, *folder, base);
-    path = path || !slash ? path : like_installed(*folder, base);
+    path = path || !slash ? path : like_extra(seat->places, *folder, base);
+    path = path || !slash ? path : like_installed(seat->places, *folder, base);
     if (!path && !slash && op && like_word(op, strlen(op))) {
         free(*folder);
         *folder = xstrdup(op);
-        path = like_installed(op, base);
+        path = like_installed(seat->places, op, base);
     }
     if (!path) {
         free(*folder);
@@ -107,7 +113,7 @@ static void like_add_words(struct like_words *w, const char *dir, const char *fo
 static bool like_unknown(const struct like_seat *seat, const struct node *like, const char *op, struct error *err)
 {
     struct like_words words = {0};
-    char *root = file_share("kernels/variants"), **folders = NULL;
+    char *root = like_root(seat->places), **folders = NULL;
     int count = file_list(root, "", &folders, NULL);
     like_add_words(&words, seat->dir, "", file_base(like->file));
     for (int i = 0; i < count; i++) {
@@ -230,9 +236,9 @@ static void like_find_code(struct variant *v, size_t bytes)
     v->code = xstrdup(code);
 }
 
-bool head_inherit(struct variant *v, const char *folder, const char *const *extra, struct error *err)
+bool head_inherit(struct variant *v, const char *folder, const struct head_places *places, struct error *err)
 {
-    struct like_seat seat = {file_dir(v->path), xstrdup(folder), extra};
+    struct like_seat seat = {file_dir(v->path), xstrdup(folder), places};
     const struct node *at = v->head;
     bool done = true;
     while (done && at->kind == NODE_MAP && node_get(at, "like")) {

@@ -86,14 +86,14 @@ static bool load_hash(struct variant *v, size_t bytes, struct error *err)
 }
 
 /* What all files have in common: `place` is where the YAML stands in v->text. */
-static bool load_head(struct variant *v, const char *path, const char *folder, const char *const *extra, size_t bytes,
+static bool load_head(struct variant *v, const char *path, const char *folder, const struct head_places *places, size_t bytes,
                       const struct head_place *place, struct error *err)
 {
     v->head = node_parse_text(path, v->text + place->begin, place->end - place->begin, place->line, 1, err);
-    return v->head && head_inherit(v, folder, extra, err) && load_keys(v, err) && load_hash(v, bytes, err);
+    return v->head && head_inherit(v, folder, places, err) && load_keys(v, err) && load_hash(v, bytes, err);
 }
 
-static struct variant *load_cu(const char *path, const char *folder, const char *const *extra, char **note, struct error *err)
+static struct variant *load_cu(const char *path, const char *folder, const struct head_places *places, char **note, struct error *err)
 {
     const char *base = file_base(path);
     size_t length = strlen(base), bytes = 0;
@@ -117,7 +117,7 @@ static struct variant *load_cu(const char *path, const char *folder, const char 
         *note = text_format("%s/%s: its `bench` head (line %d) is not the first comment, passed over", folder, base, place.later);
     else if (found == HEAD_ABSENT)
         *note = text_format("%s/%s: no `bench 1` head, passed over", folder, base);
-    if (found == HEAD_PRESENT && load_head(v, path, folder, extra, bytes, &place, err)) {
+    if (found == HEAD_PRESENT && load_head(v, path, folder, places, bytes, &place, err)) {
         const struct node *source = node_get(v->head, "source");
         if (!source)
             return v;
@@ -134,7 +134,7 @@ static bool load_is_sidecar(const char *text)
     return text && (!strncmp(text, "source:", 7) || strstr(text, "\nsource:"));
 }
 
-static struct variant *load_sidecar(const char *path, const char *folder, const char *const *extra, struct error *err)
+static struct variant *load_sidecar(const char *path, const char *folder, const struct head_places *places, struct error *err)
 {
     const char *base = file_base(path);
     size_t bytes = 0;
@@ -143,32 +143,32 @@ static struct variant *load_sidecar(const char *path, const char *folder, const 
     v->path = load_absolute(path);
     v->text = file_read(path, HEAD_MAX_BYTES, &bytes, err);
     struct head_place whole = {.begin = 0, .end = bytes, .line = 1};
-    if (v->text && load_head(v, path, folder, extra, bytes, &whole, err))
+    if (v->text && load_head(v, path, folder, places, bytes, &whole, err))
         return v;
     variant_free(v);
     return NULL;
 }
 
-struct variant *head_load(const char *path, const char *folder, const char *const *extra, char **note, struct error *err)
+struct variant *head_load(const char *path, const char *folder, const struct head_places *places, char **note, struct error *err)
 {
     size_t length = strlen(path), bytes;
     *note = NULL;
     if (length < 5 || strcmp(path + length - 5, ".yaml"))
-        return load_cu(path, folder, extra, note, err);
+        return load_cu(path, folder, places, note, err);
     char *text = file_read(path, HEAD_MAX_BYTES, &bytes, NULL);
     struct variant *v = NULL;
     if (load_is_sidecar(text))
-        v = load_sidecar(path, folder, extra, err);
+        v = load_sidecar(path, folder, places, err);
     else
         *note = xstrdup("");
     free(text);
     return v;
 }
 
-struct variant *head_load_only(const char *path, const char *folder, const char *const *extra, struct error *err)
+struct variant *head_load_only(const char *path, const char *folder, const struct head_places *places, struct error *err)
 {
     char *note;
-    struct variant *v = head_load(path, folder, extra, &note, err);
+    struct variant *v = head_load(path, folder, places, &note, err);
     if (note && !*note) {
         error_set(err, ERROR_USAGE, "%s: no `source:`, so it is no sidecar of foreign code", path);
         error_hint(err, "docs/FOREIGN.md");

@@ -25,7 +25,7 @@ static void add_variant(struct variant_set *set, struct variant *v)
     set->items[set->count++] = v;
 }
 
-static bool load_files(struct variant_set *set, const char *dir, const char *folder, const char *suffix, const char *const *extra,
+static bool load_files(struct variant_set *set, const char *dir, const char *folder, const char *suffix, const struct head_places *places,
                        struct error *err)
 {
     char **names;
@@ -33,7 +33,7 @@ static bool load_files(struct variant_set *set, const char *dir, const char *fol
     bool done = count >= 0;
     for (int i = 0; i < count; i++) {
         char *path = file_join(dir, names[i]), *note = NULL;
-        struct variant *v = done ? head_load(path, folder, extra, &note, err) : NULL;
+        struct variant *v = done ? head_load(path, folder, places, &note, err) : NULL;
         if (v)
             add_variant(set, v);
         else if (note && *note)
@@ -50,34 +50,28 @@ static bool load_files(struct variant_set *set, const char *dir, const char *fol
     return done;
 }
 
-/* `extra`: the user's folders, which a head may name in `like:`; `own`: this is one of them. */
-static bool load_folder(struct variant_set *set, const char *dir, const char *folder, bool own, const char *const *extra, struct error *err)
+/* `own`: it is one of the user's folders. */
+static bool load_folder(struct variant_set *set, const char *dir, const char *folder, bool own, const struct head_places *places,
+                        struct error *err)
 {
     int before = set->count;
-    bool done = load_files(set, dir, folder, ".cu", extra, err) && load_files(set, dir, folder, ".yaml", extra, err);
+    bool done = load_files(set, dir, folder, ".cu", places, err) && load_files(set, dir, folder, ".yaml", places, err);
     if (done && own && set->count == before) /* a folder that selects nothing is an error (decision 13) */
         return error_set(err, ERROR_USAGE, "--variants %s=%s: the folder has no variant (no .cu file with a `bench 1` head)", folder, dir);
     return done;
 }
 
-static bool load_installed(const char *from, struct variant_set *set, struct error *err)
+static bool load_installed(const struct head_places *places, struct variant_set *set, struct error *err)
 {
-    char **names = NULL, *root = from ? xstrdup(from) : file_share("kernels/variants");
+    char **names = NULL, *root = places->installed ? xstrdup(places->installed) : file_share("kernels/variants");
     int count = file_is_dir(root) ? file_list(root, "", &names, err) : 0;
     bool done = count >= 0;
-    char **folders = xcalloc((size_t)(count < 0 ? 0 : count) + 1, sizeof *folders); /* of another build: its heads are `like:` its own */
-    for (int i = 0; from && i < count; i++)
-        folders[i] = text_format("%s=%s/%s", names[i], root, names[i]);
     for (int i = 0; i < count; i++) {
         char *dir = file_join(root, names[i]);
-        done = done && (!file_is_dir(dir) || load_folder(set, dir, names[i], false, (const char *const *)folders, err));
+        done = done && (!file_is_dir(dir) || load_folder(set, dir, names[i], false, places, err));
         free(dir);
-    }
-    for (int i = 0; i < count; i++) {
-        free(folders[i]);
         free(names[i]);
     }
-    free(folders);
     free(names);
     free(root);
     return done;
@@ -91,7 +85,7 @@ static bool folder_name_ok(const char *s, size_t n)
     return n > 0 && n < PROGRAM_NAME;
 }
 
-static bool load_extra(struct variant_set *set, const char *spec, const char *const *extra, struct error *err)
+static bool load_extra(struct variant_set *set, const char *spec, const struct head_places *places, struct error *err)
 {
     size_t n = strcspn(spec, "=");
     if (!spec[n] || !folder_name_ok(spec, n)) {
@@ -105,9 +99,9 @@ static bool load_extra(struct variant_set *set, const char *spec, const char *co
     bool dir = file_is_dir(path), done;
     int before = set->count;
     if (dir) {
-        done = load_folder(set, path, folder, true, extra, err);
+        done = load_folder(set, path, folder, true, places, err);
     } else {
-        struct variant *v = head_load_only(path, folder, extra, err);
+        struct variant *v = head_load_only(path, folder, places, err);
         done = v != NULL;
         if (v)
             add_variant(set, v);
@@ -158,9 +152,10 @@ bool variant_set_load(const char *const *extra, struct variant_set *set, struct 
 bool variant_set_load_from(const char *root, const char *include, const char *const *extra, struct variant_set *set, struct error *err)
 {
     *set = (struct variant_set){0};
-    bool done = load_installed(root, set, err);
+    const struct head_places places = {root, extra};
+    bool done = load_installed(&places, set, err);
     for (int i = 0; done && extra && extra[i]; i++)
-        done = load_extra(set, extra[i], extra, err);
+        done = load_extra(set, extra[i], &places, err);
     for (int i = 0; i < set->count; i++)
         set->items[i]->include = include;
     if (set->count)
