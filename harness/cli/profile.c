@@ -100,17 +100,7 @@ static bool take_words(struct profile *p, const char **rest, int count, const ch
 /* The row among all that the scenario has; the filters that leave it and the baseline. */
 static bool find_row(struct profile *p, struct plan *plan, int *index, struct error *err)
 {
-    struct row **rows = xcalloc((size_t)plan->row_count + 1, sizeof *rows);
-    for (int i = 0; i < plan->row_count; i++) {
-        rows[i] = row_new();
-        row_set(&rows[i]->id, plan->rows[i].id);
-        if (!plan->rows[i].variant) /* a whole network: its layers are rows of their own */
-            continue;
-        row_set(&rows[i]->variant, plan->rows[i].variant->name);
-        row_set(&rows[i]->op, plan->cases[plan->rows[i].case_index].work.op->name);
-    }
-    *index = why_find(rows, plan->row_count, p->words, err);
-    rows_free(rows, plan->row_count);
+    *index = plan_find(plan, p->words, err);
     if (*index < 0)
         return false;
     if (!plan->rows[*index].variant)

@@ -1,5 +1,6 @@
 #include "plan/private.h"
 #include "base/file.h"
+#include "base/named.h"
 #include "base/text.h"
 #include "op/file.h"
 #include <stdlib.h>
@@ -392,47 +393,12 @@ void plan_free(struct plan *plan)
     *plan = (struct plan){0};
 }
 
-/* Is the row's variant called like the last of the words, with or without its folder? */
-static bool called(const struct plan_row *row, const char *words)
-{
-    const char *last = strrchr(words, ' '), *name = row->variant ? row->variant->name : "", *slash = strrchr(name, '/');
-    last = last ? last + 1 : words;
-    return !strcmp(name, last) || (slash && !strcmp(slash + 1, last));
-}
-
 int plan_find(const struct plan *plan, const char *id, struct error *err)
 {
-    int found = -1, count = 0, own = -1, owns = 0, whole = -1, wholes = 0;
-    struct text near = {0};
+    struct named *rows = xcalloc((size_t)plan->row_count, sizeof *rows);
     for (int i = 0; i < plan->row_count; i++)
-        if (!strcmp(plan->rows[i].id, id)) {
-            text_free(&near);
-            return i;
-        }
-    for (int i = 0; i < plan->row_count; i++)
-        if (text_words_match(id, plan->rows[i].id)) {
-            found = i;
-            if (called(&plan->rows[i], id)) {
-                own = i;
-                owns++;
-            }
-            if (text_words_whole(id, plan->rows[i].id)) {
-                whole = i;
-                wholes++;
-            }
-            if (count++ < 5)
-                text_addf(&near, "%s%s", count > 1 ? "  " : "", plan->rows[i].id);
-        }
-    if (count > 1 && (owns == 1 || wholes == 1)) { /* "body mma_sync" means mma_sync, though mma_sync_d2s has the words too */
-        count = 1;
-        found = owns == 1 ? own : whole;
-    }
-    if (count != 1) {
-        text_add(&near, count > 5 ? "  ..." : "");
-        error_set(err, ERROR_USAGE, count ? "'%s' means %d rows" : "no row '%s'", id, count);
-        error_hint(err, count ? "say more of the id: %s" : "bench plan SCENARIO lists the rows%s", text_get(&near));
-        found = -1;
-    }
-    text_free(&near);
+        rows[i] = (struct named){plan->rows[i].id, plan->rows[i].variant ? plan->rows[i].variant->name : NULL};
+    int found = named_find(rows, plan->row_count, id, "bench plan SCENARIO", err);
+    free(rows);
     return found;
 }

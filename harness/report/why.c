@@ -2,6 +2,7 @@
  * to the best. */
 #include "report/why.h"
 #include "base/dtype.h"
+#include "base/named.h"
 #include "report/breakdown.h"
 #include "report/case_document.h"
 #include "report/number.h"
@@ -402,49 +403,12 @@ void report_why(struct text *t, const struct run *run, struct row *const *rows, 
     judge_close(&judge);
 }
 
-/* Is the variant called like the last of the words? */
-static bool called(const struct row *row, const char *words)
-{
-    const char *last = strrchr(words, ' '), *name = variant_short(row);
-    char base[VARIANT_BASE];
-    last = last ? last + 1 : words;
-    const char *slash = strrchr(last, '/');
-    return !strcmp(name, last) || !strcmp(variant_base(row, base), last) || (slash && !strcmp(name, slash + 1));
-}
-
 int why_find(struct row *const *rows, int count, const char *words, struct error *err)
 {
-    int found = -1, matches = 0, own = -1, owns = 0, whole = -1, wholes = 0;
-    struct text near = {0};
-    for (int i = 0; i < count; i++) {
-        if (rows[i]->id && !strcmp(rows[i]->id, words)) {
-            text_free(&near);
-            return i;
-        }
-        if (!rows[i]->id || !text_words_match(words, rows[i]->id))
-            continue;
-        found = i;
-        if (called(rows[i], words)) {
-            own = i;
-            owns++;
-        }
-        if (text_words_whole(words, rows[i]->id)) {
-            whole = i;
-            wholes++;
-        }
-        if (matches++ < 5)
-            text_addf(&near, "%s%s", matches > 1 ? "  " : "", rows[i]->id);
-    }
-    if (matches > 1 && (owns == 1 || wholes == 1)) {
-        matches = 1;
-        found = owns == 1 ? own : whole;
-    }
-    if (matches != 1) {
-        text_add(&near, matches > 5 ? "  ..." : "");
-        error_set(err, ERROR_USAGE, matches ? "'%s' means %d rows" : "no row '%s'", words, matches);
-        error_hint(err, matches ? "say more of the id: %s" : "bench show lists the rows%s", text_get(&near));
-        found = -1;
-    }
-    text_free(&near);
+    struct named *names = xcalloc((size_t)count, sizeof *names);
+    for (int i = 0; i < count; i++)
+        names[i] = (struct named){rows[i]->id, rows[i]->part_count ? rows[i]->parts[0].variant : rows[i]->variant};
+    int found = named_find(names, count, words, "bench show", err);
+    free(names);
     return found;
 }

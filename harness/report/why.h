@@ -8,8 +8,7 @@
 void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style);
 /* The same of a row of a judged case. */
 void report_why_row(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style);
-/* The row that the words mean: its id, or words of it in order; where several have them, the one whose variant is called like the last
- * word. -1 and a usage error with near ids. */
+/* The row that the words mean (base/named.h). */
 int why_find(struct row *const *rows, int count, const char *words, struct error *err);
 
 #endif

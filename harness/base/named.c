@@ -1,0 +1,50 @@
+#include "base/named.h"
+#include "base/text.h"
+#include <string.h>
+
+#define NEAR_SHOWN 5
+
+static bool is_called(const char *name, const char *words)
+{
+    const char *last = strrchr(words, ' '), *slash = name ? strrchr(name, '/') : NULL;
+    last = last ? last + 1 : words;
+    return name && (!strcmp(name, last) || (slash && !strcmp(slash + 1, last)));
+}
+
+int named_find(const struct named *items, int count, const char *words, const char *listed, struct error *err)
+{
+    int found = -1, matches = 0, own = -1, owns = 0, whole = -1, wholes = 0;
+    struct text near = {0};
+    for (int i = 0; i < count; i++) {
+        const char *id = items[i].id;
+        if (id && !strcmp(id, words)) {
+            text_free(&near);
+            return i;
+        }
+        if (!id || !text_words_match(words, id))
+            continue;
+        found = i;
+        if (is_called(items[i].name, words)) {
+            own = i;
+            owns++;
+        }
+        if (text_words_whole(words, id)) {
+            whole = i;
+            wholes++;
+        }
+        if (matches++ < NEAR_SHOWN)
+            text_addf(&near, "%s%s", matches > 1 ? "  " : "", id);
+    }
+    if (matches > 1 && (owns == 1 || wholes == 1)) { /* "body mma_sync" means mma_sync, though mma_sync_d2s has the words too */
+        matches = 1;
+        found = owns == 1 ? own : whole;
+    }
+    if (matches != 1) {
+        text_add(&near, matches > NEAR_SHOWN ? "  ..." : "");
+        error_set(err, ERROR_USAGE, matches ? "'%s' means %d rows" : "no row '%s'", words, matches);
+        error_hint(err, matches ? "say more of the id: %s" : "%s lists the rows", matches ? text_get(&near) : listed);
+        found = -1;
+    }
+    text_free(&near);
+    return found;
+}
