@@ -6,6 +6,7 @@
 #include "report/spent.h"
 #include "report/break_even.h"
 #include "report/document.h"
+#include "report/tune.h"
 #include "variant/variant.h"
 #include <errno.h>
 #include <math.h>
@@ -124,13 +125,9 @@ static int run_finish(const struct session_options *o, const struct session_resu
         goto done;
     }
     code = result->interrupted ? 130 : session_exit_code(rows, count);
-    report_tune(&t, &run, rows, count, &s->style);
-    if (!o->plan.tune) {
-        report_network(&t, &run, rows, count, &s->style);
-        report_selector(&t, &run, rows, count, &s->style);
-        report_claims(&t, &run, rows, count, &s->style);
-        report_answers(&t, &run, rows, count, &s->style);
-    }
+    report_part(&t, tune_document, &run, rows, count, &s->style);
+    if (!o->plan.tune)
+        report_closing(&t, &run, rows, count, &s->style);
     report_summary(&t, &run, rows, count, result->seconds, code, &s->style);
     cli_print(&t);
     if ((show & CLI_SHOW_UNTRIED) && !result->interrupted)

@@ -6,6 +6,8 @@
 #include "report/counted.h"
 #include "report/document.h"
 #include "report/listing.h"
+#include "report/spent.h"
+#include "report/tune.h"
 #include "report/why.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,12 +162,9 @@ static bool make_show(struct stored *s, struct text *t, struct error *err)
     if (s->words)
         return show_row(s, t, err);
     report_cases(t, &s->run, s->rows, s->count, &style);
-    report_tune(t, &s->run, s->rows, s->count, &style);
-    report_network(t, &s->run, s->rows, s->count, &style);
-    report_selector(t, &s->run, s->rows, s->count, &style);
-    report_claims(t, &s->run, s->rows, s->count, &style);
-    report_answers(t, &s->run, s->rows, s->count, &style);
-    report_spent(t, &s->run, s->rows, s->count, &style);
+    report_part(t, tune_document, &s->run, s->rows, s->count, &style);
+    report_closing(t, &s->run, s->rows, s->count, &style);
+    report_part(t, spent_document, &s->run, s->rows, s->count, &style);
     report_summary(t, &s->run, s->rows, s->count, 0, session_exit_code(s->rows, s->count), &style);
     return true;
 }

@@ -65,6 +65,8 @@ void break_even_free(struct break_group *groups, int count);
 char **break_even_more(const struct run *run, struct row *const *rows, int count);
 /* "body_1, blobs24, f16 f16_acc32: sparse_tile beats cudnn below 71 % [68 74] of inputs changed; delta_tile ...". */
 void break_even_sentence(const struct break_group *g, struct text *t);
+/* The sentences of all groups. */
+void break_even_document(struct document *d, const struct run *run, struct row *const *rows, int count);
 /* One line a group and variant. NULL when there is no group. */
 struct table *break_even_table(const struct break_group *groups, int count);
 

@@ -17,10 +17,10 @@ double claim_excess(const struct case_view *c, const struct view *v)
     return times > 1 + PAR ? times : 0;
 }
 
-void claims_lines(struct text *t, const struct run *run, struct row *const *rows, int count)
+void claims_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     int claimed = 0, kept = 0;
-    struct text broken = {0};
+    struct text lines = {0}, broken = {0};
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
         for (int i = 0; i < w.view.count; i++) {
             const struct view *v = &w.view.views[i];
@@ -34,9 +34,9 @@ void claims_lines(struct text *t, const struct run *run, struct row *const *rows
             }
         }
     }
-    if (claimed) {
-        text_addf(t, "%d of %d rows that claim their shape are at most %.0f %% behind the library\n", kept, claimed, 100 * PAR);
-        text_add(t, text_get(&broken));
-    }
+    if (claimed)
+        text_addf(&lines, "%d of %d rows that claim their shape are at most %.0f %% behind the library\n%s", kept, claimed, 100 * PAR,
+                  text_get(&broken));
+    document_lines(d, "Claims", "claims", &lines);
     text_free(&broken);
 }

@@ -2,6 +2,7 @@
 #ifndef BENCH_REPORT_CLAIMS_H
 #define BENCH_REPORT_CLAIMS_H
 
+#include "report/document.h"
 #include "report/view.h"
 
 #define PAR 0.10 /* METHOD.md, "Claims": at par is no more than this behind the library */
@@ -10,6 +11,6 @@
  * library. */
 double claim_excess(const struct case_view *c, const struct view *v);
 /* One line on all timed rows that claim their case, and one for each whose claim is broken; nothing where none claims. */
-void claims_lines(struct text *t, const struct run *run, struct row *const *rows, int count);
+void claims_document(struct document *d, const struct run *run, struct row *const *rows, int count);
 
 #endif

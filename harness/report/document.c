@@ -275,15 +275,19 @@ void block_names(struct block *b, const char *names, int count)
     last->count = count;
 }
 
-void block_lines(struct block *b, const char *label, const char *lines)
+void document_lines(struct document *d, const char *heading, const char *label, struct text *lines)
 {
-    for (const char *p = lines; *p;) {
+    if (lines->len)
+        document_heading(d, 3, heading, NULL)->detail = DETAIL_FULL;
+    struct block *list = document_list(d, DETAIL_ALWAYS);
+    for (const char *p = text_get(lines); *p;) {
         size_t n = strcspn(p, "\n");
         char *line = xstrndup(p, n);
-        block_item(b, label, NULL, line);
+        block_item(list, label, NULL, line);
         free(line);
         p += n + (p[n] == '\n');
     }
+    text_free(lines);
 }
 
 /* ---- forms ---- */

@@ -124,8 +124,9 @@ void document_end(struct document *d);
 /* Appends an item; each may be NULL. Without a name and a text there is none. */
 void block_item(struct block *b, const char *label, const char *name, const char *text);
 void block_names(struct block *b, const char *names, int count); /* behind the last item */
-/* An item for each line of `lines`. */
-void block_lines(struct block *b, const char *label, const char *lines);
+/* An item for each line of `lines`, under a heading of its own where everything is shown; nothing when there are none. Empties the lines.
+ */
+void document_lines(struct document *d, const char *heading, const char *label, struct text *lines);
 
 /* ---- forms ---- */
 

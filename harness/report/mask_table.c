@@ -100,11 +100,10 @@ static struct group *group_of(struct group **groups, int *count, const struct ro
     return g;
 }
 
-int mask_tables_make(struct mask_table **out, const struct run *run, struct row *const *rows, int count)
+void mask_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     struct group *groups = NULL;
-    int group_count = 0, made = 0;
-    *out = NULL;
+    int group_count = 0;
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
         end = case_end(rows, count, i);
@@ -118,19 +117,13 @@ int mask_tables_make(struct mask_table **out, const struct run *run, struct row 
         add_names(g, &c);
     }
     for (int i = 0; i < group_count; i++) {
-        if (groups[i].count >= 2)
-            *APPEND(*out, made) = (struct mask_table){xstrdup(groups[i].title), table_of(&groups[i])};
+        if (groups[i].count >= 2) {
+            char *title = text_format("us by mask: %s", groups[i].title);
+            document_heading(d, 3, title, NULL);
+            document_table(d, table_of(&groups[i]), DETAIL_ALWAYS);
+            free(title);
+        }
         free_group(&groups[i]);
     }
     free(groups);
-    return made;
-}
-
-void mask_tables_free(struct mask_table *tables, int count)
-{
-    for (int i = 0; i < count; i++) {
-        table_free(tables[i].table);
-        free(tables[i].title);
-    }
-    free(tables);
 }

@@ -5,12 +5,8 @@
 #include "report/document.h"
 #include "report/view.h"
 
-struct mask_table {
-    char *title;         /* "f16, c=64, f16 f16_acc32": what its cases share */
-    struct table *table; /* mask, inputs and outputs active in %, then the time of each variant in us; the fastest of a mask is bold */
-};
-/* Layers with two timed masks or more. Their count. */
-int mask_tables_make(struct mask_table **out, const struct run *run, struct row *const *rows, int count);
-void mask_tables_free(struct mask_table *tables, int count);
+/* Of each layer with two timed masks or more a table under what its cases share ("us by mask: f16, c=64, f16 f16_acc32"): mask, inputs and
+ * outputs active in %, then the time of each variant in us; the fastest of a mask is bold. */
+void mask_document(struct document *d, const struct run *run, struct row *const *rows, int count);
 
 #endif

@@ -7,6 +7,31 @@
 
 #define RUNS_MAX 1000000000000 /* more than any scenario may say: a damaged number */
 
+/* A variant that is verified and timed on every layer, under its name before " + ". */
+struct network_sum {
+    char name[VARIANT_BASE];
+    double ns;
+};
+struct network {
+    const char *name;
+    int64_t runs; /* of all its layers that the rows have */
+    int layers;
+    bool timed;              /* some layer is */
+    struct text members;     /* "head, 16 x body_1, up" */
+    struct text missing;     /* layers without a dense, timed baseline: there is no sum then */
+    struct text mode;        /* "isolated, cold"; "" when the layers differ in it */
+    char zero[VARIANT_BASE]; /* "cudnn" where that is the baseline of every layer, else "baseline" */
+    struct text zeros;       /* only then: "cudnn on head, up; copy on shuffle" */
+    double zero_ns;
+    struct text unverified; /* layers where no row is verified and timed (a foil is not the op): there is no fastest of each then */
+    double fastest_ns;
+    bool all_zero;            /* the baseline is the fastest on every layer */
+    struct text choice;       /* "reg_tiled on head; cudnn on body_1, up" */
+    struct network_sum *sums; /* by time; without the baseline */
+    int count;
+    struct text chains; /* lines: the network run whole, each way it was */
+    int partial;        /* variants that are timed on some of its layers only */
+};
 /* A layer: its first case without a mask, and the networks it names. */
 struct layer_case {
     const char *layer;
@@ -240,50 +265,11 @@ static void clear(struct network *n)
     struct text *const texts[] = {&n->members, &n->missing, &n->mode, &n->zeros, &n->unverified, &n->choice, &n->chains};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         text_free(texts[i]);
-    free(n->name);
     free(n->sums);
 }
 
-int network_list_make(struct network **out, const struct run *run, struct row *const *rows, int count)
-{
-    struct layer_case *layers;
-    int layer_count = find_layers(run, rows, count, &layers), names = 0, made = 0;
-    char **seen = NULL;
-    *out = NULL;
-    for (int i = 0; i < layer_count; i++) {
-        for (int w = 0; w < layers[i].row->network_count; w++) {
-            const char *name = layers[i].row->network[w].name;
-            bool known = !*name;
-            for (int k = 0; k < names && !known; k++)
-                known = strcmp(seen[k], name) == 0;
-            if (!known)
-                *APPEND(seen, names) = xstrdup(name);
-        }
-    }
-    for (int i = 0; i < names; i++) {
-        struct network n = {.name = seen[i], .zero = "baseline"};
-        network_chains(&n.chains, run, rows, count, n.name);
-        if (!network_make(&n, layers, layer_count)) {
-            clear(&n);
-            continue;
-        }
-        *APPEND(*out, made) = n;
-    }
-    for (int i = 0; i < layer_count; i++)
-        case_view_free(&layers[i].view);
-    free(seen);
-    free(layers);
-    return made;
-}
-
-void network_list_free(struct network *networks, int count)
-{
-    for (int i = 0; i < count; i++)
-        clear(&networks[i]);
-    free(networks);
-}
-
-void network_lines(const struct network *n, struct text *t)
+/* The lines of a network. */
+static void add_lines(const struct network *n, struct text *t)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     if (!n->timed) {
@@ -315,4 +301,42 @@ void network_lines(const struct network *n, struct text *t)
     if (n->partial)
         text_addf(t, "%d more variant%s timed on some of its layers only\n", n->partial, n->partial == 1 ? " is" : "s are");
     text_add(t, text_get(&n->chains));
+}
+
+/* The names of the networks, in the order of the layers. */
+static int list_names(const struct layer_case *layers, int count, const char ***names)
+{
+    int n = 0;
+    *names = NULL;
+    for (int i = 0; i < count; i++) {
+        for (int w = 0; w < layers[i].row->network_count; w++) {
+            const char *name = layers[i].row->network[w].name;
+            bool known = !*name;
+            for (int k = 0; k < n && !known; k++)
+                known = strcmp((*names)[k], name) == 0;
+            if (!known)
+                *APPEND(*names, n) = name;
+        }
+    }
+    return n;
+}
+
+void network_document(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    struct layer_case *layers;
+    const char **names;
+    int layer_count = find_layers(run, rows, count, &layers), name_count = list_names(layers, layer_count, &names);
+    for (int i = 0; i < name_count; i++) {
+        struct network n = {.name = names[i], .zero = "baseline"};
+        struct text lines = {0};
+        network_chains(&n.chains, run, rows, count, n.name);
+        if (network_make(&n, layers, layer_count))
+            add_lines(&n, &lines);
+        document_lines(d, "Network", "network", &lines);
+        clear(&n);
+    }
+    for (int i = 0; i < layer_count; i++)
+        case_view_free(&layers[i].view);
+    free(names);
+    free(layers);
 }

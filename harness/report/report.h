@@ -18,20 +18,13 @@ void report_cases(struct text *t, const struct run *run, struct row *const *rows
 /* The closing line: "594 rows: 349 verified, 63 wrong (1 configuration), 182 infeasible, 0 without a reason   6 min 12 s   exit 4". */
 void report_summary(struct text *t, const struct run *run, struct row *const *rows, int count, double seconds, int exit_code,
                     const struct report_style *style);
-/* Network line(s): sum over layers x repeat of each variant's isolated time against the baseline's. */
-void report_network(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
-/* How far the choices of a rule are from the fastest rows, where one was timed. */
-void report_selector(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
-/* How many rows whose heads claim their case are at par with the library, and which are not. */
-void report_claims(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
-/* What the scenario's answers ask: for each layer and pattern, below which density a sparse variant beats the dense one. Nothing when no
- * case has a mask. */
-void report_answers(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
-/* Where the clock time of the run went. */
-void report_spent(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
-/* What a search found, a table for each variant that was searched: a line a layer with the library's time, that of the one configuration
- * that serves all layers best, and that of the layer's own best configuration; then their sums. Nothing when the run was no search. */
-void report_tune(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
+/* A part of the report as a terminal shows it: network_document (network.h), tune_document (tune.h) ... */
+struct document;
+typedef void add_part(struct document *d, const struct run *run, struct row *const *rows, int count);
+void report_part(struct text *t, add_part *add, const struct run *run, struct row *const *rows, int count,
+                 const struct report_style *style);
+/* What stands behind the cases: networks, the choices of rules, claims, times by mask, the break-even of sparse and dense. */
+void report_closing(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* The wisdom of a database, a line for each. */
 void report_wisdom(struct text *t, const struct wisdom *list, int count, const struct report_style *style);
 /* The whole run in a form: Markdown, or one self-contained page with SVG plots inline (gnuplot; scripts and data kept in `dir`/plots).

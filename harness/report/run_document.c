@@ -227,68 +227,7 @@ static void add_provenance(struct document *d, const struct run *run)
     }
 }
 
-/* ---- parts that a terminal prints one by one ---- */
-
-typedef void add_part(struct document *d, const struct run *run, struct row *const *rows, int count);
-
-static void write_part(add_part *add, struct text *t, const struct run *run, struct row *const *rows, int count,
-                       const struct report_style *style)
-{
-    struct document d = {0};
-    add(&d, run, rows, count);
-    form_terminal.write(t, &d, style);
-    document_free(&d);
-}
-
-/* A heading, the lines about the whole run; nothing when there are none. Empties the lines. */
-static void add_lines(struct document *d, const char *heading, const char *label, struct text *lines)
-{
-    if (lines->len) {
-        document_heading(d, 3, heading, NULL)->detail = DETAIL_FULL;
-        block_lines(document_list(d, DETAIL_ALWAYS), label, text_get(lines));
-    }
-    text_free(lines);
-}
-
-static void add_networks(struct document *d, const struct run *run, struct row *const *rows, int count)
-{
-    struct network *networks;
-    struct text lines = {0};
-    int made = network_list_make(&networks, run, rows, count);
-    for (int i = 0; i < made; i++) {
-        network_lines(&networks[i], &lines);
-        add_lines(d, "Network", "network", &lines);
-    }
-    network_list_free(networks, made);
-}
-
-static void add_selector(struct document *d, const struct run *run, struct row *const *rows, int count)
-{
-    struct text lines = {0};
-    selector_lines(&lines, run, rows, count);
-    add_lines(d, "Selector", "selector", &lines);
-}
-
-static void add_claims(struct document *d, const struct run *run, struct row *const *rows, int count)
-{
-    struct text lines = {0};
-    claims_lines(&lines, run, rows, count);
-    add_lines(d, "Claims", "claims", &lines);
-}
-
-static void add_masks(struct document *d, const struct run *run, struct row *const *rows, int count)
-{
-    struct mask_table *tables;
-    int made = mask_tables_make(&tables, run, rows, count);
-    for (int i = 0; i < made; i++) {
-        char *title = text_format("us by mask: %s", tables[i].title);
-        document_heading(d, 3, title, NULL);
-        document_table(d, tables[i].table, DETAIL_ALWAYS);
-        free(tables[i].title);
-        free(title);
-    }
-    free(tables);
-}
+/* ---- parts ---- */
 
 /* Rows that a break-even could be asked of, on a device without time. */
 static bool asked_without_time(struct row *const *rows, int count)
@@ -300,7 +239,7 @@ static bool asked_without_time(struct row *const *rows, int count)
 }
 
 /* The sentences, for forms that show everything the table too; the plots follow. */
-static void add_break_even(struct document *d, const struct run *run, struct row *const *rows, int count)
+void break_even_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     struct break_group *groups;
     struct text lines = {0};
@@ -311,7 +250,7 @@ static void add_break_even(struct document *d, const struct run *run, struct row
     }
     if (!made && asked_without_time(rows, count))
         text_add(&lines, "none: this device has no time; tiles and work above are exact\n");
-    add_lines(d, "Break-even of sparse and dense", "break-even", &lines);
+    document_lines(d, "Break-even of sparse and dense", "break-even", &lines);
     break_even_free(groups, made);
 }
 
@@ -324,47 +263,19 @@ static void add_break_table(struct document *d, const struct run *run, struct ro
     break_even_free(groups, made);
 }
 
-static void add_answers(struct document *d, const struct run *run, struct row *const *rows, int count)
+void report_part(struct text *t, add_part *add, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
 {
-    add_masks(d, run, rows, count);
-    add_break_even(d, run, rows, count);
+    struct document d = {0};
+    add(&d, run, rows, count);
+    form_terminal.write(t, &d, style);
+    document_free(&d);
 }
 
-void report_network(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+void report_closing(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
 {
-    write_part(add_networks, t, run, rows, count, style);
-}
-
-void report_selector(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
-{
-    write_part(add_selector, t, run, rows, count, style);
-}
-
-void report_claims(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
-{
-    write_part(add_claims, t, run, rows, count, style);
-}
-
-void report_answers(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
-{
-    write_part(add_answers, t, run, rows, count, style);
-}
-
-static void add_spent(struct document *d, const struct run *run, struct row *const *rows, int count)
-{
-    (void)rows;
-    (void)count;
-    spent_document(d, run);
-}
-
-void report_spent(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
-{
-    write_part(add_spent, t, run, rows, count, style);
-}
-
-void report_tune(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
-{
-    write_part(tune_document, t, run, rows, count, style);
+    add_part *const parts[] = {network_document, selector_document, claims_document, mask_document, break_even_document};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        report_part(t, parts[i], run, rows, count, style);
 }
 
 void report_cases(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
@@ -413,18 +324,18 @@ static void add_run(struct document *d, const struct run *run, struct row *const
 {
     add_title(d, run, rows, count);
     add_glance(d, run, rows, count);
-    add_networks(d, run, rows, count);
-    add_selector(d, run, rows, count);
-    add_claims(d, run, rows, count);
+    network_document(d, run, rows, count);
+    selector_document(d, run, rows, count);
+    claims_document(d, run, rows, count);
     tune_document(d, run, rows, count);
-    add_break_even(d, run, rows, count);
+    break_even_document(d, run, rows, count);
     add_break_table(d, run, rows, count);
-    add_masks(d, run, rows, count);
+    mask_document(d, run, rows, count);
     add_plots(d, plots);
     for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = judge}; case_next(&w);)
         case_document(d, &w.view, plots);
     add_how_to_read(d, count && device_counts(rows[0]->device));
-    spent_document(d, run);
+    spent_document(d, run, rows, count);
     add_provenance(d, run);
 }
 

@@ -76,17 +76,18 @@ static void look_at_case(struct tally *tally, const struct case_view *c)
     }
 }
 
-void selector_lines(struct text *t, const struct run *run, struct row *const *rows, int count)
+void selector_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     struct tally tally = {.cases = 0};
+    struct text lines = {0};
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
         look_at_case(&tally, &w.view);
     if (tally.cases > 1) {
-        text_addf(t, "%s is within %.0f %% of the fastest in %d of %d cases", tally.rule, 100 * NEAR, tally.near, tally.cases);
+        text_addf(&lines, "%s is within %.0f %% of the fastest in %d of %d cases", tally.rule, 100 * NEAR, tally.near, tally.cases);
         if (tally.zero[0])
-            text_addf(t, ", more than %.0f %% behind %s in %d", 100 * PAR, tally.zero, tally.behind);
-        text_add(t, "\n");
-        text_add(t, text_get(&tally.off));
+            text_addf(&lines, ", more than %.0f %% behind %s in %d", 100 * PAR, tally.zero, tally.behind);
+        text_addf(&lines, "\n%s", text_get(&tally.off));
     }
+    document_lines(d, "Selector", "selector", &lines);
     text_free(&tally.off);
 }

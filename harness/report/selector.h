@@ -2,9 +2,10 @@
 #ifndef BENCH_REPORT_SELECTOR_H
 #define BENCH_REPORT_SELECTOR_H
 
+#include "report/document.h"
 #include "report/view.h"
 
 /* One line a rule that was timed on two cases and more, and one for each case where it is off; nothing where no time was taken. */
-void selector_lines(struct text *t, const struct run *run, struct row *const *rows, int count);
+void selector_document(struct document *d, const struct run *run, struct row *const *rows, int count);
 
 #endif

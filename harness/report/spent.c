@@ -51,8 +51,10 @@ static const char *about(enum phase phase)
     return "";
 }
 
-void spent_document(struct document *d, const struct run *run)
+void spent_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
+    (void)rows;
+    (void)count;
     if (!(run->wall_s > 0))
         return;
     bool taken[PHASE_COUNT] = {0};

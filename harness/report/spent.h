@@ -7,6 +7,6 @@
 /* "43.2 s: measuring 24.1 s (56 %), spacing ...": the phases by weight, those under a hundredth of the whole together; appended. */
 void spent_line(struct text *t, const double spent_s[PHASE_COUNT]);
 /* A heading and the table; nothing of a run that stored no time. */
-void spent_document(struct document *d, const struct run *run);
+void spent_document(struct document *d, const struct run *run, struct row *const *rows, int count);
 
 #endif

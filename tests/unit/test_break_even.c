@@ -400,20 +400,20 @@ static void a_copy_is_no_rival(void **state)
 static void masks_side_by_side(void **state)
 {
     struct fixture f = {0};
-    struct mask_table *tables;
+    struct document d = {0};
     struct text t = {0};
     make_rows(&f);
     f.rows[6]->status = ROW_WRONG; /* sparse_tile at 10 % */
-    assert_int_equal(mask_tables_make(&tables, &f.run, f.rows, f.count), 1);
-    assert_string_equal(tables->title, "body, c=64, f16 f16_acc32");
-    markdown_of(tables->table, &t);
-    tables->table = NULL;
+    mask_document(&d, &f.run, f.rows, f.count);
+    assert_int_equal(d.count, 2);
+    assert_string_equal(d.blocks[0].text, "us by mask: body, c=64, f16 f16_acc32");
+    form_markdown.write(&t, &d, &(struct report_style){0});
     if (!strstr(text_get(&t), "| mask | in % | out % | cudnn | wgmma | sparse_tile | delta_tile |") ||
         !strstr(text_get(&t), "| blobs24:0.01 | 1 | 1 | 150 | 100 | 14.0 | 30.0 |") ||
         !strstr(text_get(&t), "| blobs24:0.10 | 10 | 10 | 150 | 100 | | 300 |") || !strstr(text_get(&t), "| checkerboard | 50 | 50 |"))
         fail_msg("%s", text_get(&t));
     text_free(&t);
-    mask_tables_free(tables, 1);
+    document_free(&d);
     fixture_free(&f);
 }
 
@@ -422,13 +422,13 @@ static void nothing_without_masks_or_time(void **state)
     struct fixture f = {0};
     struct text t = {0};
     fixture_h200(&f);
-    report_answers(&t, &f.run, f.rows, f.count, &plain); /* one density: no group */
+    report_closing(&t, &f.run, f.rows, f.count, &plain); /* one density: no group */
     assert_string_equal(text_get(&t), "");
     fixture_free(&f);
     make_rows(&f);
     for (int i = 0; i < f.count; i++)
         row_set(&f.rows[i]->device, "emu:GH100");
-    report_answers(&t, &f.run, f.rows, f.count, &plain);
+    report_closing(&t, &f.run, f.rows, f.count, &plain);
     assert_non_null(strstr(text_get(&t), "this device has no time"));
     text_free(&t);
     fixture_free(&f);

@@ -14,7 +14,7 @@ static const struct report_style plain = {0};
 static char *told(const struct fixture *f)
 {
     struct text t = {0};
-    report_network(&t, &f->run, f->rows, f->count, &plain);
+    report_part(&t, network_document, &f->run, f->rows, f->count, &plain);
     return text_take(&t);
 }
 

@@ -2,6 +2,7 @@
 #include "fixture_rows.h"
 #include "report/case_document.h"
 #include "report/claims.h"
+#include "report/selector.h"
 #include "report/report.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,7 @@ static char *told(const struct fixture *f)
 {
     const struct report_style plain = {0};
     struct text t = {0};
-    report_selector(&t, &f->run, f->rows, f->count, &plain);
+    report_part(&t, selector_document, &f->run, f->rows, f->count, &plain);
     return text_take(&t);
 }
 
@@ -121,11 +122,11 @@ static void claims_by_hand(void **state)
     claim(&f, 1, "conv2d/cudnn", 0, 100, 1);
     claim(&f, 1, "conv2d/wgmma_rs", 1, 109, 0.917); /* 9 % behind: at par */
     claim(&f, 1, "conv2d/old", -1, 9000, 0.0111);
-    report_claims(&t, &f.run, f.rows, f.count, &plain);
+    report_part(&t, claims_document, &f.run, f.rows, f.count, &plain);
     assert_string_equal(text_get(&t), "claims  2 of 2 rows that claim their shape are at most 10 % behind the library\n");
     text_free(&t);
     claim(&f, 1, "conv2d/wgmma_wide", 1, 114, 0.877);
-    report_claims(&t, &f.run, f.rows, f.count, &plain);
+    report_part(&t, claims_document, &f.run, f.rows, f.count, &plain);
     assert_string_equal(text_get(&t), "claims  2 of 3 rows that claim their shape are at most 10 % behind the library\n"
                                       "        b: wgmma_wide claims this shape, but takes 1.14 times as long as cudnn\n");
     text_free(&t);
@@ -164,7 +165,7 @@ static void no_library_no_claim(void **state)
     fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
     claim(&f, 0, "depth_to_space/copy", 0, 100, 1);
     claim(&f, 0, "depth_to_space/d2s_native", 1, 150, 0.667);
-    claims_lines(&t, &f.run, f.rows, f.count);
+    report_part(&t, claims_document, &f.run, f.rows, f.count, &(struct report_style){0});
     assert_int_equal(t.len, 0);
     fixture_free(&f);
 }

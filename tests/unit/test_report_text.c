@@ -1,6 +1,7 @@
 /* The terminal, the summary, the network and Markdown, as golden texts; and what must hold whatever the golden says. */
 #include "fixture_rows.h"
 #include "report/case_document.h"
+#include "report/network.h"
 #include "report/view.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@
 static void whole(struct text *t, const struct fixture *f, const struct report_style *style)
 {
     report_cases(t, &f->run, f->rows, f->count, style);
-    report_network(t, &f->run, f->rows, f->count, style);
+    report_part(t, network_document, &f->run, f->rows, f->count, style);
     report_summary(t, &f->run, f->rows, f->count, 372, 4, style);
 }
 

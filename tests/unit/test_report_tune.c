@@ -2,6 +2,7 @@
 #include "fixture_rows.h"
 #include "report/document.h"
 #include "report/report.h"
+#include "report/tune.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +75,7 @@ static char *told(const struct fixture *f)
 {
     struct text t = {0};
     const struct report_style plain = {0};
-    report_tune(&t, &f->run, f->rows, f->count, &plain);
+    report_part(&t, tune_document, &f->run, f->rows, f->count, &plain);
     return text_take(&t);
 }
 
