@@ -51,6 +51,17 @@ struct report_style cli_style(void);
 const char *cli_out_dir(const char *given);
 /* DIR/bench.db. Caller frees. */
 char *cli_database(const char *out_dir);
+/* Opens it to be read; where there is none yet, the hint says what makes one: "bench run SCENARIO". */
+bool cli_store(const char *database, const char *maker, struct store **store, struct error *err);
+/* A stored run and its rows. Close it whatever opening said. */
+struct stored_run {
+    struct store *store;
+    struct run run;
+    struct row **rows;
+    int count;
+};
+bool cli_run_open(struct stored_run *r, const char *database, int64_t id, struct error *err);
+void cli_run_close(struct stored_run *r);
 void cli_exit_codes(struct text *t);
 
 /* Options that every verb shares which makes a plan. */

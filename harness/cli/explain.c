@@ -63,12 +63,10 @@ int cli_roofs(const struct roofs_arguments *a, const char *out_dir)
         ok = session_device(&ask, NULL, &d, &err) &&
              session_roofs_measure(d.spec, a->compiler, a->bundle, NULL, &roofs, note, sizeof note, &err) &&
              file_make_dirs(out_dir, &err) && store_open(database, false, &store, &err) && store_roofs_put(store, d.uuid, &roofs, &err);
-    } else if (!file_exists(database)) {
-        error_set(&err, ERROR_USAGE, "%s: there is no database", database);
-        ok = error_hint(&err, "bench doctor --measure makes one on a machine with a GPU; -o DIR names another folder");
     } else { /* without a GPU the stored figures are printed all the same */
-        session_device(&ask, NULL, &d, &ignored);
-        ok = store_open(database, true, &store, &err);
+        ok = cli_store(database, "bench doctor --measure, on a machine with a GPU,", &store, &err);
+        if (ok)
+            session_device(&ask, NULL, &d, &ignored);
     }
     struct roof_print p = {.t = &t, .chip = d.uuid[0] ? &d.chip : NULL, .uuid = d.uuid};
     ok = ok && store_roofs_each(store, print_roofs, &p, &err);
@@ -121,11 +119,7 @@ static void close_row(struct stored_row *r)
 static bool find_row(struct stored_row *r, const char *database, const char *device, int run_id, const char *words, struct error *err)
 {
     bool any = false;
-    if (!file_exists(database)) {
-        error_set(err, ERROR_USAGE, "%s: there is no database", database);
-        return error_hint(err, "bench run SCENARIO makes one; -o DIR names another folder");
-    }
-    if (!store_open(database, true, &r->store, err) || (r->run_count = store_runs(r->store, &r->runs, err)) < 0) {
+    if (!cli_store(database, "bench run SCENARIO", &r->store, err) || (r->run_count = store_runs(r->store, &r->runs, err)) < 0) {
         r->run_count = 0;
         return false;
     }
@@ -159,14 +153,9 @@ static int why_row(const char *database, const char *device, int run_id, const c
     struct report_style style = cli_style();
     int code = 0;
     if (find_row(&r, database, device, run_id, words, &err)) {
-        int first = r.index, last = r.index;
-        while (first > 0 && r.rows[first - 1]->case_index == r.rows[r.index]->case_index)
-            first--;
-        while (last < r.count && r.rows[last]->case_index == r.rows[r.index]->case_index)
-            last++;
         if (r.run < r.run_count - 1)
             text_addf(t, "run %lld of %s, not the last\n", (long long)r.runs[r.run].id, r.runs[r.run].started);
-        report_why(t, &r.runs[r.run], r.rows + first, last - first, r.index - first, &style);
+        report_why(t, &r.runs[r.run], r.rows, r.count, r.index, &style);
     } else {
         code = cli_fail(&err);
     }

@@ -88,6 +88,29 @@ char *cli_database(const char *out_dir)
     return file_join(out_dir, "bench.db");
 }
 
+bool cli_store(const char *database, const char *maker, struct store **store, struct error *err)
+{
+    if (file_exists(database))
+        return store_open(database, true, store, err);
+    error_set(err, ERROR_USAGE, "%s: there is no database", database);
+    return error_hint(err, "%s makes one; -o DIR names another folder", maker);
+}
+
+bool cli_run_open(struct stored_run *r, const char *database, int64_t id, struct error *err)
+{
+    *r = (struct stored_run){0};
+    return store_open(database, true, &r->store, err) && store_run(r->store, id, &r->run, err) &&
+           (r->count = store_rows(r->store, id, &r->rows, err)) >= 0;
+}
+
+void cli_run_close(struct stored_run *r)
+{
+    if (r->rows)
+        rows_free(r->rows, r->count);
+    run_clear(&r->run);
+    store_close(r->store);
+}
+
 static void help(const struct verb *verb, const struct option *options)
 {
     struct text t = {0};

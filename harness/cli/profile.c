@@ -118,40 +118,29 @@ static bool find_row(struct profile *p, struct plan *plan, int *index, struct er
 /* Everything of the one row, from the database of this run. */
 static int print_row(const struct profile *p, const struct session_options *o, int64_t run_id, struct text *t, struct error *err)
 {
-    struct store *store = NULL;
-    struct run run = {0};
-    struct row **rows = NULL;
-    int count = -1, index = -1, code = 1;
+    struct stored_run r;
+    int index = -1, code = 1;
     struct report_style style = cli_style();
-    if (store_open(o->database, true, &store, err) && store_run(store, run_id, &run, err) &&
-        (count = store_rows(store, run_id, &rows, err)) >= 0)
-        index = why_find(rows, count, p->id, err);
+    if (cli_run_open(&r, o->database, run_id, err))
+        index = why_find(r.rows, r.count, p->id, err);
     if (index >= 0) {
-        int first = index, last = index;
-        while (first > 0 && rows[first - 1]->case_index == rows[index]->case_index)
-            first--;
-        while (last < count && rows[last]->case_index == rows[index]->case_index)
-            last++;
         struct text more = {0};
-        report_why(t, &run, rows + first, last - first, index - first, &style);
+        const struct row *row = r.rows[index];
+        report_why(t, &r.run, r.rows, r.count, index, &style);
         void (*const lists[])(struct text *, const struct row *, const struct report_style *) = {listing_code, listing_counters,
                                                                                                  listing_lines};
         static const char *const titles[] = {"code", "counters", "source lines"};
         for (int i = 0; i < 3; i++) {
-            lists[i](&more, rows[index], &style);
+            lists[i](&more, row, &style);
             if (more.len)
                 text_addf(t, "\n%s\n%s", titles[i], text_get(&more));
             text_free(&more);
         }
-        if (rows[index]->uncounted && rows[index]->uncounted[0])
-            text_addf(t, "\ncounters  none: %s\n", rows[index]->uncounted);
-        code = session_exit_code(rows + index, 1);
+        if (row->uncounted && row->uncounted[0])
+            text_addf(t, "\ncounters  none: %s\n", row->uncounted);
+        code = session_exit_code(r.rows + index, 1);
     }
-    if (rows)
-        rows_free(rows, count);
-    run_clear(&run);
-    if (store)
-        store_close(store);
+    cli_run_close(&r);
     return code;
 }
 

@@ -114,29 +114,26 @@ static void say_untried(const char *name, struct row *const *rows, int count)
 /* Everything that was stored of the run, once more as a whole: summary, network, pages. */
 static int run_finish(const struct session_options *o, const struct session_result *result, struct screen *s, int show, struct error *err)
 {
-    struct store *store = NULL;
-    struct run run = {0};
-    struct row **rows = NULL;
+    struct stored_run r;
     struct text t = {0};
-    int code = 1, count = 0;
-    if (!store_open(o->database, true, &store, err) || !store_run(store, result->run_id, &run, err) ||
-        (count = store_rows(store, result->run_id, &rows, err)) < 0) {
+    int code = 1;
+    if (!cli_run_open(&r, o->database, result->run_id, err)) {
         code = cli_fail(err);
         goto done;
     }
-    code = result->interrupted ? 130 : session_exit_code(rows, count);
-    report_part(&t, tune_document, &run, rows, count, &s->style);
+    code = result->interrupted ? 130 : session_exit_code(r.rows, r.count);
+    report_part(&t, tune_document, &r.run, r.rows, r.count, &s->style);
     if (!o->plan.tune)
-        report_closing(&t, &run, rows, count, &s->style);
-    report_summary(&t, &run, rows, count, result->seconds, code, &s->style);
+        report_closing(&t, &r.run, r.rows, r.count, &s->style);
+    report_summary(&t, &r.run, r.rows, r.count, result->seconds, code, &s->style);
     cli_print(&t);
     if ((show & CLI_SHOW_UNTRIED) && !result->interrupted)
-        say_untried(o->plan.variant_names[1], rows, count);
+        say_untried(o->plan.variant_names[1], r.rows, r.count);
     if ((show & CLI_SHOW_PAGES) && !result->interrupted) {
-        char *html = text_format("%s/%s.html", o->out_dir, run.scenario), *md = text_format("%s/%s.md", o->out_dir, run.scenario);
+        char *html = text_format("%s/%s.html", o->out_dir, r.run.scenario), *md = text_format("%s/%s.md", o->out_dir, r.run.scenario);
         struct text page = {0}, markdown = {0};
-        if (!report_whole(&markdown, &form_markdown, &run, rows, count, o->out_dir, err) ||
-            !report_whole(&page, &form_html, &run, rows, count, o->out_dir, err) || !file_write(html, page.data, page.len, err) ||
+        if (!report_whole(&markdown, &form_markdown, &r.run, r.rows, r.count, o->out_dir, err) ||
+            !report_whole(&page, &form_html, &r.run, r.rows, r.count, o->out_dir, err) || !file_write(html, page.data, page.len, err) ||
             !file_write(md, markdown.data, markdown.len, err))
             code = cli_fail(err);
         else
@@ -150,11 +147,7 @@ static int run_finish(const struct session_options *o, const struct session_resu
         fprintf(stderr, "bench: interrupted; what was stored stays\nhint: the same command with --resume goes on\n");
 done:
     text_free(&t);
-    if (rows)
-        rows_free(rows, count);
-    run_clear(&run);
-    if (store)
-        store_close(store);
+    cli_run_close(&r);
     return code;
 }
 

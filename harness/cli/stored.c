@@ -20,16 +20,13 @@ struct stored {
     bool wide;      /* the names of Nsight Compute, too */
     char *words;    /* of the row; NULL: the whole run */
     char *database;
-    struct store *store;
-    struct run run;
-    struct row **rows;
-    int count;
+    struct stored_run r;
 };
 
 static void no_such_run(struct stored *s, struct error *err)
 {
     struct run *runs = NULL;
-    int count = s->scenario ? store_runs(s->store, &runs, err) : 0;
+    int count = s->scenario ? store_runs(s->r.store, &runs, err) : 0;
     const char **names = xcalloc((size_t)(count > 0 ? count : 0) + 1, sizeof *names);
     size_t n = 0;
     for (int i = 0; i < count; i++)
@@ -49,38 +46,29 @@ static bool open_stored(struct stored *s, struct error *err)
 {
     s->out_dir = cli_out_dir(s->out_dir);
     s->database = cli_database(s->out_dir);
-    if (!file_exists(s->database)) {
-        error_set(err, ERROR_USAGE, "%s: there is no database", s->database);
-        error_hint(err, "bench run SCENARIO makes one; -o DIR names another folder");
+    if (!cli_store(s->database, "bench run SCENARIO", &s->r.store, err))
         return false;
-    }
-    if (!store_open(s->database, true, &s->store, err))
-        return false;
-    bool found = s->run_id >= 0 ? store_run(s->store, s->run_id, &s->run, err)
-                                : store_last_run(s->store, NULL, s->scenario, s->device, &s->run, err);
+    bool found = s->run_id >= 0 ? store_run(s->r.store, s->run_id, &s->r.run, err)
+                                : store_last_run(s->r.store, NULL, s->scenario, s->device, &s->r.run, err);
     if (!found && s->words && s->scenario && err->kind == ERROR_NONE) { /* the first word is none: it belongs to the row */
         char *words = text_format("%s %s", s->scenario, s->words);
         free(s->words);
         s->words = words;
         s->scenario = NULL;
-        found = store_last_run(s->store, NULL, NULL, s->device, &s->run, err);
+        found = store_last_run(s->r.store, NULL, NULL, s->device, &s->r.run, err);
     }
     if (!found) {
         if (err->kind == ERROR_NONE)
             no_such_run(s, err);
         return false;
     }
-    s->count = store_rows(s->store, s->run.id, &s->rows, err);
-    return s->count >= 0;
+    s->r.count = store_rows(s->r.store, s->r.run.id, &s->r.rows, err);
+    return s->r.count >= 0;
 }
 
 static void close_stored(struct stored *s)
 {
-    if (s->rows)
-        rows_free(s->rows, s->count);
-    run_clear(&s->run);
-    if (s->store)
-        store_close(s->store);
+    cli_run_close(&s->r);
     free(s->database);
     free(s->words);
 }
@@ -143,15 +131,15 @@ done:
 /* One row: its case's header, then every kernel and counter. */
 static bool show_row(struct stored *s, struct text *t, struct error *err)
 {
-    int index = why_find(s->rows, s->count, s->words, err);
+    int index = why_find(s->r.rows, s->r.count, s->words, err);
     if (index < 0)
         return false;
     struct report_style style = cli_style();
     style.ncu = s->wide;
-    report_cases(t, &s->run, s->rows + index, 1, &style);
-    report_kernels(t, s->rows[index]);
-    report_samples(t, s->rows[index]);
-    listing_counters(t, s->rows[index], &style);
+    report_cases(t, &s->r.run, s->r.rows + index, 1, &style);
+    report_kernels(t, s->r.rows[index]);
+    report_samples(t, s->r.rows[index]);
+    listing_counters(t, s->r.rows[index], &style);
     return true;
 }
 
@@ -161,11 +149,11 @@ static bool make_show(struct stored *s, struct text *t, struct error *err)
     style.ncu = s->wide;
     if (s->words)
         return show_row(s, t, err);
-    report_cases(t, &s->run, s->rows, s->count, &style);
-    report_part(t, tune_document, &s->run, s->rows, s->count, &style);
-    report_closing(t, &s->run, s->rows, s->count, &style);
-    report_part(t, spent_document, &s->run, s->rows, s->count, &style);
-    report_summary(t, &s->run, s->rows, s->count, 0, session_exit_code(s->rows, s->count), &style);
+    report_cases(t, &s->r.run, s->r.rows, s->r.count, &style);
+    report_part(t, tune_document, &s->r.run, s->r.rows, s->r.count, &style);
+    report_closing(t, &s->r.run, s->r.rows, s->r.count, &style);
+    report_part(t, spent_document, &s->r.run, s->r.rows, s->r.count, &style);
+    report_summary(t, &s->r.run, s->r.rows, s->r.count, 0, session_exit_code(s->r.rows, s->r.count), &style);
     return true;
 }
 
@@ -210,7 +198,7 @@ static int newest_first(const void *a, const void *b)
 static bool rows_on(struct stored *s, const char *kind, struct run *run, struct row ***rows, int *count, struct error *err)
 {
     struct run *runs;
-    int found = store_runs(s->store, &runs, err);
+    int found = store_runs(s->r.store, &runs, err);
     bool ok = found >= 0;
     if (ok)
         qsort(runs, (size_t)found, sizeof *runs, newest_first);
@@ -218,15 +206,15 @@ static bool rows_on(struct stored *s, const char *kind, struct run *run, struct 
         const char *about = runs[i].device_about ? runs[i].device_about : "";
         struct row **more;
         if (!runs[i].device || strncmp(runs[i].device, kind, strlen(kind)) || !runs[i].scenario ||
-            strcmp(runs[i].scenario, s->run.scenario) || (run->id && strcmp(about, run->device_about ? run->device_about : "")))
+            strcmp(runs[i].scenario, s->r.run.scenario) || (run->id && strcmp(about, run->device_about ? run->device_about : "")))
             continue;
-        ok = run->id || store_run(s->store, runs[i].id, run, err);
-        int n = ok ? store_rows(s->store, runs[i].id, &more, err) : -1;
+        ok = run->id || store_run(s->r.store, runs[i].id, run, err);
+        int n = ok ? store_rows(s->r.store, runs[i].id, &more, err) : -1;
         ok = n >= 0;
         if (ok)
             add_missing(rows, count, more, n);
     }
-    ok = ok && (run->id || error_set(err, ERROR_USAGE, "%s holds no run of %s on %s", s->database, s->run.scenario, kind));
+    ok = ok && (run->id || error_set(err, ERROR_USAGE, "%s holds no run of %s on %s", s->database, s->r.run.scenario, kind));
     for (int i = 0; i < found; i++)
         run_clear(&runs[i]);
     if (found >= 0)
@@ -257,7 +245,7 @@ static bool make_report(struct stored *s, struct text *t, struct error *err)
     const struct form *form = form_find(format_wanted ? format_wanted : "md");
     struct text names = {0};
     if (form)
-        return report_whole(t, form, &s->run, s->rows, s->count, s->out_dir, err);
+        return report_whole(t, form, &s->r.run, s->r.rows, s->r.count, s->out_dir, err);
     form_names(&names);
     char *hint = text_format("the forms are %s", text_get(&names));
     unknown_format(hint, err);
@@ -277,9 +265,9 @@ int cli_report(const struct verb *verb, int argc, char **argv)
 static bool make_export(struct stored *s, struct text *t, struct error *err)
 {
     if (!format_wanted || !strcmp(format_wanted, "json"))
-        report_json(t, &s->run, s->rows, s->count);
+        report_json(t, &s->r.run, s->r.rows, s->r.count);
     else if (!strcmp(format_wanted, "csv"))
-        report_csv(t, &s->run, s->rows, s->count);
+        report_csv(t, &s->r.run, s->r.rows, s->r.count);
     else
         return unknown_format("--format json or --format csv", err);
     return true;
@@ -311,12 +299,7 @@ int cli_list_runs(const char *out_dir)
     struct error err = {0};
     int found = -1;
     char *database = cli_database(out_dir);
-    bool ok = file_exists(database);
-    if (!ok) {
-        error_set(&err, ERROR_USAGE, "%s: there is no database", database);
-        error_hint(&err, "bench run SCENARIO makes one");
-    }
-    ok = ok && store_open(database, true, &store, &err) && (found = store_runs(store, &runs, &err)) >= 0;
+    bool ok = cli_store(database, "bench run SCENARIO", &store, &err) && (found = store_runs(store, &runs, &err)) >= 0;
     for (int i = 0; i < found && ok; i++)
         ok = print_run(store, &runs[i], &err);
     for (int i = 0; i < found; i++)

@@ -68,15 +68,6 @@ done:
     return code;
 }
 
-static bool open_database(const char *path, bool read_only, struct store **store, struct error *err)
-{
-    if (read_only && !file_exists(path)) {
-        error_set(err, ERROR_USAGE, "%s: there is no database", path);
-        return error_hint(err, "bench tune SCENARIO makes one; -o DIR names another folder");
-    }
-    return store_open(path, read_only, store, err);
-}
-
 static bool list_wisdom(const char *database, const char *to, bool json, struct error *err)
 {
     struct store *store = NULL;
@@ -84,7 +75,7 @@ static bool list_wisdom(const char *database, const char *to, bool json, struct 
     struct text t = {0};
     struct report_style style = cli_style();
     int count = -1;
-    if (!open_database(database, true, &store, err) || (count = store_wisdom(store, &list, err)) < 0)
+    if (!cli_store(database, "bench tune SCENARIO", &store, err) || (count = store_wisdom(store, &list, err)) < 0)
         goto done;
     if (json)
         wisdom_write(&t, list, count);
@@ -113,7 +104,7 @@ static bool import_wisdom(const char *database, const char *file, int *added, st
     bool ok = false;
     char *text = file_read(file, WISDOM_FILE_MAX_BYTES, &bytes, err);
     int count = text ? wisdom_parse(file, text, bytes, &list, err) : -1;
-    if (count < 0 || !open_database(database, false, &store, err))
+    if (count < 0 || !store_open(database, false, &store, err))
         goto done;
     for (int i = 0; i < count; i++)
         if (!store_wisdom_put(store, &list[i], err))

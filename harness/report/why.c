@@ -395,10 +395,13 @@ void report_why(struct text *t, const struct run *run, struct row *const *rows, 
 {
     struct case_view c;
     struct judge judge;
+    int first = index, end = case_end(rows, count, index);
+    while (first > 0 && case_end(rows, count, first - 1) == end)
+        first--;
     judge_open(&judge);
-    case_view_make(&c, run, rows, count);
+    case_view_make(&c, run, rows + first, end - first);
     case_judge(&c, &judge);
-    report_why_row(t, &c, &c.views[index], style);
+    report_why_row(t, &c, &c.views[index - first], style);
     case_view_free(&c);
     judge_close(&judge);
 }

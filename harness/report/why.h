@@ -4,7 +4,7 @@
 
 #include "report/view.h"
 
-/* rows: those of one case, in order; `index` the row among them. */
+/* rows: those of a run, in order; `index` the row among them. */
 void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style);
 /* The same of a row of a judged case. */
 void report_why_row(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style);
