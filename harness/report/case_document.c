@@ -219,7 +219,10 @@ static void add_why(struct document *d, const struct case_view *c, const struct 
     const struct report_style style = {.width = 120};
     struct text words = {0};
     char *title = text_format("%s%s%s", v->name, v->verdicts.count ? ": " : "", verdict_word(v));
-    report_why_row(&words, c, v, &style);
+    struct document why = {0};
+    why_document(&why, c, v);
+    form_terminal.write(&words, &why, &style);
+    document_free(&why);
     listing_row(&words, v->row, &style);
     document_fold(d, title);
     document_code(d, text_get(&words), DETAIL_FULL);

@@ -103,6 +103,7 @@ struct block {
     char *text, *note, *anchor; /* a heading, a fold's title, code; its subtitle; what a link names: NULL, there is none */
     struct item *items;
     int item_count;
+    int columns;         /* of a list: where the texts begin behind their labels; 0: as the form has it */
     struct table *table; /* the block's own */
     char *svg, *caption; /* of a figure; svg NULL: it was not drawn */
     bool small;          /* the figure may stand beside others */

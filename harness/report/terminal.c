@@ -6,7 +6,8 @@
 
 #define NAMES_SHOWN 160 /* characters of the list of names behind a sentence */
 
-int text_columns(const char *s)
+/* Characters a UTF-8 text shows. */
+static int count_columns(const char *s)
 {
     int n = 0;
     for (; *s; s++)
@@ -67,7 +68,7 @@ void text_add_wrapped(struct text *t, const char *s, int at, int indent, const s
         for (const char *w = text_get(&plain); *w;) {
             size_t spaces = strspn(w, " "), n = strcspn(w + spaces, " ");
             char *word = xstrndup(w, spaces + n);
-            int wide = text_columns(word);
+            int wide = count_columns(word);
             if (!fresh && width && at + wide > width) {
                 text_addf(t, "\n%*s", indent, "");
                 at = indent;
@@ -85,15 +86,15 @@ void text_add_wrapped(struct text *t, const char *s, int at, int indent, const s
     text_free(&plain);
 }
 
-void text_add_labelled(struct text *t, const char *label, const char *text, const struct report_style *style)
+/* "label text" and a newline: the text begins at that column. */
+static void add_labelled(struct text *t, const char *label, const char *text, int begin, const struct report_style *style)
 {
-    int pad = TEXT_LABEL_COLUMNS - text_columns(label);
+    int pad = begin - count_columns(label), at = count_columns(label) + (pad > 0 ? pad : 2);
     text_paint(t, PAINT_DIM, style);
     text_add(t, label);
     text_paint(t, PAINT_NONE, style);
     text_addf(t, "%*s", pad > 0 ? pad : 2, "");
-    int at = text_columns(label) + (pad > 0 ? pad : 2);
-    text_add_wrapped(t, text, at, at < 14 ? at : TEXT_LABEL_COLUMNS, style);
+    text_add_wrapped(t, text, at, at < 14 ? at : begin, style);
     text_add(t, "\n");
 }
 
@@ -105,8 +106,8 @@ static void split_point(const char *s, int *before, int *behind)
     size_t n = strcspn(s, ".");
     char head[64];
     snprintf(head, sizeof head, "%.*s", (int)(n < 60 ? n : 60), s);
-    *before = text_columns(head);
-    *behind = text_columns(s) - *before;
+    *before = count_columns(head);
+    *behind = count_columns(s) - *before;
 }
 
 /* A table as it is printed: each column twice, its cells and then the notes beside them. */
@@ -142,7 +143,7 @@ static void grid_measure(struct grid *g, int place, const struct report_style *s
 {
     struct shape *s = &g->shapes[place];
     bool any = !(place % 2);
-    s->width = text_columns(grid_heading(g->table, place));
+    s->width = count_columns(grid_heading(g->table, place));
     for (int r = 0; r < g->lines; r++) {
         struct text text = {0};
         int before, behind;
@@ -153,7 +154,7 @@ static void grid_measure(struct grid *g, int place, const struct report_style *s
         split_point(p, &before, &behind);
         s->before = before > s->before ? before : s->before;
         s->behind = behind > s->behind ? behind : s->behind;
-        s->width = text_columns(p) > s->width ? text_columns(p) : s->width;
+        s->width = count_columns(p) > s->width ? count_columns(p) : s->width;
     }
     s->shown = any && table_shows(g->table, place / 2, false);
     if (grid_align(g->table, place) == ALIGN_POINT && s->before + s->behind > s->width)
@@ -164,7 +165,7 @@ static void grid_measure(struct grid *g, int place, const struct report_style *s
 static void add_cell(struct text *out, const char *s, enum align align, const struct shape *shape, enum paint paint,
                      const struct report_style *style)
 {
-    int wide = text_columns(s), left = 0, before, behind;
+    int wide = count_columns(s), left = 0, before, behind;
     split_point(s, &before, &behind);
     if (align == ALIGN_RIGHT)
         left = shape->width - wide;
@@ -234,7 +235,7 @@ void terminal_table(struct text *out, const struct table *t, const struct report
     for (int p = 0; p < g.columns; p++)
         grid_measure(&g, p, style);
     for (int r = 0; r < g.lines; r++) { /* a step's name stands two columns in */
-        int wide = t->column_count > 1 && t->lines[r] == LINE_STEP ? 2 + text_columns(g.plain[r * g.columns + 2]) : 0;
+        int wide = t->column_count > 1 && t->lines[r] == LINE_STEP ? 2 + count_columns(g.plain[r * g.columns + 2]) : 0;
         g.shapes[2].width = wide > g.shapes[2].width ? wide : g.shapes[2].width;
     }
     for (int r = -1; r < g.lines; r++)
@@ -275,8 +276,8 @@ static void write_items(struct text *t, const struct block *b, const struct repo
         if (item->more)
             add_names(&line, item);
         if (item->label) {
-            char *label = again ? text_format("%*s", text_columns(item->label), "") : xstrdup(item->label);
-            text_add_labelled(t, label, text_get(&line), style);
+            char *label = again ? text_format("%*s", count_columns(item->label), "") : xstrdup(item->label);
+            add_labelled(t, label, text_get(&line), b->columns ? b->columns : TEXT_LABEL_COLUMNS, style);
             free(label);
         } else {
             text_add_wrapped(t, text_get(&line), 0, TEXT_LABEL_COLUMNS, style);
@@ -303,8 +304,14 @@ static void write_ncu(struct text *t, const struct table *table, const struct re
     if (style->ncu)
         table_ncu(table, false, &names);
     if (names.len)
-        text_add_labelled(t, "ncu", text_get(&names), style);
+        add_labelled(t, "ncu", text_get(&names), TEXT_LABEL_COLUMNS, style);
     text_free(&names);
+}
+
+/* What stands in columns. */
+static bool is_tabular(const struct block *b)
+{
+    return b->kind == BLOCK_TABLE || b->columns;
 }
 
 /* An empty line before a table, but for its own heading, and behind it. */
@@ -313,7 +320,7 @@ static void terminal_write(struct text *t, const struct document *d, const struc
     const struct block *before = NULL;
     int at = 0;
     for (const struct block *b; (b = document_next(d, &at, false)); before = b) {
-        if (before && (before->kind == BLOCK_TABLE || (b->kind == BLOCK_TABLE && before->kind != BLOCK_HEADING)))
+        if (before && (is_tabular(before) || (is_tabular(b) && before->kind != BLOCK_HEADING)))
             text_add(t, "\n");
         switch (b->kind) {
         case BLOCK_HEADING: write_heading(t, b, style); break;

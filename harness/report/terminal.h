@@ -7,15 +7,11 @@
 
 void terminal_table(struct text *out, const struct table *t, const struct report_style *style);
 
-/* Characters a UTF-8 text shows. */
-int text_columns(const char *s);
 /* Appends s for the terminal: control characters become `?`, and with ascii ± · – and the like their plain forms. */
 void text_add_plain(struct text *t, const char *s, const struct report_style *style);
 /* Appends s wrapped at the terminal's width: the first line goes on at column `at`, the others begin at column `indent`. */
 void text_add_wrapped(struct text *t, const char *s, int at, int indent, const struct report_style *style);
-/* "label text" and a newline: the lines around a table. */
-#define TEXT_LABEL_COLUMNS 6 /* "why   ", "next  " */
-void text_add_labelled(struct text *t, const char *label, const char *text, const struct report_style *style);
+#define TEXT_LABEL_COLUMNS 6 /* "why   ", "next  ": where the texts around a table begin */
 /* Appends the ANSI code of a paint ("" without color). PAINT_NONE ends any. */
 void text_paint(struct text *t, enum paint paint, const struct report_style *style);
 

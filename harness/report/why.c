@@ -19,67 +19,51 @@
 #define ALSO_SHOWN 4
 #define BEYOND 100.0 /* times the ridge */
 
-/* "label      text", wrapped below itself. */
-static void line(struct text *t, const struct report_style *style, const char *label, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static void line(struct text *t, const struct report_style *style, const char *label, const char *format, ...)
+/* "label      text" */
+static void line(struct block *list, const char *label, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void line(struct block *list, const char *label, const char *format, ...)
 {
     struct text words = {0};
     va_list args;
     va_start(args, format);
     text_vaddf(&words, format, args);
     va_end(args);
-    text_paint(t, PAINT_DIM, style);
-    text_addf(t, "%-*s", LABEL, label);
-    text_paint(t, PAINT_NONE, style);
-    text_add_wrapped(t, text_get(&words), LABEL, LABEL, style);
-    text_add(t, "\n");
+    block_item(list, label, NULL, text_get(&words));
     text_free(&words);
 }
 
 /* "memory: says  [group, at most 30 % of its time]". */
-static void add_verdict_line(struct text *t, const struct verdict *v, const char *label, const struct report_style *style)
+static void add_verdict_line(struct block *list, const struct verdict *v, const char *label)
 {
     struct text gain = {0};
     verdict_gain(v, &gain);
-    line(t, style, label, "%s: %s  [%s, %s]", counter_bottleneck_names[v->rule->bottleneck], v->says, v->group->name, text_get(&gain));
+    line(list, label, "%s: %s  [%s, %s]", counter_bottleneck_names[v->rule->bottleneck], v->says, v->group->name, text_get(&gain));
     text_free(&gain);
 }
 
-static void add_verdict(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style)
+static void add_verdict(struct block *list, const struct case_view *c, const struct view *v)
 {
     const struct verdicts *all = &v->verdicts;
     if (!case_groups(c)) {
-        line(t, style, "verdict", "the rule files were not found: %s", c->judge ? c->judge->missing.text : "");
+        line(list, "verdict", "the rule files were not found: %s", c->judge ? c->judge->missing.text : "");
         return;
     }
     if (!all->count) {
-        line(t, style, "verdict", "no rule holds: %s",
+        line(list, "verdict", "no rule holds: %s",
              v->row->status != ROW_OK ? "the row is not verified"
              : all->counted || c->counts
                  ? "nothing that is known of the row stands out"
                  : "what the compiler, the launch and the time say does not stand out; it was not counted (bench why --measure counts)");
         return;
     }
-    add_verdict_line(t, &all->items[0], "verdict", style);
-    line(t, style, "try", "%s", all->items[0].remedy);
+    add_verdict_line(list, &all->items[0], "verdict");
+    line(list, "try", "%s", all->items[0].remedy);
     for (int i = 1; i < all->count && i <= ALSO_SHOWN; i++)
-        add_verdict_line(t, &all->items[i], i == 1 ? "also" : "", style);
-}
-
-static void add_lines(struct text *t, const struct text *block, const char *label)
-{
-    const char *first = label;
-    for (const char *p = text_get(block); *p;) {
-        size_t n = strcspn(p, "\n");
-        text_addf(t, "%-*s%.*s\n", LABEL, first, (int)n, p);
-        first = "";
-        p += n + (p[n] == '\n');
-    }
+        add_verdict_line(list, &all->items[i], "also");
 }
 
 /* emu: no time, but the traffic balances: bytes asked for = compulsory + waste of partial sectors + asked for again. */
-static void add_traffic(struct text *t, const struct view *v)
+static void add_traffic(struct block *list, const struct view *v)
 {
     double waste = 0, moved = v->moved_bytes, least = v->row->bytes_useful > 0 ? v->row->bytes_useful : v->row->bytes;
     char n[4][NUMBER_TEXT];
@@ -103,12 +87,11 @@ static void add_traffic(struct text *t, const struct view *v)
               again < 0 ? "not asked for: the kernel does not touch all of its operands"
                         : "asked for again, by other blocks, warps or instructions");
     text_addf(&block, "= %*s B asked of the memory system (emu; no caches, no time)\n", width, n[0]);
-    add_lines(t, &block, "traffic");
+    line(list, "traffic", "%s", text_get(&block));
     text_free(&block);
 }
 
-static void add_roofline(struct text *t, const struct case_view *c, const struct view *v, const struct breakdown *a,
-                         const struct report_style *style)
+static void add_roofline(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a)
 {
     char n[NUMBER_TEXT], r[NUMBER_TEXT], s[NUMBER_TEXT];
     struct text words = {0};
@@ -137,11 +120,11 @@ static void add_roofline(struct text *t, const struct case_view *c, const struct
     double away = a->total_ns - a->roof_ns;
     text_addf(&words, "; %s %% of its own roof (%s), %s %s", number_percent(a->roof_ns / a->total_ns, n), number_time(a->roof_ns, r),
               number_time(fabs(away), s), away < 0 ? "below it" : "away");
-    line(t, style, "roofline", "%s", text_get(&words));
+    line(list, "roofline", "%s", text_get(&words));
     text_free(&words);
 }
 
-static void why_add_step(struct text *t, const struct case_view *c, const struct view *v, int step, const struct report_style *style)
+static void why_add_step(struct block *list, const struct case_view *c, const struct view *v, int step)
 {
     static void (*const parts[])(const struct case_view *, const struct view *, int, struct text *) = {resources_occupancy,
                                                                                                        resources_spills, resources_shared};
@@ -149,15 +132,15 @@ static void why_add_step(struct text *t, const struct case_view *c, const struct
     struct row_step facts;
     bool known = resources_step(c, v, step, &facts), library = known && v->row->steps[step].registers < 0;
     if (v->steps > 1 && known)
-        line(t, style, "step", "%s", v->row->steps[step].name);
+        line(list, "step", "%s", v->row->steps[step].name);
     if (library)
-        line(t, style, "kernel", "%s: %d registers, %lld blocks", facts.name, facts.registers,
+        line(list, "kernel", "%s: %d registers, %lld blocks", facts.name, facts.registers,
              (long long)(facts.grid[0] * facts.grid[1] * facts.grid[2]));
     for (int i = 0; i < 3; i++) {
         struct text words = {0};
         parts[i](c, v, step, &words);
         if (words.len)
-            line(t, style, labels[i], "%s", text_get(&words));
+            line(list, labels[i], "%s", text_get(&words));
         text_free(&words);
     }
 }
@@ -173,16 +156,6 @@ static bool said(const struct row *row, int step)
             return true;
     }
     return false;
-}
-
-static void add_places(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style)
-{
-    struct document d = {0};
-    struct block *list = document_list(&d, DETAIL_ALWAYS);
-    case_lines(c, v, list);
-    for (int i = 0; i < list->item_count; i++)
-        line(t, style, i ? "" : "lines", "%s", list->items[i].text);
-    document_free(&d);
 }
 
 /* ---- the gap to the best ---- */
@@ -300,8 +273,7 @@ static void add_static(struct text *t, const struct view *a, const struct breakd
         text_addf(t, "%s%s of a wave, `%s` %s", t->len ? "; " : "", number_3(s->waves, x), b->name, number_3(o->waves, y));
 }
 
-static void add_against(struct text *t, const struct case_view *c, const struct view *v, const struct breakdown *a,
-                        const struct report_style *style)
+static void add_against(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a)
 {
     const struct view *best = v->ranked ? fastest_of(c, NULL) : NULL;
     char n[NUMBER_TEXT], r[NUMBER_TEXT];
@@ -310,30 +282,29 @@ static void add_against(struct text *t, const struct case_view *c, const struct 
         best = fastest_of(c, v);
     if (!best || best == v || !v->ranked)
         return;
-    line(t, style, self ? "next best" : "against", "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest",
+    line(list, self ? "next best" : "against", "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest",
          number_time(best->time->median_ns, n), number_3(v->time->median_ns / best->time->median_ns, r));
     if (c->noise > 0 && fabs(v->time->median_ns / best->time->median_ns - 1) <= c->noise) {
-        line(t, style, "", "that is no difference: the baseline differs from itself by as much (A/A)");
+        line(list, "", "that is no difference: the baseline differs from itself by as much (A/A)");
         return;
     }
     struct breakdown b = breakdown_of(c, best, a->unit_ns);
     struct text block = {0}, words = {0};
     if (a->known && b.known) {
         breakdown_gap(a, &b, &block);
-        add_lines(t, &block, "");
+        line(list, "", "%s", text_get(&block));
     }
     add_compared(&words, c, v, best, self);
     if (!self)
         add_static(&words, v, a, best, &b);
     if (words.len)
-        line(t, style, "", "%s", text_get(&words));
+        line(list, "", "%s", text_get(&words));
     text_free(&words);
     text_free(&block);
 }
 
 /* On a device without time: the row that asks for the fewest bytes stands in for the best. */
-static void add_against_counts(struct text *t, const struct case_view *c, const struct view *v, const struct breakdown *a,
-                               const struct report_style *style)
+static void add_against_counts(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a)
 {
     const struct view *best = NULL;
     for (int i = 0; i < c->count; i++) {
@@ -347,52 +318,50 @@ static void add_against_counts(struct text *t, const struct case_view *c, const 
         add_compared(&words, c, v, best, false);
         add_static(&words, v, a, best, &b);
         if (words.len)
-            line(t, style, "against", "%s, which asks for the fewest bytes: %s", best->name, text_get(&words));
+            line(list, "against", "%s, which asks for the fewest bytes: %s", best->name, text_get(&words));
     }
     text_free(&words);
 }
 
-void report_why_row(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style)
+void why_document(struct document *d, const struct case_view *c, const struct view *v)
 {
     struct text words = {0};
     const struct row *row = v->row;
-    text_paint(t, PAINT_BOLD, style);
-    text_add_plain(t, row->id ? row->id : "?", style);
-    text_paint(t, PAINT_NONE, style);
-    text_add(t, "\n");
-    if (row->work)
-        text_addf(t, "%s\n", row->work);
     case_conditions(c, &words);
-    text_add_wrapped(t, text_get(&words), 0, 0, style);
-    text_add(t, "\n\n");
+    document_heading(d, 2, row->id, NULL);
+    struct block *list = document_prose(d, TONE_PLAIN, DETAIL_ALWAYS);
+    block_item(list, NULL, NULL, row->work);
+    block_item(list, NULL, NULL, text_get(&words));
     text_free(&words);
+    list = document_list(d, DETAIL_ALWAYS);
+    list->columns = LABEL;
     if (row->status != ROW_OK)
-        line(t, style, "status", "%s%s%s", row_status_name(row->status), row->reason ? ": " : "", row->reason ? row->reason : "");
-    add_verdict(t, c, v, style);
+        line(list, "status", "%s%s%s", row_status_name(row->status), row->reason ? ": " : "", row->reason ? row->reason : "");
+    add_verdict(list, c, v);
     struct breakdown a = breakdown_of(c, v, 0);
     if (a.known) {
-        struct text block = {0};
-        breakdown_text(&a, &block, "");
-        add_lines(t, &block, "breakdown");
-        text_free(&block);
+        breakdown_text(&a, &words, "");
+        line(list, "breakdown", "%s", text_get(&words));
+        text_free(&words);
     } else if (v->ranked) {
-        line(t, style, "breakdown", "%s, but no ceilings are known of this machine: neither measured nor in the chip table",
+        line(list, "breakdown", "%s, but no ceilings are known of this machine: neither measured nor in the chip table",
              number_time(v->time->median_ns, (char[NUMBER_TEXT]){0}));
     }
-    add_roofline(t, c, v, &a, style);
-    add_traffic(t, v);
+    add_roofline(list, c, v, &a);
+    add_traffic(list, v);
     for (int i = 0; i < row->step_count; i++)
         if (!row->steps[i].prepare && !said(row, i))
-            why_add_step(t, c, v, i, style);
-    add_places(t, c, v, style);
+            why_add_step(list, c, v, i);
+    case_lines(c, v, list);
     if (c->counts)
-        add_against_counts(t, c, v, &a, style);
+        add_against_counts(list, c, v, &a);
     else
-        add_against(t, c, v, &a, style);
+        add_against(list, c, v, &a);
 }
 
 void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style)
 {
+    struct document d = {0};
     struct case_view c;
     struct judge judge;
     int first = index, end = case_end(rows, count, index);
@@ -401,7 +370,9 @@ void report_why(struct text *t, const struct run *run, struct row *const *rows, 
     judge_open(&judge);
     case_view_make(&c, run, rows + first, end - first);
     case_judge(&c, &judge);
-    report_why_row(t, &c, &c.views[index - first], style);
+    why_document(&d, &c, &c.views[index - first]);
+    form_terminal.write(t, &d, style);
+    document_free(&d);
     case_view_free(&c);
     judge_close(&judge);
 }
