@@ -100,10 +100,6 @@ void cli_print_registers(struct text *t, const struct register_point *points, in
 
 /* The verbs' parts that stand in files of their own. */
 int cli_list_runs(const char *out_dir);
-/* What bench tune has found: printed, written to the file `to` or read from the file `from`, where they are not NULL. */
-int cli_wisdom(const char *out_dir, const char *to, const char *from);
-/* Everything of the database `from` into the one of out_dir. */
-int cli_import_database(const char *from, const char *out_dir);
 /* Times of another tool into the last run of their scenario, or into run `run_id`. */
 int cli_import_rows(const char *path, const char *out_dir, int run_id);
 struct roofs_arguments {

@@ -20,7 +20,8 @@ static char *name_of(const char *path)
     return name;
 }
 
-int cli_import_database(const char *from, const char *out_dir)
+/* Everything of the database `from` into the one of out_dir. */
+static int cli_import_database(const char *from, const char *out_dir)
 {
     struct store *store = NULL;
     struct error err = {0};

@@ -6,6 +6,71 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool list_wisdom(const char *database, const char *to, bool json, struct error *err)
+{
+    struct store *store = NULL;
+    struct wisdom *list = NULL;
+    struct text t = {0};
+    struct report_style style = cli_style();
+    int count = -1;
+    if (!cli_store(database, "bench tune SCENARIO", &store, err) || (count = store_wisdom(store, &list, err)) < 0)
+        goto done;
+    if (json)
+        wisdom_write(&t, list, count);
+    else
+        report_wisdom(&t, list, count, &style);
+    if (to && !file_write(to, text_get(&t), t.len, err))
+        count = -1;
+    else if (!to)
+        cli_print(&t);
+    if (!count && !json)
+        fprintf(stderr, "bench: %s remembers no configurations\nhint: bench tune SCENARIO\n", database);
+done:
+    for (int i = 0; i < count; i++)
+        wisdom_clear(&list[i]);
+    free(list);
+    text_free(&t);
+    store_close(store);
+    return count >= 0;
+}
+
+static bool import_wisdom(const char *database, const char *file, int *added, struct error *err)
+{
+    struct store *store = NULL;
+    struct wisdom *list = NULL;
+    size_t bytes;
+    bool ok = false;
+    char *text = file_read(file, WISDOM_FILE_MAX_BYTES, &bytes, err);
+    int count = text ? wisdom_parse(file, text, bytes, &list, err) : -1;
+    if (count < 0 || !store_open(database, false, &store, err))
+        goto done;
+    for (int i = 0; i < count; i++)
+        if (!store_wisdom_put(store, &list[i], err))
+            goto done;
+    *added = count;
+    ok = true;
+done:
+    for (int i = 0; i < count; i++)
+        wisdom_clear(&list[i]);
+    free(list);
+    free(text);
+    store_close(store);
+    return ok;
+}
+
+/* What bench tune has found: printed, written to the file `to` or read from the file `from`, where they are not NULL. */
+static int cli_wisdom(const char *out_dir, const char *to, const char *from)
+{
+    struct error err = {0};
+    int added = 0;
+    char *database = cli_database(out_dir);
+    bool ok = from ? import_wisdom(database, from, &added, &err) : list_wisdom(database, to, to != NULL, &err);
+    if (from && ok)
+        printf("%d configurations remembered in %s\n", added, database);
+    free(database);
+    return ok ? 0 : cli_fail(&err);
+}
+
 int cli_tune(const struct verb *verb, int argc, char **argv)
 {
     struct plan_arguments a = {0};
@@ -66,68 +131,4 @@ done:
     free(line);
     free(rest);
     return code;
-}
-
-static bool list_wisdom(const char *database, const char *to, bool json, struct error *err)
-{
-    struct store *store = NULL;
-    struct wisdom *list = NULL;
-    struct text t = {0};
-    struct report_style style = cli_style();
-    int count = -1;
-    if (!cli_store(database, "bench tune SCENARIO", &store, err) || (count = store_wisdom(store, &list, err)) < 0)
-        goto done;
-    if (json)
-        wisdom_write(&t, list, count);
-    else
-        report_wisdom(&t, list, count, &style);
-    if (to && !file_write(to, text_get(&t), t.len, err))
-        count = -1;
-    else if (!to)
-        cli_print(&t);
-    if (!count && !json)
-        fprintf(stderr, "bench: %s remembers no configurations\nhint: bench tune SCENARIO\n", database);
-done:
-    for (int i = 0; i < count; i++)
-        wisdom_clear(&list[i]);
-    free(list);
-    text_free(&t);
-    store_close(store);
-    return count >= 0;
-}
-
-static bool import_wisdom(const char *database, const char *file, int *added, struct error *err)
-{
-    struct store *store = NULL;
-    struct wisdom *list = NULL;
-    size_t bytes;
-    bool ok = false;
-    char *text = file_read(file, WISDOM_FILE_MAX_BYTES, &bytes, err);
-    int count = text ? wisdom_parse(file, text, bytes, &list, err) : -1;
-    if (count < 0 || !store_open(database, false, &store, err))
-        goto done;
-    for (int i = 0; i < count; i++)
-        if (!store_wisdom_put(store, &list[i], err))
-            goto done;
-    *added = count;
-    ok = true;
-done:
-    for (int i = 0; i < count; i++)
-        wisdom_clear(&list[i]);
-    free(list);
-    free(text);
-    store_close(store);
-    return ok;
-}
-
-int cli_wisdom(const char *out_dir, const char *to, const char *from)
-{
-    struct error err = {0};
-    int added = 0;
-    char *database = cli_database(out_dir);
-    bool ok = from ? import_wisdom(database, from, &added, &err) : list_wisdom(database, to, to != NULL, &err);
-    if (from && ok)
-        printf("%d configurations remembered in %s\n", added, database);
-    free(database);
-    return ok ? 0 : cli_fail(&err);
 }

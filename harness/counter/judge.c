@@ -57,7 +57,8 @@ static const char *unit_of(const struct counter_group *g, const char *name)
     return "";
 }
 
-void counter_number(struct text *t, double value, const char *unit)
+/* A number as sentences have it: "12.5 %", "2x", "17 us". */
+static void counter_number(struct text *t, double value, const char *unit)
 {
     bool glued = !strcmp(unit, "x"), long_time = !strcmp(unit, "ns") && value >= 1000;
     value /= long_time ? 1000 : 1;

@@ -18,8 +18,6 @@ void counter_group_judge(const struct counter_group *group, const struct counter
 double counter_group_number(const struct counter_group *group, int value, const struct counter_known *known);
 /* Does the rule speak of that name, in its condition or its sentence? */
 bool counter_rule_reads(const struct counter_rule *rule, const char *name);
-/* A number as sentences have it: "12.5 %", "2x", "17 us". */
-void counter_number(struct text *t, double value, const char *unit);
 
 /* The rules for rows without counters (harness/counter/rules): groups whose values are computed from facts alone. They may name values of
  * the counted groups. */

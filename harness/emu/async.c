@@ -171,7 +171,8 @@ static struct block *owner_of(struct warp *w, uint64_t address, uint32_t *offset
     return rank && w->block->cluster && rank <= (uint32_t)w->block->cluster_count ? w->block->cluster[rank - 1] : w->block;
 }
 
-const struct insn *warp_retry(struct warp *w, const struct insn *ip)
+/* Waits: the same instruction is tried again in a later turn. */
+static const struct insn *warp_retry(struct warp *w, const struct insn *ip)
 {
     w->ip = ip;
     w->at = NULL;

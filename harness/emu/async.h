@@ -48,7 +48,4 @@ enum {
     WGMMA_HEADER
 };
 
-/* Waits: the same instruction is tried again in a later turn. */
-const struct insn *warp_retry(struct warp *w, const struct insn *ip);
-
 #endif

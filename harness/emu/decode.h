@@ -65,13 +65,11 @@ const struct ptx_operand *decode_operand(struct decode *d, int k); /* fails when
 uint32_t decode_source(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide);
 uint32_t decode_target(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide);
 uint32_t decode_constant(struct decode *d, uint64_t bits, int bytes);
-uint32_t decode_constant_mask(struct decode *d, bool value);
 uint32_t decode_pred(struct decode *d, const struct ptx_operand *o, bool *negated);
 int decode_reg_bytes(const struct decode *d, int reg);
 uint32_t decode_slot(const struct decode *d, int reg);
 uint32_t decode_scratch(struct decode *d);
 uint32_t *decode_list(struct decode *d, int n);
-bool decode_is_address(struct decode *d, const struct ptx_operand *o, uint64_t *value, bool *local);
 /* An address operand: its slot and offset; `space` tells the width. Call it before decode_emit(): it may emit, too. */
 struct place_ref {
     uint32_t a;

@@ -38,7 +38,7 @@ uint32_t decode_constant(struct decode *d, uint64_t bits, int bytes)
     *seen = (struct constant_seen){bits, bytes, at | 1};
     return at | 1;
 }
-uint32_t decode_constant_mask(struct decode *d, bool value)
+static uint32_t decode_constant_mask(struct decode *d, bool value)
 {
     return decode_constant(d, value ? 0xffffffffu : 0, 4);
 }
@@ -68,7 +68,7 @@ uint32_t decode_scratch(struct decode *d)
 }
 
 /* Address of a variable or function as a constant; *local: it has to be added to the activation's base. */
-bool decode_is_address(struct decode *d, const struct ptx_operand *o, uint64_t *value, bool *local)
+static bool decode_is_address(struct decode *d, const struct ptx_operand *o, uint64_t *value, bool *local)
 {
     const struct ptx_var *v = o->var;
     *local = false;

@@ -68,11 +68,9 @@ struct emulate_result {
 /* False + err for a wrong request (PTX, YAML, sizes). A kernel that traps or hangs is a result. */
 bool emulate(const struct emulate_request *request, struct emulate_result *out, struct error *err);
 void emulate_free(struct emulate_result *r);
-/* Everything for a reader; counters that are 0 are left out. The parts alone: */
+/* Everything for a reader; counters that are 0 are left out. Two of its parts: */
 void emulate_text(const struct emulate_result *r, struct text *t);
-void emulate_text_counters(const struct emulate_result *r, struct text *t);
 void emulate_text_reports(const struct emulate_result *r, struct text *t); /* a line each; nothing when nothing was found */
-void emulate_text_lines(const struct emulate_result *r, struct text *t);   /* `>` marks the dearest line */
 void emulate_text_shown(const struct emulate_result *r, struct text *t);
 /* The same as one JSON object (docs/EMU.md); NaN and infinities of buffers are strings. */
 void emulate_json(const struct emulate_result *r, struct text *t);

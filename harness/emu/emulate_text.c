@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void emulate_text_counters(const struct emulate_result *r, struct text *t)
+static void emulate_text_counters(const struct emulate_result *r, struct text *t)
 {
     for (int i = 0; i < r->counter_count; i++)
         if (r->counters[i].value != 0)
@@ -42,7 +42,8 @@ static double all_instructions(const struct emulate_result *r)
     return 0;
 }
 
-void emulate_text_lines(const struct emulate_result *r, struct text *t)
+/* `>` marks the dearest line. */
+static void emulate_text_lines(const struct emulate_result *r, struct text *t)
 {
     char *text = r->source[0] ? file_read(r->source, 64u << 20, NULL, NULL) : NULL;
     const char *at = text;

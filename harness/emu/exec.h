@@ -338,8 +338,6 @@ void warp_set_mask(struct warp *w, uint32_t mask);
 void warp_park(struct warp *w, const struct flow *at, const struct insn *ip, uint8_t state, uint32_t wanted);
 /* Goes on where the warp was left; NULL when it waits, yields or ended. */
 const struct insn *warp_resume(struct warp *w);
-/* Memory of the frames; false: too deep. */
-bool warp_reserve(struct warp *w, size_t bytes);
 /* The running lanes end. */
 const struct insn *warp_exit(struct warp *w);
 const struct insn *warp_call(struct warp *w, const struct insn *ip, const struct function *f, uint32_t mask);

@@ -137,7 +137,7 @@ bool memo_global(struct warp *w, struct memo *m, const uint64_t *a, uint64_t fir
 }
 
 /* Wavefronts of one group of lanes: the most distinct words that one bank must serve. */
-int group_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes)
+static int group_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes)
 {
     uint64_t words[32][32]; /* by bank */
     int count[32] = {0}, most = 0;

@@ -40,7 +40,6 @@ void emu_isspace(struct warp *w, const struct insn *ip);
 /* Lane addresses of operand a + imm as 64 bit, whatever its slot's width. */
 void lane_addresses(const struct warp *w, const struct insn *ip, enum ptx_space space, uint64_t *out);
 enum ptx_space space_of(uint64_t generic);
-int group_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes);
 int shared_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes, int *ideal);
 void emu_poll(struct warp *w);
 

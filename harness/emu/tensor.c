@@ -10,7 +10,8 @@ int mma_form_bits(enum mma_form f)
     return bits[f];
 }
 
-void mma_place_a(int m, int k, int bits, int r, int lane, int e, int *row, int *col)
+/* Element e of register r of a lane: its row and its k (a), its k and column (b: row = k), its row and column (c). */
+static void mma_place_a(int m, int k, int bits, int r, int lane, int e, int *row, int *col)
 {
     int g = lane >> 2, t = lane & 3, per = bits > 32 ? 1 : 32 / bits, groups = k / (4 * per);
     if (groups < 1)
@@ -25,7 +26,7 @@ void mma_place_a(int m, int k, int bits, int r, int lane, int e, int *row, int *
     *col = (rr >> 1) * 4 * per + t * per + e;
 }
 
-void mma_place_b(int n, int k, int bits, int r, int lane, int e, int *row, int *col)
+static void mma_place_b(int n, int k, int bits, int r, int lane, int e, int *row, int *col)
 {
     int g = lane >> 2, t = lane & 3, per = bits > 32 ? 1 : 32 / bits, groups = k / (4 * per);
     if (groups < 1)
@@ -34,7 +35,7 @@ void mma_place_b(int n, int k, int bits, int r, int lane, int e, int *row, int *
     *row = r % groups * 4 * per + t * per + e;
 }
 
-void mma_place_c(int m, int n, int bits, int r, int lane, int e, int *row, int *col)
+static void mma_place_c(int m, int n, int bits, int r, int lane, int e, int *row, int *col)
 {
     int g = lane >> 2, t = lane & 3, per = bits == 16 ? 2 : 1, wide = 2 / per; /* registers of a row of 8 */
     int tiles = n / 8, rows = m == 8 ? 1 : 2, tile = r / (wide * rows), rr = r % (wide * rows);

@@ -16,10 +16,6 @@ enum { MMA_SAT = 1, MMA_AND_POPC = 2 };
 enum { WMMA_M, WMMA_N, WMMA_K, WMMA_FORM, WMMA_WHICH, WMMA_COLUMN, WMMA_COUNT, WMMA_HEADER };
 
 int mma_form_bits(enum mma_form f);
-/* Element e of register r of a lane: its row and its k (a), its k and column (b: row = k), its row and column (c). */
-void mma_place_a(int m, int k, int bits, int r, int lane, int e, int *row, int *col);
-void mma_place_b(int n, int k, int bits, int r, int lane, int e, int *row, int *col);
-void mma_place_c(int m, int n, int bits, int r, int lane, int e, int *row, int *col);
 
 float emu_fp8(uint8_t v, bool e4m3);
 /* wgmma's A from registers: rows 8 h on, k0 to k0 + 7 of the warp, in row order. */

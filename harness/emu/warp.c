@@ -154,7 +154,7 @@ const struct insn *warp_diverge(struct warp *w, const struct flow *taken, const 
 }
 
 /* ---- calls ---- */
-bool warp_reserve(struct warp *w, size_t bytes)
+static bool warp_reserve(struct warp *w, size_t bytes)
 {
     if (bytes <= w->stack_room)
         return true;

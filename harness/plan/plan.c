@@ -109,8 +109,8 @@ static bool add_points(struct plan *plan, const struct plan_options *o, int case
     return true;
 }
 
-bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
-                   const struct node *params, struct error *err)
+static bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
+                          const struct node *params, struct error *err)
 {
     if (!plan->side_count || !*row_index || variant_is_library(variant))
         return add_points(plan, o, case_index, row_index, variant, NULL, params, err);
@@ -225,7 +225,9 @@ static bool plan_add_case(struct plan *plan, const struct plan_options *o, const
     return true;
 }
 
-bool plan_entries_exist(const struct scenario *s, const struct variant_set *set, const bool *used, struct error *err)
+/* Is every name of the list `variants` a variant of an op that a layer has, or of a chain? used[i] (may be NULL): entry i is known to be.
+ */
+static bool plan_entries_exist(const struct scenario *s, const struct variant_set *set, const bool *used, struct error *err)
 {
     for (int i = 0; i < s->variant_count; i++) {
         if (used && used[i])

@@ -33,11 +33,6 @@ struct kept {
 const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op);
 /* The variants of a side; NULL: bench's own. */
 const struct variant_set *plan_set(const struct plan *plan, const struct side *side);
-/* Is every name of the list `variants` a variant of an op that a layer has, or of a chain? used[i] (may be NULL): entry i is known to be.
- */
-bool plan_entries_exist(const struct scenario *s, const struct variant_set *set, const bool *used, struct error *err);
-bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
-                   const struct node *params, struct error *err);
 /* What is added to a plan, which then owns it. Each returns where it lies: configurations and ways stay there; rows and cases by index. */
 struct variant_point *plan_points_keep(struct plan *plan, struct variant_point *points, int count);
 struct way *plan_way_keep(struct plan *plan, struct way *way);

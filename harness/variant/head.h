@@ -210,7 +210,6 @@ int head_param_find(const struct head *h, const char *name);
 int head_let_find(const struct head *h, const char *name);
 /* The table that has this name (*column -1) or a value of this name; -1: none. */
 int head_candidates_find(const struct head *h, const char *name, int *column);
-int head_column_find(const struct head_candidates *t, const char *name);
 int head_slot(const struct head *h, const char *name); /* of a tensor of the op; -1: it has none of that name */
 /* Refuses the name of a tensor that only other ops have. */
 bool head_has_tensor(const struct head *h, const char *name, const struct node *n, struct error *err);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int head_column_find(const struct head_candidates *t, const char *name)
+static int head_column_find(const struct head_candidates *t, const char *name)
 {
     for (int i = 0; i < t->column_count; i++)
         if (!strcmp(t->columns[i], name))

@@ -16,7 +16,8 @@ static struct {
 } compilers[8];
 static int compiler_count;
 
-bool compiler_parse(const char *name, enum compiler_kind *kind, const char **path, struct error *err)
+/* Splits "nvrtc", "nvrtc:/path", "nvcc", "nvcc:/path". */
+static bool compiler_parse(const char *name, enum compiler_kind *kind, const char **path, struct error *err)
 {
     size_t n = strcspn(name, ":");
     *path = name[n] ? name + n + 1 : NULL;
@@ -33,7 +34,8 @@ bool compiler_parse(const char *name, enum compiler_kind *kind, const char **pat
     return true;
 }
 
-const struct compiler *compiler_open(const char *name, struct error *err)
+/* Opened once a process and kept; safe from several threads. */
+static const struct compiler *compiler_open(const char *name, struct error *err)
 {
     const struct compiler *found = NULL;
     enum compiler_kind kind;

@@ -18,10 +18,6 @@ struct compiler {
     char *include;    /* CUDA headers, or NULL */
     void *private_data;
 };
-/* Splits "nvrtc", "nvrtc:/path", "nvcc", "nvcc:/path". */
-bool compiler_parse(const char *name, enum compiler_kind *kind, const char **path, struct error *err);
-/* Opened once a process and kept; safe from several threads. */
-const struct compiler *compiler_open(const char *name, struct error *err);
 bool nvrtc_open(struct compiler *c, const char *path, struct error *err);
 bool nvcc_open(struct compiler *c, const char *path, struct error *err);
 
