@@ -422,13 +422,14 @@ static void nothing_without_masks_or_time(void **state)
     struct fixture f = {0};
     struct text t = {0};
     fixture_h200(&f);
-    report_closing(&t, &f.run, f.rows, f.count, &plain); /* one density: no group */
+    report_part(&t, mask_document, &f.run, f.rows, f.count, &plain);
+    report_part(&t, break_even_document, &f.run, f.rows, f.count, &plain); /* one density: no group */
     assert_string_equal(text_get(&t), "");
     fixture_free(&f);
     make_rows(&f);
     for (int i = 0; i < f.count; i++)
         row_set(&f.rows[i]->device, "emu:GH100");
-    report_closing(&t, &f.run, f.rows, f.count, &plain);
+    report_part(&t, break_even_document, &f.run, f.rows, f.count, &plain);
     assert_non_null(strstr(text_get(&t), "this device has no time"));
     text_free(&t);
     fixture_free(&f);
