@@ -119,8 +119,8 @@ struct table *break_even_table(const struct break_group *groups, int count)
     struct table *t = table_new();
     table_column(t, "group", "layer, pattern, type", ALIGN_LEFT);
     table_column(t, "name", "variant", ALIGN_LEFT);
-    table_column(t, "crossing", "break-even %", ALIGN_POINT);
-    table_column_about(t, "[95 %]", "the share of inputs that changed below which sparse is faster", DETAIL_ALWAYS);
+    table_column(t, "crossing", "break-even %", ALIGN_POINT, .note = "[95 %]",
+                 .about = "the share of inputs that changed below which sparse is faster");
     table_column(t, "measured", "measured", ALIGN_LEFT);
     table_column(t, "best", "best x", ALIGN_POINT);
     table_column(t, "against", "against", ALIGN_LEFT);

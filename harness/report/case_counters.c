@@ -51,11 +51,12 @@ static bool limits_line(struct table *t, const struct case_view *c, const struct
     return true;
 }
 
-void case_ncu(struct table *t, const struct counter_place *p)
+void case_column(struct table *t, const struct counter_place *p, enum detail detail)
 {
+    const struct counter_value *v = &p->group->values[p->value];
     struct text names = {0};
     counter_value_metrics(p->group, p->value, &names);
-    table_column_ncu(t, text_get(&names));
+    table_column(t, v->name, v->head, ALIGN_RIGHT, .about = v->what, .ncu = text_get(&names), .detail = detail);
     text_free(&names);
 }
 
@@ -63,14 +64,9 @@ void case_limits(struct document *d, const struct case_view *c)
 {
     struct table *t = table_new();
     table_column(t, "name", "", ALIGN_LEFT);
-    for (struct counter_place p = {0}; counter_next(case_groups(c), &p, COUNTER_HEAD);) {
-        const struct counter_value *k = &p.group->values[p.value];
-        table_column(t, k->name, k->head, ALIGN_RIGHT);
-        table_column_about(t, NULL, k->what, DETAIL_ALWAYS);
-        case_ncu(t, &p);
-    }
-    table_column(t, "waits", "warps wait for", ALIGN_LEFT);
-    table_column_about(t, NULL, "the state that takes most of a warp's time", DETAIL_ALWAYS);
+    for (struct counter_place p = {0}; counter_next(case_groups(c), &p, COUNTER_HEAD);)
+        case_column(t, &p, DETAIL_ALWAYS);
+    table_column(t, "waits", "warps wait for", ALIGN_LEFT, .about = "the state that takes most of a warp's time");
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         if (v->ranked) {

@@ -319,25 +319,17 @@ static void add_steps(struct document *d, const struct case_view *c)
     static const struct {
         const char *key, *heading;
         enum align align;
-    } shown[] = {{"name", "variant", ALIGN_LEFT},
-                 {"code", "step", ALIGN_LEFT},
-                 {"grid", "grid", ALIGN_RIGHT},
-                 {"block", "block", ALIGN_RIGHT},
-                 {"registers", "regs", ALIGN_RIGHT},
-                 {"spill", "spill B st / ld", ALIGN_RIGHT},
-                 {"stack", "stack B", ALIGN_RIGHT},
-                 {"smem", "smem B static + dynamic", ALIGN_RIGHT},
-                 {"constant", "const B", ALIGN_RIGHT},
-                 {"bytes", "code B", ALIGN_RIGHT},
-                 {"blocks", "blocks / SM", ALIGN_RIGHT},
-                 {"warps", "warps / SM", ALIGN_RIGHT},
-                 {"occupancy", "occ %", ALIGN_RIGHT},
-                 {"waves", "waves", ALIGN_RIGHT},
-                 {"code", "SASS", ALIGN_LEFT}};
+    } shown[] = {{"name", "variant", ALIGN_LEFT},        {"code", "step", ALIGN_LEFT},
+                 {"grid", "grid", ALIGN_RIGHT},          {"block", "block", ALIGN_RIGHT},
+                 {"registers", "regs", ALIGN_RIGHT},     {"spill", "spill B st / ld", ALIGN_RIGHT},
+                 {"stack", "stack B", ALIGN_RIGHT},      {"smem", "smem B static + dynamic", ALIGN_RIGHT},
+                 {"constant", "const B", ALIGN_RIGHT},   {"bytes", "code B", ALIGN_RIGHT},
+                 {"blocks", "blocks / SM", ALIGN_RIGHT}, {"warps", "warps / SM", ALIGN_RIGHT},
+                 {"occupancy", "occ %", ALIGN_RIGHT},    {"waves", "waves", ALIGN_RIGHT}};
     struct table *t = table_new();
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
         table_column(t, shown[i].key, shown[i].heading, shown[i].align);
-    table_column_about(t, NULL, "the same hash is the same machine code", DETAIL_ALWAYS);
+    table_column(t, "code", "SASS", ALIGN_LEFT, .about = "the same hash is the same machine code");
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         for (int s = 0; s < v->row->step_count; s++)

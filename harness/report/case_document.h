@@ -13,8 +13,8 @@ void case_document(struct document *d, const struct case_view *c, const struct p
 /* ---- its parts ---- */
 
 struct table *case_table(const struct case_view *c);
-/* To the last column: what Nsight Compute calls a value of a counter group. */
-void case_ncu(struct table *t, const struct counter_place *p);
+/* A column for a value of a counter group, by the head that it has there. */
+void case_column(struct table *t, const struct counter_place *p, enum detail detail);
 /* What limits each row, by hardware counters: the values of counter groups that have a `head`. */
 void case_limits(struct document *d, const struct case_view *c);
 /* Every counter and metric, in the sections of the counter groups. */

@@ -123,15 +123,9 @@ static void value_cell(struct table *t, enum paint paint, double value, const ch
 /* Values of counter groups that a table of a case has, where a row has them. */
 static void counter_columns(struct table *t, const struct case_view *c)
 {
-    const struct counter_groups *groups = case_groups(c);
-    for (struct counter_place p = {0}; counter_next(groups, &p, COUNTER_HEAD);) {
-        const struct counter_value *v = &p.group->values[p.value];
-        if (v->brief) {
-            table_column(t, v->name, v->head, ALIGN_RIGHT);
-            table_column_about(t, NULL, v->what, DETAIL_BRIEF);
-            case_ncu(t, &p);
-        }
-    }
+    for (struct counter_place p = {0}; counter_next(case_groups(c), &p, COUNTER_HEAD);)
+        if (p.group->values[p.value].brief)
+            case_column(t, &p, DETAIL_BRIEF);
 }
 
 static void counter_cells(struct table *t, const struct case_view *c, const struct view *v, int step)
@@ -146,18 +140,14 @@ static void counter_cells(struct table *t, const struct case_view *c, const stru
 
 static void fact_columns(struct table *t)
 {
-    table_column(t, "registers", "regs", ALIGN_RIGHT);
-    table_column_about(t, NULL, "registers a thread, of the longest step", DETAIL_ALWAYS);
-    table_column_ncu(t, "launch__registers_per_thread");
-    table_column(t, "spill", "spill", ALIGN_RIGHT);
-    table_column_about(t, NULL, "bytes a thread stores to local memory because registers ran out", DETAIL_ALWAYS);
-    table_column(t, "smem", "smemK", ALIGN_RIGHT);
-    table_column_about(t, NULL, "KiB of shared memory a block", DETAIL_ALWAYS);
-    table_column_ncu(t, "launch__shared_mem_per_block_static, launch__shared_mem_per_block_dynamic");
-    table_column(t, "occupancy", "occ", ALIGN_RIGHT);
-    table_column_about(t, "%", "warps that can be resident over the chip's maximum, and what limits them: theoretical occupancy",
-                       DETAIL_ALWAYS);
-    table_column_ncu(t, "sm__maximum_warps_per_active_cycle_pct");
+    table_column(t, "registers", "regs", ALIGN_RIGHT, .about = "registers a thread, of the longest step",
+                 .ncu = "launch__registers_per_thread");
+    table_column(t, "spill", "spill", ALIGN_RIGHT, .about = "bytes a thread stores to local memory because registers ran out");
+    table_column(t, "smem", "smemK", ALIGN_RIGHT, .about = "KiB of shared memory a block",
+                 .ncu = "launch__shared_mem_per_block_static, launch__shared_mem_per_block_dynamic");
+    table_column(t, "occupancy", "occ", ALIGN_RIGHT, .note = "%",
+                 .about = "warps that can be resident over the chip's maximum, and what limits them: theoretical occupancy",
+                 .ncu = "sm__maximum_warps_per_active_cycle_pct");
 }
 
 static void timed_columns(struct table *t, const struct case_view *c)
@@ -166,24 +156,17 @@ static void timed_columns(struct table *t, const struct case_view *c)
     snprintf(heading, sizeof heading, "x %s", c->zero_name);
     table_column(t, "mark", "#", ALIGN_LEFT);
     table_column(t, "name", "variant", ALIGN_LEFT);
-    table_column(t, "time", "time us", ALIGN_POINT);
-    table_column_about(t, NULL, "the median of the rounds, and half of its 95 % interval", DETAIL_ALWAYS);
-    table_column(t, "ratio", heading, ALIGN_POINT);
-    table_column_about(t, "[95 %]", "the baseline's time over the variant's, paired round by round: above 1 is faster", DETAIL_ALWAYS);
-    table_column(t, "limit", isnan(c->roof_ns) ? "floor" : "roof", ALIGN_RIGHT);
-    table_column_about(t, NULL,
-                       isnan(c->roof_ns) ? "the time that no kernel can beat on this chip over the variant's"
-                                         : "the time at the ceilings measured on this machine over the variant's",
-                       DETAIL_ALWAYS);
+    table_column(t, "time", "time us", ALIGN_POINT, .about = "the median of the rounds, and half of its 95 % interval");
+    table_column(t, "ratio", heading, ALIGN_POINT, .note = "[95 %]",
+                 .about = "the baseline's time over the variant's, paired round by round: above 1 is faster");
+    table_column(t, "limit", isnan(c->roof_ns) ? "floor" : "roof", ALIGN_RIGHT,
+                 .about = isnan(c->roof_ns) ? "the time that no kernel can beat on this chip over the variant's"
+                                            : "the time at the ceilings measured on this machine over the variant's");
     fact_columns(t);
-    table_column(t, "graph", "graph us", ALIGN_POINT);
-    table_column_about(t, NULL, "a launch in a graph of many, caches as it leaves them", DETAIL_ALWAYS);
-    table_column(t, "prepare", "prep us", ALIGN_POINT);
-    table_column_about(t, NULL, "what is prepared once and not timed with it", DETAIL_ALWAYS);
-    table_column(t, "state", "state MB", ALIGN_POINT);
-    table_column_about(t, NULL, "what a sequence keeps from frame to frame", DETAIL_ALWAYS);
-    table_column(t, "error", "error/bound", ALIGN_POINT);
-    table_column_about(t, NULL, "how far a sequence's result has gone from the dense one", DETAIL_ALWAYS);
+    table_column(t, "graph", "graph us", ALIGN_POINT, .about = "a launch in a graph of many, caches as it leaves them");
+    table_column(t, "prepare", "prep us", ALIGN_POINT, .about = "what is prepared once and not timed with it");
+    table_column(t, "state", "state MB", ALIGN_POINT, .about = "what a sequence keeps from frame to frame");
+    table_column(t, "error", "error/bound", ALIGN_POINT, .about = "how far a sequence's result has gone from the dense one");
     counter_columns(t, c);
     table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
 }
@@ -236,25 +219,20 @@ static void counted_columns(struct table *t)
 {
     table_column(t, "mark", "", ALIGN_LEFT);
     table_column(t, "name", "variant", ALIGN_LEFT);
-    table_column(t, "check", "check", ALIGN_LEFT);
-    table_column_about(t, NULL, "exact: bit for bit on small integers; tol: the largest error on full data over what is tolerated",
-                       DETAIL_ALWAYS);
+    table_column(t, "check", "check", ALIGN_LEFT,
+                 .about = "exact: bit for bit on small integers; tol: the largest error on full data over what is tolerated");
     fact_columns(t);
-    table_column(t, "fma", "warp FMA", ALIGN_RIGHT);
-    table_column_about(t, NULL, "multiply-adds, one for a warp", DETAIL_ALWAYS);
-    table_column(t, "load", "ld sect/req", ALIGN_POINT);
-    table_column_about(t, NULL, "sectors of 32 bytes that one warp-wide load touches; beside it what its bytes need at the least",
-                       DETAIL_FULL);
-    table_column_ncu(t, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio");
-    table_column(t, "store", "st sect/req", ALIGN_POINT);
-    table_column_about(t, NULL, "sectors of 32 bytes that one warp-wide store touches; beside it what its bytes need at the least",
-                       DETAIL_ALWAYS);
-    table_column_ncu(t, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio");
-    table_column(t, "conflicts", "bank conflicts", ALIGN_RIGHT);
-    table_column_about(t, NULL, "wavefronts of shared memory beyond the fewest", DETAIL_FULL);
-    table_column_ncu(t, "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum");
-    table_column(t, "moved", "moved/compulsory", ALIGN_POINT);
-    table_column_about(t, NULL, "bytes of all sectors moved over the bytes that any kernel must move once", DETAIL_ALWAYS);
+    table_column(t, "fma", "warp FMA", ALIGN_RIGHT, .about = "multiply-adds, one for a warp");
+    table_column(t, "load", "ld sect/req", ALIGN_POINT,
+                 .about = "sectors of 32 bytes that one warp-wide load touches; beside it what its bytes need at the least",
+                 .detail = DETAIL_FULL, .ncu = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio");
+    table_column(t, "store", "st sect/req", ALIGN_POINT,
+                 .about = "sectors of 32 bytes that one warp-wide store touches; beside it what its bytes need at the least",
+                 .ncu = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio");
+    table_column(t, "conflicts", "bank conflicts", ALIGN_RIGHT, .about = "wavefronts of shared memory beyond the fewest",
+                 .detail = DETAIL_FULL, .ncu = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum");
+    table_column(t, "moved", "moved/compulsory", ALIGN_POINT,
+                 .about = "bytes of all sectors moved over the bytes that any kernel must move once");
     table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
 }
 

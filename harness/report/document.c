@@ -1,6 +1,7 @@
 /* report/document: see document.h. */
 #include "report/document.h"
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,11 +30,10 @@ void table_free(struct table *t)
         free(t->cells[i].target);
     }
     for (int i = 0; t && i < t->column_count; i++) {
-        free(t->columns[i].key);
-        free(t->columns[i].heading);
-        free(t->columns[i].note);
-        free(t->columns[i].about);
-        free(t->columns[i].ncu);
+        const struct table_column *c = &t->columns[i];
+        const char *const texts[] = {c->key, c->heading, c->note, c->about, c->ncu};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            free((void *)(uintptr_t)texts[k]);
     }
     if (t) {
         free(t->cells);
@@ -43,22 +43,15 @@ void table_free(struct table *t)
     free(t);
 }
 
-void table_column(struct table *t, const char *key, const char *heading, enum align align)
+void table_add_column(struct table *t, const struct table_column *column)
 {
-    *APPEND(t->columns, t->column_count) = (struct table_column){.key = xstrdup(key), .heading = xstrdup(heading), .align = align};
-}
-
-void table_column_about(struct table *t, const char *note, const char *about, enum detail detail)
-{
-    struct table_column *c = &t->columns[t->column_count - 1];
-    c->note = copy_of(note);
-    c->about = copy_of(about);
-    c->detail = detail;
-}
-
-void table_column_ncu(struct table *t, const char *metrics)
-{
-    t->columns[t->column_count - 1].ncu = metrics && metrics[0] ? xstrdup(metrics) : NULL;
+    struct table_column *c = APPEND(t->columns, t->column_count);
+    *c = *column;
+    c->key = xstrdup(c->key);
+    c->heading = xstrdup(c->heading);
+    c->note = copy_of(c->note);
+    c->about = copy_of(c->about);
+    c->ncu = c->ncu && c->ncu[0] ? xstrdup(c->ncu) : NULL;
 }
 
 void table_row(struct table *t, enum line_kind kind)

@@ -31,12 +31,12 @@ struct cell {
     double value; /* NaN: none */
 };
 struct table_column {
-    char *key;     /* one word: "time", "registers" */
-    char *heading; /* with the unit: "time us" */
-    char *note;    /* the heading of the notes: "[95 %]"; NULL */
-    char *about;   /* its definition; NULL */
-    char *ncu;     /* the metrics of Nsight Compute that tell it, as `ncu --metrics` takes them; NULL */
+    const char *key;     /* one word: "time", "registers" */
+    const char *heading; /* with the unit: "time us" */
     enum align align;
+    const char *note;  /* the heading of the notes: "[95 %]"; NULL */
+    const char *about; /* its definition; NULL */
+    const char *ncu;   /* the metrics of Nsight Compute that tell it, as `ncu --metrics` takes them; NULL */
     enum detail detail;
 };
 enum line_kind { LINE_PLAIN, LINE_BASELINE, LINE_STEP, LINE_FAILED, LINE_SKIPPED, LINE_EXPLAINED /* the next line is its sentence */ };
@@ -51,10 +51,10 @@ struct table {
 };
 struct table *table_new(void);
 void table_free(struct table *t);
-/* Columns come before lines. The last three may be NULL, NULL and DETAIL_ALWAYS. */
-void table_column(struct table *t, const char *key, const char *heading, enum align align);
-void table_column_about(struct table *t, const char *note, const char *about, enum detail detail); /* of the last column */
-void table_column_ncu(struct table *t, const char *metrics); /* of the last column; NULL or "": none */
+/* Columns come before lines: table_column(t, "ratio", "x", ALIGN_POINT, .note = "[95 %]"). Texts are copied; an empty one is none. */
+void table_add_column(struct table *t, const struct table_column *column);
+#define table_column(t, KEY, HEADING, ALIGN, ...) \
+    table_add_column(t, &(struct table_column){.key = KEY, .heading = HEADING, .align = ALIGN, __VA_ARGS__})
 void table_row(struct table *t, enum line_kind kind);
 /* The next cell of the line; an empty text is absent. */
 void table_cell(struct table *t, enum paint paint, const char *format, ...) __attribute__((format(printf, 3, 4)));

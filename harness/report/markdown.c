@@ -1,5 +1,6 @@
 /* report/markdown: a document as Markdown, for a pull request or a notebook. */
 #include "report/document.h"
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +57,8 @@ static void write_table(struct text *t, const struct table *table, struct text *
                 continue;
             }
             if (r == -2) {
-                struct cell heading = {CELL_TEXT, PAINT_NONE, column->heading, column->note, NULL, NULL, 0};
+                struct cell heading = {
+                    .kind = CELL_TEXT, .text = (char *)(uintptr_t)column->heading, .note = (char *)(uintptr_t)column->note};
                 heading.kind = heading.text[0] ? CELL_TEXT : CELL_ABSENT;
                 add_cell(t, &heading);
                 if (column->ncu)

@@ -72,13 +72,9 @@ static void make(struct document *d)
     struct table *t = table_new();
     table_column(t, "mark", "#", ALIGN_LEFT);
     table_column(t, "name", "name", ALIGN_LEFT);
-    table_column(t, "time", "us", ALIGN_POINT);
-    table_column_about(t, "[95 %]", "what it took", DETAIL_ALWAYS);
-    table_column_ncu(t, "gpu__time.sum");
-    table_column(t, "brief", "at a glance", ALIGN_RIGHT);
-    table_column_about(t, NULL, NULL, DETAIL_BRIEF);
-    table_column(t, "full", "busy %", ALIGN_RIGHT);
-    table_column_about(t, NULL, NULL, DETAIL_FULL);
+    table_column(t, "time", "us", ALIGN_POINT, .note = "[95 %]", .about = "what it took", .ncu = "gpu__time.sum");
+    table_column(t, "brief", "at a glance", ALIGN_RIGHT, .detail = DETAIL_BRIEF);
+    table_column(t, "full", "busy %", ALIGN_RIGHT, .detail = DETAIL_FULL);
     table_column(t, "none", "nobody", ALIGN_RIGHT);
     table_row(t, LINE_BASELINE);
     table_cell(t, PAINT_NONE, "0");
