@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/order.h"
 #include "base/text.h"
 #include <dirent.h>
 #include <errno.h>
@@ -137,11 +138,6 @@ bool file_is_stream(const char *path)
     return !stat(path, &st) && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode);
 }
 
-static int file_by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int file_list(const char *dir, const char *suffix, char ***names, struct error *err)
 {
     *names = NULL;
@@ -162,7 +158,7 @@ int file_list(const char *dir, const char *suffix, char ***names, struct error *
     }
     closedir(d);
     if (count)
-        qsort(*names, (size_t)count, sizeof(char *), file_by_name);
+        qsort(*names, (size_t)count, sizeof(char *), order_strings);
     return count;
 }
 

@@ -1,4 +1,5 @@
 /* report/export: rows as JSON and CSV (docs/EXPORT.md). Both are driven by the column table. */
+#include "base/order.h"
 #include "report/verdict.h"
 #include "row/json.h"
 #include <jansson.h>
@@ -121,11 +122,6 @@ static void csv_column(struct text *t, const struct column *c, const void *base)
 }
 
 /* Names of the metrics of whole rows, sorted: the columns at the end. */
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int metric_columns(struct row *const *rows, int count, const char ***out)
 {
     int n = 0, room = 0, distinct = 0;
@@ -142,7 +138,7 @@ static int metric_columns(struct row *const *rows, int count, const char ***out)
         }
     }
     if (n)
-        qsort(names, (size_t)n, sizeof *names, compare_names);
+        qsort(names, (size_t)n, sizeof *names, order_strings);
     for (int i = 0; i < n; i++)
         if (i == 0 || strcmp(names[i], names[distinct - 1]) != 0)
             names[distinct++] = names[i];

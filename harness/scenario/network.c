@@ -79,32 +79,14 @@ static double runs_in(const struct network_item *group, const struct layer *laye
     return count * (double)group->repeat;
 }
 
-/* A word or a list of different words; sets the flag of each. */
-static bool parse_words(const struct node *n, const char *what, const char *const *words, bool *flags, struct error *err)
-{
-    int count = n->kind == NODE_LIST ? n->count : 1;
-    if (!count)
-        return node_error(n, err, "%s: an empty list selects nothing", what);
-    for (int i = 0; i < count; i++) {
-        const struct node *one = n->kind == NODE_LIST ? n->items[i] : n;
-        int word = node_word(one, what, words, err);
-        if (word < 0)
-            return false;
-        if (flags[word])
-            return node_error(one, err, "%s: %s stands twice", what, words[word]);
-        flags[word] = true;
-    }
-    return true;
-}
-
 static bool parse_ways(const struct node *n, struct scenario_network *out, struct error *err)
 {
     static const char *const launches[] = {"stream", "graph", NULL};
     const struct node *launch = node_get(n, "launch"), *layout = node_get(n, "layout");
     bool launched[2] = {!launch, false};
     out->plans[LAYOUT_PLAN_GIVEN] = !layout;
-    if ((launch && !parse_words(launch, "launch", launches, launched, err)) ||
-        (layout && !parse_words(layout, "layout", layout_plan_names, out->plans, err)))
+    if ((launch && !scenario_words(launch, "launch", launches, launched, err)) ||
+        (layout && !scenario_words(layout, "layout", layout_plan_names, out->plans, err)))
         return false;
     out->stream = launched[0];
     out->graph = launched[1];

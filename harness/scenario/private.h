@@ -39,6 +39,8 @@ struct parsed {
     char *folder; /* of the scenario's file: paths in it are relative to that */
 };
 
+/* A word or a list of different words: the flag of each is set, the others are not. */
+bool scenario_words(const struct node *n, const char *what, const char *const *words, bool *flags, struct error *err);
 /* scenario.c: what a layer or a network may be called: it stands in ids and lists. */
 bool scenario_name_ok(const struct node *key, const char *what, struct error *err);
 

@@ -71,13 +71,11 @@ static bool parse_data(struct scenario *s, struct error *err)
     return true;
 }
 
-/* A word or a list of words -> flags. */
-static bool parse_modes(const struct node *n, const char *what, const char *const *words, bool *flags, struct error *err)
+bool scenario_words(const struct node *n, const char *what, const char *const *words, bool *flags, struct error *err)
 {
-    if (!n)
-        return true;
-    flags[0] = flags[1] = false;
     int count = n->kind == NODE_LIST ? n->count : 1;
+    for (int i = 0; words[i]; i++)
+        flags[i] = false;
     for (int i = 0; i < count; i++) {
         const struct node *one = n->kind == NODE_LIST ? n->items[i] : n;
         int word = node_word(one, what, words, err);
@@ -116,8 +114,8 @@ static bool parse_time(struct scenario *s, struct error *err)
     *t = (struct timing_plan){.cache = {true, false}, .load = {true, false}, .half_width = 0.005, .budget_s = 20};
     if (time && !node_check_keys(time, "time", keys, err))
         return false;
-    if (!parse_modes(node_get(time, "cache"), "cache", caches, t->cache, err) ||
-        !parse_modes(node_get(time, "load"), "load", loads, t->load, err))
+    const struct node *cache = node_get(time, "cache"), *load = node_get(time, "load");
+    if ((cache && !scenario_words(cache, "cache", caches, t->cache, err)) || (load && !scenario_words(load, "load", loads, t->load, err)))
         return false;
     if (node_get(time, "half_width") && !node_quantity(node_get(time, "half_width"), "half_width", "%", &t->half_width, err))
         return false;
