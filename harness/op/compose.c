@@ -52,8 +52,7 @@ static struct buffer_ref place_output(struct compose *c, int from, int link, con
     struct scratch s = {.dtype = t->dtype, .elements = elements};
     char name[PROGRAM_NAME];
     snprintf(name, sizeof name, "activations %d", c->lake_count);
-    c->lakes = xrealloc(c->lakes, (size_t)(c->lake_count + 1) * sizeof *c->lakes);
-    c->lakes[c->lake_count++] = (struct lake){compose_scratch(c->out, &s, name), elements, last_reader(c->chain, link)};
+    *APPEND(c->lakes, c->lake_count) = (struct lake){compose_scratch(c->out, &s, name), elements, last_reader(c->chain, link)};
     return (struct buffer_ref){BUFFER_SCRATCH, c->lakes[c->lake_count - 1].scratch};
 }
 
@@ -82,8 +81,7 @@ struct buffer_ref compose_constant(struct program *p, const char *prefix, int li
 {
     struct scratch s = {.dtype = t->dtype, .elements = (int64_t)tensor_elements(t)};
     snprintf(s.name, sizeof s.name, "%s", t->role->name);
-    p->constants = xrealloc(p->constants, (size_t)(p->constant_count + 1) * sizeof *p->constants);
-    struct constant *to = &p->constants[p->constant_count++];
+    struct constant *to = APPEND(p->constants, p->constant_count);
     *to = (struct constant){.scratch = compose_scratch(p, &s, prefix), .link = link, .span = span, .tensor = *t};
     return (struct buffer_ref){BUFFER_SCRATCH, to->scratch};
 }

@@ -40,8 +40,7 @@ static struct buffer_ref make_tensor(struct changing *c, const char *what, int l
 static struct step *compose_changes_add_step(struct changing *c, enum step_kind kind, const char *name, int link, bool prepare)
 {
     struct program *p = c->out;
-    p->steps = xrealloc(p->steps, (size_t)(p->step_count + 1) * sizeof *p->steps);
-    struct step *s = &p->steps[p->step_count++];
+    struct step *s = APPEND(p->steps, p->step_count);
     *s = (struct step){.kind = kind, .prepare = prepare, .link = link, .carveout = -1};
     snprintf(s->name, sizeof s->name, "%s", name);
     return s;

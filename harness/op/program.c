@@ -13,8 +13,7 @@ const char *const scratch_kind_names[] = {"work", "state", "prepared", NULL};
 void program_add_param(struct program *p, const char *name, const char *value)
 {
     char *all = text_format("%s%s%s=%s", p->params ? p->params : "", p->params && *p->params ? "," : "", name, value);
-    p->param = xrealloc(p->param, sizeof *p->param * (size_t)(p->param_count + 1));
-    p->param[p->param_count++] = (struct program_param){xstrdup(name), xstrdup(value)};
+    *APPEND(p->param, p->param_count) = (struct program_param){xstrdup(name), xstrdup(value)};
     free(p->params);
     p->params = all;
 }
@@ -22,8 +21,7 @@ void program_add_param(struct program *p, const char *name, const char *value)
 void program_add_completed(struct program *p, const char *variant)
 {
     char *all = text_format("%s + %s", p->variant, variant);
-    p->completed = xrealloc(p->completed, sizeof *p->completed * (size_t)(p->completed_count + 1));
-    p->completed[p->completed_count++] = xstrdup(variant);
+    *APPEND(p->completed, p->completed_count) = xstrdup(variant);
     free(p->variant);
     p->variant = all;
 }

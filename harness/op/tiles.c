@@ -67,8 +67,7 @@ static void gather_inputs(const struct work *w, enum axis_of axis, struct span *
 
 static struct span *add_span(struct axis *a, int64_t outputs)
 {
-    a->spans = xrealloc(a->spans, (size_t)(a->count + 1) * sizeof *a->spans);
-    struct span *s = &a->spans[a->count++];
+    struct span *s = APPEND(a->spans, a->count);
     *s = (struct span){.outputs = xcalloc((size_t)outputs, sizeof *s->outputs)};
     return s;
 }

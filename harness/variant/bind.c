@@ -97,8 +97,7 @@ static char *define_text(const char *name, const struct value *v)
 
 static void add_define(struct unit *u, const char *name, const struct value *v)
 {
-    u->defines = xrealloc(u->defines, (size_t)(u->define_count + 1) * sizeof *u->defines);
-    u->defines[u->define_count++] = define_text(name, v);
+    *APPEND(u->defines, u->define_count) = define_text(name, v);
 }
 
 static bool make_unit(struct bind *b, struct error *err)

@@ -123,8 +123,7 @@ bool bind_maps(struct bind *b, struct error *err)
             !check_reach(h, &m, bind_buffer_bytes(p, m.buffer), err) || !check_map(b, &m))
             return false;
         b->map_at[i] = p->tensor_map_count;
-        p->tensor_maps = xrealloc(p->tensor_maps, (size_t)(p->tensor_map_count + 1) * sizeof *p->tensor_maps);
-        p->tensor_maps[p->tensor_map_count++] = m;
+        *APPEND(p->tensor_maps, p->tensor_map_count) = m;
     }
     return true;
 }

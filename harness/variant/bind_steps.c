@@ -61,8 +61,7 @@ uint64_t bind_buffer_bytes(const struct program *p, struct buffer_ref ref)
 
 static struct step *bind_step_new(struct program *p, enum step_kind kind, bool prepare)
 {
-    p->steps = xrealloc(p->steps, (size_t)(p->step_count + 1) * sizeof *p->steps);
-    struct step *s = &p->steps[p->step_count++];
+    struct step *s = APPEND(p->steps, p->step_count);
     *s = (struct step){.kind = kind, .prepare = prepare, .carveout = -1, .cudnn_epilogue = 0};
     return s;
 }
@@ -323,8 +322,7 @@ bool bind_columns(struct bind *b, struct error *err)
             return expr_fail(c->element, err, "column '%s': element %lld of a buffer of %llu", c->name, (long long)element,
                              (unsigned long long)count);
         struct program *p = b->program;
-        p->columns = xrealloc(p->columns, (size_t)(p->column_count + 1) * sizeof *p->columns);
-        struct program_column *out = &p->columns[p->column_count++];
+        struct program_column *out = APPEND(p->columns, p->column_count);
         *out = (struct program_column){.buffer = ref, .element = element};
         snprintf(out->name, sizeof out->name, "%s", c->name);
     }

@@ -50,8 +50,7 @@ static bool add_expr(struct expr_list *out, const struct node *n, const char *wh
     struct expr *e = expr_parse(n, err);
     if (!e)
         return false;
-    out->items = xrealloc(out->items, (size_t)(out->count + 1) * sizeof *out->items);
-    out->items[out->count++] = e;
+    *APPEND(out->items, out->count) = e;
     return true;
 }
 

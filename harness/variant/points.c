@@ -42,8 +42,7 @@ static bool points_add(struct chosen *c, const struct head_param *p, const struc
     for (int k = 0; k < c->count; k++)
         if (value_equal(&c->values[k], &v))
             return node_error(n, err, "%s = %s stands there twice", p->name, s);
-    c->values = xrealloc(c->values, (size_t)(c->count + 1) * sizeof *c->values);
-    c->values[c->count++] = v;
+    *APPEND(c->values, c->count) = v;
     return true;
 }
 

@@ -9,8 +9,7 @@
 
 static void add_note(struct variant_set *set, char *note)
 {
-    set->notes = xrealloc(set->notes, (size_t)(set->note_count + 1) * sizeof *set->notes);
-    set->notes[set->note_count++] = note;
+    *APPEND(set->notes, set->note_count) = note;
 }
 
 static int set_by_name(const void *a, const void *b)
@@ -21,8 +20,7 @@ static int set_by_name(const void *a, const void *b)
 
 static void add_variant(struct variant_set *set, struct variant *v)
 {
-    set->items = xrealloc(set->items, (size_t)(set->count + 1) * sizeof *set->items);
-    set->items[set->count++] = v;
+    *APPEND(set->items, set->count) = v;
 }
 
 static bool load_files(struct variant_set *set, const char *dir, const char *folder, const char *suffix, const struct head_places *places,
