@@ -66,7 +66,7 @@ static void counters_describe(const struct counter_group *g, struct text *t)
         if (strcmp(v->name, expr_text(v->expr)) && counter_group_metric(g, expr_text(v->expr)) < 0)
             text_addf(t, "  %-28s %-8s = %s\n", "", "", expr_text(v->expr));
     }
-    text_add(t, "\nmetrics of CUPTI (the first that a chip counters_has)\n");
+    text_add(t, "\nmetrics of CUPTI (the first that a chip has)\n");
     for (int i = 0; i < g->metric_count; i++) {
         text_addf(t, "  %-28s ", g->metrics[i].name);
         text_add_list(t, g->metrics[i].choices, (size_t)g->metrics[i].count);
