@@ -166,34 +166,13 @@ static void draw(struct plots *p, const char *dir)
     }
 }
 
-/* The scripts that draw, and the style, beside the data: the folder is complete without this installation. */
-static bool copy_scripts(const char *dir, struct error *err)
-{
-    char *folder = file_share("plot"), **names = NULL;
-    int count = file_list(folder, ".gp", &names, err);
-    bool done = count >= 0;
-    for (int i = 0; i < count; i++) {
-        size_t bytes;
-        char *from = file_join(folder, names[i]), *to = file_join(dir, names[i]);
-        char *script = done ? file_read(from, 1 << 20, &bytes, err) : NULL;
-        done = script && file_write(to, script, bytes, err);
-        free(script);
-        free(from);
-        free(to);
-        free(names[i]);
-    }
-    free(names);
-    free(folder);
-    return done;
-}
-
 bool plots_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
 {
     *p = (struct plots){0};
     char *folder = text_format("%s/plots", dir), *log = text_format("%s/gnuplot.log", folder);
     int cases = 0, left_out = 0;
     struct plot_files files = {0};
-    bool done = file_make_dirs(folder, err) && copy_scripts(folder, err) && plot_files_load(&files, err);
+    bool done = file_make_dirs(folder, err) && plot_files_load(&files, folder, err);
     remove(log);
     for (int i = 0, end; i < count && done; i = end) {
         struct case_view c;

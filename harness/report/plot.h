@@ -54,7 +54,8 @@ struct plot_files {
     struct plot_file *items;
     int count;
 };
-bool plot_files_load(struct plot_files *files, struct error *err);
+/* Copies every script, and the style, beside the data: the folder `dir` is complete without this installation. */
+bool plot_files_load(struct plot_files *files, const char *dir, struct error *err);
 void plot_files_free(struct plot_files *files);
 /* Those of a case, or of the run (c NULL) where two rows are there to be compared. */
 bool plot_files_draw(const struct plot_files *files, struct plots *p, const struct run *run, struct row *const *rows, int count,

@@ -69,25 +69,33 @@ static bool take_head(struct plot_file *f, struct error *err)
            (f->caption = node_text(node_get(f->head, "caption"), "caption", err));
 }
 
-bool plot_files_load(struct plot_files *files, struct error *err)
+static bool add_script(struct plot_files *files, const char *from, const char *dir, struct error *err)
+{
+    size_t bytes;
+    struct text head = {0};
+    char *script = file_read(from, 1 << 20, &bytes, err), *to = file_join(dir, file_base(from));
+    bool done = script && file_write(to, script, bytes, err);
+    if (done && read_head(script, &head)) {
+        struct plot_file *f = APPEND(files->items, files->count);
+        *f = (struct plot_file){.script = xstrdup(file_base(from)), .head = node_parse_text(from, text_get(&head), head.len, 1, 1, err)};
+        done = f->head && take_head(f, err);
+    }
+    text_free(&head);
+    free(script);
+    free(to);
+    return done;
+}
+
+bool plot_files_load(struct plot_files *files, const char *dir, struct error *err)
 {
     char *folder = file_share("plot"), **names = NULL;
     int count = file_list(folder, ".gp", &names, err);
     bool done = count >= 0;
     *files = (struct plot_files){0};
     for (int i = 0; i < count; i++) {
-        size_t bytes;
-        char *path = file_join(folder, names[i]), *script = done ? file_read(path, 1 << 20, &bytes, err) : NULL;
-        struct text head = {0};
-        done = script != NULL;
-        if (script && read_head(script, &head)) {
-            struct plot_file *f = APPEND(files->items, files->count);
-            *f = (struct plot_file){.script = xstrdup(names[i]), .head = node_parse_text(path, text_get(&head), head.len, 1, 1, err)};
-            done = f->head && take_head(f, err);
-        }
-        text_free(&head);
-        free(script);
-        free(path);
+        char *from = file_join(folder, names[i]);
+        done = done && add_script(files, from, dir, err);
+        free(from);
         free(names[i]);
     }
     free(names);
