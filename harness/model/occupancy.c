@@ -41,8 +41,9 @@ static bool ask(const struct chip *chip, const struct occupancy_query *q, cudaOc
     };
     cudaOccDeviceState state = {.cacheConfig = CACHE_PREFER_NONE,
                                 .carveoutConfig = q->carveout < 0 ? SHAREDMEM_CARVEOUT_DEFAULT : q->carveout};
-    if (q->block_threads < 1 || q->registers < 0 || q->static_smem > INT_MAX / 4 ||
-        q->dynamic_smem > INT_MAX / 4) /* the calculator works in int */
+    bool fits = q->block_threads <= SHRT_MAX && q->registers <= SHRT_MAX && q->static_smem <= INT_MAX / 4 &&
+                q->dynamic_smem <= INT_MAX / 4; /* the calculator works in int, and multiplies the first two */
+    if (q->block_threads < 1 || q->registers < 0 || !fits)
         return false;
     memset(result, 0, sizeof *result);
     return cudaOccMaxActiveBlocksPerMultiprocessor(result, &device, &function, &state, q->block_threads, q->dynamic_smem) ==
