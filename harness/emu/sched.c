@@ -290,7 +290,7 @@ static void runner_new(struct runner *k, struct launch *l, int residents, int wa
     }
 }
 
-static bool explain(struct launch *l, struct error *err)
+static bool launch_explain(struct launch *l, struct error *err)
 {
     struct report_table *t = l->reports;
     static const char *const kinds[] = {"unsupported", "trap", "assert", "time_limit", "deadlock", NULL};
@@ -367,7 +367,7 @@ bool launch_run(struct launch *l, struct error *err)
         l->deadline = clock_s() + l->limit_s;
     pool_for((int64_t)g.groups, threads, run_group, &g);
     show_printed(l);
-    return !l->fatal || explain(l, err);
+    return !l->fatal || launch_explain(l, err);
 }
 
 void launch_free(struct launch *l)
