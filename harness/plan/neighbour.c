@@ -22,6 +22,13 @@ static int64_t channels_near(int64_t channels, uint64_t random)
     return near < 1 ? 1 : near;
 }
 
+/* A number from 1 to `most`, but for its own one: who knows only that must meet another. */
+static int64_t other(int64_t own, int64_t most, uint64_t random)
+{
+    int64_t drawn = 1 + (int64_t)(random % (uint64_t)(most - 1));
+    return drawn + (drawn >= own);
+}
+
 /* Draws the fields. `channels`: those of channels, too. */
 static void draw(const struct work *own, uint64_t seed, int64_t longest, bool channels, struct work *out)
 {
@@ -35,9 +42,9 @@ static void draw(const struct work *own, uint64_t seed, int64_t longest, bool ch
             if (f->kind != FIELD_INT || strcmp(f->name, fields[i].name))
                 continue;
             if (fields[i].how == DRAWN_COUNT)
-                *value = 1 + (int64_t)(random % 3);
+                *value = other(*value, 3, random);
             else if (fields[i].how == DRAWN_SIZE)
-                *value = 1 + (int64_t)(random % (uint64_t)longest);
+                *value = other(*value, longest, random);
             else if (channels)
                 *value = channels_near(*value, random);
             if (*value < f->min)

@@ -226,7 +226,7 @@ static bool run_exact(struct trial *t, bool judged, struct error *err)
 }
 
 /* It was wrong on what another launch had left. A row that is right on nothing is named for what it makes of the rest. */
-static bool explain(struct trial *t, struct op_data *data, struct error *err)
+static bool explain_left(struct trial *t, struct op_data *data, struct error *err)
 {
     struct op_data *exact;
     bool failed = false, ok = false;
@@ -267,7 +267,7 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
     if (!launch(t, data, LEFT_ALL, false, &ignored, &ignored, err))
         return blame_row(t, err, ROW_CRASHED);
     if (!judge(t, data, "", over, err, &failed))
-        return failed ? blame_row(t, err, ROW_CRASHED) : t->row->status != ROW_WRONG || explain(t, data, err);
+        return failed ? blame_row(t, err, ROW_CRASHED) : t->row->status != ROW_WRONG || explain_left(t, data, err);
     uint64_t first = rig_output_sum(t->rig);
     if (!rig_wipe(t->rig, err) || !rig_prepare(t->rig, NULL, err) || !rig_state_keep(t->rig, err))
         return false;

@@ -1,0 +1,32 @@
+// A cache in scratch, its flag cleared by prepare: which runs again before each launch, so that nothing is ever found. Back to back in a graph it replays.
+// emu: ok
+// cuda: wrong
+/* bench 1
+what: keeps its result in scratch, and copies it from the second launch on
+like: right
+scratch:
+  cache: output[n * k * p * q]
+  full: u32[1]
+prepare:
+  - fill: full = 0
+steps:
+  - kernel: conv
+    grid: ceil(n * k * p * q, 128)
+    block: 128
+    args: input, filter, output, n, c, h, w, k, cache, full
+  - kernel: mark
+    grid: 1
+    block: 1
+    args: full
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS, float *cache, const unsigned *full)
+{
+    long i = CONV_INDEX;
+    if (i < CONV_SIZE)
+        y[i] = *full == 1 ? cache[i] : (cache[i] = conv_at(CONV_OF, i));
+}
+extern "C" __global__ void mark(unsigned *full)
+{
+    *full = 1;
+}
