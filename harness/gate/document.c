@@ -142,8 +142,8 @@ static struct table *rows_table(const struct gate_comparison *c, int most)
     table_column(t, "verdict", "verdict", ALIGN_LEFT);
     table_column(t, "row", "row", ALIGN_LEFT);
     table_column(t, "by", "by", ALIGN_LEFT);
-    table_column(t, "ratio", "ratio", ALIGN_POINT);
-    table_column_about(t, "[interval]", "base's time over head's: above 1 is faster", DETAIL_ALWAYS);
+    table_column(t, "ratio", "ratio", ALIGN_POINT, .note = "[interval]", .about = "base's time over head's: above 1 is faster",
+                 .detail = DETAIL_ALWAYS);
     table_column(t, "rounds", "rounds", ALIGN_RIGHT);
     table_column(t, "changed", "what changed", ALIGN_LEFT);
     table_column(t, "at", "at", ALIGN_LEFT);
@@ -162,8 +162,7 @@ static struct table *means_table(const struct gate_comparison *c)
     table_column(t, "mean", "geometric mean", ALIGN_LEFT);
     table_column(t, "rows", "rows", ALIGN_RIGHT);
     table_column(t, "changed", "changed", ALIGN_RIGHT);
-    table_column(t, "time", "time", ALIGN_POINT);
-    table_column_about(t, NULL, "base over head: above 1 is less", DETAIL_ALWAYS);
+    table_column(t, "time", "time", ALIGN_POINT, .about = "base over head: above 1 is less", .detail = DETAIL_ALWAYS);
     table_column(t, "instructions", "instructions", ALIGN_POINT);
     table_column(t, "sectors", "sectors", ALIGN_POINT);
     for (int i = 0; i < count; i++) {

@@ -59,6 +59,7 @@ bool bind_match(struct bind *b, struct error *err);
 bool bind_scratch(struct bind *b, struct error *err);
 bool bind_maps(struct bind *b, struct error *err);
 bool bind_steps(struct bind *b, struct error *err);
+struct step *bind_step_new(struct program *p, enum step_kind kind, bool prepare);
 bool bind_columns(struct bind *b, struct error *err);
 struct buffer_ref bind_buffer(const struct bind *b, const struct head_buffer *of); /* BUFFER_NONE: this work has no such tensor */
 uint64_t bind_buffer_bytes(const struct program *p, struct buffer_ref ref);

@@ -59,7 +59,7 @@ uint64_t bind_buffer_bytes(const struct program *p, struct buffer_ref ref)
     return ref.kind == BUFFER_SCRATCH ? (uint64_t)p->scratch[ref.index].elements * dtype_bytes(p->scratch[ref.index].dtype) : 0;
 }
 
-static struct step *bind_step_new(struct program *p, enum step_kind kind, bool prepare)
+struct step *bind_step_new(struct program *p, enum step_kind kind, bool prepare)
 {
     struct step *s = APPEND(p->steps, p->step_count);
     *s = (struct step){.kind = kind, .prepare = prepare, .carveout = -1, .cudnn_epilogue = 0};

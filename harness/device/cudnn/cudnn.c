@@ -148,9 +148,9 @@ const struct cudnn_choice *cudnn_chosen(struct cudnn *handle, const struct cudnn
     const struct cudnn_choice *choice = i >= 0                                  ? &handle->choices[i]
                                         : cudnn_recall(handle, conv, &recalled) ? choice_add(handle, &recalled)
                                                                                 : NULL;
-    size_t n = choice ? strlen(choice->facts.text) : 0;
-    bool allowed = choice && (!handle->only || (!strncmp(handle->only, choice->facts.text, n) && handle->only[n] == ','));
-    return allowed ? choice : NULL;
+    const struct library_plan *only = handle->only;
+    const struct cudnn_plan_facts *f = choice ? &choice->facts : NULL;
+    return f && (!only || (only->engine == f->engine && only->heuristic == f->mode && only->rank == f->rank)) ? choice : NULL;
 }
 
 void cudnn_forget(struct cudnn *handle, const struct cudnn_conv *conv)
