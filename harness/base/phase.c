@@ -70,6 +70,11 @@ void phase_pop(struct phase_clock *clock)
         clock->draw_close();
 }
 
+int phase_depth(const struct phase_clock *clock)
+{
+    return clock ? clock->depth : 0;
+}
+
 void phase_unwind(struct phase_clock *clock, int depth)
 {
     while (clock && clock->depth > depth)

@@ -43,6 +43,8 @@ void phase_push(struct phase_clock *clock, enum phase phase);
 void phase_open(struct phase_clock *clock, const char *name);
 /* Ends what phase_push or phase_open began last. */
 void phase_pop(struct phase_clock *clock);
+/* How many ranges are open. */
+int phase_depth(const struct phase_clock *clock);
 /* Ends ranges until `depth` of them are open: after an error that left some. */
 void phase_unwind(struct phase_clock *clock, int depth);
 /* Goes from the innermost phase to another, without a range. Returns the former. */

@@ -4,8 +4,9 @@
  * A case's device reference is trusted because the CPU's agrees with it on a sample in every case: whole rows of the output at the upper
  * and lower border of the first and the last image and at random places, with all their channels and columns, so that every border, corner
  * and kind of masked pixel is among them; a work of few rows is compared whole. Ops without a kernel of their own have the CPU's reference,
- * which is uploaded once a case; those that are files have theirs from measure/reference. A chain's reference is that of its links, one after
- * another, each held to such a sample. Whatever the device finds wrong the CPU looks at again, with everything downloaded, and describes. */
+ * which is uploaded once a case; those that are files have theirs from measure/reference. A chain's reference is that of its links, one
+ * after another, each held to such a sample. Whatever the device finds wrong the CPU looks at again, with everything downloaded, and
+ * describes. */
 #ifndef BENCH_MEASURE_CARD_H
 #define BENCH_MEASURE_CARD_H
 

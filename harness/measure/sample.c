@@ -309,10 +309,11 @@ static bool visit_all(struct field *f, int round, struct error *err)
         if (!takes_part(f, i, round))
             continue;
         const char *name = rig_name(f->entrants[i].rig);
+        int depth = phase_depth(f->dev->clock);
         phase_open(f->dev->clock, name ? name : "");
-        bool ok = f->plan->sustained ? take_sustained(f, i, err) : take_isolated(f, i, err);
-        phase_pop(f->dev->clock);
-        if (!ok)
+        bool taken = f->plan->sustained ? take_sustained(f, i, err) : take_isolated(f, i, err);
+        phase_unwind(f->dev->clock, depth); /* also what a look at a doubtful sample has left open */
+        if (!taken)
             return false;
         if (f->entrants[i].tail)
             f->tail_s += clock_s() - start;

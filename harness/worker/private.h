@@ -59,6 +59,8 @@ struct worker {
     struct op_data data[ROOM_SETS][WORKER_DATA];
     struct phase_clock clock;  /* the ranges in it: the run, the case and the row in hand, the phase */
     int range_case, range_row; /* -1: none */
+    int stage_depth, inside;   /* ranges that are open with the stage; and when others were opened in it, as by a timed round, with them */
+    enum phase stage_phase;
     struct card *card; /* the check on the device; NULL: the CPU checks */
     bool card_tried;
 };

@@ -47,6 +47,14 @@ static enum phase phase_of(const char *stage)
 /* Ends the ranges of what is over; those of the case and the row stay while they are in hand. */
 static void enter_phase(struct worker *w, int row, enum phase phase)
 {
+    if (w->stage_depth && phase_depth(&w->clock) > w->stage_depth) { /* in the midst of a timed round, which goes on afterwards */
+        if (!w->inside || phase_depth(&w->clock) < w->inside)
+            w->inside = phase_depth(&w->clock);
+        phase_unwind(&w->clock, w->inside);
+        if (phase != w->stage_phase)
+            phase_push(&w->clock, phase);
+        return;
+    }
     int in_case = row >= 0 ? w->plan.rows[row].case_index : w->range_case;
     bool same_case = in_case == w->range_case, same_row = same_case && row == w->range_row;
     phase_unwind(&w->clock, 1 + (same_case && in_case >= 0) + (same_row && row >= 0));
@@ -55,6 +63,9 @@ static void enter_phase(struct worker *w, int row, enum phase phase)
     if (!same_row && row >= 0)
         phase_open(&w->clock, w->plan.rows[row].id);
     phase_push(&w->clock, phase);
+    w->stage_phase = phase;
+    w->stage_depth = phase_depth(&w->clock);
+    w->inside = 0;
     w->range_case = in_case;
     w->range_row = row;
 }
@@ -329,6 +340,7 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
 {
     bool ok = obey(w, command, err);
     phase_unwind(&w->clock, 1); /* whatever an error left open */
+    w->stage_depth = w->inside = 0;
     w->range_case = w->range_row = -1;
     w->emit(w->context, json_pack("{s:s,s:o}", "event", "spent", "spent", wire_spent(&w->clock)));
     return ok;

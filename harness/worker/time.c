@@ -78,7 +78,9 @@ static bool doubt(void *context, int entrant, int set, enum rig_left left, bool 
         row->status = ROW_UNSAFE;
         row_set(&row->reason, harms[left]);
         *right = false;
-        return rig_restore(b->rigs[i], data, err);
+        bool restored = rig_restore(b->rigs[i], data, err);
+        announce(b, -1);
+        return restored;
     }
     int replayed = rig_replays(b->rigs[i]);
     if (replayed >= 0) {

@@ -264,7 +264,9 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
     double ignored;
     if (!part_data(t, DATA_PART_PRECISION, &data, err))
         return false;
-    if (!launch(t, data, LEFT_ALL, false, &ignored, &ignored, err))
+    /* where values decide what is active, pixels that were active hold what nobody has to write now */
+    enum trial_left left = t->program->work.op->settle ? LEFT_SCRATCH : LEFT_ALL;
+    if (!launch(t, data, left, false, &ignored, &ignored, err))
         return blame_row(t, err, ROW_CRASHED);
     if (!judge(t, data, "", over, err, &failed))
         return failed ? blame_row(t, err, ROW_CRASHED) : t->row->status != ROW_WRONG || explain_left(t, data, err);

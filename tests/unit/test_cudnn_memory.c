@@ -108,7 +108,11 @@ static void nobody_else_does(void **state)
 static void one_that_fails_is_raced_again(void **state)
 {
     struct cudnn_plan_facts other = plan;
+    const struct library_plan first = {62, 'B', 3}, chosen = {7, 'A', 0}, longer = {70, 'A', 0};
     strcpy(other.text, "engine 7");
+    other.engine = 7;
+    other.mode = 'A';
+    other.rank = 0;
     struct cudnn *h = opened(STATE);
     assert_non_null(cudnn_chosen(h, &body));
     cudnn_forget(h, &body);
@@ -118,11 +122,11 @@ static void one_that_fails_is_raced_again(void **state)
     h = opened(STATE);
     assert_string_equal(cudnn_chosen(h, &body)->facts.text, "engine 7");
     /* One that counts runs the plan that was timed, whatever is remembered. */
-    cudnn_only(h, "engine 62 TILE_SIZE=4 CGA_M=8, mode B rank 3, best of 24");
+    cudnn_only(h, &first);
     assert_null(cudnn_chosen(h, &body));
-    cudnn_only(h, "engine 7, mode A rank 0, best of 12");
+    cudnn_only(h, &chosen);
     assert_non_null(cudnn_chosen(h, &body));
-    cudnn_only(h, "engine 70, mode A rank 0, best of 12");
+    cudnn_only(h, &longer);
     assert_null(cudnn_chosen(h, &body));
     cudnn_close(h);
 }

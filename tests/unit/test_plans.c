@@ -71,6 +71,11 @@ bool rig_wipe(struct rig *rig, struct error *err)
     return false;
 }
 
+const char *rig_name(const struct rig *rig)
+{
+    return NULL;
+}
+
 /* ---- the device ---- */
 static bool sync(struct device *dev, struct error *err)
 {

@@ -570,7 +570,8 @@ static void it_tells_its_time(void **state)
     clock.draw_close = draw_close;
     device.clock = &clock;
     drawn[0] = 0;
-    assert_true(sample_run(&device, entrants, 2, &plan, ignore, NULL, &result, &err));
+    assert_true(sample_run(&device, entrants, 2, &plan, &watch, &result, &err));
+    free(result.places);
     device.clock = NULL;
     phase_settle(&clock);
     assert_non_null(strstr(drawn, "round 0(s/a/"));

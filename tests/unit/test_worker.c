@@ -47,9 +47,49 @@ static void data_of_the_first_case_are_made(void **state)
     free(path);
 }
 
+static char drawn[512];
+static void draw_open(const char *name)
+{
+    strcat(strcat(drawn, name), "(");
+}
+static void draw_close(void)
+{
+    strcat(drawn, ")");
+}
+
+/* A look at a doubtful sample in the midst of a timed round is a phase inside of the round, which goes on behind it as it was. */
+static void a_look_leaves_the_round_open(void **state)
+{
+    struct plan_row rows[2] = {{.id = "s/a/one"}, {.id = "s/a/two"}};
+    struct scenario_case one = {.id = "s/a"};
+    struct worker w;
+    worker_init(&w, drop, NULL);
+    w.plan = (struct plan){.rows = rows, .row_count = 2, .cases = &one, .case_count = 1};
+    w.clock.draw_open = draw_open;
+    w.clock.draw_close = draw_close;
+    phase_open(&w.clock, "s");
+    worker_stage(&w, 0, "time", 1);
+    worker_stage(&w, -1, "time", 1);
+    for (int round = 0; round < 2; round++) {
+        phase_open(&w.clock, "round");
+        int depth = phase_depth(&w.clock);
+        phase_open(&w.clock, "s/a/two");
+        worker_stage(&w, -1, "data", 1);
+        worker_stage(&w, 1, "verify", 1);
+        if (!round) /* the second look ends without a word */
+            worker_stage(&w, -1, "time", 1);
+        phase_unwind(&w.clock, depth);
+        phase_pop(&w.clock);
+    }
+    worker_stage(&w, 1, "run", 1);
+    assert_string_equal(drawn, "s(s/a(s/a/one(measuring())measuring("
+                               "round(s/a/two(data()verifying()))round(s/a/two(data()verifying())))s/a/two(verifying(");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_look_leaves_the_round_open),
         cmocka_unit_test(data_of_the_first_case_are_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,8 +34,9 @@ static const struct sample {
     const char *reason; /* part of it; NULL: none */
 } samples[] = {
     {"right", "", "", "", "", "sum", "", ROW_OK, NULL},
-    {"two_steps", "", "  - kernel: same\n    grid: 1\n    block: 32\n    args: output\n",
-     "extern \"C\" __global__ void same(float *output) { output[threadIdx.x] += 0.0f * blockIdx.x; }", "", "sum", "", ROW_OK, NULL},
+    {"two_steps", "", "  - kernel: same\n    grid: 1\n    block: 32\n    args: output, n * k * p * q\n",
+     "extern \"C\" __global__ void same(float *output, int count) { if (threadIdx.x < count) output[threadIdx.x] += 0.0f * blockIdx.x; }",
+     "", "sum", "", ROW_OK, NULL},
     {"off_by_little", "", "", "", "", "sum * 1.001f", "", ROW_WRONG, "(exact data)"},
     {"last_channel", "", "", "", "", "o == k - 1 ? 0 : sum", "", ROW_WRONG, "(exact data)"},
     {"forgets", "", "", "", "if (i == 7) return;", "sum", "", ROW_WRONG, "was not written"},

@@ -74,6 +74,8 @@ bool cudnn_recall(struct cudnn *handle, const struct cudnn_conv *conv, struct cu
     if (!known)
         return false;
     out->facts.mode = mode[0];
+    out->facts.engine = (int)json_integer_value(json_object_get(one, "engine"));
+    out->facts.rank = (int)json_integer_value(json_object_get(one, "rank"));
     snprintf(out->facts.text, sizeof out->facts.text, "%s", text);
     snprintf(out->facts.notes, sizeof out->facts.notes, "%s", notes);
     snprintf(out->raced, sizeof out->raced, "%s", raced);
@@ -99,8 +101,9 @@ void cudnn_memorize(struct cudnn *handle, const struct cudnn_choice *choice)
     if (json_is_object(plans))
         json_object_update_missing(memory_plans(handle), plans);
     json_object_set_new(memory_plans(handle), key,
-                        json_pack("{s:s,s:s,s:s,s:s#,s:i}", "raced", day, "text", choice->facts.text, "notes", choice->facts.notes, "mode",
-                                  &choice->facts.mode, 1, "among", choice->among));
+                        json_pack("{s:s,s:s,s:s,s:s#,s:i,s:i,s:i}", "raced", day, "text", choice->facts.text, "notes", choice->facts.notes,
+                                  "mode", &choice->facts.mode, 1, "engine", choice->facts.engine, "rank", choice->facts.rank, "among",
+                                  choice->among));
     char *text = json_dumps(handle->memory, JSON_INDENT(1) | JSON_SORT_KEYS);
     if (text)
         file_write(handle->memory_path, text, strlen(text), NULL); /* a full disk costs the next run its time, not this one its result */
