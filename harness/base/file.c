@@ -93,6 +93,17 @@ done:
     return ok;
 }
 
+bool file_begins(const char *path, const char *text)
+{
+    size_t n = strlen(text), same = 0;
+    FILE *f = file_is_dir(path) || file_is_stream(path) ? NULL : fopen(path, "r");
+    while (f && same < n && fgetc(f) == (unsigned char)text[same])
+        same++;
+    if (f)
+        fclose(f);
+    return same == n;
+}
+
 bool file_make_dirs(const char *path, struct error *err)
 {
     char *copy = xstrdup(path);

@@ -11,6 +11,8 @@
 char *file_read(const char *path, size_t max_bytes, size_t *bytes, struct error *err);
 /* Writes to a temporary name beside `path`, then renames: a reader sees the old or the new file, never half of one. */
 bool file_write(const char *path, const void *data, size_t bytes, struct error *err);
+/* Is it a regular file that begins with that text? */
+bool file_begins(const char *path, const char *text);
 /* mkdir -p */
 bool file_make_dirs(const char *path, struct error *err);
 bool file_exists(const char *path);

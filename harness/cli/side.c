@@ -274,16 +274,6 @@ static bool run_side(const struct tree *tree, const struct side_options *o, stru
     return true;
 }
 
-static bool is_bundle(const char *path)
-{
-    char begin[sizeof BUNDLE_BEGINS] = "";
-    FILE *f = file_is_dir(path) || file_is_stream(path) ? NULL : fopen(path, "r");
-    size_t got = f ? fread(begin, 1, sizeof begin - 1, f) : 0;
-    if (f)
-        fclose(f);
-    return got == sizeof begin - 1 && !strcmp(begin, BUNDLE_BEGINS);
-}
-
 bool cli_side(const char *word, const struct side_options *o, struct gate_side *side, struct error *err)
 {
     struct tree tree = {0};
@@ -300,8 +290,8 @@ bool cli_side(const char *word, const struct side_options *o, struct gate_side *
         tree = folder ? (struct tree){.root = root} : (struct tree){.bundle = word};
         side->name = xstrdup(strcmp(word, ".") ? word : "working tree");
         side->folder = folder ? text_format("%s/", root) : NULL;
-        ok = folder || is_bundle(word) ? run_side(&tree, o, side, err)
-                                       : error_set(err, ERROR_USAGE, "%s: no baseline, database, bundle or folder", word);
+        ok = folder || file_begins(word, BUNDLE_BEGINS) ? run_side(&tree, o, side, err)
+                                                        : error_set(err, ERROR_USAGE, "%s: no baseline, database, bundle or folder", word);
     } else if ((root = revision_tree(word, o->out_dir, &side->name, err)) != NULL) {
         tree = (struct tree){.root = root, .revision = true};
         side->folder = text_format("%s/", root);

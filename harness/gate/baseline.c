@@ -110,12 +110,7 @@ void baseline_write(struct text *t, const struct gate_side *side)
 
 bool baseline_is(const char *path)
 {
-    char begin[sizeof FIRST_LINE] = "";
-    FILE *f = file_is_dir(path) || file_is_stream(path) ? NULL : fopen(path, "r");
-    size_t got = f ? fread(begin, 1, sizeof begin - 1, f) : 0;
-    if (f)
-        fclose(f);
-    return got == sizeof begin - 1 && !strcmp(begin, FIRST_LINE);
+    return file_begins(path, FIRST_LINE);
 }
 
 static bool check_sum(const char *path, const char *text, size_t bytes, struct error *err)

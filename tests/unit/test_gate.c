@@ -1,7 +1,9 @@
 /* gate: how often the sequence errs, what becomes of rows with times, and exit codes. Checked against simulated times whose truth is known.
  */
+#include "gate/baseline.h"
 #include "gate/compare.h"
 #include "gate/sequence.h"
+#include "base/file.h"
 #include "base/text.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ROUNDS 600
 
@@ -182,9 +185,71 @@ static void two_runs_decide_less(void **state)
     assert_int_equal(p.verdict, GATE_SLOWER);
 }
 
+/* ---- baselines ---- */
+
+/* Whatever stands between a right beginning and a right sum, it is read or refused with a reason; what was written is read again as it was.
+ */
+static void hostile_baselines(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/bench-gate-XXXXXX", sum[HASH_TEXT];
+    struct gate_side side = {.name = xstrdup("a"),
+                             .device = xstrdup("emu:GH100"),
+                             .about = xstrdup("it's # a: b"),
+                             .arch = xstrdup("sm_90a")},
+                     read;
+    struct gate_entry *e = gate_side_add(&side, "s/conv[mask=iid:0.1]@4x4/my/one[A=1,B=2]");
+    struct text text = {0};
+    struct error err = {0};
+    int right = 0;
+    e->status = ROW_FOIL;
+    strcpy(e->launch, "0123456789abcdef");
+    gate_entry_add(e, "fill count", gate_kind_find("registers"), 32);
+    gate_entry_add(e, "", gate_kind_find("emu.warp_instructions"), 123456789012.0);
+    gate_entry_add(e, "fill count", gate_kind_find("occupancy"), 0.4375);
+    baseline_write(&text, &side);
+    close(mkstemp(path));
+    random_state = 3;
+    for (int round = 0; round < 4000; round++) {
+        char *copy = xstrndup(text.data, text.len);
+        size_t bytes = text.len - (strlen("sum: ") + HASH_TEXT), begin = strlen("# bench baseline:");
+        struct text whole = {0};
+        for (int i = 0; round && i < 1 + round % 3; i++)
+            copy[begin + (size_t)(uniform() * (double)(bytes - begin))] = (char)(round % 2 ? 32 + 95 * uniform() : 256 * uniform());
+        hash_bytes(copy, bytes, sum);
+        text_add_bytes(&whole, copy, bytes);
+        text_addf(&whole, "sum: %s\n", sum);
+        assert_true(file_write(path, whole.data, whole.len, &err));
+        error_clear(&err);
+        if (baseline_read(path, &read, &err)) {
+            right++;
+            if (!round) {
+                assert_int_equal(read.count, 1);
+                assert_string_equal(read.about, side.about);
+                assert_string_equal(read.entries[0].id, e->id);
+                assert_string_equal(read.entries[0].layer, "conv");
+                assert_string_equal(read.entries[0].variant, "my/one");
+                assert_int_equal(read.entries[0].status, ROW_FOIL);
+                assert_true(gate_entry_fact(&read.entries[0], "fill count", "occupancy") == 0.4375);
+                assert_true(gate_entry_fact(&read.entries[0], "", "emu.warp_instructions") == 123456789012.0);
+            }
+            gate_side_free(&read);
+        } else {
+            assert_true(err.text[0] && err.kind == ERROR_USAGE);
+        }
+        assert_true(round || right);
+        free(copy);
+        text_free(&whole);
+    }
+    assert_true(right > 1);
+    unlink(path);
+    text_free(&text);
+    gate_side_free(&side);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sequence_keeps_its_promise), cmocka_unit_test(times_decide),
-                                       cmocka_unit_test(two_runs_decide_less)};
+                                       cmocka_unit_test(two_runs_decide_less), cmocka_unit_test(hostile_baselines)};
     return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
 }

@@ -1,1 +1,0 @@
-#define TWO_K 32

@@ -1,1 +1,0 @@
-#define ONE_C 16
