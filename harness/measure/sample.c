@@ -214,6 +214,17 @@ static bool take_sustained(struct field *f, int i, struct error *err)
     return ops->sync(f->dev, err) && ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err);
 }
 
+/* Another set than the one before on the seat and, where there are enough, than the first one: the last run on a seat has inputs that no
+ * result kept since the first belongs to. */
+static int next_set(struct field *f, int before, int first)
+{
+    int set = before;
+    for (int tries = 0; f->sets > 1 && (set == before || (f->sets > 2 && set == first)) && tries < 64; tries++)
+        set = (int)(draw(f) % (uint64_t)f->sets);
+    return set;
+}
+
+/* The first runs are one on each seat, the last ones too; between them seats are drawn, and a seat's set changes every time. */
 static bool build_graph(struct field *f, int i, struct error *err)
 {
     struct device *dev = f->dev;
@@ -229,12 +240,13 @@ static bool build_graph(struct field *f, int i, struct error *err)
     if (!ops->graph_begin(dev, err))
         return false;
     bool ok = true;
-    for (int k = 0; k < e->batch && ok; k++) { /* the first runs are one on each seat; then a seat's set changes every time */
-        int seat = k < f->seats ? k : (int)(draw(f) % (uint64_t)f->seats);
-        if (k < f->seats || f->sets == 1)
-            e->last[seat] = (int)(draw(f) % (uint64_t)f->sets);
+    int first[SAMPLE_SEATS_MOST];
+    for (int k = 0; k < e->batch && ok; k++) {
+        int left = e->batch - 1 - k, seat = k < f->seats ? k : left < f->seats ? left : (int)(draw(f) % (uint64_t)f->seats);
+        if (k < f->seats)
+            first[seat] = e->last[seat] = (int)(draw(f) % (uint64_t)f->sets);
         else
-            e->last[seat] = (e->last[seat] + 1 + (int)(draw(f) % (uint64_t)(f->sets - 1))) % f->sets;
+            e->last[seat] = next_set(f, e->last[seat], left < f->seats ? first[seat] : -1);
         rig_sit(e->rig, e->last[seat], seat);
         ok = rig_run_stepwise(e->rig, NULL, NULL, err);
     }

@@ -2,6 +2,7 @@
  * accepts.
  */
 #include "base/text.h"
+#include "measure/reference.h"
 #include "op/generate.h"
 #include "worker/private.h"
 #include <stdlib.h>
@@ -72,7 +73,7 @@ static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
     struct device *dev = v->w->dev;
     if (dev->ops->clear)
         dev->ops->clear(dev);
-    if (!take_code(v, err) || !rig_open(dev, NULL, &v->program, v->own.count ? v->own.images : v->images, true, &v->rig, err))
+    if (!take_code(v, err) || !rig_open(dev, v->w->library, &v->program, v->own.count ? v->own.images : v->images, true, &v->rig, err))
         return false;
     rig_time_limit(v->rig, v->w->time_limit_s);
     if (!rig_feed(v->rig, data, err) || !rig_prepare(v->rig, NULL, err) || !rig_run(v->rig, err) || !dev->ops->sync(dev, err))
@@ -98,9 +99,13 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
         return true;
     ++*seen;
     worker_stage(w, index, "neighbour", DATA_LIMIT_S + w->time_limit_s);
-    bool made = op_data_make(&v.work, DATA_PART_PRECISION, &data, err);
-    if (made && !visit_run(&v, &data, &why))
-        worker_blame(w, row, &why, ROW_CRASHED);
+    bool made = reference_data_make(w->dev, w->options.compiler, &v.work, DATA_PART_PRECISION, &data, err);
+    if (made && !visit_run(&v, &data, &why)) {
+        if (why.kind == ERROR_ENVIRONMENT) /* what a library does not offer there is no fault of the row */
+            --*seen;
+        else
+            worker_blame(w, row, &why, ROW_CRASHED);
+    }
     if (made && row->status != ROW_OK)
         name_neighbour(&v);
     bool lost = row->status == ROW_CRASHED && w->dev->ops->keeps_time;
@@ -121,8 +126,8 @@ bool worker_neighbours(struct worker *w, int index, const struct build *build, s
     int wanted = w->dev->ops->keeps_time ? NEIGHBOURS : NEIGHBOURS_EMU, seen = 0;
     bool more = true;
     for (int i = 0; i < p->step_count; i++)
-        more &= p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL; /* a library searches for every shape anew */
-    if (!more || w->plan.rows[index].kind != PLAN_LAYER || !p->checked)
+        more &= p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL;            /* a library searches for every shape anew */
+    if (!more || w->plan.rows[index].kind != PLAN_LAYER || !p->checked || p->work.op->file) /* a file says nothing of near sizes */
         return true;
     for (int i = 0; i < wanted && more; i++)
         if (!visit(w, index, i, build, row, &seen, &more, err))

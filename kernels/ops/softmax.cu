@@ -1,7 +1,8 @@
 /* The definition, in double: one thread a row.
  *
- * magnitude: the sum of the row's powers errs by `share` roundings of itself, as every sum of `cols` terms. A rounding of an exponent z = x - m is one of |z| parts in its
- * power, here and (`spread`, on average) in the sum; eight are for exp, the quotient and the like. These do not grow with the row, so they count as shares. */
+ * magnitude: `share` roundings of it are allowed, as of any f32 sum of `cols` terms (op/bound). All terms of this sum have one sign, so that one thread that adds them
+ * one after another errs by about the square root of their number more. A rounding of an exponent z = x - m is one of |z| parts in its power, here and (`spread`, on
+ * average) in the sum; eight are for exp, the quotient and the like. */
 extern "C" __global__ void softmax_reference(const float *input, double *output, double *magnitude, long long rows, long long cols)
 {
     long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -16,10 +17,10 @@ extern "C" __global__ void softmax_reference(const float *input, double *output,
         sum += power;
         spread += power * (most - x[i]);
     }
-    double share = fmin(cols + 2.0, 6 * sqrt(cols + 2.0));
+    double share = fmin(cols + 2.0, 12.0), sums = share + sqrt((double)cols);
     for (long long i = 0; i < cols; i++) {
         double y = exp(x[i] - most) / sum;
         output[row * cols + i] = y;
-        magnitude[row * cols + i] = y * (1 + (8 + 2 * (most - x[i] + spread / sum)) / share);
+        magnitude[row * cols + i] = y * (sums + 8 + 2 * (most - x[i] + spread / sum)) / share;
     }
 }

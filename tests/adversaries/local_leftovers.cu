@@ -1,6 +1,6 @@
 // A cache in local memory, which no one clears on a GPU. It holds the last launch's inputs, and the next ones are mostly others.
 // emu: unsafe uninitialised
-// cuda: ok
+// cuda: wrong
 /* bench 1
 what: looks in its stack for what an earlier thread left there
 like: right

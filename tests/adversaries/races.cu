@@ -1,6 +1,6 @@
 // Right by luck.
 // emu: unsafe race
-// cuda: ok
+// cuda: wrong
 /* bench 1
 what: a block shares sums without waiting for them
 like: right

@@ -15,7 +15,7 @@ want() { case " $only " in *" $1 "*) step "$1" ;; *) return 1 ;; esac; }
 
 want doctor && { "$bench" doctor -o $db; nvidia-smi -q -d CLOCK,POWER,PERFORMANCE | head -60 >"$out/nvidia-smi.txt"; }
 want adversaries && {
-    (cd "$here/tests/cli/adversaries" && "$bench" run adversaries.yaml --variants bad=bad --time-limit 2 --device cuda:0 -o $db-bad --no-report --budget 2)
+    PATH=$(dirname "$bench"):$PATH sh "$here/tests/adversaries/check" cuda:0 $db-bad
     echo "exit $?"
 }
 want smoke && { "$bench" run smoke --device cuda:0 -o $db --budget 3; echo "exit $?"; }

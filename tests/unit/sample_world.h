@@ -1,0 +1,206 @@
+/* A device of make-believe time and the rigs on it, for measure/sample: whoever includes this stands in for measure/rig. */
+#ifndef BENCH_TESTS_SAMPLE_WORLD_H
+#define BENCH_TESTS_SAMPLE_WORLD_H
+
+#include "measure/sample.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The one clock. A run of a rig takes its time; everything is drawn from a seeded generator. */
+#define FLUSH_NS 74000.0
+struct rig {
+    double ns, noise; /* its time; relative, one standard deviation */
+    struct program program;
+    struct step steps[2];
+    const char *name;
+    int runs;
+    int set, seat;
+    int wrong_from; /* its run of this number leaves other bits; 0: none */
+    struct {
+        int set, seat;
+    } sat[4096]; /* by run */
+};
+struct device_event {
+    double at_ns;
+};
+struct device_graph {
+    double ns;
+};
+static struct world {
+    double now_ns, drift; /* drift: how much longer everything takes a second */
+    bool capturing;
+    double captured_ns;
+    double hz[64]; /* of the next samples, where there is a clock */
+    int hz_asked;
+    char said[4096]; /* "F" flush, "a", "b" a run of entrant 0, 1, "|" an event, "p" prepare, "w" wipe, "=" a look at what is left */
+    int events, graphs;
+    uint64_t random;
+} world;
+
+static void say(const char *what)
+{
+    if (strlen(world.said) + 2 < sizeof world.said)
+        strcat(world.said, what);
+}
+
+static double uniform(void)
+{
+    world.random ^= world.random << 13;
+    world.random ^= world.random >> 7;
+    world.random ^= world.random << 17;
+    return ((double)(world.random >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(void)
+{
+    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+}
+
+static bool spend(double ns)
+{
+    double took = ns * (1 + world.drift * world.now_ns / 1e9);
+    if (world.capturing)
+        world.captured_ns += took;
+    else
+        world.now_ns += took;
+    return true;
+}
+
+/* ---- in place of measure/rig ---- */
+static void sits(struct rig *rig)
+{
+    rig->sat[rig->runs % 4096].set = rig->set;
+    rig->sat[rig->runs++ % 4096].seat = rig->seat;
+}
+void rig_sit(struct rig *rig, int set, int seat)
+{
+    rig->set = set;
+    rig->seat = seat;
+}
+bool rig_wipe(struct rig *rig, struct error *err)
+{
+    say("w");
+    return true;
+}
+bool rig_seal(struct rig *rig, struct error *err)
+{
+    say("=");
+    return true;
+}
+bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
+{
+    *left = rig->wrong_from && rig->runs >= rig->wrong_from ? RIG_OTHER_OUTPUT : RIG_AS_TRUSTED;
+    return true;
+}
+bool rig_run(struct rig *rig, struct error *err)
+{
+    sits(rig);
+    say((char[]){'a' + (char)(rig->program.step_count == 2 ? 25 : rig->program.unit_count), 0});
+    for (int i = 0; i < rig->program.step_count; i++)
+        spend(rig->ns / rig->program.step_count * exp(rig->noise * normal()));
+    return true;
+}
+bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err)
+{
+    sits(rig);
+    for (int i = 0; i < rig->program.step_count; i++) {
+        spend(rig->ns * (rig->program.step_count == 1 ? 1 : i ? 0.75 : 0.25));
+        if (between && !between(context, i, err))
+            return false;
+    }
+    return true;
+}
+bool rig_run_step(struct rig *rig, int step, struct error *err)
+{
+    return rig_run(rig, err);
+}
+bool rig_prepare(struct rig *rig, double *ns, struct error *err)
+{
+    say("p");
+    return spend(5000);
+}
+const struct program *rig_program(const struct rig *rig)
+{
+    return &rig->program;
+}
+const char *rig_name(const struct rig *rig)
+{
+    return rig->name;
+}
+int rig_plan_count(const struct rig *rig, int step)
+{
+    return 0;
+}
+void rig_plan_use(struct rig *rig, int step, int plan) {}
+
+/* ---- the device ---- */
+static bool event(struct device *dev, struct device_event **e, struct error *err)
+{
+    *e = calloc(1, sizeof **e);
+    world.events++;
+    return true;
+}
+static void event_free(struct device *dev, struct device_event *e)
+{
+    world.events--;
+    free(e);
+}
+static bool record(struct device *dev, struct device_event *e, struct error *err)
+{
+    say("|");
+    e->at_ns = world.now_ns;
+    return true;
+}
+static bool elapsed(struct device *dev, struct device_event *from, struct device_event *to, double *ns, struct error *err)
+{
+    *ns = to->at_ns - from->at_ns;
+    return true;
+}
+static bool flush(struct device *dev, struct error *err)
+{
+    say("F");
+    return spend(FLUSH_NS);
+}
+static bool sync(struct device *dev, struct error *err)
+{
+    return true;
+}
+static bool graph_begin(struct device *dev, struct error *err)
+{
+    world.capturing = true;
+    world.captured_ns = 0;
+    return true;
+}
+static bool graph_end(struct device *dev, struct device_graph **graph, struct error *err)
+{
+    *graph = calloc(1, sizeof **graph);
+    (*graph)->ns = world.captured_ns;
+    world.capturing = false;
+    world.graphs++;
+    return true;
+}
+static bool graph_launch(struct device *dev, struct device_graph *graph, struct error *err)
+{
+    return spend(graph->ns);
+}
+static void graph_free(struct device *dev, struct device_graph *graph)
+{
+    world.graphs--;
+    free(graph);
+}
+static const struct device_ops ops = {.name = "fake",
+                                      .keeps_time = true,
+                                      .sync = sync,
+                                      .event = event,
+                                      .event_free = event_free,
+                                      .record = record,
+                                      .elapsed = elapsed,
+                                      .flush = flush,
+                                      .graph_begin = graph_begin,
+                                      .graph_end = graph_end,
+                                      .graph_launch = graph_launch,
+                                      .graph_free = graph_free};
+static struct device device = {.ops = &ops, .spec = "fake"};
+
+#endif
