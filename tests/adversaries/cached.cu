@@ -1,9 +1,11 @@
-// A cache in scratch, its flag cleared by prepare: which runs again before each launch, so that nothing is ever found. Back to back in a graph it replays.
+// A cache in scratch, its flag cleared by prepare: which runs again before each launch, so that nothing is ever found. Back to back in a graph, which only
+// short rows are run in unasked, it replays.
 // emu: ok
 // cuda: wrong
 /* bench 1
 what: keeps its result in scratch, and copies it from the second launch on
 like: right
+needs: r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1 and c < 16
 scratch:
   cache: output[n * k * p * q]
   full: u32[1]
