@@ -29,8 +29,8 @@ static bool git(const char *folder, const char *const *argv, char **answer, stru
     if (said)
         said[strcspn(said, "\n")] = 0;
     *answer = said ? said : xstrdup("");
-    if (code == 2)
-        error_set(err, ERROR_ENVIRONMENT, "git is not installed: a revision cannot be read");
+    if (code == 2) /* whoever asked for a revision is told that there is none of that name */
+        error_set(err, ERROR_USAGE, "git is not installed: a revision cannot be read");
     else if (code == 3)
         error_set(err, ERROR_ENVIRONMENT, "git did not answer within %.0f s", GIT_LIMIT_S);
     return code == 0;
@@ -78,9 +78,12 @@ static char *revision_tree(const char *word, const char *out_dir, char **name, s
     const char *const ask_sha[] = {"git", "-C", ".", "rev-parse", "--verify", "--quiet", "--end-of-options", spec, NULL};
     char *here = realpath(".", NULL);
     if (!here || !git(here, ask_top, &top, err) || !git(here, ask_prefix, &prefix, err) || !git(here, ask_sha, &sha, err)) {
-        if (err->kind == ERROR_NONE) {
+        if (err->kind != ERROR_ENVIRONMENT) {
+            bool no_git = err->kind == ERROR_USAGE;
             error_set(err, ERROR_USAGE, "'%s' is no baseline, run, database, bundle or folder%s", word,
-                      sha ? ", and no revision of this repository" : ", and here is no git repository");
+                      no_git ? ", and git is not installed"
+                      : sha  ? ", and no revision of this repository"
+                             : ", and here is no git repository");
             error_hint(err, "bench list runs; git log --oneline; a shallow clone wants git fetch --unshallow");
         }
         goto done;
