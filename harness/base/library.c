@@ -161,10 +161,8 @@ bool library_open_newest(struct library *lib, const char *const *sonames, const 
         *c = *c == '\n' ? ':' : *c;
     text_addf(&all, "%s", loader ? loader : "");
     for (char *dir, *rest = all.data; (dir = strsep(&rest, ":"));)
-        if (*dir) {
-            patterns = xrealloc(patterns, sizeof *patterns * (size_t)(count + 1));
-            patterns[count++] = dir;
-        }
+        if (*dir)
+            *APPEND(patterns, count) = dir;
     bool named = given && *given;
     bool ok = !named && library_newest(patterns, count, sonames[0], header, newest, &version) && try_open(lib, newest);
     free(patterns);

@@ -37,8 +37,7 @@ static void add_change(const struct gate_comparison *c, struct gate_pair *p, con
     int judged = isnan(base) || isnan(head) ? 0 : gate_rules_judge(c->rules, p->head->id, kind, base, head);
     if (base == head || (isnan(base) && isnan(head)))
         return;
-    p->changes = xrealloc(p->changes, sizeof *p->changes * (size_t)(p->change_count + 1));
-    x = &p->changes[p->change_count++];
+    x = APPEND(p->changes, p->change_count);
     *x = (struct gate_change){.step = step, .kind = kind, .base = base, .head = head, .judged = judged};
     gate_place(p->base, p->head, step, kind, &x->file, &x->line);
     if (judged > 0) {
@@ -207,8 +206,7 @@ static struct gate_pair *add_pair(struct gate_comparison *c, const struct gate_e
         return NULL;
     if (!gate_entry_stands(base) && (!head || (!gate_entry_stands(head) && !is_failed(head))))
         return NULL; /* failed in base, and gone */
-    c->pairs = xrealloc(c->pairs, sizeof *c->pairs * (size_t)(c->count + 1));
-    struct gate_pair *p = &c->pairs[c->count++];
+    struct gate_pair *p = APPEND(c->pairs, c->count);
     *p = (struct gate_pair){.base = base, .head = head, .ratio = NAN, .low = NAN, .high = NAN};
     return p;
 }

@@ -92,8 +92,7 @@ static void mean_name(char ***names, int *count, const char *name)
     for (int i = 0; i < *count; i++)
         if (!strcmp((*names)[i], name))
             return;
-    *names = xrealloc(*names, sizeof **names * (size_t)(*count + 1));
-    (*names)[(*count)++] = xstrdup(name);
+    *APPEND(*names, *count) = xstrdup(name);
 }
 
 int gate_means(const struct gate_comparison *c, struct gate_mean **means)

@@ -70,14 +70,12 @@ double gate_entry_fact(const struct gate_entry *e, const char *step, const char 
 
 void gate_entry_add(struct gate_entry *e, const char *step, const struct gate_kind *kind, double value)
 {
-    e->facts = xrealloc(e->facts, sizeof *e->facts * (size_t)(e->fact_count + 1));
-    e->facts[e->fact_count++] = (struct gate_fact){xstrdup(step), kind, value};
+    *APPEND(e->facts, e->fact_count) = (struct gate_fact){xstrdup(step), kind, value};
 }
 
 struct gate_entry *gate_side_add(struct gate_side *side, const char *id)
 {
-    side->entries = xrealloc(side->entries, sizeof *side->entries * (size_t)(side->count + 1));
-    struct gate_entry *e = &side->entries[side->count++];
+    struct gate_entry *e = APPEND(side->entries, side->count);
     *e = (struct gate_entry){.id = xstrdup(id)};
     return e;
 }
@@ -203,8 +201,7 @@ bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, 
     struct text differences = {0};
     *part = (struct gate_part){*run, rows, count};
     *run = (struct run){0};
-    side->parts = xrealloc(side->parts, sizeof *side->parts * (size_t)(side->part_count + 1));
-    side->parts[side->part_count++] = part;
+    *APPEND(side->parts, side->part_count) = part;
     if (side->part_count == 1) {
         side_describe_run(side, &part->run, rows, count);
     } else {

@@ -1,4 +1,5 @@
 /* Buffers, code, arguments; running. */
+#include "base/clock.h"
 #include "measure/rig_private.h"
 #include "measure/room.h"
 #include "op/chain.h"
@@ -6,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 bool place_make(struct device *dev, const char *label, size_t bytes, size_t guard, struct place *place, struct error *err)
 {
@@ -148,7 +148,7 @@ static bool make_step(struct rig *rig, int i, struct error *err)
     return true;
 }
 
-static void rig_room(struct rig *rig)
+static void rig_arrays(struct rig *rig)
 {
     const struct program *p = rig->program;
     size_t sets = (size_t)rig->sets, seats = (size_t)rig->seats, most = sets > seats ? sets : seats;
@@ -174,7 +174,7 @@ bool rig_open_in(struct room *room, int values, struct device *dev, struct cudnn
     rig->sets = room ? room_sets(room) : 1;
     rig->seats = room ? room_seats(room) : 1;
     rig->guard = dev->ops->forget ? 0 : RIG_GUARD_BYTES; /* emu checks every access itself, exactly */
-    rig_room(rig);
+    rig_arrays(rig);
     for (int i = 0; i < program->unit_count; i++)
         if (images[i].cubin && !images[i].ptx && !dev->ops->keeps_time) {
             error_set(err, ERROR_ENVIRONMENT, "not on emu: %s is a cubin, and emu runs PTX", images[i].label);
@@ -298,9 +298,8 @@ bool rig_run_step(struct rig *rig, int i, struct error *err)
 
 bool rig_prepare(struct rig *rig, double *ns, struct error *err)
 {
-    struct timespec a, b;
     bool any = false;
-    clock_gettime(CLOCK_MONOTONIC, &a);
+    double start = clock_s();
     for (int i = 0; i < rig->program->step_count; i++)
         if (rig->program->steps[i].prepare) {
             any = true;
@@ -313,8 +312,7 @@ bool rig_prepare(struct rig *rig, double *ns, struct error *err)
         return true;
     if (any && !rig->dev->ops->sync(rig->dev, err))
         return false;
-    clock_gettime(CLOCK_MONOTONIC, &b);
-    *ns = any ? (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec) : NAN;
+    *ns = any ? (clock_s() - start) * 1e9 : NAN;
     return true;
 }
 

@@ -67,9 +67,8 @@ static void add_variable(struct rig *rig, int unit, const char *name)
         s->hidden = s->hidden ? s->hidden : xstrdup(name);
         return;
     }
-    s->variables = xrealloc(s->variables, sizeof *s->variables * (size_t)(s->count + 1));
     v.name = xstrdup(name);
-    s->variables[s->count++] = v;
+    *APPEND(s->variables, s->count) = v;
 }
 
 /* The image with its variables to be found by name. The caller frees what is not the image's own. */

@@ -64,8 +64,7 @@ bool room_place(struct room *room, const char *name, int index, size_t bytes, si
     snprintf(made.name, sizeof made.name, "%s", name);
     if (!place_make(room->dev, name, bytes, guard, &made.place, err))
         return false;
-    room->places = xrealloc(room->places, sizeof *room->places * (size_t)(room->count + 1));
-    room->places[room->count++] = made;
+    *APPEND(room->places, room->count) = made;
     *out = made.place;
     *fresh = true;
     return true;

@@ -2,6 +2,7 @@
 #include "base/order.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "op/generate.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #define TAIL_ROUNDS_LEAST 6 /* or in these, when its time is up: fewer are no interval */
 #define RETAKES 2           /* of a sample that began at a low clock */
 #define RETAKE_REST_NS 5000000
+#define STREAM 0x5ea7  /* of the numbers that are drawn, among all that a run draws from its seed */
 #define CLOCK_LOW 0.99 /* of the clock of a rested card */
 
 struct timer {
@@ -38,9 +40,9 @@ struct field {
     double *ns, *host_ns, *hz;    /* of the last round */
     int *order;                   /* ... and who ran when */
     int sets, seats, set, seat;   /* how many, and those of the round */
-    uint64_t random;
-    double rested_hz; /* the clock of a rested card: the highest that a sample began at */
-    double tail_s;    /* spent on samples of the tail */
+    uint64_t drawn;               /* numbers */
+    double rested_hz;             /* the clock of a rested card: the highest that a sample began at */
+    double tail_s;                /* spent on samples of the tail */
     int retaken;
 };
 
@@ -84,7 +86,6 @@ static bool field_open(struct field *f, struct device *dev, struct entrant *entr
                         .watch = watch,
                         .sets = plan->sets > 0 ? plan->sets : 1,
                         .seats = plan->seats > 0 ? plan->seats : 1,
-                        .random = plan->seed,
                         .entrants = entrants,
                         .count = count,
                         .timers = xcalloc(n, sizeof *f->timers),
@@ -99,13 +100,10 @@ static bool field_open(struct field *f, struct device *dev, struct entrant *entr
     return true;
 }
 
-/* SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). */
-static uint64_t draw(struct field *f)
+/* One of the numbers below `count`, that nobody foresees who does not know the seed. */
+static int draw(struct field *f, int count)
 {
-    uint64_t z = f->random += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    return (int)(generate_bits(f->plan->seed, STREAM, f->drawn++) % (uint64_t)count);
 }
 
 /* Whoever left other bits than a verified launch has to be looked at; what is wrong takes no further part. */
@@ -218,9 +216,9 @@ static bool take_sustained(struct field *f, int i, struct error *err)
  * result kept since the first belongs to. */
 static int next_set(struct field *f, int before, int first)
 {
-    int set = before;
-    for (int tries = 0; f->sets > 1 && (set == before || (f->sets > 2 && set == first)) && tries < 64; tries++)
-        set = (int)(draw(f) % (uint64_t)f->sets);
+    int set = draw(f, f->sets);
+    while (f->sets > 1 && (set == before || (f->sets > 2 && set == first)))
+        set = draw(f, f->sets);
     return set;
 }
 
@@ -242,9 +240,9 @@ static bool build_graph(struct field *f, int i, struct error *err)
     bool ok = true;
     int first[SAMPLE_SEATS_MOST];
     for (int k = 0; k < e->batch && ok; k++) {
-        int left = e->batch - 1 - k, seat = k < f->seats ? k : left < f->seats ? left : (int)(draw(f) % (uint64_t)f->seats);
+        int left = e->batch - 1 - k, seat = k < f->seats ? k : left < f->seats ? left : draw(f, f->seats);
         if (k < f->seats)
-            first[seat] = e->last[seat] = (int)(draw(f) % (uint64_t)f->sets);
+            first[seat] = e->last[seat] = draw(f, f->sets);
         else
             e->last[seat] = next_set(f, e->last[seat], left < f->seats ? first[seat] : -1);
         rig_sit(e->rig, e->last[seat], seat);
@@ -312,8 +310,8 @@ static bool takes_part(const struct field *f, int i, int round)
 static bool visit_all(struct field *f, int round, struct error *err)
 {
     order_of(f->plan->seed, round, f->count, f->order);
-    f->set = (int)(draw(f) % (uint64_t)f->sets);
-    f->seat = (int)(draw(f) % (uint64_t)f->seats);
+    f->set = draw(f, f->sets);
+    f->seat = draw(f, f->seats);
     for (int k = 0; k < f->count; k++) {
         int i = f->order[k];
         double start = clock_s();

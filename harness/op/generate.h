@@ -1,5 +1,5 @@
 /* op/generate: the values of inputs. A value depends on its seed, tensor and index alone, through integer arithmetic and correctly rounded
- * operations: it is the same on every machine, for every number of threads. Private to op/. */
+ * operations: it is the same on every machine, for every number of threads. */
 #ifndef BENCH_OP_GENERATE_H
 #define BENCH_OP_GENERATE_H
 

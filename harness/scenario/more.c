@@ -90,8 +90,7 @@ bool cases_more(struct scenario_case **cases, int *count, int place, const char 
                 return false;
             }
             one.place = place++;
-            *cases = xrealloc(*cases, sizeof **cases * (size_t)(*count + 1));
-            (*cases)[(*count)++] = one;
+            *APPEND(*cases, *count) = one;
         }
         free(own);
     }

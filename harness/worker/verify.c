@@ -1,5 +1,6 @@
 /* One row alone: compiled, run on exact and on full-mantissa data, checked, its output, guard zones and inputs looked at. What it kills is
  * its own. */
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "message/wire.h"
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define COMPILE_LIMIT_S 180.0
 #define DATA_LIMIT_S 600.0
@@ -168,13 +168,6 @@ static bool judge(struct trial *t, const struct op_data *data, const char *when,
     return !*failed && t->row->status == ROW_PLANNED;
 }
 
-static double now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
 /* What a launch finds of the launch before it. */
 enum trial_left { LEFT_NOTHING, LEFT_SCRATCH, LEFT_ALL };
 
@@ -192,9 +185,9 @@ static bool launch(struct trial *t, struct op_data *data, enum trial_left left, 
     worker_stage(t->w, t->index, "run", t->w->time_limit_s + 5);
     if (!rig_prepare(t->rig, prepare_ns, err) || !rig_state_keep(t->rig, err))
         return false;
-    double start = now_ns();
+    double start = clock_s();
     bool ok = run_once(t, counted, err);
-    *first_ns = now_ns() - start;
+    *first_ns = (clock_s() - start) * 1e9;
     return ok;
 }
 

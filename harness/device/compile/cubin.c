@@ -403,8 +403,7 @@ int cubin_state(const void *cubin, size_t bytes, char ***names, bool *heap, stru
         *heap |= named[i] && s.st_shndx == SHN_UNDEF && !strcmp(name, "malloc");
         if (!named[i] || !is_variable(&e, &s))
             continue;
-        *names = xrealloc(*names, sizeof **names * (size_t)(count + 1));
-        (*names)[count++] = xstrdup(name);
+        *APPEND(*names, count) = xstrdup(name);
     }
     free(named);
     return ok ? count : -1;

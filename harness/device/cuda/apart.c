@@ -53,8 +53,7 @@ bool cuda_alloc_apart(struct device *dev, const char *label, size_t bytes, uint6
         apart_free(s, &a);
         return false;
     }
-    s->aparts = xrealloc(s->aparts, sizeof *s->aparts * (size_t)(s->apart_count + 1));
-    s->aparts[s->apart_count++] = a;
+    *APPEND(s->aparts, s->apart_count) = a;
     *address = a.address;
     return true;
 }

@@ -129,9 +129,9 @@ static int choice_find(const struct cudnn *handle, const struct cudnn_conv *conv
 
 static const struct cudnn_choice *choice_add(struct cudnn *handle, const struct cudnn_choice *choice)
 {
-    handle->choices = xrealloc(handle->choices, sizeof *handle->choices * (size_t)(handle->choice_count + 1));
-    handle->choices[handle->choice_count] = *choice;
-    return &handle->choices[handle->choice_count++];
+    struct cudnn_choice *added = APPEND(handle->choices, handle->choice_count);
+    *added = *choice;
+    return added;
 }
 
 void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, int among)
@@ -148,9 +148,7 @@ const struct cudnn_choice *cudnn_chosen(struct cudnn *handle, const struct cudnn
     const struct cudnn_choice *choice = i >= 0                                  ? &handle->choices[i]
                                         : cudnn_recall(handle, conv, &recalled) ? choice_add(handle, &recalled)
                                                                                 : NULL;
-    const struct library_plan *only = handle->only;
-    const struct cudnn_plan_facts *f = choice ? &choice->facts : NULL;
-    return f && (!only || (only->engine == f->engine && only->heuristic == f->mode && only->rank == f->rank)) ? choice : NULL;
+    return choice && cudnn_lets_in(handle, &choice->facts) ? choice : NULL;
 }
 
 void cudnn_forget(struct cudnn *handle, const struct cudnn_conv *conv)

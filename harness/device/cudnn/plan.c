@@ -243,7 +243,7 @@ struct plan_list {
     int count, seen_count, disobedient, refused;
 };
 
-static bool wanted(const struct cudnn *h, const struct cudnn_plan_facts *facts)
+bool cudnn_lets_in(const struct cudnn *h, const struct cudnn_plan_facts *facts)
 {
     return !h->only || (h->only->engine == facts->engine && h->only->heuristic == facts->mode && h->only->rank == facts->rank);
 }
@@ -259,7 +259,7 @@ static void consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_
         if (strcmp(list->seen[i], facts.text) == 0)
             return;
     memcpy(list->seen[list->seen_count++], facts.text, sizeof facts.text);
-    if (!wanted(h, &facts))
+    if (!cudnn_lets_in(h, &facts))
         return;
     if (!cudnn_obeys(conv->math, notes)) {
         list->disobedient++;

@@ -41,6 +41,8 @@ struct cudnn_graph {
     uint64_t narrow_bias;   /* ours, filled from the caller's f32 bias; 0 on a described device */
     uint64_t prepared_bias; /* the caller promised (cudnn_prepare) that narrow_bias holds this one; 0 = none */
 };
+/* Is it the plan that cudnn_only asks for, or did nobody ask for one? */
+bool cudnn_lets_in(const struct cudnn *handle, const struct cudnn_plan_facts *facts);
 /* Does an engine with these numerical notes (bits, by NOTE_...) keep to what the mode permits? */
 bool cudnn_obeys(enum math math, unsigned notes);
 

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: right; the others differ from it by one line
+what: right; the other one differs from it in TIMES
 needs: r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1
 layout: {input: NCHW, filter: KCRS, output: same}
 dtype: {input: f32, accumulate: f32}
@@ -10,6 +10,9 @@ steps:
     block: 128
     args: input, filter, output, n, c, h, w, k
 */
+#ifndef TIMES
+#define TIMES 1.0f
+#endif
 extern "C" __global__ void conv(const float *x, const float *f, float *y, int N, int C, int H, int W, int K)
 {
     long i = blockIdx.x * 128L + threadIdx.x;
@@ -24,5 +27,5 @@ extern "C" __global__ void conv(const float *x, const float *f, float *y, int N,
                 if (a >= 0 && a < H && b >= 0 && b < W)
                     sum += x[(((long)n * C + c) * H + a) * W + b] * f[(((long)k * C + c) * 3 + r) * 3 + s];
             }
-    y[i] = sum;
+    y[i] = sum * TIMES;
 }
