@@ -39,6 +39,7 @@ SHIMS   := $(wildcard harness/device/*/*_shim.cpp)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(SHIMS:%.cpp=$(BUILD)/%.o)
 MAIN    := $(BUILD)/harness/cli/main.o
 LIBRARY := $(BUILD)/libbench.a
+ROWS    := $(patsubst %.c,%.so,$(wildcard kernels/variants/*/*.c))
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 # The C++ runtime goes into the file too; plain C links as before when there is no shim.
@@ -52,7 +53,10 @@ $(shell sh ci/commit $(COMMIT_H))
 cuda_headers = $(if $(CUDA_INCLUDE),,$(error no CUDA headers in .deps/nvidia/cu13/include or /usr/local/cuda/include: sh ci/setup make))
 say = $(if $(filter 0,$V),@printf '  %-5s %s\n' $1 $2;)
 
-all: $(BIN)
+all: $(BIN) $(ROWS)
+# Rows that call a vendor's library: foreign code like anybody's (docs/FOREIGN.md).
+kernels/variants/%.so: kernels/variants/%.c harness/op/foreign.h Makefile
+	$(call say,SO,$@)$(CC) $(ALL_CFLAGS) -shared -fPIC -s -o $@ $<
 $(BIN): $(MAIN) $(LIBRARY)
 	$(call say,LINK,$@)$(LINK) $(CFLAGS) -o $@ $^ $(LIBS)
 $(LIBRARY): $(OBJECTS)
@@ -127,7 +131,7 @@ install: all
 carry: all
 	@BENCH=$(abspath $(BIN)) sh ci/carry
 clean:
-	rm -rf $(BUILD) build-asan bench
+	rm -rf $(BUILD) build-asan bench $(ROWS)
 .PHONY: all units test test-all unit cli faults check sanitize fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals mutate install carry clean
 .DELETE_ON_ERROR:
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d)

@@ -1,4 +1,6 @@
 /* The steps of a program that call a function of a foreign library: op/foreign.h. */
+#include "base/file.h"
+#include "base/library.h"
 #include "base/text.h"
 #include "device/cuda/cuda.h"
 #include "measure/rig_private.h"
@@ -93,6 +95,12 @@ static void describe_work(const struct work *w, int fused, struct rig_call *c)
     text_free(&t);
 }
 
+static void *open_library(const char *soname)
+{
+    struct library found;
+    return library_open(&found, (const char *const[]){soname, NULL}, NULL) ? found.handle : NULL;
+}
+
 bool rig_call_make(struct rig *rig, int i, struct error *err)
 {
     const struct step *step = &rig->program->steps[i];
@@ -103,6 +111,8 @@ bool rig_call_make(struct rig *rig, int i, struct error *err)
     if (host && !unit->on_host)
         return error_set(err, ERROR_ENVIRONMENT,
                          "not on emu: %s is a library for a GPU (`on: [cuda, emu]` if it also computes in host memory)", unit->label);
+    if (!file_exists(unit->path))
+        return error_set(err, ERROR_ENVIRONMENT, "not built: there is no %s; `make` makes it of the .c beside it", unit->path);
     struct rig_call *c = rig->steps[i].call = xcalloc(1, sizeof *c);
     c->library = dlopen(unit->path, RTLD_NOW | RTLD_LOCAL);
     if (!c->library)
@@ -120,7 +130,8 @@ bool rig_call_make(struct rig *rig, int i, struct error *err)
                                   .epilogue = c->epilogue,
                                   .message = c->message,
                                   .message_bytes = sizeof c->message,
-                                  .shapes = c->shapes};
+                                  .shapes = c->shapes,
+                                  .open_library = open_library};
     describe_work(w, step->cudnn_epilogue, c);
     return host || cuda_native(rig->dev, &context, &c->call.stream, err);
 }

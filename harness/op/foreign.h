@@ -45,7 +45,8 @@ struct bench_call {
     double slope;         /* for negative values: 1 without activation, 0 for relu */
     char *message;
     unsigned long long message_bytes;
-    const struct bench_shape *shapes; /* of each of `tensors`, as the op has it */
+    const struct bench_shape *shapes;          /* of each of `tensors`, as the op has it */
+    void *(*open_library)(const char *soname); /* "libcublasLt.so.13", for dlsym, wherever bench finds libraries; 0: nowhere */
 };
 typedef int bench_function(struct bench_call *call);
 

@@ -62,7 +62,13 @@ static bool load_hash(struct variant *v, size_t bytes, struct error *err)
     char *code = NULL;
     if (source) {
         char *dir = file_dir(v->path), *path = file_join(dir, source->text);
+        size_t stem = strlen(path) > 3 ? strlen(path) - 3 : 0;
         code = file_read(path, SOURCE_MAX_BYTES, &code_bytes, NULL);
+        if (!code && !strcmp(path + stem, ".so")) { /* not built, as in a revision that was only unpacked: a row that is skipped */
+            char *made_of = text_format("%.*s.c", (int)stem, path);
+            code = file_read(made_of, SOURCE_MAX_BYTES, &code_bytes, NULL);
+            free(made_of);
+        }
         if (!code)
             node_error(source, err, "source: there is no %s", path);
         free(path);

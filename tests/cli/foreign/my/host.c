@@ -22,6 +22,8 @@ static long long symbol(const struct bench_call *call, const char *name)
 
 int conv(struct bench_call *call)
 {
+    if (!call->open_library("libm.so.6") || call->open_library("libnothing.so.1"))
+        return 8;
     const struct bench_tensor *x = tensor(call, "input"), *f = tensor(call, "filter"), *bias = tensor(call, "bias"),
                               *y = tensor(call, "output");
     const float *input = x->data, *filter = f->data, *add = bias->data;
