@@ -21,6 +21,22 @@ __device__ __forceinline__ void barrier_arrive(unsigned barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+/* Arrives at the barrier that lies at the same place in block `block` of the cluster. */
+__device__ __forceinline__ void barrier_arrive_at(unsigned barrier, unsigned block)
+{
+    asm volatile("{\n"
+                 ".reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+                 "}" ::"r"(barrier),
+                 "r"(block)
+                 : "memory");
+}
+/* All threads of all blocks of the cluster. */
+__device__ __forceinline__ void cluster_sync()
+{
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
 /* Arrives, and announces bytes that the copy engine will bring. */
 __device__ __forceinline__ void barrier_arrive_expect(unsigned barrier, unsigned bytes)
 {
@@ -61,6 +77,13 @@ __device__ __forceinline__ void copy_box_4d(unsigned to, const tensor_map *map, 
 {
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(to), "l"(map),
                  "r"(barrier), "r"(x0), "r"(x1), "r"(x2), "r"(x3)
+                 : "memory");
+}
+/* The same box to the same place in every block of the cluster whose bit is set in `blocks`, each block's own barrier there being told. */
+__device__ __forceinline__ void copy_box_4d_to(unsigned short blocks, unsigned to, const tensor_map *map, unsigned barrier, int x0, int x1, int x2, int x3)
+{
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "h"(blocks)
                  : "memory");
 }
 /* Bytes side by side, a multiple of 16, both ends at multiples of 16. One thread calls it. */
@@ -123,6 +146,13 @@ __device__ __forceinline__ unsigned long long matrix_rows_128(unsigned address, 
     return (unsigned long long)(address >> 4 & 0x3fff) | 1ull << 16 | (unsigned long long)(block >> 4) << 32 | 1ull << 62;
 }
 
+/* Describes a right operand whose 128 bytes are 64 columns of one depth: 8 depths (1024 bytes, swizzled together) after 8, and `columns` bytes further the
+ * next 64 columns, as copies of boxes of 64 columns with swizzle 128 leave them. */
+__device__ __forceinline__ unsigned long long matrix_across_128(unsigned address, unsigned columns)
+{
+    return (unsigned long long)(address >> 4 & 0x3fff) | (unsigned long long)(columns >> 4) << 16 | 64ull << 32 | 1ull << 62;
+}
+
 /* d (64 rows by N columns, f32) = a * b, or += when `add`; 16 deep. Warp w of the warpgroup holds rows 16 w .. 16 w + 15 as in tensor_core/mma.cuh: lane l has rows
  * l / 4 (d[4 j], d[4 j + 1]) and l / 4 + 8 (d[4 j + 2], d[4 j + 3]), columns 8 j + 2 * (l % 4) and the next. a: four registers as in tensor_core/mma.cuh, or a
  * descriptor of 64 rows; b: a descriptor of N rows (the columns of the product). */
@@ -172,8 +202,9 @@ template <typename T, int N> __device__ __forceinline__ void wgmma_shared(float 
     }
 /* SUM, R: type of the sums, and its letter among asm's constraints. SHAPE: their PTX type behind the depth, then the operands' types. FLAGS: scales and
  * transpositions, where the operands' types have them. */
-#define WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, N, HALF, A, B, ADD)                                                                            \
-    template <> __device__ __forceinline__ void wgmma_shared<T, N>(SUM d[HALF], unsigned long long a, unsigned long long b, bool add)        \
+#define WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, N, HALF, A, B, ADD) WGMMA_NAMED(wgmma_shared, T, SUM, R, SHAPE, FLAGS, N, HALF, A, B, ADD)
+#define WGMMA_NAMED(NAME, T, SUM, R, SHAPE, FLAGS, N, HALF, A, B, ADD)                                                                       \
+    template <> __device__ __forceinline__ void NAME<T, N>(SUM d[HALF], unsigned long long a, unsigned long long b, bool add)        \
     {                                                                                                                                        \
         asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" #ADD ", 0;\nwgmma.mma_async.sync.aligned.m64n" #N SHAPE " {" WGMMA_TEXT_##HALF \
                      "}, %" #A ", %" #B ", add" FLAGS ";\n}"                                                                                 \
@@ -205,6 +236,15 @@ template <typename T, int N> __device__ __forceinline__ void wgmma_shared(float 
     WGMMA_SHAREDS(T, float, "f", "k16.f32." TYPES, ", 1, 1, 0, 0")
 WGMMA_OF_TYPE(__half, "f16.f16")
 WGMMA_OF_TYPE(__nv_bfloat16, "bf16.bf16")
+
+/* The same with b stored the other way: 128 bytes of shared memory are 64 columns of one depth. b: matrix_across_128. */
+template <typename T, int N> __device__ __forceinline__ void wgmma_across(float d[N / 2], unsigned long long a, unsigned long long b, bool add);
+#define WGMMA_ACROSS(T, TYPES)                                                                                \
+    WGMMA_NAMED(wgmma_across, T, float, "f", "k16.f32." TYPES, ", 1, 1, 0, 1", 128, 64, 64, 65, 66)           \
+    WGMMA_NAMED(wgmma_across, T, float, "f", "k16.f32." TYPES, ", 1, 1, 0, 1", 192, 96, 96, 97, 98)           \
+    WGMMA_NAMED(wgmma_across, T, float, "f", "k16.f32." TYPES, ", 1, 1, 0, 1", 256, 128, 128, 129, 130)
+WGMMA_ACROSS(__half, "f16.f16")
+WGMMA_ACROSS(__nv_bfloat16, "bf16.bf16")
 
 /* The same in tf32, 8 deep: a row of 128 bytes is 32 elements. a: (row l / 4, depth l % 4), (row + 8, same), (row, depth + 4), (row + 8, depth + 4). The low 13
  * bits of an f32 in shared memory are not looked at; registers should be rounded first (round_tf32). */
