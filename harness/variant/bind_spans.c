@@ -5,10 +5,12 @@
 #include "op/stage.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const span_cuts[] = {[CUT_EACH] = "each", [CUT_SAMPLED] = "sampled", [CUT_NONE] = "whole", [CUT_NONE + 1] = NULL};
 #define BLOCK_X 32 /* as chain.cuh has it */
 #define BLOCK_Y 8
+#define POINTS_A_THREAD 4 /* of f32, 16 bytes; where pixels are gathered, neighbours a thread only cost registers */
 
 /* Is something stored behind stage i? */
 static bool cut_behind(enum span_cut cut, const struct stage_image *all, int count, int i)
@@ -37,7 +39,7 @@ static void add_argument(struct step *s, const char *name, struct buffer_ref buf
 }
 
 static void add_launch(struct bind *b, const struct head_step *h, int first, int last, const struct stage_image *s, struct buffer_ref from,
-                       struct buffer_ref to, int64_t pixels, int64_t image, int64_t images)
+                       struct buffer_ref to, const int64_t each[2], int64_t image, int64_t images)
 {
     struct step *step = bind_step_new(b->program, STEP_KERNEL, false);
     int boxes = program_tensor(b->program, "boxes");
@@ -45,8 +47,8 @@ static void add_launch(struct bind *b, const struct head_step *h, int first, int
     step->file = h->node->file;
     step->line = h->node->line;
     step->column = h->node->column;
-    step->grid[0] = (uint32_t)((s->w + BLOCK_X * pixels - 1) / (BLOCK_X * pixels));
-    step->grid[1] = (uint32_t)((s->h + BLOCK_Y - 1) / BLOCK_Y);
+    step->grid[0] = (uint32_t)((s->w + BLOCK_X * each[0] - 1) / (BLOCK_X * each[0]));
+    step->grid[1] = (uint32_t)((s->h + BLOCK_Y * each[1] - 1) / (BLOCK_Y * each[1]));
     step->grid[2] = (uint32_t)images;
     step->block[0] = BLOCK_X;
     step->block[1] = BLOCK_Y;
@@ -57,14 +59,31 @@ static void add_launch(struct bind *b, const struct head_step *h, int first, int
     add_argument(step, "first_image", (struct buffer_ref){0}, ARG_INT, image);
 }
 
+/* How many neighbours in a row and how many rows a thread makes, as the head says; 0: `auto`. */
+static bool work_a_thread(struct bind *b, const struct head_step *h, int64_t each[2], struct error *err)
+{
+    static const char *const names[] = {"PIXELS", "ROWS"};
+    for (int i = 0; i < 2; i++) {
+        struct value v = value_int(i);
+        if (!b->env.name(b, names[i], &v, err) && i == 0)
+            v.i = 0;
+        each[i] = v.kind == VALUE_TEXT ? 0 : v.i;
+        if (v.kind == VALUE_TEXT ? i || strcmp(v.text, "auto") : v.kind != VALUE_INT || v.i < 1 || v.i > 16)
+            return node_error(h->node, err,
+                              "a step `stages:` needs a parameter PIXELS, 1 to 16 or auto, and may have ROWS, 1 to 16: "
+                              "how many neighbours in a row, and rows, a thread makes");
+    }
+    return true;
+}
+
 static bool launches(struct bind *b, const struct head_step *h, const struct stage_image *all, int count, struct text *spans,
                      struct error *err)
 {
-    struct value v = value_int(1);
+    int64_t given[2];
     struct buffer_ref from = {BUFFER_TENSOR, program_tensor(b->program, "input")}, to;
     int scratch = b->program->scratch_count, first = 1;
-    if (!b->env.name(b, "PIXELS", &v, err) || v.kind != VALUE_INT || v.i < 1 || v.i > 16)
-        return node_error(h->node, err, "a step `stages:` needs a parameter PIXELS, 1 to 16: how many neighbours a thread makes");
+    if (!work_a_thread(b, h, given, err))
+        return false;
     for (int i = 1; i < count; i++) {
         const struct stage_image *s = &all[i];
         if (!cut_behind(h->cut, all, count, i))
@@ -73,11 +92,12 @@ static bool launches(struct bind *b, const struct head_step *h, const struct sta
         bool points = true;
         for (int k = first; k <= i; k++)
             points &= all[k].use->stage->kind == STAGE_POINT;
-        text_addf(spans, "%sSPAN(%d,%d,%d)", spans->len > 6 ? " " : "", first, i, points);
+        int64_t each[2] = {given[0] ? given[0] : points ? POINTS_A_THREAD : 1, given[1]};
+        text_addf(spans, "%sSPAN(%d,%d,%d,%d,%d)", spans->len > 6 ? " " : "", first, i, points, (int)each[0], (int)each[1]);
         if (s->n > 65535)
             return bind_infeasible(b, "stages: %lld images are more than a grid is deep", (long long)s->n);
         for (int64_t image = 0; image < (h->each_image ? s->n : 1); image++)
-            add_launch(b, h, first, i, s, from, to, v.i, image, h->each_image ? 1 : s->n);
+            add_launch(b, h, first, i, s, from, to, each, image, h->each_image ? 1 : s->n);
         if (b->program->step_count > SPAN_MOST)
             return bind_infeasible(b, "stages: more than %d launches", SPAN_MOST);
         from = to;

@@ -7,7 +7,8 @@
  *
  * A kernel span_F_L computes stages F to L: each of its threads asks stage L for a pixel, which asks the one before it for what it needs, down to the image in
  * memory that stage F reads (the read pattern is pulled through). What lies between two spans is stored packed, the last output as OUT_PLANAR says.
- * PIXELS: how many neighbours in a row a thread makes; IN_PLANAR, OUT_PLANAR; LAST: the number of the last stage. */
+ * SPANS is a list of SPAN(F, L, points, pixels, rows): whether they are all point stages; how many neighbours in a row, in how many rows, a thread makes.
+ * IN_PLANAR, OUT_PLANAR; LAST: the number of the last stage. */
 #pragma once
 #include "element/element.cuh"
 #include "stage/pixel.cuh"
@@ -151,11 +152,11 @@ template <int I, class S> struct puller {
     };
 STAGES
 
-/* PIXELS pixels of a stored stage from x on, all inside. */
-template <class S> static __device__ __forceinline__ void load_pixels(const void *from, int b, int y, int x, pixel<float, S::channels> (&to)[PIXELS])
+/* WIDE pixels of a stored stage from x on, all inside. */
+template <class S, int WIDE> static __device__ __forceinline__ void load_pixels(const void *from, int b, int y, int x, pixel<float, S::channels> (&to)[WIDE])
 {
     using T = typename S::type;
-    constexpr int C = S::channels, count = S::planar ? PIXELS : PIXELS * C, pitch = S::planar ? S::w : S::w * C;
+    constexpr int C = S::channels, count = S::planar ? WIDE : WIDE * C, pitch = S::planar ? S::w : S::w * C;
     float v[count];
 #pragma unroll
     for (int c = 0; c < (S::planar ? C : 1); c++) {
@@ -165,10 +166,10 @@ template <class S> static __device__ __forceinline__ void load_pixels(const void
             to[S::planar ? i : i / C].v[S::planar ? c : i % C] = v[i];
     }
 }
-template <class S> static __device__ __forceinline__ void store_pixels(void *to, int b, int y, int x, const pixel<float, S::channels> (&made)[PIXELS])
+template <class S, int WIDE> static __device__ __forceinline__ void store_pixels(void *to, int b, int y, int x, const pixel<float, S::channels> (&made)[WIDE])
 {
     using T = typename S::type;
-    constexpr int C = S::channels, count = S::planar ? PIXELS : PIXELS * C, pitch = S::planar ? S::w : S::w * C;
+    constexpr int C = S::channels, count = S::planar ? WIDE : WIDE * C, pitch = S::planar ? S::w : S::w * C;
     float v[count];
 #pragma unroll
     for (int c = 0; c < (S::planar ? C : 1); c++) {
@@ -179,23 +180,20 @@ template <class S> static __device__ __forceinline__ void store_pixels(void *to,
     }
 }
 
-/* A block of 32 x 8 threads makes 32 PIXELS x 8 pixels of image `first_image` + blockIdx.z. POINTS: stages FIRST to TO are all point stages. */
-template <int FIRST, int TO, bool POINTS> static __device__ __forceinline__ void span(const void *from, void *to, const int *boxes, int first_image)
+/* WIDE pixels of row y from x0 on, or those of them that the row has. POINTS: stages FIRST to TO are all point stages. */
+template <int FIRST, int TO, bool POINTS, int WIDE>
+static __device__ __forceinline__ void pixels(const void *from, void *to, const int *boxes, int b, int y, int x0, int w)
 {
     using out = stage_at<TO>;
     using in = stage_at<FIRST - 1>;
-    int b = first_image + blockIdx.z, y = blockIdx.y * 8 + threadIdx.y, x0 = (blockIdx.x * 32 + threadIdx.x) * PIXELS;
-    image size = size_of<TO>(boxes, b);
-    if (y >= size.h || x0 >= size.w)
-        return;
     reading<FIRST> s = {from, boxes};
-    if (PIXELS > 1 && x0 + PIXELS <= size.w) {
-        pixel<float, in::channels> held[PIXELS];
-        pixel<float, out::channels> made[PIXELS];
+    if (WIDE > 1 && x0 + WIDE <= w) {
+        pixel<float, in::channels> held[WIDE];
+        pixel<float, out::channels> made[WIDE];
         if constexpr (POINTS)
             load_pixels<in>(from, b, y, x0, held);
 #pragma unroll
-        for (int i = 0; i < PIXELS; i++)
+        for (int i = 0; i < WIDE; i++)
             if constexpr (POINTS)
                 made[i] = value_at<TO>(holding<FIRST>{boxes, held[i]}, b, y, x0 + i);
             else
@@ -203,7 +201,7 @@ template <int FIRST, int TO, bool POINTS> static __device__ __forceinline__ void
         store_pixels<out>(to, b, y, x0, made);
         return;
     }
-    for (int x = x0; x < x0 + PIXELS && x < size.w; x++) {
+    for (int x = x0; x < x0 + WIDE && x < w; x++) {
         pixel<float, out::channels> made = value_at<TO>(s, b, y, x);
 #pragma unroll
         for (int c = 0; c < out::channels; c++)
@@ -211,9 +209,24 @@ template <int FIRST, int TO, bool POINTS> static __device__ __forceinline__ void
     }
 }
 
-#define SPAN(FIRST, TO, POINTS) \
+/* A block of 32 x 8 threads makes 32 WIDE x 8 HIGH pixels of image `first_image` + blockIdx.z; a thread's rows are 8 apart. */
+template <int FIRST, int TO, bool POINTS, int WIDE, int HIGH> static __device__ __forceinline__ void span(const void *from, void *to, const int *boxes, int first_image)
+{
+    int b = first_image + blockIdx.z, x0 = (blockIdx.x * 32 + threadIdx.x) * WIDE;
+    image size = size_of<TO>(boxes, b);
+    if (x0 >= size.w)
+        return;
+#pragma unroll
+    for (int i = 0; i < HIGH; i++) {
+        int y = (blockIdx.y * HIGH + i) * 8 + threadIdx.y;
+        if (y < size.h)
+            pixels<FIRST, TO, POINTS, WIDE>(from, to, boxes, b, y, x0, size.w);
+    }
+}
+
+#define SPAN(FIRST, TO, POINTS, WIDE, HIGH) \
     extern "C" __global__ void __launch_bounds__(256) span_##FIRST##_##TO(const void *from, void *to, const int *boxes, int first_image) \
     { \
-        span<FIRST, TO, POINTS>(from, to, boxes, first_image); \
+        span<FIRST, TO, POINTS, WIDE, HIGH>(from, to, boxes, first_image); \
     }
 SPANS
