@@ -227,9 +227,12 @@ char *variant_new(const struct op *op, const char *source_text, const char *kern
     add_defines(&g, &t);
     new_add_step(&g, &t);
     text_add(&t, "*/\n");
-    if (!g.s.external_c)
-        text_addf(&t, "/* bench finds kernels by their C name: write extern \"C\" before `__global__ void %s`. */\n", g.s.name);
-    text_add(&t, source_text);
+    if (g.s.template)
+        text_addf(&t, "/* bench finds kernels by their C name: call %s<...> from an extern \"C\" __global__ function of its own. */\n",
+                  g.s.name);
+    bool c_name = g.s.external_c || g.s.template;
+    text_add_bytes(&t, source_text, g.s.at);
+    text_addf(&t, "%s%s", c_name ? "" : "extern \"C\" ", source_text + g.s.at); /* its name as bench finds it */
     return text_take(&t);
 }
 

@@ -175,6 +175,8 @@ bool signature_read(const char *text, const char *name, struct signature *out, s
             lines += line[-1] == '\n';
         memset(out, 0, sizeof *out);
         out->external_c = has_word(line, p, "extern");
+        out->template = has_word(line, p, "template");
+        out->at = (size_t)(p - code);
         p = read_kernel(p + strlen("__global__"), out, &open, &close);
         if (!open || !out->name[0])
             continue;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include <stdbool.h>
+#include <stddef.h>
 
 #define SIGNATURE_MAX 32
 struct signature_param {
@@ -14,7 +15,8 @@ struct signature_param {
 struct signature {
     char name[96];
     char bounds[64]; /* of __launch_bounds__, first argument; "" when there is none */
-    bool external_c;
+    bool external_c, template;
+    size_t at; /* where `__global__` stands in the text */
     struct signature_param params[SIGNATURE_MAX];
     int count;
 };

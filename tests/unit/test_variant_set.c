@@ -227,7 +227,7 @@ static void test_new(void **state)
     assert_non_null(strstr(text, "  INPUT_T: type(input)\n  OUTPUT_T: type(output)\n"));
     assert_non_null(strstr(text, "epilogue: [bias]"));
     assert_int_equal(h->define_count, 2);
-    assert_null(strstr(text, "write extern"));
+    assert_null(strstr(text, "extern \"C\" extern"));
     variant_free(v);
     free(text);
     v = new_variant("layout",
@@ -245,7 +245,12 @@ static void test_new(void **state)
     assert_non_null(strstr(text, "args: input, output, tiles, m "));
     assert_non_null(strstr(text, "# `tiles`: not known. A symbol, a parameter, or an expression under `let:`"));
     assert_non_null(strstr(text, "# `m`: not known. Declare it under `tensor_maps:`"));
-    assert_non_null(strstr(text, "write extern \"C\" before"));
+    assert_non_null(strstr(text, "*/\nextern \"C\" __global__ void k(const float *a")); /* its C name is written for the author */
+    free(text);
+    text = variant_new(op_find("conv2d"), "template <int T>\n__global__ void k(const float *a, float *b) {}", NULL, &err);
+    assert_non_null(text); /* of a template there is none */
+    assert_non_null(strstr(text, "call k<...> from an extern \"C\" __global__ function"));
+    assert_non_null(strstr(text, "*/\ntemplate <int T>\n__global__ void k("));
     free(text);
 }
 

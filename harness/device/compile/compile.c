@@ -273,7 +273,7 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
     if (hidden)
         text_addf(&t, "\n(%d more lines)", hidden);
     if (!add_include_path(&t, log) && c->kind == COMPILER_NVRTC && strstr(log, "cannot open source file"))
-        text_add(&t, "\n(nvrtc has no headers of the host, such as <stdio.h> or <vector>: put them under #ifndef __CUDACC_RTC__, or use "
+        text_add(&t, "\n(nvrtc has few headers of the host, and not <vector> or <iostream>: put them under #ifndef __CUDACC_RTC__, or use "
                      "--compiler nvcc)");
     error_set(err, ERROR_USAGE, "%s does not compile for %s with %s:%s", r->label, r->arch, c->version,
               t.len ? text_get(&t) : "\n(the compiler said nothing)");

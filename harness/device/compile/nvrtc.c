@@ -225,6 +225,7 @@ static int make_options(const struct compiler *c, const struct source *s, const 
     for (int i = 0; i < 2; i++)
         if (s->folders[i])
             add_option(options, &count, text_format("-I%s", s->folders[i]));
+    add_option(options, &count, text_format("-I%s", s->host));
     if (c->include) {
         add_option(options, &count, text_format("-I%s", c->include));
         char *cccl = file_join(c->include, "cccl"); /* where CUDA 13 keeps <cuda/std/...> */
@@ -246,7 +247,7 @@ bool nvrtc_compile(const struct compiler *c, const struct source *s, const struc
     nvrtcProgram program = NULL;
     bool ok = false;
     int count = 0;
-    char **options = xcalloc((size_t)r->define_count + 17, sizeof *options);
+    char **options = xcalloc((size_t)r->define_count + 18, sizeof *options);
     if (!check_arch(n, c, r->arch, err))
         goto done;
     char *prelude = compile_prelude(r), *text = *prelude ? text_format("%s#line 1\n%s", prelude, s->text) : NULL;

@@ -26,6 +26,7 @@ struct source {
     char *path, *text;
     size_t bytes;
     char *folders[2];         /* include folders: the .cu's own, kernels/include */
+    char *host;               /* and that of the few headers of the host that NVRTC is given */
     char includes[HASH_TEXT]; /* of every included file's name and content */
 };
 bool source_read(const char *path, const char *include, struct source *s, struct error *err);

@@ -45,8 +45,8 @@ static bool add_file(struct includes *in, const char *name, const char *path, st
 /* `name` as an include of the file in `folder` (NULL for <name>): the first place where it exists. */
 static bool add_include(struct includes *in, const char *name, const char *folder, struct error *err)
 {
-    const char *places[3] = {folder, in->source->folders[0], in->source->folders[1]};
-    for (int i = 0; i < 3; i++) {
+    const char *places[] = {folder, in->source->folders[0], in->source->folders[1], in->source->host};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (!places[i])
             continue;
         char *path = file_join(places[i], name);
@@ -141,6 +141,7 @@ bool source_read(const char *path, const char *include, struct source *s, struct
         return error_set(err, ERROR_USAGE, "%s: a NUL byte in a source file", path);
     s->folders[0] = file_dir(path);
     s->folders[1] = include ? xstrdup(include) : file_share("kernels/include");
+    s->host = file_share("kernels/include/host");
     in.hash = hash_begin();
     bool ok = scan_file(&in, path, s->text, err);
     hash_end(in.hash, s->includes);
@@ -155,5 +156,6 @@ void source_free(struct source *s)
     free(s->text);
     free(s->folders[0]);
     free(s->folders[1]);
+    free(s->host);
     *s = (struct source){0};
 }
