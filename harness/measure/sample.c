@@ -1,4 +1,4 @@
-#include "measure/sample.h"
+#include "measure/sample_private.h"
 #include "base/order.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -24,10 +24,6 @@
 #define STREAM 0x5ea7  /* of the numbers that are drawn, among all that a run draws from its seed */
 #define CLOCK_LOW 0.99 /* of the clock of a rested card */
 
-struct timer {
-    struct device *dev;
-    struct device_event *from, *to;
-};
 /* Everyone who takes part in a measurement, and what belongs to each: all arrays are by entrant. */
 struct field {
     struct device *dev;
@@ -46,7 +42,7 @@ struct field {
     int retaken;
 };
 
-static void timer_close(struct timer *t)
+void timer_close(struct timer *t)
 {
     if (t->from)
         t->dev->ops->event_free(t->dev, t->from);
@@ -55,7 +51,7 @@ static void timer_close(struct timer *t)
     *t = (struct timer){0};
 }
 
-static bool timer_open(struct timer *t, struct device *dev, struct error *err)
+bool timer_open(struct timer *t, struct device *dev, struct error *err)
 {
     *t = (struct timer){.dev = dev};
     return dev->ops->event(dev, &t->from, err) && dev->ops->event(dev, &t->to, err);
@@ -126,8 +122,7 @@ static bool clock_low(struct field *f, double hz)
     return hz < CLOCK_LOW * f->rested_hz;
 }
 
-/* The GPU waits, and its clock comes back. */
-static bool rest(struct device *dev, long ns, struct error *err)
+bool sample_rest(struct device *dev, long ns, struct error *err)
 {
     if (!ns)
         return true;
@@ -147,7 +142,7 @@ static bool stamp(struct device *dev, int slot, struct error *err)
 /* Everything of an isolated sample that comes before its first event: nothing of an earlier launch is left. */
 static bool before(struct device *dev, struct rig *rig, const struct sample_plan *plan, struct error *err)
 {
-    if (!rig_prepare(rig, NULL, err) || !rest(dev, plan->spacing_ns, err) || !stamp(dev, 0, err))
+    if (!rig_prepare(rig, NULL, err) || !sample_rest(dev, plan->spacing_ns, err) || !stamp(dev, 0, err))
         return false;
     if (!plan->warm)
         return dev->ops->flush(dev, err) && stamp(dev, 1, err);
@@ -180,7 +175,7 @@ static bool take_isolated(struct field *f, int i, struct error *err)
     bool low = true;
     rig_sit(f->entrants[i].rig, f->set, f->seat);
     for (int tries = 0; low && tries <= RETAKES; tries++) {
-        if (tries && !rest(f->dev, RETAKE_REST_NS, err))
+        if (tries && !sample_rest(f->dev, RETAKE_REST_NS, err))
             return false;
         f->retaken += tries > 0;
         if (!isolated(f, i, &low, err))
@@ -378,7 +373,7 @@ static bool first_runs(struct field *f, struct error *err)
     return true;
 }
 
-static double median(double *values, int count)
+double sample_median(double *values, int count)
 {
     qsort(values, (size_t)count, sizeof *values, order_doubles);
     return count ? (count & 1 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2])) : NAN;
@@ -393,7 +388,7 @@ bool sample_prepare(struct device *dev, struct rig *rig, int round_count, double
         ok = dev->ops->flush(dev, err) && dev->ops->record(dev, t.from, err) && rig_prepare(rig, NULL, err) &&
              dev->ops->record(dev, t.to, err) && dev->ops->sync(dev, err) && dev->ops->elapsed(dev, t.from, t.to, &ns[r], err);
     if (ok)
-        *median_ns = median(ns, round_count);
+        *median_ns = sample_median(ns, round_count);
     timer_close(&t);
     free(ns);
     return ok;
@@ -511,7 +506,7 @@ static bool rounds(struct field *f, struct sample_result *result, struct error *
             break;
     }
     for (int i = 0; ok && i < f->count; i++)
-        f->entrants[i].host_ns = plan->sustained ? NAN : median(hosts + (size_t)i * most, result->rounds);
+        f->entrants[i].host_ns = plan->sustained ? NAN : sample_median(hosts + (size_t)i * most, result->rounds);
     result->seconds = clock_s() - start;
     result->retaken = f->retaken;
     free(hosts);
@@ -546,51 +541,4 @@ void entrant_free(struct entrant *e, int step_count)
     free(e->step_ns);
     e->samples_ns = e->clock_hz = NULL;
     e->step_ns = NULL;
-}
-
-bool sample_plans(struct device *dev, struct rig *rig, int step, int round_count, double *medians_ns, struct error *err)
-{
-    int plans = rig_plan_count(rig, step), best = -1;
-    double best_ns = INFINITY;
-    bool ok = false;
-    struct timer t = {0};
-    double *ns = xcalloc((size_t)plans * (size_t)round_count, sizeof *ns);
-    bool *usable = xcalloc((size_t)plans, sizeof *usable);
-    if (!timer_open(&t, dev, err))
-        goto done;
-    for (int i = 0; i < plans; i++) { /* a plan that the library refuses at execution is passed over */
-        rig_plan_use(rig, step, i);
-        usable[i] = rig_run_step(rig, step, err) && dev->ops->sync(dev, err);
-    }
-    for (int r = 0; r < round_count; r++)
-        for (int k = 0; k < plans; k++) {
-            int i = r & 1 ? plans - 1 - k : k;
-            if (!usable[i])
-                continue;
-            rig_plan_use(rig, step, i);
-            if (!rest(dev, SAMPLE_SPACING_NS, err) || !dev->ops->flush(dev, err) || !dev->ops->record(dev, t.from, err) ||
-                !rig_run_step(rig, step, err) || !dev->ops->record(dev, t.to, err) || !dev->ops->sync(dev, err) ||
-                !dev->ops->elapsed(dev, t.from, t.to, &ns[(size_t)i * (size_t)round_count + (size_t)r], err))
-                goto done;
-        }
-    for (int i = 0; i < plans; i++) {
-        double m = usable[i] ? median(ns + (size_t)i * (size_t)round_count, round_count) : NAN;
-        if (medians_ns)
-            medians_ns[i] = m;
-        if (m < best_ns) {
-            best_ns = m;
-            best = i;
-        }
-    }
-    if (best < 0) {
-        error_set(err, ERROR_ENVIRONMENT, "none of cuDNN's %d plans runs", plans);
-        goto done;
-    }
-    rig_plan_use(rig, step, best);
-    ok = true;
-done:
-    timer_close(&t);
-    free(ns);
-    free(usable);
-    return ok;
 }

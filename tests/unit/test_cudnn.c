@@ -226,6 +226,30 @@ static void plans_of_the_headline_layer(void **state)
     give_back(count);
 }
 
+/* The list is the one that a single thread makes, also where some are refused. */
+static void made_side_by_side(void **state)
+{
+    need_library();
+    const struct cudnn_conv work[] = {conv(DTYPE_F16, LAYOUT_NHWC, MATH_F16_ACC32), conv(DTYPE_F32, LAYOUT_NCHW, MATH_F32)};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(setenv("BENCH_THREADS", "1", 1), 0);
+        int count = ask(&work[i], 24);
+        struct cudnn_plan **alone = plans;
+        assert_int_equal(setenv("BENCH_THREADS", "7", 1), 0);
+        assert_int_equal(ask(&work[i], 24), count);
+        for (int k = 0; k < count; k++) {
+            const struct cudnn_plan_facts *a = cudnn_plan_facts(alone[k]), *b = cudnn_plan_facts(plans[k]);
+            assert_string_equal(a->text, b->text);
+            assert_string_equal(a->notes, b->notes);
+            assert_true(a->mode == b->mode && a->rank == b->rank && a->workspace_bytes == b->workspace_bytes);
+        }
+        give_back(count);
+        plans = alone;
+        give_back(count);
+    }
+    unsetenv("BENCH_THREADS");
+}
+
 static void fused_epilogues(void **state)
 {
     need_library();
@@ -392,6 +416,7 @@ int main(void)
         cmocka_unit_test(numbers_equal_the_header),
         cmocka_unit_test(a_mode_admits_no_lesser_engine),
         cmocka_unit_test(plans_of_the_headline_layer),
+        cmocka_unit_test(made_side_by_side),
         cmocka_unit_test(fused_epilogues),
         cmocka_unit_test(a_choice_is_kept_and_made_again),
         cmocka_unit_test(the_math_mode_filters),

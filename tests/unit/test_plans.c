@@ -95,12 +95,25 @@ static void the_fastest_that_runs(void **state)
     assert_true(sample_plans(&device, &rig, 1, ROUNDS, medians, &err));
     assert_int_equal(rig.used, 3);
     assert_true(medians[0] == 3000 && medians[1] == 2000 && isnan(medians[2]) && medians[3] == 1000);
-    assert_true(rig.runs[0] == 1 + ROUNDS && rig.runs[2] == 0);
+    assert_true(rig.runs[3] == 1 + ROUNDS && rig.runs[2] == 0);
     struct rig late = {.ns = {3000, 2000, 500, 1000}, .fails_later = {[3] = true}};
     assert_true(sample_plans(&device, &late, 1, ROUNDS, NULL, &err));
     assert_int_equal(late.used, 2);
     assert_int_equal(late.runs[3], 1);
     assert_int_equal(virtual_clock.events, 0);
+}
+
+/* Whoever cannot win is not timed on; whoever is near runs every round. */
+static void far_behind_is_out(void **state)
+{
+    struct rig rig = {.ns = {1450, 1000, 1550, 200000}};
+    struct error err = {0};
+    double medians[PLANS];
+    assert_true(sample_plans(&device, &rig, 1, ROUNDS, medians, &err));
+    assert_int_equal(rig.used, 1);
+    assert_true(rig.runs[0] == 1 + ROUNDS && rig.runs[1] == 1 + ROUNDS);
+    assert_true(rig.runs[2] == 1 + 2 && rig.runs[3] == 1 + 2);
+    assert_true(medians[2] == 1550 && medians[3] == 200000);
 }
 
 static void none_that_runs(void **state)
@@ -115,6 +128,7 @@ static void none_that_runs(void **state)
 int main(void)
 {
     clock_give(&ops, 74000);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_fastest_that_runs), cmocka_unit_test(none_that_runs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_fastest_that_runs), cmocka_unit_test(far_behind_is_out),
+                                       cmocka_unit_test(none_that_runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -199,6 +199,12 @@ bool cuda_native(struct device *dev, void **context, void **stream, struct error
     return true;
 }
 
+bool cuda_enter(struct device *dev, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    return cuda_check(s, s->api->cuCtxSetCurrent(s->context), "entering a thread", err);
+}
+
 bool device_cuda_present(char *why, size_t why_bytes)
 {
     struct error err = {0};

@@ -1,4 +1,5 @@
 #include "device/cudnn/cudnn.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "device/cuda/cuda.h"
 #include "device/cudnn/private.h"
@@ -84,10 +85,30 @@ bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err)
     return true;
 }
 
+int cudnn_handles(struct cudnn *h, int wanted)
+{
+    int most = wanted < CUDNN_MAKERS ? wanted : CUDNN_MAKERS;
+    most = most < pool_threads() ? most : pool_threads();
+    if (!h->handle)
+        return most;
+    while (1 + h->maker_count < most && h->api->cudnnCreate(&h->makers[h->maker_count]) == STATUS_SUCCESS)
+        h->maker_count++;
+    return 1 + h->maker_count < most ? 1 + h->maker_count : most;
+}
+
+void *cudnn_handle_of(struct cudnn *h, int thread)
+{
+    if (!thread || !h->handle)
+        return h->handle;
+    return cuda_enter(h->dev, NULL) ? h->makers[thread - 1] : NULL;
+}
+
 void cudnn_close(struct cudnn *handle)
 {
     if (!handle)
         return;
+    while (handle->maker_count > 0)
+        handle->api->cudnnDestroy(handle->makers[--handle->maker_count]);
     if (handle->narrow_module)
         handle->dev->ops->unload(handle->dev, handle->narrow_module);
     if (handle->properties)

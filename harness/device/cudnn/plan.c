@@ -1,4 +1,5 @@
 /* The plans that cuDNN's heuristics offer for a graph, which of them obey the math mode, and running one. */
+#include "base/pool.h"
 #include "base/text.h"
 #include "device/cuda/cuda.h"
 #include "device/cudnn/private.h"
@@ -211,8 +212,9 @@ bool cudnn_obeys(enum math math, unsigned notes)
     }
 }
 
-static struct cudnn_plan *plan_make(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_conv *conv, void **configuration,
-                                    struct cudnn_plan_facts facts)
+/* NULL: refused, what the heuristics offered but the device cannot do. Takes the configuration when it is not. */
+static struct cudnn_plan *plan_make(struct cudnn *h, void *handle, struct cudnn_graph *g, const struct cudnn_conv *conv,
+                                    void **configuration, const struct cudnn_plan_facts *facts)
 {
     const struct cudnn_api *api = h->api;
     void *plan = NULL;
@@ -220,23 +222,28 @@ static struct cudnn_plan *plan_make(struct cudnn *h, struct cudnn_graph *g, cons
     if (api->cudnnBackendCreateDescriptor(DESCRIPTOR_EXECUTION_PLAN, &plan) != STATUS_SUCCESS)
         return NULL;
     bool ok = set(api, plan, ATTR_EXECUTION_PLAN_ENGINE_CONFIG, TYPE_BACKEND_DESCRIPTOR, 1, configuration) &&
-              (!h->handle || set(api, plan, ATTR_EXECUTION_PLAN_HANDLE, TYPE_HANDLE, 1, &h->handle)) &&
+              (!handle || set(api, plan, ATTR_EXECUTION_PLAN_HANDLE, TYPE_HANDLE, 1, &handle)) &&
               (!h->properties || set(api, plan, ATTR_EXECUTION_PLAN_DEVICEPROP, TYPE_BACKEND_DESCRIPTOR, 1, &h->properties)) &&
-              api->cudnnBackendFinalize(plan) == STATUS_SUCCESS && /* refuses what the heuristics offered but the device cannot do */
+              api->cudnnBackendFinalize(plan) == STATUS_SUCCESS &&
               get(api, plan, ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, TYPE_INT64, 1, NULL, &workspace) && workspace >= 0;
     if (!ok) {
         api->cudnnBackendDestroyDescriptor(plan);
         return NULL;
     }
     struct cudnn_plan *p = xcalloc(1, sizeof *p);
-    *p = (struct cudnn_plan){.api = api, .graph = g, .configuration = *configuration, .plan = plan, .facts = facts};
+    *p = (struct cudnn_plan){.api = api, .graph = g, .configuration = *configuration, .plan = plan, .facts = *facts};
     p->facts.workspace_bytes = (uint64_t)workspace;
     p->tensors = 1u << UID_X | 1u << UID_W | 1u << UID_Y | (conv->bias ? 1u << UID_BIAS : 0) | (conv->residual ? 1u << UID_RESIDUAL : 0);
-    g->users++;
     *configuration = NULL; /* the plan's now */
     return p;
 }
 
+/* A configuration that nothing speaks against, and what becomes of it. */
+struct candidate {
+    void **configuration;
+    struct cudnn_plan_facts facts;
+    struct cudnn_plan *plan;
+};
 struct plan_list {
     struct cudnn_plan **items;
     char (*seen)[sizeof((struct cudnn_plan_facts *)0)->text]; /* every configuration looked at, so that none is tried twice */
@@ -248,28 +255,59 @@ bool cudnn_lets_in(const struct cudnn *h, const struct cudnn_plan_facts *facts)
     return !h->only || (h->only->engine == facts->engine && h->only->heuristic == facts->mode && h->only->rank == facts->rank);
 }
 
-static void consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_conv *conv, struct offer *o, int rank,
-                     struct plan_list *list)
+/* Is this one to be made? */
+static bool consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_conv *conv, struct offer *o, int rank,
+                     struct plan_list *list, struct candidate *out)
 {
-    struct cudnn_plan_facts facts = {.mode = o->mode, .rank = rank};
     unsigned notes;
-    if (!cudnn_plan_describe(h, o->configurations[rank], g->bias_is_narrow, &facts, &notes))
-        return;
+    *out = (struct candidate){.configuration = &o->configurations[rank], .facts = {.mode = o->mode, .rank = rank}};
+    if (!cudnn_plan_describe(h, o->configurations[rank], g->bias_is_narrow, &out->facts, &notes))
+        return false;
     for (int i = 0; i < list->seen_count; i++)
-        if (strcmp(list->seen[i], facts.text) == 0)
-            return;
-    memcpy(list->seen[list->seen_count++], facts.text, sizeof facts.text);
-    if (!cudnn_lets_in(h, &facts))
-        return;
-    if (!cudnn_obeys(conv->math, notes)) {
-        list->disobedient++;
-        return;
+        if (strcmp(list->seen[i], out->facts.text) == 0)
+            return false;
+    memcpy(list->seen[list->seen_count++], out->facts.text, sizeof out->facts.text);
+    if (!cudnn_lets_in(h, &out->facts))
+        return false;
+    bool obeys = cudnn_obeys(conv->math, notes);
+    list->disobedient += !obeys;
+    return obeys;
+}
+
+struct making {
+    struct cudnn *h;
+    struct cudnn_graph *graph;
+    const struct cudnn_conv *conv;
+    struct candidate *candidates;
+};
+
+static void make_one(void *context, int64_t i, int thread)
+{
+    struct making *m = context;
+    struct candidate *c = &m->candidates[i];
+    void *handle = cudnn_handle_of(m->h, thread);
+    if (handle || !m->h->handle)
+        c->plan = plan_make(m->h, handle, m->graph, m->conv, c->configuration, &c->facts);
+}
+
+/* As many plans as are still wanted are made at once, side by side, since one whose kernel is compiled then takes half a second; the places
+ * of those that are refused are filled from the candidates that follow. So the list does not depend on the number of threads. */
+static void make_all(struct making *m, int count, int most, struct plan_list *list)
+{
+    for (int first = 0, batch; first < count && list->count < most; first += batch) {
+        batch = count - first < most - list->count ? count - first : most - list->count;
+        struct making part = *m;
+        part.candidates = m->candidates + first;
+        pool_for(batch, cudnn_handles(m->h, batch), make_one, &part);
+        for (int i = first; i < first + batch; i++) {
+            struct candidate *c = &m->candidates[i];
+            list->refused += !c->plan;
+            if (!c->plan)
+                continue;
+            m->graph->users++;
+            list->items[list->count++] = c->plan;
+        }
     }
-    struct cudnn_plan *p = plan_make(h, g, conv, &o->configurations[rank], facts);
-    if (p)
-        list->items[list->count++] = p;
-    else
-        list->refused++;
 }
 
 static bool check_conv(const struct cudnn_conv *c, struct error *err)
@@ -308,10 +346,14 @@ static bool offer_all(struct cudnn *h, const struct cudnn_conv *conv, bool narro
         offer_open(h, g, modes[m].name, modes[m].mode, &offers[m]);
         ranks = offers[m].count > ranks ? offers[m].count : ranks;
     }
+    struct candidate *candidates = xcalloc(3 * RESULTS_MAX, sizeof *candidates);
+    int count = 0;
     for (int rank = 0; rank < ranks; rank++)
         for (int m = 0; m < 3; m++)
-            if (rank < offers[m].count && list->count < most)
-                consider(h, g, conv, &offers[m], rank, list);
+            if (rank < offers[m].count)
+                count += consider(h, g, conv, &offers[m], rank, list, &candidates[count]);
+    make_all(&(struct making){h, g, conv, candidates}, count, most, list);
+    free(candidates);
     for (int m = 0; m < 3; m++)
         offer_close(h->api, &offers[m]);
     free(offers);
@@ -364,10 +406,11 @@ struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *co
         struct cudnn_plan_facts facts = {.mode = wanted->mode, .rank = i};
         unsigned notes;
         if (cudnn_plan_describe(h, offer->configurations[i], g->bias_is_narrow, &facts, &notes) && !strcmp(facts.text, wanted->text))
-            made = plan_make(h, g, conv, &offer->configurations[i], facts);
+            made = plan_make(h, h->handle, g, conv, &offer->configurations[i], &facts);
     }
     offer_close(h->api, offer);
     free(offer);
+    g->users += made != NULL;
     cudnn_graph_release(g);
     if (!made)
         error_set(err, ERROR_ENVIRONMENT, "cuDNN does not offer %s a second time", wanted->text);

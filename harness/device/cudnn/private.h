@@ -6,10 +6,14 @@
 #include "device/cudnn/api.h"
 #include <jansson.h>
 
+#define CUDNN_MAKERS 16 /* threads that make plans, at most */
+
 struct cudnn {
     const struct cudnn_api *api;
-    struct device *dev;                         /* NULL for a described device */
-    void *handle;                               /* NULL for a described device */
+    struct device *dev;             /* NULL for a described device */
+    void *handle;                   /* NULL for a described device */
+    void *makers[CUDNN_MAKERS - 1]; /* handles of the further threads that make plans; made when first needed */
+    int maker_count;
     void *properties;                           /* a DEVICEPROP descriptor, or NULL */
     struct device_module *narrow_module;        /* the conversion of a bias, loaded when first needed */
     struct device_function *narrow_function[2]; /* to f16, to bf16 */
@@ -19,6 +23,11 @@ struct cudnn {
     json_t *memory; /* {"state": .., "plans": {CONVOLUTION: {..}}}: what is on disk; NULL: nobody asked for it, or there is no cache */
     char *memory_path;
 };
+/* A handle for each of so many threads, cuDNN's rule for calls side by side; returns for how many there are any: 1 on a described device.
+ */
+int cudnn_handles(struct cudnn *handle, int wanted);
+/* The handle of a thread, which is made to work on the device; NULL: it cannot, or the device is described. */
+void *cudnn_handle_of(struct cudnn *handle, int thread);
 /* remember.c: what the disk knows of a convolution, and telling it. */
 bool cudnn_recall(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out);
 void cudnn_memorize(struct cudnn *handle, const struct cudnn_choice *choice);

@@ -1,0 +1,99 @@
+/* Which of a library step's plans runs: a race of all of them. */
+#include "measure/sample_private.h"
+#include <math.h>
+#include <stdlib.h>
+
+#define PLAN_TRIALS 2   /* rounds that all take part in, */
+#define PLAN_BEHIND 1.5 /* and so many times the fastest's time of them is too much for the others */
+
+struct plan_race {
+    struct device *dev;
+    struct rig *rig;
+    struct timer timer;
+    int step, count, rounds; /* of plans; at most so many of these */
+    double *ns;              /* [plan * rounds + round] */
+    int *taken;              /* rounds, by plan; -1: the library refuses it */
+};
+
+/* Each once, so that it has made what it needs; one that the library refuses at execution is passed over. */
+static void first_of_each(struct plan_race *r)
+{
+    for (int i = 0; i < r->count; i++) {
+        struct error ignored = {0};
+        rig_plan_use(r->rig, r->step, i);
+        phase_open(r->dev->clock, "first run of a plan");
+        r->taken[i] = rig_run_step(r->rig, r->step, &ignored) && r->dev->ops->sync(r->dev, &ignored) ? 0 : -1;
+        phase_pop(r->dev->clock);
+    }
+}
+
+static bool time_plan(struct plan_race *r, int i, struct error *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    rig_plan_use(r->rig, r->step, i);
+    return sample_rest(r->dev, SAMPLE_SPACING_NS, err) && ops->flush(r->dev, err) && ops->record(r->dev, r->timer.from, err) &&
+           rig_run_step(r->rig, r->step, err) && ops->record(r->dev, r->timer.to, err) && ops->sync(r->dev, err) &&
+           ops->elapsed(r->dev, r->timer.from, r->timer.to, &r->ns[i * r->rounds + r->taken[i]++], err);
+}
+
+/* What a plan took in its best round: no hiccup puts it out. */
+static double plan_least(const struct plan_race *r, int i)
+{
+    double least = INFINITY;
+    for (int k = 0; k < r->taken[i]; k++)
+        least = fmin(least, r->ns[i * r->rounds + k]);
+    return least;
+}
+
+static double plan_median(const struct plan_race *r, int i)
+{
+    return r->taken[i] > 0 ? sample_median(r->ns + (size_t)i * (size_t)r->rounds, r->taken[i]) : NAN;
+}
+
+/* -1: none ran. */
+static int fastest_plan(const struct plan_race *r)
+{
+    int best = -1;
+    for (int i = 0; i < r->count; i++)
+        if (plan_median(r, i) < (best < 0 ? INFINITY : plan_median(r, best)))
+            best = i;
+    return best;
+}
+
+/* Who is far behind after PLAN_TRIALS rounds takes no further part. */
+static bool race_plans(struct plan_race *r, struct error *err)
+{
+    double limit = INFINITY;
+    for (int round = 0; round < r->rounds; round++) {
+        for (int i = 0; round == PLAN_TRIALS && i < r->count; i++)
+            limit = fmin(limit, PLAN_BEHIND * plan_least(r, i));
+        for (int k = 0; k < r->count; k++) {
+            int i = round & 1 ? r->count - 1 - k : k;
+            if (r->taken[i] == round && (round < PLAN_TRIALS || plan_least(r, i) <= limit) && !time_plan(r, i, err))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool sample_plans(struct device *dev, struct rig *rig, int step, int round_count, double *medians_ns, struct error *err)
+{
+    struct plan_race r = {.dev = dev, .rig = rig, .step = step, .count = rig_plan_count(rig, step), .rounds = round_count};
+    r.ns = xcalloc((size_t)r.count * (size_t)round_count, sizeof *r.ns);
+    r.taken = xcalloc((size_t)r.count, sizeof *r.taken);
+    bool ok = timer_open(&r.timer, dev, err);
+    if (ok)
+        first_of_each(&r);
+    ok = ok && race_plans(&r, err);
+    int best = ok ? fastest_plan(&r) : -1;
+    for (int i = 0; ok && medians_ns && i < r.count; i++)
+        medians_ns[i] = plan_median(&r, i);
+    if (best >= 0)
+        rig_plan_use(rig, step, best);
+    else if (ok)
+        ok = error_set(err, ERROR_ENVIRONMENT, "none of cuDNN's %d plans runs", r.count);
+    timer_close(&r.timer);
+    free(r.ns);
+    free(r.taken);
+    return ok;
+}
