@@ -94,7 +94,8 @@ bool counter_choose(const struct counter_wish *wish, const struct node *scenario
         goto done;
     for (int i = 0; !asked && scenario && i < scenario->count; i++)
         choice_add(c, counter_groups_find(&c->known, scenario->items[i]->text, err));
-    ok = asked || scenario || add_set(c, "basic", err);
+    c->unasked = !asked && !scenario;
+    ok = !c->unasked || add_set(c, "basic", err);
 done:
     free(words);
     if (!ok)

@@ -19,6 +19,7 @@ struct counter_choice {
     int count;
     const char **metrics; /* asked for by name; whether a chip has them is asked later */
     int metric_count;
+    bool unasked;  /* nobody named any: the basic groups */
     char *strings; /* holds the metrics' names */
 };
 /* `scenario`: the scenario's `counters:` list or NULL; its names are checked whether they are used or not, and an error stands at the name.

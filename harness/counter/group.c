@@ -366,7 +366,8 @@ static bool parse_order(struct counter_group *g, struct error *err)
 
 static bool group_parse(struct counter_group *g, struct error *err)
 {
-    static const char *const keys[] = {"group", "about", "teaches", "metrics", "values", "rules", "basic", "order", "largest_first", NULL};
+    static const char *const keys[] = {"group", "about", "teaches", "metrics",       "values", "rules",
+                                       "basic", "slow",  "order",   "largest_first", NULL};
     const struct node *root = g->root;
     if (!node_check_keys(root, "counter group", keys, err))
         return false;
@@ -380,6 +381,8 @@ static bool group_parse(struct counter_group *g, struct error *err)
     if (!g->teaches)
         return false;
     if (node_get(root, "basic") && !node_bool(node_get(root, "basic"), "basic", &g->basic, err))
+        return false;
+    if (node_get(root, "slow") && !node_bool(node_get(root, "slow"), "slow", &g->slow, err))
         return false;
     if (!parse_order(g, err))
         return false;

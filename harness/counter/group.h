@@ -4,6 +4,7 @@
  *   group: shared                       # = the file's name
  *   about: one line
  *   basic: yes                          # counted in a run that names no groups; left out: only when asked for
+ *   slow: yes                           # then also of rows that take so long that few passes must do
  *   order: 3                            # where it stands among the others on a page; left out: behind those that say one, by name
  *   largest_first: 0.5                  # its values by size, in per cent, those below this left out; left out: in this order
  *   teaches: |
@@ -103,7 +104,7 @@ struct counter_rule {
 struct counter_group {
     char *path;
     const char *name, *about, *teaches;
-    bool basic;
+    bool basic, slow;
     bool computed; /* no counter of the hardware is in it: its values are computed when a row is judged, and not stored */
     int order;     /* INT_MAX: behind all that have one */
     bool largest_first;

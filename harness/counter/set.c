@@ -110,6 +110,23 @@ bool counter_set_make(const struct counter_group *const *groups, int count, cons
     return ok;
 }
 
+int counter_set_slow(const struct counter_set *set, int *which)
+{
+    int count = 0;
+    for (int i = 0; i < set->count; i++) {
+        bool slow = false, wanted = false; /* by a slow group, by any */
+        for (int p = 0; p < set->pick_count; p++)
+            for (int m = 0; m < set->picks[p].group->metric_count; m++)
+                if (set->picks[p].index[m] == i) {
+                    wanted = true;
+                    slow |= set->picks[p].group->slow;
+                }
+        if ((slow || !wanted) && !strstr(set->metrics[i], "_sass_"))
+            which[count++] = i;
+    }
+    return count;
+}
+
 void counter_set_free(struct counter_set *set)
 {
     for (int i = 0; i < set->pick_count; i++)

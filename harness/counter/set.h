@@ -26,6 +26,10 @@ struct counter_chip {
 bool counter_set_make(const struct counter_group *const *groups, int count, const char *const *extra, int extra_count,
                       const struct counter_chip *chip, struct counter_set *set, struct error *err);
 void counter_set_free(struct counter_set *set);
+/* The metrics of the set that do for a slow row, by their index, into which[set->count]; returns how many: those of groups marked slow and
+ * the extra ones, without those that CUPTI counts by patching the code (`_sass_` in their names), which then takes some 25 times as long.
+ */
+int counter_set_slow(const struct counter_set *set, int *which);
 /* Whether a value can be had on the set's chip (what it needs of facts aside). */
 bool counter_set_offers(const struct counter_set *set, int pick, int value);
 

@@ -263,6 +263,11 @@ static void count_take(struct tally *t, int i, int step, const double *measured,
     }
 }
 
+static bool is_slow(const struct tally *t, int i)
+{
+    return t->w->plan.counters.unasked && json_is_true(json_object_get(json_array_get(t->asked, (size_t)i), "slow"));
+}
+
 static void report(struct tally *t, int i, const double *row, double *const *steps, int passes, double seconds)
 {
     const json_t *asked = json_array_get(t->asked, (size_t)i), *facts = json_object_get(asked, "steps");
@@ -278,12 +283,61 @@ static void report(struct tally *t, int i, const double *row, double *const *ste
     row_add_metric(t->rows[i], -1, 0, "hw.kernels", "", "cupti", t->items[i].trace.kernel_count);
 }
 
-/* As many rows at once as CUPTI has ranges for; those that launch no kernel are passed over. */
+/* Values of the metrics `which` at their places among all of the set. */
+static double *spread(const struct counter_set *set, const int *which, int count, const double *values)
+{
+    double *all = xcalloc((size_t)set->count, sizeof *all);
+    for (int m = 0; m < set->count; m++)
+        all[m] = NAN;
+    for (int m = 0; m < count; m++)
+        all[which[m]] = values[m];
+    return all;
+}
+
+static bool count_rows(struct tally *t, int first, int last, const int *which, int count, struct error *err)
+{
+    struct worker *w = t->w;
+    const char **metrics = xcalloc((size_t)count + 1, sizeof *metrics);
+    for (int m = 0; m < count; m++)
+        metrics[m] = w->set.metrics[which[m]];
+    struct count_job job = {.dev = w->dev,
+                            .session = w->cupti,
+                            .items = t->items + first,
+                            .count = last - first,
+                            .announce = announce,
+                            .context = t,
+                            .warm = t->warm,
+                            .metrics = metrics,
+                            .metric_count = (size_t)count};
+    struct count_result result;
+    double began = clock_s();
+    t->first = first;
+    bool ok = count_run(&job, &result, err);
+    double seconds = (clock_s() - began) / (last - first);
+    for (int i = first; ok && i < last; i++) {
+        double **steps = result.steps[i - first], *row = spread(&w->set, which, count, result.rows[i - first]);
+        for (int k = 0; steps && k < rig_program(t->items[i].rig)->step_count; k++) {
+            double *own = steps[k];
+            steps[k] = own ? spread(&w->set, which, count, own) : NULL;
+            free(own);
+        }
+        report(t, i, row, steps, result.passes, seconds);
+        free(row);
+    }
+    if (ok)
+        count_free(&result, t->items + first);
+    free(metrics);
+    return ok;
+}
+
+/* As many rows at once as CUPTI has ranges for, all slow or none; those that launch no kernel are passed over. */
 static bool count_some(struct tally *t, int first, int *next, struct error *err)
 {
     struct worker *w = t->w;
     int ranges = 0, last = first;
-    while (last < t->count && t->items[last].trace.kernel_count && ranges + count_ranges(&t->items[last], t->warm) <= CUPTI_RANGES_MAX)
+    bool slow = is_slow(t, first);
+    while (last < t->count && is_slow(t, last) == slow && t->items[last].trace.kernel_count &&
+           ranges + count_ranges(&t->items[last], t->warm) <= CUPTI_RANGES_MAX)
         ranges += count_ranges(&t->items[last++], t->warm);
     *next = last > first ? last : first + 1;
     if (last == first) {
@@ -292,25 +346,12 @@ static bool count_some(struct tally *t, int first, int *next, struct error *err)
                 none ? "it launches no kernel, only copies" : "it launches more kernels than CUPTI can tell apart");
         return true;
     }
-    t->first = first;
-    struct count_job job = {.dev = w->dev,
-                            .session = w->cupti,
-                            .items = t->items + first,
-                            .count = last - first,
-                            .announce = announce,
-                            .context = t,
-                            .warm = t->warm,
-                            .metrics = w->set.metrics,
-                            .metric_count = (size_t)w->set.count};
-    struct count_result result;
-    double began = clock_s();
-    if (!count_run(&job, &result, err))
-        return false;
-    double seconds = (clock_s() - began) / (last - first);
-    for (int i = first; i < last; i++)
-        report(t, i, result.rows[i - first], result.steps[i - first], result.passes, seconds);
-    count_free(&result, t->items + first);
-    return true;
+    int *which = xcalloc((size_t)w->set.count, sizeof *which), count = slow ? counter_set_slow(&w->set, which) : w->set.count;
+    for (int m = 0; !slow && m < count; m++)
+        which[m] = m;
+    bool ok = count_rows(t, first, last, which, count, err);
+    free(which);
+    return ok;
 }
 
 static bool tally(struct tally *t, struct error *err)

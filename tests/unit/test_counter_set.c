@@ -129,6 +129,13 @@ static void test_merge_and_values(void **state)
     assert_string_equal(seen.advice[0], "less than 25 %");
     assert_int_equal(seen.bottleneck[1], COUNTER_BOTTLENECK_TAIL);
     assert_string_equal(seen.says[1], "4 waves");
+    int which[4];
+    g2->slow = true; /* which wants a and d */
+    assert_int_equal(counter_set_slow(&set, which), 3);
+    assert_true(which[0] == 0 && which[1] == 1 && which[2] == 2);
+    set.metrics[2] = "u__sass_a.sum";
+    assert_int_equal(counter_set_slow(&set, which), 2);
+    assert_true(which[0] == 0 && which[1] == 1);
     counter_set_free(&set);
     counter_group_free(g1);
     counter_group_free(g2);
