@@ -141,6 +141,8 @@ static struct stage_head *load_stage(const struct op_file *f, const char *name, 
 
 /* ---- an op's list ---- */
 
+static const struct stage_head join_head = {.name = "branch", .kind = STAGE_JOIN};
+
 static bool take_values(struct op_file *f, struct stage_use *u, int param, const struct node *n, struct error *err)
 {
     const struct stage_param *p = &u->stage->params[param];
@@ -190,7 +192,7 @@ static bool take_use(struct op_file *f, const struct node *n, struct stage_use *
     const struct node *key = map ? n->keys[own] : n;
     u->node = key;
     for (int i = 0; i < f->stage_count && !u->stage; i++) /* read once in an op */
-        if (f->stages[i].stage && !strcmp(f->stages[i].stage->name, key->text))
+        if (f->stages[i].stage && f->stages[i].stage != &join_head && !strcmp(f->stages[i].stage->name, key->text))
             u->stage = f->stages[i].stage;
     if (!u->stage && f->stage_kinds++ == STAGE_FILES)
         return node_error(key, err, "stages: more than %d different ones", STAGE_FILES);
@@ -199,16 +201,27 @@ static bool take_use(struct op_file *f, const struct node *n, struct stage_use *
     return u->stage && take_params(f, u, map ? n->items[own] : NULL, err) && (!times || (u->times = op_file_expr(f, times, err)));
 }
 
-static bool read_list(struct op_file *f, const struct node *list, struct error *err)
+/* The items of a list, for every image or those of one branch. */
+static bool take_list(struct op_file *f, const struct node *list, int branch, int branches, struct error *err)
 {
     if (list->kind != NODE_LIST || !list->count)
         return node_error(list, err, "stages: a list is expected, like [{mul: 1.4}, {sub: 0.5}]");
-    f->stages = xcalloc((size_t)list->count, sizeof *f->stages);
-    for (; f->stage_count < list->count; f->stage_count++)
-        if (!take_use(f, list->items[f->stage_count], &f->stages[f->stage_count], err)) {
-            f->stage_count++; /* what it has is freed with the op */
+    for (int i = 0; i < list->count; i++) {
+        const struct node *n = list->items[i], *parts = node_get(n, "branch");
+        if (parts && (branches > 1 || n->count != 1 || parts->kind != NODE_LIST || parts->count < 2 || parts->count > STAGE_BRANCHES))
+            return node_error(n, err,
+                              "branch: a list of 2 to %d lists of stages is expected, with no branch inside: [[{mul: 2}], [grey, spread]]",
+                              STAGE_BRANCHES);
+        for (int k = 0; parts && k < parts->count; k++)
+            if (!take_list(f, parts->items[k], k, parts->count, err))
+                return false;
+        struct stage_use *u = APPEND(f->stages, f->stage_count);
+        *u = (struct stage_use){.branch = branch, .branches = branches};
+        if (parts)
+            *u = (struct stage_use){.stage = &join_head, .node = n->keys[0], .branches = parts->count};
+        else if (!take_use(f, n, u, err)) /* what it has is freed with the op */
             return false;
-        }
+    }
     return true;
 }
 
@@ -234,7 +247,7 @@ bool stage_read(struct op_file *f, const struct node *n, struct error *err)
     if (boxes && (boxes->dtype != DTYPE_I32 || f->tensors[boxes->slot].rank != 2))
         return node_error(f->tensors[boxes->slot].node, err, "stages: `boxes` is i32 of shape [count, 4]");
     f->op.row0 = f->op.row0 ? f->op.row0 : STAGE_FAMILY "/apart";
-    return read_list(f, n, err);
+    return take_list(f, n, 0, 1, err);
 }
 
 void stage_free_all(struct op_file *f)
@@ -248,7 +261,7 @@ void stage_free_all(struct op_file *f)
             for (int k = 0; k < 4; k++)
                 expr_free(u->values[p][k]);
         expr_free(u->times);
-        if (u->stage && !shared)
+        if (u->stage && !shared && u->stage != &join_head)
             free_stage((struct stage_head *)(uintptr_t)u->stage);
     }
     free(f->stages);
@@ -287,41 +300,88 @@ static bool stage_int(struct stage_env *e, const struct expr *x, int64_t *out, s
     return !x || expr_eval_int(x, &env, out, err);
 }
 
+/* What a stage makes of `in`; false on error. */
+static bool stage_make(const struct work *work, const struct stage_use *u, const struct stage_image *in, struct stage_image *to,
+                       struct error *err)
+{
+    struct stage_env e = {work, u, *in};
+    *to = *in;
+    to->use = u;
+    to->dtype = u->stage->dtype < 0 ? u->dtype : u->stage->dtype ? (enum dtype)u->stage->dtype : in->dtype;
+    if (!stage_int(&e, u->stage->batch, &to->n, err) || !stage_int(&e, u->stage->channels, &to->c, err) ||
+        !stage_int(&e, u->stage->size[0], &to->h, err) || !stage_int(&e, u->stage->size[1], &to->w, err))
+        return false;
+    if (to->n < 1 || to->c < 1 || to->c > 4 || to->h < 1 || to->w < 1)
+        return node_error(u->node, err, "stage %s makes %lld images of %lld channels, %lld x %lld", u->stage->name, (long long)to->n,
+                          (long long)to->c, (long long)to->h, (long long)to->w);
+    return u->branches < 2 || to->n == in->n ||
+           node_error(u->node, err, "stage %s: in a branch the images keep their number", u->stage->name);
+}
+
+/* The image in which branches meet, whose ends are known. */
+static bool stage_join(const struct stage_use *u, const struct stage_image *all, const int *ends, struct stage_image *to, struct error *err)
+{
+    const struct stage_image *first = &all[ends[0]];
+    for (int k = 1; k < u->branches; k++) {
+        const struct stage_image *other = &all[ends[k]];
+        if (other->c != first->c || other->h != first->h || other->w != first->w || other->dtype != first->dtype)
+            return node_error(u->node, err, "branch %d ends in %lld x %lld x %lld of %s, the first in %lld x %lld x %lld of %s", k + 1,
+                              (long long)other->c, (long long)other->h, (long long)other->w, dtype_name(other->dtype), (long long)first->c,
+                              (long long)first->h, (long long)first->w, dtype_name(first->dtype));
+    }
+    *to = *first;
+    to->use = u;
+    memcpy(to->ends, ends, sizeof to->ends);
+    return true;
+}
+
 int stage_images(const struct work *work, struct stage_image out[STAGE_MOST + 1], struct error *err)
 {
     const struct op_file *f = work->op->file;
     struct tensor input;
-    int count = 1;
+    int count = 1, part = 0, ends[STAGE_BRANCHES] = {0}; /* part: where the branches part */
     if (!work_tensor(work, "input", &input))
         return -1;
-    out[0] = (struct stage_image){NULL, input.dtype, input.dim[0], input.dim[1], input.dim[2], input.dim[3]};
+    out[0] = (struct stage_image){.dtype = input.dtype, .n = input.dim[0], .c = input.dim[1], .h = input.dim[2], .w = input.dim[3]};
     for (int i = 0; i < f->stage_count; i++) {
-        const struct stage_use *u = &f->stages[i];
+        const struct stage_use *u = &f->stages[i], *last = i ? u - 1 : NULL;
+        bool join = u->stage->kind == STAGE_JOIN,
+             begins =
+                 u->branches > 1 && !join && (!last || last->branches < 2 || last->stage->kind == STAGE_JOIN || last->branch != u->branch);
         int64_t times = 1;
         if (u->times && !op_file_int(work, u->times, &times, err))
             return -1;
+        if (begins && u->branch == 0)
+            part = count - 1;
         for (int64_t k = 0; k < times; k++) {
-            struct stage_env e = {work, u, out[count - 1]};
-            struct stage_image *to = &out[count];
+            int before = join || (begins && k == 0) ? part : count - 1;
             if (count > STAGE_MOST) {
                 node_error(u->node, err, "more than %d stages", STAGE_MOST);
                 return -1;
             }
-            *to = e.in;
-            to->use = u;
-            to->dtype = u->stage->dtype < 0 ? u->dtype : u->stage->dtype ? (enum dtype)u->stage->dtype : e.in.dtype;
-            if (!stage_int(&e, u->stage->batch, &to->n, err) || !stage_int(&e, u->stage->channels, &to->c, err) ||
-                !stage_int(&e, u->stage->size[0], &to->h, err) || !stage_int(&e, u->stage->size[1], &to->w, err))
+            if (!(join ? stage_join(u, out, ends, &out[count], err) : stage_make(work, u, &out[before], &out[count], err)))
                 return -1;
-            if (to->n < 1 || to->c < 1 || to->c > 4 || to->h < 1 || to->w < 1) {
-                node_error(u->node, err, "stage %s makes %lld images of %lld channels, %lld x %lld", u->stage->name, (long long)to->n,
-                           (long long)to->c, (long long)to->h, (long long)to->w);
-                return -1;
-            }
-            count++;
+            out[count].before = before;
+            ends[u->branch] = count++;
         }
     }
     return count;
+}
+
+int64_t stage_count_of(const struct stage_image *image)
+{
+    const struct stage_use *u = image->use;
+    return !u || u->branches < 2 || u->stage->kind == STAGE_JOIN ? image->n : (image->n - u->branch + u->branches - 1) / u->branches;
+}
+
+/* The stage that leaves images of sizes of their own, with nothing behind it up to image i that makes them equal; NULL: none. */
+static const struct stage_use *ragged_at(const struct stage_image *all, int i)
+{
+    enum stage_kind kind = i ? all[i].use->stage->kind : STAGE_SAMPLE;
+    const struct stage_use *ragged = kind == STAGE_BOXES ? all[i].use : NULL;
+    for (int k = 0; kind == STAGE_JOIN && !ragged && k < all[i].use->branches; k++)
+        ragged = ragged_at(all, all[i].ends[k]);
+    return kind == STAGE_POINT ? ragged_at(all, all[i].before) : ragged;
 }
 
 bool stage_fits(const struct work *work, struct error *err)
@@ -330,9 +390,7 @@ bool stage_fits(const struct work *work, struct error *err)
     struct tensor t;
     int count = stage_images(work, all, err);
     struct stage_image last = count > 0 ? all[count - 1] : (struct stage_image){0};
-    const struct stage_use *ragged = NULL; /* images of different sizes, and nothing behind that makes them equal */
-    for (int i = 1; i < count; i++)
-        ragged = all[i].use->stage->kind == STAGE_BOXES ? all[i].use : all[i].use->stage->kind == STAGE_SAMPLE ? NULL : ragged;
+    const struct stage_use *ragged = count > 0 ? ragged_at(all, count - 1) : NULL;
     free(all);
     if (count < 0 || !work_tensor(work, "output", &t))
         return false;
@@ -352,10 +410,10 @@ double stage_flop(const struct work *work)
     int count = stage_images(work, all, NULL);
     double flop = 0;
     for (int i = 1; i < count; i++) {
-        struct stage_env e = {work, all[i].use, all[i - 1]};
+        struct stage_env e = {work, all[i].use, all[all[i].before]};
         int64_t each = 1;
-        if (stage_int(&e, all[i].use->stage->flop, &each, NULL))
-            flop += (double)each * (double)all[i].n * (double)all[i].c * (double)all[i].h * (double)all[i].w;
+        if (all[i].use->stage->kind != STAGE_JOIN && stage_int(&e, all[i].use->stage->flop, &each, NULL))
+            flop += (double)each * (double)stage_count_of(&all[i]) * (double)all[i].c * (double)all[i].h * (double)all[i].w;
     }
     free(all);
     return flop;
@@ -419,7 +477,7 @@ static bool add_arguments(const struct work *work, const struct stage_use *u, st
 
 int stage_defines(const struct work *work, char ***out, struct error *err)
 {
-    static const char *const kinds[] = {[STAGE_POINT] = "POINT", [STAGE_SAMPLE] = "SAMPLE", [STAGE_BOXES] = "BOXES"};
+    static const char *const kinds[] = {[STAGE_POINT] = "POINT", [STAGE_SAMPLE] = "SAMPLE", [STAGE_BOXES] = "BOXES", [STAGE_JOIN] = "JOIN"};
     struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
     int count = stage_images(work, all, err), files = 0;
     struct text t = {0};
@@ -427,14 +485,17 @@ int stage_defines(const struct work *work, char ***out, struct error *err)
     *out = xcalloc((size_t)work->op->file->stage_count + 16, sizeof **out);
     for (int i = 0; ok && i < count; i++) {
         const struct stage_image *s = &all[i];
-        text_addf(&t, "%s(%d,%s,%s,%lld,%lld,%lld,%lld", s->use ? kinds[s->use->stage->kind] : "STAGES=SOURCE", i,
+        text_addf(&t, "%s(%d,%d,%s,%s,%lld,%lld,%lld,%lld", s->use ? kinds[s->use->stage->kind] : "STAGES=SOURCE", i, s->before,
                   s->use ? s->use->stage->name : "input", dtype_cuda(s->dtype), (long long)s->c, (long long)s->n, (long long)s->h,
                   (long long)s->w);
-        ok = !s->use || add_arguments(work, s->use, &t, err);
+        bool join = s->use && s->use->stage->kind == STAGE_JOIN;
+        for (int k = 0; join && k < s->use->branches; k++)
+            text_addf(&t, k ? ",%d" : ",%d,%d", k ? s->ends[k] : s->use->branches, s->ends[0]);
+        ok = !s->use || join || add_arguments(work, s->use, &t, err);
         text_add(&t, ") ");
     }
     for (int i = 0; ok && i < work->op->file->stage_count; i++) {
-        bool again = false;
+        bool again = work->op->file->stages[i].stage == &join_head;
         for (int k = 0; k < i; k++)
             again |= work->op->file->stages[k].stage == work->op->file->stages[i].stage;
         if (!again) {

@@ -15,8 +15,10 @@
 #define STAGE_MOST 256        /* in one op, repetitions counted */
 #define STAGE_PARAMS 8
 #define STAGE_FILES 16 /* different ones: kernels/include/stage/files.cuh */
-/* POINT: a pixel of one; SAMPLE: of an image of another size, through any of its pixels; BOXES: of the rectangles in tensor `boxes`. */
-enum stage_kind { STAGE_POINT, STAGE_SAMPLE, STAGE_BOXES };
+#define STAGE_BRANCHES 8
+/* POINT: a pixel of one; SAMPLE: of an image of another size, through any of its pixels; BOXES: of the rectangles in tensor `boxes`;
+ * JOIN: behind branches, the end of that which an image took. */
+enum stage_kind { STAGE_POINT, STAGE_SAMPLE, STAGE_BOXES, STAGE_JOIN };
 enum stage_type { STAGE_WHOLE, STAGE_REAL, STAGE_REALS, STAGE_DTYPE };
 struct stage_param {
     const char *name;
@@ -39,13 +41,16 @@ struct stage_use {
     const struct node *node;
     struct expr *values[STAGE_PARAMS][4]; /* of the op's expressions; REALS: up to four */
     int counts[STAGE_PARAMS];
-    enum dtype dtype;   /* that its parameter of type dtype names */
-    struct expr *times; /* NULL: once */
+    enum dtype dtype;     /* that its parameter of type dtype names */
+    struct expr *times;   /* NULL: once */
+    int branch, branches; /* of every `branches` images the one with this number; 1: of all. A join: how many meet in it */
 };
 struct stage_image {
     const struct stage_use *use; /* NULL: the input */
     enum dtype dtype;
-    int64_t n, c, h, w; /* h, w: the largest */
+    int64_t n, c, h, w;       /* h, w: the largest */
+    int before;               /* the image that it is made of; a join: where the branches part */
+    int ends[STAGE_BRANCHES]; /* a join: the last of each branch */
 };
 
 /* Reads `stages:` of an op's file, whose fields and tensors are known; n NULL: it has none. */
@@ -55,6 +60,8 @@ bool stage_reference(struct op_file *f);
 void stage_free_all(struct op_file *f);
 /* What lies before the first stage and behind each: out[0] is the input. Returns how many, at most STAGE_MOST + 1; -1 on error. */
 int stage_images(const struct work *work, struct stage_image out[STAGE_MOST + 1], struct error *err);
+/* How many of its images stage i makes: all, or those of its branch. */
+int64_t stage_count_of(const struct stage_image *image);
 /* Do the stages end in what the op writes? */
 bool stage_fits(const struct work *work, struct error *err);
 double stage_flop(const struct work *work);

@@ -188,6 +188,17 @@ static bool let_in(const struct plan_options *o, const char *device_kind, const 
     return plan_listed(o->filter.only, v->name) || (variant_is_library(v) && !strcmp(device_kind, "cuda"));
 }
 
+/* The configurations that the scenario wants of the baseline; NULL: its default. */
+static const struct node *baseline_params(const struct plan *plan, const struct scenario_case *c, const struct variant *first)
+{
+    for (int i = 0; i < plan->scenario->variant_count; i++) {
+        const struct scenario_variant *entry = &plan->scenario->variants[i];
+        if (plan_resolve(&plan->variants, entry->name, c->work.op) == first && scenario_layer_takes(c->layer, entry))
+            return entry->params;
+    }
+    return NULL;
+}
+
 /* The baseline stands first, whether the scenario names it or not. */
 static bool plan_add_case(struct plan *plan, const struct plan_options *o, const char *device_kind, int case_index, bool *used,
                           struct error *err)
@@ -196,7 +207,8 @@ static bool plan_add_case(struct plan *plan, const struct plan_options *o, const
     const struct op *op = c->work.op;
     int row_index = 0;
     const struct variant *first = op->row0 ? plan_resolve(&plan->variants, op->row0, op) : NULL;
-    if (first && !plan_add_rows(plan, o, case_index, &row_index, first, NULL, err))
+    const struct node *params = first && !o->variant_names ? baseline_params(plan, c, first) : NULL;
+    if (first && !plan_add_rows(plan, o, case_index, &row_index, first, params, err))
         return false;
     if (o->variant_names) {
         for (int i = 0; o->variant_names[i]; i++) {

@@ -12,22 +12,38 @@ const char *const span_cuts[] = {[CUT_EACH] = "each", [CUT_SAMPLED] = "sampled",
 #define BLOCK_Y 8
 #define POINTS_A_THREAD 4 /* of f32, 16 bytes; where pixels are gathered, neighbours a thread only cost registers */
 
-/* Is something stored behind stage i? */
-static bool cut_behind(enum span_cut cut, const struct stage_image *all, int count, int i)
+/* The join behind the branch of stage i; 0: it is in none. */
+static int join_behind(const struct stage_image *all, int i)
 {
-    if (i == count - 1 || cut == CUT_EACH)
-        return true;
-    return cut == CUT_SAMPLED && all[i + 1].use->stage->kind != STAGE_POINT;
+    if (all[i].use->branches < 2)
+        return 0;
+    while (all[i].use->stage->kind != STAGE_JOIN)
+        i++;
+    return i;
 }
 
-/* Room for what lies between two spans: a buffer that is there already, unless it is the one that is read. */
-static struct buffer_ref between(struct bind *b, const struct stage_image *s, struct buffer_ref read, int first)
+/* Is something stored behind stage i, which is no join? Branches are launches of their own, unless everything is one. */
+static bool cut_behind(enum span_cut cut, const struct stage_image *all, int count, int i)
+{
+    const struct stage_image *next = &all[i + 1];
+    if (i == count - 1 || cut == CUT_NONE)
+        return i == count - 1;
+    bool parts = next->before != i || next->use->branches != all[i].use->branches; /* a branch ends, or branches begin */
+    return parts || cut == CUT_EACH || next->use->stage->kind != STAGE_POINT;
+}
+
+/* Room for what lies between two spans: a buffer that is there already, unless it is still to be read. */
+static struct buffer_ref between(struct bind *b, const struct stage_image *s, const struct buffer_ref busy[3], int first)
 {
     struct program *p = b->program;
     int64_t elements = s->n * s->c * s->h * s->w;
-    for (int i = first; i < p->scratch_count; i++)
-        if (p->scratch[i].dtype == s->dtype && p->scratch[i].elements >= elements && !(read.kind == BUFFER_SCRATCH && read.index == i))
+    for (int i = first; i < p->scratch_count; i++) {
+        bool taken = p->scratch[i].dtype != s->dtype || p->scratch[i].elements < elements;
+        for (int k = 0; k < 3; k++)
+            taken |= busy[k].kind == BUFFER_SCRATCH && busy[k].index == i;
+        if (!taken)
             return (struct buffer_ref){BUFFER_SCRATCH, i};
+    }
     return (struct buffer_ref){BUFFER_SCRATCH, bind_scratch_add(p, "image", s->dtype, elements)};
 }
 
@@ -76,34 +92,60 @@ static bool work_a_thread(struct bind *b, const struct head_step *h, int64_t eac
     return true;
 }
 
+/* Where stage i is stored: with the end of a branch, the join's place. */
+static struct buffer_ref *place_of(struct bind *b, const struct stage_image *all, int count, int i, struct buffer_ref from,
+                                   struct buffer_ref *stored, int scratch)
+{
+    int join = join_behind(all, i), at = i;
+    for (int k = 0; join && k < all[join].use->branches; k++)
+        at = all[join].ends[k] == i ? join : at;
+    struct buffer_ref busy[3] = {from, join ? stored[all[join].before] : from, join ? stored[join] : from};
+    if (at == count - 1)
+        stored[at] = (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, "output")};
+    else if (stored[at].kind == BUFFER_NONE)
+        stored[at] = between(b, &all[i], busy, scratch);
+    return &stored[at];
+}
+
+/* The launches of one span; those of a branch do every so many images. */
+static bool launch_span(struct bind *b, const struct head_step *h, const struct stage_image *all, int count, int first, int last,
+                        struct buffer_ref *stored, const int64_t given[2], int scratch, struct text *spans)
+{
+    const struct stage_image *s = &all[last];
+    struct buffer_ref from = stored[all[first].before], *to = place_of(b, all, count, last, from, stored, scratch);
+    bool points = true, branch = s->use->branches > 1 && s->use->stage->kind != STAGE_JOIN;
+    int64_t images = stage_count_of(s), step = branch ? s->use->branches : 1, begin = branch ? s->use->branch : 0;
+    for (int k = first; k <= last; k++)
+        points &= all[k].use->stage->kind == STAGE_POINT || all[k].use->stage->kind == STAGE_JOIN;
+    int64_t each[2] = {given[0] ? given[0] : points ? POINTS_A_THREAD : 1, given[1]};
+    text_addf(spans, "%sSPAN(%d,%d,%d,%d,%d,%d,%d)", spans->len > 6 ? " " : "", first, last, (int)(to - stored), points, (int)each[0],
+              (int)each[1], (int)step);
+    if (images > 65535)
+        return bind_infeasible(b, "stages: %lld images are more than a grid is deep", (long long)images);
+    for (int64_t k = 0; k < (h->each_image ? images : images > 0); k++)
+        add_launch(b, h, first, last, s, from, *to, each, begin + k * step, h->each_image ? 1 : images);
+    return b->program->step_count <= SPAN_MOST || bind_infeasible(b, "stages: more than %d launches", SPAN_MOST);
+}
+
 static bool launches(struct bind *b, const struct head_step *h, const struct stage_image *all, int count, struct text *spans,
                      struct error *err)
 {
     int64_t given[2];
-    struct buffer_ref from = {BUFFER_TENSOR, program_tensor(b->program, "input")}, to;
     int scratch = b->program->scratch_count, first = 1;
     if (!work_a_thread(b, h, given, err))
         return false;
-    for (int i = 1; i < count; i++) {
-        const struct stage_image *s = &all[i];
-        if (!cut_behind(h->cut, all, count, i))
+    struct buffer_ref *stored = xcalloc((size_t)count, sizeof *stored);
+    bool ok = true;
+    stored[0] = (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, "input")};
+    for (int i = 1; ok && i < count; i++) {
+        bool met = all[i].use->stage->kind == STAGE_JOIN && h->cut != CUT_NONE; /* the branches have stored it */
+        if (!met && !cut_behind(h->cut, all, count, i))
             continue;
-        to = i == count - 1 ? (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, "output")} : between(b, s, from, scratch);
-        bool points = true;
-        for (int k = first; k <= i; k++)
-            points &= all[k].use->stage->kind == STAGE_POINT;
-        int64_t each[2] = {given[0] ? given[0] : points ? POINTS_A_THREAD : 1, given[1]};
-        text_addf(spans, "%sSPAN(%d,%d,%d,%d,%d)", spans->len > 6 ? " " : "", first, i, points, (int)each[0], (int)each[1]);
-        if (s->n > 65535)
-            return bind_infeasible(b, "stages: %lld images are more than a grid is deep", (long long)s->n);
-        for (int64_t image = 0; image < (h->each_image ? s->n : 1); image++)
-            add_launch(b, h, first, i, s, from, to, each, image, h->each_image ? 1 : s->n);
-        if (b->program->step_count > SPAN_MOST)
-            return bind_infeasible(b, "stages: more than %d launches", SPAN_MOST);
-        from = to;
+        ok = met || launch_span(b, h, all, count, first, i, stored, given, scratch, spans);
         first = i + 1;
     }
-    return true;
+    free(stored);
+    return ok;
 }
 
 static void add_define(struct unit *u, char *text)

@@ -42,7 +42,7 @@ template <int I> struct stage_at;
 #define STAGE_SIZE static __device__ image size(const float *boxes, long long b)
 #define STAGE_AT(C) static __device__ pixel<truth, C> at(const float *input, const float *boxes, int b, int y, int x)
 #define STAGE_FROM [=](int b, int y, int x) { return before::at(input, boxes, b, y, x); }
-#define SOURCE(I, NAME, T, C, N, H, W) \
+#define SOURCE(I, B, NAME, T, C, N, H, W) \
     template <> struct stage_at<I> { \
         STAGE_SIZE { return {H, W}; } \
         STAGE_AT(C) \
@@ -53,28 +53,48 @@ template <int I> struct stage_at;
             return p; \
         } \
     };
-#define STAGE_BEGIN(I) \
+#define STAGE_BEGIN(I, B) \
     template <> struct stage_at<I> { \
-        using before = stage_at<I - 1>; \
+        using before = stage_at<B>; \
         using R = truth;
-#define POINT(I, NAME, T, C, N, H, W, ...) \
-    STAGE_BEGIN(I) \
+#define POINT(I, B, NAME, T, C, N, H, W, ...) \
+    STAGE_BEGIN(I, B) \
         STAGE_SIZE { return before::size(boxes, b); } \
         STAGE_AT(C) { return NAME(before::at(input, boxes, b, y, x), ##__VA_ARGS__); } \
     };
-#define SAMPLE(I, NAME, T, C, N, H, W, ...) \
-    STAGE_BEGIN(I) \
+#define SAMPLE(I, B, NAME, T, C, N, H, W, ...) \
+    STAGE_BEGIN(I, B) \
         STAGE_SIZE { return {H, W}; } \
         STAGE_AT(C) { return NAME<R>(STAGE_FROM, before::size(boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); } \
     };
-#define BOXES(I, NAME, T, C, N, H, W, ...) \
-    STAGE_BEGIN(I) \
+#define BOXES(I, B, NAME, T, C, N, H, W, ...) \
+    STAGE_BEGIN(I, B) \
         STAGE_SIZE { return {(int)boxes[4 * b + 3], (int)boxes[4 * b + 2]}; } \
         STAGE_AT(C) \
         { \
             int box[4] = {(int)boxes[4 * b], (int)boxes[4 * b + 1], (int)boxes[4 * b + 2], (int)boxes[4 * b + 3]}; \
             return NAME<R>(STAGE_FROM, box, before::size(boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); \
         } \
+    };
+/* Of the ends of branches the one that image b took. */
+template <int END, int... MORE> __device__ image size_of_branch(const float *boxes, long long b, int k)
+{
+    if constexpr (sizeof...(MORE) > 0)
+        if (k > 0)
+            return size_of_branch<MORE...>(boxes, b, k - 1);
+    return stage_at<END>::size(boxes, b);
+}
+template <int C, int END, int... MORE> __device__ pixel<truth, C> of_branch(const float *input, const float *boxes, int b, int y, int x, int k)
+{
+    if constexpr (sizeof...(MORE) > 0)
+        if (k > 0)
+            return of_branch<C, MORE...>(input, boxes, b, y, x, k - 1);
+    return stage_at<END>::at(input, boxes, b, y, x);
+}
+#define JOIN(I, B, NAME, T, C, N, H, W, COUNT, ...) \
+    STAGE_BEGIN(I, B) \
+        STAGE_SIZE { return size_of_branch<__VA_ARGS__>(boxes, b, (int)(b % COUNT)); } \
+        STAGE_AT(C) { return of_branch<C, __VA_ARGS__>(input, boxes, b, y, x, b % COUNT); } \
     };
 STAGES
 

@@ -2,12 +2,14 @@
  *
  * The compiler is told what the stages are by -D names (harness/op/stage.h): STAGE_FILE_0 ... are their headers and STAGES is a list of
  *
- *     SOURCE(0, input, T, C, n, h, w)                       what is read
- *     POINT, SAMPLE or BOXES(i, name, T, C, n, h, w, ...)   what stage i makes: C channels of T, n images of at most h x w; its parameters
+ *     SOURCE(0, 0, input, T, C, n, h, w)                       what is read
+ *     POINT, SAMPLE or BOXES(i, b, name, T, C, n, h, w, ...)   what stage i makes of what stage b made: C channels of T, n images of at most h x w; its parameters
+ *     JOIN(i, b, branch, T, C, n, h, w, count, e0, e1 ...)     image k has taken branch k % count, whose last stage is e0, e1 ...
  *
  * A kernel span_F_L computes stages F to L: each of its threads asks stage L for a pixel, which asks the one before it for what it needs, down to the image in
  * memory that stage F reads (the read pattern is pulled through). What lies between two spans is stored packed, the last output as OUT_PLANAR says.
- * SPANS is a list of SPAN(F, L, points, pixels, rows): whether they are all point stages; how many neighbours in a row, in how many rows, a thread makes.
+ * SPANS is a list of SPAN(F, L, S, points, pixels, rows, step): stage S is what is stored (a join behind L, or L); whether F to L are all point stages; how many
+ * neighbours in a row, in how many rows, a thread makes; from one image to the next, for those of a branch.
  * IN_PLANAR, OUT_PLANAR; LAST: the number of the last stage. */
 #pragma once
 #include "element/element.cuh"
@@ -91,7 +93,7 @@ template <int FIRST> struct reading {
 template <int FIRST> struct holding {
     static constexpr int first = FIRST;
     const int *boxes;
-    pixel<float, stage_at<FIRST - 1>::channels> p;
+    pixel<float, stage_at<stage_at<FIRST>::before>::channels> p;
     template <int I> __device__ __forceinline__ auto load(int, int, int) const { return p; }
 };
 
@@ -111,43 +113,68 @@ template <int I, class S> struct puller {
     __device__ __forceinline__ pixel<float, stage_at<I>::channels> operator()(int b, int y, int x) const { return value_at<I>(s, b, y, x); }
 };
 
-#define STAGE_STORED(T, C, H, W, PLANAR) \
+#define STAGE_STORED(B, T, C, H, W, PLANAR) \
+    static constexpr int before = B; \
     using type = T; \
     static constexpr int channels = C, h = H, w = W; \
     static constexpr bool planar = PLANAR;
-#define SOURCE(I, NAME, T, C, N, H, W) \
+#define SOURCE(I, B, NAME, T, C, N, H, W) \
     template <> struct stage_at<I> { \
-        STAGE_STORED(T, C, H, W, IN_PLANAR) \
+        STAGE_STORED(B, T, C, H, W, IN_PLANAR) \
         static __device__ __forceinline__ image size(const int *, int) { return {H, W}; } \
     };
-#define POINT(I, NAME, T, C, N, H, W, ...) \
+#define POINT(I, B, NAME, T, C, N, H, W, ...) \
     template <> struct stage_at<I> { \
         using R = float; \
-        STAGE_STORED(T, C, H, W, I == LAST && OUT_PLANAR) \
-        static __device__ __forceinline__ image size(const int *boxes, int b) { return size_of<I - 1>(boxes, b); } \
+        STAGE_STORED(B, T, C, H, W, I == LAST && OUT_PLANAR) \
+        static __device__ __forceinline__ image size(const int *boxes, int b) { return size_of<B>(boxes, b); } \
         template <class S> static __device__ __forceinline__ pixel<float, C> at(const S &s, int b, int y, int x) \
         { \
-            return NAME(value_at<I - 1>(s, b, y, x), ##__VA_ARGS__); \
+            return NAME(value_at<B>(s, b, y, x), ##__VA_ARGS__); \
         } \
     };
-#define SAMPLE(I, NAME, T, C, N, H, W, ...) \
+#define SAMPLE(I, B, NAME, T, C, N, H, W, ...) \
     template <> struct stage_at<I> { \
         using R = float; \
-        STAGE_STORED(T, C, H, W, I == LAST && OUT_PLANAR) \
+        STAGE_STORED(B, T, C, H, W, I == LAST && OUT_PLANAR) \
         static __device__ __forceinline__ image size(const int *, int) { return {H, W}; } \
         template <class S> static __device__ __forceinline__ pixel<float, C> at(const S &s, int b, int y, int x) \
         { \
-            return NAME<R>(puller<I - 1, S>{s}, size_of<I - 1>(s.boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); \
+            return NAME<R>(puller<B, S>{s}, size_of<B>(s.boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); \
         } \
     };
-#define BOXES(I, NAME, T, C, N, H, W, ...) \
+#define BOXES(I, B, NAME, T, C, N, H, W, ...) \
     template <> struct stage_at<I> { \
         using R = float; \
-        STAGE_STORED(T, C, H, W, I == LAST && OUT_PLANAR) \
+        STAGE_STORED(B, T, C, H, W, I == LAST && OUT_PLANAR) \
         static __device__ __forceinline__ image size(const int *boxes, int b) { return {boxes[4 * b + 3], boxes[4 * b + 2]}; } \
         template <class S> static __device__ __forceinline__ pixel<float, C> at(const S &s, int b, int y, int x) \
         { \
-            return NAME<R>(puller<I - 1, S>{s}, s.boxes + 4 * b, size_of<I - 1>(s.boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); \
+            return NAME<R>(puller<B, S>{s}, s.boxes + 4 * b, size_of<B>(s.boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); \
+        } \
+    };
+/* Of the stages END and MORE number k. */
+template <int END, int... MORE> __device__ __forceinline__ image size_of_one(const int *boxes, int b, int k)
+{
+    if constexpr (sizeof...(MORE) > 0)
+        if (k > 0)
+            return size_of_one<MORE...>(boxes, b, k - 1);
+    return size_of<END>(boxes, b);
+}
+template <class S, int END, int... MORE> __device__ __forceinline__ auto value_of_one(const S &s, int b, int y, int x, int k)
+{
+    if constexpr (sizeof...(MORE) > 0)
+        if (k > 0)
+            return value_of_one<S, MORE...>(s, b, y, x, k - 1);
+    return value_at<END>(s, b, y, x);
+}
+#define JOIN(I, B, NAME, T, C, N, H, W, COUNT, ...) \
+    template <> struct stage_at<I> { \
+        STAGE_STORED(B, T, C, H, W, I == LAST && OUT_PLANAR) \
+        static __device__ __forceinline__ image size(const int *boxes, int b) { return size_of_one<__VA_ARGS__>(boxes, b, b % COUNT); } \
+        template <class S> static __device__ __forceinline__ pixel<float, C> at(const S &s, int b, int y, int x) \
+        { \
+            return value_of_one<S, __VA_ARGS__>(s, b, y, x, b % COUNT); \
         } \
     };
 STAGES
@@ -181,11 +208,11 @@ template <class S, int WIDE> static __device__ __forceinline__ void store_pixels
 }
 
 /* WIDE pixels of row y from x0 on, or those of them that the row has. POINTS: stages FIRST to TO are all point stages. */
-template <int FIRST, int TO, bool POINTS, int WIDE>
+template <int FIRST, int TO, int STORED, bool POINTS, int WIDE>
 static __device__ __forceinline__ void pixels(const void *from, void *to, const int *boxes, int b, int y, int x0, int w)
 {
-    using out = stage_at<TO>;
-    using in = stage_at<FIRST - 1>;
+    using out = stage_at<STORED>;
+    using in = stage_at<stage_at<FIRST>::before>;
     reading<FIRST> s = {from, boxes};
     if (WIDE > 1 && x0 + WIDE <= w) {
         pixel<float, in::channels> held[WIDE];
@@ -209,10 +236,11 @@ static __device__ __forceinline__ void pixels(const void *from, void *to, const 
     }
 }
 
-/* A block of 32 x 8 threads makes 32 WIDE x 8 HIGH pixels of image `first_image` + blockIdx.z; a thread's rows are 8 apart. */
-template <int FIRST, int TO, bool POINTS, int WIDE, int HIGH> static __device__ __forceinline__ void span(const void *from, void *to, const int *boxes, int first_image)
+/* A block of 32 x 8 threads makes 32 WIDE x 8 HIGH pixels of image `first_image` + STEP blockIdx.z; a thread's rows are 8 apart. */
+template <int FIRST, int TO, int STORED, bool POINTS, int WIDE, int HIGH, int STEP>
+static __device__ __forceinline__ void span(const void *from, void *to, const int *boxes, int first_image)
 {
-    int b = first_image + blockIdx.z, x0 = (blockIdx.x * 32 + threadIdx.x) * WIDE;
+    int b = first_image + STEP * blockIdx.z, x0 = (blockIdx.x * 32 + threadIdx.x) * WIDE;
     image size = size_of<TO>(boxes, b);
     if (x0 >= size.w)
         return;
@@ -220,13 +248,13 @@ template <int FIRST, int TO, bool POINTS, int WIDE, int HIGH> static __device__ 
     for (int i = 0; i < HIGH; i++) {
         int y = (blockIdx.y * HIGH + i) * 8 + threadIdx.y;
         if (y < size.h)
-            pixels<FIRST, TO, POINTS, WIDE>(from, to, boxes, b, y, x0, size.w);
+            pixels<FIRST, TO, STORED, POINTS, WIDE>(from, to, boxes, b, y, x0, size.w);
     }
 }
 
-#define SPAN(FIRST, TO, POINTS, WIDE, HIGH) \
+#define SPAN(FIRST, TO, STORED, POINTS, WIDE, HIGH, STEP) \
     extern "C" __global__ void __launch_bounds__(256) span_##FIRST##_##TO(const void *from, void *to, const int *boxes, int first_image) \
     { \
-        span<FIRST, TO, POINTS, WIDE, HIGH>(from, to, boxes, first_image); \
+        span<FIRST, TO, STORED, POINTS, WIDE, HIGH, STEP>(from, to, boxes, first_image); \
     }
 SPANS

@@ -148,3 +148,19 @@ op("round", deep, [turn(deep[0])], ["cast: f32", "turn", "cast: u16"], (1, 2, 31
 own = [picture(7, 33, 3)]
 op("own", own, [each(own[0], lambda p: [min(max((v / 255) ** 2 * 3, 0), 1) for v in p])], ["div: 255", "power: {by: 3}", "saturate"], (1, 3, 7, 33),
    ("u8", "NHWC", "f32", "NHWC"))
+
+trio = [picture(19, 14, 3) for _ in range(5)]
+into = []
+for i, image in enumerate(trio):
+    image = each(image, lambda p: [v / 2 for v in p])
+    if i % 3 == 0:
+        image = each(nearest(image, 11, 23), lambda p: [v * 1.2 for v in p])
+    elif i % 3 == 1:
+        image = each(resize(image, 11, 23), lambda p: [0.299 * p[0] + 0.587 * p[1] + 0.114 * p[2]] * 3)
+    else:
+        image = resize(turn(image), 11, 23)
+    into.append(each(resize(image, 7, 6), lambda p: [v - 1 for v in p[::-1]]))
+op("forks", trio, into, ["div: 2", "branch: [[nearest: {to_h: 11, to_w: 23}, mul: 1.2], [resize: {to_h: 11, to_w: 23}, grey, spread], [turn, resize: {to_h: 11, to_w: 23}]]",
+                         "resize: {to_h: 7, to_w: 6}", "sub: 1", "swap"], (5, 3, 7, 6), ("u8", "NHWC", "f32", "NCHW"))
+op("ends", trio, [each(image, lambda p: [v * 2 for v in p] if i % 2 else [v / 2 for v in p]) for i, image in enumerate(trio)],
+   ["branch: [[div: 2], [mul: 4, div: 2]]"], (5, 3, 19, 14), ("u8", "NHWC", "f32", "NCHW"))
