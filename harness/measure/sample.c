@@ -39,7 +39,6 @@ struct field {
     uint64_t drawn;               /* numbers */
     double rested_hz;             /* the clock of a rested card: the highest that a sample began at */
     double tail_s;                /* spent on samples of the tail */
-    int retaken;
 };
 
 void timer_close(struct timer *t)
@@ -177,10 +176,11 @@ static bool take_isolated(struct field *f, int i, struct error *err)
     for (int tries = 0; low && tries <= RETAKES; tries++) {
         if (tries && !sample_rest(f->dev, RETAKE_REST_NS, err))
             return false;
-        f->retaken += tries > 0;
+        f->entrants[i].retaken += tries > 0;
         if (!isolated(f, i, &low, err))
             return false;
     }
+    f->entrants[i].kept_low += low;
     return true;
 }
 
@@ -471,6 +471,8 @@ static bool warm_up(struct field *f, struct error *err)
             break;
     }
     f->tail_s = 0;
+    for (int i = 0; i < f->count; i++)
+        f->entrants[i].retaken = f->entrants[i].kept_low = 0;
     return true;
 }
 
@@ -482,6 +484,9 @@ static void keep(struct field *f, int round, double *hosts, struct sample_result
         e->clock_hz[round] = f->hz[i];
         hosts[(size_t)i * (size_t)f->plan->rounds_max + (size_t)round] = f->host_ns[i];
     }
+    result->power_w[round] = result->throttle[round] = NAN;
+    if (f->watch->sense)
+        f->watch->sense(f->watch->context, &result->power_w[round], &result->throttle[round]);
     result->places[round] = f->plan->sustained ? 0 : f->set * f->seats + f->seat;
     result->rounds = round + 1;
 }
@@ -508,7 +513,6 @@ static bool rounds(struct field *f, struct sample_result *result, struct error *
     for (int i = 0; ok && i < f->count; i++)
         f->entrants[i].host_ns = plan->sustained ? NAN : sample_median(hosts + (size_t)i * most, result->rounds);
     result->seconds = clock_s() - start;
-    result->retaken = f->retaken;
     free(hosts);
     return ok;
 }
@@ -521,6 +525,8 @@ bool sample_run(struct device *dev, struct entrant *entrants, int count, const s
     if (!dev->ops->keeps_time)
         return error_set(err, ERROR_INTERNAL, "%s keeps no time", dev->spec);
     result->places = xcalloc((size_t)plan->rounds_max, sizeof *result->places);
+    result->power_w = xcalloc((size_t)plan->rounds_max, sizeof *result->power_w);
+    result->throttle = xcalloc((size_t)plan->rounds_max, sizeof *result->throttle);
     for (int i = 0; i < count; i++) {
         entrants[i].samples_ns = xcalloc((size_t)plan->rounds_max, sizeof(double));
         entrants[i].clock_hz = xcalloc((size_t)plan->rounds_max, sizeof(double));
@@ -530,6 +536,15 @@ bool sample_run(struct device *dev, struct entrant *entrants, int count, const s
         ok = step_pass(dev, &entrants[i], plan, err);
     field_close(&f);
     return ok;
+}
+
+void sample_result_free(struct sample_result *result)
+{
+    free(result->places);
+    free(result->power_w);
+    free(result->throttle);
+    result->places = NULL;
+    result->power_w = result->throttle = NULL;
 }
 
 void entrant_free(struct entrant *e, int step_count)

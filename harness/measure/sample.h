@@ -28,6 +28,7 @@ struct entrant {
     int step_rounds;             /* kept in step_ns */
     double host_ns;              /* median wall time of queueing all run steps */
     int batch;                   /* runs in a sustained sample; 1 otherwise */
+    int retaken, kept_low;       /* samples taken again because they began at a low clock; kept although */
     bool tail;                   /* so much slower than the fastest that it took part in the first rounds only */
     bool out;                    /* it left something wrong: no part in further rounds */
     int last[SAMPLE_SEATS_MOST]; /* sustained: the set of the last run on each seat */
@@ -49,8 +50,8 @@ struct sample_result {
     int rounds;     /* kept */
     bool converged; /* the half width was reached */
     double seconds;
-    int *places; /* by round: set * seats + seat (0 when sustained); malloc'd */
-    int retaken; /* samples taken again because the clock was low */
+    int *places;                /* by round: set * seats + seat (0 when sustained); malloc'd, as are */
+    double *power_w, *throttle; /* by round: what was sensed behind it; NAN: not known */
 };
 struct sample_watch {
     void *context;
@@ -58,7 +59,12 @@ struct sample_watch {
     void (*announce)(void *context, int entrant);
     /* A timed launch of `set`, on which the rig sits, did not leave the bits of the verified one: is it right? NULL: it does not matter. */
     bool (*doubt)(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err);
+    /* Behind each round, while nothing runs: the board's power, and why its clock was held down (bits, base/throttle.h); both are NAN
+     * before the call. NULL: nobody asks. */
+    void (*sense)(void *context, double *power_w, double *throttle);
 };
+/* Its arrays. */
+void sample_result_free(struct sample_result *result);
 bool sample_run(struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, const struct sample_watch *watch,
                 struct sample_result *result, struct error *err);
 /* One round of a search that decides by itself who runs in the next (measure/race): isolated, cold, in the order of round `round`; all have

@@ -3,12 +3,14 @@
 #include "report/why.h"
 #include "base/dtype.h"
 #include "base/named.h"
+#include "base/throttle.h"
 #include "report/breakdown.h"
 #include "report/case_document.h"
 #include "report/number.h"
 #include "report/resources.h"
 #include "report/terminal.h"
 #include "report/verdict.h"
+#include "statistics/estimate.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -323,6 +325,51 @@ static void add_against_counts(struct block *list, const struct case_view *c, co
     text_free(&words);
 }
 
+/* "1965 MHz (1950 to 1980)": the median of what is known, and the ends; "" when nothing is. */
+static const char *range(const double *values, int count, double unit, const char *name, char out[64])
+{
+    double low = INFINITY, high = -INFINITY;
+    char m[NUMBER_TEXT], l[NUMBER_TEXT], h[NUMBER_TEXT];
+    out[0] = 0;
+    for (int i = 0; values && i < count; i++)
+        if (isfinite(values[i])) {
+            low = fmin(low, values[i]);
+            high = fmax(high, values[i]);
+        }
+    if (low <= high)
+        snprintf(out, 64, "%s %s (%s to %s)", number_3(round(estimate_median(values, count).median / unit), m), name,
+                 number_3(round(low / unit), l), number_3(round(high / unit), h));
+    return out;
+}
+
+/* How the GPU was while the row was timed: the clock of its samples, the board's power, and what held the clock down. */
+static void add_clock(struct block *list, const struct row_time *t)
+{
+    char clock[64], power[64];
+    struct text words = {0}, reasons = {0};
+    int64_t bits = 0;
+    int rounds = 0;
+    if (range(t->clock_hz, t->rounds, 1e6, "MHz", clock)[0])
+        text_addf(&words, "%s at its samples; %d taken again because of a lower clock, %d kept at one", clock, t->retaken, t->kept_low);
+    if (range(t->power_w, t->rounds, 1, "W", power)[0])
+        text_addf(&words, "%s%s", words.len ? "; " : "", power);
+    for (int i = 0; t->throttle && i < t->rounds; i++)
+        if (t->throttle[i] > 0 && t->throttle[i] < 0x1p62) {
+            struct text one = {0};
+            throttle_text((int64_t)t->throttle[i], &one);
+            rounds += one.len > 0;
+            bits |= (int64_t)t->throttle[i];
+            text_free(&one);
+        }
+    throttle_text(bits, &reasons);
+    if (rounds)
+        text_addf(&words, "; held down in %d of %d rounds: %s", rounds, t->rounds, text_get(&reasons));
+    if (words.len)
+        line(list, "clock", "%s", text_get(&words));
+    text_free(&reasons);
+    text_free(&words);
+}
+
 void why_document(struct document *d, const struct case_view *c, const struct view *v)
 {
     struct text words = {0};
@@ -347,6 +394,8 @@ void why_document(struct document *d, const struct case_view *c, const struct vi
         line(list, "breakdown", "%s, but no ceilings are known of this machine: neither measured nor in the chip table",
              number_time(v->time->median_ns, (char[NUMBER_TEXT]){0}));
     }
+    if (v->time)
+        add_clock(list, v->time);
     add_roofline(list, c, v, &a);
     add_traffic(list, v);
     for (int i = 0; i < row->step_count; i++)

@@ -13,6 +13,8 @@ struct bout {
     struct rig **rigs; /* NULL: not on the device */
     struct room *room; /* the buffers that all of them stand on; NULL: each has its own, and one set of inputs */
     int blame;         /* plan row that was running, -1 = none */
+    double sensed_s;   /* when power and throttle reasons were last read, and what they were */
+    double power_w, throttle;
 };
 void bout_open(struct bout *b, struct worker *w, const json_t *rows);
 /* Reports every row when `ok`, closes rigs, frees. */
@@ -34,8 +36,8 @@ struct bout_rounds {
     const int *places;       /* of the buffers, by round; NULL: one */
     int count, family;       /* family: so many rows whose ratios are to hold together */
 };
-/* Adds their estimate to a row. */
-void bout_time(struct row *row, int step, const char *cache, const char *load, const struct bout_rounds *rounds);
+/* Adds their estimate to a row; the time is valid until the next is added. */
+struct row_time *bout_time(struct row *row, int step, const char *cache, const char *load, const struct bout_rounds *rounds);
 /* Clocks, power and temperature as they are now, to the run's environment under `name`. */
 void bout_environment(struct worker *w, const char *name);
 

@@ -1,6 +1,8 @@
 /* The survivors of one case, the baseline among them, in one process: checked, timed interleaved with an A/A twin of the baseline, checked
  * again. */
+#include "base/clock.h"
 #include "base/text.h"
+#include "base/throttle.h"
 #include "device/cuda/nvml.h"
 #include "measure/sample.h"
 #include "op/chain.h"
@@ -19,6 +21,7 @@
 #define GRAPH_ROUNDS 60
 #define GRAPH_BUDGET_S 0.5
 #define LOAD_LIMIT_S 120.0
+#define SENSE_S 0.02
 #define DATA_LIMIT_S 600.0
 
 static void announce(void *context, int entrant)
@@ -191,7 +194,7 @@ bool bout_enter(struct bout *b, int i, struct error *err)
     return true;
 }
 
-void bout_time(struct row *row, int step, const char *cache, const char *load, const struct bout_rounds *rounds)
+struct row_time *bout_time(struct row *row, int step, const char *cache, const char *load, const struct bout_rounds *rounds)
 {
     struct row_time *t = row_add_time(row);
     struct estimate e = estimate_median_grouped(rounds->ns, rounds->places, rounds->count, 1);
@@ -212,6 +215,31 @@ void bout_time(struct row *row, int step, const char *cache, const char *load, c
         t->ratio_low = r.low;
         t->ratio_high = r.high;
     }
+    return t;
+}
+
+/* The first `rounds` of them; NULL when none is known. */
+static double *known(const double *values, int rounds)
+{
+    bool any = false;
+    for (int r = 0; r < rounds; r++)
+        any = any || isfinite(values[r]);
+    return any ? memcpy(xcalloc((size_t)rounds, sizeof *values), values, (size_t)rounds * sizeof *values) : NULL;
+}
+
+/* Where each round was taken, at what clock, and in what state the board was. */
+static void put_conditions(struct row_time *t, const struct entrant *e, const struct sample_plan *plan, const struct sample_result *result)
+{
+    t->clock_hz = known(e->clock_hz, t->rounds);
+    t->power_w = known(result->power_w, t->rounds);
+    t->throttle = known(result->throttle, t->rounds);
+    t->retaken = t->clock_hz ? e->retaken : -1;
+    t->kept_low = t->clock_hz ? e->kept_low : -1;
+    if (plan->sustained)
+        return;
+    t->places = xcalloc((size_t)t->rounds, sizeof *t->places);
+    for (int r = 0; r < t->rounds; r++)
+        t->places[r] = result->places[r];
 }
 
 /* The rounds that an entrant took part in are the first ones. */
@@ -310,9 +338,9 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
         int rounds = taken(e, result->rounds), paired = base >= 0 ? taken(&entrants[base], rounds) : 0;
         if (e->out || !rounds)
             continue;
-        bout_time(row, -1, cache, load,
-                  &(struct bout_rounds){e->samples_ns, paired == rounds ? entrants[base].samples_ns : NULL, result->places, rounds,
-                                        b->count - 1});
+        const struct bout_rounds taken_part = {e->samples_ns, paired == rounds ? entrants[base].samples_ns : NULL, result->places, rounds,
+                                               b->count - 1};
+        put_conditions(bout_time(row, -1, cache, load, &taken_part), e, plan, result);
         put_clock(row, e, rounds);
         if (isnan(row->noise))
             row->noise = noise;
@@ -326,11 +354,35 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
     }
 }
 
+static bool board_read(const struct worker *w, struct nvml_sample *s)
+{
+    static bool tried, open;
+    if (!tried)
+        open = nvml_open(NULL);
+    tried = true;
+    return open && nvml_read(w->dev->uuid, s);
+}
+
+/* NVML itself looks at the board no more often than this: what was read stands for the rounds until then. */
+static void sense(void *context, double *power_w, double *throttle)
+{
+    struct bout *b = context;
+    struct nvml_sample s;
+    if (!b->sensed_s || clock_s() - b->sensed_s > SENSE_S) {
+        bool there = board_read(b->w, &s);
+        b->power_w = there && s.power_w >= 0 ? s.power_w : NAN;
+        b->throttle = there && s.throttle >= 0 ? (double)s.throttle : NAN;
+        b->sensed_s = clock_s();
+    }
+    *power_w = b->power_w;
+    *throttle = b->throttle;
+}
+
 /* Times these rows, which need not be all of the bout: rows that are wrong take no part, and twin: the first one does twice. */
 static bool time_rows(struct bout *b, struct sample_plan *plan, bool twin, struct error *err)
 {
     struct worker *w = b->w;
-    const struct sample_watch watch = {b, announce, doubt};
+    const struct sample_watch watch = {b, announce, doubt, sense};
     struct sample_result result = {0};
     int count = b->count + twin;
     struct entrant *entrants = xcalloc((size_t)b->count + 1, sizeof *entrants);
@@ -347,7 +399,7 @@ static bool time_rows(struct bout *b, struct sample_plan *plan, bool twin, struc
     for (int i = 0; i < count; i++)
         entrant_free(&entrants[i], rig_program(entrants[i].rig)->step_count);
     free(entrants);
-    free(result.places);
+    sample_result_free(&result);
     return ok;
 }
 
@@ -437,15 +489,10 @@ static bool all_modes(struct bout *b, struct error *err)
 void bout_environment(struct worker *w, const char *name)
 {
     struct nvml_sample s;
-    struct error ignored = {0};
-    static bool tried, open;
-    if (!tried)
-        open = nvml_open(&ignored);
-    tried = true;
-    if (!open || !nvml_read(w->dev->uuid, &s))
+    if (!board_read(w, &s))
         return;
-    char throttle[128] = "";
-    nvml_throttle_text(s.throttle, throttle, sizeof throttle);
+    struct text throttle = {0};
+    throttle_text(s.throttle, &throttle);
     json_t *o = json_object();
     if (s.sm_clock_hz >= 0)
         json_object_set_new(o, "sm_clock_hz", json_real(s.sm_clock_hz));
@@ -456,7 +503,8 @@ void bout_environment(struct worker *w, const char *name)
     if (s.temperature_c >= 0)
         json_object_set_new(o, "temperature_c", json_real(s.temperature_c));
     if (s.throttle >= 0)
-        json_object_set_new(o, "throttle", json_string(throttle));
+        json_object_set_new(o, "throttle", json_string(text_get(&throttle)));
+    text_free(&throttle);
     w->emit(w->context, json_pack("{s:s,s:s,s:o}", "event", "environment", "name", name, "value", o));
 }
 

@@ -3,6 +3,7 @@
 #include "probe.h"
 #include "worker/devices.h"
 #include "base/file.h"
+#include "base/throttle.h"
 #include "device/cuda/cuda.h"
 #include "device/cuda/nvml.h"
 #include <math.h>
@@ -262,7 +263,7 @@ void probe_nvml(struct probe *p, const char *when)
 {
     struct error err = {0};
     struct nvml_sample s;
-    char name[64], throttle[128], driver[64] = "";
+    char name[64], driver[64] = "";
     if (!nvml_open(&err) || !nvml_read(p->dev->uuid, &s)) {
         probe_note(p, "nvml", err.text[0] ? err.text : "no such device");
         return;
@@ -276,9 +277,11 @@ void probe_nvml(struct probe *p, const char *when)
         snprintf(name, sizeof name, "nvml.%s.%s", when, fields[i].name);
         probe_number(p, name, fields[i].value, "(negative: not available)");
     }
-    nvml_throttle_text(s.throttle, throttle, sizeof throttle);
+    struct text throttle = {0};
+    throttle_text(s.throttle, &throttle);
     snprintf(name, sizeof name, "nvml.%s.throttle_text", when);
-    probe_note(p, name, throttle);
+    probe_note(p, name, text_get(&throttle));
+    text_free(&throttle);
     nvml_driver(driver, sizeof driver);
     probe_note(p, "nvml.driver", driver);
     double start = probe_now_s();

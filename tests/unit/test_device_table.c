@@ -6,6 +6,7 @@
 #include "device/cuda/nvml.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/throttle.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -87,15 +88,13 @@ static void a_missing_gpu_is_said_in_words(void **state)
 
 static void throttle_reasons_in_words(void **state)
 {
-    char text[64], small[8];
-    nvml_throttle_text(-1, text, sizeof text);
-    assert_string_equal(text, "");
-    nvml_throttle_text(0x1 | 0x2 | 0x100, text, sizeof text); /* idle, application clocks, display: nothing was slowed */
-    assert_string_equal(text, "");
-    nvml_throttle_text(0x4 | 0x20, text, sizeof text);
-    assert_string_equal(text, "power cap, thermal");
-    nvml_throttle_text(0xff, small, sizeof small);
-    assert_true(strlen(small) < sizeof small);
+    struct text t = {0};
+    throttle_text(-1, &t);
+    throttle_text(0x1 | 0x2 | 0x100, &t); /* idle, application clocks, display: nothing was slowed */
+    assert_int_equal(t.len, 0);
+    throttle_text(0x4 | 0x20, &t);
+    assert_string_equal(text_get(&t), "power cap, thermal");
+    text_free(&t);
 }
 
 /* A compiler may drop a load whose value goes nowhere: then "reading back" would read nothing. The same PTX through the ptxas here. */

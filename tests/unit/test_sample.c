@@ -28,7 +28,14 @@ static bool deny(void *context, int entrant, int set, enum rig_left left, bool *
     *right = context != NULL;
     return true;
 }
-static struct sample_watch watch = {NULL, ignore, deny};
+static struct sample_watch watch = {.announce = ignore, .doubt = deny};
+static int sensed;
+static void sense(void *context, double *power_w, double *throttle)
+{
+    assert_true(isnan(*power_w) && isnan(*throttle));
+    *power_w = 500 + sensed;
+    *throttle = sensed++ == 2 ? 4 : 0;
+}
 
 static struct sample_result sampled(const double *ns, int count, double noise, const struct sample_plan *plan)
 {
@@ -46,8 +53,10 @@ static struct sample_result sampled(const double *ns, int count, double noise, c
         fail_msg("%s", err.text);
     assert_int_equal(world.events, 0);
     assert_int_equal(world.graphs, 0);
-    free(result.places);
-    result.places = NULL;
+    for (int r = 0; r < result.rounds; r++)
+        assert_true(watch.sense ? result.power_w[r] == 500 + r && result.throttle[r] == (r == 2 ? 4 : 0)
+                                : isnan(result.power_w[r]) && isnan(result.throttle[r]));
+    sample_result_free(&result);
     return result;
 }
 
@@ -184,9 +193,14 @@ static void a_low_clock_is_not_taken(void **state)
     world.hz[4] = world.hz[5] = world.hz[6] = 1.90e9; /* the fourth, for good */
     world.hz[7] = NAN;                                /* not known: taken as it is */
     world.hz_asked = 0;
+    watch.sense = sense;
+    sensed = 0;
     struct sample_result result = sampled(ns, 1, 0, &plan);
-    assert_int_equal(result.retaken, 3);
+    assert_int_equal(result.rounds, 5);
+    assert_true(entrants[0].retaken == 3 && entrants[0].kept_low == 1);
     assert_int_equal(world.hz_asked, 8);
+    assert_int_equal(sensed, 5); /* behind each round */
+    watch.sense = NULL;
     assert_true(entrants[0].clock_hz[1] == 1.98e9 && entrants[0].clock_hz[3] == 1.90e9 && isnan(entrants[0].clock_hz[4]));
     device.ops = &ops;
     freed(1);
@@ -318,14 +332,14 @@ static void steps_and_prepare(void **state)
     assert_int_equal(entrants[0].step_rounds, 5);
     assert_true(fabs(entrants[0].step_ns[0][4] - 2000) < 1e-6 && fabs(entrants[0].step_ns[1][4] - 6000) < 1e-6);
     entrant_free(&entrants[0], 2);
-    free(result.places);
+    sample_result_free(&result);
     rigs[1] = (struct rig){.ns = 8000};
     rigs[1].program = (struct program){.step_count = 1, .steps = rigs[1].steps};
     entrants[1] = (struct entrant){.rig = &rigs[1]};
     assert_true(sample_run(&device, &entrants[1], 1, &plan, &watch, &result, &err));
     assert_null(entrants[1].step_ns); /* one step is the row */
     entrant_free(&entrants[1], 1);
-    free(result.places);
+    sample_result_free(&result);
     assert_true(sample_prepare(&device, &rigs[0], 7, &ns, &err) && fabs(ns - 5000) < 1e-6);
     assert_int_equal(world.events, 0);
     struct rig *pair[] = {&rigs[0], &rigs[0]};
@@ -378,7 +392,7 @@ static void it_tells_its_time(void **state)
     device.clock = &clock;
     drawn[0] = 0;
     assert_true(sample_run(&device, entrants, 2, &plan, &watch, &result, &err));
-    free(result.places);
+    sample_result_free(&result);
     device.clock = NULL;
     phase_settle(&clock);
     assert_non_null(strstr(drawn, "round 0(s/a/"));

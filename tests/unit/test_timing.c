@@ -26,6 +26,8 @@ static struct world {
     const char *fails;  /* a kernel that cannot be launched */
     const char *idle;   /* a kernel of this name does nothing from its `idle_from`th launch on */
     int idle_from, launches;
+    bool stamps;
+    int stamped;
 } world;
 
 static const struct {
@@ -114,6 +116,16 @@ static bool flush(struct device *dev, struct error *err)
     return alive(err) && clock_flush(dev, err);
 }
 
+static bool stamp(struct device *dev, int slot, struct error *err)
+{
+    return alive(err);
+}
+/* Of every fifth sample, and when that is taken again, of the next one, lower. */
+static double stamped_hz(struct device *dev, int from, int to)
+{
+    return world.stamped++ % 5 == 4 ? 1.5e9 : 1.98e9;
+}
+
 static void give_clock(struct device *dev)
 {
     world.emu = dev->ops;
@@ -126,6 +138,10 @@ static void give_clock(struct device *dev)
     world.ops.graph_free = graph_free;
     world.ops.record = record;
     world.ops.flush = flush;
+    if (world.stamps) {
+        world.ops.stamp = stamp;
+        world.ops.stamped_hz = stamped_hz;
+    }
     dev->ops = &world.ops;
 }
 
@@ -298,6 +314,30 @@ static void the_twin_says_how_noisy_it_is(void **state)
     let_go(&r);
 }
 
+/* Every round says where it was taken and at what clock; what nobody knows is absent. */
+static void rounds_say_their_conditions(void **state)
+{
+    for (int clock = 0; clock < 2; clock++) {
+        bool places[6] = {0};
+        begin();
+        world.stamps = clock;
+        struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [60, 60]}");
+        const struct row_time *t = time_of(&r, "my/ours", "cold", "isolated"), *other = time_of(&r, "my/cudnn_fast", "cold", "isolated");
+        assert_int_equal(t->rounds, 60);
+        assert_non_null(t->places);
+        for (int i = 0; i < 60; i++) {
+            assert_true(t->places[i] >= 0 && t->places[i] < 6 && t->places[i] == other->places[i]);
+            places[(int)t->places[i]] = true;
+            assert_true(!clock || t->clock_hz[i] == 1.98e9);
+        }
+        for (int i = 0; i < 6; i++)
+            assert_true(places[i]);
+        assert_true(clock ? t->retaken + other->retaken > 20 && t->kept_low == 0 : t->retaken == -1 && t->kept_low == -1 && !t->clock_hz);
+        assert_true(!t->power_w && !t->throttle); /* no board */
+        let_go(&r);
+    }
+}
+
 /* Right when it is verified and idle later: nobody is believed because of what he did before he was timed. */
 static void who_stops_working_is_wrong(void **state)
 {
@@ -395,6 +435,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ratios_are_to_the_fastest_of_the_library),
         cmocka_unit_test(the_twin_says_how_noisy_it_is),
+        cmocka_unit_test(rounds_say_their_conditions),
         cmocka_unit_test(who_stops_working_is_wrong),
         cmocka_unit_test(short_rows_are_timed_in_a_graph),
         cmocka_unit_test(an_early_end_is_said),

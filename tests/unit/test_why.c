@@ -395,6 +395,36 @@ static void what_is_no_difference(void **state)
     text_free(&t);
 }
 
+static double *reals(struct row_time *t, const double *values)
+{
+    return memcpy(xcalloc((size_t)t->rounds, sizeof *values), values, (size_t)t->rounds * sizeof *values);
+}
+
+/* What held the clock down is a reason that slows; being idle is none, and what was not known is not said. */
+static void the_clock_is_said(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    measured_run(&f);
+    struct row_time *time = row_of(&f, "conv2d/hot", 200, 1)->times;
+    time->rounds = 4;
+    words_of(&f, 0, &t);
+    assert_null(strstr(text_get(&t), "\nclock"));
+    time->clock_hz = reals(time, (const double[]){1.98e9, NAN, 1.9e9, 1.97e9});
+    time->retaken = 3;
+    time->kept_low = 1;
+    words_of(&f, 0, &t);
+    assert_non_null(strstr(text_get(&t),
+                           "\nclock      1,970 MHz (1,900 to 1,980) at its samples; 3 taken again because of a lower clock, 1 kept "
+                           "at one\n"));
+    time->power_w = reals(time, (const double[]){500, 610, 700, 690});
+    time->throttle = reals(time, (const double[]){1, 4, 0x21, INFINITY});
+    words_of(&f, 0, &t);
+    assert_non_null(strstr(text_get(&t), "1 kept at one; 650 W (500 to 700); held down in 2 of 4 rounds: power cap, thermal\n"));
+    fixture_free(&f);
+    text_free(&t);
+}
+
 static int set_up(void **state)
 {
     if (!getenv("BENCH_HOME"))
@@ -436,6 +466,7 @@ int main(void)
         cmocka_unit_test(library_kernels_have_limits),
         cmocka_unit_test(printed),
         cmocka_unit_test(what_is_no_difference),
+        cmocka_unit_test(the_clock_is_said),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -122,23 +122,6 @@ bool nvml_read(const char *uuid, struct nvml_sample *out)
     return found;
 }
 
-void nvml_throttle_text(int64_t throttle, char *out, int bytes)
-{
-    static const struct {
-        int64_t bit;
-        const char *name;
-    } reasons[] = {
-        {0x4, "power cap"}, {0x8, "hardware slowdown"}, {0x10, "sync boost"},
-        {0x20, "thermal"},  {0x40, "hardware thermal"}, {0x80, "power brake"},
-    }; /* idle (1), application clocks (2) and display (0x100) slow nothing that was asked for */
-    int used = 0;
-    if (bytes > 0)
-        out[0] = 0;
-    for (size_t i = 0; throttle > 0 && i < sizeof reasons / sizeof *reasons; i++)
-        if (throttle & reasons[i].bit && used >= 0 && used < bytes)
-            used += snprintf(out + used, (size_t)(bytes - used), "%s%s", used ? ", " : "", reasons[i].name);
-}
-
 bool nvml_driver(char *out, int bytes)
 {
     if (!nvml_open(NULL))

@@ -8,13 +8,11 @@
 
 struct nvml_sample { /* negative = not available on this machine */
     double sm_clock_hz, memory_clock_hz, power_w, power_limit_w, temperature_c;
-    int64_t throttle; /* bit set of nvmlClocksEventReasons; -1 = not available */
+    int64_t throttle; /* bit set of nvmlClocksEventReasons (base/throttle.h); -1 = not available */
 };
 bool nvml_open(struct error *err);
 void nvml_close(void);
 bool nvml_read(const char *uuid, struct nvml_sample *out);
-/* "power cap, thermal" for the bits that mean a slowed clock; "" when none. */
-void nvml_throttle_text(int64_t throttle, char *out, int bytes);
 bool nvml_driver(char *out, int bytes);
 
 #endif
