@@ -22,6 +22,10 @@
  *   GH100  H100/H200 SXM data sheet:   132 x 256 x 1.98 = 66.9;    132 x 4096 x 1.83 = 989;   tf32 495, int8 1979, fp64 34
  *   GB100  B200 data sheet:            148 x 256 x 1.965 = 74.5;   148 x 8192 x 1.85 = 2243 (2.25 P); tf32 1.1 P, int8 4.5 P, fp64 37
  *   GB202  RTX Blackwell white paper:  170 x 256 x 2.407 = 104.8;  170 x 1024 x 2.407 = 419 (GeForce: as above)
+ *   GA10B  Jetson AGX Orin 64GB:       16 x 256 x 1.30 = 5.3;      16 x 4096 x 1.30 = 85 int8 (170 with sparsity)
+ *   GB103  HGX B300 data sheet:        148 x 256 x 1.965 = 74.5;   148 x 8192 x 1.85 = 2243; tf32 1.1 P, int8 0.15 P, fp64 1.2
+ *   GB10B  Jetson T5000 data sheet:    20 x 256 x 1.575 = 8.06;    20 x 8192 x 1.575 = 258 (a quarter of 1,035 FP8 with sparsity)
+ *   GB10   DGX Spark (Hot Chips 2025): 48 x 256 x 2.52 = 31;       48 x 1024 x 2.52 = 124 (an eighth of 1 P FP4 with sparsity)
  *
  * The clock is the highest the SM can run at, not the "boost" that a data sheet's tensor rate is quoted for: 989 TFLOP/s of an H200 is
  * 132 SMs x 4096 at 1.83 GHz, but the card runs up to 1.98 GHz where power allows, so only 1,070 TFLOP/s is a rate that nothing can beat
@@ -43,17 +47,30 @@
     .threads_per_sm = 1536, .warps_per_sm = 48, .smem_per_sm = 100 * 1024, .smem_per_block_optin = 99 * 1024, .smem_reserved = 1024, \
     .flop_f32 = 256, .flop_f16_simt = 256, .flop_f16_tensor = 1024, .flop_bf16_tensor = 1024, .flop_tf32_tensor = 512, \
     .flop_i8_tensor = 2048, .flop_f64 = 4, SM_COMMON
+#define SM_87 /* an SM of GA100 with the threads of GA102 */ \
+    .arch = "sm_87", .cc = 87, .threads_per_sm = 1536, .warps_per_sm = 48, .blocks_per_sm = 16, .smem_per_sm = 164 * 1024, \
+    .smem_per_block_optin = 163 * 1024, .smem_reserved = 1024, .flop_f32 = 256, .flop_f16_simt = 512, .flop_f16_tensor = 2048, \
+    .flop_bf16_tensor = 2048, .flop_tf32_tensor = 1024, .flop_i8_tensor = 4096, .flop_f64 = 4, SM_COMMON
 #define SM_86 .arch = "sm_86", .cc = 86, .blocks_per_sm = 16, SM_8X
 #define SM_89 .arch = "sm_89", .cc = 89, .blocks_per_sm = 24, SM_8X
 #define SM_90 \
     .arch = "sm_90a", .cc = 90, .threads_per_sm = 2048, .warps_per_sm = 64, .blocks_per_sm = 32, .smem_per_sm = 228 * 1024, \
     .smem_per_block_optin = 227 * 1024, .smem_reserved = 1024, .flop_f32 = 256, .flop_f16_simt = 512, .flop_f16_tensor = 4096, \
     .flop_bf16_tensor = 4096, .flop_tf32_tensor = 2048, .flop_i8_tensor = 8192, .flop_f64 = 128, SM_COMMON
+#define SM_10X /* cc 10 and 11 */ \
+    .smem_per_sm = 228 * 1024, .smem_per_block_optin = 227 * 1024, .smem_reserved = 1024, .flop_f32 = 256, .flop_f16_simt = 512, \
+    .flop_f16_tensor = 8192, .flop_bf16_tensor = 8192, .flop_tf32_tensor = 4096, SM_COMMON
 #define SM_100 \
-    .arch = "sm_100a", .cc = 100, .threads_per_sm = 2048, .warps_per_sm = 64, .blocks_per_sm = 32, .smem_per_sm = 228 * 1024, \
-    .smem_per_block_optin = 227 * 1024, .smem_reserved = 1024, .flop_f32 = 256, .flop_f16_simt = 512, .flop_f16_tensor = 8192, \
-    .flop_bf16_tensor = 8192, .flop_tf32_tensor = 4096, .flop_i8_tensor = 16384, .flop_f64 = 128, SM_COMMON
+    .arch = "sm_100a", .cc = 100, .threads_per_sm = 2048, .warps_per_sm = 64, .blocks_per_sm = 32, .flop_i8_tensor = 16384, \
+    .flop_f64 = 128, SM_10X
+#define SM_103 \
+    .arch = "sm_103a", .cc = 103, .threads_per_sm = 2048, .warps_per_sm = 64, .blocks_per_sm = 32, .flop_i8_tensor = 512, .flop_f64 = 4, \
+    SM_10X
+#define SM_110 \
+    .arch = "sm_110a", .cc = 110, .threads_per_sm = 1536, .warps_per_sm = 48, .blocks_per_sm = 24, .flop_i8_tensor = 16384, .flop_f64 = 4, \
+    SM_10X
 #define SM_120 .arch = "sm_120a", .cc = 120, .blocks_per_sm = 24, SM_8X
+#define SM_121 .arch = "sm_121a", .cc = 121, .blocks_per_sm = 24, SM_8X
 #define BOARD(chip_name, product, sms, l2_mib, clock_hz, dram) \
     .name = chip_name, .board = product, .sm_count = sms, .l2_bytes = (size_t)(l2_mib * 1048576.0), .clock_max_hz = clock_hz, \
     .dram_bytes_s = dram
@@ -65,7 +82,9 @@ static const struct chip table[] = {
     {BOARD("GA102", "RTX 3090", 82, 6, 1.695e9, 936e9), SM_86},       {BOARD("AD102", "L40S", 142, 96, 2.52e9, 864e9), SM_89},
     {BOARD("AD102", "RTX 4090", 128, 72, 2.52e9, 1008e9), SM_89},     {BOARD("GH100", "H200 SXM", 132, 60, 1.98e9, 4.8e12), SM_90},
     {BOARD("GH100", "H100 SXM", 132, 50, 1.98e9, 3.35e12), SM_90},    {BOARD("GB100", "B200 SXM", 148, 126, 1.965e9, 8e12), SM_100},
-    {BOARD("GB202", "RTX 5090", 170, 96, 2.407e9, 1.792e12), SM_120},
+    {BOARD("GB202", "RTX 5090", 170, 96, 2.407e9, 1.792e12), SM_120}, {BOARD("GA10B", "Jetson AGX Orin", 16, 4, 1.3e9, 204.8e9), SM_87},
+    {BOARD("GB103", "B300 SXM", 148, 126, 1.965e9, 8e12), SM_103},    {BOARD("GB10B", "Jetson T5000", 20, 32, 1.575e9, 273e9), SM_110},
+    {BOARD("GB10", "DGX Spark", 48, 24, 2.52e9, 273e9), SM_121},
 };
 #define TABLE_COUNT ((int)(sizeof table / sizeof table[0]))
 
@@ -142,9 +161,7 @@ double chip_flop_s(const struct chip *chip, int math)
     case MATH_F16_ACC32:
     case MATH_F16_ACC16: per_sm = chip->flop_f16_tensor; break;
     case MATH_BF16_ACC32: per_sm = chip->flop_bf16_tensor; break;
-    case MATH_I8_ACC32:
-        per_sm = chip->cc >= 75 ? 2 * chip->flop_f16_tensor : 0;
-        break; /* twice f16 on every chip of the table that has it */
+    case MATH_I8_ACC32: per_sm = chip->flop_i8_tensor; break;
     case MATH_NONE:
     case MATH_COUNT: break;
     }

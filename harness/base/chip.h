@@ -1,4 +1,4 @@
-/* base/chip: the GPU chips bench knows without having one: limits, rates and cache sizes, sm_75 to sm_120. */
+/* base/chip: the GPU chips bench knows without having one: limits, rates and cache sizes, sm_75 to sm_121. */
 #ifndef BENCH_BASE_CHIP_H
 #define BENCH_BASE_CHIP_H
 

@@ -107,7 +107,7 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
     const struct option options[] = {
         {"--kernel", 'k', OPTION_TEXT, "NAME", "this __global__ function; default: the launch's, or the only one", &a.kernel},
         {"--chip", 0, OPTION_TEXT, "CHIP", "limits and architecture: GH100 (default), sm_86, H200 ...", &a.chip},
-        {"--arch", 0, OPTION_TEXT, "ARCH", "compile for this one instead of the chip's: sm_75 ... sm_120", &a.arch},
+        {"--arch", 0, OPTION_TEXT, "ARCH", "compile for this one instead of the chip's: sm_75 ... sm_121", &a.arch},
         {"--define", 'D', OPTION_LIST, "NAME=VALUE", "for the compiler", &a.defines},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:FILE, nvcc, nvcc:FILE", &a.compiler},
         {"--no-check", 0, OPTION_FLAG, NULL, "only bounds and alignment: twice as fast", &a.no_check},

@@ -285,7 +285,7 @@ static bool parse_device(const struct scenario *s, const char *device, const str
     struct text all = {0};
     text_add_list(&all, names, count);
     node_error(chip, err, "on %s: there is no chip '%.60s'", device, name);
-    error_hint(err, near ? "did you mean %s? Chips: %.700s, or sm_75 to sm_120" : "%schips: %.700s, or sm_75 to sm_120", near ? near : "",
+    error_hint(err, near ? "did you mean %s? Chips: %.700s, or sm_75 to sm_121" : "%schips: %.700s, or sm_75 to sm_121", near ? near : "",
                text_get(&all));
     text_free(&all);
     return false;

@@ -47,6 +47,12 @@ static void test_by_hand(void **state)
         {"sm_90", 256, 24, 227 * 1024, 1, LIMIT_SMEM},
         {"sm_100", 128, 255, 0, 2, LIMIT_REGISTERS},    /* 16,384 / 8,192 = 2 a scheduler */
         {"sm_100", 256, 32, 113 * 1024, 2, LIMIT_SMEM}, /* 2 x 114 = 228 KiB, exactly */
+        {"sm_87", 256, 32, 20 * 1024, 6, LIMIT_WARPS},  /* 48 warps, 164 KiB */
+        {"sm_87", 32, 16, 0, 16, LIMIT_BLOCKS},
+        {"sm_103", 256, 32, 113 * 1024, 2, LIMIT_SMEM},
+        {"sm_110", 256, 32, 113 * 1024, 2, LIMIT_SMEM},
+        {"sm_110", 32, 16, 0, 24, LIMIT_BLOCKS},
+        {"sm_121", 256, 32, 0, 6, LIMIT_WARPS},
         {"sm_120", 256, 32, 0, 6, LIMIT_WARPS},
         {"sm_120", 32, 16, 0, 24, LIMIT_BLOCKS},
         {"sm_120", 256, 32, 99 * 1024, 1, LIMIT_SMEM},
