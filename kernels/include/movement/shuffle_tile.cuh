@@ -46,7 +46,7 @@ template <int BYTES> static __device__ __forceinline__ void fetch(unsigned at, c
     if (BYTES == 16)
         copy_async_16(shared_address(area) + at, from, true);
     else if (BYTES == 8)
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(area) + at), "l"(from) : "memory");
+        copy_async_8(shared_address(area) + at, from);
     else if (BYTES == 4)
         copy_async_4(shared_address(area) + at, from, true);
     else

@@ -1,4 +1,5 @@
-/* tensor_core/mma: the warp's own tensor-core instructions and the asynchronous copy that feeds them, sm_80 and later: one function an instruction.
+/* tensor_core/mma: the warp's own tensor-core instructions and the asynchronous copy that feeds them: one function an instruction. The copy is on every chip,
+ * the rest from sm_80 on.
  *
  * Addresses in shared memory are 32-bit (shared_address), as the instructions want them. */
 #pragma once
@@ -7,6 +8,28 @@
 
 __device__ __forceinline__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
 
+#if __CUDA_ARCH__ < 800
+/* Turing has no copy behind the thread's back: the thread loads and stores, and there is nothing to wait for. */
+__device__ __forceinline__ void copy_async_16(unsigned to, const void *from, bool valid)
+{
+    uint4 v = valid ? *static_cast<const uint4 *>(from) : make_uint4(0, 0, 0, 0);
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+__device__ __forceinline__ void copy_async_16_of(unsigned to, const void *from, unsigned bytes) { copy_async_16(to, from, bytes == 16); }
+__device__ __forceinline__ void copy_async_8(unsigned to, const void *from, bool valid)
+{
+    uint2 v = valid ? *static_cast<const uint2 *>(from) : make_uint2(0, 0);
+    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(to), "r"(v.x), "r"(v.y) : "memory");
+}
+__device__ __forceinline__ void copy_async_8(unsigned to, const void *from) { copy_async_8(to, from, true); }
+__device__ __forceinline__ void copy_async_4(unsigned to, const void *from, bool valid)
+{
+    unsigned v = valid ? *static_cast<const unsigned *>(from) : 0;
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(v) : "memory");
+}
+__device__ __forceinline__ void copy_async_commit() {}
+template <int PENDING> __device__ __forceinline__ void copy_async_wait() {}
+#else
 /* Copies 16 bytes from global to shared memory behind the thread's back, or writes 16 zeros when `valid` is false (then `from` is not read). */
 __device__ __forceinline__ void copy_async_16(unsigned to, const void *from, bool valid)
 {
@@ -26,10 +49,13 @@ __device__ __forceinline__ void copy_async_4(unsigned to, const void *from, bool
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(valid ? 4 : 0) : "memory");
 }
+/* 8 bytes that are there. */
+__device__ __forceinline__ void copy_async_8(unsigned to, const void *from) { asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(from) : "memory"); }
 /* Ends a group of copies of this thread. */
 __device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /* Waits until at most PENDING of this thread's groups are still on their way. A barrier must follow before other threads read. */
 template <int PENDING> __device__ __forceinline__ void copy_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory"); }
+#endif
 
 /* Arrives at a barrier in shared memory when this thread's copies so far are there; counts as one of those that the barrier waits for. */
 __device__ __forceinline__ void copy_async_arrive(unsigned barrier)

@@ -13,11 +13,13 @@ claims: cc == 90 and c >= 16 and (layout == NHWC or k > 32) and n * p * q >= 163
 let:
   cp: 8 * ceil(c, 8)
   kp: 64 * ceil(k, 64)
-  smem: 2 * 4 * (16 * 8 * 36 + 16 * 8 * 64)
+  pitch: select(smem_per_block_optin >= 102400, 36, 32)   # GeForce has 1 KiB too little for the wider one
+  smem: 2 * 4 * (16 * 8 * pitch + 16 * 8 * 64)
 where:
   - smem <= smem_per_block_optin
   - cc >= 80
 define:
+  TILE_PITCH: pitch
   NHWC: layout(input) == NHWC
   FILTER: layout(filter)
   EPI_BIAS: has(bias)
@@ -58,11 +60,18 @@ steps:
 #include "tensor_core/mma.cuh"
 #include "element/tensor.cuh"
 
-constexpr int TILE_PITCH = 36;                   /* floats from channel to channel: 8 channels by 4 tiles of a warp fall into 32 banks */
+/* TILE_PITCH floats from channel to channel: with 36 the 8 channels by 4 tiles that a warp writes fall into 32 banks; with 32 they do when the tiles of a channel
+ * lie in another order. */
+constexpr int SUM_PITCH = 36;
 constexpr int INPUT_FLOATS = 16 * 8 * TILE_PITCH; /* [point][channel][tile] */
 constexpr int WEIGHT_FLOATS = 16 * 8 * 64;        /* [channel][point][output channel] */
 
 extern __shared__ __align__(16) float shared[]; /* two stages of both; at the end [point][..] of 32 tiles and 32 channels */
+
+static __device__ __forceinline__ int place(int channel, int tile)
+{
+    return channel * TILE_PITCH + (TILE_PITCH == 32 ? tile ^ channel * 4 : tile);
+}
 
 /* transformed[c][point][k] = G g G', zero past the last channels. */
 extern "C" __global__ void __launch_bounds__(256) transform_filter(const float *filter, float *transformed, int C, int K, int CP, int KP)
@@ -131,7 +140,7 @@ static __device__ __forceinline__ void load_weights(float *to, const float *tran
 }
 
 /* Two points (the warp's) of 8 channels: sum[point][channel][tile]. Channels 4 g .. and 32 + 4 g .., tiles 4 h .. and 16 + 4 h ... */
-static __device__ __forceinline__ void multiply(float sum[2][8][8], unsigned inputs, unsigned weights)
+static __device__ __forceinline__ void multiply(float sum[2][8][8], unsigned inputs, unsigned weights, int h)
 {
 #pragma unroll 2
     for (int c = 0; c < 8; c++)
@@ -139,8 +148,11 @@ static __device__ __forceinline__ void multiply(float sum[2][8][8], unsigned inp
         for (int point = 0; point < 2; point++) {
             float tile[8], channel[8];
             unsigned from = inputs + 4 * (point * (8 * TILE_PITCH) + c * TILE_PITCH), filter = weights + 4 * (c * (16 * 64) + point * 64);
+            int swapped = TILE_PITCH == 32 && c & 4; /* the two halves of a channel's tiles */
+            if (TILE_PITCH == 32)
+                from += 4 * ((4 * h ^ 4 * c) - 4 * h);
             load_shared_4(tile, from);
-            load_shared_4(tile + 4, from + 64);
+            load_shared_4(tile + 4, swapped ? from - 64 : from + 64);
             load_shared_4(channel, filter);
             load_shared_4(channel + 4, filter + 128);
 #pragma unroll
@@ -162,7 +174,7 @@ static __device__ __forceinline__ void exchange(const float sum[2][8][8], int ha
             for (int j = 0; j < (NHWC ? 1 : 2); j++) {
                 const float(*own)[8] = &sum[point][half * 4];
                 int tile = NHWC ? i / 4 * 16 + h * 4 + i % 4 : j * 16 + h * 4, channel = NHWC ? g * 4 : g * 4 + i;
-                float *to = shared + (point0 + point) * (32 * TILE_PITCH) + (NHWC ? tile * TILE_PITCH + channel : channel * TILE_PITCH + tile);
+                float *to = shared + (point0 + point) * (32 * SUM_PITCH) + (NHWC ? tile * SUM_PITCH + channel : channel * SUM_PITCH + tile);
                 *reinterpret_cast<float4 *>(to) = NHWC ? make_float4(own[0][i], own[1][i], own[2][i], own[3][i])
                                                        : make_float4(own[i][j * 4], own[i][j * 4 + 1], own[i][j * 4 + 2], own[i][j * 4 + 3]);
             }
@@ -178,7 +190,7 @@ static __device__ __forceinline__ void finish(float out[4], const float *from)
         float m[4];
 #pragma unroll
         for (int y = 0; y < 4; y++)
-            m[y] = from[(4 * y + x) * (32 * TILE_PITCH)];
+            m[y] = from[(4 * y + x) * (32 * SUM_PITCH)];
         t[x] = m[0] + m[1] + m[2];
         t[4 + x] = m[1] - m[2] - m[3];
     }
@@ -200,7 +212,7 @@ conv_winograd(const float *input, const float *transformed, const float *bias, c
     /* Whose inputs this thread transforms: neighbouring threads load neighbouring addresses. */
     int own_c = NHWC ? threadIdx.x % 8 : threadIdx.x / 32, own_tile = NHWC ? threadIdx.x / 8 : threadIdx.x % 32;
     int y = p0 + own_tile / 8 * 2 - pad, x = q0 + own_tile % 8 * 2 - pad;
-    int own_place = own_c * TILE_PITCH + own_tile;
+    int own_place = place(own_c, own_tile);
     /* What it multiplies. */
     int point0 = threadIdx.x / 32 * 2, g = threadIdx.x % 8, h = threadIdx.x % 32 / 8;
 
@@ -222,7 +234,7 @@ conv_winograd(const float *input, const float *transformed, const float *bias, c
             fetch(next, input, c0 + 8 + own_c, y, x, C, H, W);
         }
         multiply(sum, shared_address(inputs + stage * INPUT_FLOATS + point0 * (8 * TILE_PITCH) + h * 4),
-                 shared_address(weights + stage * WEIGHT_FLOATS + point0 * 64 + g * 4));
+                 shared_address(weights + stage * WEIGHT_FLOATS + point0 * 64 + g * 4), h);
         if (more)
             put(inputs + (stage ^ 1) * INPUT_FLOATS + own_place, next);
     }
@@ -238,7 +250,7 @@ conv_winograd(const float *input, const float *transformed, const float *bias, c
             if (k >= K)
                 continue;
             float out[4];
-            finish(out, shared + (NHWC ? tile * TILE_PITCH + channel : channel * TILE_PITCH + tile));
+            finish(out, shared + (NHWC ? tile * SUM_PITCH + channel : channel * SUM_PITCH + tile));
 #pragma unroll
             for (int j = 0; j < 4; j++) {
                 int p = p0 + tile / 8 * 2 + j / 2, q = q0 + tile % 8 * 2 + j % 2;
