@@ -140,6 +140,7 @@ struct program {
     char *reason;        /* why not: the clause and both values */
     bool exact;          /* must be bit-exact on exact data (declared `exact: no` = false) */
     bool claims;         /* its head says: at most a tenth slower than the library on this work */
+    bool guess;          /* a rule took it on a chip where nobody measured its rules (`measured:`) */
     bool graph;          /* its run steps are captured once and launched as one CUDA graph */
     bool checked;        /* false: moves the compulsory bytes only, is not the op (the baseline `copy`) */
     bool uses_mask;      /* false with a masked work: runs dense, compared at active outputs */

@@ -38,40 +38,68 @@ bool plan_pinned(const struct plan *plan, int index)
     return row->row_index == 0 || (row->variant && variant_is_library(row->variant));
 }
 
-/* The remembered configuration of a variant on a layer, and what is to be said about it. False: none; its own configurations run. */
-static bool remembered(const struct plan_options *o, const struct work *work, const struct variant *variant, struct points *own,
-                       char **note)
+/* What a search found for a variant on a layer; for a rule what it found best of all. NULL: nothing. */
+static const struct tuned_point *remembered(const struct plan_options *o, const struct work *work, const struct variant *variant)
 {
     char signature[HASH_TEXT];
     work_signature(work, signature);
-    for (const struct tuned_point *t = o->tuned; t && t->signature; t++) {
-        struct error gone = {0};
-        if (strcmp(t->signature, signature) || strcmp(t->variant, variant->name))
-            continue;
-        own->count = variant_at(variant, t->params, &own->points, &gone);
-        *note = own->count ? xstrdup(t->note)
-                           : text_format("the remembered configuration %s is none of its configurations any more; its declared ones run",
-                                         t->params);
-        break;
-    }
-    return own->count > 0;
+    for (const struct tuned_point *t = o->tuned; t && t->signature; t++)
+        if (!strcmp(t->signature, signature) && (variant_selects(variant) ? *t->wins != 0 : !strcmp(t->variant, variant->name)))
+            return t;
+    return NULL;
 }
 
-/* Where a configuration comes from, and what no check can hold. NULL: nothing to say. Malloc'd. */
+/* Where a configuration comes from, what nobody measured, and what no check can hold. NULL: nothing to say. Malloc'd. */
 static char *row_note_of(const char *origin, const struct program *p)
 {
-    static const char trusted[] = "trusted code: a library's function runs on the host, where no check can hold it";
+    struct text t = {0};
     bool library = false;
     for (int i = 0; i < p->unit_count; i++)
         library |= p->units[i].code == CODE_LIBRARY;
-    if (!library)
-        return origin ? xstrdup(origin) : NULL;
-    return text_format("%s%s%s", origin ? origin : "", origin ? "; " : "", trusted);
+    const char *const says[] = {
+        origin,
+        p->guess ? "its rules were found on other chips, here its choice is a guess: bench tune, then bench run --tuned, measures" : NULL,
+        library ? "trusted code: a library's function runs on the host, where no check can hold it" : NULL};
+    for (size_t i = 0; i < sizeof says / sizeof *says; i++)
+        if (says[i])
+            text_addf(&t, "%s%s", t.len ? "; " : "", says[i]);
+    return t.len ? text_take(&t) : NULL;
+}
+
+/* The point that `t` names, of the variant itself or, for a rule, of the one it takes; *note says where it comes from, or why it is none.
+ */
+static struct variant_point *tuned_point_of(struct plan *plan, const struct variant_set *set, const struct tuned_point *t,
+                                            const struct op *op, char **note)
+{
+    struct variant_point *point = NULL;
+    struct error gone = {0};
+    const struct variant *v = plan_resolve(set, t->variant, op);
+    if (v && variant_at(v, t->params, &point, &gone)) {
+        *note = xstrdup(t->note);
+        return plan_points_keep(plan, point, 1);
+    }
+    *note = text_format("the remembered configuration %s of %s is none of its configurations any more; the declared ones run", t->params,
+                        t->variant);
+    return NULL;
 }
 
 const struct variant_set *plan_set(const struct plan *plan, const struct side *side)
 {
     return side ? &plan->side_sets[side - plan->sides] : &plan->variants;
+}
+
+/* A rule takes what was found best for its layer where that can do the work. */
+static bool bind_row(const struct plan *plan, struct plan_row *row, const struct work *work, struct error *err)
+{
+    const struct variant_set *set = plan_set(plan, row->side);
+    if (row->remembered && row->remembered->variant != row->variant) {
+        if (!variant_bind_choice(set, row->point, row->remembered, work, &plan->chip, &row->program, err))
+            return false;
+        if (row->program.feasible)
+            return true;
+        program_free(&row->program);
+    }
+    return variant_bind(set, row->point, work, &plan->chip, &row->program, err);
 }
 
 /* The rows of a variant's configurations; `side` NULL: shared by all sides. */
@@ -80,10 +108,13 @@ static bool add_points(struct plan *plan, const struct plan_options *o, int case
 {
     struct points own = {0};
     char *note = NULL;
-    if (o->tune && !variant_is_library(variant))
-        own.count = variant_space(variant, params, &own.points, err);
-    else if (!remembered(o, &plan->cases[case_index].work, variant, &own, &note))
-        own.count = variant_points(variant, params, &own.points, err);
+    const struct work *work = &plan->cases[case_index].work;
+    const struct tuned_point *t = o->tune ? NULL : remembered(o, work, variant);
+    struct variant_point *tuned = t ? tuned_point_of(plan, plan_set(plan, side), t, work->op, &note) : NULL;
+    bool own_point = tuned && tuned->variant == variant;
+    if (!own_point)
+        own.count = o->tune && !variant_is_library(variant) ? variant_space(variant, params, &own.points, err)
+                                                            : variant_points(variant, params, &own.points, err);
     if (own.count < 0) {
         free(note);
         return false;
@@ -92,15 +123,15 @@ static bool add_points(struct plan *plan, const struct plan_options *o, int case
         variant_points_free(own.points, own.count);
         return true;
     }
-    plan_points_keep(plan, own.points, own.count);
-    const struct scenario_case *c = &plan->cases[case_index];
-    for (int i = 0; i < own.count; i++) {
-        struct plan_row row = {
-            .kind = PLAN_LAYER, .case_index = case_index, .row_index = (*row_index)++, .variant = variant, .point = &own.points[i]};
-        row.side = side;
-        row.id = plan_row_id(c, row.point);
+    if (!own_point)
+        plan_points_keep(plan, own.points, own.count);
+    for (int i = 0; i < (own_point ? 1 : own.count); i++) {
+        struct plan_row row = {.kind = PLAN_LAYER, .case_index = case_index, .row_index = (*row_index)++, .variant = variant, .side = side};
+        row.point = own_point ? tuned : &own.points[i];
+        row.remembered = tuned;
+        row.id = plan_row_id(&plan->cases[case_index], row.point);
         struct error bind = {0};
-        if (!variant_bind(plan_set(plan, side), &own.points[i], &c->work, &plan->chip, &row.program, &bind))
+        if (!bind_row(plan, &row, work, &bind))
             row.broken = xstrdup(bind.text);
         row.note = row_note_of(note, &row.program);
         plan_row_add(plan, &row);

@@ -16,6 +16,8 @@
  * alone, as in `struct side`: message/options sends them. */
 struct tuned_point {
     const char *signature, *variant, *params, *note; /* work_signature of the layer; the signature NULL ends a list */
+    const char
+        *wins; /* "yes": of all that were tuned for this layer on this chip the fastest, and faster than the library; "": not known to be */
 };
 /* One of several builds that stand in one run: rows of one id, one of each side. NULL folders: those of bench itself. */
 struct side {
@@ -72,6 +74,8 @@ struct plan_row {
     const struct side *side;       /* NULL: bench itself, or shared by the sides: the baseline and the library's rows */
     const struct variant *variant;
     const struct variant_point *point;
+    const struct variant_point
+        *remembered; /* what a search had found for this layer: `point`, or what a rule takes instead of its own choice; or NULL */
     struct program program;
     char *id;     /* CASE/VARIANT[params] */
     char *broken; /* why the head could not be bound, or NULL */

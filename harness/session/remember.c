@@ -28,7 +28,23 @@ static struct tuned_point tuned_of(const struct wisdom *w, const char *chip, con
         text_addf(&t, "; stale: this is %s", chip);
     if (strcmp(w->compiler, compiler))
         text_addf(&t, "; stale: this compiler is %s", compiler);
-    return (struct tuned_point){xstrdup(w->signature), xstrdup(w->variant), xstrdup(w->params ? w->params : ""), text_take(&t)};
+    return (struct tuned_point){xstrdup(w->signature), xstrdup(w->variant), xstrdup(w->params ? w->params : ""), text_take(&t),
+                                xstrdup("")};
+}
+
+/* Marks what a rule takes: of the remembered ones of each layer the fastest on this chip, where it was faster than the library. */
+static void mark_winners(struct tuned_point *list, const struct wisdom *const *from, int count, const char *chip)
+{
+    for (int i = 0; i < count; i++) {
+        bool wins = !strcmp(from[i]->chip, chip) && from[i]->ratio > 1;
+        for (int k = 0; k < count && wins; k++)
+            wins = strcmp(from[k]->signature, from[i]->signature) || strcmp(from[k]->chip, chip) ||
+                   !(from[k]->median_ns < from[i]->median_ns || (k < i && from[k]->median_ns == from[i]->median_ns));
+        if (wins) {
+            free((void *)(uintptr_t)list[i].wins);
+            list[i].wins = xstrdup("yes");
+        }
+    }
 }
 
 /* The parent of a run knows the sources only once the plan is made: session_stale says the rest. */
@@ -46,6 +62,7 @@ bool session_remembered(const char *database, const struct session_device *devic
         return false;
     }
     struct tuned_point *out = xcalloc((size_t)count + 1, sizeof *out);
+    const struct wisdom **from = xcalloc((size_t)count + 1, sizeof *from);
     char *chip = chip_name_of(device);
     for (int i = 0; i < count; i++) {
         int best = i;
@@ -57,9 +74,13 @@ bool session_remembered(const char *database, const struct session_device *devic
             if (nearness(&all[k], chip, compiler) > nearness(&all[best], chip, compiler))
                 best = k;
         }
-        if (!seen)
+        if (!seen) {
+            from[made] = &all[best];
             out[made++] = tuned_of(&all[best], chip, compiler);
+        }
     }
+    mark_winners(out, from, made, chip);
+    free(from);
     for (int i = 0; i < count; i++)
         wisdom_clear(&all[i]);
     free(all);
@@ -72,8 +93,8 @@ bool session_remembered(const char *database, const struct session_device *devic
 void session_remembered_free(struct tuned_point *list)
 {
     for (struct tuned_point *t = list; t && t->signature; t++) {
-        const char *const texts[] = {t->signature, t->variant, t->params, t->note};
-        for (int i = 0; i < 4; i++)
+        const char *const texts[] = {t->signature, t->variant, t->params, t->note, t->wins};
+        for (int i = 0; i < 5; i++)
             free((void *)(uintptr_t)texts[i]);
     }
     free(list);
@@ -88,14 +109,15 @@ bool session_judge_remembered(struct session *s, struct error *err)
         struct plan_row *p = &s->plan.rows[i];
         char signature[HASH_TEXT];
         bool same_source = false;
-        if (!p->note)
+        if (!p->remembered)
             continue;
         work_signature(&s->plan.cases[p->case_index].work, signature);
         for (int k = 0; k < count && !same_source; k++)
-            same_source = !strcmp(all[k].signature, signature) && !strcmp(all[k].variant, p->variant->name) &&
-                          !strcmp(all[k].params ? all[k].params : "", p->point->label) && !strcmp(all[k].source_hash, p->variant->hash);
+            same_source = !strcmp(all[k].signature, signature) && !strcmp(all[k].variant, p->remembered->variant->name) &&
+                          !strcmp(all[k].params ? all[k].params : "", p->remembered->label) &&
+                          !strcmp(all[k].source_hash, p->remembered->variant->hash);
         if (!same_source) {
-            char *more = text_format("%s; stale: %s.cu has changed since", p->note, p->variant->name);
+            char *more = text_format("%s; stale: %s.cu has changed since", p->note, p->remembered->variant->name);
             free(p->note);
             p->note = more;
         }

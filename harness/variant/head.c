@@ -188,7 +188,7 @@ static bool read_all_of(const struct node *root, const char *key, struct expr_li
 static bool read_conditions(struct head *h, const struct node *root, struct error *err)
 {
     return read_all_of(root, "needs", &h->needs, err) && read_all_of(root, "where", &h->where, err) &&
-           read_all_of(root, "claims", &h->claims, err);
+           read_all_of(root, "claims", &h->claims, err) && read_all_of(root, "measured", &h->measured, err);
 }
 
 /* A sidecar's own keys, and what a head cannot have when its code is compiled already. */
@@ -240,10 +240,10 @@ static bool check_source(const struct head *h, struct error *err)
 
 struct head *head_read(const struct node *root, struct error *err)
 {
-    static const char *const keys[] = {"op",      "what",       "from",    "needs",       "layout",  "dtype",  "math",       "algorithm",
-                                       "exact",   "check",      "graph",   "epilogue",    "mask",    "params", "let",        "where",
-                                       "define",  "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select",     "columns",
-                                       "predict", "ablate",     "source",  "on",          "claims",  "like",   "candidates", NULL};
+    static const char *const keys[] = {
+        "op",       "what",    "from",    "needs",  "layout", "dtype",  "math",       "algorithm", "exact",       "check",    "graph",
+        "epilogue", "mask",    "params",  "let",    "where",  "define", "specialise", "scratch",   "tensor_maps", "prepare",  "steps",
+        "select",   "columns", "predict", "ablate", "source", "on",     "claims",     "like",      "candidates",  "measured", NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&
@@ -293,6 +293,7 @@ void head_free(struct head *h)
     head_expr_list_free(&h->needs);
     head_expr_list_free(&h->where);
     head_expr_list_free(&h->claims);
+    head_expr_list_free(&h->measured);
     head_expr_list_free(&h->mask.tile);
     expr_free(h->mask.weights);
     free_named(h->lets, h->let_count);

@@ -126,7 +126,8 @@ struct head_column {
 struct head {
     const struct op *op;
     struct expr_list needs, where;
-    struct expr_list claims; /* at par with the library where all hold; absent: claims nothing */
+    struct expr_list claims;   /* at par with the library where all hold; absent: claims nothing */
+    struct expr_list measured; /* of `select:`: its rules were found by timing where all hold; absent: everywhere */
     struct head_choice layout[OP_MAX_TENSORS], dtype[OP_MAX_TENSORS], accumulate; /* by slot */
     enum math math[MATH_COUNT];
     int math_count;

@@ -230,8 +230,8 @@ bool head_check(struct head *h, struct error *err)
     collect_names(h);
     if (!check_own_names(h, err) || !check_defines(h, err) || !check_named(h, h->lets, h->let_count, err) || !check_candidates(h, err) ||
         !head_check_depends(h, err) || !check_named(h, h->defines, h->define_count, err) || !check_list(h, &h->needs, err) ||
-        !check_list(h, &h->where, err) || !check_list(h, &h->claims, err) || !check_list(h, &h->mask.tile, err) ||
-        !check_expr(h, h->mask.weights, err) || !check_steps(h, err))
+        !check_list(h, &h->where, err) || !check_list(h, &h->claims, err) || !check_list(h, &h->measured, err) ||
+        !check_list(h, &h->mask.tile, err) || !check_expr(h, h->mask.weights, err) || !check_steps(h, err))
         return false;
     for (int i = 0; i < h->scratch_count; i++)
         if (!check_expr(h, h->scratch[i].elements, err))

@@ -254,6 +254,9 @@ bool head_read_steps(struct head *h, const struct node *root, struct error *err)
     const struct node *select = node_get(root, "select");
     if (select)
         return read_select(h, root, select, err);
+    if (node_get(root, "measured"))
+        return node_error(node_get(root, "measured"), err,
+                          "`measured:` belongs to a rule, that is to `select:`; what a kernel reaches stands in `claims:`");
     const struct node *prepare = node_get(root, "prepare");
     return (!prepare || read_list(h, prepare, "prepare", true, err)) && read_list(h, node_get(root, "steps"), "steps", false, err);
 }

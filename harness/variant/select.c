@@ -36,6 +36,32 @@ static void adopt(struct bind *b, const struct variant *v, struct program *inner
     *b->program = *inner;
 }
 
+/* Was the rule found by timing on such a chip and work? */
+static bool was_measured(const struct bind *b, bool *measured, struct error *err)
+{
+    char clause[400];
+    *measured = true;
+    for (int i = 0; i < b->h->measured.count && *measured; i++)
+        if (!expr_test(b->h->measured.items[i], &b->env, measured, clause, sizeof clause, err))
+            return false;
+    return true;
+}
+
+bool variant_bind_choice(const struct variant_set *set, const struct variant_point *rule, const struct variant_point *choice,
+                         const struct work *work, const struct chip *chip, struct program *program, struct error *err)
+{
+    struct bind b = {.set = set, .point = rule, .h = rule->variant->parsed, .work = work, .chip = chip, .program = program};
+    struct program inner;
+    if (!bind_at_depth(set, choice, work, chip, 1, &inner, err))
+        return false;
+    *program = (struct program){0};
+    if (inner.feasible)
+        adopt(&b, choice->variant, &inner);
+    else
+        *program = inner;
+    return true;
+}
+
 bool bind_select(struct bind *b, struct error *err)
 {
     struct text why = {0};
@@ -55,8 +81,11 @@ bool bind_select(struct bind *b, struct error *err)
         if (!v || !bind_candidate(b, s, v, &inner, err)) {
             broken = true;
         } else if (inner.feasible && (inner.claims || !s->claimed)) {
+            bool measured;
             adopt(b, v, &inner);
-            done = b->h->claims.count == 0 || bind_claim(b, err); /* a rule without claims has those of its choice */
+            /* a rule without claims has those of its choice */
+            done = (b->h->claims.count == 0 || bind_claim(b, err)) && was_measured(b, &measured, err);
+            b->program->guess = done && !measured;
             broken = !done;
         } else {
             text_addf(&why, "%s%s: %s", why.len ? "; " : "", v->name, inner.feasible ? "it does not claim this shape" : inner.reason);

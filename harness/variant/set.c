@@ -227,6 +227,12 @@ bool variant_reads_mask(const struct variant *v)
     return h->mask.given;
 }
 
+bool variant_selects(const struct variant *v)
+{
+    const struct head *h = v->parsed;
+    return h->selects;
+}
+
 bool variant_is_library(const struct variant *v)
 {
     const char *base = strrchr(v->name, '/');

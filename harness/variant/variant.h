@@ -60,6 +60,8 @@ void variant_show(const struct variant *v, struct text *t);
 
 /* Has its head a `mask:`? One without it runs dense wherever it runs. */
 bool variant_reads_mask(const struct variant *v);
+/* Is it a rule (`select:`), whose steps are another variant's? */
+bool variant_selects(const struct variant *v);
 /* Does it stand for the vendor's library (its file is called cudnn...), with which the others are compared? */
 bool variant_is_library(const struct variant *v);
 
@@ -87,6 +89,9 @@ void variant_points_free(struct variant_point *points, int count);
  * depth_to_space/d2s_native, layout/...) for epilogue items that the variant does not fuse. */
 bool variant_bind(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
                   struct program *program, struct error *err);
+/* The same for a rule (`select:`) whose choice is known, from a search instead of from its items; the program says it is the rule's. */
+bool variant_bind_choice(const struct variant_set *set, const struct variant_point *rule, const struct variant_point *choice,
+                         const struct work *work, const struct chip *chip, struct program *program, struct error *err);
 
 /* `bench new OP FILE.cu`: the file's text with a head filled in from its first __global__ function's signature, every line explained. */
 /* And of an op that does not exist yet: a file for it (docs/OP.md), to be filled in. */

@@ -10,7 +10,8 @@
 #include "message/options.h"
 
 static const char *const words[] = {"a b", "\xe2\x82\xac", "", NULL};
-static const struct tuned_point points[] = {{"abc", "conv2d/tconv", "MB=16,NB=8", "point tuned"}, {"def", "my/x", "", NULL}, {0}};
+static const struct tuned_point points[] = {
+    {"abc", "conv2d/tconv", "MB=16,NB=8", "point tuned", "yes"}, {"def", "my/x", "", NULL, ""}, {0}};
 static const struct side sides[] = {{.name = ""}, {"head", "1a2b", "/v", "/i", "/o"}, {0}};
 static const struct plan_options full = {.scenario_path = "s.yaml",
                                          .device = "cuda:0",

@@ -8,6 +8,7 @@ let:
   half: (dtype == f16 or dtype == bf16) and layout == NHWC
   plain: stride == 1 and dilation == 1 and groups == 1
   d2s: has(depth_to_space)
+measured: cc == 90
 select:
   # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
   - {variant: vector_rows, when: c * k <= 4 and r <= 3 and s <= 3 and layout == NCHW}      # wider filters were not measured
@@ -23,6 +24,7 @@ select:
   - {variant: wgmma_rs, when: half and plain and c <= 64 and d2s}
   - {variant: wgmma_wide_d2s, when: half and plain and d2s}
   - {variant: wgmma_blocks_d2s, when: half and plain and d2s}
+  - {variant: mma_sync_d2s, when: half and plain and d2s and cc != 90}    # no wgmma; saves the library's pass of the shuffle, whatever its own pace
   # so few channels, or so many taps, that wgmma's 64 rows are mostly empty
   - {variant: mma_sync, when: half and plain and not d2s and k <= 32 and (c <= 16 or c <= 32 and r * s > 9)}
   # of those that claim the shape the one whose tiles leave least empty; the library where nobody does

@@ -8,6 +8,7 @@ mask: {needs: input, writes: output, inactive: untouched}
 let:
   half: dtype == f16 or dtype == bf16
   plain: stride == 1 and dilation == 1 and groups == 1
+measured: cc == 90
 select:
   - {variant: sparse_either, when: half and plain}       # up to 64 channels and 3x3
   - {variant: sparse_tile, when: half and plain}         # wider filters

@@ -8,6 +8,8 @@ dtype: {input: [f16, bf16, f32], output: same, bias: f32, accumulate: f32}
 math: [f16_acc32, bf16_acc32, tf32]
 algorithm: library
 epilogue: [bias, residual, relu, leaky_relu]
+params:
+  BY: {values: [auto, mma_sync], default: auto}   # whose convolution: mma_sync is the one that runs on every chip, and on emu
 claims: cc == 90 and dtype != f32 and n * p * q >= 8192
 scratch:
   x: input[n * c * h * w]
@@ -16,7 +18,8 @@ scratch:
 steps:
   - {variant: layout/convert, input: input, output: x, with: {to: NHWC}}
   - {variant: layout/convert, input: residual, output: z, with: {to: NHWC}, when: has(residual)}
-  - {variant: conv2d/auto, input: x, residual: z, output: y, epilogue: same, with: {layout: NHWC}}
+  - {variant: conv2d/auto, input: x, residual: z, output: y, epilogue: same, with: {layout: NHWC}, when: BY == 'auto'}
+  - {variant: conv2d/mma_sync, input: x, residual: z, output: y, epilogue: same, with: {layout: NHWC}, when: BY == 'mma_sync'}
   - {variant: layout/convert, input: y, output: output, with: {c: k, h: p, w: q, layout: NHWC, to: NCHW}}
 */
 

@@ -5,6 +5,7 @@ layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 let:
   row: select(layout == NHWC, c, w)     # what whole vectors must divide
+measured: cc == 90
 select:
   - {variant: nearest, when: row * size(input) % 16 == 0}
   - variant: nearest_strip

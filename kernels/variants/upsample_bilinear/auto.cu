@@ -3,6 +3,7 @@ op: upsample_bilinear
 what: the variant that this shape wants, by rule - no timing, no search
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
+measured: cc == 90
 select:
   - variant: march       # claims what is whole vectors
   - variant: strip
