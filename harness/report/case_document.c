@@ -1,5 +1,6 @@
 /* report/case_document: see case_document.h. */
 #include "report/case_document.h"
+#include "report/fusion.h"
 #include "report/listing.h"
 #include "report/number.h"
 #include "report/resources.h"
@@ -364,6 +365,7 @@ void case_document(struct document *d, const struct case_view *c, const struct p
     add_modes(list, c);
     case_ablations(c, list);
     add_own_columns(list, c);
+    fusion_steps(c, list);
     case_notes(c, list);
     case_why(c, list);
     add_next(list, c);

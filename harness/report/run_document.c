@@ -2,6 +2,7 @@
 #include "report/break_even.h"
 #include "report/case_document.h"
 #include "report/claims.h"
+#include "report/fusion.h"
 #include "report/mask_table.h"
 #include "report/network.h"
 #include "report/number.h"
@@ -273,7 +274,7 @@ void report_part(struct text *t, add_part *add, const struct run *run, struct ro
 
 void report_closing(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
 {
-    add_part *const parts[] = {network_document, selector_document, claims_document, mask_document, break_even_document};
+    add_part *const parts[] = {network_document, selector_document, claims_document, mask_document, break_even_document, fusion_document};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         report_part(t, parts[i], run, rows, count, style);
 }
@@ -331,6 +332,7 @@ static void add_run(struct document *d, const struct run *run, struct row *const
     break_even_document(d, run, rows, count);
     add_break_table(d, run, rows, count);
     mask_document(d, run, rows, count);
+    fusion_document(d, run, rows, count);
     add_plots(d, plots);
     for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = judge}; case_next(&w);)
         case_document(d, &w.view, plots);
