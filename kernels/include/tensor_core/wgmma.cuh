@@ -21,13 +21,14 @@ __device__ __forceinline__ void barrier_arrive(unsigned barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/* Arrives at the barrier that lies at the same place in block `block` of the cluster. */
+/* Arrives at the barrier that lies at the same place in block `block` of the cluster. It orders no memory between blocks, which would cost a fence: for readers that
+ * are done. */
 __device__ __forceinline__ void barrier_arrive_at(unsigned barrier, unsigned block)
 {
     asm volatile("{\n"
                  ".reg .b32 there;\n"
                  "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
                  "}" ::"r"(barrier),
                  "r"(block)
                  : "memory");

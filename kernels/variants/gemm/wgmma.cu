@@ -57,6 +57,16 @@ constexpr int A_BYTES = 128 * 128, B_BYTES = WIDTH * 128, STAGE_SIZE = A_BYTES +
 
 extern __shared__ unsigned char shared_raw[];
 
+/* The stage is free, for a warp; in each block of the cluster, which all filled a part of it. */
+static __device__ __forceinline__ void release(unsigned barrier)
+{
+    int lane = threadIdx.x % 32;
+    if (CLUSTER > 1 && lane < CLUSTER)
+        barrier_arrive_at(barrier, lane);
+    else if (lane == 0)
+        barrier_arrive(barrier);
+}
+
 /* Row and column of tile t of those that the clusters walk over. */
 static __device__ __forceinline__ void place_of(int t, int rows, int tiles, int &row, int &column)
 {
@@ -101,7 +111,6 @@ gemm(const __grid_constant__ tensor_map a_map, const __grid_constant__ tensor_ma
         }
     } else {
         take_registers<240>();
-        int lane = threadIdx.x % 32;
         staged_pixels out = {staging, 0, 0, 0, 0};
         out.take(group - 1);
         float sum[1][WIDTH / 2];
@@ -118,12 +127,11 @@ gemm(const __grid_constant__ tensor_map a_map, const __grid_constant__ tensor_ma
                     wgmma_across<TYPE, WIDTH>(sum[0], a + d * 2, b + d * 128, i + d > 0);
                 wgmma_commit();
                 wgmma_wait<1>(); /* the stage before is done with */
-                if (i > 0 && lane < CLUSTER)
-                    barrier_arrive_at(empty + (step - 1) % STAGES * 8, lane);
+                if (i > 0)
+                    release(empty + (step - 1) % STAGES * 8);
             }
             wgmma_wait<0>();
-            if (lane < CLUSTER)
-                barrier_arrive_at(empty + (step - 1) % STAGES * 8, lane);
+            release(empty + (step - 1) % STAGES * 8);
             out.store(sum, &c_map, nullptr, 0, column, 0, 0, row + rank * 128 + (group - 1) * 64);
         }
         out.finish();

@@ -17,9 +17,9 @@ scratch:
   partial: f32[rows * parts]
 steps:
   - kernel: reduce_parts
-    grid: parts, rows
+    grid: rows * parts
     block: 256
-    args: input, partial, cols / v
+    args: input, partial, cols / v, parts
   - kernel: reduce_rows
     grid: rows
     block: 256
@@ -52,19 +52,19 @@ __device__ __forceinline__ float of_block(float own)
     return own;
 }
 
-extern "C" __global__ void __launch_bounds__(256) reduce_parts(const ELEMENT_T *input, float *partial, int vectors)
+extern "C" __global__ void __launch_bounds__(256) reduce_parts(const ELEMENT_T *input, float *partial, int vectors, int parts)
 {
-    int end = min((int)(blockIdx.x + 1) * PART_VECTORS, vectors);
+    int row = blockIdx.x / parts, part = blockIdx.x % parts, end = min((part + 1) * PART_VECTORS, vectors);
     float own = MAX ? LEAST : 0;
-    for (int i = blockIdx.x * PART_VECTORS + threadIdx.x; i < end; i += 256) {
-        pack<ELEMENT_T, VEC> p = load_pack<ELEMENT_T, VEC>(input + ((size_t)blockIdx.y * vectors + i) * VEC);
+    for (int i = part * PART_VECTORS + threadIdx.x; i < end; i += 256) {
+        pack<ELEMENT_T, VEC> p = load_pack<ELEMENT_T, VEC>(input + ((size_t)row * vectors + i) * VEC);
 #pragma unroll
         for (int j = 0; j < VEC; j++)
             own = joined(own, to_f32(p.item[j]));
     }
     own = of_block(own);
     if (threadIdx.x == 0)
-        partial[blockIdx.y * gridDim.x + blockIdx.x] = own;
+        partial[blockIdx.x] = own;
 }
 
 extern "C" __global__ void __launch_bounds__(256) reduce_rows(const float *partial, float *output, int parts)

@@ -14,7 +14,7 @@ steps:
   - kernel: move_bytes_once
     grid: ceil(max(inputs, outputs * size(output) / size(input)) / v, 256)
     block: 256
-    args: input, output, inputs / v, outputs * size(output) / size(input) / v
+    args: input, output, inputs / v, floor(outputs * size(output), size(input) * v)
 */
 
 /* Row 0 of softmax: its compulsory traffic. */
