@@ -234,6 +234,7 @@ void card_describe(const struct work *work, const struct op_bounds *is, struct c
                              .p = work->p,
                              .q = work->q,
                              .block = work->block,
+                             .crd = work->mode == D2S_CRD,
                              .d = work->d,
                              .plane = work->plane,
                              .o = work->o,

@@ -30,7 +30,7 @@ bool card_chain_able(const struct work *work)
     bool able = work->chain != NULL;
     for (int i = 0; able && i < work->chain->count; i++) {
         const struct op *op = work->chain->links[i].work.op;
-        able = op->on_card != REFERENCE_CPU || (op->task == TASK_LAYOUT && !work->chain->links[i].work.epilogue_count);
+        able = op->has_filter ? op->on_card != REFERENCE_CPU : op->task == TASK_LAYOUT && !work->chain->links[i].work.epilogue_count;
     }
     return able;
 }
@@ -137,7 +137,7 @@ static bool link_run(struct net *k, const struct work *w, struct link_data *own,
     if (!card_room_apart(d, "reference of a link", (size_t)count * sizeof(double), reference, err) ||
         !card_room_apart(d, "bounds of a link", (size_t)count * sizeof(float), &own->bound, err))
         return false;
-    if (w->op->on_card == REFERENCE_CPU) /* another layout of the same values */
+    if (!w->op->has_filter) /* another layout of the same values */
         return dev->ops->copy(dev, *reference, own->x, (size_t)count * sizeof(double), err) &&
                dev->ops->fill(dev, own->bound, 0, (size_t)count * sizeof(float), err) && dev->ops->sync(dev, err);
     union card_arg args[] = {card_int((int64_t)own->layer), card_int((int64_t)own->x),        card_int((int64_t)own->filter),

@@ -56,7 +56,7 @@ struct card_item {
     int64_t c, h, w;
 };
 struct card_layer {
-    int64_t kind, n, c, h, w, k, t, r, s, stride, pad, dilation, groups, p, q, block, d, plane, o, plane_out;
+    int64_t kind, n, c, h, w, k, t, r, s, stride, pad, dilation, groups, p, q, block, crd, d, plane, o, plane_out;
     int64_t result_type, sum_type, tf32, whole, bounds, sums;
     double share, terms, least;
     int64_t items;

@@ -82,5 +82,6 @@ const struct op op_upsample_bilinear = {
     .raw_output = shape_raw_output,
     .flop = bilinear_flop,
     .reference_row = row,
+    .on_card = REFERENCE_BILINEAR,
     .reads = bilinear_reads,
 };

@@ -48,7 +48,9 @@ int64_t op_lines_read(const struct work *w, const int64_t *rows, int count, int6
 {
     int64_t taps = op_taps(w, AXIS_ROWS), found = 0;
     bool *wanted = xcalloc((size_t)(w->n * w->h), sizeof *wanted);
-    for (int i = 0; i < count; i++)
+    for (int64_t i = 0; !w->op->reads && i < w->n * w->h; i++) /* nobody says */
+        wanted[i] = true;
+    for (int i = 0; w->op->reads && i < count; i++)
         for (int64_t tap = 0; tap < taps; tap++) {
             int64_t line = w->op->reads(w, AXIS_ROWS, rows[i] % w->p, tap);
             if (line >= 0 && line < w->h)

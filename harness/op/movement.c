@@ -135,6 +135,7 @@ const struct op op_depth_to_space = {
     .symbols = symbols_block,
     .finish = finish_depth_to_space,
     .reference_row = row_depth_to_space,
+    .on_card = REFERENCE_SPACE,
     .reads = reads_block,
     MOVEMENT,
 };
@@ -149,6 +150,7 @@ const struct op op_upsample = {
     .symbols = symbols_block,
     .finish = finish_upsample,
     .reference_row = row_upsample,
+    .on_card = REFERENCE_NEAREST,
     .reads = reads_block,
     MOVEMENT,
 };
@@ -163,6 +165,7 @@ const struct op op_layout = {
     .symbols = symbols_plain,
     .finish = finish_layout,
     .reference_row = row_same,
+    .on_card = REFERENCE_MOVED,
     MOVEMENT,
 };
 const struct op op_pointwise = {
@@ -178,6 +181,7 @@ const struct op op_pointwise = {
     .symbols = symbols_plain,
     .finish = finish_pointwise,
     .reference_row = row_same,
+    .on_card = REFERENCE_MOVED,
     .reads = shape_reads_same,
     MOVEMENT,
 };

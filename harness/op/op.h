@@ -57,8 +57,21 @@ struct op_data {
 
 /* What bench itself uses an op for: items of an epilogue as a further step behind another op (decision 3); a network, run whole; the op
  * whose variants are the rows of a sequence. */
-/* The convolutions whose reference a kernel can make, by how a tap finds its input (kernels/reference/conv.cu has the same order). */
-enum op_reference { REFERENCE_CPU, REFERENCE_CONV2D, REFERENCE_CONV3D, REFERENCE_TRANSPOSED, REFERENCE_UPSAMPLED };
+/* Whose reference a device's kernel can make, by how an output finds its inputs (kernels/reference/conv.cu has the same order): with
+ * weights, then without. */
+enum op_reference {
+    REFERENCE_CPU,
+    REFERENCE_CONV2D,
+    REFERENCE_CONV3D,
+    REFERENCE_TRANSPOSED,
+    REFERENCE_UPSAMPLED,
+    REFERENCE_MOVED,
+    REFERENCE_SPACE,
+    REFERENCE_NEAREST,
+    REFERENCE_BILINEAR,
+    REFERENCE_LARGEST,
+    REFERENCE_MEAN
+};
 enum op_task { TASK_NONE, TASK_POINTWISE, TASK_DEPTH_TO_SPACE, TASK_LAYOUT, TASK_NETWORK, TASK_SEQUENCE };
 struct op_file;
 struct op {

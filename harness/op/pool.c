@@ -120,6 +120,7 @@ const struct op op_pool_max = {
     .tensors = shape_tensors,
     .flop = pool_flop,
     .reference_row = row_max,
+    .on_card = REFERENCE_LARGEST,
     POOL,
 };
 const struct op op_pool_average = {
@@ -133,6 +134,7 @@ const struct op op_pool_average = {
     .tensors = shape_tensors,
     .flop = pool_flop,
     .reference_row = row_average,
+    .on_card = REFERENCE_MEAN,
     .reads = pool_reads,
     .terms = 1,
     POOL,

@@ -1,15 +1,15 @@
-/* The convolutions in double, one output a thread: plain sums over channels and taps, then the epilogue item by item, and beside each value the
+/* The convolutions in double, one output a thread: plain sums over channels and taps, or what the ops without weights do with theirs; then the epilogue item by item, and beside each value the
  * largest error that a correct kernel may show (harness/op/bound.h, harness/op/epilogue.c). Written from those definitions and not from the
  * CPU's loops, which are blocked: a case is trusted only where both agree. */
 #include "storage.cuh"
 
-enum { CONV2D, CONV3D, TRANSPOSED, UPSAMPLED };     /* how a tap finds its input */
+enum { CONV2D, CONV3D, TRANSPOSED, UPSAMPLED, MOVED, SPACE, NEAREST, BILINEAR, LARGEST, MEAN }; /* harness/op/op.h has the same order */
 enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT }; /* items, as in harness/op/work.h */
 #define ITEMS 8
 
 /* What measure/card.c writes, in this order. */
 struct layer {
-    int64_t kind, n, c, h, w, k, t, r, s, stride, pad, dilation, groups, p, q, block, d, plane, o, plane_out;
+    int64_t kind, n, c, h, w, k, t, r, s, stride, pad, dilation, groups, p, q, block, crd, d, plane, o, plane_out;
     int64_t result_type, sum_type; /* of stored results; of sums between them */
     int64_t tf32, whole;           /* operands lose bits first; sums are of whole numbers */
     int64_t bounds, sums;          /* bounds are wanted; those of the sum too */
@@ -86,6 +86,56 @@ static __device__ void sum(const layer &g, const X *x, const float *f, int64_t n
     }
 }
 
+/* Without weights: what output (n, k, p, q) is made of. Of values that are only moved no rounding is allowed, so a stays 0. */
+template <typename X> static __device__ void window(const layer &g, const X *x, int64_t p, int64_t q, double &y, double &a)
+{
+    double most = 0;
+    bool any = false;
+    for (int64_t r = 0; r < g.r; r++)
+        for (int64_t s = 0; s < g.s; s++) {
+            int64_t row = source(g, p, r), column = source(g, q, s);
+            if (row < 0 || row >= g.h || column < 0 || column >= g.w)
+                continue;
+            double v = (double)x[row * g.w + column];
+            most = any ? fmax(most, v) : v, any = true;
+            y += v;
+            a += fabs(v);
+        }
+    if (g.kind == LARGEST)
+        y = most, a = 0;
+    else
+        y /= (double)(g.r * g.s), a /= (double)(g.r * g.s);
+}
+
+/* Half pixel centres, the edge repeated. */
+template <typename X> static __device__ void between(const layer &g, const X *x, int64_t p, int64_t q, double &y, double &a)
+{
+    double down = (p + 0.5) / g.block - 0.5, across = (q + 0.5) / g.block - 0.5;
+    for (int64_t r = 0; r < 2; r++)
+        for (int64_t s = 0; s < 2; s++) {
+            int64_t row = (int64_t)floor(down) + r, column = (int64_t)floor(across) + s;
+            double weight = (1 - fabs(down - row)) * (1 - fabs(across - column));
+            row = min(max(row, (int64_t)0), g.h - 1), column = min(max(column, (int64_t)0), g.w - 1);
+            y += weight * (double)x[row * g.w + column];
+            a += fabs(weight * (double)x[row * g.w + column]);
+        }
+}
+
+template <typename X>
+static __device__ void move(const layer &g, const X *x, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
+{
+    int64_t b = g.kind == SPACE || g.kind == NEAREST ? g.block : 1, phase = p % b * b + q % b, plane = g.h * g.w;
+    int64_t channel = g.kind != SPACE ? k : g.crd ? k * b * b + phase : phase * (g.c / (b * b)) + k;
+    const X *from = x + (n * g.c + channel) * plane;
+    y = a = 0;
+    if (g.kind == LARGEST || g.kind == MEAN)
+        window(g, from, p, q, y, a);
+    else if (g.kind == BILINEAR)
+        between(g, from, p, q, y, a);
+    else
+        y = (double)from[p / b * g.w + q / b];
+}
+
 static __device__ double bound_of_sum(const layer &g, double y, double a)
 {
     if (g.whole)
@@ -138,7 +188,10 @@ static __device__ void convolve(const layer *layer_at, const X *x, const float *
         }
         double y = 0, a = 0, e = 0;
         if (!mask || mask[(n * g.p + at[0][1]) * g.q + at[0][2]] != 0) {
-            sum(g, x, f, n, at[0][0], at[0][1], at[0][2], y, a);
+            if (g.kind < MOVED)
+                sum(g, x, f, n, at[0][0], at[0][1], at[0][2], y, a);
+            else
+                move(g, x, n, at[0][0], at[0][1], at[0][2], y, a);
             e = g.sums && a > 0 ? bound_of_sum(g, y, a) : 0;
         }
         for (m = 0; m < g.items; m++) {

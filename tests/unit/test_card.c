@@ -37,19 +37,29 @@ static void need_card(void)
 
 static struct work any_work(void)
 {
-    static const char *const ops[] = {"conv2d", "conv2d", "conv_transpose2d", "upsample_conv2d", "depth_to_space", "layout"};
+    static const char *const ops[] = {"conv2d",         "conv2d",   "conv2d", "conv_transpose2d", "upsample_conv2d",   "depth_to_space",
+                                      "depth_to_space", "upsample", "layout", "pointwise",        "upsample_bilinear", "pool_max",
+                                      "pool_average"};
     static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16};
     struct work w = conv_work(1 + below(6), 4 * (1 + below(3)), 5 + below(7), 5 + below(9), 1 + 2 * below(2));
-    w.op = op_find(ops[below(6)]);
+    w.op = op_find(ops[below(sizeof ops / sizeof *ops)]);
     w.n = 1 + below(2);
     w.dtype = types[below(3)];
     w.layout = below(2) ? LAYOUT_NHWC : LAYOUT_NCHW;
     w.seed = (uint64_t)below(1000);
     if (!w.op->has_filter) {
         w = simple_work(w.op->name, 4 * (1 + below(3)), w.h, w.w);
-        w.block = 2, w.mode = D2S_CRD, w.to = LAYOUT_NCHW;
-        if (w.op->task == TASK_LAYOUT)
-            w.block = 0, w.mode = D2S_NONE;
+        if (w.op->tap_sums)
+            w.r = 2 + below(2), w.s = 1 + below(3), w.stride = 1 + below(2), w.pad = below(2) && w.s > 1;
+        else if (w.op->task != TASK_LAYOUT && w.op->task != TASK_POINTWISE)
+            w.block = 2;
+        if (w.op->task == TASK_DEPTH_TO_SPACE)
+            w.mode = below(2) ? D2S_CRD : D2S_DCR;
+        w.to = w.op->task == TASK_LAYOUT ? w.layout == LAYOUT_NCHW ? LAYOUT_NHWC : LAYOUT_NCHW : w.to;
+        if (w.op->epilogues && below(2))
+            add_item(&w, EPILOGUE_BIAS);
+        if (w.op->task == TASK_POINTWISE)
+            add_item(&w, EPILOGUE_RELU);
         return w;
     }
     w.math = w.dtype == DTYPE_F32 && below(2) ? MATH_TF32 : math_default(w.dtype);
