@@ -68,11 +68,17 @@ static bool fetch_lines(const struct card_data *d, uint64_t from, const int64_t 
     return ok;
 }
 
-/* Holds a link's reference against the CPU's, made of the device's own inputs of it. */
-static bool sample_link(const struct card_data *d, const struct work *w, struct link_data *own, uint64_t reference, struct error *err)
+/* Holds a link's reference against the CPU's, made of the device's own inputs of it; of a layer that a link before has run (`again`) on a
+ * border and somewhere. */
+static bool sample_link(const struct card_data *d, const struct work *w, bool again, struct link_data *own, uint64_t reference,
+                        struct error *err)
 {
     int64_t rows[CARD_SAMPLE_MOST], input[] = {w->n, w->c, w->h, w->w}, added[4] = {0};
     int count = card_sample_rows(w, rows), item = work_epilogue_find(w, EPILOGUE_RESIDUAL);
+    if (again && count > 2) {
+        rows[1] = rows[count - 1];
+        count = 2;
+    }
     int64_t *lines = xcalloc((size_t)(w->n * w->h), sizeof *lines), found = op_lines_read(w, rows, count, lines);
     double *x = malloc((size_t)(w->n * w->c * w->h * w->w) * sizeof *x), *residual = NULL;
     if (item >= 0 && own->residual) {
@@ -128,7 +134,7 @@ static bool link_open(struct net *k, int i, struct link_data *own, struct error 
     return card_upload(d, "layer of the reference", &own->g, sizeof own->g, &own->layer, err);
 }
 
-static bool link_run(struct net *k, const struct work *w, struct link_data *own, uint64_t *reference, struct error *err)
+static bool link_run(struct net *k, const struct work *w, bool again, struct link_data *own, uint64_t *reference, struct error *err)
 {
     struct card_data *d = k->d;
     struct device *dev = d->card->dev;
@@ -143,7 +149,8 @@ static bool link_run(struct net *k, const struct work *w, struct link_data *own,
     union card_arg args[] = {card_int((int64_t)own->layer), card_int((int64_t)own->x),        card_int((int64_t)own->filter),
                              card_int((int64_t)own->bias),  card_int((int64_t)own->residual), card_int((int64_t)own->mask),
                              card_int((int64_t)*reference), card_int((int64_t)own->bound)};
-    return card_launch(d->card, CARD_CONV_WIDE, count, args, 8, err) && dev->ops->sync(dev, err) && sample_link(d, w, own, *reference, err);
+    return card_launch(d->card, CARD_CONV_WIDE, count, args, 8, err) && dev->ops->sync(dev, err) &&
+           sample_link(d, w, again, own, *reference, err);
 }
 
 /* What a link's own sums and roundings come to, as op/chain.c's add_own has it; then what it leaves inactive is nothing. */
@@ -229,7 +236,10 @@ static bool walk_link(struct net *k, int i, struct error *err)
     struct card_data *d = k->d;
     struct link_data own;
     uint64_t reference = 0;
-    bool last = i == k->chain->count - 1, ok = link_open(k, i, &own, err) && link_run(k, &l->work, &own, &reference, err);
+    bool last = i == k->chain->count - 1, again = false;
+    for (int j = 0; j < i && !last; j++)
+        again |= l->layer >= 0 && k->chain->links[j].layer == l->layer;
+    bool ok = link_open(k, i, &own, err) && link_run(k, &l->work, again, &own, &reference, err);
     if (ok) {
         struct chain_errors e = chain_carried(l, own.one.at[SLOT_FILTER].value, errors_of(k, l->input),
                                               l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual));

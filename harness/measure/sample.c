@@ -12,7 +12,8 @@
 
 #define SUSTAINED_NS 10e6 /* a sustained sample lasts about this long */
 #define WARMUP_S 1.0
-#define STEPS_S 1.0
+#define WARMUP_TAIL 2
+#define STEPS_S 0.3     /* of a row, once it has three rounds */
 #define ROUNDS_LEAST 10 /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
 #define SUSTAINED_MIN 10
 #define SUSTAINED_MAX 50
@@ -38,6 +39,7 @@ struct field {
     int sets, seats, set, seat;   /* how many, and those of the round */
     uint64_t drawn;               /* numbers */
     double rested_hz;             /* the clock of a rested card: the highest that a sample began at */
+    bool warming;                 /* the first two rounds of that show who is of the tail, which takes no part in the others */
     double tail_s;                /* spent on samples of the tail */
 };
 
@@ -298,7 +300,9 @@ static void order_of(uint64_t seed, int round, int count, int *order)
 static bool takes_part(const struct field *f, int i, int round)
 {
     const struct entrant *e = &f->entrants[i];
-    return !e->out && (!e->tail || round < TAIL_ROUNDS_LEAST || (round < TAIL_ROUNDS && f->tail_s < f->plan->budget_s));
+    if (!e->tail || e->out)
+        return !e->out;
+    return f->warming ? round < WARMUP_TAIL : (round < TAIL_ROUNDS_LEAST || (round < TAIL_ROUNDS && f->tail_s < f->plan->budget_s));
 }
 
 /* The device time of everyone who takes part, into f->ns; NAN of the others. */
@@ -450,19 +454,21 @@ done:
     return ok;
 }
 
-/* Who is so slow that it would take the others' rounds: by the last warm-up round. */
+/* Who is so slow that it would take the others' rounds: by the last warm-up round that it took part in. */
 static void find_tail(struct field *f)
 {
     double fastest = INFINITY;
     for (int i = 0; i < f->count; i++)
         fastest = fmin(fastest, f->ns[i] / f->entrants[i].batch);
     for (int i = 0; i < f->count; i++)
-        f->entrants[i].tail = f->ns[i] / f->entrants[i].batch > TAIL_TIMES * fastest;
+        if (isfinite(f->ns[i]))
+            f->entrants[i].tail = f->ns[i] / f->entrants[i].batch > TAIL_TIMES * fastest;
 }
 
 static bool warm_up(struct field *f, struct error *err)
 {
     double start = clock_s();
+    f->warming = true;
     for (int r = 0; r < f->plan->warmup_rounds; r++) {
         if (!one_round(f, r, err))
             return false;
@@ -470,6 +476,7 @@ static bool warm_up(struct field *f, struct error *err)
         if (clock_s() - start > WARMUP_S) /* the slow ones have warmed the chip long enough */
             break;
     }
+    f->warming = false;
     f->tail_s = 0;
     for (int i = 0; i < f->count; i++)
         f->entrants[i].retaken = f->entrants[i].kept_low = 0;

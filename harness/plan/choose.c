@@ -273,14 +273,11 @@ static void put_library_layout(const struct chain *chain, const int *choice, str
     layout_kernels_free(&names);
 }
 
-void choose_sums(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out)
+/* The same layers by the library. False: some are not known. */
+static bool add_library_times(const struct plan *plan, int index, struct row *const *rows, struct sum *sum)
 {
     const struct chain *chain = plan->rows[index].chain->work->chain;
     struct chain_row library = *plan->rows[index].chain;
-    struct sum sum;
-    if (add_times(plan, chain, choice, rows, &sum))
-        put_sum(out, "sum", &sum);
-    put_library_layout(chain, choice, rows, out);
     library.pick = CHAIN_LIBRARY;
     int *other = xcalloc((size_t)chain->count, sizeof *other);
     bool all = true, own = false;
@@ -288,7 +285,26 @@ void choose_sums(const struct plan *plan, int index, const int *choice, struct r
         other[i] = chain->links[i].layer < 0 ? -1 : pick_for(plan, &library, &chain->links[i], rows, &own);
         all &= chain->links[i].layer < 0 || other[i] >= 0;
     }
-    if (all && add_times(plan, chain, other, rows, &sum))
-        put_sum(out, "library_sum", &sum);
+    all = all && add_times(plan, chain, other, rows, sum);
     free(other);
+    return all;
+}
+
+void choose_sums(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out)
+{
+    const struct chain *chain = plan->rows[index].chain->work->chain;
+    struct sum sum;
+    if (add_times(plan, chain, choice, rows, &sum))
+        put_sum(out, "sum", &sum);
+    put_library_layout(chain, choice, rows, out);
+    if (add_library_times(plan, index, rows, &sum))
+        put_sum(out, "library_sum", &sum);
+}
+
+double choose_behind(const struct plan *plan, int index, const int *choice, struct row *const *rows)
+{
+    struct sum own, library;
+    return add_times(plan, plan->rows[index].chain->work->chain, choice, rows, &own) && add_library_times(plan, index, rows, &library)
+               ? own.ns / library.ns
+               : NAN;
 }

@@ -16,4 +16,7 @@ void choose_describe(const struct plan *plan, int row, const int *choice, struct
  * layout inside of the library, all of it and by kernel (chain.library_layout_ns, chain.inside.NAME_ns). */
 void choose_sums(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out);
 
+/* How many times as long as the library's rows of the same layers the chosen ones take; NAN: some are not known. */
+double choose_behind(const struct plan *plan, int index, const int *choice, struct row *const *rows);
+
 #endif

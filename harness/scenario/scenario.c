@@ -162,10 +162,15 @@ static bool check_params(const char *name, const struct node *params, struct err
 bool scenario_layer_takes(const struct layer *layer, const struct scenario_variant *variant)
 {
     const struct node *list = node_get(layer->node, "variants");
-    for (int i = 0; list && i < list->count; i++)
-        if (text_glob(list->items[i]->text, variant->name))
-            return true;
-    return !list;
+    bool named = false, any = false;
+    for (int i = 0; list && i < list->count; i++) {
+        const char *glob = list->items[i]->text;
+        if (glob[0] == '!' && text_glob(glob + 1, variant->name))
+            return false;
+        any |= glob[0] != '!';
+        named |= glob[0] != '!' && text_glob(glob, variant->name);
+    }
+    return named || !any;
 }
 
 /* Each pattern of a layer's `variants` selects something. */
@@ -180,6 +185,7 @@ static bool layer_variants_check(const struct scenario *s, const struct layer *l
         bool any = false;
         if (!glob)
             return false;
+        glob += glob[0] == '!';
         for (int k = 0; k < s->variant_count; k++)
             any |= text_glob(glob, names[k] = s->variants[k].name);
         if (any)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define SETUP_LIMIT_S 120.0
+#define CHAIN_BEHIND 20.0    /* so many times the library's sum is not worth a run of the whole network */
 #define NOT_TAKEN_UP "start" /* the stage of a row of which its worker has not said a word */
 
 void session_note(struct session *s, const char *format, ...)
@@ -313,6 +314,11 @@ static bool choose(struct session *s, int row)
     s->choices[row] = choose_links(&s->plan, row, s->rows, why, sizeof why);
     if (!s->choices[row]) {
         condemn(s, row, ROW_SKIPPED, "%s", why);
+        return false;
+    }
+    double behind = choose_behind(&s->plan, row, s->choices[row], s->rows);
+    if (behind > CHAIN_BEHIND && !s->asked.filter.only && !s->kept[row]) {
+        condemn(s, row, ROW_SKIPPED, "its layers take %.0f times as long as the library's: not run whole (--only runs it)", behind);
         return false;
     }
     choose_describe(&s->plan, row, s->choices[row], &what);

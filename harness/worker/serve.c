@@ -107,6 +107,13 @@ struct card *worker_card(struct worker *w)
     return w->card;
 }
 
+/* While the parent compiles; what stands in the way is met, and told, when a row needs it. */
+static void open_card_ahead(struct worker *w)
+{
+    struct error ignored = {0};
+    w->card_tried = w->dev->ops->keeps_time && card_open(w->dev, w->options.compiler, &w->card, &ignored);
+}
+
 uint64_t worker_secret(const struct worker *w)
 {
     return w->options.seed ? strtoull(w->options.seed, NULL, 0) : 0;
@@ -239,6 +246,7 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
         if (!w->dev && !device_open(device, &w->dev, err))
             return false;
         open_library(w);
+        open_card_ahead(w);
     }
     worker_ready(w);
     return true;

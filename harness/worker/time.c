@@ -463,8 +463,17 @@ static bool time_mode(struct bout *b, bool warm, bool sustained, struct error *e
     return time_part(b, any_row, &plan, true, err);
 }
 
-/* The short rows of a case, back to back in a graph of 50: what a launch costs does not hide what the kernel does. A mode of its own beside
- * those that were asked for; long rows take no part. */
+/* Does a network of the scenario run as a graph? Its time is compared with the sum of its layers', launched alike. */
+static bool graph_asked(const struct scenario *s)
+{
+    bool asked = false;
+    for (int i = 0; i < s->network_count; i++)
+        asked |= s->networks[i].graph;
+    return asked;
+}
+
+/* The short rows of a case, back to back in a graph of 50: what a launch costs does not hide what the kernel does. Long rows take no part.
+ */
 static bool time_short(struct bout *b, struct error *err)
 {
     struct sample_plan plan = {.warm = true,
@@ -483,7 +492,9 @@ static bool all_modes(struct bout *b, struct error *err)
     for (int warm = 0; warm < 2; warm++)
         if (t->load[LOAD_ISOLATED] && t->cache[warm ? CACHE_WARM : CACHE_COLD] && !time_mode(b, warm, false, err))
             return false;
-    return t->load[LOAD_SUSTAINED] ? time_mode(b, true, true, err) : time_short(b, err);
+    if (t->load[LOAD_SUSTAINED])
+        return time_mode(b, true, true, err);
+    return !graph_asked(b->w->plan.scenario) || time_short(b, err);
 }
 
 void bout_environment(struct worker *w, const char *name)

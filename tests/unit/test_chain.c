@@ -385,6 +385,11 @@ static void choices_follow_the_times(void **state)
             assert_string_equal(text_get(&t), "naive on head, b1, b2; cudnn on up");
             assert_true(of(out, "chain.sum_ns") == 8000 + 5 * 20000 + 10000 && of(out, "chain.library_layout_ns") == 3000);
             assert_true(of(out, "chain.sum_low_ns") == 0.99 * of(out, "chain.sum_ns"));
+            assert_true(choose_behind(&plan, i, choice, rows) == (8000 + 5 * 20000 + 10000) / 70000.0);
+            int times = rows[choice[0]]->time_count;
+            rows[choice[0]]->time_count = 0; /* nothing is known, nothing is held against it */
+            assert_true(isnan(choose_behind(&plan, i, choice, rows)));
+            rows[choice[0]]->time_count = times;
         }
         looked++;
         text_free(&t);

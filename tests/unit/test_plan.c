@@ -196,6 +196,19 @@ static void a_layer_takes_its_variants(void **state)
     assert_non_null(strstr(err.hint, "did you mean conv2d/naive?"));
     unlink(path);
     free(path);
+    path = text_file("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 3, variants: ['!*/naive*']}\n"
+                     "  b: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 3, variants: ['conv2d/*', '!*/naive']}\n"
+                     "variants: [cudnn, conv2d/naive, conv2d/naive_uncoalesced]\n");
+    struct scenario *s = scenario_load(path, &err);
+    if (!s)
+        fail_msg("%s", err.text);
+    for (int v = 0; v < 3; v++) {
+        assert_int_equal(scenario_layer_takes(&s->layers[0], &s->variants[v]), v == 0);
+        assert_int_equal(scenario_layer_takes(&s->layers[1], &s->variants[v]), v == 2);
+    }
+    scenario_free(s);
+    unlink(path);
+    free(path);
 }
 
 /* Where times are compared --only takes none of the library's rows away, for the fastest of them is the denominator; on emu, which has no
