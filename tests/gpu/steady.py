@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Does a time stay what it is: alone and beside others, from process to process, of one file under six names, and beside PyTorch's?
+
+usage: steady.py alone|copies|peers [--bench BENCH] [-o DIR] [--processes N] [--seconds S]
+
+alone   the library's row of four layers, by itself and beside two power-hungry kernels, each in processes of its own: medians, how far they lie apart, and the
+        clock, power and throttling of their rounds. Wanted: alone and beside within 0.5 %, ten processes within 0.5 % (1 % below 30 us).
+copies  six copies of wgmma_pixels and one whose blocks wait 1 % of its time first, on five layers: the share of pairs of copies whose interval excludes 1
+        (wanted: 5 % in the mean, no process above 10 %), and how often the waiting one is told from a copy (wanted: 90 %). The intervals are those of
+        harness/statistics, compiled here; what the wait really costs is the median over all processes' rounds.
+peers   PyTorch's time of the layers of scenarios/peers.yaml and bench's, in turns, with PyTorch's own cuDNN. Wanted: within 1 %.
+
+Prints its table; stops after S seconds with the processes it has. DIR gets the exports.
+"""
+import argparse
+import ctypes
+import glob
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+BEGAN = time.time()
+DEFAULTS = "defaults: {op: conv2d, n: 1, kernel: 3, stride: 1, pad: 1, dtype: f16, layout: NHWC%s}\n"
+MAX_HZ = 1.98e9
+
+
+class Bench:
+    def __init__(self, a):
+        self.bench, self.out, self.seconds, self.longest = a.bench, a.output, a.seconds, 0
+        self.work = tempfile.mkdtemp()
+        os.makedirs(self.out, exist_ok=True)
+
+    def time_left(self):
+        return time.time() - BEGAN + 1.2 * self.longest < self.seconds
+
+    def run(self, scenario, name, *options, env=None):
+        """One process; the export's rows by layer and variant: their cold, isolated time. None where it failed."""
+        start = time.time()
+        base = [self.bench, "run", scenario, "-o", self.work, "--no-counters", "--no-report", "-q", *options]
+        done = subprocess.run(base, env=env, capture_output=True, text=True)
+        file = os.path.join(self.out, name + ".json")
+        stem = os.path.splitext(os.path.basename(scenario))[0]
+        subprocess.run([self.bench, "export", stem, "-o", self.work, "--format", "json", "--to", file], env=env, capture_output=True)
+        self.longest = max(self.longest, time.time() - start)
+        if done.returncode or not os.path.exists(file):
+            print(f"{name}: exit {done.returncode}: {done.stderr[-400:]}")
+            return None
+        rows = {}
+        for row in json.load(open(file))["rows"]:
+            for t in row["times"]:
+                if t["cache"] == "cold" and t["load"] == "isolated" and t["time_step"] == -1:
+                    rows.setdefault(row["layer"], {})[row["variant"]] = t
+        return rows
+
+    def scenario(self, name, text):
+        path = os.path.join(self.work, name + ".yaml")
+        open(path, "w").write(f"scenario: {name}\n" + text)
+        return path
+
+
+def spread(values):
+    return 100 * (max(values) - min(values)) / statistics.median(values) if values else float("nan")
+
+
+def conditions(times):
+    """Clock, power and throttling of all rounds of these times."""
+    hz = [v for t in times for v in t.get("samples_clock_hz") or [] if v]
+    power = [v for t in times for v in t.get("samples_power_w") or [] if v is not None]
+    bits = [int(v) for t in times for v in t.get("samples_throttle") or [] if v is not None]
+    held = sum(1 for b in bits if b & 0xFC)
+    return (f"clock {min(hz) / 1e6:.0f} to {max(hz) / 1e6:.0f} MHz" if hz else "no clock") + (
+        f", power {min(power):.0f} to {max(power):.0f} W" if power else ", no power") + (
+        f", held down in {held} of {len(bits)} rounds" if bits else "") + (
+        f", {sum(t.get('retaken') or 0 for t in times)} taken again, {sum(t.get('kept_low') or 0 for t in times)} kept low")
+
+
+def alone(b, a):
+    text = DEFAULTS % "" + """layers:
+  l64: {c: 64, k: 64, h: 720, w: 1280}
+  l256: {c: 256, k: 256, h: 339, w: 510}
+  l128: {c: 64, k: 128, h: 720, w: 1280}
+  short: {c: 64, k: 64, h: 270, w: 480}
+time: {budget: 1 s per layer, rounds: [60, 200]}
+variants: """
+    kinds = {"alone": "[cudnn]\n", "beside": "[cudnn, conv2d/auto, conv2d/wgmma_rs]\n"}
+    paths = {k: b.scenario("steady_" + k, text + v) for k, v in kinds.items()}
+    got = {k: [] for k in kinds}
+    for p in range(a.processes):
+        for kind in kinds:
+            if b.time_left() and (kind == "beside" or p % 2 == 0):
+                rows = b.run(paths[kind], f"{kind}{p}")
+                if rows:
+                    got[kind].append(rows)
+    print(f"{len(got['alone'])} processes alone, {len(got['beside'])} beside; medians of the library's row, us")
+    for layer in ("l64", "l256", "l128", "short"):
+        t = {k: [rows[layer]["cudnn"] for rows in got[k] if "cudnn" in rows.get(layer, {})] for k in kinds}
+        m = {k: [x["median_ns"] / 1e3 for x in t[k]] for k in kinds}
+        if not m["alone"] or not m["beside"]:
+            continue
+        x, y = statistics.median(m["alone"]), statistics.median(m["beside"])
+        print(f"{layer:6s} alone {x:8.2f} (apart {spread(m['alone']):.2f} %)  beside {y:8.2f} (apart {spread(m['beside']):.2f} %)  beside/alone {100 * (y / x - 1):+.2f} %")
+        for k in kinds:
+            print(f"       {k}: {conditions(t[k])}; {' '.join('%.2f' % v for v in m[k])}")
+
+
+class Estimate(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_double) for n in ("median", "low", "high", "p05", "p95")] + [("count", ctypes.c_int)]
+
+
+def estimator(work):
+    library = os.path.join(work, "estimate.so")
+    sources = [os.path.join(TOP, "harness", "statistics", f + ".c") for f in ("estimate", "dependence", "quantile")]
+    subprocess.run(["gcc", "-std=gnu17", "-O2", "-shared", "-fPIC", "-I" + os.path.join(TOP, "harness"), *sources,
+                    os.path.join(TOP, "harness", "base", "text.c"), "-lm", "-o", library], check=True)
+    call = ctypes.CDLL(library).estimate_ratio_grouped
+    call.restype = Estimate
+    call.argtypes = [ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int), ctypes.c_int, ctypes.c_int]
+
+    def ratio(x, y, family=1):
+        n = min(x["rounds"], y["rounds"])
+        doubles = lambda t: (ctypes.c_double * n)(*t["samples_ns"][:n])  # noqa: E731
+        places = (ctypes.c_int * n)(*map(int, x["samples_place"][:n])) if x.get("samples_place") else None
+        return call(doubles(x), doubles(y), places, n, family)
+
+    return ratio
+
+
+COPIES = {"c24": (24, 24, 1, 333, 777, 30), "c48": (48, 48, 1, 333, 777, 33), "c64": (64, 64, 1, 270, 480, 25), "n4": (64, 64, 4, 48, 48, 10),
+          "big": (96, 96, 1, 720, 1280, 235)}
+
+
+def put_copies(folder):
+    """The file six times, and once with a wait of 1 % of each layer's time in front of everything a block does."""
+    source = open(os.path.join(TOP, "kernels/variants/conv2d/wgmma_pixels.cu")).read()
+    os.makedirs(folder)
+    for name in "abcdef":
+        open(os.path.join(folder, name + ".cu"), "w").write(source)
+    cycles = "0"
+    for c, _, n, h, _, us in COPIES.values():
+        cycles = f"select(c == {c} and n == {n} and h == {h}, {round(0.01 * us * MAX_HZ / 1e6)}, {cycles})"
+    at = source.index("{\n", source.index("conv_wgmma_pixels(const"))
+    waits = "{\n    for (long long from = clock64(); clock64() - from < WAIT_CYCLES;)\n        ;\n"
+    waiting = source[:at] + waits + source[at + 2:]
+    waiting = waiting.replace("define:\n", f"define:\n  WAIT_CYCLES: {cycles}\n", 1)
+    open(os.path.join(folder, "waits.cu"), "w").write(waiting)
+
+
+def copies(b, a):
+    ratio = estimator(b.work)
+    folder = os.path.join(b.work, "copies")
+    put_copies(folder)
+    layers = "".join(f"  {n}: {{c: {c}, k: {k}, n: {batch}, h: {h}, w: {w}}}\n" for n, (c, k, batch, h, w, _) in COPIES.items())
+    path = b.scenario("steady_copies", DEFAULTS % ", epilogue: [bias, relu]" + f"layers:\n{layers}variants: [cudnn]\n"
+                      "time: {budget: 3 s per layer, half_width: 0.05 %, rounds: [100, 100]}\n")
+    runs = []
+    for p in range(a.processes):
+        if b.time_left():
+            rows = b.run(path, f"copies{p}", "--variants", f"my={folder}")
+            if rows:
+                runs.append(rows)
+    told, found, of, pairs = [], 0, 0, 0
+    print(f"{len(runs)} processes; by layer: median us and how far the six lie apart, pairs told apart, what the wait costs, how often it is found")
+    by_process = [[0, 0] for _ in runs]
+    for layer in COPIES:
+        here, here_pairs, here_found, here_of, all_ratios, medians = 0, 0, 0, 0, [], []
+        for p, rows in enumerate(runs):
+            t = {v[3:]: x for v, x in rows.get(layer, {}).items() if v.startswith("my/")}
+            six = [t[n] for n in "abcdef" if n in t]
+            medians.append([x["median_ns"] / 1e3 for x in six])
+            for x, y in itertools.combinations(six, 2):
+                e = ratio(x, y)
+                out = e.low > 1 or e.high < 1
+                here, here_pairs = here + out, here_pairs + 1
+                by_process[p][0] += out
+                by_process[p][1] += 1
+            for x in six:
+                if "waits" not in t:
+                    continue
+                e = ratio(t["waits"], x)
+                here_found, here_of = here_found + (e.low > 1), here_of + 1
+                all_ratios += [i / j for i, j in zip(t["waits"]["samples_ns"], x["samples_ns"])]
+        if not here_pairs:
+            continue
+        apart = max(spread(m) for m in medians)
+        cost = 100 * (statistics.median(all_ratios) - 1) if all_ratios else float("nan")
+        print(f"{layer:4s} {statistics.median(m for ms in medians for m in ms):7.2f} us, apart {apart:.2f} % at most; told apart {100 * here / here_pairs:.1f} % of {here_pairs}; "
+              f"the wait costs {cost:.2f} %, found in {100 * here_found / max(here_of, 1):.0f} % of {here_of}")
+        found, of, pairs = found + here_found, of + here_of, pairs + here_pairs
+        told.append(here)
+    shares = [100 * x / n for x, n in by_process if n]
+    if shares:
+        print(f"told apart {100 * sum(told) / pairs:.1f} % of {pairs} pairs; by process {' '.join('%.1f' % s for s in shares)}; the wait found in {100 * found / max(of, 1):.1f} % of {of}")
+        print(conditions([t for rows in runs for layer in rows.values() for t in layer.values()]))
+
+
+def torch_cudnn():
+    done = subprocess.run([sys.executable, "-c", "import nvidia.cudnn as c; print(list(c.__path__)[0])"], capture_output=True, text=True)
+    return os.path.join(done.stdout.strip(), "lib") if done.returncode == 0 else None
+
+
+def peers(b, a):
+    scenario, library = os.path.join(TOP, "scenarios", "peers.yaml"), torch_cudnn()
+    env = dict(os.environ, BENCH_LIBRARY_PATH=library) if library else None
+    ours, theirs, said = {}, {}, ""
+    for p in range(a.processes):
+        if not b.time_left():
+            break
+        file, start = os.path.join(b.out, f"torch{p}.json"), time.time()
+        done = subprocess.run([sys.executable, os.path.join(HERE, "torch_peers.py"), scenario, "-o", file], capture_output=True, text=True)
+        said = done.stdout.split("\n")[0] if done.returncode == 0 else done.stderr[-400:]
+        for row in json.load(open(file))["rows"] if done.returncode == 0 else []:
+            theirs.setdefault(row["layer"], []).append(statistics.median(row["samples_ns"]) / 1e3)
+        torch_s = time.time() - start
+        rows = b.run(scenario, f"peers{p}", "--only", "cudnn", "--budget", "1", env=env)
+        b.longest = max(b.longest, torch_s + time.time() - start)
+        for layer, variants in (rows or {}).items():
+            best = min((t for v, t in variants.items() if v.startswith("cudnn")), key=lambda t: t["median_ns"], default=None)
+            if best:
+                ours.setdefault(layer, []).append(best["median_ns"] / 1e3)
+    print(f"{said}; bench with {library or 'the newest cuDNN'}; medians of {max(map(len, theirs.values()), default=0)} processes, us")
+    for layer in theirs:
+        if layer in ours:
+            x, y = statistics.median(theirs[layer]), statistics.median(ours[layer])
+            print(f"{layer:14s} PyTorch {x:8.2f} (apart {spread(theirs[layer]):.2f} %)  bench {y:8.2f} (apart {spread(ours[layer]):.2f} %)  bench/PyTorch {100 * (y / x - 1):+.2f} %")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=["alone", "copies", "peers"])
+    parser.add_argument("--bench", default="bench")
+    parser.add_argument("-o", "--output", default=".")
+    parser.add_argument("--processes", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=110)
+    a = parser.parse_args()
+    {"alone": alone, "copies": copies, "peers": peers}[a.what](Bench(a), a)
+
+
+main()
