@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool run_once(struct device *dev, struct rig *rig, struct error *err)
+{
+    return rig_run_stepwise(rig, NULL, NULL, err) && dev->ops->sync(dev, err);
+}
+
 /* The state that the time beside the counts began in. The flush runs in a context of its own: its kernels are no ranges. */
 static bool same_state(struct device *dev, const struct counted *item, bool warm, struct error *err)
 {
-    if (!warm)
-        return cuda_flush_aside(dev, err);
-    return rig_run(item->rig, err) && dev->ops->sync(dev, err);
+    return warm ? run_once(dev, item->rig, err) : cuda_flush_aside(dev, err);
 }
 
 struct tracing {
@@ -22,7 +25,7 @@ struct tracing {
 static bool traced_run(void *context, struct error *err)
 {
     struct tracing *t = context;
-    return rig_run(t->rig, err) && t->dev->ops->sync(t->dev, err);
+    return run_once(t->dev, t->rig, err);
 }
 
 bool count_trace(struct device *dev, struct counted *item, bool warm, struct error *err)
@@ -54,11 +57,18 @@ int count_ranges(const struct counted *item, bool warm)
     return item->trace.kernel_count * (warm ? 2 : 1);
 }
 
+/* Items of a job that are counted at once. */
+struct part {
+    const struct count_job *job;
+    int first, end;
+};
+
 static bool poison_all(void *context, int pass, struct error *err)
 {
-    const struct count_job *job = context;
+    const struct part *part = context;
+    const struct count_job *job = part->job;
     (void)pass;
-    for (int i = 0; i < job->count; i++)
+    for (int i = part->first; i < part->end; i++)
         if (!rig_poison(job->items[i].rig, err))
             return error_where(err, "%s", job->items[i].name);
     return job->dev->ops->sync(job->dev, err);
@@ -66,17 +76,18 @@ static bool poison_all(void *context, int pass, struct error *err)
 
 static bool pass(void *context, int index, struct error *err)
 {
-    const struct count_job *job = context;
+    const struct part *part = context;
+    const struct count_job *job = part->job;
     struct device *dev = job->dev;
     bool ok = true;
     (void)index;
-    for (int i = 0; ok && i < job->count; i++) {
+    for (int i = part->first; ok && i < part->end; i++) {
         const struct counted *item = &job->items[i];
         if (job->announce)
             job->announce(job->context, i);
         ok = same_state(dev, item, job->warm, err);
         phase_open(dev->clock, item->name);
-        ok = ok && rig_run(item->rig, err) && dev->ops->sync(dev, err);
+        ok = ok && run_once(dev, item->rig, err);
         phase_pop(dev->clock);
         if (!ok)
             error_where(err, "%s", item->name);
@@ -106,53 +117,83 @@ static double *combine(const struct count_job *job, const double *values, int la
     return out;
 }
 
-static void sort_out(const struct count_job *job, const struct cupti_counts *counts, struct count_result *r)
+static void sort_out(const struct part *part, const struct cupti_counts *counts, struct count_result *r)
 {
+    const struct count_job *job = part->job;
     size_t n = job->metric_count;
     const double *at = counts->values;
-    for (int i = 0; i < job->count; i++) {
+    for (int i = part->first; i < part->end; i++) {
         const struct counted *item = &job->items[i];
         const struct program *p = rig_program(item->rig);
-        int steps = 0, first;
+        int steps = 0, kernel;
         at += (size_t)(count_ranges(item, job->warm) - item->trace.kernel_count) * n; /* warm: the run before is there too */
         r->rows[i] = combine(job, at, item->trace.kernel_count);
         for (int k = 0; k < p->step_count; k++)
             steps += !p->steps[k].prepare;
-        r->steps[i] = steps > 1 ? xcalloc((size_t)p->step_count, sizeof *r->steps[i]) : NULL;
-        for (int k = 0; r->steps[i] && k < p->step_count; k++) {
-            int launches = count_launches(item, k, &first);
-            r->steps[i][k] = launches > 0 ? combine(job, at + (size_t)first * n, launches) : NULL;
+        double **own = r->steps[i] = steps > 1 ? xcalloc((size_t)p->step_count, sizeof *own) : NULL;
+        for (int k = 0; own && k < p->step_count; k++) {
+            int launches = count_launches(item, k, &kernel);
+            own[k] = launches > 0 ? combine(job, at + (size_t)kernel * n, launches) : NULL;
         }
         at += (size_t)item->trace.kernel_count * n;
     }
 }
 
-bool count_run(const struct count_job *job, struct count_result *result, struct error *err)
+static bool count_part(const struct part *part, struct count_result *result, struct error *err)
 {
+    const struct count_job *job = part->job;
     struct cupti_counts counts;
     int ranges = 0;
-    *result = (struct count_result){0};
-    for (int i = 0; i < job->count; i++)
+    for (int i = part->first; i < part->end; i++)
         ranges += count_ranges(&job->items[i], job->warm);
     struct cupti_job asked = {.metrics = job->metrics,
                               .metric_count = job->metric_count,
                               .range_max = ranges,
                               .pass = pass,
                               .before = poison_all,
-                              .context = (void *)job};
+                              .context = (void *)part};
     if (!cupti_count(job->session, &asked, &counts, err))
         return false;
     bool ok = counts.range_count == ranges ||
               error_set(err, ERROR_ENVIRONMENT, "CUPTI counted %d kernels where %d were traced: the counts are not used",
                         counts.range_count, ranges);
     if (ok) {
-        *result = (struct count_result){.passes = counts.passes, .count = job->count, .metric_count = job->metric_count};
-        result->rows = xcalloc((size_t)job->count, sizeof *result->rows);
-        result->steps = xcalloc((size_t)job->count, sizeof *result->steps);
-        sort_out(job, &counts, result);
+        result->passes = counts.passes;
+        sort_out(part, &counts, result);
     }
     cupti_counts_free(&counts);
     return ok;
+}
+
+/* False when none of them can be counted by itself either. */
+static bool count_each(const struct count_job *job, struct count_result *result)
+{
+    bool any = false;
+    for (int i = 0; i < job->count; i++) {
+        struct error why = {0};
+        bool ok = count_part(&(struct part){job, i, i + 1}, result, &why);
+        any |= ok;
+        if (!ok)
+            result->why[i] = xstrdup(why.text);
+    }
+    return any;
+}
+
+bool count_run(const struct count_job *job, struct count_result *result, struct error *err)
+{
+    struct error why = {0};
+    size_t n = (size_t)job->count;
+    *result = (struct count_result){.count = job->count, .metric_count = job->metric_count};
+    result->rows = xcalloc(n, sizeof *result->rows);
+    result->steps = xcalloc(n, sizeof *result->steps);
+    result->why = xcalloc(n, sizeof *result->why);
+    const struct part all = {job, 0, job->count};
+    if (count_part(&all, result, &why) || (why.kind == ERROR_ENVIRONMENT && job->count > 1 && count_each(job, result)))
+        return true;
+    count_free(result, job->items);
+    if (err)
+        *err = why;
+    return false;
 }
 
 void count_free(struct count_result *result, const struct counted *items)
@@ -162,8 +203,10 @@ void count_free(struct count_result *result, const struct counted *items)
             free(result->steps[i][k]);
         free(result->steps[i]);
         free(result->rows[i]);
+        free(result->why[i]);
     }
     free(result->rows);
     free(result->steps);
+    free(result->why);
     *result = (struct count_result){0};
 }

@@ -4,7 +4,10 @@
  * Every kernel is a range of its own, so that its elapsed cycles are its own, as under ncu; what a row or a step is comes of its kernels by
  * counter/combine. Everything is counted again in every pass, from the same state: inputs are never written (a row that did is unsafe and
  * does not come here), the output is poisoned anew, then the caches are flushed (cold) or the row runs once uncounted (warm), as before the
- * time that stands beside the counts. Scratch is what the run before left, as in the timed loop. Nothing is timed here. */
+ * time that stands beside the counts. Scratch is what the run before left, as in the timed loop. Nothing is timed here.
+ *
+ * A row that is timed as a graph is counted launch by launch: its kernels are the same, and CUPTI 13.0 ends a pass in which a graph was
+ * launched with error 999 (seen on an H200). */
 #ifndef BENCH_MEASURE_COUNT_H
 #define BENCH_MEASURE_COUNT_H
 
@@ -41,8 +44,10 @@ struct count_result {
     size_t metric_count;
     double **rows;   /* by item: metric_count values; NaN = absent */
     double ***steps; /* by item, by program step: the same, NULL where the step launches nothing; NULL for an item of one run step */
+    char **why;      /* by item: why it could not be counted, and `rows` has nothing of it; NULL: it was */
 };
-/* Counts all items at once; together they take CUPTI_RANGES_MAX ranges at most. Fails when CUPTI returns another number of kernels than
+/* Counts all items at once; together they take CUPTI_RANGES_MAX ranges at most. What CUPTI refuses of several is counted one by one, so
+ * that one item takes no counters from the others; it fails when none can be counted. CUPTI is believed when it returns as many kernels as
  * were traced. Free with count_free. */
 bool count_run(const struct count_job *job, struct count_result *result, struct error *err);
 void count_free(struct count_result *result, const struct counted *items);

@@ -315,6 +315,10 @@ static bool count_rows(struct tally *t, int first, int last, const int *which, i
     bool ok = count_run(&job, &result, err);
     double seconds = (clock_s() - began) / (last - first);
     for (int i = first; ok && i < last; i++) {
+        if (result.why[i - first]) {
+            row_set(&t->rows[i]->uncounted, result.why[i - first]);
+            continue;
+        }
         double **steps = result.steps[i - first], *row = spread(&w->set, which, count, result.rows[i - first]);
         for (int k = 0; steps && k < rig_program(t->items[i].rig)->step_count; k++) {
             double *own = steps[k];

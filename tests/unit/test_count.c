@@ -1,0 +1,218 @@
+/* measure/count with a stand-in for CUPTI that numbers the launches of a pass: what is counted, of whom, and who goes without. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "counter/combine.h"
+#include "device/cuda/cuda.h"
+#include "measure/count.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS 3
+struct rig {
+    struct program program;
+    struct step steps[3];
+    int launches[3]; /* of each step */
+    bool refused;    /* CUPTI counts nothing with it in the pass */
+};
+static struct rig rigs[ROWS];
+static struct world {
+    char said[512]; /* "p" poison, "F" flush, "a", "b", "c" a launch of a rig, "[" a count, "|" a pass, "!" an announcement */
+    int launches;   /* of the pass */
+    bool refuse;    /* somebody refused was in it */
+    int dropped;    /* ranges less than were launched */
+} world;
+
+static void say(const char *what)
+{
+    if (strlen(world.said) + 2 < sizeof world.said)
+        strcat(world.said, what);
+}
+
+/* ---- in place of measure/rig, the device and CUPTI ---- */
+const struct program *rig_program(const struct rig *rig)
+{
+    return &rig->program;
+}
+bool rig_poison(struct rig *rig, struct error *err)
+{
+    say("p");
+    return true;
+}
+/* As one graph, if the program says so: what CUPTI cannot count. */
+bool rig_run(struct rig *rig, struct error *err)
+{
+    fail_msg("a graph was launched while it was counted");
+    return false;
+}
+bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err)
+{
+    for (int i = 0; i < rig->program.step_count; i++)
+        for (int k = 0; k < rig->launches[i]; k++, world.launches++)
+            say((char[]){'a' + (char)(rig - rigs), 0});
+    world.refuse |= rig->refused;
+    return true;
+}
+bool cuda_flush_aside(struct device *dev, struct error *err)
+{
+    say("F");
+    return true;
+}
+bool cupti_trace_run(bool (*run)(void *context, struct error *err), void *context, struct cupti_trace *trace, struct error *err)
+{
+    world.launches = 0;
+    bool ok = run(context, err);
+    *trace = (struct cupti_trace){.kernels = calloc(16, sizeof *trace->kernels), .kernel_count = world.launches};
+    return ok;
+}
+void cupti_trace_free(struct cupti_trace *trace)
+{
+    free(trace->kernels);
+}
+bool cupti_count(struct cupti_session *session, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
+{
+    say("[");
+    *counts = (struct cupti_counts){.passes = 2, .metric_count = job->metric_count};
+    for (int pass = 0; pass < 2; pass++) {
+        world.launches = 0;
+        world.refuse = false;
+        say("|");
+        if (!job->before(job->context, pass, err) || !job->pass(job->context, pass, err))
+            return false;
+        assert_int_equal(world.launches, job->range_max);
+        if (world.refuse)
+            return error_set(err, ERROR_ENVIRONMENT, "error 999");
+    }
+    counts->range_count = world.launches - world.dropped;
+    counts->values = calloc((size_t)world.launches * job->metric_count, sizeof *counts->values);
+    for (int r = 0; r < world.launches; r++)
+        for (size_t m = 0; m < job->metric_count; m++)
+            counts->values[(size_t)r * job->metric_count + m] = strcmp(job->metrics[m], "x__y.sum") ? 1 : pow(10, r);
+    return true;
+}
+void cupti_counts_free(struct cupti_counts *counts)
+{
+    free(counts->values);
+}
+
+static bool sync(struct device *dev, struct error *err)
+{
+    return true;
+}
+static const struct device_ops ops = {.name = "fake", .sync = sync};
+static struct device device = {.ops = &ops, .spec = "fake"};
+
+/* ---- */
+static int announced[8], announced_count;
+static void announce(void *context, int item)
+{
+    say("!");
+    announced[announced_count++ % 8] = item;
+}
+
+/* One kernel; two kernels, a fill and something prepared; a library's step of two kernels. The second is timed as a graph. */
+static struct counted items[ROWS];
+static void set_up(bool warm)
+{
+    struct error err = {0};
+    static const enum step_kind kinds[ROWS][3] = {{STEP_KERNEL}, {STEP_KERNEL, STEP_FILL, STEP_KERNEL}, {STEP_CUDNN}};
+    static const int steps[ROWS] = {1, 3, 1}, launches[ROWS][3] = {{1}, {1, 0, 1}, {2}};
+    world = (struct world){.dropped = 0};
+    announced_count = 0;
+    for (int i = 0; i < ROWS; i++) {
+        rigs[i] = (struct rig){.program = {.step_count = steps[i], .steps = rigs[i].steps, .graph = i == 1}};
+        for (int k = 0; k < steps[i]; k++) {
+            rigs[i].steps[k].kind = kinds[i][k];
+            rigs[i].launches[k] = launches[i][k];
+        }
+        items[i] = (struct counted){.rig = &rigs[i], .name = "row"};
+        assert_true(count_trace(&device, &items[i], warm, &err));
+        assert_int_equal(items[i].trace.kernel_count, i ? 2 : 1);
+    }
+    world.said[0] = 0;
+}
+static void tear_down(void)
+{
+    for (int i = 0; i < ROWS; i++)
+        cupti_trace_free(&items[i].trace);
+}
+
+static const char *const metrics[] = {"x__y.sum", counter_weight_time, counter_weight_active};
+static struct count_job job_of(bool warm)
+{
+    return (struct count_job){
+        .dev = &device, .items = items, .count = ROWS, .warm = warm, .metrics = metrics, .metric_count = 3, .announce = announce};
+}
+
+/* Every pass: all are poisoned, then each is announced and runs once behind a flush, or warm behind a run of its own that is left out. */
+static void all_at_once(void **state)
+{
+    for (int warm = 0; warm < 2; warm++) {
+        struct count_result r;
+        struct error err = {0};
+        set_up(warm);
+        struct count_job job = job_of(warm);
+        assert_true(count_run(&job, &r, &err));
+        assert_string_equal(world.said, warm ? "[|ppp!aa!bbbb!cccc|ppp!aa!bbbb!cccc" : "[|ppp!Fa!Fbb!Fcc|ppp!Fa!Fbb!Fcc");
+        for (int i = 0; i < 6; i++)
+            assert_int_equal(announced[i], i % 3);
+        assert_true(r.passes == 2 && r.count == ROWS && r.metric_count == 3);
+        /* launches are numbered through the pass: 0 | 1 2 | 3 4, warm 0 1 | 2 3 4 5 | 6 7 8 9, of which the second halves count */
+        assert_true(r.rows[0][0] == (warm ? 1e1 : 1) && r.rows[1][0] == (warm ? 1.1e5 : 110) && r.rows[2][0] == (warm ? 1.1e9 : 11000));
+        assert_true(!r.steps[0] && !r.steps[2]); /* of one step */
+        assert_true(r.steps[1][0][0] == (warm ? 1e4 : 10) && !r.steps[1][1] && r.steps[1][2][0] == (warm ? 1e5 : 100));
+        assert_true(!r.why[0] && !r.why[1] && !r.why[2]);
+        count_free(&r, items);
+        tear_down();
+    }
+}
+
+/* Whom CUPTI refuses takes nothing from the others, and says why. */
+static void one_that_is_refused(void **state)
+{
+    struct count_result r;
+    struct error err = {0};
+    set_up(false);
+    rigs[1].refused = true;
+    struct count_job job = job_of(false);
+    assert_true(count_run(&job, &r, &err));
+    assert_true(!r.rows[1] && !r.steps[1] && !strcmp(r.why[1], "error 999"));
+    assert_true(!r.why[0] && !r.why[2] && r.rows[0][0] == 1 && r.rows[2][0] == 11);
+    assert_int_equal(announced[announced_count - 1], 2); /* by its place in the job, also alone */
+    count_free(&r, items);
+    for (int i = 0; i < ROWS; i++)
+        rigs[i].refused = true;
+    assert_false(count_run(&job, &r, &err)); /* nobody can be counted: that is CUPTI's */
+    assert_string_equal(err.text, "error 999");
+    assert_int_equal(r.count, 0);
+    tear_down();
+}
+
+/* Another number of kernels than were traced: nobody knows whose values are whose. */
+static void another_number_of_kernels(void **state)
+{
+    struct count_result r;
+    struct error err = {0};
+    set_up(false);
+    world.dropped = 1;
+    struct count_job job = job_of(false);
+    assert_false(count_run(&job, &r, &err));
+    assert_non_null(strstr(err.text, "CUPTI counted 4 kernels where 5 were traced"));
+    job.count = 1;
+    world.said[0] = 0;
+    assert_false(count_run(&job, &r, &err));
+    assert_string_equal(world.said, "[|p!Fa|p!Fa"); /* alone it is not tried again */
+    tear_down();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_at_once), cmocka_unit_test(one_that_is_refused),
+                                       cmocka_unit_test(another_number_of_kernels)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
