@@ -16,6 +16,7 @@ select:
   - {variant: sparse_mma, when: half and stride > 1, params: {ROWS: 16}}
   - {variant: very_sparse, when: half}                   # dilations, many rows
   - variant: sparse_mma                                 # any channels; f32 in TF32
+  - {variant: sparse_stages, when: half and cc != 90}    # weights that fit into no shared memory
   - {variant: delta_depthwise, when: groups > 1}
   - variant: delta_tile
   - variant: sparse_naive

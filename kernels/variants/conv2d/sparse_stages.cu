@@ -1,0 +1,16 @@
+/* bench 1
+what: mma_stages with a mask - tiles without an active output end at once; inputs that are not marked are zeros that are not read
+like: mma_stages
+layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
+epilogue: [bias, relu, leaky_relu]
+mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [8, 16], weights: k * c * r * s * size(filter)}
+steps:
+  - kernel: conv_mma_stages
+    grid: ceil(q, 16), ceil(p, 8), n * ceil(k, kb)
+    block: 256
+    smem: smem
+    args: input, filter, bias, 0, mask_in, mask_out, output, h, w, k, p, q, pad
+*/
+
+/* What changed from mma_stages: the mask, which the kernel there knows already. It is the sparse kernel for chips without wgmma and layers whose weights fit into no
+ * shared memory; one block a tile, found by nobody before it begins: at few percent most blocks only look and leave. */
