@@ -190,10 +190,21 @@ static bool take_rules(struct gate_arguments *a, const char *path, struct gate_r
     return true;
 }
 
+/* On a GPU two trees are the two sides of one run. */
+static bool make_sides(const struct gate_arguments *a, const struct gate_rules *rules, struct gate_side *base, struct gate_side *head,
+                       struct error *err)
+{
+    const char *const words[] = {a->against, a->head};
+    bool timed = a->side.device && !strncmp(a->side.device, "cuda", 4);
+    if (timed && cli_side_is_tree(words[0]) && cli_side_is_tree(words[1]))
+        return cli_sides_timed(words, &a->side, rules, base, head, err);
+    return cli_side(words[0], &a->side, base, err) && cli_side(words[1], &a->side, head, err);
+}
+
 int cli_gate(const struct verb *verb, int argc, char **argv)
 {
     struct gate_arguments a = {.head = "."};
-    struct option options[SHARED_OPTIONS + 5] = {{0}};
+    struct option options[SHARED_OPTIONS + 6] = {{0}};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct gate_side base = {0}, head = {0};
     struct gate_comparison c = {0};
@@ -204,6 +215,7 @@ int cli_gate(const struct verb *verb, int argc, char **argv)
         {"--against", 0, OPTION_TEXT, "BASE", "a revision, folder, stored run or baseline, instead of the rules'", &a.against},
         {"--head", 0, OPTION_TEXT, "HEAD", "what is judged; default the working tree", &a.head},
         {"--junit", 0, OPTION_TEXT, "FILE", "write JUnit's XML, too", &a.junit},
+        {"--budget", 0, OPTION_REAL, "SECONDS", "on a GPU: for the rounds of one layer, default 6", &a.side.budget_s},
         {"--annotate", 0, OPTION_FLAG, NULL, "print ::error file=,line=:: lines; by itself where GITHUB_ACTIONS is true", &a.annotate},
     };
     shared_options(&a, options);
@@ -223,8 +235,8 @@ int cli_gate(const struct verb *verb, int argc, char **argv)
         code = cli_usage(verb, "against what? --against REVISION, FOLDER or BASELINE, or `against:` in the rules");
         goto done;
     }
-    bool ok = cli_side(a.against, &a.side, &base, &err) && cli_side(a.head, &a.side, &head, &err) &&
-              gate_compare(&base, &head, &rules, a.across, &c, &err) && gate_rules_used(&rules, &err);
+    bool ok = make_sides(&a, &rules, &base, &head, &err) && gate_compare(&base, &head, &rules, a.across, &c, &err) &&
+              gate_rules_used(&rules, &err);
     code = ok ? gate_exit_code(&c) : 0;
     ok = ok && put_form(&a, &c, &code, &err) && put_ci(&a, &c, &code, &err);
     if (!ok)

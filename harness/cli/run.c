@@ -318,8 +318,12 @@ static bool take_sides(const struct option_list *list, struct side **sides, stru
             free(dir);
             return false;
         }
-        (*sides)[i] = (struct side){xstrndup(spec, (size_t)(equals - spec)), side_revision(dir), variants,
-                                    file_join(dir, "kernels/include"), file_join(dir, "kernels/ops")};
+        (*sides)[i] = (struct side){xstrndup(spec, (size_t)(equals - spec)),
+                                    side_revision(dir),
+                                    variants,
+                                    file_join(dir, "kernels/include"),
+                                    file_join(dir, "kernels/ops"),
+                                    NULL};
         free(dir);
         for (int k = 0; k < i; k++)
             if (!strcmp((*sides)[k].name, (*sides)[i].name))

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "gate/baseline.h"
 #include "report/plot.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +139,7 @@ static bool take_stored(struct gate_side *side, const char *database, long long 
         side->name = text_format("run %lld%s%s of %s", (long long)run.id, of ? "/" : "", of ? of : "", run.started);
     if (!gate_side_take(side, &run, rows, count, of, err))
         return false;
-    if (side->count || !count)
+    if (side->count || !count || side->timed)
         return true;
     error_set(err, ERROR_USAGE, "%s: run %lld has no rows of %s%s", database, run_id, of ? "side " : "no side", of ? of : "");
     return error_hint(err, "a run of several sides is named with one of them: %lld/head", run_id);
@@ -277,32 +278,218 @@ static bool run_side(const struct tree *tree, const struct side_options *o, stru
     return true;
 }
 
+/* A folder, a bundle or a revision, into `tree` (root malloc'd) and the side's name. False without an error: the file is none of those. */
+static bool find_tree(const char *word, const struct side_options *o, struct tree *tree, struct gate_side *side, struct error *err)
+{
+    *tree = (struct tree){0};
+    if (file_exists(word)) {
+        char *root = realpath(word, NULL);
+        bool folder = root && file_is_dir(root);
+        *tree = folder ? (struct tree){.root = root} : (struct tree){.bundle = word};
+        if (!folder)
+            free(root);
+        side->name = xstrdup(strcmp(word, ".") ? word : "working tree");
+        if (!folder && !file_begins(word, BUNDLE_BEGINS))
+            return error_set(err, ERROR_USAGE, "%s: no baseline, database, bundle or folder", word);
+    } else {
+        tree->root = revision_tree(word, o->out_dir, &side->name, err);
+        tree->revision = true;
+        if (!tree->root)
+            return false;
+    }
+    side->folder = tree->root ? text_format("%s/", tree->root) : NULL;
+    return true;
+}
+
 bool cli_side(const char *word, const struct side_options *o, struct gate_side *side, struct error *err)
 {
     struct tree tree = {0};
     bool found = true, ok = false;
-    char *root = NULL;
     *side = (struct gate_side){0};
-    if (baseline_is(word)) {
+    if (baseline_is(word))
         ok = baseline_read(word, side, err);
-    } else if (!stored_side(word, o, side, &found, err) || found) {
+    else if (!stored_side(word, o, side, &found, err) || found)
         ok = err->kind == ERROR_NONE;
-    } else if (file_exists(word)) {
-        root = realpath(word, NULL);
-        bool folder = root && file_is_dir(root);
-        tree = folder ? (struct tree){.root = root} : (struct tree){.bundle = word};
-        side->name = xstrdup(strcmp(word, ".") ? word : "working tree");
-        side->folder = folder ? text_format("%s/", root) : NULL;
-        ok = folder || file_begins(word, BUNDLE_BEGINS) ? run_side(&tree, o, side, err)
-                                                        : error_set(err, ERROR_USAGE, "%s: no baseline, database, bundle or folder", word);
-    } else if ((root = revision_tree(word, o->out_dir, &side->name, err)) != NULL) {
-        tree = (struct tree){.root = root, .revision = true};
-        side->folder = text_format("%s/", root);
-        ok = run_side(&tree, o, side, err);
-    }
-    free(root);
+    else
+        ok = find_tree(word, o, &tree, side, err) && run_side(&tree, o, side, err);
+    free((void *)(uintptr_t)tree.root);
     ok = ok && gate_side_sort(side, err);
     if (!ok)
         gate_side_free(side);
+    return ok;
+}
+
+/* ---- both sides in one run ---- */
+
+bool cli_side_is_tree(const char *word)
+{
+    long long run;
+    const char *of;
+    char *database = file_is_dir(word) ? cli_database(word) : NULL;
+    bool stored = (database && file_exists(database) && strcmp(word, ".") != 0) || run_words(word, &run, &of) || strstr(word, ".db");
+    free(database);
+    return !stored && (file_is_dir(word) || !file_exists(word));
+}
+
+/* The tree as a side of a run; its texts are malloc'd. */
+static struct side side_of(const char *name, const struct tree *tree, const struct side_options *o)
+{
+    char *kernels = file_join(tree->root, "kernels"), *own = file_join(kernels, "variants"), **dirs = tree_variants(tree, o);
+    struct side s = {.name = name};
+    struct text t = {0};
+    if (file_is_dir(own)) {
+        s.variants = xstrdup(own);
+        s.include = file_join(kernels, "include");
+        s.ops = file_join(kernels, "ops");
+    } else if (!dirs[0] && holds_variants(tree->root)) {
+        dirs[0] = text_format("%s=%s", o->as ? o->as : "my", tree->root);
+    }
+    for (int i = 0; dirs[i]; i++) {
+        text_addf(&t, "%s%s", i ? "\n" : "", dirs[i]);
+        free(dirs[i]);
+    }
+    s.dirs = text_take(&t);
+    free(dirs);
+    free(own);
+    free(kernels);
+    return s;
+}
+
+static void side_free(struct side *s)
+{
+    const char *const texts[] = {s->variants, s->include, s->ops, s->dirs};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free((void *)(uintptr_t)texts[i]);
+}
+
+static double margin_of(void *context, const char *row)
+{
+    double margin;
+    gate_rules_margin(context, row, HUGE_VAL, &margin);
+    return margin;
+}
+
+/* What of a tree's scenario is planned. To be given to asked_free. */
+struct asked {
+    struct plan_options options;
+    char *path, *kernels, **dirs;
+    bool absent; /* it has no such scenario */
+};
+
+static bool ask_plan(struct asked *a, const char *scenario, const struct tree *tree, const struct side *side, const struct side_options *o,
+                     struct error *err)
+{
+    *a = (struct asked){.kernels = file_join(tree->root, "kernels"), .dirs = tree_variants(tree, o)};
+    if (!a->dirs[0] && !side->variants && side->dirs[0])
+        a->dirs[0] = xstrdup(side->dirs);
+    if (!tree_scenario(tree, scenario, &a->path, &a->absent, err))
+        return false;
+    a->options = (struct plan_options){.scenario_path = a->path,
+                                       .device = o->device,
+                                       .variant_dirs = a->dirs[0] ? (const char *const *)a->dirs : NULL,
+                                       .filter = {.layers = o->layers, .only = o->only},
+                                       .compiler = o->compiler,
+                                       .kernels = side->variants ? a->kernels : NULL,
+                                       .layers_only = true,
+                                       .budget_s = o->budget_s,
+                                       .counters = {.off = true}};
+    return true;
+}
+
+static void asked_free(struct asked *a)
+{
+    for (int i = 0; a->dirs && a->dirs[i]; i++)
+        free(a->dirs[i]);
+    free(a->dirs);
+    free(a->kernels);
+    free(a->path);
+}
+
+/* A run of head's scenario does not know what only base has: those rows, as far as they could run, are base's too. */
+static bool add_gone(const char *scenario, const struct tree *tree, const struct side *own, const struct side_options *o,
+                     struct gate_side *side, struct error *err)
+{
+    struct asked a;
+    struct plan plan = {0};
+    const struct chip *chip = cli_chip(NULL, "", err);
+    bool ok = chip && ask_plan(&a, scenario, tree, own, o, err) && (a.absent || plan_make(&a.options, "cuda", chip, &plan, err));
+    for (int i = 0; ok && i < plan.row_count; i++) {
+        const struct plan_row *p = &plan.rows[i];
+        const struct scenario_case *c = &plan.cases[p->case_index];
+        if (plan_pinned(&plan, i) || p->broken || !p->program.feasible || gate_side_find(side, p->id))
+            continue;
+        struct gate_entry *e = gate_side_add(side, p->id);
+        e->scenario = xstrdup(plan.scenario->name);
+        e->layer = xstrdup(c->layer->name);
+        e->variant = xstrdup(plan_row_variant(p));
+        e->status = ROW_OK;
+        ok = gate_side_sort(side, err);
+    }
+    if (plan.private_data)
+        plan_free(&plan);
+    if (chip)
+        asked_free(&a);
+    return ok;
+}
+
+/* One scenario, head's. *run_id 0: head has none of that name. */
+static bool run_both(const char *scenario, const struct tree *tree, const struct side *sides, const struct side_options *o,
+                     const struct session_gate *gate, int64_t *run_id, struct error *err)
+{
+    struct asked a;
+    char *database = cli_database(o->out_dir);
+    struct session_result result = {0};
+    bool ok = ask_plan(&a, scenario, tree, &sides[1], o, err);
+    if (ok && !a.absent) {
+        struct session_options run = {
+            .plan = a.options, .gate = gate, .database = database, .out_dir = o->out_dir, .argv = o->argv, .verb = o->verb};
+        run.plan.sides = sides;
+        ok = cli_session_rows(&run, &result, err);
+    }
+    *run_id = result.run_id;
+    asked_free(&a);
+    free(database);
+    return ok;
+}
+
+bool cli_sides_timed(const char *const words[2], const struct side_options *o, const struct gate_rules *rules, struct gate_side *base,
+                     struct gate_side *head, struct error *err)
+{
+    struct gate_side *both[] = {base, head};
+    struct tree trees[2] = {{0}};
+    struct side sides[3] = {{0}};
+    char *database = cli_database(o->out_dir);
+    int scenarios = 0;
+    int64_t run_id = 0;
+    bool ok = true;
+    *base = *head = (struct gate_side){0};
+    if (!o->scenarios || !o->scenarios[0]) {
+        ok = error_set(err, ERROR_USAGE, "both sides are to be run: with which scenario?");
+        error_hint(err, "--scenario edsr, or one of your own: --scenario net.yaml");
+    }
+    for (int i = 0; i < 2 && ok; i++) {
+        ok = find_tree(words[i], o, &trees[i], both[i], err);
+        both[i]->timed = true;
+        if (ok)
+            sides[i] = side_of(i ? "head" : "base", &trees[i], o);
+    }
+    while (ok && o->scenarios[scenarios])
+        scenarios++;
+    const struct session_gate gate = {rules->alpha / (scenarios ? scenarios : 1), margin_of, (void *)(uintptr_t)rules};
+    for (int i = 0; i < scenarios && ok; i++) {
+        ok = run_both(o->scenarios[i], &trees[1], sides, o, &gate, &run_id, err);
+        for (int k = 0; k < 2 && ok && run_id; k++)
+            ok = take_stored(both[k], database, run_id, sides[k].name, err);
+    }
+    ok = ok && gate_side_sort(base, err) && gate_side_sort(head, err);
+    for (int i = 0; i < scenarios && ok; i++)
+        ok = add_gone(o->scenarios[i], &trees[0], &sides[0], o, base, err);
+    for (int i = 0; i < 2; i++) {
+        free((void *)(uintptr_t)trees[i].root);
+        side_free(&sides[i]);
+        if (!ok)
+            gate_side_free(both[i]);
+    }
+    free(database);
     return ok;
 }

@@ -1,11 +1,11 @@
 #include "gate/compare.h"
 #include "base/text.h"
-#include "gate/sequence.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DIGITS 16           /* of a launch hash, as a baseline keeps it */
+#define PLACEMENTS_LEAST 3  /* before a row is called slower or faster: one may be a bad place */
 #define PROCESS_NOISE 0.014 /* what one kernel's time differs by from process to process: placement, heat (METHOD.md) */
 
 const char *const gate_verdict_names[GATE_VERDICTS + 1] = {"SAME", "SLOWER", "FASTER", "UNDECIDED", "WRONG", "MISSING", "NEW", NULL};
@@ -105,59 +105,107 @@ static bool is_paired(const struct gate_pair *p, const struct row_time *a, const
            !strcmp(p->base->run->started, p->head->run->started) && a->samples_ns && b->samples_ns && a->rounds == b->rounds;
 }
 
-static enum gate_decision decide_interval(double low, double high, double margin)
+static enum decision_verdict decide_interval(double low, double high, double margin)
 {
     double longest = 1 / low - 1, shortest = 1 / high - 1; /* head's time over base's, less one */
     if (shortest > margin)
-        return GATE_LONGER;
+        return VERDICT_SLOWER;
     if (longest < -margin)
-        return GATE_SHORTER;
-    return longest < margin && shortest > -margin ? GATE_WITHIN : GATE_OPEN;
+        return VERDICT_FASTER;
+    return longest < margin && shortest > -margin ? VERDICT_SAME : VERDICT_UNDECIDED;
 }
 
-static enum gate_decision decide_paired(struct gate_pair *p, const struct row_time *a, const struct row_time *b, double margin,
-                                        double alpha)
+static int count_placements(const int *placement, int rounds)
 {
-    struct gate_sequence s = gate_sequence_of(a->samples_ns, b->samples_ns, a->rounds, margin, alpha);
-    double half = gate_sequence_half(&s, alpha);
-    p->rounds = s.rounds;
-    p->ratio = exp(-s.mean);
-    p->low = exp(-s.mean - half);
-    p->high = exp(-s.mean + half);
-    return gate_sequence_decide(&s, margin, alpha);
+    int count = 0;
+    for (int i = 0; i < rounds; i++) {
+        int k = 0;
+        while (k < i && placement[k] != placement[i])
+            k++;
+        count += k == i;
+    }
+    return count;
+}
+
+/* The verdict is the family's (decide_family). */
+static void decide_paired(struct gate_pair *p, const struct row_time *a, const struct row_time *b, double margin, double alpha)
+{
+    int *placement = xcalloc((size_t)a->rounds + 1, sizeof *placement);
+    bool known = a->places && b->places;
+    for (int i = 0; i < a->rounds && known; i++)
+        placement[i] = (int)a->places[i];
+    p->decision = decision_make(a->samples_ns, b->samples_ns, known ? placement : NULL, a->rounds, margin, alpha);
+    p->placements = count_placements(placement, a->rounds);
+    p->rounds = p->decision.rounds;
+    p->ratio = 1 / (1 + p->decision.change);
+    p->low = 1 / (1 + p->decision.high);
+    p->high = 1 / (1 + p->decision.low);
+    free(placement);
 }
 
 /* Of two runs: both intervals at their worst, and what a process has of its own. */
-static enum gate_decision decide_apart(struct gate_pair *p, const struct row_time *a, const struct row_time *b, double margin)
+static void decide_apart(struct gate_pair *p, const struct row_time *a, const struct row_time *b, double margin)
 {
     p->rounds = a->rounds < b->rounds ? a->rounds : b->rounds;
     p->ratio = a->median_ns / b->median_ns;
     p->low = a->low_ns / b->high_ns / (1 + PROCESS_NOISE);
     p->high = a->high_ns / b->low_ns * (1 + PROCESS_NOISE);
-    return decide_interval(p->low, p->high, margin);
+    p->decision = (struct decision){.verdict = decide_interval(p->low, p->high, margin), .p_same = 1, .p_slower = 1, .p_faster = 1};
 }
 
 /* False: no times that can be judged. */
 static bool decide_by_time(const struct gate_comparison *c, struct gate_pair *p, double alpha)
 {
-    static const enum gate_verdict verdicts[] = {
-        [GATE_OPEN] = GATE_UNDECIDED, [GATE_WITHIN] = GATE_SAME, [GATE_LONGER] = GATE_SLOWER, [GATE_SHORTER] = GATE_FASTER};
     const struct row_time *a = headline(p->base), *b = headline(p->head);
     double margin;
     if (!a || !b || !(a->median_ns > 0) || !(b->median_ns > 0) || !(a->low_ns > 0) || !(b->low_ns > 0))
         return false;
     bool judged = gate_rules_margin(c->rules, p->head->id, a->median_ns, &margin);
     p->paired = is_paired(p, a, b);
-    enum gate_decision d = p->paired ? decide_paired(p, a, b, margin, alpha) : decide_apart(p, a, b, margin);
-    if (!judged)
-        return false;
-    p->by = GATE_BY_TIME;
-    p->verdict = verdicts[d];
+    if (p->paired)
+        decide_paired(p, a, b, margin, alpha);
+    else
+        decide_apart(p, a, b, margin);
+    if (judged)
+        p->by = GATE_BY_TIME;
+    return judged;
+}
+
+static void take_verdict(const struct gate_comparison *c, struct gate_pair *p)
+{
+    static const enum gate_verdict verdicts[] = {
+        [VERDICT_UNDECIDED] = GATE_UNDECIDED, [VERDICT_SAME] = GATE_SAME, [VERDICT_SLOWER] = GATE_SLOWER, [VERDICT_FASTER] = GATE_FASTER};
+    p->verdict = verdicts[p->decision.verdict];
+    if (p->paired && p->placements < PLACEMENTS_LEAST && (p->verdict == GATE_SLOWER || p->verdict == GATE_FASTER)) {
+        p->note = text_format("%s in %d placement%s; a verdict wants %d: bench gate times so", gate_verdict_names[p->verdict],
+                              p->placements, p->placements > 1 ? "s" : "", PLACEMENTS_LEAST);
+        p->verdict = GATE_UNDECIDED;
+    }
     if (p->verdict == GATE_SLOWER) {
         struct gate_waiver *w = gate_rules_waiver(c->rules, p->head->id, "time", NULL, NAN);
         p->waived = w && !w->expired;
     }
-    return true;
+}
+
+/* All rows that were timed in pairs, by what all of them together may err. */
+static void decide_family(struct gate_comparison *c)
+{
+    struct decision *all = xcalloc((size_t)c->count + 1, sizeof *all);
+    int count = 0;
+    for (int i = 0; i < c->count; i++)
+        if (c->pairs[i].by == GATE_BY_TIME && c->pairs[i].paired)
+            all[count++] = c->pairs[i].decision;
+    decision_family(all, count, c->rules->alpha);
+    count = 0;
+    for (int i = 0; i < c->count; i++) {
+        struct gate_pair *p = &c->pairs[i];
+        if (p->by != GATE_BY_TIME)
+            continue;
+        if (p->paired)
+            p->decision = all[count++];
+        take_verdict(c, p);
+    }
+    free(all);
 }
 
 /* ---- pairs ---- */
@@ -186,7 +234,7 @@ static void decide(const struct gate_comparison *c, struct gate_pair *p, double 
         if (p->base)
             p->note = text_format("was %s%s%s", row_status_name(p->base->status), p->base->reason ? ": " : "",
                                   p->base->reason ? p->base->reason : "");
-    } else if (same_launches(p->base, p->head)) {
+    } else if (same_launches(p->base, p->head)) { /* also where neither was run because of it */
         p->verdict = GATE_SAME;
         p->by = GATE_BY_IMAGE;
     } else {
@@ -196,15 +244,22 @@ static void decide(const struct gate_comparison *c, struct gate_pair *p, double 
     }
 }
 
+/* Neither was run, as both launch the same. */
+static bool is_unrun(const struct gate_comparison *c, const struct gate_entry *base, const struct gate_entry *head)
+{
+    return c->head->timed && base && head && base->status == ROW_SKIPPED && head->status == ROW_SKIPPED && same_launches(base, head);
+}
+
 static struct gate_pair *add_pair(struct gate_comparison *c, const struct gate_entry *base, const struct gate_entry *head)
 {
-    if ((!base || (!gate_entry_stands(base) && !is_failed(base))) && (!head || (!gate_entry_stands(head) && !is_failed(head)))) {
+    bool unrun = is_unrun(c, base, head);
+    if (!unrun && (!base || (!gate_entry_stands(base) && !is_failed(base))) && (!head || (!gate_entry_stands(head) && !is_failed(head)))) {
         c->left_out++;
         return NULL;
     }
     if (!gate_rules_take(c->rules, head ? head->id : base->id))
         return NULL;
-    if (!gate_entry_stands(base) && (!head || (!gate_entry_stands(head) && !is_failed(head))))
+    if (!unrun && !gate_entry_stands(base) && (!head || (!gate_entry_stands(head) && !is_failed(head))))
         return NULL; /* failed in base, and gone */
     struct gate_pair *p = APPEND(c->pairs, c->count);
     *p = (struct gate_pair){.base = base, .head = head, .ratio = NAN, .low = NAN, .high = NAN};
@@ -251,6 +306,7 @@ static void count_pairs(struct gate_comparison *c)
     for (int i = 0; i < c->count; i++) {
         c->counts[c->pairs[i].verdict]++;
         c->verified += c->pairs[i].head && c->pairs[i].head->status == ROW_OK;
+        c->unrun += c->pairs[i].by == GATE_BY_IMAGE && c->pairs[i].head->status == ROW_SKIPPED;
         c->promotable += c->pairs[i].verdict == GATE_FASTER || c->pairs[i].verdict == GATE_NEW || c->pairs[i].verdict == GATE_MISSING;
     }
     for (int i = 0; i < c->rules->waiver_count; i++) {
@@ -289,6 +345,7 @@ bool gate_compare(const struct gate_side *base, const struct gate_side *head, st
     c->timed = count_timed(c);
     for (int i = 0; i < c->count; i++)
         decide(c, &c->pairs[i], rules->alpha / (c->timed ? c->timed : 1));
+    decide_family(c);
     find_renamed(c);
     count_pairs(c);
     if (c->count)
@@ -344,7 +401,7 @@ int gate_exit_code(const struct gate_comparison *c)
         open |= fails && undecided;
         worse |= fails && !undecided && p->verdict != GATE_WRONG;
     }
-    return wrong ? 4 : worse ? 3 : !c->verified ? 5 : open ? 6 : 0;
+    return wrong ? 4 : worse ? 3 : !c->verified && !c->unrun ? 5 : open ? 6 : 0;
 }
 
 const struct gate_change *gate_pair_worst(const struct gate_pair *p)

@@ -4,6 +4,7 @@
 
 #include "gate/rules.h"
 #include "gate/side.h"
+#include "statistics/decision.h"
 
 enum gate_verdict {
     GATE_SAME,      /* the same launches of the same image, or a time within the margin on both sides */
@@ -37,6 +38,8 @@ struct gate_pair {
     bool waived;                 /* the verdict is let through */
     bool paired;                 /* the times are of the same rounds of one run */
     int rounds;                  /* 0: no times on both sides */
+    int placements;              /* of paired times: in how many the rounds were taken */
+    struct decision decision;    /* of paired times, and of all of them as a family */
     double ratio, low, high;     /* base's time over head's: above 1 is faster; the interval; NAN */
     struct gate_change *changes; /* of facts, in the order of gate_kinds; the worst stand first */
     int change_count;
@@ -49,8 +52,9 @@ struct gate_comparison {
     int count;
     int counts[GATE_VERDICTS];
     int verified;        /* rows of head that were verified */
+    int unrun;           /* rows that a timed gate did not run, as both sides launch the same */
     int left_out;        /* rows that stand on neither side: infeasible, skipped */
-    int timed;           /* rows that are judged by their times; the alpha of the rules is shared among them */
+    int timed;           /* rows that are judged by their times: the alpha of the rules is that of all of them together */
     bool ratchet;        /* base is a baseline, and what got better or came fails until it is promoted */
     char *across;        /* what made head is not what made base, in words; NULL */
     int expired, unused; /* waivers */

@@ -54,6 +54,7 @@ struct gate_part {
 };
 struct gate_side {
     bool kept;    /* it is a baseline file */
+    bool timed;   /* it was run to be timed against the other one: what both launch alike was not run */
     char *name;   /* "main, 1a2b3c4d5e", "run 12", "ci/baselines/emu-GH100.yaml" */
     char *folder; /* of its sources, absolute, with a slash at the end; NULL: not known, or not one */
     /* What made it; two sides with other ones are not compared unless that is asked for. NULL: not known. */

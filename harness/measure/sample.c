@@ -461,7 +461,7 @@ static void find_tail(struct field *f)
     for (int i = 0; i < f->count; i++)
         fastest = fmin(fastest, f->ns[i] / f->entrants[i].batch);
     for (int i = 0; i < f->count; i++)
-        if (isfinite(f->ns[i]))
+        if (isfinite(f->ns[i]) && !f->plan->enough)
             f->entrants[i].tail = f->ns[i] / f->entrants[i].batch > TAIL_TIMES * fastest;
 }
 
@@ -512,8 +512,9 @@ static bool rounds(struct field *f, struct sample_result *result, struct error *
         if (!ok)
             break;
         keep(f, r, hosts, result);
-        if (result->rounds >= plan->rounds_min && result->rounds % 5 == 0)
-            result->converged = settled(f, result->places, result->rounds);
+        result->converged =
+            plan->enough ? plan->enough(plan->context, f->entrants, result->rounds)
+                         : result->rounds >= plan->rounds_min && result->rounds % 5 == 0 && settled(f, result->places, result->rounds);
         if (result->converged || (result->rounds >= least && clock_s() - start - f->tail_s > plan->budget_s))
             break;
     }

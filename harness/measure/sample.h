@@ -38,13 +38,16 @@ struct entrant {
 struct sample_plan {
     bool warm, sustained;
     int rounds_min, rounds_max;
-    double half_width; /* of every entrant's ratio to entrant 0 */
+    double half_width; /* of every entrant's ratio to entrant 0; see enough */
     double budget_s;   /* without what the tail takes */
     int warmup_rounds;
     long spacing_ns; /* rest before each isolated sample */
     int step_rounds; /* extra rounds with events between steps, for rows of several; 0 = none */
     int sets, seats; /* that the rigs have; 0: one */
     uint64_t seed;   /* of all that is drawn */
+    /* Asked after every round instead of whether half_width is reached, and then nobody is of the tail; NULL: that is. */
+    bool (*enough)(void *context, const struct entrant *entrants, int rounds);
+    void *context;
 };
 struct sample_result {
     int rounds;     /* kept */

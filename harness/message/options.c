@@ -39,6 +39,7 @@ static const struct option options_table[] = {
     OPTION(tune, BOOL),
     OPTION_RECORDS(tuned, struct tuned_point),
     OPTION_RECORDS(sides, struct side),
+    OPTION(layers_only, BOOL),
     OPTION(counters.off, BOOL),
     OPTION(counters.source, BOOL),
     OPTION(counters.required, BOOL),

@@ -177,6 +177,22 @@ static bool hash_headers(const char *folder, struct hash *h, struct error *err)
     return ok;
 }
 
+static bool load_side(const struct side *side, const struct plan_options *o, struct variant_set *set, struct error *err)
+{
+    char *lines = side->dirs ? xstrdup(side->dirs) : NULL, *rest = lines, *line;
+    const char **dirs = xcalloc(1, sizeof *dirs);
+    int count = 0;
+    while ((line = strsep(&rest, "\n"))) {
+        *APPEND(dirs, count) = line;
+        dirs = xrealloc(dirs, ((size_t)count + 1) * sizeof *dirs);
+        dirs[count] = NULL;
+    }
+    bool ok = variant_set_load_from(side->variants, side->include, lines ? dirs : o->variant_dirs, set, err);
+    free(dirs);
+    free(lines);
+    return ok;
+}
+
 static bool load_sides(struct plan *plan, const struct plan_options *o, struct error *err)
 {
     plan->sides = o->sides;
@@ -187,7 +203,8 @@ static bool load_sides(struct plan *plan, const struct plan_options *o, struct e
         struct hash *h = hash_begin();
         bool read = hash_headers(side->include, h, err);
         hash_end(h, plan->side_hashes[plan->side_count]);
-        if (!read || !variant_set_load_from(side->variants, side->include, o->variant_dirs, &plan->side_sets[plan->side_count], err))
+        read = read && load_side(side, o, &plan->side_sets[plan->side_count], err);
+        if (!read)
             return error_where(err, "side %s", side->name);
         plan->side_count++;
     }
@@ -371,7 +388,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->case_count; i++)
         if (!plan_add_case(plan, o, device_kind, i, used, err))
             goto done;
-    if ((!o->tune && (!plan_chains_add(plan, o, device_kind, err) || !plan_sequences_add(plan, o, device_kind, err))) ||
+    if ((!o->tune && !o->layers_only && (!plan_chains_add(plan, o, device_kind, err) || !plan_sequences_add(plan, o, device_kind, err))) ||
         (!o->variant_names && !plan_entries_exist(plan->scenario, &plan->variants, used, err)))
         goto done;
     if (o->tune && !something_to_search(plan)) {

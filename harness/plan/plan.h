@@ -23,6 +23,7 @@ struct tuned_point {
 struct side {
     const char *name; /* "head"; "" is bench itself; NULL ends a list */
     const char *revision, *variants, *include, *ops;
+    const char *dirs; /* its own variant_dirs, a line each, instead of the options'; NULL */
 };
 struct plan_options {
     const char *scenario_path;
@@ -40,6 +41,7 @@ struct plan_options {
     bool tune;            /* all configurations of every variant that has parameters, beside the baseline and the library's rows */
     const struct tuned_point *tuned; /* may be NULL */
     const struct side *sides;        /* NULL: one, bench itself */
+    bool layers_only;                /* no networks, no sequences */
     struct counter_wish counters;    /* instead of the scenario's */
 };
 /* A network run whole. Which variant runs each link is chosen when the rows of its layers are known (plan/choose.h). */

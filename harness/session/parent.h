@@ -37,6 +37,7 @@ struct session {
     enum phase stage_phase;   /* of what the worker announced last */
     double heard_s;           /* when it last said so */
     double first_round_s;     /* from start_s to the first timed round; 0: none yet */
+    int changed;              /* pairs of a gate that launch something else */
     int done;
     bool interrupted;
     char seed[32]; /* of the further sets of inputs: drawn unless it was asked for */
@@ -87,6 +88,13 @@ bool session_row_judge(struct session *s, int index, struct error *err);
 /* Fills the compiler's cache on all cores, for all rows, before anything is timed (compile.c); what goes wrong there is told when the row's
  * turn comes. */
 void session_precompile(struct session *s);
+
+/* Stores a row. */
+bool session_put(struct session *s, int row, struct error *err);
+/* gate.c. Compiles what two sides have and leaves out what both launch alike. False: everybody's error. */
+bool session_gate_identify(struct session *s, struct error *err);
+/* The verified rows of a case that make pairs, with the library's first one; *gate: what else is said to the worker. New references. */
+json_t *session_gate_rows(struct session *s, int first, int last, json_t **gate);
 
 /* ablating.c: asks for the parts of each verified row of a case that offers them; what fails is a note of the row and nothing more. */
 bool session_ablate(struct session *s, int first, int last, struct error *err);

@@ -243,7 +243,7 @@ void session_event(struct session *s, const json_t *event)
     }
 }
 
-static bool run_put(struct session *s, int row, struct error *err)
+bool session_put(struct session *s, int row, struct error *err)
 {
     enum phase former = phase_turn(&s->clock, PHASE_STORING);
     bool ok = store_put(s->store, s->run.id, s->rows[row], err);
@@ -350,7 +350,7 @@ static bool verify_row(struct session *s, int row, struct error *err)
     struct error why = {0};
     if (!choose(s, row)) {
         s->done++;
-        return run_put(s, row, err);
+        return session_put(s, row, err);
     }
     enum outcome outcome;
     if (!ask_verify(s, row, &outcome, &why, err))
@@ -360,7 +360,7 @@ static bool verify_row(struct session *s, int row, struct error *err)
     if (s->interrupted)
         return true;
     s->done++;
-    return run_put(s, row, err);
+    return session_put(s, row, err);
 }
 
 /* ---- measure: the survivors of a case together ---- */
@@ -395,21 +395,23 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
     int unexplained = 0;               /* deaths before anything was said of a row */
     for (int i = first; i < last; i++) /* of a resumed run: chosen anew */
         if (s->kept[i] && (s->rows[i]->status == ROW_OK) && !choose(s, i))
-            return run_put(s, i, err);
+            return session_put(s, i, err);
     for (;;) {
         struct error why = {0};
-        json_t *rows = survivors(s, first, last);
+        json_t *gate = NULL, *rows = s->options->gate ? session_gate_rows(s, first, last, &gate) : survivors(s, first, last);
         if (!json_array_size(rows)) {
             json_decref(rows);
+            json_decref(gate);
             return true;
         }
         if (!worker_ready(s, err)) {
             json_decref(rows);
+            json_decref(gate);
             return s->interrupted;
         }
         s->stage_row = -1;
-        json_t *message =
-            json_pack("{s:s,s:o,s:o}", "do", s->asked.tune ? "race" : "measure", "rows", rows, "choices", choices_of(s, first, last));
+        json_t *message = json_pack("{s:s,s:o,s:o,s:o*}", "do", s->asked.tune ? "race" : "measure", "rows", rows, "choices",
+                                    choices_of(s, first, last), "gate", gate);
         enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
         if (outcome == OUTCOME_DONE)
             break;
@@ -433,7 +435,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
     for (int i = first; i < last; i++) {
         if (s->choices[i])
             choose_sums(&s->plan, i, s->choices[i], s->rows, s->rows[i]);
-        if (!session_row_judge(s, i, err) || !run_put(s, i, err))
+        if (!session_row_judge(s, i, err) || !session_put(s, i, err))
             return false;
     }
     return true;
@@ -446,7 +448,7 @@ static bool count_case(struct session *s, int first, int last, struct error *err
     if (!session_count(s, first, last, err))
         return false;
     for (int i = first; i < last; i++)
-        if (!run_put(s, i, err))
+        if (!session_put(s, i, err))
             return false;
     return true;
 }
@@ -551,7 +553,8 @@ bool session_run(const struct session_options *options, const struct session_sin
     phase_begin(&s.clock, PHASE_START_UP);
     if (!session_seed(&s, err) || !session_open(&s, err) || !session_counts(&s, &s.counts, err))
         goto done;
-    session_roofs(&s);
+    if (!options->gate) /* which judges rows by each other, not by a roof */
+        session_roofs(&s);
     s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
     s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
     s.choices = xcalloc((size_t)s.plan.row_count, sizeof *s.choices);
@@ -561,7 +564,8 @@ bool session_run(const struct session_options *options, const struct session_sin
     if (sink->begin)
         sink->begin(sink->context, &s.run, &s.plan, result->kept);
     prepare(&s);
-    ok = (!session_count_asked(&s) || session_count_check(&s, err)) && run_cases(&s, err);
+    ok = (!session_count_asked(&s) || session_count_check(&s, err)) && (!options->gate || session_gate_identify(&s, err)) &&
+         run_cases(&s, err);
     ok = store_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, err));
 done:
     phase_settle(&s.clock);

@@ -20,12 +20,20 @@ struct session_sink {
     void (*case_done)(void *context, const struct run *run, struct row *const *rows, int count);
     void (*note)(void *context, const char *text); /* a warning, with its remedy */
 };
+/* A run that compares the two sides of its plan (cuda): rows that both launch alike are not run; the others are timed in pairs, until each
+ * is decided or has had its rounds. */
+struct session_gate {
+    double alpha;                                     /* of the whole run */
+    double (*margin)(void *context, const char *row); /* share of a time that may change */
+    void *context;
+};
 struct session_options {
     struct plan_options plan;
-    const char *database; /* path; its folder is made */
-    const char *out_dir;  /* dumps and reports */
-    const char *argv;     /* for provenance */
-    const char *verb;     /* the command, and where it was asked to write (NULL: nowhere in particular), for the next one */
+    const struct session_gate *gate; /* NULL: every row is timed beside the library's */
+    const char *database;            /* path; its folder is made */
+    const char *out_dir;             /* dumps and reports */
+    const char *argv;                /* for provenance */
+    const char *verb;                /* the command, and where it was asked to write (NULL: nowhere in particular), for the next one */
     const char *asked_out;
     bool resume;
     bool tuned; /* each variant at the configuration that was remembered for the layer in `database`, where there is one */

@@ -40,34 +40,35 @@ static void pull_in(double *value, int count)
     free(copy);
 }
 
-/* What the spread of the placements' means asks the variance to be multiplied with; their extremes when they are few. */
+/* What the spread of the placements' means asks the variance to be multiplied with (an analysis of variance: the mean square between them
+ * over that within all, each mean by its rounds); their extremes when they are few. */
 static double placement_share(struct ratios *r, double variance)
 {
+    bool *done = xcalloc((size_t)r->count, sizeof *done);
     double square = 0;
     int groups = 0;
     for (int i = 0; i < r->count; i++) {
         double sum = 0;
         int count = 0;
-        bool first = true;
-        for (int k = 0; k < r->count; k++) {
-            bool here = r->placement[k] == r->placement[i];
-            first &= !here || k >= i;
-            sum += here ? r->log_ratio[k] : 0;
-            count += here;
-        }
-        if (!first)
+        for (int k = i; k < r->count && !done[i]; k++)
+            if (r->placement[k] == r->placement[i]) {
+                sum += r->log_ratio[k];
+                count++;
+                done[k] = k > i;
+            }
+        if (!count)
             continue;
         double mean = sum / count;
         r->least_placed = groups ? fmin(r->least_placed, mean) : mean;
         r->most_placed = groups ? fmax(r->most_placed, mean) : mean;
-        square += (mean - r->mean) * (mean - r->mean);
+        square += count * (mean - r->mean) * (mean - r->mean);
         groups++;
     }
+    free(done);
     if (groups < PLACEMENTS_DRAWN)
         return 1;
     r->least_placed = r->most_placed = r->mean;
-    return (double)r->count / groups * square / (groups - 1) / variance *
-           pow(quantile_student(LEVEL, groups - 1) / quantile_student(LEVEL, QUANTILE_NORMAL), 2);
+    return square / (groups - 1) / variance * pow(quantile_student(LEVEL, groups - 1) / quantile_student(LEVEL, QUANTILE_NORMAL), 2);
 }
 
 static void summarise(struct ratios *r)
@@ -114,7 +115,7 @@ static double reach(const struct ratios *r, double alpha)
     return r->spread * sqrt(2 * scale / (n * n * prior()) * log(sqrt(scale) / alpha));
 }
 
-static enum verdict verdict_of(const struct decision *d, double alpha)
+static enum decision_verdict verdict_of(const struct decision *d, double alpha)
 {
     return d->p_slower <= alpha   ? VERDICT_SLOWER
            : d->p_faster <= alpha ? VERDICT_FASTER

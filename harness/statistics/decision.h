@@ -9,14 +9,14 @@
 #ifndef BENCH_STATISTICS_DECISION_H
 #define BENCH_STATISTICS_DECISION_H
 
-enum verdict {
+enum decision_verdict {
     VERDICT_UNDECIDED, /* more rounds may tell */
     VERDICT_SAME,      /* within the margin, either way */
     VERDICT_SLOWER,    /* by more than the margin */
     VERDICT_FASTER
 };
 struct decision {
-    enum verdict verdict;
+    enum decision_verdict verdict;
     double change;    /* estimate of head over base, less 1: 0.02 is 2 % slower */
     double low, high; /* of change, at every look together with probability 1 - alpha */
     int rounds;

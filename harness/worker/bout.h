@@ -2,6 +2,7 @@
 #ifndef BENCH_WORKER_BOUT_H
 #define BENCH_WORKER_BOUT_H
 
+#include "measure/sample.h"
 #include "worker/private.h"
 
 struct bout {
@@ -24,6 +25,16 @@ void bout_close(struct bout *b, bool ok);
 bool bout_enter(struct bout *b, int i, struct error *err);
 /* The library's fastest plan for each of row i's steps that has some, prepared; said in the row. */
 bool bout_plans(struct bout *b, int i, struct error *err);
+/* What a timed launch left is looked at (sample_watch); context: the bout. */
+void bout_announce(void *context, int entrant);
+bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err);
+/* Once more, where nobody could foresee: inputs of the last set, in the last seat. */
+bool bout_check_again(struct bout *b, int i, struct error *err);
+bool bout_is_sound(const struct bout *b, int i);
+/* The clock that the row's samples began at, unless it is known. */
+void bout_clock(struct row *row, const struct entrant *e, int rounds);
+/* Two builds of rows against each other, until each pair is decided (pairs.c). `gate`: session/gate.c. */
+bool bout_pairs(struct bout *b, const json_t *gate, struct error *err);
 /* Times the frames of rows of a sequence, one row after another. */
 bool bout_sequence(struct bout *b, struct error *err);
 /* The data of row i in a set of inputs; set 0 is the case's own. */

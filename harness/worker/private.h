@@ -4,6 +4,7 @@
  *   {"do":"roofs", "device":..}     -> {"event":"roofs","uuid":..,"roofs":{..},"note":".."}   the ceilings of the machine; needs no setup
  *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
  *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
+ *   {"do":"identify","row":i}           -> {"event":"row",...}, {"event":"done"}   compiled: the compiler's facts and launch_hash
  *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
  *   {"do":"count check"}                -> {"event":"done"}             counters can be had here, and the metrics that are asked for exist
  *   {"do":"count","warm":b,"rows":[{"row":i,"plan":[ENGINE,"A",RANK],"facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent
@@ -116,6 +117,8 @@ void worker_remember(struct worker *w, int index, const struct row *row);
 
 /* quarantine.c, timing.c */
 bool worker_verify(struct worker *w, int row, struct error *err);
+/* Compiles it, and says by launch_hash what is launched: nothing runs. */
+bool worker_identify(struct worker *w, int row, struct error *err);
 /* factors.c: a row whose tensor cores multiply in a lesser type than its math mode and algorithm allow is wrong, whatever its result is:
  * where sums are long, a tolerance would let it pass. */
 void worker_fits_math(const struct worker *w, int index, const struct build *build, struct row *row);
@@ -131,7 +134,8 @@ bool worker_sequence_verify(struct worker *w, int index, const struct build *bui
 void worker_sequence_close(struct worker *w);
 /* roofs.c */
 bool worker_roofs(struct worker *w, const json_t *command, struct error *err);
-bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err);
+/* gate: NULL, or pairs of two builds' rows (session/gate.c). */
+bool worker_measure(struct worker *w, const json_t *rows, const json_t *gate, int *blame, struct error *err);
 /* count.c. The check opens the counters, and closes them again so that nothing is open while others time. */
 bool worker_count_check(struct worker *w, struct error *err);
 /* rig_open; the library makes no plan but this (a row's; NULL: any). */

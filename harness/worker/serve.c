@@ -324,10 +324,13 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
         return worker_ablate(w, row, err);
     if (!strcmp(verb, "verify") && row >= 0 && row < w->plan.row_count)
         return worker_verify(w, row, err);
+    if (!strcmp(verb, "identify") && row >= 0 && row < w->plan.row_count)
+        return worker_identify(w, row, err);
     if (!strcmp(verb, "measure") || !strcmp(verb, "race")) {
         int blame = -1;
         const json_t *rows = json_object_get(command, "rows");
-        if (!strcmp(verb, "race") ? worker_race(w, rows, &blame, err) : worker_measure(w, rows, &blame, err))
+        if (!strcmp(verb, "race") ? worker_race(w, rows, &blame, err)
+                                  : worker_measure(w, rows, json_object_get(command, "gate"), &blame, err))
             return true;
         w->emit(w->context, json_pack("{s:s,s:i}", "event", "blame", "row", blame));
         return false;

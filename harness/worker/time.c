@@ -24,7 +24,7 @@
 #define SENSE_S 0.02
 #define DATA_LIMIT_S 600.0
 
-static void announce(void *context, int entrant)
+void bout_announce(void *context, int entrant)
 {
     struct bout *b = context;
     if (entrant == b->count) /* the A/A twin is the baseline again */
@@ -60,14 +60,14 @@ bool bout_data(struct bout *b, int i, int set, struct op_data **data, struct err
     return worker_data_set(b->w, b->index[i], worker_timed_part(b->w, b->index[i]), set, data, err);
 }
 
-static bool is_sound(const struct row *row)
+bool bout_is_sound(const struct bout *b, int i)
 {
-    return row->status == ROW_OK || row->status == ROW_FOIL;
+    return b->rows[i]->status == ROW_OK || b->rows[i]->status == ROW_FOIL;
 }
 
 /* A timed launch left other bits than the verified one: that is no fault where they are right too (sums in another order). What is wrong
  * here was right when it was looked at. */
-static bool doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
+bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
 {
     static const char *const harms[] = {
         [RIG_OTHER_INPUT] = "changed its input in a timed launch", [RIG_OTHER_PREPARED] = "changed in a timed launch what it had prepared"};
@@ -82,7 +82,7 @@ static bool doubt(void *context, int entrant, int set, enum rig_left left, bool 
         row_set(&row->reason, harms[left]);
         *right = false;
         bool restored = rig_restore(b->rigs[i], data, err);
-        announce(b, -1);
+        bout_announce(b, -1);
         return restored;
     }
     int replayed = rig_replays(b->rigs[i]);
@@ -93,8 +93,8 @@ static bool doubt(void *context, int entrant, int set, enum rig_left left, bool 
     } else if (!bout_check(b, i, data, "(what a timed launch left; it was right when it was looked at)", err)) {
         return false;
     }
-    *right = is_sound(row);
-    announce(b, -1);
+    *right = bout_is_sound(b, i);
+    bout_announce(b, -1);
     return true;
 }
 
@@ -177,11 +177,11 @@ bool bout_enter(struct bout *b, int i, struct error *err)
     struct op_data *data;
     b->blame = b->index[i];
     worker_stage(w, b->blame, "load", LOAD_LIMIT_S);
-    if (!build_make(w, p, &b->builds[i], err) ||
+    if ((!b->builds[i].count && !build_make(w, p, &b->builds[i], err)) ||
         !rig_open_in(b->room, worker_timed_part(w, b->index[i]), w->dev, w->library, p, b->builds[i].images, false, &b->rigs[i], err))
         return false;
     rig_set_name(b->rigs[i], w->plan.rows[b->index[i]].id);
-    for (int set = 0; set < (b->room ? room_sets(b->room) : 1) && is_sound(b->rows[i]); set++) {
+    for (int set = 0; set < (b->room ? room_sets(b->room) : 1) && bout_is_sound(b, i); set++) {
         rig_sit(b->rigs[i], set, 0);
         if (!bout_data(b, i, set, &data, err))
             return false;
@@ -292,8 +292,7 @@ static void put_chain(struct row *row, const struct program *p, const struct ent
     row_add_metric(row, -1, 0, "chain.plan_layout_ns", "ns", "model", plan);
 }
 
-/* The clock that the row's samples began at. */
-static void put_clock(struct row *row, const struct entrant *e, int rounds)
+void bout_clock(struct row *row, const struct entrant *e, int rounds)
 {
     double *hz = xcalloc((size_t)rounds + 1, sizeof *hz);
     int known = 0;
@@ -341,7 +340,7 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
         const struct bout_rounds taken_part = {e->samples_ns, paired == rounds ? entrants[base].samples_ns : NULL, result->places, rounds,
                                                b->count - 1};
         put_conditions(bout_time(row, -1, cache, load, &taken_part), e, plan, result);
-        put_clock(row, e, rounds);
+        bout_clock(row, e, rounds);
         if (isnan(row->noise))
             row->noise = noise;
         if (isnan(row->host_call_ns))
@@ -382,7 +381,7 @@ static void sense(void *context, double *power_w, double *throttle)
 static bool time_rows(struct bout *b, struct sample_plan *plan, bool twin, struct error *err)
 {
     struct worker *w = b->w;
-    const struct sample_watch watch = {b, announce, doubt, sense};
+    const struct sample_watch watch = {b, bout_announce, bout_doubt, sense};
     struct sample_result result = {0};
     int count = b->count + twin;
     struct entrant *entrants = xcalloc((size_t)b->count + 1, sizeof *entrants);
@@ -412,7 +411,7 @@ static struct bout bout_part(const struct bout *b, bool (*wanted)(const struct b
     part.rigs = xcalloc((size_t)b->count, sizeof *part.rigs);
     part.count = 0;
     for (int i = 0; i < b->count; i++)
-        if (is_sound(b->rows[i]) && wanted(b, i)) {
+        if (bout_is_sound(b, i) && wanted(b, i)) {
             part.index[part.count] = b->index[i];
             part.rows[part.count] = b->rows[i];
             part.rigs[part.count++] = b->rigs[i];
@@ -519,8 +518,7 @@ void bout_environment(struct worker *w, const char *name)
     w->emit(w->context, json_pack("{s:s,s:s,s:o}", "event", "environment", "name", name, "value", o));
 }
 
-/* Once more, where nobody could foresee: inputs of the last set, in the last seat. */
-static bool check_again(struct bout *b, int i, struct error *err)
+bool bout_check_again(struct bout *b, int i, struct error *err)
 {
     struct rig *rig = b->rigs[i];
     struct op_data *data;
@@ -544,7 +542,7 @@ static bool bout(struct bout *b, struct error *err)
         return false;
     bout_environment(w, c->id);
     for (int i = 0; i < b->count; i++)
-        if (is_sound(b->rows[i]) && !check_again(b, i, err))
+        if (bout_is_sound(b, i) && !bout_check_again(b, i, err))
             return false;
     b->blame = -1;
     return true;
@@ -584,11 +582,11 @@ void bout_close(struct bout *b, bool ok)
     free(b->rigs);
 }
 
-bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err)
+bool worker_measure(struct worker *w, const json_t *rows, const json_t *gate, int *blame, struct error *err)
 {
     struct bout b;
     bout_open(&b, w, rows);
-    bool ok = w->plan.rows[b.index[0]].kind == PLAN_SEQUENCE ? bout_sequence(&b, err) : bout(&b, err);
+    bool ok = gate ? bout_pairs(&b, gate, err) : w->plan.rows[b.index[0]].kind == PLAN_SEQUENCE ? bout_sequence(&b, err) : bout(&b, err);
     *blame = b.blame;
     bout_close(&b, ok);
     return ok;

@@ -411,6 +411,39 @@ static bool refuse_degenerate(struct trial *t, struct error *err)
     return true;
 }
 
+/* Its units, what the compiler says of them, and what of it tells two builds apart. False: no compiler at all, which is nobody's row. */
+static bool compile_row(struct trial *t, struct build *build, struct error *err)
+{
+    const struct worker *w = t->w;
+    const struct plan_row *p = &w->plan.rows[t->index];
+    if (!build_make(w, &p->program, build, err) || !build_facts(build, &p->program, &w->plan.chip, t->row, err)) {
+        if (err->kind == ERROR_ENVIRONMENT)
+            return false;
+        t->row->status = ROW_BROKEN;
+        row_set(&t->row->reason, err->text);
+        return true;
+    }
+    for (int i = 0; i < build->count && !t->row->compiler; i++)
+        if (build->units[i].compiler[0])
+            row_set(&t->row->compiler, build->units[i].compiler);
+    if (p->kind != PLAN_SEQUENCE) /* whose frames are more than one program */
+        build_launch_hash(build, &p->program, &w->plan.cases[p->case_index].work, t->row);
+    return true;
+}
+
+bool worker_identify(struct worker *w, int index, struct error *err)
+{
+    struct trial t = {.w = w, .program = &w->plan.rows[index].program, .row = row_new(), .index = index};
+    struct build build = {0};
+    worker_stage(w, index, "compile", COMPILE_LIMIT_S);
+    bool ok = compile_row(&t, &build, err);
+    if (ok && t.row->status == ROW_PLANNED) /* else it is told when it is verified */
+        w->emit(w->context, json_pack("{s:s,s:i,s:{s:s}}", "event", "row", "row", index, "fields", "launch_hash", t.row->launch_hash));
+    build_free(&build);
+    row_free(t.row);
+    return ok;
+}
+
 bool worker_verify(struct worker *w, int index, struct error *err)
 {
     const struct plan_row *p = &w->plan.rows[index];
@@ -432,17 +465,9 @@ bool worker_verify(struct worker *w, int index, struct error *err)
         goto done;
     if (t.row->status == ROW_BROKEN) {
         /* nothing is tried */
-    } else if (!build_make(w, &p->program, &build, err) || !build_facts(&build, &p->program, &w->plan.chip, t.row, err)) {
-        if (err->kind == ERROR_ENVIRONMENT) /* no compiler at all: nobody's row */
-            goto done;
-        t.row->status = ROW_BROKEN;
-        row_set(&t.row->reason, err->text);
-    } else {
-        for (int i = 0; i < build.count && !t.row->compiler; i++)
-            if (build.units[i].compiler[0])
-                row_set(&t.row->compiler, build.units[i].compiler);
-        if (p->kind != PLAN_SEQUENCE) /* whose frames are more than one program */
-            build_launch_hash(&build, &p->program, &w->plan.cases[p->case_index].work, t.row);
+    } else if (!compile_row(&t, &build, err)) {
+        goto done;
+    } else if (t.row->status == ROW_PLANNED) {
         worker_fits_math(w, index, &build, t.row);
         if (t.row->status == ROW_PLANNED && !(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
             goto done;

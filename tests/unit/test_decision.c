@@ -214,7 +214,7 @@ static struct tally decide(const struct process *p, int most, int runs, double a
 }
 
 /* No more than `share` of the runs, with three standard errors of chance. */
-static void rare(const struct tally *t, enum verdict verdict, double share, const char *what)
+static void rare(const struct tally *t, enum decision_verdict verdict, double share, const char *what)
 {
     if (!(t->verdicts[verdict] <= t->runs * share + 3 * sqrt(t->runs * share * (1 - share))))
         fail_msg("%s: %d of %d, alpha %g", what, t->verdicts[verdict], t->runs, share);
@@ -242,7 +242,7 @@ static void errors_are_rare(void **state)
 }
 
 /* At a spread of 2.5 % a round and alpha 1 %: at least `found` of 100 get the verdict, half of them within `rounds`. */
-static void finds(double change, enum verdict verdict, int found, int rounds)
+static void finds(double change, enum decision_verdict verdict, int found, int rounds)
 {
     const struct process p = {change, 0.025, 0, 0, 0};
     struct tally t = decide(&p, ROUNDS_MOST, 100, 0.01);

@@ -12,7 +12,7 @@
 static const char *const words[] = {"a b", "\xe2\x82\xac", "", NULL};
 static const struct tuned_point points[] = {
     {"abc", "conv2d/tconv", "MB=16,NB=8", "point tuned", "yes"}, {"def", "my/x", "", NULL, ""}, {0}};
-static const struct side sides[] = {{.name = ""}, {"head", "1a2b", "/v", "/i", "/o"}, {0}};
+static const struct side sides[] = {{.name = ""}, {"head", "1a2b", "/v", "/i", "/o", "my=/a\nyour=/b"}, {0}};
 static const struct plan_options full = {.scenario_path = "s.yaml",
                                          .device = "cuda:0",
                                          .variant_dirs = words,
@@ -22,6 +22,8 @@ static const struct plan_options full = {.scenario_path = "s.yaml",
                                          .bundle = "f.tar",
                                          .budget_s = 1 / 3.0,
                                          .tune = true,
+                                         .remember = true,
+                                         .layers_only = true,
                                          .tuned = points,
                                          .sides = sides,
                                          .counters = {true, true, true, "full", words, words}};
@@ -61,9 +63,9 @@ static void round_trip(const struct plan_options *a)
     same_list(a->filter.more, b.filter.more, 1);
     same_text(a->compiler, b.compiler);
     same_text(a->bundle, b.bundle);
-    assert_true(a->budget_s == b.budget_s && a->tune == b.tune);
+    assert_true(a->budget_s == b.budget_s && a->tune == b.tune && a->remember == b.remember && a->layers_only == b.layers_only);
     same_list((const char *const *)a->tuned, (const char *const *)b.tuned, 4);
-    same_list((const char *const *)a->sides, (const char *const *)b.sides, 5);
+    same_list((const char *const *)a->sides, (const char *const *)b.sides, 6);
     assert_true(a->counters.off == b.counters.off && a->counters.source == b.counters.source);
     assert_int_equal(a->counters.required, b.counters.required);
     same_text(a->counters.set, b.counters.set);
