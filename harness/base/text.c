@@ -219,7 +219,7 @@ void text_add_html(struct text *t, const char *s)
         case '>': text_add(t, "&gt;"); break;
         case '"': text_add(t, "&quot;"); break;
         case '\'': text_add(t, "&#39;"); break;
-        default: text_add_bytes(t, s, 1);
+        default: text_add_bytes(t, ((unsigned char)*s < 32 && *s != '\n') || *s == 127 ? " " : s, 1);
         }
     }
 }

@@ -48,7 +48,7 @@ bool text_glob(const char *pattern, const char *s);
 bool text_words_match(const char *wanted, const char *s);
 /* The same, each word as a whole name of s: "conv naive" has smoke/conv/conv2d/naive[..], not smoke/conv_f16/conv2d/naive_rows. */
 bool text_words_whole(const char *wanted, const char *s);
-/* Appends `s` as a JSON string body / HTML text / SQL-free CSV field. */
+/* Appends `s` as HTML text or an attribute's value (control characters become spaces) / as a CSV field. */
 void text_add_html(struct text *t, const char *s);
 void text_add_csv(struct text *t, const char *s);
 /* A word for a shell: in quotes unless it is plain. */

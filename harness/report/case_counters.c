@@ -200,7 +200,7 @@ static struct table *section_table(const struct case_view *c, struct line *const
 static void add_section(struct document *d, const struct case_view *c, const char *title, const char *about, struct line **lines, int count)
 {
     if (count) {
-        document_heading(d, 4, title, about);
+        document_heading(d, 3, title, about);
         document_table(d, section_table(c, lines, count), DETAIL_FULL);
     }
     free(lines);
@@ -246,15 +246,21 @@ static void add_rest(struct document *d, const struct case_view *c, struct sheet
                  {"", "other", "metrics of the variant, the network or the run (METHOD.md)"}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct line **lines = xcalloc((size_t)s->count + 1, sizeof *lines);
+        struct text zero = {0};
         int count = 0;
         for (int i = 0; i < s->count; i++) {
             struct line *l = &s->lines[i];
             if (!l->taken && strncmp(l->name, kinds[k].prefix, strlen(kinds[k].prefix)) == 0) {
                 l->taken = true;
-                lines[count++] = l;
+                if (l->most == 0)
+                    text_addf(&zero, "%s%s", zero.len ? ", " : "", l->name);
+                else
+                    lines[count++] = l;
             }
         }
         add_section(d, c, kinds[k].title, kinds[k].about, lines, count);
+        block_item(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, zero.len ? "0 in every row" : NULL, text_get(&zero));
+        text_free(&zero);
     }
 }
 
@@ -290,7 +296,7 @@ static void add_plans(struct document *d, const struct case_view *c)
     for (int i = 0; i < c->count; i++)
         any |= c->rows[i]->plan_count > 0;
     if (any) {
-        document_heading(d, 4, "cudnn plans", "that were tried, fastest first: median us, engine, heuristic and its rank");
+        document_heading(d, 3, "cudnn plans", "that were tried, fastest first: median us, engine, heuristic and its rank");
         struct block *list = document_list(d, DETAIL_FULL);
         for (int i = 0; i < c->count; i++)
             plans_of(list, &c->views[c->order[i]]);

@@ -1,11 +1,9 @@
 /* report/case_document: see case_document.h. */
 #include "report/case_document.h"
 #include "report/fusion.h"
-#include "report/listing.h"
 #include "report/number.h"
-#include "report/resources.h"
+#include "report/row_document.h"
 #include "report/verdict.h"
-#include "report/why.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,135 +212,12 @@ static void add_next(struct block *list, const struct case_view *c)
 
 /* ---- what is folded away below it ---- */
 
-/* What `bench why`, `bench why --measure` and `bench show ROW` print of the row. */
-static void add_why(struct document *d, const struct case_view *c, const struct view *v)
+/* Every row has its page, in the order of the table, then what was not run. */
+static void add_rows(struct document *d, const struct case_view *c, bool brief)
 {
-    const struct report_style style = {.width = 120};
-    struct text words = {0};
-    char *title = text_format("%s%s%s", v->name, v->verdicts.count ? ": " : "", verdict_word(v));
-    struct document why = {0};
-    why_document(&why, c, v);
-    form_terminal.write(&words, &why, &style);
-    document_free(&why);
-    listing_row(&words, v->row, &style);
-    document_fold(d, title);
-    document_code(d, text_get(&words), DETAIL_FULL);
-    document_end(d);
-    text_free(&words);
-    free(title);
-}
-
-#define ROWS_EXPLAINED 12 /* of a case, the fastest first: a page stays a page */
-
-static void add_whys(struct document *d, const struct case_view *c)
-{
-    int shown = 0, more = 0;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[c->order[i]];
-        if (v->row->status != ROW_OK || (!v->ranked && !c->counts))
-            continue;
-        if (shown == ROWS_EXPLAINED) {
-            more++;
-            continue;
-        }
-        if (!shown++) {
-            document_fold(d,
-                          "Why each row is as fast as it is: verdict, time breakdown, what the fastest does better, kernels, source lines");
-        }
-        add_why(d, c, v);
-    }
-    if (more) {
-        char *rest = text_format("%d further rows: `bench why ROW` explains each of them", more);
-        block_item(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, rest);
-        free(rest);
-    }
-    if (shown)
-        document_end(d);
-}
-
-/* "16 × 4 × 1": without the ones behind. */
-static void dims_cell(struct table *t, const int64_t d[3])
-{
-    int last = d[2] > 1 ? 2 : d[1] > 1 ? 1 : 0;
-    struct text text = {0};
-    for (int i = 0; d[0] >= 0 && i <= last; i++)
-        text_addf(&text, "%s%lld", i ? " × " : "", (long long)d[i]);
-    table_cell(t, PAINT_NONE, "%s", text_get(&text));
-    text_free(&text);
-}
-
-static void pair_cell(struct table *t, int a, int b, const char *between)
-{
-    char x[NUMBER_TEXT], y[NUMBER_TEXT];
-    bool known = a >= 0 && b >= 0;
-    table_cell(t, PAINT_NONE, known ? "%s%s%s" : "", number_count(a, x), between, number_count(b, y));
-}
-
-static void count_cell(struct table *t, int value)
-{
-    char a[NUMBER_TEXT];
-    table_number(t, PAINT_NONE, value >= 0 ? value : NAN, number_count(value, a));
-}
-
-static void step_line(struct table *t, const struct case_view *c, const struct view *v, int index)
-{
-    struct row_step s;
-    char a[NUMBER_TEXT];
-    if (!resources_step(c, v, index, &s)) /* with what is known of a library's kernel */
-        s = v->row->steps[index];
-    table_row(t, s.lift[0] ? LINE_EXPLAINED : LINE_PLAIN);
-    table_cell(t, PAINT_NONE, "%s", v->name);
-    table_cell(t, PAINT_NONE, "%s", s.name);
-    table_note(t, s.prepare ? "once, not timed" : "%s", "");
-    dims_cell(t, s.grid);
-    dims_cell(t, s.block);
-    count_cell(t, s.registers);
-    pair_cell(t, s.spill_store_bytes, s.spill_load_bytes, " / ");
-    count_cell(t, s.stack_bytes);
-    pair_cell(t, s.static_smem, s.dynamic_smem, " + ");
-    count_cell(t, s.constant_bytes);
-    count_cell(t, s.code_bytes);
-    count_cell(t, s.blocks_per_sm);
-    count_cell(t, s.warps_per_sm);
-    table_number(t, PAINT_NONE, s.occupancy >= 0 ? s.occupancy : NAN, number_percent(s.occupancy, a));
-    table_note(t, "%s", s.limit);
-    table_number(t, PAINT_NONE, s.waves >= 0 ? s.waves : NAN, number_3(s.waves, a));
-    table_cell(t, PAINT_NONE, "%.8s", s.sass_hash);
-    if (s.lift[0]) {
-        table_row(t, LINE_STEP);
-        table_absent(t, 1);
-        table_rest(t, PAINT_NONE, s.lift);
-    }
-}
-
-static void add_steps(struct document *d, const struct case_view *c)
-{
-    static const struct {
-        const char *key, *heading;
-        enum align align;
-    } shown[] = {{"name", "variant", ALIGN_LEFT},        {"code", "step", ALIGN_LEFT},
-                 {"grid", "grid", ALIGN_RIGHT},          {"block", "block", ALIGN_RIGHT},
-                 {"registers", "regs", ALIGN_RIGHT},     {"spill", "spill B st / ld", ALIGN_RIGHT},
-                 {"stack", "stack B", ALIGN_RIGHT},      {"smem", "smem B static + dynamic", ALIGN_RIGHT},
-                 {"constant", "const B", ALIGN_RIGHT},   {"bytes", "code B", ALIGN_RIGHT},
-                 {"blocks", "blocks / SM", ALIGN_RIGHT}, {"warps", "warps / SM", ALIGN_RIGHT},
-                 {"occupancy", "occ %", ALIGN_RIGHT},    {"waves", "waves", ALIGN_RIGHT}};
-    struct table *t = table_new();
-    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
-        table_column(t, shown[i].key, shown[i].heading, shown[i].align);
-    table_column(t, "code", "SASS", ALIGN_LEFT, .about = "the same hash is the same machine code");
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[c->order[i]];
-        for (int s = 0; s < v->row->step_count; s++)
-            step_line(t, c, v, s);
-    }
-    if (!t->line_count) {
-        table_free(t);
-        return;
-    }
-    document_fold(d, "Launch, registers and occupancy of every step, and what would lift its limit");
-    document_table(d, t, DETAIL_FULL);
-    document_end(d);
+    document_heading(d, 3, "Every row", NULL)->detail = DETAIL_FULL;
+    for (int i = 0; i < c->count; i++)
+        row_document(d, c, &c->views[c->order[i]], brief);
 }
 
 static void add_figures(struct document *d, const struct case_view *c, const struct plots *plots)
@@ -369,7 +244,6 @@ void case_document(struct document *d, const struct case_view *c, const struct p
     case_notes(c, list);
     case_why(c, list);
     add_next(list, c);
-    add_whys(d, c);
-    add_steps(d, c);
+    add_rows(d, c, plots && plots->brief);
     case_counters(d, c);
 }

@@ -2,10 +2,12 @@
 #include "report/case_document.h"
 #include "report/number.h"
 #include "report/resources.h"
+#include "report/row_document.h"
 #include "report/verdict.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Upper-case status with the reason and the dump. */
@@ -74,6 +76,9 @@ static void name_cells(struct table *t, const struct view *v, enum paint paint)
         table_cell(t, PAINT_BAD, "%s", v->failed ? "!" : "");
     table_cell(t, paint, "%s", v->name);
     table_about(t, v->row->what);
+    char *anchor = row_anchor(v->row);
+    table_target(t, anchor);
+    free(anchor);
 }
 
 /* Rows that say a sentence instead of numbers: failed and skipped. False: the row is none. */

@@ -106,11 +106,6 @@ void table_bar(struct table *t, double percent)
         *c = (struct cell){.kind = CELL_BAR, .text = text_format("%.1f", percent), .value = percent};
 }
 
-void table_link(struct table *t, const char *target, const char *text)
-{
-    *next_cell(t) = (struct cell){.kind = CELL_LINK, .paint = PAINT_BOLD, .text = xstrdup(text), .target = xstrdup(target), .value = NAN};
-}
-
 void table_absent(struct table *t, int cells)
 {
     while (cells-- > 0)
@@ -141,6 +136,13 @@ void table_about(struct table *t, const char *about)
     struct cell *c = last_cell(t);
     if (c->kind != CELL_ABSENT && about && about[0])
         c->about = xstrdup(about);
+}
+
+void table_target(struct table *t, const char *anchor)
+{
+    struct cell *c = last_cell(t);
+    if (c->kind != CELL_ABSENT && !c->target)
+        c->target = xstrdup(anchor);
 }
 
 const struct cell *table_at(const struct table *t, int line, int column)
@@ -250,6 +252,13 @@ void document_fold(struct document *d, const char *title)
     document_add(d, BLOCK_FOLD, DETAIL_FULL)->text = xstrdup(title);
 }
 
+void document_fold_at(struct document *d, const char *anchor, const char *title, const char *note)
+{
+    document_fold(d, title);
+    d->blocks[d->count - 1].anchor = xstrdup(anchor);
+    d->blocks[d->count - 1].note = note && note[0] ? xstrdup(note) : NULL;
+}
+
 void document_end(struct document *d)
 {
     document_add(d, BLOCK_END, DETAIL_FULL);
@@ -271,7 +280,7 @@ void block_names(struct block *b, const char *names, int count)
 void document_lines(struct document *d, const char *heading, const char *label, struct text *lines)
 {
     if (lines->len)
-        document_heading(d, 3, heading, NULL)->detail = DETAIL_FULL;
+        document_heading(d, 2, heading, NULL)->detail = DETAIL_FULL;
     struct block *list = document_list(d, DETAIL_ALWAYS);
     for (const char *p = text_get(lines); *p;) {
         size_t n = strcspn(p, "\n");

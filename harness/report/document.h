@@ -18,7 +18,6 @@ enum cell_kind {
     CELL_TEXT,
     CELL_NUMBER, /* sorts by its value */
     CELL_BAR,    /* a number of per cent, with a bar of that length where a form can draw one */
-    CELL_LINK,   /* to the heading with that anchor */
     CELL_REST    /* a sentence over this and all further columns; it takes no part in the widths */
 };
 struct cell {
@@ -27,7 +26,7 @@ struct cell {
     char *text;   /* as it is shown */
     char *note;   /* what stands small beside it: half of an interval, an interval, a limit, the ideal; NULL */
     char *about;  /* what it is, or all of its digits: a second line, or shown when pointed at; NULL */
-    char *target; /* of a link */
+    char *target; /* the anchor of a heading or fold that it links to; NULL */
     double value; /* NaN: none */
 };
 struct table_column {
@@ -46,8 +45,9 @@ struct table {
     struct cell *cells; /* line by line, each of column_count */
     enum line_kind *lines;
     int line_count;
-    int next;  /* the cell of the last line that comes next */
-    bool wide; /* a column for each variant: all of them equally wide */
+    int next;         /* the cell of the last line that comes next */
+    bool wide;        /* a column for each variant: all of them equally wide */
+    const char *name; /* a constant: what tables of two rows are held beside each other by; NULL */
 };
 struct table *table_new(void);
 void table_free(struct table *t);
@@ -61,12 +61,12 @@ void table_cell(struct table *t, enum paint paint, const char *format, ...) __at
 /* Absent where the value is NaN, whatever the text. */
 void table_number(struct table *t, enum paint paint, double value, const char *text);
 void table_bar(struct table *t, double percent);
-void table_link(struct table *t, const char *target, const char *text);
 void table_absent(struct table *t, int cells);
 void table_rest(struct table *t, enum paint paint, const char *text);
 /* Of the cell that was made last. */
 void table_note(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_about(struct table *t, const char *about);
+void table_target(struct table *t, const char *anchor);
 /* The cell of a line and column. */
 const struct cell *table_at(const struct table *t, int line, int column);
 /* Is the column shown? Not where it is beyond the form's detail, or where no line has a value; the first two always stand. */
@@ -121,6 +121,8 @@ struct block *document_table(struct document *d, struct table *table, enum detai
 struct block *document_figure(struct document *d, const char *svg, const char *caption, bool small);
 struct block *document_code(struct document *d, const char *text, enum detail detail);
 void document_fold(struct document *d, const char *title); /* of a form with all details */
+/* One that links name; `note` stands small beside its title. */
+void document_fold_at(struct document *d, const char *anchor, const char *title, const char *note);
 void document_end(struct document *d);
 /* Appends an item; each may be NULL. Without a name and a text there is none. */
 void block_item(struct block *b, const char *label, const char *name, const char *text);

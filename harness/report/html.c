@@ -1,24 +1,17 @@
-/* report/html: a document as one page that needs nothing else: style, tables and plots are in it, there is no script and nothing to fetch.
- */
+/* report/html: a document as one page that needs nothing else and fetches nothing: style, tables, plots and a script that sorts, filters,
+ * copies and holds two rows beside each other (plot/page.js). It reads whole without the script. */
 #include "base/file.h"
 #include "report/document.h"
 #include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CSS_MAX_BYTES (1 << 20)
+#define SHARE_MAX_BYTES (1 << 20) /* of the style sheet, of the script */
 
-/* Escaped text; control characters become spaces. NULL is nothing. */
+/* NULL is nothing. */
 static void html_text(struct text *t, const char *s)
 {
-    struct text clean = {0};
-    for (; s && *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        text_add_bytes(&clean, (c < 32 && c != '\n') || c == 127 ? " " : s, 1);
-    }
-    text_add_html(t, text_get(&clean));
-    text_free(&clean);
+    text_add_html(t, s ? s : "");
 }
 
 /* A long name may be broken behind its own punctuation. */
@@ -67,35 +60,42 @@ static void add_anchor(struct text *t, const char *s)
 
 /* ---- tables ---- */
 
-static const char *const paints[] = {"", " strong", " soft", " good", " bad", " warn"};
+static const char *const paints[] = {"", "strong", "soft", "good", "bad", "warn"};
 static const char *const lines[] = {"", "zero", "step", "failed", "skipped", "explained"};
 
-static void open_cell(struct text *t, const struct table_column *column, const struct cell *c)
+/* A number is the usual cell and has no class; the script draws the bar of a share. */
+static void open_cell(struct text *t, const struct table_column *column, const struct cell *c, bool wide)
 {
-    text_addf(t, "<td class=\"%s%s%s\"", column->align == ALIGN_LEFT ? column->key : "n", c->kind == CELL_BAR ? " share" : "",
-              paints[c->paint]);
-    if (c->kind == CELL_BAR && c->value > 0)
-        text_addf(t, " style=\"--share:%.1f%%\"", fmin(c->value, 100));
+    const char *const classes[] = {column->align == ALIGN_LEFT ? "l" : "", column->align == ALIGN_LEFT ? column->key : "",
+                                   c->kind == CELL_BAR && !wide ? "share" : "", paints[c->paint]};
+    const char *gap = " class=\"";
+    text_add(t, "<td");
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (classes[i][0]) {
+            text_addf(t, "%s%s", gap, classes[i]);
+            gap = " ";
+        }
+    text_add(t, gap[1] ? "" : "\"");
 }
 
-/* What the cell means is a second line where it is a name, and shown when pointed at where it is a number. */
-static void write_cell(struct text *t, const struct table_column *column, const struct cell *c)
+/* What the cell means is a second line where it is a name or a source line, and shown when pointed at where it is a number. */
+static void write_cell(struct text *t, const struct table_column *column, const struct cell *c, bool wide)
 {
-    bool name = column->align == ALIGN_LEFT && strcmp(column->key, "name") == 0;
+    bool source = strcmp(column->key, "source") == 0, name = source || strcmp(column->key, "name") == 0;
     if (c->kind == CELL_ABSENT) {
         text_add(t, "<td></td>");
         return;
     }
-    open_cell(t, column, c);
+    open_cell(t, column, c, wide);
     add_attribute(t, "title", name ? NULL : c->about);
     text_add(t, c->paint == PAINT_BOLD ? "><b>" : ">");
-    if (c->kind == CELL_LINK) {
+    if (c->target) {
         text_add(t, "<a href=\"#");
         add_anchor(t, c->target);
         text_add(t, "\">");
         add_name(t, c->text);
         text_add(t, "</a>");
-    } else if (name) {
+    } else if (name && !source) {
         add_name(t, c->text);
     } else {
         html_text(t, c->text);
@@ -105,7 +105,7 @@ static void write_cell(struct text *t, const struct table_column *column, const 
         text_add(t, " ");
         add_element(t, "small", NULL, c->note);
     }
-    add_element(t, "span", "what", name ? c->about : NULL);
+    add_element(t, "span", "what", name && !wide ? c->about : NULL); /* of a wide table: add_meanings */
     text_add(t, "</td>");
 }
 
@@ -119,41 +119,53 @@ static void write_line(struct text *t, const struct table *table, int line, cons
             int span = 0;
             for (int k = c; k < table->column_count; k++)
                 span += shown[k];
-            text_addf(t, "<td class=\"reason%s\" colspan=\"%d\"><span class=\"said\">", paints[cell->paint], span > 0 ? span : 1);
+            text_addf(t, "<td class=\"l reason%s%s\" colspan=\"%d\"><span class=\"said\">", cell->paint ? " " : "", paints[cell->paint],
+                      span > 0 ? span : 1);
             html_text(t, cell->text);
             text_add(t, "</span></td>");
             break;
         }
         if (shown[c])
-            write_cell(t, &table->columns[c], cell);
+            write_cell(t, &table->columns[c], cell, table->wide);
     }
     text_add(t, "</tr>\n");
+}
+
+/* What a column is: its definition, and Nsight Compute's names. The caller frees it; NULL: nothing is said. */
+static char *column_about(const struct table_column *c)
+{
+    const char *about = c->about ? c->about : "";
+    return c->ncu ? text_format("%s%sncu: %s", about, about[0] ? "; " : "", c->ncu) : about[0] ? xstrdup(about) : NULL;
+}
+
+static void write_column(struct text *t, const struct table_column *column)
+{
+    const char *tag = column->heading[0] ? "th" : "td"; /* a heading without words is none */
+    text_addf(t, "<%s%s", tag, column->align == ALIGN_LEFT ? " class=\"l\"" : "");
+    char *about = column_about(column);
+    add_attribute(t, "title", about);
+    free(about);
+    text_add(t, ">");
+    add_name(t, column->heading);
+    if (column->note) {
+        text_add(t, " ");
+        add_element(t, "small", NULL, column->note);
+    }
+    text_addf(t, "</%s>", tag);
 }
 
 static void write_table(struct text *t, const struct table *table)
 {
     bool *shown = xcalloc((size_t)table->column_count + 1, sizeof *shown);
     text_add(t, "<div class=\"scroll\"><table");
+    add_attribute(t, "data-name", table->name);
     if (table->wide)
         text_addf(t, " class=\"sides\" style=\"--columns:%d\"", table->column_count - 1);
     text_add(t, "><thead><tr>");
     for (int c = 0; c < table->column_count; c++) {
-        const struct table_column *column = &table->columns[c];
         shown[c] = table_shows(table, c, true);
-        if (!shown[c])
-            continue;
-        text_addf(t, "<th%s", column->align == ALIGN_LEFT ? "" : " class=\"n\"");
-        char *about =
-            column->ncu ? text_format("%s%sncu: %s", column->about ? column->about : "", column->about ? "; " : "", column->ncu) : NULL;
-        add_attribute(t, "title", about ? about : column->about);
-        free(about);
-        text_add(t, ">");
-        add_name(t, column->heading);
-        if (column->note) {
-            text_add(t, " ");
-            add_element(t, "small", NULL, column->note);
-        }
-        text_add(t, "</th>");
+        if (shown[c])
+            write_column(t, &table->columns[c]);
     }
     text_add(t, "</tr></thead><tbody>\n");
     for (int r = 0; r < table->line_count; r++)
@@ -208,12 +220,18 @@ static void write_list(struct text *t, const struct block *b)
     text_add(t, "</ul>\n");
 }
 
+/* What names a heading's section: its anchor, else its words. */
+static const char *heading_anchor(const struct block *b)
+{
+    return b->anchor ? b->anchor : b->text;
+}
+
 static void write_heading(struct text *t, const struct block *b)
 {
     text_addf(t, "<h%d", b->level);
-    if (b->anchor) {
+    if (b->anchor || b->level <= 2) {
         text_add(t, " id=\"");
-        add_anchor(t, b->anchor);
+        add_anchor(t, heading_anchor(b));
         text_add(t, "\"");
     }
     text_add(t, ">");
@@ -236,6 +254,25 @@ static void write_figure(struct text *t, const struct block *b)
     text_add(t, "\n</figure>\n");
 }
 
+/* A row's page is a fold that has an anchor. */
+static void write_fold(struct text *t, const struct block *b)
+{
+    text_add(t, "<details");
+    if (b->anchor) {
+        text_add(t, " class=\"row\" id=\"");
+        add_anchor(t, b->anchor);
+        text_add(t, "\"");
+        add_attribute(t, "data-id", b->anchor);
+    }
+    text_add(t, "><summary>");
+    html_text(t, b->text);
+    if (b->note) {
+        text_add(t, " ");
+        add_element(t, "small", NULL, b->note);
+    }
+    text_add(t, "</summary>\n");
+}
+
 static bool is_small(const struct block *b)
 {
     return b && b->kind == BLOCK_FIGURE && b->small;
@@ -254,11 +291,7 @@ static void write_block(struct text *t, const struct block *b)
         html_text(t, b->text);
         text_add(t, "</pre>\n");
         break;
-    case BLOCK_FOLD:
-        text_add(t, "<details>");
-        add_element(t, "summary", NULL, b->text);
-        text_add(t, "\n");
-        break;
+    case BLOCK_FOLD: write_fold(t, b); break;
     case BLOCK_END: text_add(t, "</details>\n"); break;
     }
 }
@@ -283,27 +316,110 @@ static void html_write(struct text *t, const struct document *d, const struct re
     text_add(t, section ? "</section>\n" : "");
 }
 
-static bool page(struct text *t, const struct document *d, struct error *err)
+/* ---- the page around it ---- */
+
+static void add_contents(struct text *t, const struct document *d)
+{
+    int at = 0;
+    text_add(t, "<nav aria-label=\"Contents\"><details><summary>Contents</summary>\n<ul>\n");
+    for (const struct block *b; (b = document_next(d, &at, true));)
+        if (b->kind == BLOCK_HEADING && b->level <= 2) {
+            text_add(t, "<li><a href=\"#");
+            add_anchor(t, heading_anchor(b));
+            text_add(t, "\">");
+            add_name(t, b->text);
+            text_add(t, "</a></li>\n");
+        }
+    text_add(t, "<li><a href=\"#columns\">Columns and counters</a></li>\n</ul></details></nav>\n");
+}
+
+struct meaning {
+    const char *heading;
+    char *about;
+};
+
+static int by_heading(const void *a, const void *b)
+{
+    const struct meaning *x = a, *y = b;
+    int order = strcmp(x->heading, y->heading);
+    return order ? order : strcmp(x->about, y->about);
+}
+
+/* Of the columns; of a table that has a column for each variant of the lines. */
+static int gather_meanings(const struct table *t, struct meaning **all, int count)
+{
+    for (int c = 0; c < t->column_count; c++) {
+        char *about = table_shows(t, c, true) ? column_about(&t->columns[c]) : NULL;
+        if (about)
+            *APPEND(*all, count) = (struct meaning){t->columns[c].heading, about};
+    }
+    for (int r = 0; t->wide && r < t->line_count; r++)
+        if (table_at(t, r, 0)->about)
+            *APPEND(*all, count) = (struct meaning){table_at(t, r, 0)->text, xstrdup(table_at(t, r, 0)->about)};
+    return count;
+}
+
+/* What every column of the page is, once: a title that pops up is nothing for a finger or a keyboard. */
+static void add_meanings(struct text *t, const struct document *d)
+{
+    struct meaning *all = NULL;
+    int count = 0, at = 0;
+    for (const struct block *b; (b = document_next(d, &at, true));)
+        if (b->kind == BLOCK_TABLE)
+            count = gather_meanings(b->table, &all, count);
+    if (count) {
+        qsort(all, (size_t)count, sizeof *all, by_heading);
+        text_add(t, "<section>\n<h2 id=\"columns\">Columns and counters</h2>\n<dl class=\"columns\">\n");
+    }
+    for (int i = 0; i < count; i++)
+        if (!i || by_heading(&all[i - 1], &all[i])) {
+            add_element(t, "dt", NULL, all[i].heading);
+            add_element(t, "dd", NULL, all[i].about);
+            text_add(t, "\n");
+        }
+    text_add(t, count ? "</dl>\n</section>\n" : "");
+    for (int i = 0; i < count; i++)
+        free(all[i].about);
+    free(all);
+}
+
+/* A file of the installation, whole. */
+static bool add_share(struct text *t, const char *name, struct error *err)
 {
     size_t bytes;
-    char *path = file_share("plot/page.css"), *css = file_read(path, CSS_MAX_BYTES, &bytes, err);
+    char *path = file_share(name), *file = file_read(path, SHARE_MAX_BYTES, &bytes, err);
+    text_add(t, file ? file : "");
+    if (!file)
+        error_where(err, "this installation is incomplete");
+    free(path);
+    free(file);
+    return file != NULL;
+}
+
+static bool page(struct text *t, const struct document *d, struct error *err)
+{
+    struct text style = {0}, script = {0};
     char *title = text_format("%s · bench", d->count && d->blocks[0].kind == BLOCK_HEADING ? d->blocks[0].text : "report");
-    if (css) {
+    bool done = add_share(&style, "plot/page.css", err) && add_share(&script, "plot/page.js", err);
+    if (done) {
         text_add(t, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
                     "content=\"width=device-width, initial-scale=1\">\n");
         add_element(t, "title", NULL, title);
         text_add(t, "\n<style>\n");
-        text_add(t, css);
-        text_add(t, "</style>\n</head>\n<body>\n<main>\n");
+        text_add(t, text_get(&style));
+        text_add(t, "</style>\n</head>\n<body>\n");
+        add_contents(t, d);
+        text_add(t, "<main>\n");
         html_write(t, d, NULL);
-        text_add(t, "</main>\n</body>\n</html>\n");
-    } else {
-        error_where(err, "this installation is incomplete");
+        add_meanings(t, d);
+        text_add(t, "</main>\n<script>\n");
+        text_add(t, text_get(&script));
+        text_add(t, "</script>\n</body>\n</html>\n");
     }
     free(title);
-    free(css);
-    free(path);
-    return css != NULL;
+    text_free(&style);
+    text_free(&script);
+    return done;
 }
 
 const struct form form_html = {.name = "html", .full = true, .write = html_write, .page = page};

@@ -216,17 +216,3 @@ void listing_code(struct text *t, const struct row *row, const struct report_sty
         text_free(&words);
     }
 }
-
-void listing_row(struct text *t, const struct row *row, const struct report_style *style)
-{
-    struct text parts[4] = {0};
-    listing_code(&parts[0], row, style);
-    report_kernels(&parts[1], row);
-    report_samples(&parts[2], row);
-    listing_lines(&parts[3], row, style);
-    for (int i = 0; i < 4; i++) {
-        if (parts[i].len)
-            text_addf(t, "\n%s", text_get(&parts[i]));
-        text_free(&parts[i]);
-    }
-}

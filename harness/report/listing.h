@@ -11,7 +11,5 @@ void listing_counters(struct text *t, const struct row *row, const struct report
 void listing_lines(struct text *t, const struct row *row, const struct report_style *style);
 /* Machine instructions by class of every kernel step (static counts). */
 void listing_code(struct text *t, const struct row *row, const struct report_style *style);
-/* What the row has of code, kernels, samples and lines, each behind an empty line. */
-void listing_row(struct text *t, const struct row *row, const struct report_style *style);
 
 #endif

@@ -321,22 +321,52 @@ static int list_names(const struct layer_case *layers, int count, const char ***
     return n;
 }
 
-void network_document(struct document *d, const struct run *run, struct row *const *rows, int count)
+/* Calls `say` for each network that something is to be said of. */
+static void each_network(const struct run *run, struct row *const *rows, int count, void (*say)(const struct network *n, void *to),
+                         void *to)
 {
     struct layer_case *layers;
     const char **names;
     int layer_count = find_layers(run, rows, count, &layers), name_count = list_names(layers, layer_count, &names);
     for (int i = 0; i < name_count; i++) {
         struct network n = {.name = names[i], .zero = "baseline"};
-        struct text lines = {0};
         network_chains(&n.chains, run, rows, count, n.name);
         if (network_make(&n, layers, layer_count))
-            add_lines(&n, &lines);
-        document_lines(d, "Network", "network", &lines);
+            say(&n, to);
         clear(&n);
     }
     for (int i = 0; i < layer_count; i++)
         case_view_free(&layers[i].view);
     free(names);
     free(layers);
+}
+
+static void say_lines(const struct network *n, void *to)
+{
+    struct text lines = {0};
+    add_lines(n, &lines);
+    document_lines(to, "Network", "network", &lines);
+}
+
+void network_document(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    each_network(run, rows, count, say_lines, d);
+}
+
+static void say_sum(const struct network *n, void *to)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
+    struct text t = {0};
+    if (n->timed && !n->missing.len && !n->unverified.len) {
+        text_addf(&t, "its %lld layer runs take %s with the fastest verified row of each, %s x ", (long long)n->runs,
+                  number_time(n->fastest_ns, a), number_3(n->zero_ns / n->fastest_ns, b));
+        text_addf(&t, "%s's %s", n->zero, number_time(n->zero_ns, c));
+    }
+    block_item(to, "answer", t.len ? n->name : NULL, text_get(&t));
+    text_free(&t);
+}
+
+void network_sentences(struct block *list, const struct run *run, struct row *const *rows, int count)
+{
+    each_network(run, rows, count, say_sum, list);
 }

@@ -158,3 +158,47 @@ void network_chains(struct text *t, const struct run *run, struct row *const *ro
         case_view_free(&c);
     }
 }
+
+/* ---- plans ---- */
+
+/* "302 us, layout changes 4 % of it". */
+static void add_plan(struct text *t, const struct view *v, const char *by)
+{
+    double ns = v->time->median_ns, ours = metric(v->row, "chain.layout_ns"), theirs = metric(v->row, "chain.library_layout_ns"),
+           planned = metric(v->row, "chain.plan_layout_ns");
+    double layout = isnan(ours) && isnan(theirs) ? planned : fmax(ours, 0) + fmax(theirs, 0); /* fmax: NaN gives way */
+    const char *value = row_pair_value(v->row->param, v->row->param_count, by);
+    char a[NUMBER_TEXT];
+    text_addf(t, "%s%s%s%s %s", by, by[0] ? " " : "", value ? value : v->name, by[0] ? "" : ":", number_time(ns, a));
+    if (!isnan(layout))
+        text_addf(t, " (layout changes %s %% of it)", number_percent(layout / ns, a));
+}
+
+static bool same_value(const struct view *a, const struct view *b, const char *by)
+{
+    const char *x = row_pair_value(a->row->param, a->row->param_count, by), *y = row_pair_value(b->row->param, b->row->param_count, by);
+    return x && y && strcmp(x, y) == 0;
+}
+
+void network_plans(struct block *list, const struct run *run, struct row *const *rows, int count, const char *by)
+{
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
+        const struct case_view *c = &w.view;
+        struct text t = {0};
+        for (int i = 0; op_is_for(c->rows[0]->op, TASK_NETWORK) && i < c->count; i++) { /* by time, but the baseline stands first */
+            const struct view *v = &c->views[c->order[i]];
+            bool known = v->row->status != ROW_OK || !v->ranked;
+            for (int k = 0; k < c->count && !known; k++) {
+                const struct view *other = &c->views[k];
+                known = other != v && other->row->status == ROW_OK && other->ranked && same_value(v, other, by) &&
+                        other->time->median_ns < v->time->median_ns;
+            }
+            if (!known) {
+                text_add(&t, t.len ? "; " : "run whole, the fastest way of each: ");
+                add_plan(&t, v, by);
+            }
+        }
+        block_item(list, "answer", t.len ? c->rows[0]->layer : NULL, text_get(&t));
+        text_free(&t);
+    }
+}

@@ -110,16 +110,64 @@ static bool time_plot(struct plots *p, const struct case_view *c, const char *di
 
 /* ---- drawing ---- */
 
-/* The SVG without what only a file of its own needs: prolog, name spaces, titles that would pop up. NULL when it is not one. */
-static char *inline_svg(const char *file)
+/* One step of the copy inside of a tag: a coordinate keeps one digit behind its point, a colour is written short, a name of gnuplot's gets
+ * the plot's number before it, for a page has several. Returns what was read. */
+static size_t copy_in_tag(struct text *t, const char *p, int number)
 {
-    static const char *const drop[][2] = {
-        {"<title>", "</title>"}, {"<desc>", "</desc>"}, {"xmlns=\"", "\""}, {"xmlns:xlink=\"", "\""}, {"<!--", "-->"}};
+    static const char *const names[] = {" id='", " id=\"", "='#", "=\"#"};
+    static const char *const usual[][2] = {{"fill=\"none\" color=\"black\" stroke=\"currentColor\" stroke-width=\"1.00\"", "class=\"g\""},
+                                           {"stroke=\"none\" fill=\"black\"", "class=\"t\""}}; /* page.css */
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (strncmp(p, usual[i][0], strlen(usual[i][0])) == 0) {
+            text_add(t, usual[i][1]);
+            return strlen(usual[i][0]);
+        }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(p, names[i], strlen(names[i])) == 0) {
+            text_addf(t, "%sp%d-", names[i], number);
+            return strlen(names[i]);
+        }
+    int r, g, b, read = 0;
+    if (*p == 'r' && sscanf(p, "rgb(%d,%d,%d)%n", &r, &g, &b, &read) == 3 && read > 0) {
+        text_addf(t, "#%02x%02x%02x", r & 255, g & 255, b & 255);
+        return (size_t)read;
+    }
+    size_t digits = *p == '.' ? strspn(p + 1, "0123456789") : 0;
+    if (!digits)
+        text_add_bytes(t, p, 1);
+    else if (p[1] != '0')
+        text_add_bytes(t, p, 2);
+    return 1 + digits;
+}
+
+/* A group with nothing in it: how long it is; 0: it is none. */
+static size_t empty_group(const char *p)
+{
+    const char *end = strncmp(p, "<g", 2) ? NULL : strchr(p, '>');
+    end = end ? end + 1 + strspn(end + 1, " \n\t") : NULL;
+    return end && !strncmp(end, "</g>", 4) ? (size_t)(end + 4 - p) : 0;
+}
+
+/* The SVG without what only a file of its own needs: prolog, name spaces, titles that would pop up; with what it shows in words. NULL when
+ * it is not one. */
+static char *inline_svg(const char *file, const struct plot *plot, int number)
+{
+    static const char *const drop[][2] = {{"<title>", "</title>"},
+                                          {"<desc>", "</desc>"},
+                                          {"xmlns=\"", "\""},
+                                          {"xmlns:xlink=\"", "\""},
+                                          {"<!--", "-->"},
+                                          {" stroke-linecap=\"butt\"", "stroke-linejoin=\"miter\""},
+                                          {" font-family=\"sans-serif", "\""}}; /* defaults */
     const char *p = strstr(file, "<svg");
     struct text t = {0};
+    bool tag = false;
     if (!p || !strstr(p, "</svg>") || strstr(p, "<script") || strstr(p, "<image") || strstr(p, "<foreignObject"))
         return NULL;
-    while (*p) {
+    text_add(&t, "<svg role=\"img\" aria-label=\"");
+    text_add_html(&t, plot->caption ? plot->caption : plot->name);
+    text_add(&t, "\"");
+    for (p += strlen("<svg"), tag = true; *p;) {
         bool dropped = false;
         for (size_t i = 0; i < sizeof drop / sizeof drop[0]; i++) {
             size_t n = strlen(drop[i][0]);
@@ -129,7 +177,16 @@ static char *inline_svg(const char *file)
                 dropped = true;
             }
         }
-        if (!dropped)
+        size_t empty = empty_group(p);
+        p += empty;
+        if (dropped || empty)
+            continue;
+        tag = *p == '<' || (tag && *p != '>');
+        if (strspn(p, "\n\t ") > 1)
+            p += strspn(p, "\n\t ") - 1;
+        if (tag)
+            p += copy_in_tag(&t, p, number);
+        else
             text_add_bytes(&t, p++, 1);
     }
     return text_take(&t);
@@ -152,7 +209,7 @@ static void draw(struct plots *p, const char *dir)
         late += code == 3;
         left -= code == 3 ? DRAW_LIMIT_S : 0;
         char *file = code == 0 ? file_read(svg, SVG_MAX_BYTES, &bytes, &ignored) : NULL;
-        p->items[i].svg = file ? inline_svg(file) : NULL;
+        p->items[i].svg = file ? inline_svg(file, &p->items[i], i + 1) : NULL;
         failed += code == 1 || (code == 0 && !p->items[i].svg);
         free(file);
         free(svg);

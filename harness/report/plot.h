@@ -18,6 +18,7 @@ struct plots {
     int count;
     char *problem;  /* why some or all were not drawn, in words; NULL when all were */
     char *left_out; /* what was not even asked for, in words; NULL */
+    bool brief;     /* too many rows for a whole page each */
 };
 /* Writes everything and draws. False only when a file cannot be written. */
 bool plots_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);

@@ -2,6 +2,7 @@
 #include "report/break_even.h"
 #include "report/case_document.h"
 #include "report/claims.h"
+#include "report/first_screen.h"
 #include "report/fusion.h"
 #include "report/mask_table.h"
 #include "report/network.h"
@@ -17,129 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the first screen of a page ---- */
-
-static void add_lead(struct document *d, const struct run *run, struct row *const *rows, int count)
-{
-    int ok = 0, failed = 0, won = 0, timed = 0;
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
-        for (int k = 0; k < w.view.count; k++) {
-            ok += w.view.views[k].row->status == ROW_OK;
-            failed += w.view.views[k].failed;
-        }
-        const struct view *best = case_best(&w.view);
-        timed += best != NULL;
-        won += best && best->time->ratio_low > 1;
-    }
-    struct text rest = {0};
-    if (failed)
-        text_addf(&rest, "%d failed", failed);
-    if (timed)
-        text_addf(&rest, "%sa variant beats the baseline on %d of %d timed cases", rest.len ? "; " : "", won, timed);
-    else if (count && device_counts(rows[0]->device))
-        text_addf(&rest, "%scounted on emu, which has exact counts, no time and no ranking", rest.len ? "; " : "");
-    char *verified = text_format("%d of %d rows verified", ok, count);
-    block_item(document_prose(d, TONE_LEAD, DETAIL_FULL), NULL, verified, rest.len ? text_get(&rest) : NULL);
-    free(verified);
-    text_free(&rest);
-}
-
-static void glance_timed(struct table *t, const struct case_view *c)
-{
-    char a[NUMBER_TEXT];
-    const struct view *best = case_best(c), *zero = c->zero && c->zero->ranked ? c->zero : NULL;
-    bool wins = best && best->time->ratio_low > 1;
-    double zero_us = zero ? zero->time->median_ns / 1e3 : NAN, best_us = best ? best->time->median_ns / 1e3 : NAN;
-    double ratio = best && best->time->ratio > 0 ? best->time->ratio : NAN;
-    const struct view *fastest = wins || !zero ? best : zero;
-    double share = fastest ? fastest->floor_share : NAN;
-    table_number(t, PAINT_NONE, zero_us, number_3(zero_us, a));
-    table_cell(t, PAINT_NONE, "%s", best ? best->name : "none");
-    table_number(t, PAINT_NONE, best_us, number_3(best_us, a));
-    table_number(t, wins ? PAINT_GOOD : PAINT_NONE, ratio, number_3(ratio, a));
-    table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, a));
-}
-
-static void glance_counted(struct table *t, const struct case_view *c)
-{
-    char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    int ok = 0, failed = 0, infeasible = 0;
-    double least = NAN, most = NAN;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        ok += v->row->status == ROW_OK;
-        failed += v->failed;
-        infeasible += v->row->status == ROW_INFEASIBLE;
-        if (v->row->status == ROW_OK && !isnan(v->moved_over_compulsory)) {
-            least = fmin(least, v->moved_over_compulsory); /* fmin, fmax: NaN gives way */
-            most = fmax(most, v->moved_over_compulsory);
-        }
-    }
-    table_cell(t, PAINT_GOOD, "%d", ok);
-    table_cell(t, failed ? PAINT_BAD : PAINT_NONE, "%d", failed);
-    table_cell(t, PAINT_NONE, "%d", infeasible);
-    table_cell(t, PAINT_NONE, isnan(least) ? "" : "%s to %s", number_3(least, a), number_3(most, b));
-}
-
-/* What the baseline is in every case; "baseline" when the cases differ in it. */
-static void common_zero(const struct run *run, struct row *const *rows, int count, char out[VARIANT_BASE])
-{
-    snprintf(out, VARIANT_BASE, "baseline");
-    for (int i = 0, end; i < count; i = end) {
-        struct case_view c;
-        end = case_end(rows, count, i);
-        case_view_make(&c, run, rows + i, end - i);
-        bool same = i == 0 || strcmp(out, c.zero_name) == 0;
-        snprintf(out, VARIANT_BASE, "%s", same ? c.zero_name : "baseline");
-        case_view_free(&c);
-        if (!same)
-            return;
-    }
-}
-
-static struct table *glance_table(const struct run *run, struct row *const *rows, int count, bool counts)
-{
-    struct table *t = table_new();
-    char zero[VARIANT_BASE];
-    common_zero(run, rows, count, zero);
-    table_column(t, "name", "case", ALIGN_LEFT);
-    table_column(t, "work", "work", ALIGN_LEFT);
-    if (counts) {
-        table_column(t, "verified", "verified", ALIGN_RIGHT);
-        table_column(t, "failed", "failed", ALIGN_RIGHT);
-        table_column(t, "infeasible", "infeasible", ALIGN_RIGHT);
-        table_column(t, "moved", "moved / compulsory", ALIGN_RIGHT);
-        return t;
-    }
-    char *us = text_format("%s us", zero), *x = text_format("x %s", zero);
-    table_column(t, "zero", us, ALIGN_POINT);
-    table_column(t, "best", "fastest of the others", ALIGN_LEFT);
-    table_column(t, "time", "us", ALIGN_POINT);
-    table_column(t, "ratio", x, ALIGN_POINT);
-    table_column(t, "floor", "floor / fastest", ALIGN_RIGHT);
-    free(us);
-    free(x);
-    return t;
-}
-
-static void add_glance(struct document *d, const struct run *run, struct row *const *rows, int count)
-{
-    bool counts = count && device_counts(rows[0]->device);
-    struct table *t = glance_table(run, rows, count, counts);
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
-        const char *id = w.view.rows[0]->case_id ? w.view.rows[0]->case_id : "?", *slash = strchr(id, '/');
-        table_row(t, LINE_PLAIN);
-        table_link(t, id, slash ? slash + 1 : id);
-        table_cell(t, PAINT_DIM, "%s", w.view.rows[0]->work ? w.view.rows[0]->work : "");
-        if (counts)
-            glance_counted(t, &w.view);
-        else
-            glance_timed(t, &w.view);
-    }
-    document_heading(d, 3, "At a glance", NULL)->detail = DETAIL_FULL;
-    document_table(d, t, DETAIL_FULL);
-}
-
 static void add_plots(struct document *d, const struct plots *plots)
 {
     const char *section = "";
@@ -148,7 +26,7 @@ static void add_plots(struct document *d, const struct plots *plots)
         if (!p->section || !p->svg)
             continue;
         if (strcmp(p->section, section))
-            document_heading(d, 3, p->section, NULL)->detail = DETAIL_FULL;
+            document_heading(d, 2, p->section, NULL)->detail = DETAIL_FULL;
         section = p->section;
         document_figure(d, p->svg, p->caption, p->small);
     }
@@ -300,6 +178,8 @@ void report_cases(struct text *t, const struct run *run, struct row *const *rows
 
 /* ---- the whole report ---- */
 
+#define ROWS_WHOLE 800 /* beyond, a row's page is its verdict: a page of ten thousand rows opens in two seconds */
+
 static void add_title(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     const char *const facts[] = {run->device_about, run->compiler, run->started, run->commit};
@@ -310,9 +190,8 @@ static void add_title(struct document *d, const struct run *run, struct row *con
             text_addf(&line, "%s%s", line.len ? " · " : "", facts[i]);
     block_item(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, text_get(&line));
     text_free(&line);
-    add_lead(d, run, rows, count);
     summary_counts(&line, run, rows, count);
-    block_item(document_prose(d, TONE_SOFT, DETAIL_ALWAYS), NULL, NULL, text_get(&line));
+    block_item(document_prose(d, TONE_SOFT, DETAIL_BRIEF), NULL, NULL, text_get(&line));
     text_free(&line);
     if (!run->ended[0]) {
         block_item(document_prose(d, TONE_NOTICE, DETAIL_FULL), NULL, NULL,
@@ -324,7 +203,7 @@ static void add_run(struct document *d, const struct run *run, struct row *const
                     const struct judge *judge)
 {
     add_title(d, run, rows, count);
-    add_glance(d, run, rows, count);
+    first_screen(d, run, rows, count, judge);
     network_document(d, run, rows, count);
     selector_document(d, run, rows, count);
     claims_document(d, run, rows, count);
@@ -348,6 +227,7 @@ bool report_whole(struct text *t, const struct form *form, const struct run *run
     struct plots plots = {0};
     struct judge judge;
     bool done = !form->full || plots_make(&plots, run, rows, count, dir, err);
+    plots.brief = count > ROWS_WHOLE;
     judge_open(&judge);
     if (done) {
         add_run(&d, run, rows, count, &plots, &judge);

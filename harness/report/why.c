@@ -43,7 +43,7 @@ static void add_verdict_line(struct block *list, const struct verdict *v, const 
     text_free(&gain);
 }
 
-static void add_verdict(struct block *list, const struct case_view *c, const struct view *v)
+void why_verdict(struct block *list, const struct case_view *c, const struct view *v)
 {
     const struct verdicts *all = &v->verdicts;
     if (!case_groups(c)) {
@@ -64,36 +64,44 @@ static void add_verdict(struct block *list, const struct case_view *c, const str
         add_verdict_line(list, &all->items[i], "also");
 }
 
-/* emu: no time, but the traffic balances: bytes asked for = compulsory + waste of partial sectors + asked for again. */
-static void add_traffic(struct block *list, const struct view *v)
+bool why_traffic(const struct view *v, double parts[WHY_TRAFFIC])
 {
     double waste = 0, moved = v->moved_bytes, least = v->row->bytes_useful > 0 ? v->row->bytes_useful : v->row->bytes;
-    char n[4][NUMBER_TEXT];
-    if (isnan(moved) || !(least > 0))
-        return;
     for (int k = 0; k < SIDES; k++) { /* a kernel may have no loads, or no stores; asynchronous copies count as filled */
         double excess = view_part(v, -1, METRIC_EMU_SECTORS + k) - view_part(v, -1, METRIC_EMU_SECTORS_IDEAL + k);
         waste += isnan(excess) ? 0 : SECTOR_BYTES * excess;
     }
-    double again = moved - waste - least;
+    parts[0] = least;
+    parts[1] = waste;
+    parts[2] = moved - waste - least;
+    return !isnan(moved) && least > 0;
+}
+
+const char *why_traffic_word(int part, double bytes)
+{
+    static const char *const words[] = {"compulsory: every operand once", "sectors that the requests do not fill",
+                                        "asked for again, by other blocks, warps or instructions"};
+    return part == 2 && bytes < 0 ? "not asked for: the kernel does not touch all of its operands" : words[part];
+}
+
+static void add_traffic(struct block *list, const struct view *v)
+{
+    double parts[WHY_TRAFFIC];
+    char n[WHY_TRAFFIC + 1][NUMBER_TEXT];
+    if (!why_traffic(v, parts))
+        return;
+    int width = (int)strlen(number_count(v->moved_bytes, n[WHY_TRAFFIC]));
+    for (int i = 0; i < WHY_TRAFFIC; i++)
+        width = (int)fmax(width, (double)strlen(number_count(parts[i], n[i])));
     struct text block = {0};
-    int width = (int)strlen(number_count(moved, n[0]));
-    number_count(least, n[1]);
-    number_count(waste, n[2]);
-    number_count(again, n[3]);
-    for (int i = 1; i < 4; i++)
-        width = (int)strlen(n[i]) > width ? (int)strlen(n[i]) : width;
-    text_addf(&block, "  %*s B  compulsory: every operand once\n", width, n[1]);
-    text_addf(&block, "+ %*s B  sectors that the requests do not fill\n", width, n[2]);
-    text_addf(&block, "+ %*s B  %s\n", width, n[3],
-              again < 0 ? "not asked for: the kernel does not touch all of its operands"
-                        : "asked for again, by other blocks, warps or instructions");
-    text_addf(&block, "= %*s B asked of the memory system (emu; no caches, no time)\n", width, n[0]);
+    for (int i = 0; i < WHY_TRAFFIC; i++)
+        text_addf(&block, "%c %*s B  %s\n", i ? '+' : ' ', width, n[i], why_traffic_word(i, parts[i]));
+    text_addf(&block, "= %*s B asked of the memory system (emu; no caches, no time)\n", width, n[WHY_TRAFFIC]);
     line(list, "traffic", "%s", text_get(&block));
     text_free(&block);
 }
 
-static void add_roofline(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a)
+void why_roofline(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a)
 {
     char n[NUMBER_TEXT], r[NUMBER_TEXT], s[NUMBER_TEXT];
     struct text words = {0};
@@ -126,7 +134,36 @@ static void add_roofline(struct block *list, const struct case_view *c, const st
     text_free(&words);
 }
 
-static void why_add_step(struct block *list, const struct case_view *c, const struct view *v, int step)
+/* "250 x 125" */
+static void add_extent(struct text *t, const int64_t extent[3])
+{
+    int last = extent[2] > 1 ? 2 : extent[1] > 1 ? 1 : 0;
+    for (int i = 0; i <= last; i++)
+        text_addf(t, "%s%lld", i ? " x " : "", (long long)extent[i]);
+}
+
+/* What is launched: "grid 250 x 125, block 8 x 8, 32 registers ...". */
+static void add_launch(struct block *list, const struct row_step *s)
+{
+    struct text t = {0};
+    char a[NUMBER_TEXT];
+    text_add(&t, "grid ");
+    add_extent(&t, s->grid);
+    text_add(&t, ", block ");
+    add_extent(&t, s->block);
+    if (s->stack_bytes > 0)
+        text_addf(&t, ", stack %d B", s->stack_bytes);
+    if (s->constant_bytes > 0)
+        text_addf(&t, ", constants %d B", s->constant_bytes);
+    if (s->code_bytes > 0)
+        text_addf(&t, ", code %s B", number_count(s->code_bytes, a));
+    if (s->sass_hash[0])
+        text_addf(&t, ", machine code %.8s", s->sass_hash);
+    line(list, "launch", "%s", text_get(&t));
+    text_free(&t);
+}
+
+static void why_add_step(struct block *list, const struct case_view *c, const struct view *v, int step, bool launch)
 {
     static void (*const parts[])(const struct case_view *, const struct view *, int, struct text *) = {resources_occupancy,
                                                                                                        resources_spills, resources_shared};
@@ -138,6 +175,8 @@ static void why_add_step(struct block *list, const struct case_view *c, const st
     if (library)
         line(list, "kernel", "%s: %d registers, %lld blocks", facts.name, facts.registers,
              (long long)(facts.grid[0] * facts.grid[1] * facts.grid[2]));
+    if (known && launch)
+        add_launch(list, &facts);
     for (int i = 0; i < 3; i++) {
         struct text words = {0};
         parts[i](c, v, step, &words);
@@ -160,18 +199,25 @@ static bool said(const struct row *row, int step)
     return false;
 }
 
+void why_steps(struct block *list, const struct case_view *c, const struct view *v, bool launch)
+{
+    for (int i = 0; i < v->row->step_count; i++)
+        if (!v->row->steps[i].prepare && !said(v->row, i))
+            why_add_step(list, c, v, i, launch);
+}
+
 /* ---- the gap to the best ---- */
 
-/* The fastest of all but `but`, the baseline among them. */
-static const struct view *fastest_of(const struct case_view *c, const struct view *but)
+const struct view *why_rival(const struct case_view *c, const struct view *v)
 {
-    const struct view *best = NULL;
+    const struct view *best[2] = {NULL, NULL}; /* of all, and of the others */
     for (int i = 0; i < c->count; i++) {
         const struct view *other = &c->views[i];
-        if (other != but && other->ranked && other->row->status == ROW_OK && (!best || other->time->median_ns < best->time->median_ns))
-            best = other;
+        for (int k = 0; k < 2 && other->ranked && other->row->status == ROW_OK; k++)
+            if ((!k || other != v) && (!best[k] || other->time->median_ns < best[k]->time->median_ns))
+                best[k] = other;
     }
-    return best;
+    return best[0] == v ? best[1] : best[0];
 }
 
 static long units_of(const struct breakdown *a, enum breakdown_kind kind, const char *key)
@@ -241,8 +287,7 @@ static bool differs(double a, double b, double from, bool less)
     return a > 0 && b > 0 && (less ? b / a : a / b) >= from;
 }
 
-/* What `a` has more of than `b`, in the groups' own words; with `less`, what it has less of. */
-static void add_compared(struct text *t, const struct case_view *c, const struct view *a, const struct view *b, bool less)
+void why_compared(struct text *t, const struct case_view *c, const struct view *a, const struct view *b, bool less)
 {
     bool counted = a->verdicts.counted && b->verdicts.counted;
     const struct counter_groups *groups = !case_groups(c) ? NULL : counted ? &c->judge->groups : &c->judge->rules;
@@ -275,30 +320,37 @@ static void add_static(struct text *t, const struct view *a, const struct breakd
         text_addf(t, "%s%s of a wave, `%s` %s", t->len ? "; " : "", number_3(s->waves, x), b->name, number_3(o->waves, y));
 }
 
+bool why_against(struct text *words, const struct case_view *c, const struct view *v, const struct view *rival)
+{
+    bool ahead = v->time->median_ns <= rival->time->median_ns;
+    if (c->noise > 0 && fabs(v->time->median_ns / rival->time->median_ns - 1) <= c->noise) {
+        text_add(words, "that is no difference: the baseline differs from itself by as much (A/A)");
+        return false;
+    }
+    why_compared(words, c, v, rival, ahead);
+    if (!ahead) {
+        struct breakdown a = breakdown_of(c, v, 0), b = breakdown_of(c, rival, a.unit_ns);
+        add_static(words, v, &a, rival, &b);
+    }
+    return true;
+}
+
 static void add_against(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a)
 {
-    const struct view *best = v->ranked ? fastest_of(c, NULL) : NULL;
+    const struct view *best = v->ranked ? why_rival(c, v) : NULL;
     char n[NUMBER_TEXT], r[NUMBER_TEXT];
-    bool self = best == v;
-    if (self) /* the best one: the next behind it shows what it does better */
-        best = fastest_of(c, v);
-    if (!best || best == v || !v->ranked)
+    if (!best)
         return;
+    bool self = v->time->median_ns <= best->time->median_ns; /* the best one: the next behind it shows what it does better */
+    struct text block = {0}, words = {0};
     line(list, self ? "next best" : "against", "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest",
          number_time(best->time->median_ns, n), number_3(v->time->median_ns / best->time->median_ns, r));
-    if (c->noise > 0 && fabs(v->time->median_ns / best->time->median_ns - 1) <= c->noise) {
-        line(list, "", "that is no difference: the baseline differs from itself by as much (A/A)");
-        return;
-    }
+    bool apart = why_against(&words, c, v, best);
     struct breakdown b = breakdown_of(c, best, a->unit_ns);
-    struct text block = {0}, words = {0};
-    if (a->known && b.known) {
+    if (apart && a->known && b.known) {
         breakdown_gap(a, &b, &block);
         line(list, "", "%s", text_get(&block));
     }
-    add_compared(&words, c, v, best, self);
-    if (!self)
-        add_static(&words, v, a, best, &b);
     if (words.len)
         line(list, "", "%s", text_get(&words));
     text_free(&words);
@@ -317,7 +369,7 @@ static void add_against_counts(struct block *list, const struct case_view *c, co
     struct text words = {0};
     if (best && best != v) {
         struct breakdown b = breakdown_of(c, best, 0);
-        add_compared(&words, c, v, best, false);
+        why_compared(&words, c, v, best, false);
         add_static(&words, v, a, best, &b);
         if (words.len)
             line(list, "against", "%s, which asks for the fewest bytes: %s", best->name, text_get(&words));
@@ -384,7 +436,7 @@ void why_document(struct document *d, const struct case_view *c, const struct vi
     list->columns = LABEL;
     if (row->status != ROW_OK)
         line(list, "status", "%s%s%s", row_status_name(row->status), row->reason ? ": " : "", row->reason ? row->reason : "");
-    add_verdict(list, c, v);
+    why_verdict(list, c, v);
     struct breakdown a = breakdown_of(c, v, 0);
     if (a.known) {
         breakdown_text(&a, &words, "");
@@ -396,11 +448,9 @@ void why_document(struct document *d, const struct case_view *c, const struct vi
     }
     if (v->time)
         add_clock(list, v->time);
-    add_roofline(list, c, v, &a);
+    why_roofline(list, c, v, &a);
     add_traffic(list, v);
-    for (int i = 0; i < row->step_count; i++)
-        if (!row->steps[i].prepare && !said(row, i))
-            why_add_step(list, c, v, i);
+    why_steps(list, c, v, false);
     case_lines(c, v, list);
     if (c->counts)
         add_against_counts(list, c, v, &a);

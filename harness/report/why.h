@@ -9,6 +9,26 @@ void report_why(struct text *t, const struct run *run, struct row *const *rows, 
 /* The same of a row of a judged case, in blocks. */
 struct document;
 void why_document(struct document *d, const struct case_view *c, const struct view *v);
+
+/* ---- its parts ---- */
+
+struct block;
+struct breakdown;
+void why_verdict(struct block *list, const struct case_view *c, const struct view *v);
+void why_roofline(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a);
+/* Occupancy, spills and shared memory of each step, the same launch once; with `launch` also its extents and its code. */
+void why_steps(struct block *list, const struct case_view *c, const struct view *v, bool launch);
+/* emu: no time, but the traffic balances: bytes asked for = compulsory + waste of partial sectors + asked for again. False: not counted. */
+#define WHY_TRAFFIC 3
+bool why_traffic(const struct view *v, double parts[WHY_TRAFFIC]);
+const char *why_traffic_word(int part, double bytes);
+/* The row to hold a ranked one against: the fastest, of the fastest the next; NULL when there is none. */
+const struct view *why_rival(const struct case_view *c, const struct view *v);
+/* Appends what `a` has more of than `b`, in the counter groups' own words; with `less`, what it has less of. */
+void why_compared(struct text *t, const struct case_view *c, const struct view *a, const struct view *b, bool less);
+/* Appends what the slower one of both has more of, "; " between; false: they differ by no more than noise, which it says. */
+bool why_against(struct text *words, const struct case_view *c, const struct view *v, const struct view *rival);
+
 /* The row that the words mean (base/named.h). */
 int why_find(struct row *const *rows, int count, const char *words, struct error *err);
 

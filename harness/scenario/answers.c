@@ -29,47 +29,85 @@ static void coordinate_names(const struct scenario *s, const char **out)
     out[count] = NULL;
 }
 
-static bool check_against(const struct scenario *s, const char *kind, const struct node *answer, const struct node *n, struct error *err)
+/* Under that key, one of the scenario's variants. */
+static bool check_variant(const struct scenario *s, const char *kind, const struct node *answer, const char *key, struct error *err)
 {
     const char *names[SCENARIO_MAX_ITEMS + 1];
     char what[WHAT_MAX];
+    const struct node *n = node_get(answer, key);
     if (!n)
-        return node_error(answer, err, "answer %s: 'against' (a variant) is missing", kind);
+        return node_error(answer, err, "answer %s: '%s' (a variant) is missing", kind, key);
     for (int i = 0; i < s->variant_count; i++)
         names[i] = s->variants[i].name;
     names[s->variant_count] = NULL;
-    snprintf(what, sizeof what, "answer %s: against", kind);
+    snprintf(what, sizeof what, "answer %s: %s", kind, key);
     return node_word(n, what, names, err) >= 0;
+}
+
+/* Under that key, one of the coordinates or a list of them. */
+static bool check_names(const char *kind, const struct node *answer, const char *key, const char *const *names, struct error *err)
+{
+    const struct node *n = node_get(answer, key);
+    char what[WHAT_MAX];
+    snprintf(what, sizeof what, "answer %s: %s", kind, key);
+    if (n && n->kind != NODE_LIST)
+        return node_word(n, what, names, err) >= 0;
+    for (int i = 0; n && i < n->count; i++)
+        if (node_word(n->items[i], what, names, err) < 0)
+            return false;
+    return true;
+}
+
+static bool check_curves(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    static const char kind[] = "break_even";
+    const char *names[NAMES_MAX];
+    coordinate_names(s, names);
+    if (!node_get(answer, "over"))
+        return node_error(answer, err, "answer %s: 'over' (an axis) is missing", kind);
+    return check_names(kind, answer, "over", names + 1, err) && check_names(kind, answer, "by", names, err) &&
+           check_variant(s, kind, answer, "against", err);
+}
+
+static bool check_best(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    const char *names[NAMES_MAX];
+    coordinate_names(s, names);
+    return check_names("best_per_layer", answer, "by", names, err) && check_variant(s, "best_per_layer", answer, "against", err);
+}
+
+static bool check_compare(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    return check_variant(s, "compare", answer, "what", err) && check_variant(s, "compare", answer, "than", err);
+}
+
+static bool check_plan(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    static const char *const ways[] = {"layout", "launch", NULL};
+    const struct node *by = node_get(answer, "by");
+    (void)s;
+    return by ? node_word(by, "answer plan: by", ways, err) >= 0
+              : node_error(answer, err, "answer plan: 'by' (layout or launch: what a network is run whole in several ways of) is missing");
 }
 
 static bool check_answer(const struct scenario *s, const struct node *n, struct error *err)
 {
-    static const char *const kinds[] = {"break_even", "best_per_layer", NULL}, *const keys[] = {"over", "by", "against", NULL};
-    const char *names[NAMES_MAX];
+    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", NULL};
+    static const struct {
+        const char *keys[4];
+        bool (*check)(const struct scenario *s, const struct node *answer, struct error *err);
+    } kinds[] = {{{"over", "by", "against"}, check_curves},
+                 {{"by", "against"}, check_best},
+                 {{"what", "than"}, check_compare},
+                 {{"by"}, check_plan}};
     char what[WHAT_MAX];
     if (n->kind != NODE_MAP || n->count != 1)
         return node_error(n, err, "answers: an item is a map of one key, like {best_per_layer: {against: cudnn}}");
-    int kind = node_word(n->keys[0], "answers", kinds, err);
-    const struct node *answer = n->items[0];
+    int kind = node_word(n->keys[0], "answers", names, err);
     if (kind < 0)
         return false;
-    snprintf(what, sizeof what, "answer %s", kinds[kind]);
-    if (!node_check_keys(answer, what, kind == 0 ? keys : keys + 1, err))
-        return false;
-    const struct node *over = node_get(answer, "over"), *by = node_get(answer, "by");
-    coordinate_names(s, names);
-    if (kind == 0 && !over)
-        return node_error(answer, err, "%s: 'over' (an axis) is missing", what);
-    snprintf(what, sizeof what, "answer %s: over", kinds[kind]);
-    if (over && node_word(over, what, names + 1, err) < 0)
-        return false;
-    snprintf(what, sizeof what, "answer %s: by", kinds[kind]);
-    if (by && by->kind != NODE_LIST)
-        return node_word(by, what, names, err) >= 0 && check_against(s, kinds[kind], answer, node_get(answer, "against"), err);
-    for (int i = 0; by && i < by->count; i++)
-        if (node_word(by->items[i], what, names, err) < 0)
-            return false;
-    return check_against(s, kinds[kind], answer, node_get(answer, "against"), err);
+    snprintf(what, sizeof what, "answer %s", names[kind]);
+    return node_check_keys(n->items[0], what, kinds[kind].keys, err) && kinds[kind].check(s, n->items[0], err);
 }
 
 bool answers_parse(struct scenario *s, const struct node *list, struct error *err)

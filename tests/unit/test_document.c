@@ -78,7 +78,8 @@ static void make(struct document *d)
     table_column(t, "none", "nobody", ALIGN_RIGHT);
     table_row(t, LINE_BASELINE);
     table_cell(t, PAINT_NONE, "0");
-    table_link(t, "a <case>", "a|b");
+    table_cell(t, PAINT_BOLD, "a|b");
+    table_target(t, "a <case>");
     table_about(t, "what it is");
     table_number(t, PAINT_GOOD, 1.5, "1.50");
     table_note(t, "[1.4 1.6]");
@@ -94,7 +95,7 @@ static void make(struct document *d)
     block_item(list, "why", NULL, NULL);
     block_item(list, "why", NULL, "other");
     block_names(list, "x, y", 2);
-    document_fold(d, "more");
+    document_fold_at(d, "row <1>", "more", "12 us");
     document_heading(d, 3, "hidden", NULL);
     document_code(d, "int x;\n", DETAIL_ALWAYS);
     document_end(d);
@@ -151,19 +152,21 @@ static void every_form_shows_the_same(void **state)
                            "| ! | c | WRONG by 1 | |\n"
                            "\n- **c**: because\n- other: x, y\n"
                            "\n```\nbrief\n```\n\n[^time]: ncu: `gpu__time.sum`\n");
-    expect(&form_html, "<section>\n<h2 id=\"a--case--17c6c31e\">a &lt;case&gt;</h2>\n<p class=\"mono\">its work</p>\n"
-                       "<div class=\"scroll\"><table><thead><tr><th>#</th><th>name</th><th class=\"n\" title=\"what it took; ncu: "
-                       "gpu__time.sum\">us <small>[95 "
-                       "%]</small></th>"
-                       "<th class=\"n\">busy %</th></tr></thead><tbody>\n"
-                       "<tr class=\"zero\"><td class=\"mark\">0</td><td class=\"name strong\"><b><a href=\"#a--case--17c6c31e\">a|b</a></b>"
-                       "<span class=\"what\">what it is</span></td><td class=\"n good\">1.50 <small>[1.4 1.6]</small></td>"
-                       "<td class=\"n share\" style=\"--share:40.0%\">40.0</td></tr>\n"
-                       "<tr class=\"failed\"><td class=\"mark bad\">!</td><td class=\"name bad\">c</td>"
-                       "<td class=\"reason\" colspan=\"2\"><span class=\"said\">WRONG by 1</span></td></tr>\n"
-                       "</tbody></table></div>\n"
-                       "<ul class=\"notes\">\n<li><i>why</i> <b>c</b>: because</li>\n<li><i></i> other: <small>x, y</small></li>\n</ul>\n"
-                       "<details><summary>more</summary>\n<h3>hidden</h3>\n<pre>int x;\n</pre>\n</details>\n</section>\n");
+    expect(&form_html,
+           "<section>\n<h2 id=\"a--case--17c6c31e\">a &lt;case&gt;</h2>\n<p class=\"mono\">its work</p>\n"
+           "<div class=\"scroll\"><table><thead><tr><th class=\"l\">#</th><th class=\"l\">name</th><th title=\"what it took; ncu: "
+           "gpu__time.sum\">us <small>[95 "
+           "%]</small></th>"
+           "<th>busy %</th></tr></thead><tbody>\n"
+           "<tr class=\"zero\"><td class=\"l mark\">0</td><td class=\"l name strong\"><b><a href=\"#a--case--17c6c31e\">a|b</a></b>"
+           "<span class=\"what\">what it is</span></td><td class=\"good\">1.50 <small>[1.4 1.6]</small></td>"
+           "<td class=\"share\">40.0</td></tr>\n"
+           "<tr class=\"failed\"><td class=\"l mark bad\">!</td><td class=\"l name bad\">c</td>"
+           "<td class=\"l reason\" colspan=\"2\"><span class=\"said\">WRONG by 1</span></td></tr>\n"
+           "</tbody></table></div>\n"
+           "<ul class=\"notes\">\n<li><i>why</i> <b>c</b>: because</li>\n<li><i></i> other: <small>x, y</small></li>\n</ul>\n"
+           "<details class=\"row\" id=\"row--1--6c543234\" data-id=\"row &lt;1&gt;\"><summary>more <small>12 "
+           "us</small></summary>\n<h3>hidden</h3>\n<pre>int x;\n</pre>\n</details>\n</section>\n");
 }
 
 int main(void)

@@ -35,13 +35,25 @@ static bool have_gnuplot(void)
     return system("gnuplot -V >/dev/null 2>&1") == 0;
 }
 
+/* The page without its one script, which is the shipped one to the last byte. */
 static char *page_of(const struct fixture *f)
 {
     struct text t = {0};
     struct error err = {0};
+    size_t bytes;
     if (!report_whole(&t, &form_html, &f->run, f->rows, f->count, folder, &err))
         fail_msg("%s", err.text);
-    return text_take(&t);
+    char *page = text_take(&t), *path = file_share("plot/page.js"), *script = file_read(path, 1 << 20, &bytes, &err);
+    char *at = strstr(page, "<script>\n");
+    assert_non_null(at);
+    assert_non_null(script);
+    assert_memory_equal(at + strlen("<script>\n"), script, bytes);
+    char *end = at + strlen("<script>\n") + bytes;
+    assert_memory_equal(end, "</script>", strlen("</script>"));
+    memmove(at, end + strlen("</script>"), strlen(end + strlen("</script>")) + 1);
+    free(path);
+    free(script);
+    return page;
 }
 
 static int count_of(const char *s, const char *what)
@@ -50,6 +62,12 @@ static int count_of(const char *s, const char *what)
     for (; (s = strstr(s, what)); s += strlen(what))
         n++;
     return n;
+}
+
+/* The pictures that gnuplot drew. */
+static int plots_of(const char *page)
+{
+    return count_of(page, "<svg") - count_of(page, "<svg class=\"sketch\"");
 }
 
 /* Anything that could make a browser fetch or run something. SVG's own uses (#gpPt) stay inside the page. */
@@ -75,6 +93,7 @@ static void stands_alone(const char *page)
     assert_int_equal(count_of(page, "<div"), count_of(page, "</div>"));
     assert_int_equal(count_of(page, "<section"), count_of(page, "</section>"));
     assert_int_equal(count_of(page, "<figure"), count_of(page, "</figure>"));
+    assert_int_equal(count_of(page, "<details"), count_of(page, "</details>"));
 }
 
 static void page_stands_alone(void **state)
@@ -83,12 +102,13 @@ static void page_stands_alone(void **state)
     fixture_h200(&f);
     char *page = page_of(&f);
     stands_alone(page);
-    assert_non_null(strstr(page, "29 of 34 rows verified"));
+    assert_non_null(strstr(page, "29 of the 30 rows that apply are verified</b>: 1 failed, 4 more do not apply to their case"));
     assert_non_null(strstr(page, "WRONG  output(0,719,1270,63)"));
     assert_non_null(strstr(page, "GPU-00000000-1111-2222-3333-444444444444"));
     assert_non_null(strstr(page, "prefers-color-scheme: dark"));
-    assert_non_null(strstr(page, ".plot [color=\"rgb(  0,   0,   0)\"]")); /* as gnuplot writes the circles of a roofline */
-    assert_int_equal(count_of(page, "<svg"), have_gnuplot() ? 7 + 6 : 0);  /* each timed case has a roofline too */
+    assert_non_null(strstr(page, ".plot [color=\"#000000\"]"));          /* as gnuplot writes the circles of a roofline */
+    assert_int_equal(plots_of(page), have_gnuplot() ? 7 + 6 : 0);        /* each timed case has a roofline too */
+    assert_int_equal(count_of(page, "<details class=\"row\""), f.count); /* every row has its page */
     free(page);
     fixture_free(&f);
     fixture_emu(&f);
@@ -137,7 +157,7 @@ static void hostile_names_stay_text(void **state)
     assert_null(strchr(page, '\033'));
     stands_alone(page);
     if (have_gnuplot())
-        assert_int_equal(count_of(page, "<svg"), 3 + 1 + 1); /* 3 cases, sweep over n, facts */
+        assert_int_equal(plots_of(page), 3 + 1 + 1); /* 3 cases, sweep over n, facts */
     char *pwned = text_format("%s/plots/PWNED", folder);
     assert_false(file_exists(pwned));
     assert_false(file_exists("PWNED"));
@@ -167,7 +187,7 @@ static void plots_redraw_without_the_tool(void **state)
     }
     fixture_notebook(&f, "cuda:0");
     char *page = page_of(&f);
-    assert_int_equal(count_of(page, "<svg"), 7 + 7 + 8 + 1); /* cases, their rooflines, kernel and BLOCK per kernel, facts */
+    assert_int_equal(plots_of(page), 7 + 7 + 8 + 1); /* cases, their rooflines, kernel and BLOCK per kernel, facts */
     assert_null(strstr(page, "not drawn"));
     free(page);
     fixture_free(&f);
@@ -186,7 +206,7 @@ static void without_gnuplot_the_page_says_so(void **state)
     setenv("PATH", path, 1);
     stands_alone(page);
     assert_non_null(strstr(page, "gnuplot is not installed"));
-    assert_int_equal(count_of(page, "<svg"), 0);
+    assert_int_equal(plots_of(page), 0);
     char *data = text_format("%s/plots/01_time.dat", folder);
     assert_true(file_exists(data)); /* to be drawn later, elsewhere */
     free(data);

@@ -1,0 +1,18 @@
+/* report/first_screen: what a reader sees first: the scenario's question with its answer, how many rows stand, and of each case the winner
+ * by its real name, by how much, why, what the library leaves, and what could not be judged. */
+#ifndef BENCH_REPORT_FIRST_SCREEN_H
+#define BENCH_REPORT_FIRST_SCREEN_H
+
+#include "report/document.h"
+#include "report/view.h"
+
+void first_screen(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge);
+
+/* The scenario's `about`, and of each of its `answers` a sentence (answer.c). */
+void answer_document(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge);
+/* "wgmma_rs (auto)": what a rule's choice became stands first. Appended. */
+void winner_name(const struct view *v, struct text *t);
+/* What the slower of two rows does more of, without the other's name: "executes 3.92x the instructions". False: they do not differ. */
+bool winner_reason(const struct case_view *c, const struct view *slow, const struct view *fast, struct text *t);
+
+#endif

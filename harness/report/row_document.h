@@ -1,0 +1,18 @@
+/* report/row_document: all that is said of one row, in blocks: its page inside of the page. */
+#ifndef BENCH_REPORT_ROW_DOCUMENT_H
+#define BENCH_REPORT_ROW_DOCUMENT_H
+
+#include "report/document.h"
+#include "report/view.h"
+
+/* A fold that links name by the row's id: verdict, speed of light, where its time goes beside the fastest's, memory, occupancy, what warps
+ * wait for, roofline, instructions, source lines, rounds; of a row that was not run the reason. `brief`: the verdict alone, for a run of so
+ * many rows that a page could not hold them. */
+void row_document(struct document *d, const struct case_view *c, const struct view *v, bool brief);
+/* What links to the row's page name; of rows of two sides too. The caller frees it. */
+char *row_anchor(const struct row *row);
+
+/* The source lines that take most, beside what they do (row_source.c); nothing without counts or samples by line. */
+void row_source(struct document *d, const struct case_view *c, const struct view *v);
+
+#endif

@@ -1,0 +1,179 @@
+/* What a report's page does beyond being read: opens what a link names, sorts, filters, copies, holds two rows beside each other.
+   Names reach the page as text only (textContent), never as markup. */
+'use strict';
+(() => {
+  const all = (from, what) => Array.from(from.querySelectorAll(what));
+  const make = (tag, text, more) => Object.assign(document.createElement(tag), {textContent: text}, more);
+  const bar = document.querySelector('nav');
+
+  /* a link to a row opens it */
+  const open = () => {
+    const at = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let d = at; d; d = d.parentElement)
+      if (d.tagName === 'DETAILS') d.open = true;
+    if (at) at.scrollIntoView();
+  };
+  addEventListener('hashchange', open);
+  open();
+
+  /* sort: a heading is a button; a step stays behind its row */
+  const value = cell => {
+    const text = cell ? (/\d[KMGTP]?B?$/.test(cell.textContent) && cell.title) || cell.firstChild && cell.firstChild.textContent || cell.textContent : '';
+    const number = parseFloat(text.replace(/,/g, ''));
+    return isNaN(number) ? text.toLowerCase() : number;
+  };
+  const order = (a, b) => (a === '') - (b === '') || (typeof a === 'string') - (typeof b === 'string') || (a < b ? -1 : a > b ? 1 : 0);
+  const sort = (table, head, index) => {
+    const body = table.tBodies[0], groups = [];
+    for (const row of Array.from(body.rows))
+      if (row.className === 'step' && groups.length) groups[groups.length - 1].push(row);
+      else groups.push([row]);
+    const down = head.getAttribute('aria-sort') === 'ascending';
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
+    head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+    const keyed = groups.map(rows => ({rows, key: value(rows[0].cells[index])}));
+    keyed.sort((a, b) => order(a.key, b.key) * (down && a.key !== '' && b.key !== '' ? -1 : 1));
+    body.append(...keyed.flatMap(g => g.rows));
+  };
+  document.addEventListener('click', e => {
+    const head = e.target.closest('th');
+    if (head && head.tabIndex === 0) sort(head.closest('table'), head, head.cellIndex);
+  });
+  document.addEventListener('keydown', e => {
+    if ((e.key === 'Enter' || e.key === ' ') && e.target.tagName === 'TH') {
+      e.preventDefault();
+      e.target.click();
+    }
+  });
+  const prepare = from => {
+    for (const cell of all(from, 'td.share')) cell.style.setProperty('--share', Math.min(100, Math.max(0, parseFloat(cell.textContent) || 0)) + '%');
+    for (const table of all(from, 'table')) {
+      if (table.rows.length > 3)
+        for (const head of all(table, 'thead th')) head.tabIndex = 0;
+    }
+    for (const box of all(from, '.scroll, pre'))
+      if (box.scrollWidth > box.clientWidth) { /* for the keyboard */
+        box.tabIndex = 0;
+        box.setAttribute('role', 'group');
+        box.setAttribute('aria-label', 'scrolls sideways');
+      }
+  };
+  for (const table of all(document, 'section > .scroll > table')) prepare(table.parentElement.parentElement);
+
+  /* filter: rows of tables and their pages by words; a section without any goes */
+  const words = make('input', '', {type: 'search', placeholder: 'filter rows: naive body_1'});
+  words.setAttribute('aria-label', 'filter rows');
+  const filter = () => {
+    const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const section of all(document, 'main > section')) {
+      const rows = all(section, 'details.row');
+      if (!rows.length) continue;
+      let left = 0;
+      const shown = new Set();
+      for (const row of rows) {
+        const hit = wanted.every(w => (row.dataset.id + ' ' + row.firstChild.textContent).toLowerCase().includes(w));
+        row.hidden = !hit;
+        left += hit;
+        if (hit) shown.add(row.id);
+      }
+      let hidden = false;
+      for (const line of all(section, ':scope > .scroll:first-of-type tbody tr')) {
+        const link = line.querySelector('a');
+        if (line.className !== 'step' && link) hidden = !shown.has(link.hash.slice(1));
+        line.hidden = hidden;
+      }
+      section.hidden = !left;
+    }
+  };
+  let later;
+  words.addEventListener('input', () => { clearTimeout(later); later = setTimeout(filter, 150); });
+  if (document.querySelector('details.row')) bar.append(words);
+
+  /* a row's page: link, copy, compare */
+  const said = make('span', '', {className: 'said'});
+  said.setAttribute('role', 'status');
+  bar.append(said);
+  const copy = text => {
+    const done = () => { said.textContent = 'copied'; setTimeout(() => { said.textContent = ''; }, 1500); };
+    if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, () => prompt('copy', text));
+    else prompt('copy', text);
+  };
+  const button = (text, act, title) => {
+    const b = make('button', text, {type: 'button', title: title || ''});
+    b.addEventListener('click', act);
+    return b;
+  };
+  let first = null;
+  document.addEventListener('toggle', e => {
+    const row = e.target;
+    if (!row.open) return;
+    prepare(row);
+    if (!row.classList.contains('row') || row.querySelector(':scope > .tools')) return;
+    const tools = make('p', '', {className: 'tools'});
+    tools.append(make('a', 'link', {href: '#' + row.id}), button('copy id', () => copy(row.dataset.id)),
+      button('compare', () => pick(row), 'choose two rows to see them side by side'));
+    for (const code of all(row, ':scope > pre')) code.after(button('copy', () => copy(code.textContent)));
+    row.firstElementChild.after(tools);
+  }, true);
+
+  /* two rows, table by table: what both have stands in one line */
+  const pick = row => {
+    if (!first || first === row) {
+      first = row;
+      said.textContent = 'compare ' + row.dataset.id + ' with: open another row';
+      return;
+    }
+    show(first, row);
+    first = null;
+    said.textContent = '';
+  };
+  const lines = table => new Map(Array.from(table.tBodies[0].rows, r => [r.cells[0].textContent, Array.from(r.cells)]));
+  const numeric = cell => { const v = cell ? value(cell) : NaN; return typeof v === 'number' ? v : NaN; };
+  const merge = (a, b) => {
+    const table = make('table', ''), x = a ? lines(a) : new Map(), y = b ? lines(b) : new Map();
+    const head = table.createTHead().insertRow(), body = table.createTBody();
+    const column = Math.max(1, Array.from((a || b).tHead.rows[0].cells).findIndex((h, i) => i && !h.classList.contains('l')));
+    for (const text of [(a || b).tHead.rows[0].cells[0].textContent || 'part', 'A', 'B', 'B / A']) head.append(make('th', text));
+    head.cells[0].className = 'l';
+    for (const key of new Set([...x.keys(), ...y.keys()])) {
+      const p = (x.get(key) || [])[column], q = (y.get(key) || [])[column], m = numeric(p), n = numeric(q), r = body.insertRow();
+      r.append(make('td', key, {className: 'l'}), make('td', p ? p.textContent : ''), make('td', q ? q.textContent : ''),
+        make('td', m > 0 && n >= 0 ? (n / m).toPrecision(3) : ''));
+      if (m > 0 && n >= 0 && (n / m > 1.25 || n / m < 0.8)) r.cells[3].className = 'warn';
+    }
+    return table;
+  };
+  const show = (a, b) => {
+    const old = document.getElementById('compare');
+    if (old) old.remove();
+    const box = make('section', '', {id: 'compare', tabIndex: -1});
+    box.append(make('h2', 'Two rows'), make('p', 'A  ' + a.dataset.id), make('p', 'B  ' + b.dataset.id),
+      button('close', () => { box.remove(); a.scrollIntoView(); }));
+    const facts = make('table', '', {className: 'pair'}), line = (name, key) => {
+      const both = [a, b].map(row => all(row, ':scope > ' + key));
+      for (let i = 0; i < Math.max(both[0].length, both[1].length); i++) {
+        const r = facts.insertRow();
+        r.append(make('th', i ? '' : name, {scope: 'row'}));
+        for (const side of both) { const c = r.insertCell(); if (side[i]) c.append(...Array.from(side[i].childNodes, n => n.cloneNode(true))); }
+      }
+    };
+    line('says', 'ul.notes');
+    line('pictures', 'figure');
+    const names = new Set([...all(a, 'table[data-name]'), ...all(b, 'table[data-name]')].map(t => t.dataset.name));
+    for (const name of names) {
+      const p = a.querySelector(`table[data-name="${name}"]`), q = b.querySelector(`table[data-name="${name}"]`);
+      let title = (p || q).parentElement.previousElementSibling;
+      while (title && !/^H/.test(title.tagName)) title = title.previousElementSibling;
+      const scroll = make('div', '', {className: 'scroll'});
+      scroll.append(merge(p, q));
+      box.append(make('h3', title ? title.textContent : name), scroll);
+    }
+    const scroll = make('div', '', {className: 'scroll'});
+    scroll.append(facts);
+    box.append(scroll);
+    document.querySelector('main').prepend(box);
+    prepare(box);
+    box.focus();
+    box.scrollIntoView();
+  };
+})();
