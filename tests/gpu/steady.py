@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does a time stay what it is: alone and beside others, from process to process, of one file under six names, and beside PyTorch's?
 
-usage: steady.py alone|copies|peers [--bench BENCH] [-o DIR] [--processes N] [--seconds S]
+usage: steady.py alone|copies|peers [--bench BENCH] [-o DIR] [--processes N] [--seconds S] [--layers NAME,NAME]
 
 alone   the library's row of four layers, by itself and beside two power-hungry kernels, each in processes of its own: medians, how far they lie apart, and the
         clock, power and throttling of their rounds. Wanted: alone and beside within 0.5 %, ten processes within 0.5 % (1 % below 30 us).
@@ -10,7 +10,7 @@ copies  six copies of wgmma_pixels and one whose blocks wait 1 % of its time fir
         harness/statistics, compiled here; what the wait really costs is the median over all processes' rounds.
 peers   PyTorch's time of the layers of scenarios/peers.yaml and bench's, in turns, with PyTorch's own cuDNN. Wanted: within 1 %.
 
-Prints its table; stops after S seconds with the processes it has. DIR gets the exports.
+Prints its table; stops after S seconds with the processes it has. --layers takes some of the layers only. DIR gets the exports.
 """
 import argparse
 import ctypes
@@ -65,6 +65,13 @@ class Bench:
         return path
 
 
+def chosen(a, layers):
+    unknown = set(a.layers or layers) - set(layers)
+    if unknown:
+        sys.exit(f"no layer is called {', '.join(sorted(unknown))}; there are {', '.join(layers)}")
+    return {name: layer for name, layer in layers.items() if name in (a.layers or layers)}
+
+
 def spread(values):
     return 100 * (max(values) - min(values)) / statistics.median(values) if values else float("nan")
 
@@ -82,11 +89,9 @@ def conditions(times):
 
 
 def alone(b, a):
-    text = DEFAULTS % "" + """layers:
-  l64: {c: 64, k: 64, h: 720, w: 1280}
-  l256: {c: 256, k: 256, h: 339, w: 510}
-  l128: {c: 64, k: 128, h: 720, w: 1280}
-  short: {c: 64, k: 64, h: 270, w: 480}
+    layers = chosen(a, {"l64": "c: 64, k: 64, h: 720, w: 1280", "l256": "c: 256, k: 256, h: 339, w: 510", "l128": "c: 64, k: 128, h: 720, w: 1280",
+                        "short": "c: 64, k: 64, h: 270, w: 480"})
+    text = DEFAULTS % "" + "layers:\n" + "".join(f"  {name}: {{{is_}}}\n" for name, is_ in layers.items()) + """\
 time: {budget: 1 s per layer, rounds: [60, 200]}
 variants: """
     kinds = {"alone": "[cudnn]\n", "beside": "[cudnn, conv2d/auto, conv2d/wgmma_rs]\n"}
@@ -99,7 +104,7 @@ variants: """
                 if rows:
                     got[kind].append(rows)
     print(f"{len(got['alone'])} processes alone, {len(got['beside'])} beside; medians of the library's row, us")
-    for layer in ("l64", "l256", "l128", "short"):
+    for layer in layers:
         t = {k: [rows[layer]["cudnn"] for rows in got[k] if "cudnn" in rows.get(layer, {})] for k in kinds}
         m = {k: [x["median_ns"] / 1e3 for x in t[k]] for k in kinds}
         if not m["alone"] or not m["beside"]:
@@ -156,7 +161,8 @@ def copies(b, a):
     ratio = estimator(b.work)
     folder = os.path.join(b.work, "copies")
     put_copies(folder)
-    layers = "".join(f"  {n}: {{c: {c}, k: {k}, n: {batch}, h: {h}, w: {w}}}\n" for n, (c, k, batch, h, w, _) in COPIES.items())
+    taken = chosen(a, COPIES)
+    layers = "".join(f"  {n}: {{c: {c}, k: {k}, n: {batch}, h: {h}, w: {w}}}\n" for n, (c, k, batch, h, w, _) in taken.items())
     path = b.scenario("steady_copies", DEFAULTS % ", epilogue: [bias, relu]" + f"layers:\n{layers}variants: [cudnn]\n"
                       "time: {budget: 3 s per layer, half_width: 0.05 %, rounds: [100, 100]}\n")
     runs = []
@@ -168,7 +174,7 @@ def copies(b, a):
     told, found, of, pairs = [], 0, 0, 0
     print(f"{len(runs)} processes; by layer: median us and how far the six lie apart, pairs told apart, what the wait costs, how often it is found")
     by_process = [[0, 0] for _ in runs]
-    for layer in COPIES:
+    for layer in taken:
         here, here_pairs, here_found, here_of, all_ratios, medians = 0, 0, 0, 0, [], []
         for p, rows in enumerate(runs):
             t = {v[3:]: x for v, x in rows.get(layer, {}).items() if v.startswith("my/")}
@@ -238,6 +244,7 @@ def main():
     parser.add_argument("-o", "--output", default=".")
     parser.add_argument("--processes", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=110)
+    parser.add_argument("--layers", type=lambda text: text.split(","))
     a = parser.parse_args()
     {"alone": alone, "copies": copies, "peers": peers}[a.what](Bench(a), a)
 
