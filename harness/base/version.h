@@ -5,6 +5,6 @@
 /* The commit it was built from: "1a2b3c4d5e", with "+dirty" when the tree had changes, "unknown" outside a checkout. */
 const char *bench_version(void);
 /* The cuDNN that ci/wheels-gpu.txt pins (test_base holds the two together): an older one makes a weaker denominator. */
-#define BENCH_CUDNN_PINNED "9.19.0"
+#define BENCH_CUDNN_PINNED "9.28.1"
 
 #endif
