@@ -93,6 +93,56 @@ done:
     return ok;
 }
 
+/* Where a link leads, which need not be there yet; NULL: nothing that a file could be beside (a circle, or a descriptor of /proc). */
+static char *link_end(const char *path)
+{
+    char *end = xstrdup(path), to[PATH_MAX];
+    struct stat st;
+    for (int hop = 0; hop < 40 && !lstat(end, &st) && S_ISLNK(st.st_mode); hop++) {
+        ssize_t n = readlink(end, to, sizeof to - 1);
+        if (n <= 0)
+            break;
+        to[n] = 0;
+        char *dir = file_dir(end), *next = file_join(dir, to), *real = realpath(dir, NULL);
+        bool descriptor = real && !strncmp(real, "/proc/", 6);
+        free(real);
+        free(dir);
+        free(end);
+        end = next;
+        if (descriptor) {
+            free(end);
+            return NULL;
+        }
+    }
+    if (!lstat(end, &st) ? S_ISREG(st.st_mode) : errno == ENOENT)
+        return end;
+    free(end);
+    return NULL;
+}
+
+bool file_write_named(const char *path, const void *data, size_t bytes, struct error *err)
+{
+    struct stat st;
+    bool link = !lstat(path, &st) && S_ISLNK(st.st_mode), there = !stat(path, &st);
+    char *end = link && (!there || S_ISREG(st.st_mode)) ? link_end(path) : NULL;
+    bool ok = false;
+    if (end || !(link || there) || (!link && S_ISREG(st.st_mode))) {
+        ok = file_write(end ? end : path, data, bytes, err);
+        free(end);
+        return ok;
+    }
+    if (there && S_ISDIR(st.st_mode)) {
+        error_set(err, ERROR_USAGE, "%s: is a folder: name a file", path);
+        return false;
+    }
+    int fd = open(path, O_WRONLY | O_NOCTTY | O_TRUNC | O_CLOEXEC);
+    if (fd >= 0)
+        ok = write_all(fd, data, bytes);
+    if (fd >= 0 && close(fd))
+        ok = false;
+    return ok || error_set(err, ERROR_ENVIRONMENT, "%s: cannot be written: %s", path, strerror(errno));
+}
+
 bool file_begins(const char *path, const char *text)
 {
     size_t n = strlen(text), same = 0;

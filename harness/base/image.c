@@ -184,7 +184,7 @@ static bool write_png(const char *path, const unsigned char *grey, int64_t h, in
     }
     if (!ok)
         error_set(err, ERROR_INTERNAL, "%s: %s", path, png.message);
-    ok = ok && file_write(path, memory, bytes, err);
+    ok = ok && file_write_named(path, memory, bytes, err);
     free(memory);
     return ok;
 }
@@ -212,7 +212,7 @@ bool image_write_mask(const char *path, const float *mask, int64_t h, int64_t w,
         struct text t = {0};
         text_add_bytes(&t, header, (size_t)n);
         text_add_bytes(&t, (const char *)grey, bytes);
-        ok = file_write(path, t.data, t.len, err);
+        ok = file_write_named(path, t.data, t.len, err);
         text_free(&t);
     }
     free(grey);

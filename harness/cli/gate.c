@@ -58,7 +58,7 @@ static void finish_arguments(struct gate_arguments *a, const struct verb *verb, 
 static bool put_text(const char *to, const struct text *t, struct error *err)
 {
     if (to)
-        return file_write(to, text_get(t), t->len, err);
+        return file_write_named(to, text_get(t), t->len, err);
     cli_print(t);
     return true;
 }
@@ -119,7 +119,7 @@ static bool put_ci(const struct gate_arguments *a, const struct gate_comparison 
     }
     if (ok && a->junit) {
         gate_junit(&t, c);
-        ok = file_write(a->junit, text_get(&t), t.len, err);
+        ok = file_write_named(a->junit, text_get(&t), t.len, err);
         text_free(&t);
     }
     return ok;

@@ -42,7 +42,7 @@ static int import_ops(const char *path, const char *name, const char *to)
     struct text t = {0};
     size_t bytes;
     char *own = name ? xstrdup(name) : name_of(path), *text = file_read(path, OP_LINES_MAX_BYTES, &bytes, &err);
-    bool ok = text && op_lines_scenario(path, text, bytes, own, &t, &err) && (!to || file_write(to, t.data, t.len, &err));
+    bool ok = text && op_lines_scenario(path, text, bytes, own, &t, &err) && (!to || file_write_named(to, t.data, t.len, &err));
     if (ok && !to)
         cli_print(&t);
     free(own);

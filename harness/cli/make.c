@@ -90,7 +90,7 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     text = source ? variant_new(op, source, kernel, &err) : NULL;
-    if (!text || (write && !file_write(rest[1], text, strlen(text), &err))) {
+    if (!text || (write && !file_write_named(rest[1], text, strlen(text), &err))) {
         code = cli_fail(&err);
         goto done;
     }

@@ -76,7 +76,7 @@ static void close_stored(struct stored *s)
 static bool emit(const struct stored *s, const struct text *t, struct error *err)
 {
     if (s->to)
-        return file_write(s->to, text_get(t), t->len, err);
+        return file_write_named(s->to, text_get(t), t->len, err);
     cli_print(t);
     return true;
 }

@@ -19,7 +19,7 @@ static bool list_wisdom(const char *database, const char *to, bool json, struct 
         wisdom_write(&t, list, count);
     else
         report_wisdom(&t, list, count, &style);
-    if (to && !file_write(to, text_get(&t), t.len, err))
+    if (to && !file_write_named(to, text_get(&t), t.len, err))
         count = -1;
     else if (!to)
         cli_print(&t);

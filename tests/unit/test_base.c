@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "base/version.h"
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -144,6 +146,47 @@ static void files_are_whole_or_refused(void **state)
     free(command);
 }
 
+/* A name that the user gave: what is there stays what it is, and gets the text. */
+static void files_are_written_where_their_names_lead(void **state)
+{
+    struct error err = {0};
+    struct stat st;
+    char dir[] = "/tmp/bench-base-XXXXXX", got[16] = "";
+    assert_non_null(mkdtemp(dir));
+    char *file = file_join(dir, "file"), *link = file_join(dir, "link"), *pipe = file_join(dir, "pipe"), *none = file_join(dir, "none"),
+         *to_none = file_join(dir, "to_none"), *circle = file_join(dir, "circle"), *data;
+    assert_true(!symlink("file", link) && !mkfifo(pipe, 0600) && !symlink(none, to_none) && !symlink("circle", circle));
+    assert_true(file_write_named(file, "old and longer", 14, &err) && file_write_named(link, "new", 3, &err));
+    assert_true(!lstat(link, &st) && S_ISLNK(st.st_mode));
+    assert_string_equal(data = file_read(file, 100, NULL, &err), "new");
+    free(data);
+    assert_true(file_write_named(to_none, "made", 4, &err));
+    assert_string_equal(data = file_read(none, 100, NULL, &err), "made");
+    free(data);
+    int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+    assert_true(file_write_named(pipe, "through", 7, &err));
+    assert_int_equal(read(reader, got, sizeof got), 7);
+    assert_true(!stat(pipe, &st) && S_ISFIFO(st.st_mode));
+    close(reader);
+    assert_true(file_write_named("/dev/null", "gone", 4, &err));
+    assert_true(!stat("/dev/null", &st) && S_ISCHR(st.st_mode));
+    assert_false(file_write_named("/dev/full", "no room", 7, &err));
+    assert_int_equal(error_exit_code(err.kind), 5);
+    assert_false(file_write_named(circle, "x", 1, &err));
+    assert_false(file_write_named(dir, "x", 1, &err));
+    assert_int_equal(error_exit_code(err.kind), 2);
+    char *descriptor = text_format("/proc/self/fd/%d", reader = open(file, O_RDONLY));
+    assert_true(file_write_named(descriptor, "same file", 9, &err)); /* not another one beside it */
+    assert_int_equal(read(reader, got, sizeof got), 9);
+    close(reader);
+    char *all[] = {descriptor, file, link, pipe, none, to_none, circle};
+    for (int i = 0; i < 7; i++) {
+        unlink(all[i]);
+        free(all[i]);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
 static void count_up(void *context, int64_t index, int thread)
 {
     __atomic_fetch_add((int64_t *)context, index, __ATOMIC_RELAXED);
@@ -253,6 +296,7 @@ int main(void)
         cmocka_unit_test(globs_and_numbers),
         cmocka_unit_test(errors_gain_places),
         cmocka_unit_test(files_are_whole_or_refused),
+        cmocka_unit_test(files_are_written_where_their_names_lead),
         cmocka_unit_test(loops_visit_each_index_once),
         cmocka_unit_test(the_newest_library_is_found),
         cmocka_unit_test(the_pin_is_the_wheels),

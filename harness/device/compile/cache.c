@@ -166,7 +166,7 @@ bool compile_bundle_write(const char *path, const struct compiled *items, int co
     text_add(&t, BUNDLE_MAGIC);
     for (int i = 0; i < count; i++)
         entry_write(&t, &items[i]);
-    bool ok = file_write(path, text_get(&t), t.len, err);
+    bool ok = file_write_named(path, text_get(&t), t.len, err);
     text_free(&t);
     return ok;
 }
