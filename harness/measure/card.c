@@ -160,7 +160,8 @@ void card_data_free(struct card_data *d)
 /* The values of one tensor, made there; what the CPU made is held against them in a few places. */
 static bool card_generate(struct card_data *d, const struct work *work, const struct tensor *t, enum data_part part, struct error *err)
 {
-    struct generate_recipe r = generate_recipe(work->chain ? &work->chain->links[0].work : work, t, part);
+    struct work made = work->chain ? chain_input(work) : *work;
+    struct generate_recipe r = generate_recipe(&made, t, part);
     int64_t count = (int64_t)tensor_elements(t);
     uint64_t *to = &d->at[t->role->slot].value;
     if (!card_room(d, t->role->name, (size_t)count * sizeof(float), to, err))

@@ -290,11 +290,19 @@ static bool make_values(const struct work *w, const char *name, bool reserve, do
     return true;
 }
 
+struct work chain_input(const struct work *work)
+{
+    struct work first = work->chain->links[0].work;
+    first.set_seed = work->set_seed;
+    return first;
+}
+
 bool chain_data_inputs(const struct work *work, bool reserve, struct op_data *out, struct error *err)
 {
     const struct chain *chain = work->chain; /* small integers do not stay small through a network: there is no exact part */
+    struct work first = chain_input(work);
     *out = (struct op_data){.links = xcalloc((size_t)chain->count, sizeof *out->links), .link_count = chain->count};
-    bool ok = make_values(&chain->links[0].work, "input", reserve, 1, &out->at[SLOT_INPUT].value, err);
+    bool ok = make_values(&first, "input", reserve, 1, &out->at[SLOT_INPUT].value, err);
     for (int i = 0; ok && i < chain->count; i++) {
         const struct chain_link *l = &chain->links[i];
         struct work own = l->work; /* its own values, whatever layout plan it is part of */

@@ -72,6 +72,8 @@ void chain_errors_free(struct chain_errors *errors);
 struct chain_errors chain_carried(const struct chain_link *link, const float *filter, const struct chain_errors *in,
                                   const struct chain_errors *residual);
 bool chain_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
+/* What the network's input is drawn as: the first link's, in the network's set of inputs. */
+struct work chain_input(const struct work *work);
 /* Without masks: op_data_inputs adds them. reserve: of the input, room. */
 bool chain_data_inputs(const struct work *work, bool reserve, struct op_data *out, struct error *err);
 

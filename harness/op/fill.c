@@ -10,7 +10,7 @@
 
 void op_data_fill(const struct work *work, enum data_part part, struct op_data *data, const struct tensor *t, size_t first, size_t count)
 {
-    const struct work *of = work->chain ? &work->chain->links[0].work : work;
+    struct work own = work->chain ? chain_input(work) : *work, *of = &own;
     struct generate_recipe recipe = generate_recipe(of, t, (enum data_part)((int)part & ~(int)DATA_FULL));
     const float *mask = data->at[SLOT_MASK_IN].value;
     float *to = data->at[t->role->slot].value + first;

@@ -533,7 +533,7 @@ static bool bout(struct bout *b, struct error *err)
 {
     struct worker *w = b->w;
     const struct scenario_case *c = &w->plan.cases[w->plan.rows[b->index[0]].case_index];
-    b->room = room_open(w->dev, worker_card(w), c->work.chain ? 1 : ROOM_SETS, ROOM_SEATS);
+    b->room = room_open(w->dev, worker_card(w), ROOM_SETS, ROOM_SEATS);
     for (int i = 0; i < b->count; i++)
         if (!bout_enter(b, i, err))
             return false;

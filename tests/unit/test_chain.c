@@ -156,6 +156,16 @@ static void reference_is_the_net_in_double(void **state)
     assert_true(op_data_make(&other, DATA_PART_PRECISION, &same, &err));
     for (size_t i = 0; i < d.at[SLOT_OUTPUT].elements; i++)
         assert_true(same.at[SLOT_OUTPUT].reference[i] == d.at[SLOT_OUTPUT].reference[i]);
+    op_data_free(&same);
+    w.set_seed = 5; /* another set of inputs: another input, the same weights */
+    assert_true(op_data_make(&w, DATA_PART_PRECISION, &same, &err));
+    int others = 0, weights = 0;
+    for (int i = 0; i < 180; i++)
+        others += same.at[SLOT_INPUT].value[i] != d.at[SLOT_INPUT].value[i];
+    for (int i = 0; i < 8 * 8 * 9; i++)
+        weights += same.links[1].at[SLOT_FILTER].value[i] != d.links[1].at[SLOT_FILTER].value[i];
+    assert_true(others > 170 && !weights);
+    assert_true(same.at[SLOT_OUTPUT].reference[0] != d.at[SLOT_OUTPUT].reference[0]);
     for (int i = 0; i < 8; i++)
         free(v[i]);
     op_data_free(&d);

@@ -26,6 +26,7 @@ static struct world {
     const char *fails;  /* a kernel that cannot be launched */
     const char *idle;   /* a kernel of this name does nothing from its `idle_from`th launch on */
     int idle_from, launches;
+    const char *whole; /* the network is timed in place of its layer, with this variant on every link */
     bool stamps;
     int stamped;
 } world;
@@ -218,6 +219,27 @@ static json_t *gate_of(const struct plan *plan)
                      0.001, "budget", 60.0);
 }
 
+/* The networks run whole, and on each of their links `variant`. */
+static json_t *whole(const struct plan *plan, const char *variant, json_t *rows)
+{
+    json_t *choices = json_object();
+    int layer = -1;
+    for (int i = 0; i < plan->row_count; i++) {
+        char number[16];
+        if (plan->rows[i].kind == PLAN_LAYER && !strcmp(plan_row_variant(&plan->rows[i]), variant))
+            layer = i;
+        if (plan->rows[i].kind != PLAN_CHAIN || strncmp(plan_row_variant(&plan->rows[i]), "chain/", 6) != 0)
+            continue;
+        json_array_append_new(rows, json_integer(i));
+        json_t *links = json_array();
+        for (int k = 0; k < plan->rows[i].chain->work->chain->count; k++)
+            json_array_append_new(links, json_integer(layer));
+        snprintf(number, sizeof number, "%d", i);
+        json_object_set_new(choices, number, links);
+    }
+    return choices;
+}
+
 /* Times the variants (a YAML list) of one small layer. */
 static struct result timed(const char *variants, const char *time)
 {
@@ -244,11 +266,13 @@ static struct result timed(const char *variants, const char *time)
     for (int i = 0; i < plan.row_count && i < ROWS_MOST; i++) {
         r.rows[i] = row_new();
         snprintf(r.names[i], sizeof r.names[i], "%s", plan_row_variant(&plan.rows[i]));
-        if (plan.rows[i].kind == PLAN_LAYER && !plan.rows[i].broken && plan.rows[i].program.feasible && !strncmp(r.names[i], "my/", 3))
+        if (!world.whole && plan.rows[i].kind == PLAN_LAYER && !plan.rows[i].broken && plan.rows[i].program.feasible &&
+            !strncmp(r.names[i], "my/", 3))
             json_array_append_new(rows, json_integer(i));
     }
     r.count = plan.row_count;
-    json_t *measure = json_pack("{s:s,s:o,s:{},s:o*}", "do", "measure", "rows", rows, "choices", "gate", gate_of(&plan));
+    json_t *choices = world.whole ? whole(&plan, world.whole, rows) : json_object();
+    json_t *measure = json_pack("{s:s,s:o,s:o,s:o*}", "do", "measure", "rows", rows, "choices", choices, "gate", gate_of(&plan));
     r.ok = worker_handle(&w, measure, &r.err);
     if (!r.ok && !world.fail_at && !world.fails)
         fail_msg("%s", r.err.text);
@@ -422,6 +446,28 @@ static void who_stops_working_is_wrong(void **state)
     let_go(&r);
 }
 
+/* A network run whole sees several sets of inputs like any row; one that stops working once it was believed is found out. */
+static void a_network_is_timed_on_several_inputs(void **state)
+{
+    for (int idle = 0; idle < 2; idle++) {
+        begin();
+        world.whole = "my/ours";
+        world.idle = idle ? "conv_ours" : NULL;
+        world.idle_from = 20;
+        struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [40, 40]}\nnetworks: {net: {order: [{repeat: 2, of: [a]}]}}");
+        const struct row *best = row_of(&r, "chain/best");
+        const struct row_time *t = row_time(best, "cold", "isolated");
+        bool places[6] = {false};
+        assert_int_equal(best->status, idle ? ROW_WRONG : ROW_OK);
+        for (int i = 0; !idle && i < t->rounds; i++)
+            places[(int)t->places[i]] = true;
+        for (int i = 0; !idle && i < 6; i++)
+            assert_true(places[i]);
+        assert_true(idle || fabs(t->median_ns - 160000) < 1);
+        let_go(&r);
+    }
+}
+
 /* Where a network runs as a graph a short row is timed in one too, a long one is not. */
 static void short_rows_are_timed_in_a_graph(void **state)
 {
@@ -513,6 +559,7 @@ int main(void)
         cmocka_unit_test(the_twin_says_how_noisy_it_is),
         cmocka_unit_test(rounds_say_their_conditions),
         cmocka_unit_test(who_stops_working_is_wrong),
+        cmocka_unit_test(a_network_is_timed_on_several_inputs),
         cmocka_unit_test(short_rows_are_timed_in_a_graph),
         cmocka_unit_test(an_early_end_is_said),
         cmocka_unit_test(modes_are_those_asked_for),
