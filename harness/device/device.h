@@ -89,10 +89,10 @@ struct device_ops {
     /* Buffers. `label` is what messages call it. Addresses are 512-byte aligned. */
     bool (*alloc)(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
     void (*release)(struct device *dev, uint64_t address);
-    /* cuda: buffers that no kernel reaches but between reach(true) and reach(false), which wait; they begin within reach. NULL elsewhere:
-     * alloc will do. */
+    /* cuda: buffers that no kernel reaches but between reach(true) and reach(false), which wait; they begin within reach. Address 0: all
+     * of them. NULL elsewhere: alloc will do. */
     bool (*alloc_apart)(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
-    bool (*reach)(struct device *dev, bool within, struct error *err);
+    bool (*reach)(struct device *dev, uint64_t address, bool within, struct error *err);
     bool (*write)(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err);
     bool (*read)(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err);
     bool (*fill)(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes,

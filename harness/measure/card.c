@@ -127,10 +127,18 @@ bool card_room_apart(struct card_data *d, const char *label, size_t bytes, uint6
                             : card_room(d, label, bytes, address, err);
 }
 
-bool card_reach(const struct card *card, bool within, struct error *err)
+bool card_reach(const struct card_data *d, int slot, struct error *err)
+{
+    struct device *dev = d->card->dev;
+    const struct card_values *at = &d->at[slot];
+    return !dev->ops->reach || ((!at->reference || dev->ops->reach(dev, at->reference, true, err)) &&
+                                (!at->bound || dev->ops->reach(dev, at->bound, true, err)));
+}
+
+bool card_leave(const struct card *card, struct error *err)
 {
     const struct device_ops *ops = card->dev->ops;
-    return !ops->reach || ops->reach(card->dev, within, err);
+    return !ops->reach || ops->reach(card->dev, 0, false, err);
 }
 
 bool card_upload(struct card_data *d, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err)
@@ -315,11 +323,11 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
     *d = (struct card_data){.card = card, .host = host, .part = part};
     bool there = work->op->on_card != REFERENCE_CPU;
     bool made = (there || work->chain ? op_data_reserve : op_data_inputs)(work, part, host, err);
-    bool ok = made && card_inputs(d, work, part, err) && card_reach(card, true, err) &&
+    bool ok = made && card_inputs(d, work, part, err) &&
               (!references || (work->chain ? card_chain(d, work, part, err)
                                : there     ? card_reference(d, work, err)
                                            : card_upload_references(d, work, part, err))) &&
-              card_reach(card, false, err);
+              card_leave(card, err);
     if (ok) {
         host->card = d;
         return true;

@@ -211,7 +211,8 @@ static bool card_compare(const struct card_data *d, const struct program *p, int
 bool card_verify(const struct card_data *d, const struct program *p, int tensor, uint64_t address, bool *right, struct verdict *v,
                  struct error *err)
 {
-    return card_reach(d->card, true, err) && card_compare(d, p, tensor, address, right, v, err) && card_reach(d->card, false, err);
+    return card_reach(d, p->tensors[tensor].role->slot, err) && card_compare(d, p, tensor, address, right, v, err) &&
+           card_leave(d->card, err);
 }
 
 bool card_fetch(struct card_data *d, struct error *err)
@@ -219,18 +220,16 @@ bool card_fetch(struct card_data *d, struct error *err)
     struct device *dev = d->card->dev;
     if (d->fetched)
         return true;
-    if (!card_reach(d->card, true, err))
-        return false;
     for (int i = 0; i < OP_MAX_TENSORS; i++) {
         struct op_values *to = &d->host->at[i];
         if (!d->at[i].reference)
             continue;
-        if (!dev->ops->read(dev, d->at[i].reference, to->reference, to->elements * sizeof *to->reference, err) ||
+        if (!card_reach(d, i, err) || !dev->ops->read(dev, d->at[i].reference, to->reference, to->elements * sizeof *to->reference, err) ||
             (to->bound && !dev->ops->read(dev, d->at[i].bound, to->bound, to->elements * sizeof *to->bound, err)))
             return false;
         for (size_t k = 0; to->carried && k < to->elements; k++)
             to->carried[k] = d->carried[k / d->plane % d->channels];
     }
     d->fetched = true;
-    return card_reach(d->card, false, err);
+    return card_leave(d->card, err);
 }

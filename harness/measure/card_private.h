@@ -76,8 +76,9 @@ union card_arg card_single(float v);
 /* Launches with as many threads as there is to do (`count`), or fewer that loop. */
 bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count, const union card_arg *args, int arg_count,
                  struct error *err);
-/* References and bounds are out of every kernel's reach but between (true) and (false); both wait. */
-bool card_reach(const struct card *card, bool within, struct error *err);
+/* References and bounds are out of every kernel's reach, but for the tensor's of that slot from here on, until all are left; both wait. */
+bool card_reach(const struct card_data *data, int slot, struct error *err);
+bool card_leave(const struct card *card, struct error *err);
 /* A layer as kernels/reference/conv.cu takes it. */
 void card_describe(const struct work *work, const struct op_bounds *is, struct card_layer *layer);
 /* Memory of the check, and something in it; an error says whose. */

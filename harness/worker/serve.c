@@ -44,8 +44,9 @@ static enum phase phase_of(const char *stage)
     return PHASE_VERIFYING; /* a row runs, or what it wrote is looked at */
 }
 
-/* Ends the ranges of what is over; those of the case and the row stay while they are in hand. */
-static void enter_phase(struct worker *w, int row, enum phase phase)
+/* Ends the ranges of what is over; those of the case and the row stay while they are in hand. Of phases that have several, the stage is a
+ * range of its own. */
+static void enter_phase(struct worker *w, int row, enum phase phase, const char *stage)
 {
     if (w->stage_depth && phase_depth(&w->clock) > w->stage_depth) { /* in the midst of a timed round, which goes on afterwards */
         if (!w->inside || phase_depth(&w->clock) < w->inside)
@@ -63,6 +64,8 @@ static void enter_phase(struct worker *w, int row, enum phase phase)
     if (!same_row && row >= 0)
         phase_open(&w->clock, w->plan.rows[row].id);
     phase_push(&w->clock, phase);
+    if (phase == PHASE_VERIFYING || phase == PHASE_COUNTING)
+        phase_open(&w->clock, stage);
     w->stage_phase = phase;
     w->stage_depth = phase_depth(&w->clock);
     w->inside = 0;
@@ -72,7 +75,7 @@ static void enter_phase(struct worker *w, int row, enum phase phase)
 
 void worker_stage(struct worker *w, int row, const char *stage, double limit_s)
 {
-    enter_phase(w, row, phase_of(stage));
+    enter_phase(w, row, phase_of(stage), stage);
     w->emit(w->context, json_pack("{s:s,s:i,s:s,s:s,s:f,s:o}", "event", "stage", "row", row, "stage", stage, "phase",
                                   phase_name(phase_of(stage)), "limit", limit_s, "spent", wire_spent(&w->clock)));
 }
@@ -264,7 +267,7 @@ static void compile_row(void *context, int64_t i, int thread)
     struct build build;
     struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
     (void)thread;
-    enter_phase(loop->w, row, PHASE_COMPILING);
+    enter_phase(loop->w, row, PHASE_COMPILING, "ahead");
     if (!worker_remembers(loop->w, row) && (loop->w->plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&loop->w->plan, row, &ignored)) &&
         build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
         build_free(&build);

@@ -83,7 +83,7 @@ static void a_look_leaves_the_round_open(void **state)
     }
     worker_stage(&w, 1, "run", 1);
     assert_string_equal(drawn, "s(s/a(s/a/one(measuring())measuring("
-                               "round(s/a/two(data()verifying()))round(s/a/two(data()verifying())))s/a/two(verifying(");
+                               "round(s/a/two(data()verifying()))round(s/a/two(data()verifying())))s/a/two(verifying(run(");
 }
 
 int main(void)

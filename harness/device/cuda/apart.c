@@ -76,11 +76,11 @@ void cuda_apart_close(struct cuda_state *s)
     free(s->aparts);
 }
 
-bool cuda_reach(struct device *dev, bool within, struct error *err)
+bool cuda_reach(struct device *dev, uint64_t address, bool within, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
     bool ok = s->apart_count == 0 || cuda_sync(dev, err); /* what is queued may still use it */
     for (int i = 0; ok && i < s->apart_count; i++)
-        ok = within ? map(s, &s->aparts[i], err) : unmap(s, &s->aparts[i], err);
+        ok = address && s->aparts[i].address != address ? true : within ? map(s, &s->aparts[i], err) : unmap(s, &s->aparts[i], err);
     return ok;
 }

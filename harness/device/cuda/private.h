@@ -158,7 +158,7 @@ double cuda_stamped_hz(struct device *dev, int from, int to);
 void cuda_clock_close(struct cuda_state *s);
 /* cuda_apart.c */
 bool cuda_alloc_apart(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
-bool cuda_reach(struct device *dev, bool within, struct error *err);
+bool cuda_reach(struct device *dev, uint64_t address, bool within, struct error *err);
 bool cuda_release_apart(struct cuda_state *s, uint64_t address);
 void cuda_apart_close(struct cuda_state *s);
 /* cuda_chip.c: limits from the driver's attributes, rates from base/chip's table. */
