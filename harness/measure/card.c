@@ -290,7 +290,7 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
     ok = ok && card_launch(d->card, CARD_CONV, (int64_t)count, args, 8, err) && d->card->dev->ops->sync(d->card->dev, err);
     if (layer)
         d->card->dev->ops->release(d->card->dev, layer);
-    return ok && card_sample(d, work, &g, err);
+    return ok && card_sample_agrees(d, work, &g, err);
 }
 
 /* References that are made elsewhere, up. */

@@ -73,18 +73,21 @@ static bool fetch_lines(const struct card_data *d, uint64_t from, const int64_t 
 static bool sample_link(const struct card_data *d, const struct work *w, bool again, struct link_data *own, uint64_t reference,
                         struct error *err)
 {
-    int64_t rows[CARD_SAMPLE_MOST], input[] = {w->n, w->c, w->h, w->w}, added[4] = {0};
-    int count = card_sample_rows(w, rows), item = work_epilogue_find(w, EPILOGUE_RESIDUAL);
+    struct card_sample s;
+    card_sample_draw(w, own->one.mask_out, &s);
+    int64_t *rows = s.rows, input[] = {w->n, w->c, w->h, w->w}, added[4] = {0};
+    int item = work_epilogue_find(w, EPILOGUE_RESIDUAL), count = s.count;
     if (again && count > 2) {
         rows[1] = rows[count - 1];
         count = 2;
     }
+    own->one.columns = s.columns;
     int64_t *lines = xcalloc((size_t)(w->n * w->h), sizeof *lines), found = op_lines_read(w, rows, count, lines);
     double *x = malloc((size_t)(w->n * w->c * w->h * w->w) * sizeof *x), *residual = NULL;
     if (item >= 0 && own->residual) {
-        struct stage s = epilogue_stage(w, item);
-        memcpy(added, (int64_t[]){w->n, s.c, s.h, s.w}, sizeof added);
-        residual = malloc((size_t)(w->n * s.c * s.h * s.w) * sizeof *residual);
+        struct stage at = epilogue_stage(w, item);
+        memcpy(added, (int64_t[]){w->n, at.c, at.h, at.w}, sizeof added);
+        residual = malloc((size_t)(w->n * at.c * at.h * at.w) * sizeof *residual);
     }
     bool ok = (x && (residual || !added[0])) || error_set(err, ERROR_ENVIRONMENT, "not enough memory for a sample of a chain");
     ok = ok && fetch_lines(d, own->x, input, 1, lines, (int)found, x, err) &&
@@ -97,6 +100,8 @@ static bool sample_link(const struct card_data *d, const struct work *w, bool ag
         free(own->one.at[i].reference);
         free(own->one.at[i].bound);
     }
+    own->one.columns = NULL;
+    card_sample_free(&s);
     free(lines);
     free(x);
     free(residual);

@@ -11,31 +11,81 @@
 #include <string.h>
 
 #define SAMPLE_BORDER 2   /* rows from each border of the first and the last image */
-#define SAMPLE_RANDOM 8   /* rows anywhere */
+#define SAMPLE_CROP 4     /* rows that follow one another */
+#define SAMPLE_RANDOM 4   /* rows anywhere */
 #define SAMPLE_LEAST 4096 /* outputs: as many rows more as it takes */
+#define SAMPLE_EDGE 16    /* columns from each border */
+#define SAMPLE_BLOCK 8    /* columns side by side: the CPU's reference has so many at once */
+#define SAMPLE_BLOCKS 4   /* of them anywhere */
 #define SAMPLE_CHUNK 4096 /* values of each input, at its beginning, its end and somewhere between */
 
-/* Which rows: all of a small work, else borders and random ones. Returns how many. */
-int card_sample_rows(const struct work *work, int64_t rows[CARD_SAMPLE_MOST])
+static void want_columns(struct card_sample *s, int64_t first, int64_t count, int64_t all)
+{
+    for (int64_t q = first < 0 ? 0 : first; q < first + count && q < all; q++)
+        s->columns[q] = true;
+}
+
+/* Of a row the first block of columns that are all active, none, and some of them. */
+static void want_classes(const struct work *work, const float *mask, struct card_sample *s)
+{
+    bool seen[3] = {false};
+    for (int64_t q = 0; q + SAMPLE_BLOCK <= work->q; q += SAMPLE_BLOCK) {
+        int active = 0;
+        for (int i = 0; i < SAMPLE_BLOCK; i++)
+            active += mask[q + i] != 0;
+        bool *kind = &seen[active == SAMPLE_BLOCK ? 2 : active > 0];
+        if (!*kind)
+            want_columns(s, q, SAMPLE_BLOCK, work->q);
+        *kind = true;
+    }
+}
+
+static void draw_columns(const struct work *work, struct card_sample *s)
+{
+    int64_t blocks = work->q / SAMPLE_BLOCK;
+    if (work->q <= 2 * SAMPLE_EDGE + SAMPLE_BLOCK * SAMPLE_BLOCKS)
+        return;
+    s->columns = xcalloc((size_t)work->q, sizeof *s->columns);
+    want_columns(s, 0, SAMPLE_EDGE, work->q);
+    want_columns(s, work->q - SAMPLE_EDGE, SAMPLE_EDGE, work->q);
+    for (int i = 0; i < SAMPLE_BLOCKS; i++)
+        want_columns(s, (int64_t)(generate_bits(work->seed, 0x5a3f1f, (uint64_t)i) % (uint64_t)blocks) * SAMPLE_BLOCK, SAMPLE_BLOCK,
+                     work->q);
+}
+
+void card_sample_draw(const struct work *work, const float *mask_out, struct card_sample *s)
 {
     int64_t all = work->n * work->p, in_row = work->k * work->q, last = (work->n - 1) * work->p;
-    int count = 0;
-    if (all <= 4 * SAMPLE_BORDER + SAMPLE_RANDOM || all * in_row <= 16 * SAMPLE_LEAST) {
-        for (; count < all && count < CARD_SAMPLE_MOST; count++)
-            rows[count] = count;
-        return count;
+    *s = (struct card_sample){0};
+    if (all <= 4 * SAMPLE_BORDER + SAMPLE_CROP + SAMPLE_RANDOM || all * in_row <= 16 * SAMPLE_LEAST) {
+        for (; s->count < all && s->count < CARD_SAMPLE_MOST; s->count++)
+            s->rows[s->count] = s->count;
+        return;
     }
+    draw_columns(work, s);
+    if (s->columns)
+        in_row = work->k * (2 * SAMPLE_EDGE + SAMPLE_BLOCK);
     for (int i = 0; i < SAMPLE_BORDER; i++) {
-        rows[count++] = i;
-        rows[count++] = work->p - 1 - i;
+        s->rows[s->count++] = i;
+        s->rows[s->count++] = work->p - 1 - i;
         if (last) {
-            rows[count++] = last + i;
-            rows[count++] = last + work->p - 1 - i;
+            s->rows[s->count++] = last + i;
+            s->rows[s->count++] = last + work->p - 1 - i;
         }
     }
-    for (int i = 0; count < CARD_SAMPLE_MOST && (i < SAMPLE_RANDOM || count * in_row < SAMPLE_LEAST); i++)
-        rows[count++] = (int64_t)(generate_bits(work->seed, 0x5a3f1e, (uint64_t)i) % (uint64_t)all);
-    return count;
+    int64_t crop = (int64_t)(generate_bits(work->seed, 0x5a3f1e, 0) % (uint64_t)(all - SAMPLE_CROP));
+    for (int i = 0; i < SAMPLE_CROP; i++)
+        s->rows[s->count++] = crop + i;
+    for (int i = 1; s->count < CARD_SAMPLE_MOST && (i <= SAMPLE_RANDOM || s->count * in_row < SAMPLE_LEAST); i++)
+        s->rows[s->count++] = (int64_t)(generate_bits(work->seed, 0x5a3f1e, (uint64_t)i) % (uint64_t)all);
+    for (int i = 0; mask_out && s->columns && i < s->count; i++)
+        want_classes(work, mask_out + s->rows[i] * work->q, s);
+}
+
+void card_sample_free(struct card_sample *sample)
+{
+    free(sample->columns);
+    sample->columns = NULL;
 }
 
 /* Whether the CPU's rows and the device's agree. Both sum the same exact products in double, in another order: they differ by at most
@@ -44,10 +94,13 @@ static bool rows_agree(const struct card_data *d, const struct card_layer *g, co
                        const float *e, struct error *err)
 {
     const struct op_values *want = &d->host->at[SLOT_OUTPUT];
-    int64_t line = per * g->out_w;
+    const bool *columns = d->host->columns;
+    int64_t line = per * g->out_w, each = g->out_w / g->q;
     for (int r = 0; r < count; r++)
         for (int64_t c = 0; c < g->out_c; c++)
             for (int64_t x = 0; x < line; x++) {
+                if (columns && !columns[x % g->out_w / each])
+                    continue;
                 size_t at = (size_t)((rows[r] / g->p * g->out_c + c) * g->out_h * g->out_w + rows[r] % g->p * line + x);
                 size_t from = (size_t)((r * g->out_c + c) * line + x);
                 double bound = e ? (double)want->bound[at] : 0;
@@ -127,13 +180,17 @@ bool card_rows_agree(const struct card_data *d, const struct card_layer *g, cons
     return ok;
 }
 
-bool card_sample(struct card_data *d, const struct work *work, const struct card_layer *g, struct error *err)
+bool card_sample_agrees(struct card_data *d, const struct work *work, const struct card_layer *g, struct error *err)
 {
-    int64_t rows[CARD_SAMPLE_MOST];
-    int count = card_sample_rows(work, rows);
-    op_data_fill_rows(work, d->part, d->host, rows, count);
-    return card_inputs_agree(d, work, err) && op_data_reference_rows(work, d->host, rows, count, err) &&
-           card_rows_agree(d, g, rows, count, err);
+    struct card_sample s;
+    card_sample_draw(work, d->host->mask_out, &s);
+    d->host->columns = s.columns;
+    op_data_fill_rows(work, d->part, d->host, s.rows, s.count);
+    bool ok = card_inputs_agree(d, work, err) && op_data_reference_rows(work, d->host, s.rows, s.count, err) &&
+              card_rows_agree(d, g, s.rows, s.count, err);
+    d->host->columns = NULL;
+    card_sample_free(&s);
+    return ok;
 }
 
 /* The worst right element, with the digits that the CPU would have. */

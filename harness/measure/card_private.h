@@ -92,15 +92,22 @@ bool card_chain_able(const struct work *work);
 bool card_chain(struct card_data *data, const struct work *work, enum data_part part, struct error *err);
 /* Which rows a sample has, and those rows of a device's tensor (layer's output, `per` lines each), to `to`. */
 #define CARD_SAMPLE_MOST 1024
-int card_sample_rows(const struct work *work, int64_t rows[CARD_SAMPLE_MOST]);
+struct card_sample {
+    int64_t rows[CARD_SAMPLE_MOST];
+    int count;
+    bool *columns; /* of each of them, before the epilogue; NULL: all */
+};
+/* mask_out: NULL, or of each output (before the epilogue) whether it is active. To be freed. */
+void card_sample_draw(const struct work *work, const float *mask_out, struct card_sample *sample);
+void card_sample_free(struct card_sample *sample);
 bool card_fetch_rows(const struct card_data *data, enum card_kernel kernel, uint64_t from, size_t element, int64_t channels, int64_t p,
                      int64_t per, int64_t width, const int64_t *rows, int count, void *to, struct error *err);
 /* The device's inputs are the CPU's, bit for bit, where it is looked. */
 bool card_inputs_agree(const struct card_data *data, const struct work *work, struct error *err);
-/* Are those rows what the CPU has in data->host? */
+/* Are those rows, in data->host->columns, what the CPU has in data->host? */
 bool card_rows_agree(const struct card_data *data, const struct card_layer *layer, const int64_t *rows, int count, struct error *err);
-/* Holds the device's reference against the CPU's on a sample of rows (card_check.c). */
-bool card_sample(struct card_data *data, const struct work *work, const struct card_layer *g, struct error *err);
+/* Holds the device's reference against the CPU's on a sample (card_check.c). */
+bool card_sample_agrees(struct card_data *data, const struct work *work, const struct card_layer *g, struct error *err);
 /* Storage of a tensor as four dimensions and the steps between their elements. */
 void card_strides(const struct tensor *t, int64_t dim[4], int64_t stride[4]);
 

@@ -25,7 +25,7 @@ void op_data_fill(const struct work *work, enum data_part part, struct op_data *
             to[i] = 0;
 }
 
-/* Lines of a tensor: `lines` of them from each of the places on, in every channel. */
+/* Lines of a tensor: `lines` of them from each of the places on, in every channel; of each line the columns that are wanted. */
 struct fill {
     const struct work *work;
     enum data_part part;
@@ -34,6 +34,7 @@ struct fill {
     int64_t c, h, w, lines;
     int64_t *at; /* image * h + line */
     int64_t count;
+    bool *wanted; /* w + 1 of them, the last one false */
 };
 
 static void fill_line(void *context, int64_t index, int thread)
@@ -41,7 +42,33 @@ static void fill_line(void *context, int64_t index, int thread)
     const struct fill *f = context;
     int64_t at = f->at[index / f->c], channel = index % f->c;
     size_t first = (size_t)(((at / f->h * f->c + channel) * f->h + at % f->h) * f->w);
-    op_data_fill(f->work, f->part, f->data, f->t, first, (size_t)(f->lines * f->w));
+    for (int64_t line = 0; line < f->lines; line++, first += (size_t)f->w)
+        for (int64_t x = 0, from = -1; x <= f->w; x++) {
+            if (f->wanted[x] && from < 0)
+                from = x;
+            if (f->wanted[x] || from < 0)
+                continue;
+            op_data_fill(f->work, f->part, f->data, f->t, first + (size_t)from, (size_t)(x - from));
+            from = -1;
+        }
+}
+
+/* Of what is read: the columns under any tap of a column that is asked for; of what is added: those that it becomes. */
+static void want_columns(struct fill *f)
+{
+    const struct work *w = f->work;
+    const bool *asked = f->data->columns;
+    int64_t taps = op_taps(w, AXIS_COLUMNS), each = f->w / w->q;
+    bool read = f->t->role->slot == SLOT_INPUT, all = !asked || (read && !w->op->reads);
+    f->wanted = xcalloc((size_t)f->w + 1, sizeof *f->wanted);
+    for (int64_t x = 0; x < f->w && all; x++)
+        f->wanted[x] = true;
+    for (int64_t q = 0; q < w->q && !all; q++)
+        for (int64_t i = 0; asked[q] && i < (read ? taps : each); i++) {
+            int64_t x = read ? w->op->reads(w, AXIS_COLUMNS, q, i) : q * each + i;
+            if (x >= 0 && x < f->w)
+                f->wanted[x] = true;
+        }
 }
 
 int64_t op_lines_read(const struct work *w, const int64_t *rows, int count, int64_t *lines)
@@ -86,7 +113,9 @@ void op_data_fill_rows(const struct work *work, enum data_part part, struct op_d
             f.c = work->c, f.h = work->h, f.w = work->w, f.lines = 1, f.count = op_lines_read(work, rows, count, f.at);
         else
             fill_residual(&f, residual, rows, count);
+        want_columns(&f);
         pool_for(f.count * f.c, 0, fill_line, &f);
+        free(f.wanted);
         free(f.at);
     }
 }

@@ -49,6 +49,7 @@ struct op_data {
     float *mask_out; /* with a mask: 1 where an output pixel is active, n,1,p,q; else NULL */
     bool exact;      /* values are small integers: every correct kernel gives `reference` bit for bit (-0 counts as 0) */
     const double *wide_input, *wide_residual; /* not owned: activations inside a chain, in double, in place of values */
+    const bool *columns;                      /* not owned: those of a row, before the epilogue, whose reference is wanted; NULL: all */
     struct op_data *links;                    /* op chain: filter and bias of each layer run */
     int link_count;
     struct card_data
@@ -188,8 +189,8 @@ bool op_degenerate(const struct work *work, const char **why, struct error *err)
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err);
 /* Room for the references, and where `bounds` says so the bounds, of all that the work writes. */
 bool op_data_room(const struct work *work, struct op_data *data, bool bounds, struct error *err);
-/* The same of a few rows (n * p + p_i, before the epilogue) of an op that has reference_row; the rest of reference and bound is undefined.
- */
+/* The same of a few rows (n * p + p_i, before the epilogue; data->columns of them) of an op that has reference_row; the rest of reference
+ * and bound is undefined. */
 bool op_data_reference_rows(const struct work *work, struct op_data *data, const int64_t *rows, int count, struct error *err);
 /* How a reference is bounded: shared by the CPU's and the device's. `bounds`: there are any; `sums`: of the op's own sum too; terms, least:
  * products of an output, and how many of them are not zero at least. */
@@ -202,8 +203,9 @@ struct op_bounds op_data_bounds(const struct work *work, const struct op_data *d
 bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 
 /* The same for whoever has the values elsewhere and looks at some of them here: the input and the residual are room only, in which
- * op_data_fill_rows makes what the reference of some rows reads, and op_data_fill `count` values of a tensor from `first` on. Of works
- * whose reference a device makes (on_card), and of chains, where the input alone is room and has the first link's values. */
+ * op_data_fill_rows makes what the reference of some rows (data->columns of them) reads, and op_data_fill `count` values of a tensor from
+ * `first` on. Of works whose reference a device makes (on_card), and of chains, where the input alone is room and has the first link's
+ * values. */
 bool op_data_reserve(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 void op_data_fill(const struct work *work, enum data_part part, struct op_data *data, const struct tensor *t, size_t first, size_t count);
 void op_data_fill_rows(const struct work *work, enum data_part part, struct op_data *data, const int64_t *rows, int count);

@@ -91,13 +91,14 @@ struct scratch_space {
 static bool wanted(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, int64_t q0, int64_t columns)
 {
     const float *mask = data->mask_out ? data->mask_out + (n_i * w->p + p_i) * w->q + q0 : NULL;
-    for (int64_t q = 0; mask && q < columns; q++)
-        if (mask[q] != 0)
+    const bool *asked = data->columns ? data->columns + q0 : NULL;
+    for (int64_t q = 0; q < columns; q++)
+        if ((!mask || mask[q] != 0) && (!asked || asked[q]))
             return true;
-    return !mask;
+    return false;
 }
 
-/* One group's channels over a whole output row, blocks of columns without an active output left out. Filters are packed once per row,
+/* One group's channels over a whole output row, blocks of columns of which no output is wanted left out. Filters are packed once per row,
  * inputs once per block of columns. */
 static void group_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, int64_t group, struct scratch_space *m,
                       double *y, double *a)
@@ -164,6 +165,8 @@ void reference_conv_transpose2d_row(const struct work *w, const struct op_data *
                 size_t row = image + (size_t)(((k / k_count * c_count + c) * w->h + i) * w->w);
                 double f = data->at[SLOT_FILTER].value[(k * c_count + c) * taps + tap];
                 for (int64_t q = 0; q < w->q; q++) {
+                    if (data->columns && !data->columns[q])
+                        continue;
                     int64_t j = w->op->reads(w, AXIS_COLUMNS, q, tap % w->s);
                     if (j < 0 || j >= w->w)
                         continue;

@@ -403,29 +403,84 @@ static void inactive_outputs_are_looked_at(void **arg)
     }
 }
 
+/* The sample must see that the reference of one element is another one. Where `active`: of the first active output of its row, else at the
+ * row's end or beginning. */
+static void tampered_is_seen(const struct work *w, int64_t row, bool end, bool active)
+{
+    struct error err = {0};
+    struct op_data host = {0};
+    double value;
+    assert_true(card_data_make(card, w, DATA_PART_PRECISION, &host, &err));
+    int64_t column = end ? w->q - 1 : 0;
+    while (active && host.mask_out[row * w->q + column] == 0)
+        assert_true(++column < w->q);
+    size_t at = (size_t)(((row / w->p * w->k + 5) * w->p + row % w->p) * w->q + column);
+    uint64_t place = host.card->at[SLOT_OUTPUT].reference + at * sizeof value;
+    assert_true(dev->ops->read(dev, place, &value, sizeof value, &err));
+    value += 1e-3;
+    assert_true(dev->ops->write(dev, place, &value, sizeof value, &err));
+    struct card_layer g = {.p = w->p, .q = w->q, .out_c = w->k, .out_h = w->p, .out_w = w->q, .terms = 36};
+    free(host.at[SLOT_OUTPUT].reference); /* it makes room again */
+    free(host.at[SLOT_OUTPUT].bound);
+    assert_false(card_sample_agrees(host.card, w, &g, &err));
+    assert_non_null(strstr(err.text, "the device's reference of output"));
+    error_clear(&err);
+    card_data_free(host.card);
+    op_data_free(&host);
+}
+
 static void a_tampered_reference_is_seen(void **arg)
 {
     need_card();
-    struct work w = conv_work(4, 8, 40, 24, 3); /* more rows than a sample takes */
-    struct error err = {0};
-    w.n = 3;
-    finish(&w);
+    struct work high = conv_work(4, 8, 40, 24, 3), wide = conv_work(4, 8, 10, 300, 3), marked; /* more than a sample takes */
+    high.n = wide.n = 3;
+    marked = wide;
+    marked.mask = (struct mask){.pattern = MASK_IID, .density = 0.01, .seed = 7};
+    finish(&high);
+    finish(&wide);
+    finish(&marked);
     for (int border = 0; border < 4; border++) {
+        int64_t image = border / 2 * 2;
+        tampered_is_seen(&high, image * high.p + border % 2 * (high.p - 1), border % 2, false);
+        tampered_is_seen(&wide, image * wide.p + border % 2 * (wide.p - 1), border % 2, false);
+    }
+    tampered_is_seen(&marked, 0, false, true);
+    tampered_is_seen(&marked, 3 * marked.p - 1, false, true);
+}
+
+/* Of long rows the CPU makes some columns only: those that are looked at, and what they read, whatever the op makes of columns. */
+static void long_rows_are_sampled(void **arg)
+{
+    need_card();
+    static const char *const ops[] = {"conv2d",         "conv_transpose2d",  "upsample_conv2d",
+                                      "depth_to_space", "upsample_bilinear", "pool_average"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        struct work w = conv_work(3, 12, 40, 150, 3);
+        struct error err = {0};
         struct op_data host = {0};
-        assert_true(card_data_make(card, &w, DATA_PART_PRECISION, &host, &err));
-        const int64_t rows[] = {0, w.p - 1, 2 * w.p, 3 * w.p - 1};
-        size_t at = (size_t)(((rows[border] / w.p * w.k + 5) * w.p + rows[border] % w.p) * w.q + (border % 2 ? w.q - 1 : 0));
-        double value;
-        uint64_t place = host.card->at[SLOT_OUTPUT].reference + at * sizeof value;
-        assert_true(dev->ops->read(dev, place, &value, sizeof value, &err));
-        value += 1e-3;
-        assert_true(dev->ops->write(dev, place, &value, sizeof value, &err));
-        struct card_layer g = {.p = w.p, .out_c = w.k, .out_h = w.p, .out_w = w.q, .terms = 36};
-        free(host.at[SLOT_OUTPUT].reference); /* it makes room again */
-        free(host.at[SLOT_OUTPUT].bound);
-        assert_false(card_sample(host.card, &w, &g, &err));
-        assert_non_null(strstr(err.text, "the device's reference of output"));
-        error_clear(&err);
+        struct card_sample s;
+        w.op = op_find(ops[i]);
+        if (!w.op->has_filter)
+            w = simple_work(ops[i], 12, 40, 150);
+        if (w.op->task == TASK_DEPTH_TO_SPACE)
+            w.mode = D2S_CRD;
+        if (w.op->tap_sums)
+            w.r = w.s = 3, w.stride = 1, w.pad = 1;
+        else if (w.op->on_card != REFERENCE_CONV2D && w.op->on_card != REFERENCE_TRANSPOSED)
+            w.block = 2;
+        if (w.op->on_card == REFERENCE_TRANSPOSED)
+            w.stride = 2;
+        if (w.op->on_card == REFERENCE_CONV2D) { /* the residual is read behind the depth_to_space */
+            add_item(&w, EPILOGUE_BIAS);
+            add_item(&w, EPILOGUE_DEPTH_TO_SPACE);
+            add_item(&w, EPILOGUE_RESIDUAL);
+        }
+        finish(&w);
+        card_sample_draw(&w, NULL, &s);
+        assert_non_null(s.columns);
+        card_sample_free(&s);
+        if (!card_data_make(card, &w, DATA_PART_PRECISION, &host, &err))
+            fail_msg("%s: %s", ops[i], err.text);
         card_data_free(host.card);
         op_data_free(&host);
     }
@@ -460,6 +515,7 @@ int main(void)
         cmocka_unit_test(one_element_is_seen),
         cmocka_unit_test(inactive_outputs_are_looked_at),
         cmocka_unit_test(a_tampered_reference_is_seen),
+        cmocka_unit_test(long_rows_are_sampled),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
