@@ -26,7 +26,7 @@ set ylabel "time, us" offset 0.5,0
 if (!wasted) { set xlabel "inputs changed, %" offset 0,0.3 }
 plot data index 0 using 1:2 with lines linecolor rgb "black" linewidth 2 title columnheader(1), \
      data index 1 using 1:2 with lines linecolor rgb "#707070" linewidth 1.5 dashtype (6,4) title "floor", \
-     for [i=0:lines - 1] data index 2 * lines + 3 + i using 1:2 with lines linecolor rgb line_colour[i % 8 + 1] linewidth 1.6 notitle, \
+     for [i=0:lines - 1] data index 2 * lines + 3 + i using 1:2 with lines linecolor rgb line_colour[i % 8 + 1] dashtype line_dash[i % 8 + 1] linewidth 1.6 notitle, \
      for [i=0:lines - 1] data index i + 2 using 1:2:3:4 with yerrorbars linecolor rgb line_colour[i % 8 + 1] pointtype line_point[i % 8 + 1] pointsize 0.6 title columnheader(1), \
      data index lines + 2 using 1:2:3:4 with xerrorbars pointtype 6 pointsize 1.4 linecolor rgb "black" linewidth 1.4 notitle
 if (wasted) {

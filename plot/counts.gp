@@ -37,12 +37,10 @@ set rmargin at screen 0.97
 set xrange [0:most_sectors]
 set xtics 8
 set xlabel "sectors a request" offset 0,0.5
-set label 11 "store" at screen 0.97,screen 1 right offset -13,-1 textcolor rgb orange
-set label 12 "load" at screen 0.97,screen 1 right offset -8,-1 textcolor rgb teal
-set label 13 "| least" at screen 0.97,screen 1 right offset 0,-1
-plot data using (0):0:(0):3:($0 - 0.28):($0 - 0.02) with boxxyerror linecolor rgb orange notitle, \
-     data using (0):0:(0):4:($0 + 0.02):($0 + 0.28) with boxxyerror linecolor rgb teal notitle, \
-     data using ($5 / $6):($0 - 0.15):(0):(0.14) with vectors nohead linecolor rgb "black" linewidth 2 notitle, \
+set key at screen 0.985,screen 0.995 right top horizontal maxrows 1 samplen 0.6 width -1
+plot data using (0):0:(0):3:($0 - 0.28):($0 - 0.02) with boxxyerror linecolor rgb orange title "store", \
+     data using (0):0:(0):4:($0 + 0.02):($0 + 0.28) with boxxyerror linecolor rgb teal title "load", \
+     data using ($5 / $6):($0 - 0.15):(0):(0.14) with vectors nohead linecolor rgb "black" linewidth 2 title "ideal", \
      data using ($5 / $6):($0 - 0.15):(0):(-0.14) with vectors nohead linecolor rgb "black" linewidth 2 notitle, \
      data using ($7 / $8):($0 + 0.15):(0):(0.14) with vectors nohead linecolor rgb "black" linewidth 2 notitle, \
      data using ($7 / $8):($0 + 0.15):(0):(-0.14) with vectors nohead linecolor rgb "black" linewidth 2 notitle

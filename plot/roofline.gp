@@ -1,9 +1,9 @@
 # Roofline of one case: useful operations a second over operations a byte, log-log. Slanted: bytes a second of DRAM (a copy) and L2; level: the pipes.
 # data: name, rate, intensity at the least traffic, at DRAM, at L2, at L1 (NaN: not counted), numbers, where they stand
-# band_dram, band_l2 (TB/s, 0: not known), pipe, pipe_f32 (TFLOP/s, 0: not known), pipe_name, measured (1: ceilings of this machine), counted (1: a row has counters), left, right, bottom, top
+# label_chars, band_dram, band_l2 (TB/s, 0: not known), pipe, pipe_f32 (TFLOP/s, 0: not known), pipe_name, measured (1: ceilings of this machine), counted (1: a row has counters), left, right, bottom, top
 load "style.gp"
 set lmargin 9
-set rmargin 3
+set rmargin 3 + label_chars
 set tmargin 1.2
 set bmargin 6.5
 set logscale xy 10
@@ -16,6 +16,7 @@ if (right / left < 3000) {
 } else {
     set xtics 10
 }
+if (top / bottom < 300) { set ytics (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000) }
 set xlabel "FLOP a byte" offset 0,0.4
 set ylabel "TFLOP/s" offset 1,0
 set key at screen 0.98,screen 0.02 right bottom horizontal maxcols 4 samplen 1 width 0

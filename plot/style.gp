@@ -20,6 +20,7 @@ purple = 0x8659c0
 teal = 0x1f8f9c
 pink = 0xc4527f
 
-# Lines of a sweep, in order.
+# Lines of a sweep, in order; to an eye that takes blue and purple, or green and orange, for one, marks and dashes tell them apart.
 array line_colour[8] = [blue, orange, green, purple, teal, pink, red, grey]
 array line_point[8] = [7, 5, 9, 13, 11, 7, 5, 9]
+array line_dash[8] = [1, 1, 1, 2, 4, 2, 4, 3]

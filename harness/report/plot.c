@@ -12,7 +12,8 @@
 #define CASES_DRAWN 24 /* beyond, the tables say it better than another hundred pictures */
 #define SVG_MAX_BYTES (4 << 20)
 #define ROW_HEIGHT 24
-#define NAME_CHARS 34
+#define NAME_CHARS 38
+#define NAME_HEAD 10 /* of a longer one: what stays before the cut; parameters, in which names differ, stand last */
 
 /* A name as a cell of a data file: one line, no quote, backslash or format sign that gnuplot could read anything into, and short. */
 int plot_add_name(struct text *data, const char *s)
@@ -20,15 +21,15 @@ int plot_add_name(struct text *data, const char *s)
     int shown = 0, all = 0;
     for (const char *p = s; *p; p++)
         all += ((unsigned char)*p & 0xc0) != 0x80;
+    int tail = all > NAME_CHARS ? all - (NAME_CHARS - NAME_HEAD - 1) : 0; /* the last character that is left out */
     text_add(data, "\"");
     for (const char *p = s; *p; p++) {
         unsigned char c = (unsigned char)*p;
         bool first = (c & 0xc0) != 0x80;
         shown += first;
-        if (all > NAME_CHARS && shown >= NAME_CHARS) {
-            if (first)
-                text_add(data, "…");
-            break;
+        if (shown > NAME_HEAD && shown <= tail) {
+            text_add(data, first && shown == NAME_HEAD + 1 ? "…" : "");
+            continue;
         }
         text_add_bytes(data, c == '%' ? "/" : c == '"' || c == '`' ? "'" : c == '\\' ? "/" : c < 32 || c == 127 ? " " : p, 1);
     }
@@ -76,34 +77,36 @@ static bool time_plot(struct plots *p, const struct case_view *c, const char *di
     char number[NUMBER_TEXT];
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
-        double x = v->ranked ? v->time->median_ns / zero : NAN;
+        double x = v->ranked ? zero / v->time->median_ns : NAN;
         if (isnan(x))
             continue;
         const struct row_time *t = v->time;
-        double low = t->ratio_high > 0 ? 1 / t->ratio_high : x, high = t->ratio_low > 0 ? 1 / t->ratio_low : x;
-        int class = v->rank == 0 ? 0 : high < 1 ? 1 : low > 1 ? 2 : 3;
+        x = v->rank == 0 ? 1 : t->ratio > 0 ? t->ratio : x;
+        double low = t->ratio_low > 0 ? t->ratio_low : x, high = t->ratio_high > 0 ? t->ratio_high : x;
+        int class = v->rank == 0 ? 0 : low > 1 ? 1 : high < 1 ? 2 : 3;
         int wide = plot_add_name(&d.data, v->name);
         plot_add_number(&d.data, x);
         plot_add_number(&d.data, v->rank == 0 ? 1 : low);
         plot_add_number(&d.data, v->rank == 0 ? 1 : high);
-        text_addf(&d.data, "\t%d\t\"x %s\"\n", class, number_3(t->ratio > 0 ? t->ratio : 1 / x, number));
+        text_addf(&d.data, "\t%d\t\"x %s\"\t%d\n", class, number_3(x, number), v->rank); /* the number that a roofline has for it */
         longest = wide > longest ? wide : longest;
         least = fmin(least, low);
         most = fmax(most, high);
         rows++;
     }
-    double floor_ratio = c->rows[0]->floor_ns > 0 ? c->rows[0]->floor_ns / zero : 0;
+    double floor_ratio = c->rows[0]->floor_ns > 0 ? zero / c->rows[0]->floor_ns : 0;
     if (rows < 2) {
         text_free(&d.data);
         return true;
     }
-    least = floor_ratio > 0 ? fmin(least, floor_ratio) : least;
+    most = fmax(most, floor_ratio);
     text_addf(&d.script, "rows = %d\nmargin = %d\nfloor_ratio = %.9g\nleast = %.9g\nmost = %.9g\n", rows, longest + 2, floor_ratio,
-              least / 1.3, most * 1.6);
-    d.height = 70 + ROW_HEIGHT * rows;
+              least / 1.3, most * 1.3);
+    d.height = 76 + ROW_HEIGHT * rows;
     return plot_write(
         p, &d,
-        text_format("Time over %s's, %s and %s, with 95 %% intervals. Green is faster, orange slower, grey too close to tell.",
+        text_format("How many times faster than %s, %s and %s, with 95 %% intervals. Green is faster, orange slower, grey too close to "
+                    "tell; the number behind a name is its place in the table.",
                     c->zero_name, c->load, c->cache),
         dir, err);
 }

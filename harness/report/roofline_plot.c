@@ -15,6 +15,7 @@ struct point {
     double x[4], rate;
     char label[64];
 };
+#define LABEL_CHARS 14
 #define LABEL 0.055  /* height of a label, of the plot's */
 #define L1_FAR 100.0 /* an L1 that is passed by (TMA) has a point that far beyond the ridge; it is left out */
 
@@ -24,17 +25,41 @@ static int by_rate(const void *a, const void *b)
     return (p->rate < q->rate) - (p->rate > q->rate);
 }
 
-/* Behind a point stand the numbers of all that lie close below it: "1 2 3". `decades`: what the rates span. */
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* "1-5 7 9": in order, neighbours as a range; of more than there is room for how many they are. */
+static void label_write(char *label, size_t bytes, int *ranks, int count)
+{
+    struct text t = {0};
+    qsort(ranks, (size_t)count, sizeof *ranks, by_number);
+    for (int i = 0, last; i < count; i = last + 1) {
+        for (last = i; last + 1 < count && ranks[last + 1] == ranks[last] + 1;)
+            last++;
+        text_addf(&t, last > i + 1 ? "%s%d-%d" : last > i ? "%s%d %d" : "%s%d", i ? " " : "", ranks[i], ranks[last]);
+    }
+    if (t.len < bytes && t.len <= LABEL_CHARS)
+        snprintf(label, bytes, "%s", text_get(&t));
+    else
+        snprintf(label, bytes, "%d, %d more", ranks[0], count - 1);
+    text_free(&t);
+}
+
+/* Behind a point stand the numbers of all that lie close below it: "1-3". `decades`: what the rates span. */
 static void label_points(struct point *points, int count, double decades)
 {
     double near = pow(10, decades * LABEL);
+    int *ranks = xcalloc((size_t)count + 1, sizeof *ranks), held = 0;
     qsort(points, (size_t)count, sizeof *points, by_rate);
     for (int i = 0, first = 0; i < count; i++) {
         if (i && (points[first].rate > points[i].rate * near || fabs(points[first].x[0] / points[i].x[0] - 1) > 0.02))
-            first = i;
-        size_t n = strlen(points[first].label);
-        snprintf(points[first].label + n, sizeof points[first].label - n, "%s%d", n ? " " : "", points[i].v->rank);
+            first = i, held = 0;
+        ranks[held++] = points[i].v->rank;
+        label_write(points[first].label, sizeof points[first].label, ranks, held);
     }
+    free(ranks);
 }
 
 static void widen(double *low, double *high, double value)
@@ -54,7 +79,7 @@ bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, 
     double band = machine_bytes_s(&c->machine, &measured) / 1e12, l2 = c->machine.ceilings.l2_bytes_s / 1e12;
     double pipe = machine_flop_s(&c->machine, math, &pipe_measured) / 1e12, f32 = machine_flop_s(&c->machine, MATH_F32, &ignored) / 1e12;
     double low_x = 1e30, high_x = 0, low_y = 1e30, high_y = 0;
-    int rows = 0;
+    int rows = 0, longest = 0;
     bool counters = false;
     struct point *points = xcalloc((size_t)c->count + 1, sizeof *points);
     for (int i = 0; i < c->count; i++) {
@@ -85,6 +110,7 @@ bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, 
             text_addf(&d.data, there ? "\t%.9g" : "\tNaN", points[i].x[k]);
             widen(&low_x, &high_x, there ? points[i].x[k] : NAN);
         }
+        longest = (int)fmax(longest, (double)strlen(points[i].label));
         text_addf(&d.data, "\t\"%s\"\t%.9g\n", points[i].label, fmax(points[i].x[0], points[i].x[1])); /* fmax: NaN gives way */
     }
     free(points);
@@ -94,10 +120,11 @@ bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, 
     }
     widen(&low_x, &high_x, ridge); /* is in the picture */
     text_addf(&d.script,
-              "band_dram = %.9g\nband_l2 = %.9g\npipe = %.9g\npipe_f32 = %.9g\npipe_name = \"%s\"\nmeasured = %d\ncounted = %d\nleft = "
+              "label_chars = %d\nband_dram = %.9g\nband_l2 = %.9g\npipe = %.9g\npipe_f32 = %.9g\npipe_name = \"%s\"\nmeasured = "
+              "%d\ncounted = %d\nleft = "
               "%.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\n",
-              band, l2, pipe, math == MATH_F32 ? 0 : f32, math_name(math), measured && pipe_measured, counters, low_x / 3, high_x * 3,
-              low_y / 2, high_y * 2);
+              longest, band, l2, pipe, math == MATH_F32 ? 0 : f32, math_name(math), measured && pipe_measured, counters, low_x / 3,
+              high_x * 3, low_y / 2, high_y * 2);
     return plot_write(
         p, &d,
         text_format("Roofline: useful operations a second over operations a byte, %s. A number is the row's place in the table. Open "

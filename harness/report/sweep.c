@@ -10,6 +10,7 @@
 #define SECTION "Over the axes"
 #define SWEEPS_DRAWN 16
 #define POINTS_MIN 3
+#define PLACES_MOST 10  /* of which each has its mark on the axis */
 #define TWO_COLUMNS 12  /* characters of the longest name up to which two stand side by side under a plot */
 #define TALL_RANGE 12.0 /* largest over smallest y from which a log scale reads better */
 
@@ -101,6 +102,34 @@ static int by_x(const void *a, const void *b)
     return p->line != q->line ? p->line - q->line : p->x < q->x ? -1 : p->x > q->x;
 }
 
+/* Marks on the axis where something was measured, where there is room for that. */
+static void add_places(struct text *script, const struct point *points, int count)
+{
+    double x[PLACES_MOST], least = INFINITY, gap = INFINITY, most = -INFINITY;
+    int places = 0;
+    for (int i = 0; i < count && places <= PLACES_MOST; i++) {
+        bool known = false;
+        for (int k = 0; k < places; k++) {
+            known |= x[k] == points[i].x;
+            gap = known ? gap : fmin(gap, fabs(x[k] - points[i].x));
+        }
+        if (known)
+            continue;
+        if (places == PLACES_MOST)
+            gap = 0;
+        else
+            x[places] = points[i].x;
+        places++;
+        least = fmin(least, points[i].x);
+        most = fmax(most, points[i].x);
+    }
+    bool room = gap * PLACES_MOST >= most - least;
+    text_addf(script, "places = %d\nthe_places = \"", room ? places : 0);
+    for (int i = 0; room && i < places; i++)
+        text_addf(script, "%s%.9g", i ? " " : "", x[i]);
+    text_add(script, "\"\n");
+}
+
 /* The points of one group: at least POINTS_MIN different x. */
 static bool group_plot(struct plots *p, const struct sweep *s, const char *group, bool counts, const char *dir, struct error *err)
 {
@@ -134,6 +163,7 @@ static bool group_plot(struct plots *p, const struct sweep *s, const char *group
         least = fmin(least, points[i].y);
         most = fmax(most, points[i].y);
     }
+    add_places(&d.script, points, n);
     free(points);
     char axis[64];
     snprintf(axis, sizeof axis, "%.60s", s->axis);

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -173,8 +174,48 @@ static void names_are_cleaned_for_gnuplot(void **state)
     assert_string_equal(text_get(&t), "\"a'b'c/d/se f g h\"");
     text_free(&t);
     plot_add_name(&t, "ääääääääääääääääääääääääääääääääääääääää"); /* 40 characters are cut between two, never inside one */
-    assert_string_equal(text_get(&t), "\"äääääääääääääääääääääääääääääääää…\"");
+    assert_string_equal(text_get(&t), "\"ääääääääää…äääääääääääääääääääääääääää\"");
     text_free(&t);
+    plot_add_name(&t, "conv2d/tiled_constmem BLOCK16 UPLOAD=prepare"); /* what names differ in stands last, and stays */
+    assert_string_equal(text_get(&t), "\"conv2d/til…tmem BLOCK16 UPLOAD=prepare\"");
+    text_free(&t);
+}
+
+/* A plot's file of data or numbers; the caller frees it. */
+static char *plot_file(const char *name)
+{
+    struct error err = {0};
+    size_t bytes;
+    char *path = text_format("%s/plots/%s", folder, name), *file = file_read(path, 1 << 20, &bytes, &err);
+    if (!file)
+        fail_msg("%s", err.text);
+    free(path);
+    return file;
+}
+
+/* A bar, its interval and its label say one number; rows that lie on each other share a label that stays in the picture. */
+static void pictures_agree_with_their_labels(void **state)
+{
+    struct fixture f = {0};
+    fixture_notebook(&f, "cuda:0");
+    free(page_of(&f));
+    char *time = plot_file("01_time.dat"), *roof = plot_file("02_roofline.dat"), *sweep = plot_file("15_sweep.gp");
+    for (char *line = time, *end; *line; line = end + (*end == '\n')) {
+        double x, low, high, said;
+        end = line + strcspn(line, "\n");
+        assert_int_equal(sscanf(strchr(line, '\t'), "%lf %lf %lf %*d \"x %lf", &x, &low, &high, &said), 4);
+        assert_true(low <= x && x <= high && fabs(said / x - 1) < 0.005);
+    }
+    for (char *quote = roof; (quote = strstr(quote, "\t\""));) { /* the labels */
+        quote += 2;
+        assert_in_range(strcspn(quote, "\""), 0, 14);
+        quote += strcspn(quote, "\"") + 1;
+    }
+    assert_non_null(strstr(sweep, "the_places = \"3 5 7 9 11 13 15\"")); /* marks where something was measured */
+    free(time);
+    free(roof);
+    free(sweep);
+    fixture_free(&f);
 }
 
 static void plots_redraw_without_the_tool(void **state)
@@ -251,6 +292,7 @@ int main(void)
         TEST(page_stands_alone),
         TEST(hostile_names_stay_text),
         TEST(names_are_cleaned_for_gnuplot),
+        TEST(pictures_agree_with_their_labels),
         TEST(plots_redraw_without_the_tool),
         TEST(without_gnuplot_the_page_says_so),
         TEST(a_stuck_child_is_ended),
