@@ -6,7 +6,7 @@
  *   conv2d/sparse_gather  WHOLE, and GATHERED: tiles come from and go to memory of their own, which other kernels fill and empty
  *
  * Tiles are ROWS rows of 8 pixels. One launch, a block an SM, three warpgroups. All of them look at the mask first (sparse/schedule.cuh); the
- * weights come when a block has work: all blocks fetch the same ones, which takes L2 2 us, and would keep the notes of the schedule waiting.
+ * weights come when a block has work: all blocks fetch the same ones, which takes L2 a while, and would keep the notes of the schedule waiting.
  *   producer   finds out which tiles are the block's; then its four warps fill buffers in shared memory.
  *   consumers  (two) hold all R * S * C weights of 16 output channels in a warp's registers (144 for 3x3 of 64 channels); R * S * C / 16 wgmma of 64 channels
  *              by as many columns as there are.

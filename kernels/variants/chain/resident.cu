@@ -83,8 +83,8 @@ steps:
  *  - The depth of 9 x 64 is split between SPLIT warps for each 16 pixels, because one chain of 36 dependent products would take longer than anything else here.
  *    The sums meet in shared memory.
  *
- * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take 103 us in it (cold, f16), 3.1 us a layer; the whole network 123.5 us against 223.7 us of cuDNN in
- * a graph. All blocks together fetch 4.7 MB of weights and 2 MB of activations from L2 in each layer. */
+ * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 are in it in the whole network's 116.1 us (cold, f16, older code; reports/networks/edsr_x2_48-h200.md); cuDNN takes
+ * 223.9 us in a graph. All blocks together fetch 4.7 MB of weights and 2 MB of activations from L2 in each layer. */
 #include "chain/resident.cuh"
 
 extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights) { order_filter(filter, weights); }

@@ -31,10 +31,10 @@ steps:
  *    send it to all of them: a quarter of the traffic with four. A part may be sent when all blocks of the cluster have read what it replaces: they arrive at the
  *    cluster's barrier after their products, and wait there after they have stored.
  *
- * It needs sm_90: the copy engine, and clusters. On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take 83 us in it, the whole network 102 us
- * (reports/networks/edsr_x2_48-h200.md). With two tiles a block it is level with one launch a layer: 158 and 159 us for two such images, 160 and 153 us at 64 x 64; with four
- * it took 306 us against 192 at 96 x 96, so it does not claim that (reports/networks/body_sizes-h200.md). Clusters of two were 17 us slower (measured when the rest took 120),
- * and with clusters of four 128 blocks do not fit the card at once. */
+ * It needs sm_90: the copy engine, and clusters. On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take (older code,
+ * reports/networks/edsr_x2_48-h200.md) 102.4 us in the whole network. With two tiles a block it is level with one launch a layer: 157.8 us for two such images, 159.8 us at 64 x 64;
+ * with four it took 306 us at 96 x 96, 0.865 x the library, so it does not claim that (reports/networks/body_sizes-h200.md). Clusters of two were slower, and with
+ * clusters of four 128 blocks do not fit the card at once. */
 #include "chain/resident_bulk.cuh"
 
 extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights) { order_filter(filter, weights); }

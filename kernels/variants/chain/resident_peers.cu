@@ -76,8 +76,8 @@ steps:
  *    what other tiles read goes through L2: the pixels at the tile's border, 20 of 36; and 28 of the 64 in a halo tile come from there.
  *  - What goes through L2 carries no number. A word of four channels is absent while it is four negative zeros, and no output is one; so it takes half the bytes of a
  *    word that says of which layer it is. Each link has a place of its own, which the launch clears for the launch after the next: two sets, and the end of a kernel
- *    between clearing and writing. (With three places in turn, cleared by the link before, 3 us less; but then only fences say that a word was cleared before it is read
- *    again, and those cost 8 to 15 us wherever they stand.) What a launch has not touched lately is prefetched to L2 a link ahead: 1 to 5 us where the cache is cold.
+ *    between clearing and writing. (With three places in turn, cleared by the link before, it is a little faster; but then only fences say that a word was cleared before
+ *    it is read again, and those cost more wherever they stand.) What a launch has not touched lately is prefetched to L2 a link ahead, for caches that are cold.
  *  - A launch begins with what waits for nothing: barriers, then the weights; biases and slopes are read by the thread that needs them, one link ahead.
  *  - There are two halo tiles. A block that writes into the next one of another block has had that block's outputs of the layer before, so the other is done with the
  *    layer in which it read it. The same holds for what a block keeps for itself.
@@ -88,14 +88,12 @@ steps:
  *  - The product is turned: channels are its 16 rows, pixels its columns of 8. 36 pixels fill five of these, where they took three rows of 16.
  *  - A residual from two links back is what the thread itself made: it stays in a register.
  *
- * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take 68 us in it (cold, f16), 83 us in resident_bulk; the whole network 86 us as a graph against 224 us of
- * cuDNN's best plans (reports/networks/edsr_x2_48-h200.md). Other sizes: 71 us at 32 x 32, 97 at 64 x 64 in tiles of 8 x 8
- * (body_sizes-h200.md; 148 and 153 with a launch a layer).
- * A layer is 3000 cycles: 1800 from the store of a pixel until the last of its neighbours has it (in which the weights are loaded), 600 of products, which is the rate of
- * mma.sync (650 in a loop of nothing else), 130 for sharing sums, 500 for epilogue and stores (clock64 in a copy of this file). A launch takes 2.6 us to its first
- * product. So the way through L2 and back is more than half. It does not bear more traffic: two polls in flight cost 5 to 8 us; but 60 ns between polls cost 3, asking later 2, and
- * clearing and prefetching right behind the question, from addresses kept in registers, 1.7. What is left to try: clusters of 16 blocks, whose inner borders need no L2, and one
- * exchange for two layers with the halo computed twice (by these figures 9 % less). */
+ * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 are in it in the whole network's 86.4 us (a graph, cold, f16, older code), against 223.9 us of
+ * cuDNN's best plans (reports/networks/edsr_x2_48-h200.md). The body alone at other sizes: 71.3 us at 32 x 32, 97.0 us at 64 x 64 in tiles of 8 x 8
+ * (body_sizes-h200.md).
+ * By clock64 in a copy of this file the way of a pixel from its store through L2 to the last of its neighbours is more than half of a layer; products are a fifth, at the rate of
+ * mma.sync. That way does not bear more traffic: two polls in flight are slower, and so are pauses between polls and asking later. What is left to try: clusters of 16 blocks,
+ * whose inner borders need no L2, and one exchange for two layers with the halo computed twice. */
 #include "chain/resident_bulk.cuh"
 
 constexpr int THREADS = 32 * WARPS;

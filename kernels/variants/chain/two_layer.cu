@@ -65,10 +65,10 @@ columns:
  * The price is in the halo: 100 outputs of the first layer for 64 of the second. In shared memory all rows are 12 pixels apart, so an 8 x 8 tile's first layer is 118
  * columns of a product side by side, of which 18 are nothing. Of a tile with few active pixels only the columns and rows that hold them are multiplied.
  *
- * Measured on an H200, 64 -> 64 twice, f16, cold, each row one graph (bench, reports/gallery/two_layer-h200): at 360p blobs of 2 and 15 % of the inputs take 16.3 and 35.4 us,
- * sparse_tile twice 26.2 and 38.7, cuDNN twice 91; 0.1 % of single pixels 20.9 against 30.2. At 720p blobs of 1 % take 23.0 against 30.5, cuDNN 296. So it wins by 1.6 at
- * 2 % and by 1.09 at 15 % (24 % of the tiles); where the two cross, above that, has not been measured. From 121 to 860 active tiles each further tile costs an SM 3.4 us,
- * where its products take 1.9 at the tensor cores' own rate. What holds it is not known: no profile was taken. To try: tiles of 8 x 16, whose halo is 1.4 and not 1.56 times
+ * Measured on an H200, 64 -> 64 twice, f16, cold, each row one graph (older code, reports/gallery/two_layer-h200): at 360p blobs of 2 and 15 % of the inputs take 16.3 us and 35.4 us,
+ * sparse_tile twice 26.2 us and 38.7 us, cuDNN twice 91.4 us; 0.1 % of single pixels 20.9 us against 30.2 us. At 720p blobs of 1 % take 22.8 us against 30.0 us, of 20 %
+ * 105.9 us against 85.1 us: they cross somewhere between 5 and 20 %.
+ * What holds it is not known: no profile was taken. To try: tiles of 8 x 16, whose halo is 1.4 and not 1.56 times
  * the tile; a third buffer between the layers, so that the first warpgroup need not wait for the second. */
 #define R 5 /* of both layers together: what the schedule asks of the mask, and the tile with its halo */
 #define S 5

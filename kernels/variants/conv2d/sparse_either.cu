@@ -20,5 +20,5 @@ define:
 /* Every block adds up how many tiles are active and how many inputs are marked, and comes to the same choice, so it costs no launch and is inside the time.
  *
  * On an H200 (reports/gallery/sparse_auto_grid-h200.md and sparsity_targets-h200.md) inputs win from three active tiles a block on, while a tile has fewer than about 8
- * of them; to count them, and the longer code, cost up to 2 us. When those pages were made a few tiles were taken by inputs as well: single pixels, 9 to 16 % behind
+ * of them, which has to count them, with longer code. When those pages were made a few tiles were taken by inputs as well: single pixels, 9 to 16 % behind
  * sparse_tile there, are why FEW_TILES is. */

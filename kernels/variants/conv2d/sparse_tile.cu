@@ -65,14 +65,13 @@ columns:
  * whole images pay for it; but 14 % of the tiles is 14 % of the work. Finding them is part of the one launch: each block looks at a share of the mask and all
  * exchange what they saw. The output's mask, which is the next layer's input mask, is written on the way.
  *
- * Measured on an H200, 64 -> 64 3x3 at 720p, cold (reports/gallery/sparsity_targets-h200.md): blobs of 10, 25 and 50 % of the inputs 30.1, 48.8 and 75.8 us, where cuDNN
- * takes 146 and wgmma_rs 91; everything active 125; nothing active 9.2, and 5.5 a launch in a graph.
+ * Measured on an H200, 64 -> 64 3x3 at 720p, cold: blobs of 10 % of the inputs 30.1 us, where cuDNN takes 145.7 us and wgmma_rs 90.8 us. Older code
+ * (reports/gallery/sparsity_targets-h200.md): 25 and 50 % 48.8 us and 75.8 us, everything active 125.2 us, nothing 9.18 us (older code).
  *
  * Where that goes, by clock64: with blobs of 10 % a block has 17 tiles, and a tile takes 1270 cycles, where its products take 1224 at their ideal rate. Before the
  * first of them pass 20,000 cycles: 3,700 until the block has looked at its share of the mask, 3,200 until it has all notes, 7,800 until its tiles are listed (the
  * weights arrive meanwhile; without divisions it is no faster, so it is not arithmetic: cold code and loads behind the weights are suspected), 3,500 for the marks
- * and the first copies, 1,900 until those are there. With everything active a tile takes 1490 cycles: 111 us without the stores, 87 without reading
- * inputs, also when zeros are written in their place. So it waits for the reads of halos, pixel by pixel. To ask L2 for the next tile beforehand cost 5 us more,
- * a hint of 256 bytes nothing less; to hand the tensor cores over earlier, or not at all, changed nothing. To try: the copy engine for tiles that are
+ * and the first copies, 1,900 until those are there. With everything active a tile takes 1490 cycles, and waits for the reads of halos, pixel by pixel: without
+ * these it is as fast as its products, without stores it is not. To ask L2 for the next tile beforehand was slower, a hint of 256 bytes no faster; to hand the tensor cores over earlier, or not at all, changed nothing. To try: the copy engine for tiles that are
  * all marked; tiles of 8 x 16 where neighbours are active; less code between the look and the first tile. */
 #include "sparse/tiles.cuh"

@@ -19,7 +19,7 @@ let:
  * What it is not: IEEE f32. An operand has 22 bits instead of 24, and |x| must stay below 65504, where f16 ends (it becomes infinite, and the check sees it); below 6e-5 bits are lost,
  * as f16 loses them. It is checked against the bound of f32 with the factor 2 of `split3`, and its row says split3.
  *
- * What it costs: three times the products of f16, so a third of its rate at the best: by the data sheet of an H200 330 TFLOP/s, where its f32 pipe has 67. Twice the sums in
+ * What it costs: three times the products of f16, so a third of its rate at the best: by the data sheet of an H200 five times that of its f32 pipe. Twice the sums in
  * registers. */
 #include "element/epilogue.cuh"
 #include "dense/gemm_tile.cuh"

@@ -111,17 +111,14 @@ steps:
  *  - A dilated filter's taps lie further apart in the tile, which grows by that; nothing else changes.
  *
  * What binds it is shared memory. Counted for own tiles of 96 channels: 40 cycles of operands, 6 of weights and 4 of pixels that come in, 2 of results, for 48 of
- * products; measured are 71. The same sum for 80, 128 and 192 channels gives 0.75 to 0.8 of what was measured, so the head's cost model has it with a factor 5 / 4.
+ * products. It takes longer than that sum, also with 80, 128 and 192 channels, so the head's cost model has it with a factor 5 / 4.
  *
- * Measured on an H200, cold, against the library in the same run:
- *     96->96 at 720 x 1280    228 us, 1.17 x       96->96 at 181 x 319     24.9 us, 1.04 x      256->256 at 339 x 510        288 us, 1.01 x
- *     80->80 at 360 x 640    55.8 us, 1.61 x     128->128 at 270 x 480     61.4 us, 1.03 x      256->256 at 16 x 48 x 48    70.6 us, 1.02 x
- *   160->160 at 270 x 480    92.0 us, 1.29 x     192->192 at 270 x 480    120.6 us, 1.10 x      128->32 at 270 x 480        31.9 us, 1.41 x
- *     96->96 1x1, 333 x 777  30.8 us, 1.21 x     48->48 dilated, 3 x 101 x 173  14.3 us, 1.34 x   24->24 tf32, 3 x 101 x 173  13.9 us, 1.39 x
- *     48->48 tf32, 333 x 777 57.5 us, 3.47 x     128->128 tf32, 270 x 480        109 us, 1.10 x   320->320 tf32, 101 x 173     117 us, 1.00 x
- *     96->96 i8, 333 x 777   59.2 us, 1.93 x     96->144 i8, 1x1, 3 x 101 x 173 19.3 us, 1.63 x   48->48 i8, 3 x 101 x 173    19.7 us, 1.67 x
- * and behind it at 48 x 48: 256->256 16.0 us, 0.96 x, and 128->128 11.9 us, 0.96 x. There 108 blocks and fewer read all weights, and shared memory binds each of
- * them; what is left to try is a cluster that shares the sums of half the channels each. */
+ * Measured on an H200, cold, against the library in the same run (above 1 it is faster):
+ *     96->96 at 720 x 1280    228 us, 1.17 x      80->80 at 360 x 640    55.8 us, 1.61 x     128->128 at 270 x 480    61.4 us, 1.03 x
+ *     96->96 1x1, 333 x 777  30.8 us, 1.21 x      96->96 i8, 333 x 777   59.2 us, 1.93 x       48->48 tf32, 333 x 777 57.5 us, 3.47 x
+ *   256->256 at 339 x 510     288 us, 1.01 x    256->256 at 48 x 48      16.0 us, 0.96 x
+ * At 48 x 48 108 blocks and fewer read all weights, and shared memory binds each of them; what is left to try is a cluster that shares the sums of half the channels
+ * each. */
 #if OUTPUT_BYTES == 2
 #include "dense/staged_pixels.cuh"
 using stored_pixels = staged_pixels;

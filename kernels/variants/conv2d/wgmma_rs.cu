@@ -24,13 +24,7 @@ define:
  * Shared memory now reads 32 of 64 cycles, at any width of the strip, which leaves room for the ring's traffic; and 72 KiB of it are free, so that up to 128
  * output channels are one block: the two consumers hold different halves of the filter and read the same rows.
  *
- * Measured on an H200 with operands resident: 971 TFLOP/s at 1.80 GHz, the ideal 128 cycles for a pair of products. What remains is feeding it: 2304 cycles
- * an output row against 16.6 KB of input and 16.4 KB of output. Where the time of 64->64 at 720 x 1280 goes, by leaving out one part at a time (cold, us):
- *
- *     results stored by the threads, weights gathered by the threads     117     a row's epilogue takes 3,400 cycles, more than the other's products
- *     weights through the copy engine                                    114
- *     results through the copy engine too                                 95     2,000 cycles
- *     no division in the loop over rows, relu on pairs (this file)        89
- *     no results stored, for comparison                                   87
- *     nothing loaded nor stored                                           86     what the products take alone, at the 1.56 GHz that the power limit leaves
- *     no products, for comparison                                         65 */
+ * With operands resident a pair of products takes the ideal 128 cycles on an H200. What remains is feeding it: 2304 cycles an output row against 16.6 KB of input and
+ * 16.4 KB of output. What gained on the way, by weight: results through the copy engine (stored by the threads a row's epilogue took longer than the other consumer's
+ * products), no division in the loop over rows, relu on pairs, weights through the copy engine. Without stores, and without loads too, it is hardly faster: the products
+ * are what it takes, at the clock that the power limit leaves. */

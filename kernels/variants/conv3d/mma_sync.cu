@@ -81,14 +81,11 @@ steps:
 /* What changed from tiled: the multiply-adds, and what feeds them (volume/mma.cuh). A block keeps all weights of its output channels in shared memory and walks over
  * tiles, so weights are read once a block; a tile of 4 x 8 x 8 outputs of a 3 x 3 x 3 filter reads 2.3 inputs an output, from L2.
  *
- * Measured on an H200 in f16, cold, against cuDNN in the same run (reports/gallery/conv3d-h200.md):
- *     32->32 3x3x3 over 32 x 96 x 160     76.1 us, 1.57 x     16->32 3x3x3 stride 2     18.4 us, 1.22 x     64->64 1x1x1     26.6 us, 0.81 x
- *     8->16 3x3x3                         23.5 us, 2.11 x     16->16 5x3x3              27.9 us, 2.28 x
- * What the first one gained on the way: pieces of a voxel in pairs, because every 32 bytes came twice, 91 to 81 us; the last round's tiles on different SMs, 76.
- * What binds it is mma.sync: when it took 92 us the tensor pipe worked in 54 % of the cycles, and warps waited for it or for their own last product in half of theirs. To
- * try: wgmma with voxels as rows. 1x1x1 is bound by memory, and bytes are not what it loses (31 MB come in, as they must): of 33 us an SM had no block for 7, and a
- * group's loads, products and stores follow each other; more tiles on their way change little (GROUPS 8, STAGES 3, TD 2:
- * 26.0). To try there: consecutive voxels by the copy engine, results through shared memory. */
+ * Measured on an H200 in f16, cold, against cuDNN in the same run: 32->32 3x3x3 over 32 x 96 x 160 76.1 us, 1.57 x; 64->64 1x1x1 26.6 us, 0.81 x. Older code:
+ * 16->32 3x3x3 stride 2 18.4 us, 1.22 x; 8->16 23.5 us, 2.11 x (older code). A share above 1 is faster than cuDNN.
+ * Pieces of a voxel are in pairs, because every 32 bytes came twice; the last round's tiles are on different SMs. What binds it is mma.sync: warps wait for it or for
+ * their own last product. To try: wgmma with voxels as rows. 1x1x1 is bound by memory, and bytes are not what it loses (31 MB come in, as they must): a group's loads,
+ * products and stores follow each other, and more tiles on their way change little. To try there: consecutive voxels by the copy engine, results through shared memory. */
 #include "volume/mma.cuh"
 
 static __device__ __forceinline__ volume_place place_of(int tile, int tiles, int tiles_p, int tiles_q, int tiles_o)

@@ -38,8 +38,7 @@ columns:
 /* What changed from mma_sync: the tiles. Which are active is found out inside the launch (volume/schedule.cuh), and each block has an equal share of them. Only marked inputs
  * are read, and only active outputs stored; both are words of the mask, which are on their way while the tile before is multiplied.
  *
- * Measured on an H200 in f16, cold, balls of radius 8 (reports/gallery/conv3d-h200.md), 32->32 3x3x3 over 32 x 96 x 160, in us: nothing active 11.0, 2 % of the inputs 26.1,
- * 10 % 44.0, 40 % 76.7, everything 89.0; cuDNN takes 119, mma_sync 76. So it pays against cuDNN at any density and against mma_sync below 40.3 % [39.4 43.2]; with less
- * work in a voxel earlier: 8->16 8.9 %, 16->16 5x3x3 17 %, 16->32 with stride 2 1.6 % (5.3 % against cuDNN), 64->64 1x1x1 29 % against cuDNN. What it costs is the
- * mask: with everything active 9 to 13 us more than mma_sync. To try: the first tiles and the weights on their way before all sums are known. */
+ * Measured on an H200 in f16, cold, balls of radius 8 (older code, reports/gallery/conv3d-h200.md), 32->32 3x3x3 over 32 x 96 x 160: nothing active 11.0 us, 2 % of the inputs
+ * 26.1 us, 10 % 44.0 us, 40 % 76.7 us, everything 89.0 us; cuDNN 119.2 us, mma_sync 76.1 us. So it pays against cuDNN at any density; against mma_sync somewhere between 10
+ * and 40 %, and with less work in a voxel earlier. What it costs is the mask. To try: the first tiles and the weights on their way before all sums are known. */
 #include "volume/schedule.cuh"

@@ -50,7 +50,7 @@ steps:
  *  - The weights of 5x5x64 are 200 registers a lane: they lie in shared memory in the order of the instruction's fragments, and each serves four rows of pixels.
  *  - Channels are padded to 16 in shared memory, and what pads them is zero: a weight of zero does not forgive a NaN.
  *
- * That layer at 540 x 960 takes 80 us on an H200 (cold), 3013 us in phases; copying its bytes takes 21. The next thing to try is more warps: one block of four fits an SM. */
+ * That layer at 540 x 960 takes 81.6 us on an H200 (cold, older code; reports/networks/fsrcnn-h200.md). The next thing to try is more warps: one block of four fits an SM. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "dense/halo_tile.cuh"

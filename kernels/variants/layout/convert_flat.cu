@@ -42,9 +42,8 @@ steps:
  *  - Tiles are small. Where a tensor is one wave of blocks, all of them load, then turn, then store; the smaller the tile, the sooner the first of them stores. But a tile's part of
  *    a plane is whole lines of 128 bytes where it can be: 66 channels to NCHW ran at 0.94 of a copy with 128 pixels a tile and 0.77 with 120.
  *
- * Measured on an H200, f16, cold, of a device copy of the same bytes: 3 channels of 1440 x 2560 0.95 to NCHW and 0.94 back, of 1439 x 2559 1.14 (the copy of odd bytes is slow there); 16 channels of
- * 719 x 1279 1.11 both ways (convert_shifted 0.76, 0.71); 66 channels 0.92 to NCHW. Back 66 channels had 0.87 to 0.89 with blocks of 128 threads, 0.78 with 256 and 64 registers each: what is
- * left there is the wait for loads, 4 vectors a thread and then none until they are put. To try next: two tiles a block, one on its way while the other is put. */
+ * Measured on an H200, f16, cold: 3 channels of 1440 x 2560 to NCHW 0.95 x a device copy of the same bytes. Of odd sizes it is no slower than the copy. Back from 66 channels it is behind,
+ * and further with blocks of 256 threads and 64 registers each: what is left there is the wait for loads, 4 vectors a thread and then none until they are put. To try next: two tiles a block, one on its way while the other is put. */
 #include "element/element.cuh"
 #include "tensor_core/mma.cuh"
 

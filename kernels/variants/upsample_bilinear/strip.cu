@@ -32,10 +32,9 @@ steps:
  *    bytes where rows are, else 4.
  *  - Out: the pieces of the output, 16 bytes at a time.
  *
- * Cost: an instruction for an element on its way in, and shared memory, which limits the warps. Measured on an H200, f16, cold, of the foil: 3 channels x2 of 1440 x 2560 0.94,
- * of 1439 x 2559 0.88, in NCHW 0.91 (cell 0.47, 0.29, 0.32); unverified, by a driver that only times: x4 0.95, x8 0.90, 66 channels of 719 x 1279 0.96 (cell 0.68, 0.91, 0.40). Bank conflicts
- * decide how much a thread makes: 48 bytes of a line in place of 24 cost 15 % at odd widths. At odd widths it is bound by instructions: 99 of a warp for 512 bytes moved (emu), which were
- * 117 when 0.88 was measured. To try next: words in place of single elements where a row's offset is even. */
+ * Cost: an instruction for an element on its way in, and shared memory, which limits the warps. Measured on an H200, f16, cold, 3 channels x2 of 1440 x 2560: 0.94 x
+ * a copy of the same bytes; cell 0.47 x. Bank conflicts decide how much a thread makes: 48 bytes of a line in place of 24 are slower at odd widths. At odd widths it is bound by
+ * instructions: 99 of a warp for 512 bytes moved (emu). To try next: words in place of single elements where a row's offset is even. */
 #include "movement/strip.cuh"
 
 constexpr int V = 16 / sizeof(ELEMENT_T), LINE = WIDTH * CHANNELS, GROUPS = CHANNELS / CG;
