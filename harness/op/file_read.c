@@ -1,6 +1,7 @@
 /* An op's YAML, checked, as a struct op_file. */
 #include "op/file_private.h"
 #include "base/file.h"
+#include "base/source.h"
 #include "base/text.h"
 #include "op/shape.h"
 #include <ctype.h>
@@ -494,18 +495,10 @@ static void hash_parts(struct op_file *f, const char *text, size_t bytes)
 {
     struct hash *h = hash_begin();
     hash_add(h, text, bytes);
-    const char *others[OP_MAX_TENSORS * 2 + 1] = {f->source};
-    int count = 1;
+    source_add(h, f->source);
     for (int i = 0; i < f->tensor_count; i++) {
-        others[count++] = f->tensors[i].values_file;
-        others[count++] = f->tensors[i].reference_npy;
-    }
-    for (int i = 0; i < count; i++) {
-        size_t size;
-        char *content = others[i] ? file_read(others[i], 1u << 31, &size, NULL) : NULL;
-        if (content)
-            hash_add(h, content, size);
-        free(content);
+        source_add(h, f->tensors[i].values_file);
+        source_add(h, f->tensors[i].reference_npy);
     }
     hash_end(h, f->hash);
 }

@@ -199,12 +199,7 @@ static bool load_sides(struct plan *plan, const struct plan_options *o, struct e
     while (o->sides && o->sides[plan->side_count].name) {
         const struct side *side = &o->sides[plan->side_count];
         plan->side_sets = xrealloc(plan->side_sets, sizeof *plan->side_sets * (size_t)(plan->side_count + 1));
-        plan->side_hashes = xrealloc(plan->side_hashes, sizeof *plan->side_hashes * (size_t)(plan->side_count + 1));
-        struct hash *h = hash_begin();
-        bool read = hash_headers(side->include, h, err);
-        hash_end(h, plan->side_hashes[plan->side_count]);
-        read = read && load_side(side, o, &plan->side_sets[plan->side_count], err);
-        if (!read)
+        if (!load_side(side, o, &plan->side_sets[plan->side_count], err))
             return error_where(err, "side %s", side->name);
         plan->side_count++;
     }
@@ -310,23 +305,28 @@ static bool plan_entries_exist(const struct scenario *s, const struct variant_se
     return true;
 }
 
-static void hash_files(struct plan *plan)
+static bool hash_files(struct plan *plan, struct error *err)
 {
+    const struct kept *kept = plan->private_data;
     struct hash *h = hash_begin();
+    char *shared = kept->include ? xstrdup(kept->include) : file_share("kernels/include");
+    bool read = hash_headers(shared, h, err);
+    free(shared);
     hash_add_text(h, plan->scenario->hash);
     for (int i = 0; i < plan->case_count; i++)
         if (plan->cases[i].work.op->file)
             hash_add_text(h, plan->cases[i].work.op->file->hash);
     for (int s = -1; s < plan->side_count; s++) {
         const struct variant_set *set = s < 0 ? &plan->variants : &plan->side_sets[s];
-        if (s >= 0)
-            hash_add_text(h, plan->side_hashes[s]);
+        if (read && s >= 0)
+            read = hash_headers(plan->sides[s].include, h, err);
         for (int i = 0; i < set->count; i++) {
             hash_add_text(h, set->items[i]->name);
             hash_add_text(h, set->items[i]->hash);
         }
     }
     hash_end(h, plan->files);
+    return read;
 }
 
 static bool something_to_search(const struct plan *plan)
@@ -369,7 +369,7 @@ static bool load_variants(struct plan *plan, const struct plan_options *o, struc
 bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
 {
     bool ok = false, *used = NULL;
-    *plan = (struct plan){.chip = *chip, .private_data = xcalloc(1, sizeof(struct kept))};
+    *plan = (struct plan){.chip = *chip, .sources = source_memo_new(), .private_data = xcalloc(1, sizeof(struct kept))};
     ((struct kept *)plan->private_data)->mask_case = -1;
     plan->scenario = op_load(o->op_files, err) ? scenario_load(o->scenario_path, err) : NULL;
     if (!plan->scenario || !load_variants(plan, o, err) || !load_sides(plan, o, err))
@@ -383,7 +383,8 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     plan->tune = o->tune;
     if (o->budget_s > 0)
         plan->time.budget_s = o->budget_s;
-    hash_files(plan);
+    if (!hash_files(plan, err))
+        goto done;
     used = xcalloc((size_t)plan->scenario->variant_count + 1, sizeof *used);
     for (int i = 0; i < plan->case_count; i++)
         if (!plan_add_case(plan, o, device_kind, i, used, err))
@@ -448,7 +449,7 @@ void plan_free(struct plan *plan)
     for (int i = 0; i < plan->side_count; i++)
         variant_set_free(&plan->side_sets[i]);
     free(plan->side_sets);
-    free(plan->side_hashes);
+    source_memo_free(plan->sources);
     counter_choice_free(&plan->counters);
     if (plan->scenario)
         scenario_free(plan->scenario);

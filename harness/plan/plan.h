@@ -4,6 +4,7 @@
 #define BENCH_PLAN_PLAN_H
 
 #include "base/chip.h"
+#include "base/source.h"
 #include "counter/choice.h"
 #include "model/floor.h"
 #include "op/compose.h"
@@ -89,9 +90,8 @@ struct plan {
     struct scenario_case *cases;
     int case_count;
     struct variant_set variants;
-    const struct side *sides;       /* of the options */
-    struct variant_set *side_sets;  /* of each side */
-    char (*side_hashes)[HASH_TEXT]; /* of the headers that its variants share */
+    const struct side *sides;      /* of the options */
+    struct variant_set *side_sets; /* of each side */
     int side_count;
     struct plan_row *rows; /* by case, the baseline first */
     int row_count;
@@ -99,8 +99,9 @@ struct plan {
     struct timing_plan time;
     bool tune; /* its times are those of a race: another key */
     struct counter_choice counters;
-    struct text notes;     /* lines: networks that are not run whole, and why */
-    char files[HASH_TEXT]; /* of the scenario and every variant file: parent and worker must agree */
+    struct source_memo *sources; /* what the keys of rows have read */
+    struct text notes;           /* lines: networks that are not run whole, and why */
+    char files[HASH_TEXT];       /* of the scenario, every variant file and the headers they share: parent and worker must agree */
     void *private_data;
 };
 /* `device_kind` is "emu" or "cuda". */

@@ -260,9 +260,12 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     hash_add_text(h, work);
     hash_add_text(h, plan_row_variant(p));
     for (int i = 0; i < p->program.unit_count; i++) { /* the variant's own file and those that complete it */
-        hash_add_text(h, p->program.units[i].label);
+        const struct unit *u = &p->program.units[i];
+        hash_add_text(h, u->label);
+        if (u->path && u->code == CODE_CUDA)
+            hash_add_text(h, source_hash(plan->sources, u->path, u->include, (const char *const *)u->defines, u->define_count));
         for (int k = 0; k < set->count; k++)
-            if (!strcmp(set->items[k]->name, p->program.units[i].label))
+            if (!strcmp(set->items[k]->name, u->label))
                 hash_add_text(h, set->items[k]->hash);
     }
     if (p->variant) {
@@ -283,9 +286,7 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     hash_add(h, &plan->time.half_width, sizeof plan->time.half_width);
     if (plan->tune)
         hash_add_text(h, "race");
-    if (p->side) {
+    if (p->side)
         hash_add_text(h, p->side->name);
-        hash_add_text(h, plan->side_hashes[p->side - plan->sides]);
-    }
     hash_end(h, out);
 }

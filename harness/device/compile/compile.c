@@ -159,8 +159,8 @@ bool compile_key(const struct compile_request *r, char out[HASH_TEXT], struct er
     enum compiler_kind kind;
     const char *path;
     const struct compiler *c = NULL;
-    bool ok = compiler_parse(r->compiler ? r->compiler : "nvrtc", &kind, &path, err) && source_read(r->path, r->include, &s, err) &&
-              (c = compiler_open(r->compiler, err)) != NULL;
+    bool ok = compiler_parse(r->compiler ? r->compiler : "nvrtc", &kind, &path, err) &&
+              source_read(r->path, r->include, r->defines, r->define_count, &s, err) && (c = compiler_open(r->compiler, err)) != NULL;
     if (ok)
         hash_request(&s, r, kind, c->build, out);
     source_free(&s);
@@ -176,7 +176,8 @@ bool compile(const struct compile_request *r, struct compiled *out, struct error
     char *name = NULL;
     bool ok = false;
     *out = (struct compiled){0};
-    if (!compiler_parse(r->compiler ? r->compiler : "nvrtc", &kind, &path, err) || !source_read(r->path, r->include, &s, err))
+    if (!compiler_parse(r->compiler ? r->compiler : "nvrtc", &kind, &path, err) ||
+        !source_read(r->path, r->include, r->defines, r->define_count, &s, err))
         goto done;
     hash_request(&s, r, kind, "", request);
     if (bundle_find(request, r->compiler, out)) {

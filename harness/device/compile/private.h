@@ -1,7 +1,8 @@
-/* device/compile, between its files: sources and their hash (compile_source.c), entries on disk (compile_cache.c), the two compilers. */
+/* device/compile, between its files: entries on disk (cache.c), the two compilers. */
 #ifndef BENCH_DEVICE_COMPILE_PRIVATE_H
 #define BENCH_DEVICE_COMPILE_PRIVATE_H
 
+#include "base/source.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
 
@@ -20,17 +21,6 @@ struct compiler {
 };
 bool nvrtc_open(struct compiler *c, const char *path, struct error *err);
 bool nvcc_open(struct compiler *c, const char *path, struct error *err);
-
-/* A source with everything it includes from the variant's folder and kernels/include. */
-struct source {
-    char *path, *text;
-    size_t bytes;
-    char *folders[2];         /* include folders: the .cu's own, kernels/include */
-    char *host;               /* and that of the few headers of the host that NVRTC is given */
-    char includes[HASH_TEXT]; /* of every included file's name and content */
-};
-bool source_read(const char *path, const char *include, struct source *s, struct error *err);
-void source_free(struct source *s);
 
 /* Both fill ptx, cubin and log of `out`; a compile error is a usage error with the compiler's lines. */
 bool nvrtc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,

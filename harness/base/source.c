@@ -1,9 +1,9 @@
 /* What a compilation depends on: the .cu and every file it can include from its own folder and from kernels/include, found by reading
- * `#include` and
- * `__has_include` lines without a preprocessor. Includes behind a false #if count too: a needless recompilation at worst. Headers of CUDA
- * itself are covered by the compiler's build number. */
+ * `#include` and `__has_include` lines without a preprocessor. Includes behind a false #if count too: a needless recompilation at worst.
+ * Headers of CUDA itself are covered by the compiler's build number. */
+#include "base/source.h"
 #include "base/file.h"
-#include "device/compile/private.h"
+#include "base/text.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,8 @@
 
 struct includes {
     struct source *source;
+    const char *const *defines;
+    int define_count;
     struct hash *hash;
     char *paths[INCLUDES_MAX]; /* files already read */
     int count;
@@ -45,6 +47,8 @@ static bool add_file(struct includes *in, const char *name, const char *path, st
 /* `name` as an include of the file in `folder` (NULL for <name>): the first place where it exists. */
 static bool add_include(struct includes *in, const char *name, const char *folder, struct error *err)
 {
+    if (name[0] == '/')
+        return !file_exists(name) || file_is_dir(name) || add_file(in, name, name, err);
     const char *places[] = {folder, in->source->folders[0], in->source->folders[1], in->source->host};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (!places[i])
@@ -86,10 +90,22 @@ static bool add_folder(struct includes *in, const char *folder, const char *them
     return ok;
 }
 
-/* `#include MACRO`: any file of both folders could be meant. */
+/* `#include MACRO` where no define tells which: any file of both folders could be meant. */
 static bool add_all(struct includes *in, struct error *err)
 {
     return add_folder(in, in->source->folders[0], "", err) && add_folder(in, in->source->folders[1], "", err);
+}
+
+/* The file that a define gives the macro at p: "name" or <name>; NULL when none does. */
+static const char *defined_name(const struct includes *in, const char *p)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)p[n]) || p[n] == '_')
+        n++;
+    for (int i = 0; i < in->define_count; i++)
+        if (!strncmp(in->defines[i], p, n) && in->defines[i][n] == '=' && (in->defines[i][n + 1] == '"' || in->defines[i][n + 1] == '<'))
+            return in->defines[i] + n + 1;
+    return NULL;
 }
 
 /* p stands behind `include` or `__has_include(`. */
@@ -97,6 +113,10 @@ static bool take_name(struct includes *in, const char *p, const char *folder, bo
 {
     while (*p == ' ' || *p == '\t' || *p == '(')
         p++;
+    bool macro = isalpha((unsigned char)*p) || *p == '_';
+    const char *defined = macro ? defined_name(in, p) : NULL;
+    if (defined)
+        p = defined;
     if (*p == '"' || *p == '<') {
         size_t n = strcspn(p + 1, *p == '"' ? "\"\n" : ">\n");
         if (n == 0 || n > 1000)
@@ -106,7 +126,7 @@ static bool take_name(struct includes *in, const char *p, const char *folder, bo
         free(name);
         return ok;
     }
-    return directive && (isalpha((unsigned char)*p) || *p == '_') ? add_all(in, err) : true;
+    return directive && macro ? add_all(in, err) : true;
 }
 
 static bool scan_file(struct includes *in, const char *path, const char *text, struct error *err)
@@ -130,10 +150,10 @@ static bool scan_file(struct includes *in, const char *path, const char *text, s
     return ok;
 }
 
-bool source_read(const char *path, const char *include, struct source *s, struct error *err)
+bool source_read(const char *path, const char *include, const char *const *defines, int define_count, struct source *s, struct error *err)
 {
     *s = (struct source){.path = xstrdup(path)};
-    struct includes in = {.source = s, .hash = NULL};
+    struct includes in = {.source = s, .defines = defines, .define_count = define_count};
     s->text = file_read(path, SOURCE_MAX_BYTES, &s->bytes, err);
     if (!s->text)
         return false;
@@ -158,4 +178,72 @@ void source_free(struct source *s)
     free(s->folders[1]);
     free(s->host);
     *s = (struct source){0};
+}
+
+void source_add(struct hash *h, const char *path)
+{
+    size_t bytes;
+    char *content = path ? file_read(path, 1u << 31, &bytes, NULL) : NULL;
+    if (content)
+        hash_add(h, content, bytes);
+    free(content);
+    struct source s = {0};
+    if (path && text_ends(path, ".cu") && source_read(path, NULL, NULL, 0, &s, &(struct error){0}))
+        hash_add_text(h, s.includes);
+    source_free(&s);
+}
+
+struct source_memo {
+    struct {
+        char *of; /* what was asked for */
+        char hash[HASH_TEXT];
+    } * items;
+    int count;
+};
+
+struct source_memo *source_memo_new(void)
+{
+    return xcalloc(1, sizeof(struct source_memo));
+}
+
+void source_memo_free(struct source_memo *memo)
+{
+    for (int i = 0; memo && i < memo->count; i++)
+        free(memo->items[i].of);
+    if (memo)
+        free(memo->items);
+    free(memo);
+}
+
+const char *source_hash(struct source_memo *memo, const char *path, const char *include, const char *const *defines, int define_count)
+{
+    struct text of = {0};
+    text_addf(&of, "%s\n%s", path, include ? include : "");
+    for (int i = 0; i < define_count; i++) { /* the others change no file that is read */
+        const char *value = strchr(defines[i], '=');
+        if (value && (value[1] == '"' || value[1] == '<'))
+            text_addf(&of, "\n%s", defines[i]);
+    }
+    char *key = text_take(&of);
+    int at = 0;
+    while (at < memo->count && strcmp(memo->items[at].of, key))
+        at++;
+    if (at < memo->count) {
+        free(key);
+        return memo->items[at].hash;
+    }
+    memo->items = xrealloc(memo->items, sizeof *memo->items * (size_t)(memo->count + 1));
+    memo->items[at].of = key;
+    memo->items[at].hash[0] = 0;
+    struct source s;
+    struct error unread = {0};
+    if (source_read(path, include, defines, define_count, &s, &unread)) {
+        struct hash *h = hash_begin();
+        hash_add(h, s.text, s.bytes);
+        hash_add_text(h, s.includes);
+        hash_end(h, memo->items[at].hash);
+    }
+    source_free(&s);
+    memo->count++;
+    return memo->items[at].hash;
 }
