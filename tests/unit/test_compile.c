@@ -1,5 +1,4 @@
-/* compile.c with the real NVRTC (and nvcc where there is one); the cache and the bundles also without. Skips with a reason where the
- * compiler is missing. */
+/* compile.c with the real NVRTC (and nvcc where there is one), or skipped with a reason; the cache and the bundles also without. */
 #include "base/file.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
@@ -40,10 +39,10 @@ static struct compile_request request(const char *path)
     return (struct compile_request){.path = path, .label = "test/scale", .defines = defines, .define_count = 1, .arch = "sm_90a"};
 }
 
-static void need_compiler(void)
+static void need(bool present, const char *why)
 {
-    if (!compiler_present) {
-        print_message("skipped: %s\n", why_not);
+    if (!present) {
+        print_message("skipped: %s\n", why);
         skip();
     }
 }
@@ -72,7 +71,7 @@ static void free_names(char **names, int n)
 
 static void gives_ptx_cubin_and_log(void **state)
 {
-    need_compiler();
+    need(compiler_present, why_not);
     struct error err = {0};
     struct compiled c;
     char *part = write_source("part.h", "#define PART(v) (v)\n"), *path = write_source("a.cu", kernel);
@@ -107,7 +106,7 @@ static void gives_ptx_cubin_and_log(void **state)
 
 static void every_part_of_the_key_counts(void **state)
 {
-    need_compiler();
+    need(compiler_present, why_not);
     struct error err = {0};
     struct compiled first, c;
     free(write_source("part.h", "#define PART(v) (v)\n"));
@@ -151,7 +150,7 @@ static void every_part_of_the_key_counts(void **state)
 
 static void the_key_does_not_depend_on_the_place(void **state)
 {
-    need_compiler();
+    need(compiler_present, why_not);
     struct error err = {0};
     struct compiled a, b;
     char *sub = file_join(folder, "elsewhere");
@@ -173,7 +172,7 @@ static void the_key_does_not_depend_on_the_place(void **state)
 
 static void a_damaged_entry_is_compiled_again(void **state)
 {
-    need_compiler();
+    need(compiler_present, why_not);
     struct error err = {0};
     struct compiled c;
     free(write_source("part.h", "#define PART(v) ((v) * 7.0f)\n"));
@@ -220,7 +219,7 @@ static void a_damaged_entry_is_compiled_again(void **state)
 
 static void errors_carry_the_file_and_line(void **state)
 {
-    need_compiler();
+    need(compiler_present, why_not);
     struct error err = {0};
     struct compiled c;
     char *path = write_source("wrong.cu", "\n\nextern \"C\" __global__ void k(float *y)\n{\n    y[0] = unknown_name;\n}\n");
@@ -257,7 +256,7 @@ static void errors_carry_the_file_and_line(void **state)
 
 static void hostile_sources(void **state)
 {
-    need_compiler();
+    need(compiler_present, why_not);
     struct error err = {0};
     struct compiled c;
     /* An include cycle, an include of a folder, thousands of includes of itself: no hang in our scanner. */
@@ -284,7 +283,7 @@ static void hostile_sources(void **state)
 
 static void bundles_travel(void **state)
 {
-    need_compiler();
+    need(compiler_present, why_not);
     struct error err = {0};
     struct compiled c, d;
     free(write_source("part.h", "#define PART(v) (v)\n"));
@@ -344,7 +343,7 @@ static void *compile_thread(void *argument)
 
 static void threads_compile_at_once(void **state)
 {
-    need_compiler();
+    need(compiler_present, why_not);
     pthread_t threads[6];
     char labels[6][4];
     free(write_source("part.h", "#define PART(v) (v)\n"));
@@ -360,16 +359,19 @@ static void threads_compile_at_once(void **state)
     }
 }
 
+static void need_nvcc(void)
+{
+    struct error err = {0};
+    char version[96];
+    need(compile_version("nvcc", version, sizeof version, &err), err.text);
+    assert_memory_equal(version, "nvcc 1", 6);
+}
+
 static void nvcc_is_another_compiler(void **state)
 {
     struct error err = {0};
     struct compiled c;
-    char version[96];
-    if (!compile_version("nvcc", version, sizeof version, &err)) {
-        print_message("skipped: %s\n", err.text);
-        skip();
-    }
-    assert_int_equal(strncmp(version, "nvcc 1", 6), 0);
+    need_nvcc();
     free(write_source("part.h", "#define PART(v) (v)\n"));
     char *path = write_source("a.cu", kernel);
     struct compile_request r = request(path);
@@ -392,6 +394,35 @@ static void nvcc_is_another_compiler(void **state)
     assert_int_equal(err.kind, ERROR_USAGE);
     assert_non_null(strstr(err.text, "unknown_name"));
     free(path);
+}
+
+/* nvcc hands its steps to a shell: neither a value nor a name may be obeyed there. */
+static void nvcc_s_shell_gets_no_words_of_ours(void **state)
+{
+    static const char source[] =
+        "extern \"C\" __global__ void k(char *y) { const char *s = VALUE; y[threadIdx.x] = s[threadIdx.x] + N; }\n";
+    struct error err = {0};
+    struct compiled c;
+    need_nvcc();
+    char *owned = file_join(folder, "owned"), *path = write_source("shell.cu", source);
+    char *values[] = {text_format("VALUE=\"$(touch %s) `touch %s`\"", owned, owned), "N=1'\";touch owned;'\"'0'"};
+    struct compile_request r = request(path);
+    r.compiler = "nvcc";
+    r.defines = (const char *const *)values;
+    r.define_count = 2;
+    assert_false(compile(&r, &c, &err)); /* N is no C++ */
+    values[1] = "N=1";
+    must(compile(&r, &c, &err), &err);
+    compiled_free(&c);
+    assert_false(file_exists(owned));
+    free(path);
+    r.path = path = write_source("$(touch owned).cu", source);
+    assert_false(compile(&r, &c, &err));
+    assert_int_equal(error_exit_code(err.kind), 2);
+    assert_non_null(strstr(err.text, "$(touch owned)"));
+    free(values[0]);
+    free(path);
+    free(owned);
 }
 
 static struct kernel_facts facts_of(const struct compile_request *r, const char *name)
@@ -449,7 +480,7 @@ static void other_launch_bounds(const char *compiler)
  * to 19), most of them in the loop (16). */
 static void spills_have_lines(void **state)
 {
-    need_compiler();
+    need(compiler_present, why_not);
     static const char *const compilers[] = {NULL, "nvcc"}, *const archs[] = {"sm_90a", "sm_80"};
     for (int k = 0; k < 4; k++) {
         struct error err = {0};
@@ -490,7 +521,7 @@ static void spills_have_lines(void **state)
 
 static void launch_bounds_are_replaced(void **state)
 {
-    need_compiler();
+    need(compiler_present, why_not);
     other_launch_bounds(NULL);
     other_launch_bounds("nvcc");
 }
@@ -560,6 +591,7 @@ int main(void)
         cmocka_unit_test(bundles_travel),
         cmocka_unit_test(threads_compile_at_once),
         cmocka_unit_test(nvcc_is_another_compiler),
+        cmocka_unit_test(nvcc_s_shell_gets_no_words_of_ours),
         cmocka_unit_test(launch_bounds_are_replaced),
         cmocka_unit_test(spills_have_lines),
         cmocka_unit_test(bad_names_and_no_cache),

@@ -1,6 +1,7 @@
 /* nvcc and its ptxas as another compiler: it needs a host compiler, and writes files; both stay in a folder of their own. */
 #include "base/file.h"
 #include "device/compile/private.h"
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -122,6 +123,36 @@ static char *read_kept(const char *dir, const char *suffix, size_t *bytes, struc
     return data;
 }
 
+/* nvcc writes its steps as lines for a shell, names between double quotes: what such a line could obey, or split at, is no name for it. */
+static bool plain_name(const char *name, struct error *err)
+{
+    const char *odd = name;
+    while (*odd && ((unsigned char)*odd >= 128 || isalnum((unsigned char)*odd) || strchr("_./+,@%=:-", *odd)))
+        odd++;
+    if (!*odd)
+        return true;
+    error_set(err, ERROR_USAGE, "%s: nvcc gives file names to a shell, and this one has a '%c'", name, *odd);
+    return error_hint(err, "another name for the folder, the file or TMPDIR; or leave --compiler out: the pinned NVRTC takes any");
+}
+
+/* The request's macros as a file that comes before the source: on nvcc's command line a shell would read their values. */
+static char *macros(const struct compile_request *r)
+{
+    struct text t = {0};
+    for (int i = 0; i < r->define_count; i++) {
+        const char *d = r->defines[i], *value = strchr(d, '=');
+        int name = value ? (int)(value - d) : (int)strlen(d);
+        text_addf(&t, "#define %.*s ", name, d);
+        for (value = value ? value + 1 : "1"; *value; value++)
+            text_add_bytes(&t, *value == '\n' || *value == '\r' ? " " : value, 1);
+        text_add(&t, "\n\n"); /* the empty line is for a value that ends with a backslash */
+    }
+    char *prelude = compile_prelude(r);
+    text_add(&t, prelude);
+    free(prelude);
+    return text_take(&t);
+}
+
 bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                   struct error *err)
 {
@@ -130,7 +161,7 @@ bool nvcc_compile(const struct compiler *c, const struct source *s, const struct
     int count = 0;
     if (!dir)
         return false;
-    char **argv = xcalloc((size_t)r->define_count + 24, sizeof *argv);
+    char **argv = xcalloc(32, sizeof *argv);
     char flags[] = COMPILE_FLAGS_NVCC, *rest = flags, *flag;
     const char *arch = strncmp(r->arch, "sm_", 3) == 0 ? r->arch + 3 : r->arch;
     argv[count++] = xstrdup(c->path);
@@ -142,17 +173,15 @@ bool nvcc_compile(const struct compiler *c, const struct source *s, const struct
     for (int i = 0; i < 2; i++)
         if (s->folders[i])
             argv[count++] = text_format("-I%s", s->folders[i]);
-    for (int i = 0; i < r->define_count; i++)
-        argv[count++] = text_format("-D%s", r->defines[i]);
-    if (r->bounds.threads) {
-        prelude = compile_prelude(r);
-        before = file_join(dir, "bounds.h");
+    prelude = macros(r);
+    before = file_join(dir, "before.h");
+    argv[count++] = xstrdup("-include");
+    argv[count++] = xstrdup(before);
+    if (r->bounds.threads)
         argv[count++] = text_format("--maxrregcount=%d", r->bounds.registers);
-        argv[count++] = xstrdup("-include");
-        argv[count++] = xstrdup(before);
-        if (!file_write(before, prelude, strlen(prelude), err))
-            goto done;
-    }
+    if (!plain_name(dir, err) || !plain_name(s->path, err) || (s->folders[0] && !plain_name(s->folders[0], err)) ||
+        (s->folders[1] && !plain_name(s->folders[1], err)) || !file_write(before, prelude, strlen(prelude), err))
+        goto done;
     argv[count++] = xstrdup("-o");
     argv[count++] = text_format("%s/result.cubin", dir);
     argv[count++] = xstrdup(s->path);
