@@ -1,5 +1,6 @@
 /* emu/control: traps, indirect branches, calls of the system, barriers of the block. */
 #include "emu/slow.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,12 +68,36 @@ static void print_text(struct warp *w, uint64_t address, char *out, size_t bytes
     out[n] = 0;
 }
 
+/* A text that the kernel names: in any memory of its own, and a finding where it leaves that. */
+static void lane_text(struct warp *w, const struct insn *ip, int lane, uint64_t address, char *out, size_t bytes)
+{
+    size_t n = 0;
+    for (const uint8_t *c; n + 1 < bytes && (c = resolve_lane(w, ip, lane, SPACE_GENERIC, address + n, 1, ACCESS_READ)) && *c;)
+        out[n++] = (char)*c;
+    out[n] = 0;
+}
+
+/* A conversion without its length letters, whose numbers are at most what a line holds: nobody waits for two billion blanks. */
+static size_t bounded_flags(const char *from, size_t n, char *flags)
+{
+    size_t k = 0, digits = 0;
+    for (size_t i = 0; i < n; i++) {
+        digits = isdigit((unsigned char)from[i]) && (digits || from[i] != '0') ? digits + 1 : 0;
+        if (digits > 3)
+            memset(flags + k - 3, '9', 3);
+        else if (!strchr("hlzjt", from[i]))
+            flags[k++] = from[i];
+    }
+    return k;
+}
+
 /* vprintf(format, arguments): text goes to the standard output of the program, as on a GPU. */
 static void print_lane(struct warp *w, const struct insn *ip, int lane, uint64_t format_at, uint64_t args)
 {
-    char format[1024], piece[64], line[4096];
+    char format[1024], line[4096];
     size_t used = 0;
-    print_text(w, format_at, format, sizeof format);
+    w->fuel -= 16; /* the time limit is looked at when it is used up */
+    lane_text(w, ip, lane, format_at, format, sizeof format);
     for (const char *p = format; *p && used + 1 < sizeof line;) {
         if (*p != '%' || p[1] == '%') {
             line[used++] = *p;
@@ -93,17 +118,10 @@ static void print_lane(struct warp *w, const struct insn *ip, int lane, uint64_t
             break;
         memcpy(&v, from, bytes);
         args += bytes;
-        memcpy(piece, p, n + 1);
-        piece[n + 1] = 0;
-        char *out = line + used;
-        size_t room = sizeof line - used;
+        char *out = line + used, flags[48];
+        size_t room = sizeof line - used, k = bounded_flags(p, n, flags);
         int wrote = 0;
-        /* the length letters are dropped and put back for 64 bits */
-        char flags[48];
-        size_t k = 0;
-        for (size_t i = 0; i < n; i++)
-            if (!strchr("hlzjt", piece[i]))
-                flags[k++] = piece[i];
+        /* the length letters are put back for 64 bits */
         if (strchr("diouxX", kind)) {
             snprintf(flags + k, sizeof flags - k, "ll%c", kind);
             wrote = snprintf(out, room, flags, kind == 'd' || kind == 'i' ? (wide ? (long long)v : (long long)(int32_t)v) : (long long)v);
@@ -115,8 +133,9 @@ static void print_lane(struct warp *w, const struct insn *ip, int lane, uint64_t
         } else if (kind == 'c') {
             wrote = snprintf(out, room, "%c", (int)v);
         } else if (kind == 's') {
-            char text[512];
-            print_text(w, v, text, sizeof text);
+            char text[512] = "(null)";
+            if (v)
+                lane_text(w, ip, lane, v, text, sizeof text);
             snprintf(flags + k, sizeof flags - k, "s");
             wrote = snprintf(out, room, flags, text);
         } else if (kind == 'p') {

@@ -173,8 +173,8 @@ bool decode_warp(struct decode *d)
         decode_emit(d, OP_yield);
         return true;
     }
-    if (decode_is(d, "brkpt")) {
-        decode_emit(d, OP_brkpt);
+    if (decode_is(d, "brkpt")) { /* with no debugger there a GPU ends the launch with an error */
+        decode_emit(d, OP_trap);
         return true;
     }
     return false;

@@ -316,6 +316,8 @@ struct launch {
     int runner_count;
     struct printed *printed;
     int printed_count;
+    int64_t printed_order, printed_lost;
+    size_t printed_bytes;
 };
 /* Runs it; false + err when it could not finish (deadlock, trap, time limit, unsupported). Counters stay in the runners. */
 bool launch_run(struct launch *l, struct error *err);
