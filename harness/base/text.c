@@ -224,13 +224,40 @@ void text_add_html(struct text *t, const char *s)
     }
 }
 
+size_t text_control(const char *s)
+{
+    unsigned char c = (unsigned char)*s, next = c ? (unsigned char)s[1] : 0;
+    if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+        return 2;
+    return (c < 32 && c && c != '\n' && c != '\t' && !(c == '\r' && next == '\n')) || c == 127;
+}
+
+void text_neutralise(struct text *t, size_t from)
+{
+    size_t to = from;
+    for (size_t at = from; at < t->len;) {
+        size_t n = text_control(t->data + at);
+        t->data[to++] = n ? '?' : t->data[at];
+        at += n ? n : 1;
+    }
+    if (from < t->len)
+        t->data[t->len = to] = 0;
+}
+
+void text_add_line(struct text *t, const char *s)
+{
+    for (size_t n; *s; s += n ? n : 1)
+        text_add_bytes(t, (n = text_control(s)) || strchr("\r\n\t", *s) ? "?" : s, 1);
+}
+
 void text_add_csv(struct text *t, const char *s)
 {
+    const char *guard = *s && strchr("=+-@\t\r\n'", *s) ? "'" : "";
     if (!s[strcspn(s, ",\"\r\n")]) {
-        text_add(t, s);
+        text_addf(t, "%s%s", guard, s);
         return;
     }
-    text_add(t, "\"");
+    text_addf(t, "\"%s", guard);
     for (; *s; s++)
         text_add(t, *s == '"' ? "\"\"" : (char[]){*s, 0});
     text_add(t, "\"");

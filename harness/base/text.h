@@ -48,7 +48,15 @@ bool text_glob(const char *pattern, const char *s);
 bool text_words_match(const char *wanted, const char *s);
 /* The same, each word as a whole name of s: "conv naive" has smoke/conv/conv2d/naive[..], not smoke/conv_f16/conv2d/naive_rows. */
 bool text_words_whole(const char *wanted, const char *s);
-/* Appends `s` as HTML text or an attribute's value (control characters become spaces) / as a CSV field. */
+/* What of s a terminal would obey: the bytes of the control character there, C1 of UTF-8 too; 0 for text, a newline, a tab and \r\n. */
+size_t text_control(const char *s);
+/* From byte `from` on: each of them becomes a '?'. What names and logs of others may hold reaches no output but through this,
+ * text_add_line, text_add_html or text_add_csv. */
+void text_neutralise(struct text *t, size_t from);
+/* Appends s as part of one line: newlines and tabs become '?', too. */
+void text_add_line(struct text *t, const char *s);
+/* Appends `s` as HTML text or an attribute's value (control characters become spaces) / as a CSV field, which no spreadsheet takes for a
+ * formula: before = + - @ and the like, and before an apostrophe, goes one apostrophe. */
 void text_add_html(struct text *t, const char *s);
 void text_add_csv(struct text *t, const char *s);
 /* A word for a shell: in quotes unless it is plain. */

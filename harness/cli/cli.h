@@ -45,6 +45,10 @@ int cli_fail(const struct error *err);
 int cli_usage(const struct verb *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Results go to stdout. */
 void cli_print(const struct text *t);
+/* What cli_fail and cli_print do with a line: no control character of a name or a log reaches the terminal. */
+void cli_say(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Results go to the file that --to named, or to stdout. */
+bool cli_put(const char *to, struct text *t, struct error *err);
 /* Colour, width and signs of stdout. */
 struct report_style cli_style(void);
 /* Where this run keeps things: -o DIR, else $BENCH_OUT, else ./.bench */

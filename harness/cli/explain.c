@@ -77,7 +77,7 @@ int cli_roofs(const struct roofs_arguments *a, const char *out_dir)
     int code = ok ? 0 : cli_fail(&err);
     cli_print(&t);
     if (note[0])
-        fprintf(stderr, "bench: note: not measured: %s\n", note);
+        cli_say(stderr, "bench: note: not measured: %s\n", note);
     store_close(store);
     text_free(&t);
     free(database);

@@ -55,14 +55,6 @@ static void finish_arguments(struct gate_arguments *a, const struct verb *verb, 
 
 /* ---- what is written ---- */
 
-static bool put_text(const char *to, const struct text *t, struct error *err)
-{
-    if (to)
-        return file_write_named(to, text_get(t), t->len, err);
-    cli_print(t);
-    return true;
-}
-
 static bool put_form(const struct gate_arguments *a, const struct gate_comparison *c, const int *exit_code, struct error *err)
 {
     struct text t = {0};
@@ -82,7 +74,7 @@ static bool put_form(const struct gate_arguments *a, const struct gate_compariso
         else
             form->write(&t, &d, a->to ? &(struct report_style){0} : &style);
     }
-    ok = ok && put_text(a->to, &t, err);
+    ok = ok && cli_put(a->to, &t, err);
     document_free(&d);
     text_free(&t);
     return ok;
@@ -274,7 +266,7 @@ static bool write_baseline(const struct gate_side *head, const char *path, struc
     baseline_write(&t, head);
     bool ok = file_make_dirs(folder, err) && file_write(path, text_get(&t), t.len, err);
     if (ok)
-        printf("baseline  %s\n", path);
+        cli_say(stdout, "baseline  %s\n", path);
     text_free(&t);
     free(folder);
     return ok;
@@ -325,7 +317,7 @@ static bool show_baseline(const char *path, const struct gate_arguments *a, stru
                 text_addf(&t, "  %s %.15g", side.entries[i].facts[k].kind->head, side.entries[i].facts[k].value);
         text_add(&t, "\n");
     }
-    bool ok = put_text(a->to, &t, err);
+    bool ok = cli_put(a->to, &t, err);
     text_free(&t);
     gate_side_free(&side);
     return ok;
@@ -349,7 +341,7 @@ static bool run_baseline(const char *what, struct gate_arguments *a, const char 
         ok = diff_baseline(a, path, &head, rules, err);
         if (!ok && !strcmp(what, "promote") &&
             err->kind != ERROR_INTERNAL) { /* broken, or of another compiler: this is how it is made anew */
-            fprintf(stderr, "bench: %s\n", err->text);
+            cli_say(stderr, "bench: %s\n", err->text);
             error_clear(err);
             ok = true;
         }

@@ -29,8 +29,8 @@ static int cli_import_database(const char *from, const char *out_dir)
     char *database = cli_database(out_dir);
     bool ok = file_make_dirs(out_dir, &err) && store_open(database, false, &store, &err) && store_merge(store, from, &n, &err);
     if (ok)
-        printf("%s: %d runs with %d rows added, %d were there; %d tuned configurations added, %d were there or older\n", from, n.runs,
-               n.rows, n.runs_known, n.wisdom, n.wisdom_older);
+        cli_say(stdout, "%s: %d runs with %d rows added, %d were there; %d tuned configurations added, %d were there or older\n", from,
+                n.runs, n.rows, n.runs_known, n.wisdom, n.wisdom_older);
     store_close(store);
     free(database);
     return ok ? 0 : cli_fail(&err);
@@ -42,9 +42,7 @@ static int import_ops(const char *path, const char *name, const char *to)
     struct text t = {0};
     size_t bytes;
     char *own = name ? xstrdup(name) : name_of(path), *text = file_read(path, OP_LINES_MAX_BYTES, &bytes, &err);
-    bool ok = text && op_lines_scenario(path, text, bytes, own, &t, &err) && (!to || file_write_named(to, t.data, t.len, &err));
-    if (ok && !to)
-        cli_print(&t);
+    bool ok = text && op_lines_scenario(path, text, bytes, own, &t, &err) && cli_put(to, &t, &err);
     free(own);
     free(text);
     text_free(&t);

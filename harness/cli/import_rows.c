@@ -196,7 +196,8 @@ int cli_import_rows(const char *path, const char *out_dir, int run_id)
     struct error err = {0};
     int code = read_file(&m, &err) && open_run(&m, &err) && import_all(&m, &err) ? 0 : cli_fail(&err);
     if (code == 0)
-        printf("%d rows of %s in run %lld: bench show %s\n", m.added, text_at(m.provenance, "tool"), (long long)m.run.id, m.run.scenario);
+        cli_say(stdout, "%d rows of %s in run %lld: bench show %s\n", m.added, text_at(m.provenance, "tool"), (long long)m.run.id,
+                m.run.scenario);
     if (m.rows)
         rows_free(m.rows, m.count);
     run_clear(&m.run);

@@ -121,7 +121,7 @@ static int list_variants(struct text *t, const struct option_list *dirs, const c
         variant_show(v, t);
     }
     for (int i = 0; i < set.note_count; i++)
-        fprintf(stderr, "bench: note: %s\n", set.notes[i]);
+        cli_say(stderr, "bench: note: %s\n", set.notes[i]);
     if (one && !found) {
         variant_find(&set, one, NULL, NULL, err);
         code = cli_fail(err);

@@ -128,12 +128,12 @@ int main(int argc, char **argv)
     size_t count = 0;
     if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         usage(&t);
-        fputs(text_get(&t), argc < 2 ? stderr : stdout);
+        cli_say(argc < 2 ? stderr : stdout, "%s", text_get(&t));
         text_free(&t);
         return argc < 2 ? 2 : 0;
     }
     if (!strcmp(argv[1], "--version")) {
-        printf("bench %s\n", bench_version());
+        cli_say(stdout, "bench %s\n", bench_version());
         return 0;
     }
     for (const struct verb *v = verbs; v->name; v++) {

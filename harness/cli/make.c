@@ -24,7 +24,7 @@ static int print_op(const char *op, const char *path, const char *kernel)
     size_t bytes;
     char *source = file_read(path, 8u << 20, &bytes, &err), *text = source ? variant_new_op(op, source, kernel, &err) : NULL;
     int code = text ? 0 : cli_fail(&err);
-    fputs(text ? text : "", stdout);
+    cli_say(stdout, "%s", text ? text : "");
     free(source);
     free(text);
     return code;
@@ -95,9 +95,9 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     if (write)
-        fprintf(stderr, "bench: %s has a head now\nhint: bench try %s\n", rest[1], rest[1]);
+        cli_say(stderr, "bench: %s has a head now\nhint: bench try %s\n", rest[1], rest[1]);
     else
-        fputs(text, stdout);
+        cli_say(stdout, "%s", text);
     code = 0;
 done:
     free(ops.items);
@@ -261,7 +261,7 @@ static bool add_image(struct compiling *list, const struct compile_request *requ
     if (!compile(&own, &made, err)) {
         if (err->kind == ERROR_ENVIRONMENT)
             return false;
-        fprintf(stderr, "bench: %s\n", err->text);
+        cli_say(stderr, "bench: %s\n", err->text);
         list->broken++;
         return true;
     }
@@ -370,7 +370,7 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     cli_print(&list.text);
     code = ok ? list.broken ? 4 : 0 : cli_fail(&err);
     if (ok && bundle)
-        printf("%d images for %s in %s\n", list.count, chip->arch, bundle);
+        cli_say(stdout, "%d images for %s in %s\n", list.count, chip->arch, bundle);
     plan_free(&plan);
 done:
     for (int i = 0; i < list.count; i++)
@@ -397,7 +397,7 @@ static int exec_under(char **command, int argc, char **argv, int tail)
     for (int i = 1; i < tail - 1 && i < argc; i++)
         line[at++] = argv[i];
     execvp(line[0], line);
-    fprintf(stderr, "bench: %s: %s\n", line[0], strerror(errno));
+    cli_say(stderr, "bench: %s: %s\n", line[0], strerror(errno));
     return 5;
 }
 

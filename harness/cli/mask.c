@@ -58,7 +58,7 @@ static bool one_frame(const struct mask_arguments *a, struct change *change, con
     mask_frame_path(&name, number, path, sizeof path);
     ok = image_write_mask(path, fitted ? fitted : mask, sums->h, sums->w, err);
     if (ok) {
-        printf("%s  %s %%%s\n", path, number_percent(share, p), number ? "" : "  the first frame is computed whole");
+        cli_say(stdout, "%s  %s %%%s\n", path, number_percent(share, p), number ? "" : "  the first frame is computed whole");
         sums->least = number == 1 || share < sums->least ? share : sums->least;
         sums->most = number == 1 || share > sums->most ? share : sums->most;
         sums->sum += number ? share : 0;
@@ -97,13 +97,13 @@ static bool all_frames(const struct mask_arguments *a, struct frames *frames, in
 static void print_end(const struct mask_arguments *a, const struct mask_sums *s)
 {
     char least[NUMBER_TEXT], most[NUMBER_TEXT], mean[NUMBER_TEXT];
-    printf("%d mask%s of %lld x %lld pixels", s->count, s->count == 1 ? "" : "s", (long long)s->w, (long long)s->h);
+    cli_say(stdout, "%d mask%s of %lld x %lld pixels", s->count, s->count == 1 ? "" : "s", (long long)s->w, (long long)s->h);
     if (s->count > 1)
-        printf(", %s to %s %% active after the first, %s %% on average", number_percent(s->least, least), number_percent(s->most, most),
-               number_percent(s->sum / (s->count - 1), mean));
+        cli_say(stdout, ", %s to %s %% active after the first, %s %% on average", number_percent(s->least, least),
+                number_percent(s->most, most), number_percent(s->sum / (s->count - 1), mean));
     if (s->count > 1)
-        printf("\nhint: mask: {pattern: file, path: %s, frame: {from: 1, to: %d}}", a->out, s->count - 1);
-    putchar('\n');
+        cli_say(stdout, "\nhint: mask: {pattern: file, path: %s, frame: {from: 1, to: %d}}", a->out, s->count - 1);
+    cli_say(stdout, "\n");
 }
 
 int cli_mask(const struct verb *verb, int argc, char **argv)

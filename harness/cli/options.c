@@ -15,23 +15,41 @@ static size_t colour(const char *s)
     return n && s[n] == 'm' ? n + 1 : 0;
 }
 
-/* A terminal obeys what a name in a database or a compiler's log may hold: other control characters than our own colours become '?'. */
+/* All that bench prints goes this way. A terminal obeys what a name in a database or a compiler's log may hold, now or when the file that
+ * it went to is shown: other control characters than our own colours, which only a terminal gets, become '?'. */
 static void options_put(FILE *out, const char *s)
 {
-    if (!isatty(fileno(out))) {
-        fputs(s, out);
-        return;
-    }
+    bool colours = isatty(fileno(out));
     while (*s) {
-        unsigned char c = (unsigned char)*s;
-        bool second = c == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0; /* C1, as UTF-8 */
-        size_t n = colour(s);
-        if (n || (c >= 32 && c != 127 && !second) || c == '\n' || c == '\t')
-            fwrite(s, 1, n ? n : 1, out);
-        else
+        size_t plain = 0, control = 0;
+        for (size_t n = 1; n; plain += n) /* stderr has no buffer: as much at a time as can be */
+            n = colours && colour(s + plain) ? colour(s + plain) : s[plain] && !text_control(s + plain);
+        fwrite(s, 1, plain, out);
+        if ((control = text_control(s += plain)))
             fputc('?', out);
-        s += n ? n : second ? 2 : 1;
+        s += control;
     }
+}
+
+void cli_say(FILE *out, const char *format, ...)
+{
+    struct text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    options_put(out, text_get(&t));
+    text_free(&t);
+}
+
+bool cli_put(const char *to, struct text *t, struct error *err)
+{
+    if (!to) {
+        cli_print(t);
+        return true;
+    }
+    text_neutralise(t, 0);
+    return file_write_named(to, text_get(t), t->len, err);
 }
 
 int cli_fail(const struct error *err)
@@ -53,7 +71,7 @@ int cli_usage(const struct verb *verb, const char *format, ...)
     va_start(args, format);
     text_vaddf(&t, format, args);
     va_end(args);
-    fprintf(stderr, "bench %s: %s\nhint: bench %s --help\n", verb->name, text_get(&t), verb->name);
+    cli_say(stderr, "bench %s: %s\nhint: bench %s --help\n", verb->name, text_get(&t), verb->name);
     text_free(&t);
     return 2;
 }
@@ -176,11 +194,11 @@ static int unknown_option(const struct verb *verb, const struct option *options,
     for (const struct option *o = options; o && o->name && count < 64; o++)
         names[count++] = o->name;
     const char *near = text_nearest(word, names, count);
-    fprintf(stderr, "bench %s: no option '%.80s'\n", verb->name, word);
+    cli_say(stderr, "bench %s: no option '%.80s'\n", verb->name, word);
     if (near)
-        fprintf(stderr, "hint: %s\n", near);
+        cli_say(stderr, "hint: %s\n", near);
     else
-        fprintf(stderr, "hint: bench %s --help\n", verb->name);
+        cli_say(stderr, "hint: bench %s --help\n", verb->name);
     return 2;
 }
 

@@ -20,14 +20,16 @@ struct profile {
 static void on_note(void *context, const char *text)
 {
     (void)context;
-    fprintf(stderr, "bench: %s\n", text);
+    cli_say(stderr, "bench: %s\n", text);
 }
 
 static void on_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
 {
     (void)context, (void)done, (void)total, (void)seconds, (void)eta_s;
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[K%.100s\r", what);
+    if (isatty(STDERR_FILENO)) {
+        fputs("\r\033[K", stderr);
+        cli_say(stderr, "%.100s", what);
+    }
 }
 
 /* Words of a row of the last run, whose scenario and device are taken. */

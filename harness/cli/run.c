@@ -56,7 +56,9 @@ static void on_progress(void *context, int done, int total, double seconds, doub
     int room = s->style.width > 40 ? s->style.width - 1 : 100;
     char line[512];
     snprintf(line, sizeof line, "[%d/%d]%s %s", done, total, eta, what);
-    fprintf(stderr, "\r\033[K%.*s", room, line);
+    s->shown = true;
+    wipe(s);
+    cli_say(stderr, "%.*s", room, line);
     s->shown = true;
 }
 
@@ -81,7 +83,7 @@ static void on_note(void *context, const char *text)
     if (s->added && !strncmp(text, "resume:", 7))
         return;
     wipe(context);
-    fprintf(stderr, "bench: %s\n", text);
+    cli_say(stderr, "bench: %s\n", text);
 }
 
 static void on_begin(void *context, const struct run *run, const struct plan *plan, int kept)
@@ -89,11 +91,11 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
     struct screen *s = context;
     (void)kept;
     wipe(s);
-    fprintf(stderr, "bench: %s, %d cases, %d rows on %s\n", plan->scenario->name, plan->case_count, plan->row_count, run->device_about);
+    cli_say(stderr, "bench: %s, %d cases, %d rows on %s\n", plan->scenario->name, plan->case_count, plan->row_count, run->device_about);
     for (int i = 0; i < plan->variants.note_count; i++)
-        fprintf(stderr, "bench: note: %s\n", plan->variants.notes[i]);
+        cli_say(stderr, "bench: note: %s\n", plan->variants.notes[i]);
     for (const char *line = plan->notes.len ? plan->notes.data : ""; *line; line += strcspn(line, "\n") + 1)
-        fprintf(stderr, "bench: note: %.*s\n", (int)strcspn(line, "\n"), line);
+        cli_say(stderr, "bench: note: %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
 /* A file under trial that fits none of the standard layers has been told why by each, but nothing of it ran. */
@@ -105,7 +107,7 @@ static void say_untried(const char *name, struct row *const *rows, int count)
             return;
         else if (rows[i]->status == ROW_INFEASIBLE)
             met++;
-    fprintf(stderr,
+    cli_say(stderr,
             "bench: %s fits none of these %d layers (infeasible, above)\nhint: check its layout, dtype, math and needs; for a layer of "
             "your own: bench run SCENARIO.yaml --variants my=FILE.cu\n",
             name, met);
@@ -137,14 +139,14 @@ static int run_finish(const struct session_options *o, const struct session_resu
             !file_write(md, markdown.data, markdown.len, err))
             code = cli_fail(err);
         else
-            printf("report  %s  %s\n", html, md);
+            cli_say(stdout, "report  %s  %s\n", html, md);
         text_free(&page);
         text_free(&markdown);
         free(html);
         free(md);
     }
     if (result->interrupted)
-        fprintf(stderr, "bench: interrupted; what was stored stays\nhint: the same command with --resume goes on\n");
+        cli_say(stderr, "bench: interrupted; what was stored stays\nhint: the same command with --resume goes on\n");
 done:
     text_free(&t);
     cli_run_close(&r);
@@ -159,7 +161,7 @@ static void say_spent(const struct session_result *result, double reports_s)
     spent_line(&t, result->spent_s);
     if (reports_s >= 0.1)
         text_addf(&t, "; then the reports %s", number_duration(reports_s, seconds));
-    fprintf(stderr, "bench: %s\n", text_get(&t));
+    cli_say(stderr, "bench: %s\n", text_get(&t));
     text_free(&t);
 }
 
@@ -213,7 +215,7 @@ static bool more_densities(struct session_options *o, int64_t run_id, struct opt
     o->plan.filter.more = more->items;
     screen->added = wanted ? more->items + before : NULL;
     if (wanted)
-        fprintf(stderr, "bench: break-even: %d more cases by bisection (--as-given leaves them out)\n", wanted);
+        cli_say(stderr, "bench: break-even: %d more cases by bisection (--as-given leaves them out)\n", wanted);
     return wanted > 0;
 }
 

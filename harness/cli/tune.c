@@ -19,12 +19,10 @@ static bool list_wisdom(const char *database, const char *to, bool json, struct 
         wisdom_write(&t, list, count);
     else
         report_wisdom(&t, list, count, &style);
-    if (to && !file_write_named(to, text_get(&t), t.len, err))
+    if (!cli_put(to, &t, err))
         count = -1;
-    else if (!to)
-        cli_print(&t);
     if (!count && !json)
-        fprintf(stderr, "bench: %s remembers no configurations\nhint: bench tune SCENARIO\n", database);
+        cli_say(stderr, "bench: %s remembers no configurations\nhint: bench tune SCENARIO\n", database);
 done:
     for (int i = 0; i < count; i++)
         wisdom_clear(&list[i]);
@@ -66,7 +64,7 @@ static int cli_wisdom(const char *out_dir, const char *to, const char *from)
     char *database = cli_database(out_dir);
     bool ok = from ? import_wisdom(database, from, &added, &err) : list_wisdom(database, to, to != NULL, &err);
     if (from && ok)
-        printf("%d configurations remembered in %s\n", added, database);
+        cli_say(stdout, "%d configurations remembered in %s\n", added, database);
     free(database);
     return ok ? 0 : cli_fail(&err);
 }

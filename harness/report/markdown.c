@@ -109,10 +109,24 @@ static void write_items(struct text *t, const struct block *b)
     }
 }
 
+/* Between fences that the text itself does not have. */
+static void write_code(struct text *t, const char *code)
+{
+    int longest = 2;
+    for (const char *at = code; (at = strchr(at, '`')); at += strspn(at, "`"))
+        longest = (int)strspn(at, "`") > longest ? (int)strspn(at, "`") : longest;
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i <= longest; i++)
+            text_add(t, "`");
+        text_addf(t, "\n%s", side ? "" : code);
+    }
+}
+
 static void markdown_write(struct text *t, const struct document *d, const struct report_style *style)
 {
     int at = 0;
     bool first = true;
+    size_t from = t->len;
     struct text footnotes = {0};
     (void)style;
     for (const struct block *b; (b = document_next(d, &at, false)); first = false) {
@@ -131,7 +145,7 @@ static void markdown_write(struct text *t, const struct document *d, const struc
         case BLOCK_PROSE:
         case BLOCK_LIST: write_items(t, b); break;
         case BLOCK_TABLE: write_table(t, b->table, &footnotes); break;
-        case BLOCK_CODE: text_addf(t, "```\n%s```\n", b->text); break;
+        case BLOCK_CODE: write_code(t, b->text); break;
         case BLOCK_FIGURE:
         case BLOCK_FOLD:
         case BLOCK_END: break; /* for forms that show everything */
@@ -139,6 +153,7 @@ static void markdown_write(struct text *t, const struct document *d, const struc
     }
     if (footnotes.len)
         text_addf(t, "\n%s", text_get(&footnotes));
+    text_neutralise(t, from);
     text_free(&footnotes);
 }
 

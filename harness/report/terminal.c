@@ -31,10 +31,9 @@ void text_add_plain(struct text *t, const char *s, const struct report_style *st
             }
         }
         if (taken == 0) {
-            unsigned char c = (unsigned char)*s;
-            bool control = c < 32 || c == 127 || (c == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0);
-            taken = control && c == 0xc2 ? 2 : 1;
-            text_add_bytes(t, control ? "?" : s, 1);
+            size_t control = text_control(s);
+            taken = control > 1 ? control : 1;
+            text_add_bytes(t, control || (unsigned char)*s < 32 ? "?" : s, 1);
         }
         s += taken;
     }

@@ -9,7 +9,20 @@
 
 static void add_note(struct variant_set *set, char *note)
 {
-    *APPEND(set->notes, set->note_count) = note;
+    struct text line = {0};
+    text_add_line(&line, note);
+    free(note);
+    *APPEND(set->notes, set->note_count) = text_take(&line);
+}
+
+/* A file's name is its variant's: one that would leave its line, or command a terminal, is none. */
+static bool takes_name(struct variant_set *set, const char *path, const char *name)
+{
+    while (*name && !text_control(name) && !strchr("\r\n\t", *name))
+        name++;
+    if (*name)
+        add_note(set, text_format("%s: no variant: its name has a control character", path));
+    return !*name;
 }
 
 static int set_by_name(const void *a, const void *b)
@@ -31,7 +44,8 @@ static bool load_files(struct variant_set *set, const char *dir, const char *fol
     bool done = count >= 0;
     for (int i = 0; i < count; i++) {
         char *path = file_join(dir, names[i]), *note = NULL;
-        struct variant *v = done ? head_load(path, folder, places, &note, err) : NULL;
+        bool taken = takes_name(set, path, names[i]);
+        struct variant *v = done && taken ? head_load(path, folder, places, &note, err) : NULL;
         if (v)
             add_variant(set, v);
         else if (note && *note)
@@ -39,7 +53,7 @@ static bool load_files(struct variant_set *set, const char *dir, const char *fol
         else if (note)
             free(note);
         else
-            done = false;
+            done = done && !taken;
         free(path);
         free(names[i]);
     }

@@ -106,6 +106,37 @@ static void globs_and_numbers(void **state)
     assert_false(text_to_real("1e999", &d));
 }
 
+/* What a terminal or a spreadsheet would obey. */
+static void hostile_texts_are_only_texts(void **state)
+{
+    struct text t = {0};
+    text_add(&t, "\033 mine ");
+    text_add(&t, "a\033[31mb\r\nc\td\re\177f\302\2332Jg\303\251\a\n");
+    text_neutralise(&t, 7);
+    assert_string_equal(text_get(&t), "\033 mine a?[31mb\r\nc\td?e?f?2Jg\303\251?\n");
+    t.len = 0;
+    text_add_line(&t, "a\nb\tc\r\nd\033e");
+    assert_string_equal(text_get(&t), "a?b?c??d?e");
+    static const char *const cells[][2] = {{"=1+2", "'=1+2"},
+                                           {"-O3", "'-O3"},
+                                           {"+x", "'+x"},
+                                           {"@x", "'@x"},
+                                           {"'x", "''x"},
+                                           {"x=1", "x=1"},
+                                           {"", ""},
+                                           {"=A1,\"b\"", "\"'=A1,\"\"b\"\"\""},
+                                           {"\t=1", "'\t=1"},
+                                           {"a,b", "\"a,b\""},
+                                           {"\n=1", "\"'\n=1\""}};
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        t.len = 0;
+        text_add(&t, "");
+        text_add_csv(&t, cells[i][0]);
+        assert_string_equal(text_get(&t), cells[i][1]);
+    }
+    text_free(&t);
+}
+
 static void errors_gain_places(void **state)
 {
     struct error err = {0};
@@ -294,6 +325,7 @@ int main(void)
         cmocka_unit_test(sha256_is_the_published_one),
         cmocka_unit_test(nearest_word),
         cmocka_unit_test(globs_and_numbers),
+        cmocka_unit_test(hostile_texts_are_only_texts),
         cmocka_unit_test(errors_gain_places),
         cmocka_unit_test(files_are_whole_or_refused),
         cmocka_unit_test(files_are_written_where_their_names_lead),
