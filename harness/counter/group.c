@@ -142,7 +142,8 @@ static bool check_rules(const struct counter_group *g, const struct counter_grou
     const char **names = names_of(g, false);
     bool ok = true;
     for (int i = 0; i < g->value_count && ok; i++)
-        ok = !g->values[i].more_if || expr_check(g->values[i].more_if, known_to_rule, &n, names, err);
+        ok = (!g->values[i].more_if || expr_check(g->values[i].more_if, known_to_rule, &n, names, err)) &&
+             (!g->values[i].shown_if || expr_check(g->values[i].shown_if, known_to_rule, &n, names, err));
     for (int i = 0; i < g->rule_count && ok; i++) {
         ok = expr_check(g->rules[i].when, known_to_rule, &n, names, err);
         for (int k = 0; k < g->rules[i].gain_count && ok; k++)
@@ -227,7 +228,7 @@ static bool parse_metric(struct counter_group *g, const struct node *key, const 
 static bool parse_shown(struct counter_value *v, const struct node *n, struct error *err)
 {
     const struct node *head = node_get(n, "head"), *brief = node_get(n, "brief"), *more = node_get(n, "more"), *from = node_get(n, "from");
-    const struct node *when = node_get(n, "more_if");
+    const struct node *when = node_get(n, "more_if"), *shown = node_get(n, "shown_if");
     if (head && !(v->head = node_text(head, "head", err)))
         return false;
     if (more && !(v->more = node_text(more, "more", err)))
@@ -236,14 +237,14 @@ static bool parse_shown(struct counter_value *v, const struct node *n, struct er
         return node_error(brief, err, "value '%s': brief: goes with head:", v->name);
     if (!more != !from)
         return node_error(n, err, "value '%s': more: and from: go together", v->name);
-    if (when && !(v->more_if = expr_parse(when, err)))
+    if ((when && !(v->more_if = expr_parse(when, err))) || (shown && !(v->shown_if = expr_parse(shown, err))))
         return false;
     return (!brief || node_bool(brief, "brief", &v->brief, err)) && (!from || node_real(from, "from", 1, 1e9, &v->from, err));
 }
 
 static bool parse_value(struct counter_group *g, const struct node *key, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"value", "unit", "what", "head", "brief", "more", "from", "more_if", NULL};
+    static const char *const keys[] = {"value", "unit", "what", "head", "brief", "more", "from", "more_if", "shown_if", NULL};
     if (!check_name(g, key, err) || !node_check_keys(n, "value", keys, err))
         return false;
     struct counter_value v = {.name = key->text, .node = n};
@@ -463,6 +464,7 @@ void counter_group_free(struct counter_group *group)
     for (int i = 0; i < group->value_count; i++) {
         expr_free(group->values[i].expr);
         expr_free(group->values[i].more_if);
+        expr_free(group->values[i].shown_if);
     }
     for (int i = 0; i < group->rule_count; i++)
         expr_free(group->rules[i].when);

@@ -27,7 +27,7 @@
  *
  * `head`: the value is a column of the table of what limits the rows of a case; with `brief` also of the case's own table on a terminal.
  * `more`: what is said of two rows when one has `from` times as much of it as the other; {ratio}, {this}, {that} and {other}'s name. With
- * `more_if`: only where that holds of the one that has more.
+ * `more_if`: only where that holds of the one that has more. `shown_if`: a case's own table has the value only where that holds of the row.
  * `gain`: at most this share of the time (in per cent) would go if what the rule names went and all else stayed. Of a list the first
  * formula whose names are known. `gain: none` where nobody can say: the rule ranks behind those that can. A percentage is 0 to 100, as ncu
  * has it. A name that two groups of a set give a value must mean the same in both. */
@@ -89,7 +89,8 @@ struct counter_value {
     const char *head, *more; /* NULL: none */
     bool brief;
     double from;
-    struct expr *more_if; /* NULL: always; of the row that has more */
+    struct expr *more_if;  /* NULL: always; of the row that has more */
+    struct expr *shown_if; /* NULL: always */
     struct expr *expr;
     const struct node *node;
 };

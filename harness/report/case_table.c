@@ -139,7 +139,8 @@ static void counter_cells(struct table *t, const struct case_view *c, const stru
     for (struct counter_place p = {0}; counter_next(groups, &p, COUNTER_HEAD);) {
         const struct counter_value *k = &p.group->values[p.value];
         if (k->brief)
-            value_cell(t, verdict_reads(v, k->name) ? PAINT_WARN : PAINT_NONE, view_hardware(v, step, k->name), number_short);
+            value_cell(t, verdict_reads(v, k->name) ? PAINT_WARN : PAINT_NONE,
+                       verdict_holds(c, v, k->shown_if) ? view_hardware(v, step, k->name) : NAN, number_short);
     }
 }
 

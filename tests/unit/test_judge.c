@@ -137,6 +137,26 @@ static void verdicts_with_counters(void **state)
     fixture_free(&f);
 }
 
+/* What bulk copies load makes no requests: the few that remain say nothing of the row. */
+static void sectors_of_few_requests_are_not_shown(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    struct error err = {0};
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/scattered", 400, 1);
+    hw(r, "global_sectors_ld", 5604504);
+    hw(r, "sectors_per_request_ld", 27.5);
+    r = row_of(&f, "conv2d/bulk", 400, 1);
+    hw(r, "global_sectors_ld", 1000);
+    hw(r, "sectors_per_request_ld", 26.5);
+    assert_true(report_whole(&t, &form_terminal, &f.run, f.rows, f.count, NULL, &err));
+    assert_non_null(strstr(text_get(&t), "27.5"));
+    assert_null(strstr(text_get(&t), "26.5"));
+    text_free(&t);
+    fixture_free(&f);
+}
+
 /* Judges the fixture's only row. */
 static struct case_view judged(struct fixture *f, struct judge *j)
 {
@@ -328,7 +348,7 @@ int main(void)
         cmocka_unit_test(verdicts_without_counters),    cmocka_unit_test(verdicts_with_counters),
         cmocka_unit_test(the_largest_gain_comes_first), cmocka_unit_test(a_small_effect_stays_small),
         cmocka_unit_test(a_step_weighs_its_share),      cmocka_unit_test(limits_stand_in_one_place),
-        cmocka_unit_test(a_group_is_one_file),
+        cmocka_unit_test(a_group_is_one_file),          cmocka_unit_test(sectors_of_few_requests_are_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
