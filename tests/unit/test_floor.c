@@ -110,6 +110,15 @@ static void test_sides(void **state)
     unknown.dram_bytes_s = 0;
     f = floor_at(&unknown, 1e9, 1e9, 0, MATH_F32, false);
     assert_true(f.by == FLOOR_UNKNOWN && f.ns == 0 && floor_launched(f, 671).ns == 0);
+    struct chip slow = *h200; /* whose arithmetic nobody knows: what is moved is known all the same, where nothing is computed */
+    slow.clock_max_hz = 0;
+    assert_true(floor_at(&slow, 0, 100e6, 0, MATH_F32, false).by == FLOOR_MEMORY);
+    assert_true(floor_at(&slow, 1e9, 100e6, 0, MATH_NONE, false).by == FLOOR_MEMORY);
+    assert_true(floor_at(&slow, 1e9, 100e6, 0, MATH_F32, false).by == FLOOR_UNKNOWN);
+    for (int math = MATH_NONE; math <= MATH_F32; math += MATH_F32 - MATH_NONE)
+        for (int flop = 0; flop < 2; flop++)
+            assert_true((floor_least(&slow, &(struct need){flop, 100e6, 0}, math, false).by == FLOOR_MEMORY) ==
+                        (!flop || math == MATH_NONE));
     struct ceilings nothing = {0};
     assert_true(roof_of(&nothing, 1e9, 1e9, MATH_F32, 0).by == FLOOR_UNKNOWN);
 }

@@ -115,6 +115,26 @@ static void test_lift_is_true(void **state)
     assert_true(checked > 300);
 }
 
+/* The same of bytes, static and dynamic ones. */
+static void test_bytes_are_the_most(void **state)
+{
+    int checked = 0;
+    for (size_t smem = 40 * 1024; smem <= 99 * 1024; smem += 777) {
+        struct occupancy o = of("sm_90", 256, 32, smem);
+        int blocks;
+        long fewer, left;
+        if (sscanf(o.lift, "%ld fewer bytes of shared memory (%ld) give %d blocks per SM", &fewer, &left, &blocks) != 3)
+            continue;
+        checked++;
+        assert_true(left + fewer == (long)smem);
+        assert_int_equal(of("sm_90", 256, 32, (size_t)left).blocks_per_sm, blocks);
+        assert_true(of("sm_90", 256, 32, (size_t)left + 1).blocks_per_sm < blocks);
+    }
+    assert_true(checked > 50);
+    struct occupancy_query q = {.block_threads = 32, .registers = 16, .dynamic_smem = 512, .static_smem = 512, .carveout = -1};
+    lifts(occupancy_of(chip_find("sm_90"), &q), "larger blocks: no more than 32 fit on an SM");
+}
+
 static void test_impossible(void **state)
 {
     struct occupancy o = of("sm_90", 1024, 128, 0);
@@ -225,6 +245,7 @@ int main(void)
                                        cmocka_unit_test(test_by_hand),
                                        cmocka_unit_test(test_lift),
                                        cmocka_unit_test(test_lift_is_true),
+                                       cmocka_unit_test(test_bytes_are_the_most),
                                        cmocka_unit_test(test_impossible),
                                        cmocka_unit_test(test_carveout_and_waves)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@ struct world {
     int entered[MANY], left[MANY], now_in, most_in, visits, rounds;
     int cannot[3];   /* contenders that refuse to enter, -1 ends */
     int environment; /* one whose entry is an error of everybody; -1 none */
+    bool stuck;      /* nobody can leave */
     double clock;    /* seconds of simulated device time */
 };
 
@@ -55,7 +56,8 @@ static bool enter(void *context, int i, struct error *err)
 static bool leave(void *context, int i, struct error *err)
 {
     struct world *w = context;
-    (void)err;
+    if (w->stuck)
+        return error_set(err, ERROR_ENVIRONMENT, "the device is gone");
     assert_true(w->in[i]);
     w->in[i] = false;
     w->left[i]++;
@@ -303,9 +305,51 @@ static void a_tie_is_looked_at_longer(void **state)
     }
 }
 
+/* A heat before the last ends when half of its room is free, and else with its share of the budget; of more equal contenders than there
+ * is room for the later ones have their turn. Who cannot be sent away ends the race. */
+static void heats_make_room(void **state)
+{
+    struct race_plan plan = {.at_once = 4, .rounds_max = 1000, .half_width = 1e-9, .budget_s = 1};
+    struct racer racers[8];
+    struct race_result r;
+    struct error err = {0};
+    for (int slow = 0; slow < 2; slow++) {
+        struct world w = world_new(8);
+        struct race_ops ops = ops_of(&w);
+        for (int i = 0; i < 8; i++)
+            w.truth[i] = slow && i > 1 ? 3e6 : 1e6;
+        w.pinned[0] = 1e6;
+        assert_true(race_run(&plan, &ops, racers, 8, 1, &r, &err));
+        everybody_left(&w, 8);
+        for (int i = 0; i < 8; i++)
+            assert_true(w.entered[i] == 1 && racers[i].rounds >= RACE_HOPELESS_LOOK);
+        int most = 0; /* of those that the first heat sent away: 3/4 of the budget, its share of the contenders, at 5 ms a round */
+        for (int i = 0; i < 4; i++)
+            most = racers[i].out && racers[i].rounds > most && racers[i].beaten_by < 4 ? racers[i].rounds : most;
+        if (slow)
+            assert_int_equal(racers[2].rounds, RACE_FIRST_LOOK);
+        else
+            assert_true(most >= 60 && most <= 90);
+        if (slow) /* two equal ones in two heats more: no heat but the last goes on for long */
+            assert_true(r.heats == 3 && r.rounds < 400);
+        for (int i = 0; i < 8; i++)
+            racer_free(&racers[i]);
+    }
+    struct world w = world_new(8);
+    struct race_ops ops = ops_of(&w);
+    for (int i = 0; i < 8; i++)
+        w.truth[i] = 1e6 * (i + 1);
+    w.stuck = true;
+    assert_false(race_run(&plan, &ops, racers, 8, 1, &r, &err));
+    assert_int_equal(err.kind, ERROR_ENVIRONMENT);
+    for (int i = 0; i < 8; i++)
+        racer_free(&racers[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(heats_make_room),
         cmocka_unit_test(a_tie_is_looked_at_longer),
         cmocka_unit_test(finds_the_fastest),
         cmocka_unit_test(survives_noise),
