@@ -63,6 +63,7 @@ int error_exit_code(enum error_kind kind)
     case ERROR_NONE: return 0;
     case ERROR_USAGE: return 2;
     case ERROR_WRONG: return 4;
+    case ERROR_MACHINE:
     case ERROR_ENVIRONMENT: return 5;
     case ERROR_INTERRUPTED: return 130;
     case ERROR_INTERNAL: break;

@@ -16,6 +16,7 @@ enum error_kind {
     ERROR_WRONG,       /* exit 4: a row is wrong, crashed or hung */
     ERROR_ENVIRONMENT, /* exit 5: no such device, missing library, refused counters */
     ERROR_INTERRUPTED, /* exit 130 */
+    ERROR_MACHINE,     /* exit 5: no memory, no room on a disk: nobody's fault, and another time it may go well */
 };
 
 struct error {

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 #include "base/text.h"
 #include "base/version.h"
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -126,6 +127,7 @@ int main(int argc, char **argv)
     struct text t = {0};
     const char *names[64];
     size_t count = 0;
+    signal(SIGXFSZ, SIG_IGN); /* then a write past the shell's limit fails like one to a full disk, and says so */
     if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         usage(&t);
         cli_say(argc < 2 ? stderr : stdout, "%s", text_get(&t));

@@ -116,7 +116,7 @@ static struct buffer *buffer_new(struct emu *e, const char *label, size_t bytes,
     b->known = b->written && !known ? calloc(bytes / 8 + 1, 1) : NULL;
     if (!b->written || (!known && !b->known)) {
         buffer_free(b);
-        error_set(err, ERROR_ENVIRONMENT, "no memory for %zu bytes of `%s`", bytes, label);
+        error_set(err, bytes <= BUFFER_MAX ? ERROR_MACHINE : ERROR_ENVIRONMENT, "no memory for %zu bytes of `%s`", bytes, label);
         return NULL;
     }
     memset(b->host, 0, room);

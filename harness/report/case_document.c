@@ -83,8 +83,13 @@ static void add_infeasible(struct block *list, const struct case_view *c)
         block_names(list, text_get(&groups[i].names), groups[i].count);
     }
     reason_groups_free(groups, count);
-    for (int i = 0; i < c->count; i++)
+    for (int i = 0; i < c->count; i++) {
         planned += c->rows[i]->status == ROW_PLANNED;
+        if (c->rows[i]->status == ROW_PLANNED && c->rows[i]->reason) {
+            block_item(list, "left", NULL, c->rows[i]->reason);
+            block_names(list, c->rows[i]->id, 1);
+        }
+    }
     char *left = text_format("%d of %d rows not run yet", planned, c->count);
     block_item(list, "left", NULL, planned ? left : NULL);
     free(left);

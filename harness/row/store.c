@@ -42,6 +42,13 @@ bool store_error(struct store *store, const char *doing, struct error *err)
     case SQLITE_LOCKED:
         error_set(err, ERROR_ENVIRONMENT, "%s: another program keeps it locked, while %s", store->path, doing);
         return error_hint(err, "close it there (an open `sqlite3`?) and try again");
+    case SQLITE_NOMEM: return error_set(err, ERROR_MACHINE, "%s: no memory, while %s", store->path, doing);
+    case SQLITE_ERROR:
+        if (strstr(message, "no such ")) { /* all that is asked for is in every schema that opening lets pass */
+            error_set(err, ERROR_USAGE, "%s: damaged, while %s: %s", store->path, doing, message);
+            return error_hint(err, "nothing was changed; move it away and run again");
+        }
+        /* fall through */
     default: return error_set(err, ERROR_INTERNAL, "%s: while %s: %s", store->path, doing, message);
     }
 }

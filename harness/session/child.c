@@ -46,7 +46,7 @@ bool child_start(struct child *child, struct error *err)
     int ends[2];
     *child = (struct child){.fd = -1, .errors = -1};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
-        return error_set(err, ERROR_INTERNAL, "no socket for a worker: %s", strerror(errno));
+        return error_set(err, ERROR_ENVIRONMENT, "no socket for a worker: %s", strerror(errno));
     child->errors = memfd_create("bench-worker-stderr", MFD_CLOEXEC);
     pid_t parent = getpid();
     fflush(NULL);
@@ -55,7 +55,7 @@ bool child_start(struct child *child, struct error *err)
         become_worker(ends[1], child->errors, parent);
     close(ends[1]);
     if (child->pid < 0) {
-        error_set(err, ERROR_INTERNAL, "no worker process: %s", strerror(errno));
+        error_set(err, ERROR_ENVIRONMENT, "no worker process: %s", strerror(errno));
         close(ends[0]);
         child->pid = 0;
         return false;
@@ -146,8 +146,19 @@ static void last_words(int fd, char *out, size_t bytes)
     snprintf(out, bytes, "; it said: %.300s", line ? line + 1 : text);
 }
 
-void child_stop(struct child *child, char *how, size_t how_bytes)
+/* What neither a kernel nor a compiler does to its own process. */
+static bool ended_outside(int status, const char *said)
 {
+    static const int outside[] = {SIGKILL, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGXCPU, SIGXFSZ};
+    for (size_t i = 0; WIFSIGNALED(status) && i < sizeof outside / sizeof *outside; i++)
+        if (WTERMSIG(status) == outside[i])
+            return true;
+    return (WIFEXITED(status) && WEXITSTATUS(status) == 127) || strstr(said, "bench: out of memory");
+}
+
+bool child_stop(struct child *child, char *how, size_t how_bytes)
+{
+    bool outside = false;
     int status = 0;
     if (how)
         how[0] = 0;
@@ -159,7 +170,8 @@ void child_stop(struct child *child, char *how, size_t how_bytes)
             if (!gone)
                 nanosleep(&pause, NULL);
         }
-        if (!gone) {
+        bool killed = !gone;
+        if (killed) {
             kill(child->pid, SIGKILL);
             waitpid(child->pid, &status, 0);
         }
@@ -169,6 +181,7 @@ void child_stop(struct child *child, char *how, size_t how_bytes)
             snprintf(how, how_bytes, "exited with %d", WEXITSTATUS(status));
         if (how)
             last_words(child->errors, how + strlen(how), how_bytes - strlen(how));
+        outside = how && !killed && ended_outside(status, how);
     }
     if (child->fd >= 0)
         close(child->fd);
@@ -176,13 +189,14 @@ void child_stop(struct child *child, char *how, size_t how_bytes)
         close(child->errors);
     free(child->buffer);
     *child = (struct child){.fd = -1, .errors = -1};
+    return outside;
 }
 
 bool child_failure(const json_t *event, struct error *err)
 {
     const char *text = json_string_value(json_object_get(event, "text")), *hint = json_string_value(json_object_get(event, "hint"));
     int kind = (int)json_integer_value(json_object_get(event, "kind"));
-    error_set(err, kind > ERROR_NONE && kind <= ERROR_INTERRUPTED ? (enum error_kind)kind : ERROR_INTERNAL, "%s",
+    error_set(err, kind > ERROR_NONE && kind <= ERROR_MACHINE ? (enum error_kind)kind : ERROR_INTERNAL, "%s",
               text ? text : "a worker failed");
     return error_hint(err, "%s", hint ? hint : "");
 }

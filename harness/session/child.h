@@ -30,8 +30,9 @@ enum child_event child_next(struct child *child, double deadline_s, volatile sig
  * passed over. -1: interrupted, too late, or nobody is left. */
 int child_any(const struct child *children, int count, double deadline_s, volatile sig_atomic_t *interrupted);
 /* Kills (SIGKILL), reaps, frees. `how` (may be NULL) receives "killed by signal 11 (Segmentation fault)", "exited with 1", plus its last
- * line on stderr. */
-void child_stop(struct child *child, char *how, size_t how_bytes);
+ * line on stderr. True: it had been ended by the machine, not by what ran in it: killed from outside (an OOM killer), no memory, a limit of
+ * the shell. */
+bool child_stop(struct child *child, char *how, size_t how_bytes);
 /* What a "failed" event says, as an error. False. */
 bool child_failure(const json_t *event, struct error *err);
 /* One command to a new worker: the event called `answer` (new reference), NULL + err otherwise. One that is killed from outside is asked

@@ -164,14 +164,14 @@ static bool start(struct session *s, struct child *child, struct error *err)
             child->ready = true;
             return true;
         }
-        child_stop(child, how, sizeof how);
+        bool outside = child_stop(child, how, sizeof how);
         s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
         if (outcome == OUTCOME_LATE)
             error_set(err, ERROR_ENVIRONMENT, "a worker did not come up within %.0f s (the device may be busy or blocked)", SETUP_LIMIT_S);
         if (outcome != OUTCOME_DIED)
             return false;
         if (tries == CHILD_TRIES)
-            return error_set(err, ERROR_INTERNAL, "%d workers died while they were set up: %s", tries, how);
+            return error_set(err, outside ? ERROR_ENVIRONMENT : ERROR_INTERNAL, "%d workers died while they were set up: %s", tries, how);
         session_note(s, "a worker died while it was set up: %s; started again", how);
     }
     return true;
@@ -276,7 +276,7 @@ static bool end_row(struct session *s, int row, enum outcome outcome, const stru
     case OUTCOME_INTERRUPTED: s->interrupted = true; return true;
     case OUTCOME_FAILED:
         child_stop(&s->worker, NULL, 0);
-        if (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE) {
+        if (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE || why->kind == ERROR_MACHINE) {
             if (err)
                 *err = *why;
             return false;
@@ -288,8 +288,10 @@ static bool end_row(struct session *s, int row, enum outcome outcome, const stru
         condemn(s, row, ROW_HUNG, "did not come back from '%s' in time; its process was killed", s->stage);
         return true;
     case OUTCOME_DIED:
-        child_stop(&s->worker, how, sizeof how);
-        condemn(s, row, ROW_CRASHED, "its process died at '%s': %s", s->stage, how);
+        if (child_stop(&s->worker, how, sizeof how)) /* of the kernel nothing is known: --resume tries it again */
+            condemn(s, row, ROW_PLANNED, "not judged: the machine ended its process at '%s': %s", s->stage, how);
+        else
+            condemn(s, row, ROW_CRASHED, "its process died at '%s': %s", s->stage, how);
         return true;
     }
     return true;
@@ -579,8 +581,11 @@ done:
 
 int session_exit_code(struct row *const *rows, int count)
 {
+    int code = 0;
     for (int i = 0; i < count; i++)
-        if (row_status_failed(rows[i]->status))
-            return 4;
-    return 0;
+        if (rows[i]->status == ROW_PLANNED && rows[i]->reason)
+            return 5;
+        else if (row_status_failed(rows[i]->status))
+            code = 4;
+    return code;
 }

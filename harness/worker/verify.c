@@ -61,6 +61,8 @@ bool worker_blame(const struct worker *w, struct row *row, const struct error *w
     worker_take_reports(w, row);
     if (why->kind == ERROR_ENVIRONMENT && row->status == otherwise)
         row->status = ROW_SKIPPED;
+    else if (why->kind == ERROR_MACHINE && row->status == otherwise)
+        row->status = ROW_PLANNED; /* --resume tries it again */
     else if (why->kind == ERROR_USAGE && row->status == otherwise)
         row->status = ROW_BROKEN;
     return true;
@@ -417,7 +419,7 @@ static bool compile_row(struct trial *t, struct build *build, struct error *err)
     const struct worker *w = t->w;
     const struct plan_row *p = &w->plan.rows[t->index];
     if (!build_make(w, &p->program, build, err) || !build_facts(build, &p->program, &w->plan.chip, t->row, err)) {
-        if (err->kind == ERROR_ENVIRONMENT)
+        if (err->kind == ERROR_ENVIRONMENT || err->kind == ERROR_MACHINE)
             return false;
         t->row->status = ROW_BROKEN;
         row_set(&t->row->reason, err->text);

@@ -153,6 +153,24 @@ static char *macros(const struct compile_request *r)
     return text_take(&t);
 }
 
+/* A failure for which no source is to blame: its files found no room, or one of its processes was killed. False, and *err says so. */
+static bool machine_left(const char *dir, const char *log, struct error *err)
+{
+    static const char block[65536];
+    char *probe = file_join(dir, "probe");
+    struct error why = {0};
+    const char *killed = strstr(log, "died due to signal 9"), *full = strstr(log, "No space left on device");
+    bool room = file_write(probe, block, sizeof block, &why);
+    free(probe);
+    if (killed)
+        error_set(err, ERROR_MACHINE, "nvcc was killed: no memory?");
+    else if (full || !room)
+        error_set(err, ERROR_MACHINE, "nvcc failed for want of room: %s", room ? "No space left on device" : why.text);
+    if (full || !room)
+        error_hint(err, "TMPDIR=FOLDER names another folder");
+    return room && !killed && !full;
+}
+
 bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                   struct error *err)
 {
@@ -193,7 +211,8 @@ bool nvcc_compile(const struct compiler *c, const struct source *s, const struct
     if (!out->log)
         goto done;
     if (status) {
-        compile_failed(c, r, out->log, err);
+        if (machine_left(dir, out->log, err))
+            compile_failed(c, r, out->log, err);
         goto done;
     }
     out->ptx = read_kept(dir, ".ptx", &out->ptx_bytes, err);

@@ -34,7 +34,8 @@ struct nvrtc {
 
 static bool failed(const struct nvrtc *n, const char *what, nvrtcResult r, struct error *err)
 {
-    return error_set(err, ERROR_INTERNAL, "NVRTC: %s: %s", what, n->nvrtcGetErrorString(r));
+    return error_set(err, r == NVRTC_ERROR_OUT_OF_MEMORY ? ERROR_MACHINE : ERROR_INTERNAL, "NVRTC: %s: %s", what,
+                     n->nvrtcGetErrorString(r));
 }
 
 /* NVRTC asks the loader for its built-in functions by name alone, and a folder of wheels is not on the loader's path: the file beside it is
