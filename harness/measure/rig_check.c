@@ -123,12 +123,15 @@ bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
 /* The verdict on a further tensor: what is wrong with it is said behind what is wrong with the first. */
 static void take_verdict(struct verdict *verdict, const struct verdict *own)
 {
+    char note[sizeof verdict->note];
+    snprintf(note, sizeof note, "%.75s%s%.80s", verdict->note, verdict->note[0] && own->note[0] ? "; " : "", own->note);
     if (verdict->ok && (!own->ok || !verdict->text[0] || own->error_over_bound > verdict->error_over_bound)) {
         *verdict = *own;
     } else if (!own->ok) {
         size_t at = strlen(verdict->text);
         snprintf(verdict->text + at, sizeof verdict->text - at, "; %s", own->text);
     }
+    memcpy(verdict->note, note, sizeof note);
 }
 
 /* What one tensor that the program writes holds. What is wrong with a second one is said behind what is wrong with the first. */

@@ -18,8 +18,9 @@ struct verify_look {
     int64_t fold[4]; /* its shape as images of channels of rows */
     bool image;      /* it has images and channels */
     double factor;
-    const float *mask; /* data->mask_out where that says which elements count, or NULL */
-    int64_t block;     /* output pixels per mask pixel, each direction */
+    const float *mask;     /* data->mask_out where that says which elements count, or NULL */
+    unsigned char *spared; /* by output of the mask: inactive, but of a tile that is worked on as a whole; NULL: there are none */
+    int64_t block;         /* output pixels per mask pixel, each direction */
     /* collected */
     int64_t *wrong_at[TENSOR_MAX_RANK]; /* histograms of wrong elements by axis */
     int64_t border;                     /* largest distance of a wrong element from the nearest image edge */
@@ -33,6 +34,10 @@ void verify_begin(struct verify_look *look, const struct program *program, int t
 double verify_tolerance(const struct verify_look *look, size_t logical);
 /* The same of an element whose reference, bound and carried error are these. */
 double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried);
+bool verify_is_poison(enum dtype t, const void *row, int64_t i);
+/* Inactive outputs were written: are they those of whole tiles? Then *tile is the smallest, and the outputs of active tiles are marked
+ * (malloc'd); NULL: they are not. */
+unsigned char *verify_find_tile(const struct verify_look *look, struct tile *tile, bool *skipped);
 /* The sentence of a verdict that is right. */
 void verify_describe_right(struct verdict *v);
 /* Is this the value of logical element i? Success form: NaN is not. */

@@ -199,9 +199,16 @@ static bool marks_pass(struct compose *c, const struct program *const *parts, co
         else if (before && part->uses_mask && part->reads_inactive && before->inactive != INACTIVE_ZERO)
             c->out->reason =
                 text_format("chain: %s reads all pixels, also those that %s leaves as they were", part->variant, before->variant);
+        else if (before && before->any_padding)
+            c->out->reason =
+                text_format("chain: %s leaves bits behind the last column of its mask, which %s reads", before->variant, part->variant);
         if (c->out->reason)
             return false;
     }
+    c->out->spared = before->spared;
+    c->out->any_padding = before->any_padding;
+    c->out->finds_tile = before->finds_tile;
+    c->out->finds_padding = before->finds_padding;
     c->out->uses_mask = parts[0]->uses_mask;
     c->out->reads_inactive = !c->out->uses_mask || parts[0]->reads_inactive;
     c->out->inactive = before->inactive;

@@ -146,11 +146,14 @@ struct program {
     bool uses_mask;      /* false with a masked work: runs dense, compared at active outputs */
     bool reads_inactive; /* true: may read inactive inputs (then they hold data, not NaN) */
     enum inactive inactive;
-    struct tile tile;          /* of a sparse variant that declares its tiles; h 0: none, and when it runs dense */
-    struct tile *link_tiles;   /* op chain: by link, those of the variant that runs it alone; NULL in other programs */
-    int64_t tile_weight_bytes; /* filter bytes that a tile reads, as its head says; -1: it does not say */
-    bool filter_packed;        /* the filter is stored in another layout than the case's; permuted once outside the time */
-    struct tensor *tensors;    /* in the layouts that this program wants */
+    struct tile spared; /* inactive outputs of these tiles may be written where an output of the tile is active; h 0: none may */
+    bool finds_tile, finds_padding; /* its head does not say: verifying finds what it leaves alone, and says where that is less than all */
+    bool any_padding;               /* bits behind the last column of a mask that it writes say nothing */
+    struct tile tile;               /* of a sparse variant that declares its tiles; h 0: none, and when it runs dense */
+    struct tile *link_tiles;        /* op chain: by link, those of the variant that runs it alone; NULL in other programs */
+    int64_t tile_weight_bytes;      /* filter bytes that a tile reads, as its head says; -1: it does not say */
+    bool filter_packed;             /* the filter is stored in another layout than the case's; permuted once outside the time */
+    struct tensor *tensors;         /* in the layouts that this program wants */
     int tensor_count;
     struct scratch *scratch;
     int scratch_count;

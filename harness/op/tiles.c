@@ -163,6 +163,22 @@ void tile_stats(const struct work *w, const float *in, const float *active, cons
     free_axis(&across);
 }
 
+void tiles_mark(const struct work *w, const float *active, const struct tile *tile, unsigned char *marks)
+{
+    struct axis down = cut_rows(w, tile), across = {0};
+    cut_planes(w, AXIS_COLUMNS, w->q, tile->w, tile->every, 0, 1, &across);
+    int64_t tiles = down.count * across.count;
+    for (int64_t i = 0; i < w->n * tiles; i++) {
+        const struct span *rows = &down.spans[i % tiles / across.count], *columns = &across.spans[i % across.count];
+        int64_t image = i / tiles * w->p * w->q;
+        bool near = any_active(active + image, w->q, rows, columns);
+        for (int64_t k = 0; near && k < rows->count * columns->count; k++)
+            marks[image + rows->outputs[k / columns->count] * w->q + columns->outputs[k % columns->count]] = 1;
+    }
+    free_axis(&down);
+    free_axis(&across);
+}
+
 void tile_bins_text(const struct tile_stats *stats, struct text *t)
 {
     const char *gap = "";

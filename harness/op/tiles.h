@@ -20,6 +20,8 @@ struct tile_stats {
 };
 /* in, active: the two masks of the work (mask_both). */
 void tile_stats(const struct work *work, const float *in, const float *active, const struct tile *tile, struct tile_stats *out);
+/* Sets a byte for every output of an active tile, as `active` has them; the others stay. */
+void tiles_mark(const struct work *work, const float *active, const struct tile *tile, unsigned char *marks);
 /* "0:12298 1:20 2:8 3-4:74", bins that are not empty. */
 void tile_bins_text(const struct tile_stats *stats, struct text *t);
 

@@ -164,6 +164,11 @@ static bool bind_tile(struct bind *b, struct error *err)
     bool volume = b->work->op->volume && m->tile.count == 3;
     b->program->tile = volume ? (struct tile){size[1], size[2], 1, size[0]} : (struct tile){size[0], size[1], size[2], b->work->op->volume};
     b->program->tile_weight_bytes = weights;
+    if (b->with_mask && m->by_tile)
+        b->program->spared = b->program->tile;
+    b->program->any_padding = b->with_mask && m->any_padding;
+    b->program->finds_tile = b->with_mask && m->by_found;
+    b->program->finds_padding = b->with_mask && m->padding_found;
     return true;
 }
 

@@ -114,7 +114,10 @@ struct head_mask {
     bool input, output, optional; /* `needs` */
     bool writes_output, reads_active;
     enum inactive inactive;
-    struct expr_list tile; /* height, width, and how far apart its outputs are */
+    bool by_tile;                 /* `by`: untouched are the tiles that are skipped, not each inactive pixel */
+    bool by_found, padding_found; /* neither is said: the verification finds out, and says so where it is less than all */
+    bool any_padding;             /* `padding: any`: what stands behind the last column of mask_out says nothing */
+    struct expr_list tile;        /* height, width, and how far apart its outputs are */
     struct expr *weights;
 };
 struct head_column {

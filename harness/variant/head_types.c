@@ -177,9 +177,28 @@ static bool read_tile(struct head *h, const struct node *m, struct error *err)
     return !weights || (h->mask.weights = expr_parse(weights, err)) != NULL;
 }
 
+/* What of the outputs and of the written mask is not looked at. */
+static bool read_leave(struct head *h, const struct node *m, struct error *err)
+{
+    static const char *const by_words[] = {"pixel", "tile", NULL}, *const padding_words[] = {"zero", "any", NULL};
+    const struct node *by = node_get(m, "by"), *padding = node_get(m, "padding");
+    int b = by ? node_word(by, "by of mask", by_words, err) : 0;
+    int p = b < 0 ? -1 : padding ? node_word(padding, "padding of mask", padding_words, err) : 0;
+    h->mask.by_tile = b == 1;
+    h->mask.by_found = !by && !h->mask.tile.count;
+    h->mask.padding_found = !padding;
+    h->mask.any_padding = p == 1;
+    if (p >= 0 && b == 1 && (h->mask.inactive != INACTIVE_UNTOUCHED || !h->mask.tile.count))
+        return node_error(by, err,
+                          h->mask.tile.count ? "by: tile is said of `inactive: untouched`" : "by: tile, but the mask has no `tile:`");
+    if (p >= 0 && padding && !h->mask.writes_output)
+        return node_error(padding, err, "padding of mask is of the mask that is written: `writes: output`");
+    return p >= 0;
+}
+
 static bool read_mask(struct head *h, const struct node *m, struct error *err)
 {
-    static const char *const keys[] = {"needs", "writes", "inactive", "reads", "tile", "weights", NULL};
+    static const char *const keys[] = {"needs", "writes", "inactive", "by", "padding", "reads", "tile", "weights", NULL};
     static const char *const needs_words[] = {"input", "output", "optional", NULL}, *const writes_words[] = {"none", "output", NULL};
     static const char *const inactive_words[] = {"untouched", "zero", "bias", NULL}, *const reads_words[] = {"all", "active", NULL};
     if (!node_check_keys(m, "mask", keys, err))
@@ -207,7 +226,7 @@ static bool read_mask(struct head *h, const struct node *m, struct error *err)
     h->mask.writes_output = w == 1;
     h->mask.reads_active = r == 1;
     h->mask.inactive = i == 1 ? INACTIVE_ZERO : i == 2 ? INACTIVE_BIAS : INACTIVE_UNTOUCHED;
-    return r >= 0 && read_tile(h, m, err);
+    return r >= 0 && read_tile(h, m, err) && read_leave(h, m, err);
 }
 
 bool head_read_types(struct head *h, const struct node *root, struct error *err)
