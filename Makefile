@@ -11,6 +11,7 @@
 # make mutate     how many small lies in the code that decides the unit tests notice (ci/mutate; MUTATE='--module timing')
 # make install    PREFIX=/usr/local DESTDIR=: a relocatable tree
 # make carry      .carry/: what a GPU machine without network needs to run this build
+# make dist       .dist/: one tarball for any x86-64 Linux with glibc 2.34: no root, no packages
 # make clean      V=1 shows the commands
 #
 # A new .c or test_*.c needs no line here. A folder that CUPTI's C++-only header forces into C++ holds one *_shim.cpp.
@@ -130,8 +131,10 @@ install: all
 	@BENCH=$(abspath $(BIN)) sh ci/install "$(DESTDIR)$(PREFIX)"
 carry: all
 	@BENCH=$(abspath $(BIN)) sh ci/carry
+dist: all
+	@BENCH=$(abspath $(BIN)) sh ci/dist
 clean:
 	rm -rf $(BUILD) build-asan bench $(ROWS)
-.PHONY: all units test test-all unit cli faults check sanitize fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals mutate install carry clean
+.PHONY: all units test test-all unit cli faults check sanitize fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals mutate install carry dist clean
 .DELETE_ON_ERROR:
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d)

@@ -223,6 +223,21 @@ int file_list(const char *dir, const char *suffix, char ***names, struct error *
     return count;
 }
 
+void file_remove_flat(const char *dir)
+{
+    char **names;
+    int count = file_list(dir, "", &names, NULL);
+    for (int i = 0; i < count; i++) {
+        char *path = file_join(dir, names[i]);
+        unlink(path);
+        free(path);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    rmdir(dir);
+}
+
 char *file_join(const char *dir, const char *name)
 {
     if (name[0] == '/' || !*dir)

@@ -25,6 +25,8 @@ bool file_is_dir(const char *path);
 bool file_is_stream(const char *path);
 /* Names in a folder, sorted; `suffix` filters ("" = all). Each name and the array are the caller's (free). -1 on error. */
 int file_list(const char *dir, const char *suffix, char ***names, struct error *err);
+/* Removes a folder of our own that has only files in it. */
+void file_remove_flat(const char *dir);
 /* "a/b" + "c" -> "a/b/c"; an absolute second part wins. Caller frees. */
 char *file_join(const char *dir, const char *name);
 /* Folder part ("." when there is none) and last part. Caller frees the folder. */

@@ -179,7 +179,7 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
         code = cli_roofs(&roofs, cli_out_dir(out));
         goto done;
     }
-    text_addf(&c.text, "bench %s  %s\n", bench_version(), file_self());
+    text_addf(&c.text, "bench %s (%s)  %s\n", BENCH_NUMBER, bench_version(), file_self());
     check_compiler(&c);
     check_emu(&c);
     check_gpu(&c);

@@ -42,9 +42,9 @@ const struct verb verbs[] = {
      "and count in no sum.\n"
      "Any other FILE: convolutions in Boda's format, one to a line, printed as a scenario. A layer for each different line; its repeat is "
      "how often the line stood there. An error names FILE:LINE:COLUMN."},
-    {"show", "[SCENARIO] [ROW]", "the tables of a stored run again; of one row every kernel and counter", cli_show, false, NULL},
-    {"report", "[SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
-    {"export", "[SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
+    {"show", "[FILE.db] [SCENARIO] [ROW]", "the tables of a stored run again; of one row every kernel and counter", cli_show, false, NULL},
+    {"report", "[FILE.db] [SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
+    {"export", "[FILE.db] [SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
     {"compare", "BASE HEAD", "two runs, revisions, folders, bundles or baselines, row by row, and what changed at which line", cli_compare,
      false,
      "BASE and HEAD are each a baseline file, a stored run (12, or 12/head for one of its sides, FILE.db:12), a bundle, a folder (. is the "
@@ -135,7 +135,7 @@ int main(int argc, char **argv)
         return argc < 2 ? 2 : 0;
     }
     if (!strcmp(argv[1], "--version")) {
-        cli_say(stdout, "bench %s\n", bench_version());
+        cli_say(stdout, "bench %s (%s)\n", BENCH_NUMBER, bench_version());
         return 0;
     }
     for (const struct verb *v = verbs; v->name; v++) {

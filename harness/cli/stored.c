@@ -6,6 +6,7 @@
 #include "report/counted.h"
 #include "report/document.h"
 #include "report/listing.h"
+#include "report/number.h"
 #include "report/spent.h"
 #include "report/tune.h"
 #include "report/why.h"
@@ -16,10 +17,11 @@
 struct stored {
     const char *out_dir, *device, *scenario, *to;
     int run_id;     /* -1: the last */
+    bool from_file; /* its first word named a database */
     bool takes_row; /* further words name a row */
     bool wide;      /* the names of Nsight Compute, too */
     char *words;    /* of the row; NULL: the whole run */
-    char *database;
+    char *database; /* given as a file, or of out_dir */
     struct stored_run r;
 };
 
@@ -45,13 +47,15 @@ static void no_such_run(struct stored *s, struct error *err)
 static bool open_stored(struct stored *s, struct error *err)
 {
     s->out_dir = cli_out_dir(s->out_dir);
-    s->database = cli_database(s->out_dir);
+    if (!s->database)
+        s->database = cli_database(s->out_dir);
     if (!cli_store(s->database, "bench run SCENARIO", &s->r.store, err))
         return false;
     bool found = s->run_id >= 0 ? store_run(s->r.store, s->run_id, &s->r.run, err)
                                 : store_last_run(s->r.store, NULL, s->scenario, s->device, &s->r.run, err);
-    if (!found && s->words && s->scenario && err->kind == ERROR_NONE) { /* the first word is none: it belongs to the row */
-        char *words = text_format("%s %s", s->scenario, s->words);
+    if (!found && s->takes_row && (s->words || s->from_file) && s->scenario &&
+        err->kind == ERROR_NONE) { /* the first word belongs to the row */
+        char *words = text_format("%s%s%s", s->scenario, s->words ? " " : "", s->words ? s->words : "");
         free(s->words);
         s->words = words;
         s->scenario = NULL;
@@ -97,6 +101,11 @@ static int stored_verb(const struct verb *verb, int argc, char **argv, const str
         memcpy(options + 4 + takes_row, own, sizeof *own * (size_t)own_count);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
+    if (count && file_begins(rest[0], "SQLite format 3")) { /* bench report FILE: what somebody sent (export --share), or any database */
+        s.database = xstrdup(rest[0]);
+        s.from_file = true;
+        memmove(rest, rest + 1, sizeof *rest * (size_t)count--);
+    }
     if (count > 1 && !s.takes_row) {
         code = cli_usage(verb, "one scenario at a time");
         goto done;
@@ -154,6 +163,7 @@ int cli_show(const struct verb *verb, int argc, char **argv)
     return stored_verb(verb, argc, argv, NULL, 0, make_show, true);
 }
 
+static const char *share_wanted;
 static const char *format_wanted; /* of the one verb that this process runs */
 
 static bool unknown_format(const char *known, struct error *err)
@@ -254,8 +264,25 @@ int cli_report(const struct verb *verb, int argc, char **argv)
     return stored_verb(verb, argc, argv, own, 2, make_report, false);
 }
 
+static bool share(const struct stored *s, struct error *err)
+{
+    char *data, kib[NUMBER_TEXT];
+    size_t bytes = 0;
+    bool ok = store_share(s->database, s->r.run.id, &data, &bytes, err) && file_write_named(share_wanted, data, bytes, err);
+    free(data);
+    if (ok)
+        cli_say(stderr,
+                "bench: %s: run %lld of %s, %d rows, %s KiB; the machine's name is not in it, the home folder is ~; the scenario's text, "
+                "the command "
+                "line and other paths are\nhint: whoever gets it: bench report %s\n",
+                share_wanted, (long long)s->r.run.id, s->r.run.scenario, s->r.count, number_3((double)bytes / 1024, kib), share_wanted);
+    return ok;
+}
+
 static bool make_export(struct stored *s, struct text *t, struct error *err)
 {
+    if (share_wanted)
+        return share(s, err);
     if (!format_wanted || !strcmp(format_wanted, "json"))
         report_json(t, &s->r.run, s->r.rows, s->r.count);
     else if (!strcmp(format_wanted, "csv"))
@@ -267,8 +294,10 @@ static bool make_export(struct stored *s, struct text *t, struct error *err)
 
 int cli_export(const struct verb *verb, int argc, char **argv)
 {
-    const struct option own[] = {{"--format", 'f', OPTION_TEXT, "json|csv", "default json", &format_wanted}};
-    return stored_verb(verb, argc, argv, own, 1, make_export, false);
+    const struct option own[] = {
+        {"--format", 'f', OPTION_TEXT, "json|csv", "default json", &format_wanted},
+        {"--share", 0, OPTION_TEXT, "FILE", "the run alone as one file to send: anyone opens it with bench report FILE", &share_wanted}};
+    return stored_verb(verb, argc, argv, own, 2, make_export, false);
 }
 
 static bool print_run(struct store *store, const struct run *r, struct error *err)

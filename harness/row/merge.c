@@ -73,8 +73,8 @@ static bool copy_run(struct store *store, int64_t old_run, struct merge_counts *
     return done;
 }
 
-/* The runs there that are not here. One that broke off here and went on there is taken anew. */
-static bool copy_runs(struct store *store, struct merge_counts *counts, struct error *err)
+/* The runs there that are not here, or the one that is asked for. One that broke off here and went on there is taken anew. */
+static bool copy_runs(struct store *store, int64_t only, struct merge_counts *counts, struct error *err)
 {
     int64_t *runs = NULL;
     int count = 0, code = SQLITE_DONE;
@@ -92,7 +92,8 @@ static bool copy_runs(struct store *store, struct merge_counts *counts, struct e
             counts->runs_known++;
             continue;
         }
-        *APPEND(runs, count) = sqlite3_column_int64(s, 0);
+        if (only < 0 || sqlite3_column_int64(s, 0) == only)
+            *APPEND(runs, count) = sqlite3_column_int64(s, 0);
     }
     done = done && (code == SQLITE_DONE || store_error(store, "merging", err));
     sqlite3_finalize(s);
@@ -121,12 +122,17 @@ static bool copy_wisdom(struct store *store, struct merge_counts *counts, struct
 }
 
 /* What a GPU was measured to do: every measurement of every GPU, once. */
-static bool copy_roofs(struct store *store, struct error *err)
+static bool copy_roofs(struct store *store, int64_t only, struct error *err)
 {
-    return store_exec(store,
-                      "INSERT OR IGNORE INTO main.roof (uuid, measured, name, value, unit, how) SELECT uuid, measured, name, value, unit, "
-                      "how FROM from_db.roof",
-                      "merging", err);
+    char *which = only < 0 ? xstrdup("") : text_format(" WHERE uuid IN (SELECT uuid FROM from_db.run WHERE run = %lld)", (long long)only);
+    char *sql =
+        text_format("INSERT OR IGNORE INTO main.roof (uuid, measured, name, value, unit, how) SELECT uuid, measured, name, value, unit, "
+                    "how FROM from_db.roof%s",
+                    which);
+    bool done = store_exec(store, sql, "merging", err);
+    free(which);
+    free(sql);
+    return done;
 }
 
 static bool attach(struct store *store, const char *from, struct error *err)
@@ -141,7 +147,8 @@ static bool attach(struct store *store, const char *from, struct error *err)
     return done;
 }
 
-bool store_merge(struct store *store, const char *from, struct merge_counts *counts, struct error *err)
+/* only: this run of the other alone; -1: all that it has. */
+static bool merge(struct store *store, const char *from, int64_t only, struct merge_counts *counts, struct error *err)
 {
     struct store *other = NULL;
     bool done = false, attached = false, begun = false;
@@ -160,7 +167,7 @@ bool store_merge(struct store *store, const char *from, struct merge_counts *cou
     if (!store_exec(store, "BEGIN IMMEDIATE", "merging", err))
         goto done;
     begun = true;
-    done = copy_runs(store, counts, err) && copy_wisdom(store, counts, err) && copy_roofs(store, err) &&
+    done = copy_runs(store, only, counts, err) && (only >= 0 || copy_wisdom(store, counts, err)) && copy_roofs(store, only, err) &&
            store_exec(store, "COMMIT", "merging", err);
 done:
     if (!done)
@@ -171,4 +178,15 @@ done:
         sqlite3_exec(store->db, "DETACH from_db", NULL, NULL, NULL);
     lock_release(&store->lock);
     return done;
+}
+
+bool store_merge(struct store *store, const char *from, struct merge_counts *counts, struct error *err)
+{
+    return merge(store, from, -1, counts, err);
+}
+
+bool store_merge_run(struct store *store, const char *from, int64_t run, struct error *err)
+{
+    struct merge_counts counts;
+    return merge(store, from, run, &counts, err);
 }

@@ -71,5 +71,10 @@ struct merge_counts {
     int runs, runs_known, rows, wisdom, wisdom_older;
 };
 bool store_merge(struct store *into, const char *from, struct merge_counts *counts, struct error *err);
+/* One run alone, with the roofs of its GPU and without wisdom. */
+bool store_merge_run(struct store *into, const char *from, int64_t run, struct error *err);
+/* The bytes of a database that has this run alone, without the machine's name and with ~ for the home folder. The caller frees them. */
+#define STORE_SHARE_MAX_BYTES ((size_t)1 << 30)
+bool store_share(const char *from, int64_t run, char **data, size_t *bytes, struct error *err);
 
 #endif

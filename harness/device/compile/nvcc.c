@@ -49,22 +49,6 @@ static char *make_folder(struct error *err)
     return NULL;
 }
 
-static void remove_folder(char *dir)
-{
-    char **names;
-    int count = file_list(dir, "", &names, NULL);
-    for (int i = 0; i < count; i++) {
-        char *path = file_join(dir, names[i]);
-        unlink(path);
-        free(path);
-        free(names[i]);
-    }
-    if (count >= 0)
-        free(names);
-    rmdir(dir);
-    free(dir);
-}
-
 bool nvcc_open(struct compiler *c, const char *path, struct error *err)
 {
     static const char *const places[] = {"nvcc", "/usr/local/cuda/bin/nvcc"};
@@ -99,7 +83,8 @@ bool nvcc_open(struct compiler *c, const char *path, struct error *err)
 done:
     free(log);
     free(out);
-    remove_folder(dir);
+    file_remove_flat(dir);
+    free(dir);
     return ok;
 }
 
@@ -225,6 +210,7 @@ done:
     free(log);
     free(prelude);
     free(before);
-    remove_folder(dir);
+    file_remove_flat(dir);
+    free(dir);
     return ok;
 }
