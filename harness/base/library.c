@@ -146,9 +146,26 @@ bool library_newest(const char *const *patterns, int count, const char *soname, 
     return *version >= 0;
 }
 
+/* Is any of them in a folder of the colon list? */
+static bool folders_hold(const char *folders, const char *const *sonames)
+{
+    char *copy = xstrdup(folders ? folders : ""), *rest = copy;
+    bool found = false;
+    for (char *dir; !found && (dir = strsep(&rest, ":"));)
+        for (int i = 0; *dir && sonames[i] && !found; i++) {
+            char *path = file_join(dir, sonames[i]);
+            glob_t files = {0};
+            found = glob(path, 0, NULL, &files) == 0;
+            globfree(&files);
+            free(path);
+        }
+    free(copy);
+    return found;
+}
+
 bool library_open_newest(struct library *lib, const char *const *sonames, const char *header, struct error *err)
 {
-    const char *given = getenv("BENCH_LIBRARY_PATH"), *home = getenv("HOME"), *loader = getenv("LD_LIBRARY_PATH");
+    const char *home = getenv("HOME"), *loader = getenv("LD_LIBRARY_PATH");
     struct text all = {0};
     char *path = search_path(), newest[4096];
     const char **patterns = NULL;
@@ -163,8 +180,8 @@ bool library_open_newest(struct library *lib, const char *const *sonames, const 
     for (char *dir, *rest = all.data; (dir = strsep(&rest, ":"));)
         if (*dir)
             *APPEND(patterns, count) = dir;
-    bool named = given && *given;
-    bool ok = !named && library_newest(patterns, count, sonames[0], header, newest, &version) && try_open(lib, newest);
+    bool ok = !folders_hold(getenv("BENCH_LIBRARY_PATH"), sonames) &&
+              library_newest(patterns, count, sonames[0], header, newest, &version) && try_open(lib, newest);
     free(patterns);
     text_free(&all);
     free(path);

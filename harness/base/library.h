@@ -16,8 +16,8 @@ struct library {
 bool library_open(struct library *lib, const char *const *sonames, struct error *err);
 /* The same, but of all that are found the newest, by the name of the file that a link leads to (libX.so.9.19.0) or the `header`
  * (cudnn_version.h, with ..._MAJOR, ..._MINOR and ..._PATCHLEVEL) in an `include` beside the folder; also in folders of the system and of
- * python packages that another user's PyTorch brought. What stands in $BENCH_LIBRARY_PATH is taken before all. Nothing is loaded to find
- * out. */
+ * python packages that another user's PyTorch brought. What lies in a folder of $BENCH_LIBRARY_PATH is taken before all. Nothing is loaded
+ * to find out. */
 bool library_open_newest(struct library *lib, const char *const *sonames, const char *header, struct error *err);
 /* The path of the newest and its version as 9019000 for 9.19.0; false when none tells its version. Private to library.c and its test. */
 bool library_newest(const char *const *patterns, int count, const char *soname, const char *header, char path[4096], long *version);

@@ -275,6 +275,37 @@ static void the_newest_library_is_found(void **state)
     free(silent);
 }
 
+/* BENCH_LIBRARY_PATH names the folder of one library; another that is not there is still the newest that is found. */
+static void a_named_folder_is_for_what_it_holds(void **state)
+{
+    char folder[] = "/tmp/bench-test-XXXXXX";
+    struct library libm, lib;
+    struct error err = {0};
+    assert_non_null(mkdtemp(folder));
+    assert_true(library_open(&libm, (const char *const[]){"libm.so.6", NULL}, &err));
+    put_file(folder, ".local/lib/python3.9/site-packages/nvidia/x/lib/none", "");
+    put_file(folder, "npp/libnppc.so.13", "x");
+    char *command = text_format("cp %s %s/.local/lib/python3.9/site-packages/nvidia/x/lib/libtold.so.9.14.0 && cd %s/.local/lib/python3.9/"
+                                "site-packages/nvidia/x/lib && ln -s libtold.so.9.14.0 libtold.so.9",
+                                libm.path, folder, folder),
+         *named = file_join(folder, "npp"), *home = xstrdup(getenv("HOME"));
+    assert_int_equal(system(command), 0);
+    setenv("HOME", folder, 1);
+    setenv("BENCH_LIBRARY_PATH", named, 1);
+    bool found = library_open_newest(&lib, (const char *const[]){"libtold.so.9", NULL}, "told_version.h", &err);
+    setenv("HOME", home, 1);
+    unsetenv("BENCH_LIBRARY_PATH");
+    assert_true(found);
+    library_close(&lib);
+    library_close(&libm);
+    free(command);
+    command = text_format("rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    free(command);
+    free(named);
+    free(home);
+}
+
 static void the_pin_is_the_wheels(void **state)
 {
     size_t bytes;
@@ -331,6 +362,7 @@ int main(void)
         cmocka_unit_test(files_are_written_where_their_names_lead),
         cmocka_unit_test(loops_visit_each_index_once),
         cmocka_unit_test(the_newest_library_is_found),
+        cmocka_unit_test(a_named_folder_is_for_what_it_holds),
         cmocka_unit_test(the_pin_is_the_wheels),
         cmocka_unit_test(a_crash_leaves_its_stack),
     };
