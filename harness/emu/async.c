@@ -1,6 +1,7 @@
 #include "emu/async.h"
 #include "base/text.h"
 #include "emu/checks.h"
+#include "emu/races.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -306,6 +307,8 @@ const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip)
             struct block *block = w->block->cluster ? w->block->cluster[b] : w->block;
             race_join(block, ~0ull, ~0ull);
         }
+        if (w->block->cluster)
+            races_cluster(w->block);
     }
     if (ip->kind == 1 && first->cluster_phase == w->cluster_phase)
         return warp_retry(w, ip);

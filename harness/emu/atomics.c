@@ -1,6 +1,6 @@
 /* emu/atomics: atom and red on any space, lane after lane. */
 #include "base/dtype.h"
-#include "emu/slow.h"
+#include "emu/races.h"
 #include <math.h>
 #include <string.h>
 
@@ -153,6 +153,7 @@ const struct insn *emu_atom(struct warp *w, const struct insn *ip)
     count_lanes(w, ip, space, address, good, (uint32_t)(bytes * ip->count));
     w->memos[ip->memo].events += contention(address, good);
     w->clocks[w->id]++;
+    races_tick(w);
     emu_poll(w);
     return ip + 1;
 }

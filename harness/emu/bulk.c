@@ -1,6 +1,7 @@
 /* emu/bulk: cp.async.bulk and the tensor (TMA) copies. */
 #include "base/dtype.h"
 #include "emu/async.h"
+#include "emu/races.h"
 #include "emu/tensormap.h"
 #include <string.h>
 
@@ -25,10 +26,11 @@ static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_
         return NULL;
     }
     uint64_t offset = address - b->base;
-    for (uint64_t s = offset / 32; bytes && s <= (offset + bytes - 1) / 32; s++)
-        (write ? b->written : b->read)[s] = 1;
+    mark_sectors(w, b, offset, bytes, write ? ACCESS_WRITE : ACCESS_READ);
     if (b->known && (w->checks & CHECK_KNOWN) && bytes)
         known_lane(w, ip, lane, b, offset, (uint32_t)bytes, write);
+    if (w->trace && bytes)
+        races_lane(w, ip, lane, b, offset, (uint32_t)bytes, write ? (ip->aux ? ACCESS_ATOMIC : ACCESS_WRITE) : ACCESS_READ);
     return b->host + offset;
 }
 
@@ -129,8 +131,7 @@ const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
                 copy_to_shared(w, ip, i, dst, from, bytes);
         } else {
             const uint8_t *from = shared_stretch(w, ip, i, src, bytes, &owner, &offset);
-            uint8_t *to = from && ip->aux ? stretch(w, ip, i, dst, bytes, false) : NULL; /* a reduction reads what is there */
-            to = from ? stretch(w, ip, i, dst, bytes, true) : to;
+            uint8_t *to = from ? stretch(w, ip, i, dst, bytes, true) : NULL;
             m->sector_sum += sectors_of(dst, bytes);
             if (to)
                 put_bytes(ip, to, from, bytes);

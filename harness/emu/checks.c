@@ -1,6 +1,6 @@
 #include "emu/checks.h"
 #include "base/text.h"
-#include "emu/slow.h"
+#include "emu/races.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -176,8 +176,10 @@ void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, u
         int i = __builtin_ctz(rest);
         check_shared_lane(w, ip, w->block, i, offset + (uint32_t)m->rel[i], bytes, store ? ACCESS_WRITE : ACCESS_READ);
     }
-    if (store && (ip->flags & 2))
-        w->clocks[w->id]++;
+    if (!store || !(ip->flags & 2))
+        return;
+    w->clocks[w->id]++;
+    races_tick(w);
 }
 
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
@@ -190,8 +192,10 @@ void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
         b->first_epoch = 1;
         b->epoch = 2;
     }
-    if (!b->shadow || b->warps[0].program->simple_races)
+    if (!b->shadow || b->warps[0].program->simple_races) {
+        races_join(b, arrived, waiting);
         return;
+    }
     for (int i = 0; i < b->warp_count; i++)
         if (arrived >> i & 1)
             for (int k = 0; k < b->warp_count; k++)
@@ -205,12 +209,13 @@ void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
         if (arrived >> i & 1)
             b->warps[i].clocks[i]++;
     }
+    races_join(b, arrived, waiting);
 }
 
 /* ---- order through mbarriers ---- */
 struct sync_point {
     uint32_t offset;
-    uint32_t clocks[32];
+    uint32_t clocks[32], known;
 };
 #define POINTS_MAX 256
 
@@ -234,8 +239,11 @@ void race_arrive(struct warp *w, uint32_t offset)
     struct sync_point *p = w->block->shadow ? point_of(w->block, offset, true) : NULL;
     for (int i = 0; p && i < 32; i++)
         p->clocks[i] = w->clocks[i] > p->clocks[i] ? w->clocks[i] : p->clocks[i];
-    if (p)
-        w->clocks[w->id]++;
+    if (!p)
+        return;
+    p->known = w->known > p->known ? w->known : p->known;
+    w->clocks[w->id]++;
+    races_tick(w);
 }
 
 void race_wait(struct warp *w, uint32_t offset)
@@ -243,6 +251,7 @@ void race_wait(struct warp *w, uint32_t offset)
     const struct sync_point *p = w->block->shadow ? point_of(w->block, offset, false) : NULL;
     for (int i = 0; p && i < 32; i++)
         w->clocks[i] = p->clocks[i] > w->clocks[i] ? p->clocks[i] : w->clocks[i];
+    w->known = p && p->known > w->known ? p->known : w->known;
 }
 
 void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes)

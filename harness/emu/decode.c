@@ -374,6 +374,7 @@ struct program *decode_entry(const struct ptx_module *m, const struct ptx_functi
     p->module = m;
     p->full_barriers = true;
     p->shared_shift = 2;
+    p->global_shift = 4;
     struct decode *state = xcalloc(1, sizeof *state);
     *state = (struct decode){.p = p, .m = m, .err = err};
     decode_place_shared(state, entry);

@@ -187,6 +187,7 @@ static bool cp_bulk(struct decode *d)
         return true;
     }
     d->p->uses_mbarrier = true;
+    d->p->global_shift = d->p->global_shift > 2 ? 2 : d->p->global_shift; /* a box may end at any element */
     if (decode_take(d, "tensor"))
         return decode_tensor_copy(d);
     bool store = decode_take(d, "bulk_group"), multicast = decode_take(d, "multicast::cluster"),

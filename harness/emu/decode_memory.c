@@ -1,6 +1,7 @@
 /* emu/decode_memory: loads, stores, atomics, addresses. */
 #include "emu/async.h"
 #include "emu/decode.h"
+#include "emu/races.h"
 #include <string.h>
 
 static void take_hints(struct decode *d)
@@ -13,19 +14,26 @@ static void take_hints(struct decode *d)
     decode_take_prefix(d, "level::");
 }
 
-/* Memory order words; true: other threads may be waited for through this access. */
-static bool take_order(struct decode *d)
+/* Memory order words, as flags of an access. Strong: other threads may be waited for through it. */
+static uint8_t take_order(struct decode *d)
 {
+    static const uint8_t meant[] = {ACCESS_STRONG,
+                                    ACCESS_STRONG,
+                                    ACCESS_STRONG | ACCESS_ACQUIRE,
+                                    ACCESS_STRONG | ACCESS_RELEASE,
+                                    ACCESS_STRONG | ACCESS_ACQUIRE | ACCESS_RELEASE,
+                                    ACCESS_STRONG,
+                                    ACCESS_STRONG | ACCESS_ACQUIRE};
     static const char *const strong[] = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "sc", NULL}, *const scopes[] = {
                                                                                                                           "cta", "cluster",
                                                                                                                           "gpu", "sys",
                                                                                                                           NULL};
-    bool any = false;
-    while (decode_take_word(d, strong) >= 0)
-        any = true;
-    while (decode_take_word(d, scopes) >= 0)
-        ;
-    return any;
+    uint8_t flags = 0;
+    for (int k; (k = decode_take_word(d, strong)) >= 0;)
+        flags |= meant[k];
+    for (int k; (k = decode_take_word(d, scopes)) >= 0;)
+        flags |= k == 0 ? ACCESS_NARROW : 0;
+    return flags;
 }
 
 static int move_kind(struct decode *d, enum ptx_type t, int reg)
@@ -91,7 +99,7 @@ static bool moved_operands(struct decode *d, const struct ptx_operand *o, enum p
     return !d->failed;
 }
 
-static bool emit_moved(struct decode *d, enum op op, const struct moved *r, const struct place_ref *at, enum ptx_type t, bool strong)
+static bool emit_moved(struct decode *d, enum op op, const struct moved *r, const struct place_ref *at, enum ptx_type t, uint8_t order)
 {
     struct insn *ip = decode_emit(d, op);
     ip->d = r->d;
@@ -101,7 +109,7 @@ static bool emit_moved(struct decode *d, enum op op, const struct moved *r, cons
     ip->size = (uint8_t)ptx_type_bytes(t);
     ip->a = at->a;
     ip->imm = at->imm;
-    ip->flags = (uint8_t)(at->flags | (strong ? 2 : 0));
+    ip->flags = (uint8_t)(at->flags | order);
     return true;
 }
 
@@ -137,9 +145,16 @@ static bool param_access(struct decode *d, const struct ptx_operand *o, enum ptx
     return true;
 }
 
+/* The race check of global memory tells apart what the narrowest write does. */
+static void narrow_granule(struct program *p, uint64_t bytes)
+{
+    while (1ull << p->global_shift > bytes)
+        p->global_shift--;
+}
+
 static bool load_store(struct decode *d, bool load)
 {
-    bool strong = take_order(d);
+    uint8_t strong = take_order(d);
     enum ptx_space space = decode_take_space(d);
     take_hints(d);
     strong |= take_order(d);
@@ -166,6 +181,8 @@ static bool load_store(struct decode *d, bool load)
     if (strong && (space == SPACE_GLOBAL || space == SPACE_GENERIC))
         d->p->ordered = true;
     d->p->shared_spin |= strong && (space == SPACE_SHARED || space == SPACE_GENERIC);
+    if (!load && (space == SPACE_GLOBAL || space == SPACE_GENERIC))
+        narrow_granule(d->p, (uint64_t)ptx_type_bytes(t) * (uint64_t)vector);
     while ((space == SPACE_SHARED || space == SPACE_GENERIC) && 1 << d->p->shared_shift > ptx_type_bytes(t))
         d->p->shared_shift--;
     return emit_moved(d, op, &r, &at, t, strong);
@@ -214,7 +231,7 @@ static bool is_half(enum ptx_type t)
 static bool decode_atom(struct decode *d, bool red)
 {
     static const char *const ops[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas", NULL};
-    take_order(d);
+    uint8_t order = take_order(d);
     enum ptx_space space = decode_take_space(d);
     int op = decode_take_word(d, ops);
     take_hints(d);
@@ -222,6 +239,8 @@ static bool decode_atom(struct decode *d, bool red)
     int vector = take_vector(d);
     enum ptx_type t = decode_take_type(d);
     int bytes = ptx_type_bytes(t), k = red ? 0 : 1;
+    if (space != SPACE_SHARED && bytes > 0)
+        narrow_granule(d->p, (uint64_t)bytes);
     if (op < 0 || bytes < 2 || bytes > 8 || (ptx_type_float(t) && op != 0 && !((op == 1 || op == 2) && is_half(t))) ||
         (space != SPACE_GLOBAL && space != SPACE_SHARED && space != SPACE_GENERIC))
         return decode_fail(d, "this atomic is not supported") || true;
@@ -252,7 +271,7 @@ static bool decode_atom(struct decode *d, bool red)
     ip->d = result;
     ip->a = at.a, ip->b = a, ip->c = b;
     ip->imm = at.imm;
-    ip->flags = at.flags;
+    ip->flags = (uint8_t)(at.flags | (order & ~ACCESS_STRONG));
     ip->list = l;
     ip->count = (uint8_t)vector;
     ip->size = (uint8_t)bytes;
@@ -310,10 +329,19 @@ static bool decode_alloca(struct decode *d)
     return true;
 }
 
+/* kind: how far it reaches. */
+static bool decode_fence(struct decode *d)
+{
+    d->taken = ~0u;
+    bool narrow = decode_is(d, "membar") ? instr_has(d->in, "cta") : instr_has(d->in, "cta") || instr_has(d->in, "mbarrier_init");
+    decode_emit(d, OP_fence)->kind = !narrow && !instr_has(d->in, "proxy");
+    return true;
+}
+
 /* What changes neither results nor counts here. */
 static bool decode_hint(struct decode *d)
 {
-    static const char *const hints[] = {"prefetch", "prefetchu", "discard", "applypriority", "membar", "fence", "pmevent", NULL};
+    static const char *const hints[] = {"prefetch", "prefetchu", "discard", "applypriority", "pmevent", NULL};
     for (int i = 0; hints[i]; i++)
         if (decode_is(d, hints[i])) {
             d->taken = ~0u;
@@ -348,5 +376,7 @@ bool decode_memory(struct decode *d)
     }
     if (decode_is(d, "alloca") || decode_is(d, "stacksave") || decode_is(d, "stackrestore"))
         return decode_alloca(d);
+    if (decode_is(d, "membar") || decode_is(d, "fence"))
+        return decode_fence(d);
     return decode_hint(d);
 }

@@ -4,6 +4,7 @@
 #include "emu/checks.h"
 #include "emu/count.h"
 #include "emu/decode.h"
+#include "emu/races.h"
 #include "emu/tensormap.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -69,6 +70,7 @@ static void buffer_free(struct buffer *b)
     free(b->known);
     free(b->read);
     free(b->written);
+    races_free(b);
     free(b);
 }
 
@@ -80,6 +82,7 @@ static void emu_close(struct device *dev)
     for (int i = 0; i < e->space.count; i++)
         buffer_free(e->space.buffers[i]);
     free(e->space.buffers);
+    free(e->space.moments);
     free(e->reports);
     totals_clear(&e->totals);
     free(e);

@@ -114,10 +114,12 @@ struct program { /* an entry and everything it may call */
     bool calls, recursive;
     bool zero_frame;      /* some register may be read before it is written */
     bool ordered;         /* results may depend on the order of blocks: float or consumed atomics, volatile loads */
+    bool trace_all;       /* some launch read and wrote one sector: reads are watched, too (races.h) */
     bool full_barriers;   /* only __syncthreads orders warps */
     bool simple_races;    /* and nothing spins on shared memory: tags hold epochs, else vector clocks */
     bool shared_spin;     /* volatile or ordered accesses to shared memory */
     uint8_t shared_shift; /* log2 of the smallest access to shared memory: grains of the race check */
+    uint8_t global_shift; /* log2 of the smallest write to global memory */
     bool uses_mbarrier, uses_cluster, uses_heap, uses_alloca;
     uint32_t fixed_local_bytes; /* of local_bytes: what lies behind is alloca's */
 };
@@ -126,8 +128,11 @@ struct program { /* an entry and everything it may call */
 struct buffer {
     uint64_t base, bytes;
     uint8_t *host;
-    uint8_t *known;          /* NULL: everything was written; else one bit a byte */
-    uint8_t *read, *written; /* one byte per 32-byte sector: touched since the last clear */
+    uint8_t *known;           /* NULL: everything was written; else one bit a byte */
+    uint8_t *read, *written;  /* one byte per 32-byte sector: 0 = not touched since the last clear, launch.mark = by this launch */
+    struct footprint *prints; /* by thread of the host: races.h */
+    int print_count;
+    uint8_t **before; /* by page: what stood there before this launch wrote to it */
     char label[64];
     bool constant;
 };
@@ -135,6 +140,9 @@ struct address_space {
     struct buffer **buffers; /* sorted by base */
     int count, room;
     uint64_t next;
+    uint32_t *moments; /* by thread of the host: where the race check's clock stands */
+    int moment_count;
+    uint8_t mark; /* of the last launch */
 };
 struct buffer *space_find(const struct address_space *s, uint64_t address); /* NULL: in none */
 struct buffer *space_nearest(const struct address_space *s, uint64_t address);
@@ -150,6 +158,7 @@ struct memo {
     uint8_t pattern;
     uint8_t spans;             /* stretches without a gap: global, every sector between from and to is touched; shared, every byte */
     uint8_t space, phase;      /* enum ptx_space the pattern was seen in; shared: first address mod 4 */
+    bool gaps, doubles;        /* the spans hold bytes of no lane; lanes share an address */
     uint8_t wavefronts, ideal; /* shared; ideal also: sectors that would do for a global access */
     int32_t from[32], to[32];  /* bytes of each span, as rel; ascending */
     uint8_t runs;              /* lanes side by side, of 4 bytes each: few such runs make the pattern; 0: not so */
@@ -235,9 +244,14 @@ struct warp {
     uint32_t async_groups; /* cp.async: groups committed; copies nobody has waited for */
     struct async_copy *copies;
     int copy_count, copy_room;
-    uint32_t cluster_phase; /* of the cluster barrier it arrived at */
-    bool quick_watch;       /* shared memory is watched by span: watch.inc */
-    bool guarded;           /* inside a guarded instruction: other lanes are not elsewhere but switched off */
+    uint32_t cluster_phase;  /* of the cluster barrier it arrived at */
+    bool quick_watch;        /* shared memory is watched by span: watch.inc */
+    uint8_t trace;           /* enum trace */
+    bool touched;            /* global memory since its last fence */
+    uint32_t tag;            /* what it does to global memory now: races.h */
+    uint32_t released, news; /* moment of its last release, and what it then knew of: fences and barriers of the block */
+    uint32_t known, heard;   /* moments up to which it knows what others released; what it will know behind a fence */
+    bool guarded;            /* inside a guarded instruction: other lanes are not elsewhere but switched off */
 };
 struct barrier {
     uint32_t arrived;  /* threads */
@@ -262,7 +276,9 @@ struct block {
     int thread_count;
     struct barrier barriers[16];
     int done;
-    struct block **cluster; /* by rank */
+    uint32_t first_tag, now_tag; /* of the block, of its last barrier; 0: blocks take turns, each tag is looked up */
+    uint32_t fences;             /* of its warps */
+    struct block **cluster;      /* by rank */
     int cluster_rank, cluster_count;
     uint32_t cluster_arrived, cluster_phase; /* in rank 0: warps at the cluster's barrier */
     struct sync_point *points;               /* mbarriers seen, for the race check */
@@ -279,6 +295,10 @@ struct runner { /* one thread of the host and the blocks that are resident on it
     struct block **by_rank;
     int resident_count;
     float *wgmma_tiles; /* B of one wgmma */
+    int index;
+    uint32_t moment, base_tag; /* the race check's clock; tags below are of earlier launches */
+    struct order *order;       /* NULL: blocks know nothing of each other */
+    bool heeded;               /* something was fenced or released: blocks may know of each other */
     uint32_t turns;
 };
 
@@ -295,13 +315,17 @@ struct heap {
 };
 
 struct launch {
-    const struct program *program;
+    struct program *program;
     struct address_space *space;
     const struct chip *chip;
     uint32_t grid[3], block[3], cluster[3];
     uint32_t shared_bytes, dynamic_at;
     const uint8_t *params;
     int checks;
+    int trace;     /* enum trace: of global memory */
+    uint8_t mark;  /* in buffer.read and written */
+    uint64_t seed; /* order of the blocks; 0: as they are numbered */
+    atomic_int raced;
     bool cooperative;
     struct heap heap;
     uint64_t workspace; /* cooperative: zeroed global memory for the grid's barrier */

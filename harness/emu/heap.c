@@ -1,6 +1,6 @@
 /* emu/heap: malloc and free of a kernel, and alloca. The heap's blocks are powers of two from 16 bytes on, each behind a header of
  * 16 bytes; a kernel that calls them runs its blocks in order, so the addresses are always the same. */
-#include "emu/slow.h"
+#include "emu/races.h"
 #include <string.h>
 
 #define HEADER 16u
@@ -37,6 +37,7 @@ uint64_t heap_take(struct launch *l, uint64_t bytes)
     memset(h->buffer->host + at + HEADER, 0, size);
     if (h->buffer->known)
         memset(h->buffer->known + (at + HEADER) / 8, 0, size / 8);
+    races_fresh(l, h->buffer, at + HEADER, size);
     return h->buffer->base + at + HEADER;
 }
 

@@ -2,6 +2,7 @@
 #include "base/dtype.h"
 #include "emu/async.h"
 #include "emu/checks.h"
+#include "emu/races.h"
 #include "emu/slow.h"
 #include "emu/tensor.h"
 #include <fenv.h>

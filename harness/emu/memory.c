@@ -1,5 +1,5 @@
 /* emu/memory: where an access goes when it is not regular: lane by lane, with every check; sectors and wavefronts of patterns. */
-#include "emu/slow.h"
+#include "emu/races.h"
 #include <string.h>
 
 #define NULL_BYTES 65536u        /* a null pointer and an index */
@@ -85,7 +85,7 @@ static uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
 {
     int32_t v[32];
     int n = sorted_lanes(m, v);
-    uint32_t distinct = 1;
+    uint32_t distinct = 1, covered = 0;
     bool dense = m->mask == ~0u;
     m->low = 0;
     for (int i = 0; i < 32; i++) {
@@ -107,6 +107,10 @@ static uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
         }
     }
     m->to[m->spans - 1] = v[n - 1] + (int32_t)bytes;
+    for (int s = 0; s < m->spans; s++)
+        covered += (uint32_t)(m->to[s] - m->from[s]);
+    m->gaps = covered != distinct * bytes;
+    m->doubles = distinct != (uint32_t)n;
     m->runs = 0;
     if (bytes == 4 && m->pattern != PATTERN_UNIFORM)
         learn_runs(m);
@@ -245,6 +249,17 @@ static void report_outside(struct warp *w, const struct insn *ip, int lane, uint
                    address < best->base ? "before" : "past", best->label);
 }
 
+void mark_sectors(struct warp *w, struct buffer *b, uint64_t offset, uint64_t bytes, enum access access)
+{
+    uint8_t mark = w->runner->launch->mark;
+    for (uint64_t k = offset >> 5; bytes && k <= (offset + bytes - 1) >> 5; k++) {
+        if (access == ACCESS_READ || (access == ACCESS_ATOMIC && !b->read[k])) /* what an atomic reads is no read of its own */
+            b->read[k] = access == ACCESS_READ ? mark : 1;
+        if (access != ACCESS_READ && b->written[k] != mark)
+            races_mark(w->runner->launch, b, (int64_t)k, (int64_t)k);
+    }
+}
+
 static uint8_t *lane_global(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint32_t bytes, enum access access)
 {
     const struct address_space *s = w->runner->launch->space;
@@ -259,14 +274,11 @@ static uint8_t *lane_global(struct warp *w, const struct insn *ip, int lane, uin
         return NULL;
     }
     uint64_t offset = address - b->base;
-    for (uint64_t k = offset >> 5; k <= (offset + bytes - 1) >> 5; k++) {
-        if (access != ACCESS_WRITE)
-            b->read[k] = 1;
-        if (access != ACCESS_READ)
-            b->written[k] = 1;
-    }
+    mark_sectors(w, b, offset, bytes, access);
     if (b->known && (w->checks & CHECK_KNOWN))
         known_lane(w, ip, lane, b, offset, bytes, access == ACCESS_WRITE);
+    if (w->trace)
+        races_lane(w, ip, lane, b, offset, bytes, access);
     return b->host + offset;
 }
 
@@ -441,7 +453,7 @@ static void lane_in(struct warp *w, const struct insn *ip, int i, const uint8_t 
     }
 }
 
-static void lane_out(struct warp *w, const struct insn *ip, int i, uint8_t *to)
+void lane_out(struct warp *w, const struct insn *ip, int i, uint8_t *to)
 {
     for (int v = 0; v < ip->count; v++, to += ip->size) {
         uint32_t ref = ip->count == 1 ? ip->d : ip->list[v];

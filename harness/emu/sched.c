@@ -3,7 +3,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "emu/checks.h"
-#include "emu/slow.h"
+#include "emu/races.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +147,7 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
     b->first_epoch = ++b->epoch;
     for (int i = 0; i < b->warp_count; i++)
         warp_start(&b->warps[i], b->thread_count);
+    races_block(b);
 }
 
 /* ---- turns ---- */
@@ -274,10 +275,12 @@ static void run_group(void *context, int64_t index, int thread)
     run_residents(k, g->size);
 }
 
-static void runner_new(struct runner *k, struct launch *l, int residents, int warps)
+static void runner_new(struct runner *k, struct launch *l, int index, int residents, int warps)
 {
     const struct program *p = l->program;
     k->launch = l;
+    k->index = index;
+    runner_order(k);
     k->blocks = xcalloc(p->flow_count + 1, sizeof *k->blocks);
     k->memos = room(((size_t)p->memo_count + 1) * sizeof *k->memos);
     k->residents = xcalloc((size_t)residents, sizeof *k->residents);
@@ -377,7 +380,7 @@ static void show_printed(struct launch *l)
     l->printed_lost = 0;
 }
 
-bool launch_run(struct launch *l, struct error *err)
+static void run_once(struct launch *l, int threads)
 {
     uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     struct grid g = {.launch = l, .size = (int)(l->cluster[0] * l->cluster[1] * l->cluster[2])};
@@ -385,16 +388,51 @@ bool launch_run(struct launch *l, struct error *err)
     if (l->cooperative)
         g.size = (int)blocks;
     g.groups = blocks / (uint64_t)g.size;
-    int threads = l->program->ordered || l->cooperative ? 1 : l->threads > 0 ? l->threads : pool_threads();
     if ((uint64_t)threads > g.groups)
         threads = (int)g.groups;
     l->runners = xcalloc((size_t)threads, sizeof *l->runners);
     l->runner_count = threads;
+    races_begin(l);
     for (int i = 0; i < threads; i++)
-        runner_new(&l->runners[i], l, g.size, warps);
+        runner_new(&l->runners[i], l, i, g.size, warps);
     if (l->limit_s > 0)
         l->deadline = clock_s() + l->limit_s;
     pool_for((int64_t)g.groups, threads, run_group, &g);
+}
+
+/* As if it had not run. */
+static void run_undone(struct launch *l)
+{
+    races_put_back(l);
+    races_forget(l);
+    launch_free(l);
+    for (int i = 0; i < l->printed_count; i++)
+        free(l->printed[i].text);
+    l->printed_count = 0;
+    l->printed_order = l->printed_lost = 0;
+    l->printed_bytes = 0;
+    l->reports->count = 0;
+    l->stop = l->fatal = l->raced = 0;
+}
+
+bool launch_run(struct launch *l, struct error *err)
+{
+    struct program *p = l->program;
+    int threads = p->ordered || l->cooperative ? 1 : l->threads > 0 ? l->threads : pool_threads();
+    enum verdict v = RACES_NONE;
+    if (l->checks & CHECK_RACE)
+        l->trace = p->ordered || l->cooperative || p->trace_all ? TRACE_ALL : TRACE_WRITES;
+    for (;;) {
+        run_once(l, threads);
+        v = races_end(l);
+        if (v == RACES_NONE)
+            break;
+        run_undone(l);
+        l->trace = TRACE_ALL;
+        p->trace_all = true;
+        threads = v == RACES_TELL ? 1 : threads;
+    }
+    races_forget(l);
     show_printed(l);
     return !l->fatal || launch_explain(l, err);
 }
@@ -410,6 +448,7 @@ void launch_free(struct launch *l)
         free(k->wgmma_tiles);
         free(k->blocks);
         free(k->memos);
+        runner_order_free(k);
     }
     free(l->runners);
     l->runners = NULL;

@@ -32,6 +32,10 @@ uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_
                       enum access access);
 /* Counts an access of several lanes by space; pointers NULL are left out. */
 void count_lanes(struct warp *w, const struct insn *ip, enum ptx_space space, const uint64_t *address, uint32_t mask, uint32_t bytes);
+/* Global memory that was touched, for the counters and for the race check. */
+void mark_sectors(struct warp *w, struct buffer *b, uint64_t offset, uint64_t bytes, enum access access);
+/* What lane i is about to store. */
+void lane_out(struct warp *w, const struct insn *ip, int i, uint8_t *to);
 const struct insn *emu_load_any(struct warp *w, const struct insn *ip, enum ptx_space space);
 const struct insn *emu_store_any(struct warp *w, const struct insn *ip, enum ptx_space space);
 void emu_load_frame(struct warp *w, const struct insn *ip);
