@@ -5,6 +5,8 @@
 #include "cli/cli.h"
 #include "report/number.h"
 #include "report/why.h"
+#include "row/lock.h"
+#include "session/child.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +51,12 @@ static void print_roofs(void *context, const char *uuid, const struct roofs *roo
     }
 }
 
+static void tell_note(void *context, const char *text)
+{
+    (void)context;
+    cli_say(stderr, "bench: note: %s\n", text);
+}
+
 int cli_roofs(const struct roofs_arguments *a, const char *out_dir)
 {
     struct error err = {0}, ignored = {0};
@@ -56,12 +64,17 @@ int cli_roofs(const struct roofs_arguments *a, const char *out_dir)
     struct store *store = NULL;
     struct session_device d = {0};
     struct session_probe ask = {.spec = a->device ? a->device : "cuda:0"};
+    struct child held = {.fd = -1, .errors = -1};
+    const struct session_sink sink = {.note = tell_note};
+    int lock = -1;
     struct roofs roofs;
     char note[512] = "", *database = cli_database(out_dir);
     bool ok = true;
     if (a->measure) {
-        ok = session_device(&ask, NULL, &d, &err) &&
-             session_roofs_measure(d.spec, a->compiler, a->bundle, NULL, &roofs, note, sizeof note, &err) &&
+        ask.keep = &held;
+        ok = session_hold(ask.spec, &sink, &held, NULL, &lock, &err) && session_device(&ask, NULL, &d, &err);
+        child_stop(&held, NULL, 0);
+        ok = ok && session_roofs_measure(d.spec, a->compiler, a->bundle, NULL, &roofs, note, sizeof note, &err) &&
              file_make_dirs(out_dir, &err) && store_open(database, false, &store, &err) && store_roofs_put(store, d.uuid, &roofs, &err);
     } else { /* without a GPU the stored figures are printed all the same */
         ok = cli_store(database, "bench doctor --measure, on a machine with a GPU,", &store, &err);
@@ -79,6 +92,7 @@ int cli_roofs(const struct roofs_arguments *a, const char *out_dir)
     if (note[0])
         cli_say(stderr, "bench: note: not measured: %s\n", note);
     store_close(store);
+    lock_release(&lock);
     text_free(&t);
     free(database);
     return code;

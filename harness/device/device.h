@@ -152,6 +152,8 @@ struct device {
 void device_close(struct device *dev);
 /* The best present: "cuda:0" when a driver and a GPU answer, else "emu". Loads the driver: call it in a throw-away worker only. */
 bool device_cuda_present(char *why, size_t why_bytes);
+/* The UUID of cuda:N without opening it: whoever asks is not on the GPU. Loads the driver, too. */
+bool device_cuda_uuid(const char *spec, char *uuid, size_t bytes, struct error *err);
 
 /* Scans PTX text for the parameters of an entry: count, or -1 with err when there is no such entry (the error lists those there are). */
 int device_ptx_signature(const char *ptx, const char *entry, struct param *params, int max, size_t *param_bytes, struct error *err);

@@ -153,6 +153,15 @@ static void decide_apart(struct gate_pair *p, const struct row_time *a, const st
     p->decision = (struct decision){.verdict = decide_interval(p->low, p->high, margin), .p_same = 1, .p_slower = 1, .p_faster = 1};
 }
 
+/* What ran beside a row makes its time nobody's own. */
+static void note_others(struct gate_pair *p)
+{
+    const char *a = p->base->row->others, *b = p->head->row->others;
+    p->disturbed = (a && *a) || (b && *b);
+    if (p->disturbed)
+        p->note = text_format("not alone on the GPU while it was timed: %s", b && *b ? b : a);
+}
+
 /* False: no times that can be judged. */
 static bool decide_by_time(const struct gate_comparison *c, struct gate_pair *p, double alpha)
 {
@@ -166,16 +175,18 @@ static bool decide_by_time(const struct gate_comparison *c, struct gate_pair *p,
         decide_paired(p, a, b, margin, alpha);
     else
         decide_apart(p, a, b, margin);
-    if (judged)
-        p->by = GATE_BY_TIME;
-    return judged;
+    if (!judged)
+        return false;
+    p->by = GATE_BY_TIME;
+    note_others(p);
+    return true;
 }
 
 static void take_verdict(const struct gate_comparison *c, struct gate_pair *p)
 {
     static const enum gate_verdict verdicts[] = {
         [VERDICT_UNDECIDED] = GATE_UNDECIDED, [VERDICT_SAME] = GATE_SAME, [VERDICT_SLOWER] = GATE_SLOWER, [VERDICT_FASTER] = GATE_FASTER};
-    p->verdict = verdicts[p->decision.verdict];
+    p->verdict = p->disturbed ? GATE_UNDECIDED : verdicts[p->decision.verdict];
     if (p->paired && p->placements < PLACEMENTS_LEAST && (p->verdict == GATE_SLOWER || p->verdict == GATE_FASTER)) {
         p->note = text_format("%s in %d placement%s; a verdict wants %d: bench gate times so", gate_verdict_names[p->verdict],
                               p->placements, p->placements > 1 ? "s" : "", PLACEMENTS_LEAST);
@@ -384,7 +395,7 @@ bool gate_pair_passes(const struct gate_comparison *c, const struct gate_pair *p
     case GATE_WRONG: return false;
     case GATE_SLOWER:
     case GATE_MISSING: return p->waived;
-    case GATE_UNDECIDED: return !is_broken(p) && !c->rules->decide;
+    case GATE_UNDECIDED: return !p->disturbed && !is_broken(p) && !c->rules->decide;
     case GATE_FASTER:
     case GATE_NEW: return !c->ratchet;
     default: return true;
@@ -393,15 +404,16 @@ bool gate_pair_passes(const struct gate_comparison *c, const struct gate_pair *p
 
 int gate_exit_code(const struct gate_comparison *c)
 {
-    bool wrong = false, open = false, worse = c->expired > 0;
+    bool wrong = false, open = false, disturbed = false, worse = c->expired > 0;
     for (int i = 0; i < c->count; i++) {
         const struct gate_pair *p = &c->pairs[i];
-        bool fails = !gate_pair_passes(c, p), undecided = p->verdict == GATE_UNDECIDED && !is_broken(p);
+        bool fails = !gate_pair_passes(c, p), undecided = p->verdict == GATE_UNDECIDED && !p->disturbed && !is_broken(p);
+        disturbed |= p->disturbed;
         wrong |= fails && p->verdict == GATE_WRONG;
         open |= fails && undecided;
-        worse |= fails && !undecided && p->verdict != GATE_WRONG;
+        worse |= fails && !undecided && !p->disturbed && p->verdict != GATE_WRONG;
     }
-    return wrong ? 4 : worse ? 3 : !c->verified && !c->unrun ? 5 : open ? 6 : 0;
+    return wrong ? 4 : worse ? 3 : disturbed || (!c->verified && !c->unrun) ? 5 : open ? 6 : 0;
 }
 
 const struct gate_change *gate_pair_worst(const struct gate_pair *p)

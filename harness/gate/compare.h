@@ -36,6 +36,7 @@ struct gate_pair {
     enum gate_verdict verdict;
     enum gate_by by;
     bool waived;                 /* the verdict is let through */
+    bool disturbed;              /* others were on the GPU while it was timed: the time says nothing of it */
     bool paired;                 /* the times are of the same rounds of one run */
     int rounds;                  /* 0: no times on both sides */
     int placements;              /* of paired times: in how many the rounds were taken */
@@ -65,7 +66,7 @@ bool gate_compare(const struct gate_side *base, const struct gate_side *head, st
                   struct gate_comparison *out, struct error *err);
 void gate_comparison_free(struct gate_comparison *c);
 /* 4 a row is WRONG; 3 a row is SLOWER or MISSING, has a count beyond its allowance, waits to be promoted, or a waiver expired; 5 nothing
- * was verified; 6 UNDECIDED where the rules want a decision; else 0. */
+ * was verified, or others were on the GPU while a row was timed; 6 UNDECIDED where the rules want a decision; else 0. */
 int gate_exit_code(const struct gate_comparison *c);
 /* Is it let through by the rules as it stands? */
 bool gate_pair_passes(const struct gate_comparison *c, const struct gate_pair *p);

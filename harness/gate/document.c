@@ -221,7 +221,9 @@ static const char *exit_reason(const struct gate_comparison *c, int exit_code)
         return c->promotable && c->ratchet ? "3: what changed is not in the baseline; if it is meant to be: bench baseline promote"
                                            : "3: SLOWER, MISSING, a count beyond its allowance, or a waiver that expired";
     case 4: return "4: a row is wrong, crashed or hung";
-    case 5: return "5: nothing was verified here, so nothing can be judged";
+    case 5:
+        return c->verified ? "5: others were on the GPU while rows were timed: their times cannot be judged"
+                           : "5: nothing was verified here, so nothing can be judged";
     case 6: return "6: UNDECIDED, and the gate asks for a decision";
     default: return NULL;
     }

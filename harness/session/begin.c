@@ -207,7 +207,10 @@ bool session_open(struct session *s, struct error *err)
     scenario_free(sc);
     struct session_probe ask = {bare && emu ? emu : o->plan.device, emu, o->plan.compiler, o->plan.bundle, .compiles = true,
                                 o->inside ? NULL : &s->worker};
-    bool ok = session_device(&ask, o->interrupted, &s->device, err);
+    bool ok = session_hold(ask.spec, s->sink, &s->worker, o->interrupted, &s->gpu_lock, err);
+    if (ok && o->inside) /* a debugger's process opens the device itself */
+        child_stop(&s->worker, NULL, 0);
+    ok = ok && session_device(&ask, o->interrupted, &s->device, err);
     free(emu);
     if (!ok)
         return false;

@@ -226,7 +226,7 @@ static json_t *ask_once(const char *who, const json_t *command, const char *answ
     char how[512];
     json_t *found = NULL;
     bool over = false;
-    if (!child_start(child, err))
+    if (child->pid <= 0 && !child_start(child, err))
         return NULL;
     child_send(child, json_incref((json_t *)(uintptr_t)command));
     double deadline = clock_s() + limit_s;
@@ -259,6 +259,10 @@ json_t *child_ask(const char *who, const json_t *command, const char *answer, do
     struct child child = {.fd = -1, .errors = -1};
     json_t *event = NULL;
     bool died = true;
+    if (keep && keep->pid > 0) {
+        child = *keep;
+        *keep = (struct child){.fd = -1, .errors = -1};
+    }
     for (int i = 0; i < CHILD_TRIES && died && !event; i++) {
         died = false;
         event = ask_once(who, command, answer, limit_s, &child, interrupted, &died, err);

@@ -21,8 +21,9 @@ struct session {
     struct tuned_point *remembered; /* plan.tuned */
     struct child worker;
     struct child
-        counter; /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
-    bool counts; /* this run counts at all */
+        counter;  /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
+    int gpu_lock; /* -1: on no GPU */
+    bool counts;  /* this run counts at all */
     bool count_checked;
     bool counter_again; /* the case in hand has been tried in a second worker */
     int counter_deaths;

@@ -1,9 +1,46 @@
 /* What a device is, asked in a process of its own: the parent never loads a driver. */
 #include "session/parent.h"
 #include "message/wire.h"
+#include "row/lock.h"
 #include <stdio.h>
+#include <string.h>
 
 #define PROBE_LIMIT_S 90.0
+
+struct waiting {
+    const struct session_sink *sink;
+    volatile sig_atomic_t *interrupted;
+    bool told;
+};
+
+static bool still_waiting(void *context, long long pid)
+{
+    struct waiting *w = context;
+    char text[96] = "another run of bench has the GPU: waiting for it to end";
+    if (pid > 0)
+        snprintf(text, sizeof text, "another run of bench has the GPU (pid %lld): waiting for it to end", pid);
+    if (!w->told && w->sink->note)
+        w->sink->note(w->sink->context, text);
+    w->told = true;
+    return !w->interrupted || !*w->interrupted;
+}
+
+bool session_hold(const char *spec, const struct session_sink *sink, struct child *keep, volatile sig_atomic_t *interrupted, int *fd,
+                  struct error *err)
+{
+    struct waiting waiting = {sink, interrupted, false};
+    struct error ignored = {0}; /* who opens the device says what is wrong with it */
+    *fd = -1;
+    if (spec && strncmp(spec, "cuda", 4) != 0)
+        return true;
+    json_t *command = json_pack("{s:s,s:s?}", "do", "uuid", "device", spec);
+    json_t *event = child_ask("the device probe", command, "uuid", PROBE_LIMIT_S, keep, interrupted, &ignored);
+    const char *uuid = json_string_value(json_object_get(event, "uuid"));
+    bool ok = !uuid || !*uuid || lock_gpu(uuid, still_waiting, &waiting, fd, err);
+    json_decref(command);
+    json_decref(event);
+    return ok;
+}
 
 static void probe_take(char *to, size_t bytes, const json_t *event, const char *key)
 {

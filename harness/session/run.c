@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "plan/choose.h"
+#include "row/lock.h"
 #include "session/parent.h"
 #include "message/options.h"
 #include "message/wire.h"
@@ -507,6 +508,7 @@ void session_close(struct session *s)
 {
     child_stop(&s->worker, NULL, 0);
     child_stop(&s->counter, NULL, 0);
+    lock_release(&s->gpu_lock);
     if (s->inside)
         s->options->inside->close(s->inside);
     json_decref(s->inside_events);
@@ -549,6 +551,7 @@ bool session_run(const struct session_options *options, const struct session_sin
                         .sink = sink,
                         .worker = {.fd = -1, .errors = -1},
                         .counter = {.fd = -1, .errors = -1},
+                        .gpu_lock = -1,
                         .start_s = clock_s()};
     bool ok = false;
     *result = (struct session_result){0};

@@ -71,6 +71,10 @@ struct session_probe {
     bool compiles;
     struct child *keep; /* the worker that has the device open now; NULL: it is thrown away */
 };
+/* Waits until no other run of bench has the GPU that `spec` names (NULL: the best present), and has it until the lock is released:
+ * row/lock.h. Not opened meanwhile, so that whoever measures on it is alone. *fd -1: no GPU. `keep`: as in session_probe, but not NULL. */
+bool session_hold(const char *spec, const struct session_sink *sink, struct child *keep, volatile sig_atomic_t *interrupted, int *fd,
+                  struct error *err);
 bool session_device(const struct session_probe *ask, volatile sig_atomic_t *interrupted, struct session_device *out, struct error *err);
 
 /* Measures the ceilings of a cuda device in a throw-away worker, some seconds. note: what could not be measured. */

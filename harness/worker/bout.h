@@ -16,6 +16,7 @@ struct bout {
     int blame;         /* plan row that was running, -1 = none */
     double sensed_s;   /* when power and throttle reasons were last read, and what they were */
     double power_w, throttle;
+    double looked_s; /* when it was last looked who else is on the GPU */
 };
 void bout_open(struct bout *b, struct worker *w, const json_t *rows);
 /* Reports every row when `ok`, closes rigs, frees. */
@@ -49,6 +50,8 @@ struct bout_rounds {
 };
 /* Adds their estimate to a row; the time is valid until the next is added. */
 struct row_time *bout_time(struct row *row, int step, const char *cache, const char *load, const struct bout_rounds *rounds);
+/* board.c. What is asked behind each round (sample_watch); context: the bout. */
+void bout_sense(void *context, double *power_w, double *throttle);
 /* Clocks, power and temperature as they are now, to the run's environment under `name`. */
 void bout_environment(struct worker *w, const char *name);
 

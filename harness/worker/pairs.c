@@ -129,6 +129,7 @@ static bool run_rounds(struct contest *c, struct bout *part, int sitting, double
     for (int k = 0; k < c->here_count; k++)
         entrants[k].rig = part->rigs[k];
     bool ok = sample_run(part->w->dev, entrants, c->here_count, &plan, &watch, &result, err);
+    worker_look_around(part->w);
     if (ok) {
         take(c, entrants, result.rounds, sitting);
         c->rounds += result.rounds;

@@ -64,6 +64,7 @@ struct worker {
     enum phase stage_phase;
     struct card *card; /* the check on the device; NULL: the CPU checks */
     bool card_tried;
+    char *others; /* board.c: who else was on the GPU since the bout in hand began; NULL: nobody that is known of */
 };
 
 /* A worker that holds nothing yet. Events go to `emit`, which takes the reference. */
@@ -132,6 +133,10 @@ bool worker_blame(const struct worker *w, struct row *row, const struct error *w
 /* sequence.c: a row over its frames. False when they cannot be had, which is nobody's row. The caller closes the rig. */
 bool worker_sequence_verify(struct worker *w, int index, const struct build *build, struct row *row, struct rig **rig, struct error *err);
 void worker_sequence_close(struct worker *w);
+/* board.c: adds to w->others who is on the GPU now and no part of this run. Takes some microseconds. */
+void worker_look_around(struct worker *w);
+/* Of these pids, those that are neither this process nor its parent's, as "pid 12 python3, pid 13", to what `others` has. */
+void worker_others_of(const long *pids, int count, struct text *others);
 /* roofs.c */
 bool worker_roofs(struct worker *w, const json_t *command, struct error *err);
 /* gate: NULL, or pairs of two builds' rows (session/gate.c). */

@@ -224,6 +224,19 @@ static bool probe(struct worker *w, const json_t *command, struct error *err)
     return true;
 }
 
+/* Which GPU a run would open, before it does: a run that must wait for it is not on it meanwhile. */
+static bool tell_uuid(struct worker *w, const json_t *command, struct error *err)
+{
+    char uuid[64] = "", why[8];
+    const char *spec = text_of(command, "device");
+    bool here = spec ? !strncmp(spec, "cuda", 4) : device_cuda_present(why, sizeof why);
+    const char *number = here && spec && strchr(spec, ':') ? strchr(spec, ':') + 1 : "";
+    if (here && !device_cuda_uuid(number, uuid, sizeof uuid, err))
+        return false;
+    w->emit(w->context, json_pack("{s:s,s:s}", "event", "uuid", "uuid", uuid));
+    return true;
+}
+
 static bool setup(struct worker *w, const json_t *command, struct error *err)
 {
     w->setup = json_deep_copy(command);
@@ -307,6 +320,8 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
     int row = (int)json_integer_value(json_object_get(command, "row"));
     if (!verb)
         return error_set(err, ERROR_INTERNAL, "a command without a verb");
+    if (!strcmp(verb, "uuid"))
+        return tell_uuid(w, command, err);
     if (!strcmp(verb, "probe"))
         return probe(w, command, err);
     if (!strcmp(verb, "setup"))
@@ -378,6 +393,7 @@ void worker_close(struct worker *w)
         plan_free(&w->plan);
     options_free(&w->options);
     free(w->tried);
+    free(w->others);
     compile_bundle_close();
     json_decref(w->setup);
 }

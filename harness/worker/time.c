@@ -2,8 +2,6 @@
  * again. */
 #include "base/clock.h"
 #include "base/text.h"
-#include "base/throttle.h"
-#include "device/cuda/nvml.h"
 #include "measure/sample.h"
 #include "op/chain.h"
 #include "worker/bout.h"
@@ -21,7 +19,6 @@
 #define GRAPH_ROUNDS 60
 #define GRAPH_BUDGET_S 0.5
 #define LOAD_LIMIT_S 120.0
-#define SENSE_S 0.02
 #define DATA_LIMIT_S 600.0
 
 void bout_announce(void *context, int entrant)
@@ -353,35 +350,11 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
     }
 }
 
-static bool board_read(const struct worker *w, struct nvml_sample *s)
-{
-    static bool tried, open;
-    if (!tried)
-        open = nvml_open(NULL);
-    tried = true;
-    return open && nvml_read(w->dev->uuid, s);
-}
-
-/* NVML itself looks at the board no more often than this: what was read stands for the rounds until then. */
-static void sense(void *context, double *power_w, double *throttle)
-{
-    struct bout *b = context;
-    struct nvml_sample s;
-    if (!b->sensed_s || clock_s() - b->sensed_s > SENSE_S) {
-        bool there = board_read(b->w, &s);
-        b->power_w = there && s.power_w >= 0 ? s.power_w : NAN;
-        b->throttle = there && s.throttle >= 0 ? (double)s.throttle : NAN;
-        b->sensed_s = clock_s();
-    }
-    *power_w = b->power_w;
-    *throttle = b->throttle;
-}
-
 /* Times these rows, which need not be all of the bout: rows that are wrong take no part, and twin: the first one does twice. */
 static bool time_rows(struct bout *b, struct sample_plan *plan, bool twin, struct error *err)
 {
     struct worker *w = b->w;
-    const struct sample_watch watch = {b, bout_announce, bout_doubt, sense};
+    const struct sample_watch watch = {b, bout_announce, bout_doubt, bout_sense};
     struct sample_result result = {0};
     int count = b->count + twin;
     struct entrant *entrants = xcalloc((size_t)b->count + 1, sizeof *entrants);
@@ -496,28 +469,6 @@ static bool all_modes(struct bout *b, struct error *err)
     return !graph_asked(b->w->plan.scenario) || time_short(b, err);
 }
 
-void bout_environment(struct worker *w, const char *name)
-{
-    struct nvml_sample s;
-    if (!board_read(w, &s))
-        return;
-    struct text throttle = {0};
-    throttle_text(s.throttle, &throttle);
-    json_t *o = json_object();
-    if (s.sm_clock_hz >= 0)
-        json_object_set_new(o, "sm_clock_hz", json_real(s.sm_clock_hz));
-    if (s.memory_clock_hz >= 0)
-        json_object_set_new(o, "memory_clock_hz", json_real(s.memory_clock_hz));
-    if (s.power_w >= 0)
-        json_object_set_new(o, "power_w", json_real(s.power_w));
-    if (s.temperature_c >= 0)
-        json_object_set_new(o, "temperature_c", json_real(s.temperature_c));
-    if (s.throttle >= 0)
-        json_object_set_new(o, "throttle", json_string(text_get(&throttle)));
-    text_free(&throttle);
-    w->emit(w->context, json_pack("{s:s,s:s,s:o}", "event", "environment", "name", name, "value", o));
-}
-
 bool bout_check_again(struct bout *b, int i, struct error *err)
 {
     struct rig *rig = b->rigs[i];
@@ -561,12 +512,19 @@ void bout_open(struct bout *b, struct worker *w, const json_t *rows)
         b->rows[i] = row_new();
         b->rows[i]->status = w->plan.rows[b->index[i]].program.checked ? ROW_OK : ROW_FOIL;
     }
+    free(w->others);
+    w->others = NULL;
+    worker_look_around(w);
 }
 
 void bout_close(struct bout *b, bool ok)
 {
     struct worker *w = b->w;
+    if (ok)
+        worker_look_around(w);
     for (int i = 0; i < b->count; i++) {
+        if (b->rows[i]->time_count)
+            row_set(&b->rows[i]->others, w->others);
         if (ok)
             w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", b->index[i], "fields", wire_row(b->rows[i])));
         if (ok)

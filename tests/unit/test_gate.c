@@ -40,6 +40,7 @@ static void draw(double *base, double *head, double slower, double spread)
 /* ---- rows with times ---- */
 
 static int placements = 6; /* that the rounds of a row are taken in */
+static const char *others; /* on the GPU beside it */
 
 static struct row *make_row(const char *side, const char *launch, const double *ns, int rounds)
 {
@@ -49,6 +50,7 @@ static struct row *make_row(const char *side, const char *launch, const double *
     row_set(&row->layer, "conv");
     row_set(&row->variant, "my/one");
     row_set(&row->side, side);
+    row_set(&row->others, others);
     row_set(&row->arch, "sm_90a");
     strncpy(row->launch_hash, launch, sizeof row->launch_hash - 1);
     row->status = ROW_OK;
@@ -138,6 +140,26 @@ static void times_decide(void **state)
     assert_int_equal(p.by, GATE_BY_IMAGE);
 }
 
+/* Who was not alone is not judged, either way; that both launch the same needs no stopwatch. */
+static void company_is_not_judged(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    int code;
+    random_state = 8;
+    others = "pid 12 python3";
+    for (int i = -1; i <= 1; i++) {
+        struct gate_pair p = compare_one(0.05 * i, 1, "bbbb", "580", false, &code, &err);
+        assert_int_equal(p.verdict, GATE_UNDECIDED);
+        assert_true(p.disturbed);
+        assert_int_equal(code, 5);
+    }
+    struct gate_pair p = compare_one(0.2, 1, "aaaa", "580", false, &code, &err);
+    assert_int_equal(p.verdict, GATE_SAME);
+    assert_int_equal(code, 0);
+    others = NULL;
+}
+
 /* The times of two runs are not paired: what a process has of its own is in the interval. */
 static void two_runs_decide_less(void **state)
 {
@@ -225,7 +247,7 @@ static void hostile_baselines(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(times_decide), cmocka_unit_test(two_runs_decide_less),
-                                       cmocka_unit_test(hostile_baselines)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(times_decide), cmocka_unit_test(company_is_not_judged),
+                                       cmocka_unit_test(two_runs_decide_less), cmocka_unit_test(hostile_baselines)};
     return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
 }

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
+#include "row/lock.h"
 #include "store_helpers.h"
 
 static void refuses(bool read_only, enum error_kind kind, const char *say)
@@ -278,6 +280,51 @@ static void full_disk_loses_nothing(void **state)
     store_close(store);
 }
 
+struct waiter {
+    int asked, patience;
+    long long pid;
+};
+static bool goes_on(void *context, long long pid)
+{
+    struct waiter *w = context;
+    w->pid = pid;
+    return ++w->asked < w->patience;
+}
+
+/* A GPU that another process has is waited for, and is free when that one dies, however it does. */
+static void gpu_is_waited_for(void **state)
+{
+    char *uuid = text_format("GPU-test-%ld", (long)getpid()), *lock = text_format("/tmp/bench-%s.lock", uuid), c;
+    struct waiter w = {.patience = 3};
+    struct error err = {0};
+    int fd = -1, up[2], down[2];
+    assert_true(pipe(up) == 0 && pipe(down) == 0);
+    pid_t holder = fork();
+    if (!holder) {
+        struct waiter alone = {0};
+        bool mine = lock_gpu(uuid, goes_on, &alone, &fd, &err) && fd >= 0 && !alone.asked;
+        child_expects(write(up[1], "x", 1) == 1 && mine);
+        close(down[1]);
+        child_expects(read(down[0], &c, 1) == 0);
+        abort();
+    }
+    assert_int_equal(read(up[0], &c, 1), 1);
+    assert_false(lock_gpu(uuid, goes_on, &w, &fd, &err)); /* the user's patience ended */
+    assert_true(err.kind == ERROR_INTERRUPTED && fd == -1 && w.asked == 3 && w.pid == holder);
+    close(down[1]);
+    w = (struct waiter){.patience = 1000};
+    error_clear(&err);
+    assert_true(lock_gpu(uuid, goes_on, &w, &fd, &err) && fd >= 0);
+    lock_release(&fd);
+    waitpid(holder, NULL, 0);
+    unlink(lock);
+    free(lock);
+    free(uuid);
+    close(up[0]);
+    close(up[1]);
+    close(down[0]);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
@@ -288,6 +335,7 @@ int main(void)
         TEST(older_schema_is_migrated),
         TEST(read_only_folder),
         TEST(full_disk_loses_nothing),
+        TEST(gpu_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
 #include "scenario_text.h"
 #include "message/options.h"
 #include "worker/private.h"
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void drop(void *context, json_t *event)
 {
@@ -45,6 +47,36 @@ static void data_of_the_first_case_are_made(void **state)
     plan_free(&plan);
     unlink(path);
     free(path);
+}
+
+/* Neither this process nor its parent's other children count as others; a child of ours does, which the parent did not start. */
+static void others_are_told(void **state)
+{
+    struct text t = {0};
+    int pipe_to[2];
+    assert_int_equal(pipe(pipe_to), 0);
+    pid_t child = fork();
+    if (!child) {
+        char c;
+        close(pipe_to[1]);
+        _exit(read(pipe_to[0], &c, 1) != 0);
+    }
+    const long pids[] = {getpid(), getppid(), child}, strangers[] = {child, 999999999}, gone[] = {getpid(), 999999999};
+    worker_others_of(pids, 3, &t);
+    char *want = text_format("pid %ld test_worker", (long)child);
+    assert_string_equal(text_get(&t), want);
+    worker_others_of(pids, 3, &t); /* told once */
+    assert_string_equal(text_get(&t), want);
+    text_free(&t);
+    worker_others_of(strangers, 2, &t); /* NVML does not list this process: it counts otherwise, and nobody is accused */
+    assert_int_equal(t.len, 0);
+    worker_others_of(gone, 2, &t); /* of another container */
+    assert_string_equal(text_get(&t), "pid 999999999");
+    text_free(&t);
+    free(want);
+    close(pipe_to[1]);
+    waitpid(child, NULL, 0);
+    close(pipe_to[0]);
 }
 
 static char drawn[512];
@@ -90,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_look_leaves_the_round_open),
+        cmocka_unit_test(others_are_told),
         cmocka_unit_test(data_of_the_first_case_are_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,17 +132,23 @@ static void driver_version(char *out, size_t bytes)
         out[0] = 0;
 }
 
-static void cuda_describe(struct device *dev, struct cuda_state *s, int index)
+static bool write_uuid(const struct cuda_api *api, CUdevice device, char *out, size_t bytes)
 {
     CUuuid id;
+    if (api->cuDeviceGetUuid(&id, device) != CUDA_SUCCESS)
+        return false;
+    const unsigned char *b = (const unsigned char *)id.bytes;
+    snprintf(out, bytes, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4], b[5],
+             b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    return true;
+}
+
+static void cuda_describe(struct device *dev, struct cuda_state *s, int index)
+{
     int cuda = 0;
     char driver[32];
     snprintf(dev->spec, sizeof dev->spec, "cuda:%d", index);
-    if (s->api->cuDeviceGetUuid(&id, s->device) == CUDA_SUCCESS) {
-        const unsigned char *b = (const unsigned char *)id.bytes;
-        snprintf(dev->uuid, sizeof dev->uuid, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
-                 b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-    }
+    write_uuid(s->api, s->device, dev->uuid, sizeof dev->uuid);
     s->api->cuDriverGetVersion(&cuda);
     driver_version(driver, sizeof driver);
     snprintf(dev->driver, sizeof dev->driver, "%s%sCUDA %d.%d", driver, driver[0] ? ", " : "", cuda / 1000, cuda % 1000 / 10);
@@ -215,6 +221,15 @@ bool device_cuda_present(char *why, size_t why_bytes)
     if (why_bytes)
         snprintf(why, why_bytes, "%s", found ? "" : err.text);
     return found;
+}
+
+bool device_cuda_uuid(const char *spec, char *uuid, size_t bytes, struct error *err)
+{
+    CUdevice device;
+    int index;
+    const struct cuda_api *api = cuda_api(err);
+    return api && find_device(api, spec, &device, &index, err) &&
+           (write_uuid(api, device, uuid, bytes) || error_set(err, ERROR_ENVIRONMENT, "GPU %d has no UUID", index));
 }
 
 const struct device_ops cuda_device = {

@@ -7,7 +7,13 @@
 #include <string.h>
 
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0, SUCCESS = 0 };
-struct nvml_handle; /* opaque */
+struct nvml_handle;   /* opaque */
+struct nvml_process { /* nvmlProcessInfo_v2_t */
+    unsigned pid;
+    unsigned long long used;
+    unsigned gpu_instance, compute_instance;
+};
+#define PROCESSES 64
 
 static struct nvml {
     struct library library;
@@ -24,6 +30,7 @@ static struct nvml {
     int (*power_limit)(struct nvml_handle *, unsigned *);
     int (*temperature)(struct nvml_handle *, int, unsigned *);
     int (*reasons)(struct nvml_handle *, unsigned long long *);
+    int (*processes)(struct nvml_handle *, unsigned *, struct nvml_process *);
     int (*driver)(char *, unsigned);
 } nvml;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,6 +57,8 @@ static bool nvml_load(struct error *err)
     nvml.temperature = (int (*)(struct nvml_handle *, int, unsigned *))optional("nvmlDeviceGetTemperature", NULL);
     nvml.reasons = (int (*)(struct nvml_handle *, unsigned long long *))optional("nvmlDeviceGetCurrentClocksEventReasons",
                                                                                  "nvmlDeviceGetCurrentClocksThrottleReasons");
+    nvml.processes = (int (*)(struct nvml_handle *, unsigned *, struct nvml_process *))optional("nvmlDeviceGetComputeRunningProcesses_v3",
+                                                                                                "nvmlDeviceGetComputeRunningProcesses_v2");
     nvml.driver = (int (*)(char *, unsigned))optional("nvmlSystemGetDriverVersion", NULL);
     if (!nvml.init || !nvml.shutdown || !nvml.error_string || !nvml.by_uuid)
         return false;
@@ -120,6 +129,19 @@ bool nvml_read(const char *uuid, struct nvml_sample *out)
     }
     pthread_mutex_unlock(&lock);
     return found;
+}
+
+int nvml_processes(const char *uuid, long *pids, int room)
+{
+    struct nvml_process found[PROCESSES];
+    unsigned count = PROCESSES;
+    int taken = -1;
+    pthread_mutex_lock(&lock);
+    if (nvml_find(uuid) && nvml.processes && nvml.processes(nvml.device, &count, found) == SUCCESS)
+        for (taken = 0; taken < room && taken < (int)count; taken++)
+            pids[taken] = (long)found[taken].pid;
+    pthread_mutex_unlock(&lock);
+    return taken;
 }
 
 bool nvml_driver(char *out, int bytes)

@@ -1,0 +1,163 @@
+/* bench doctor --noise: how far apart this machine times one kernel and itself, and what change that lets it see. */
+#include "base/file.h"
+#include "base/text.h"
+#include "base/throttle.h"
+#include "cli/cli.h"
+#include "report/number.h"
+#include "statistics/decision.h"
+#include "statistics/quantile.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALPHA 0.001 /* as a gate's */
+#define SHORT_S 10.0
+#define LONG_S 60.0
+
+/* One kernel, loaded twice, in one mode. */
+struct band {
+    const struct row *a, *b;
+    const struct row_time *ta, *tb;
+};
+
+static const struct row_time *time_like(const struct row *row, const struct row_time *t)
+{
+    for (int i = 0; i < row->time_count; i++)
+        if (row->times[i].step == t->step && !strcmp(row->times[i].cache, t->cache) && !strcmp(row->times[i].load, t->load))
+            return &row->times[i];
+    return NULL;
+}
+
+static struct decision decide(const struct band *n)
+{
+    int rounds = n->ta->rounds < n->tb->rounds ? n->ta->rounds : n->tb->rounds, *places = NULL;
+    if (n->ta->places && strcmp(n->ta->load, "sustained") != 0) {
+        places = xcalloc((size_t)rounds + 1, sizeof *places);
+        for (int i = 0; i < rounds; i++)
+            places[i] = (int)n->ta->places[i];
+    }
+    struct decision d = decision_make(n->ta->samples_ns, n->tb->samples_ns, places, rounds, 0, ALPHA);
+    free(places);
+    return d;
+}
+
+/* "1.2 %": what a slow-down must be to be found in nine of ten, after so long; what the rounds in it cost and spread is of this run. */
+static void put_smallest(struct text *t, const struct decision *d, const struct band *n, double seconds)
+{
+    double rounds = n->ta->took_s > 0 ? d->rounds * seconds / n->ta->took_s : NAN;
+    if (isfinite(rounds) && rounds >= DECISION_ROUNDS_LEAST)
+        text_addf(t, " %7.2f %%", 100 * decision_smallest(d->spread, rounds, ALPHA));
+    else
+        text_addf(t, " %9s", "-");
+}
+
+static void put_clock(struct text *t, const struct band *n)
+{
+    double *hz = xcalloc((size_t)n->ta->rounds + 1, sizeof *hz);
+    int known = 0;
+    for (int i = 0; n->ta->clock_hz && i < n->ta->rounds; i++)
+        if (isfinite(n->ta->clock_hz[i]) && n->ta->clock_hz[i] > 0)
+            hz[known++] = n->ta->clock_hz[i] / 1e6;
+    double middle = known ? quantile_median(hz, known) : NAN; /* which sorts them */
+    if (known)
+        text_addf(t, "  %4.0f %4.0f %4.0f", quantile_sorted(hz, known, 0.01), middle, quantile_sorted(hz, known, 0.99));
+    else
+        text_addf(t, "  %14s", "-");
+    if (n->ta->retaken > 0)
+        text_addf(t, ", %lld taken again, %lld kept low", (long long)n->ta->retaken,
+                  (long long)(n->ta->kept_low > 0 ? n->ta->kept_low : 0));
+    free(hz);
+}
+
+static void put_throttle(struct text *t, const struct band *n)
+{
+    int64_t bits = 0;
+    struct text why = {0};
+    for (int i = 0; n->ta->throttle && i < n->ta->rounds; i++)
+        bits |= n->ta->throttle[i] > 0 ? (int64_t)n->ta->throttle[i] : 0;
+    throttle_text(bits, &why);
+    if (why.len)
+        text_addf(t, ", held down: %s", text_get(&why));
+    text_free(&why);
+}
+
+static void put_band(struct text *t, const struct band *n)
+{
+    char number[NUMBER_TEXT], mode[32];
+    struct decision d = decide(n);
+    snprintf(mode, sizeof mode, "%s", strcmp(n->ta->load, "sustained") ? n->ta->cache : n->ta->load);
+    text_addf(t, "%-8s %-10s %9s %6d", n->a->layer, mode, number_time(n->ta->median_ns, number), d.rounds);
+    if (isfinite(d.change)) {
+        text_addf(t, " %+7.2f %%  %+6.2f .. %+5.2f %% %6.2f %%", 100 * d.change, 100 * d.low, 100 * d.high, 100 * d.spread);
+        put_smallest(t, &d, n, SHORT_S);
+        put_smallest(t, &d, n, LONG_S);
+    } else {
+        text_addf(t, " too few rounds");
+    }
+    put_clock(t, n);
+    put_throttle(t, n);
+    text_add(t, "\n");
+}
+
+static void put_bands(struct text *t, struct row *const *rows, int count)
+{
+    text_addf(t, "%-8s %-10s %9s %6s %9s  %18s %8s %9s %9s  %s\n", "layer", "mode", "time", "rounds", "A/A", "band", "spread", "in 10 s",
+              "in 60 s", "clock MHz: 1 % 50 % 99 %");
+    for (int i = 0; i < count; i++)
+        for (int k = i + 1; k < count && rows[i]->side && !strcmp(rows[i]->side, "a"); k++)
+            for (int m = 0; m < rows[i]->time_count && !strcmp(rows[k]->id, rows[i]->id); m++) {
+                const struct band n = {rows[i], rows[k], &rows[i]->times[m], time_like(rows[k], &rows[i]->times[m])};
+                if (n.ta->step < 0 && n.tb)
+                    put_band(t, &n);
+            }
+}
+
+int cli_noise(const struct roofs_arguments *a, const char *out_dir, const char *argv)
+{
+    char *scenario = file_share("scenarios/noise.yaml"), *database = cli_database(out_dir), *include = file_share("kernels/include");
+    char *variants = file_share("kernels/variants"), *ops = file_share("kernels/ops");
+    /* Two sides of the same tree: what differs is where the driver puts their code. */
+    const struct side sides[] = {{.name = "a", .variants = variants, .include = include, .ops = ops},
+                                 {.name = "b", .variants = variants, .include = include, .ops = ops},
+                                 {0}};
+    struct session_options run = {.plan = {.scenario_path = scenario,
+                                           .device = a->device ? a->device : "cuda:0",
+                                           .compiler = a->compiler,
+                                           .bundle = a->bundle,
+                                           .sides = sides,
+                                           .counters = {.off = true}},
+                                  .database = database,
+                                  .out_dir = out_dir,
+                                  .argv = argv,
+                                  .verb = "doctor",
+                                  .as_given = true};
+    struct session_result result = {0};
+    struct stored_run stored = {0};
+    struct error err = {0};
+    struct text t = {0};
+    bool ok = cli_session_rows(&run, &result, &err) && cli_run_open(&stored, database, result.run_id, &err);
+    if (ok && !stored.run.driver[0]) {
+        error_set(&err, ERROR_ENVIRONMENT, "%s keeps no time: there is no noise", stored.run.device);
+        ok = error_hint(&err, "a machine with a GPU: --device cuda:0");
+    }
+    if (ok) {
+        text_addf(&t, "%s, %s: one kernel beside itself, loaded twice, in turns\n\n", stored.run.device_about, stored.run.started);
+        put_bands(&t, stored.rows, stored.count);
+        text_addf(&t,
+                  "\nA/A: how much slower the second seemed; band: what that lies in, however often it is looked at, in 99.9 %% of runs; "
+                  "spread: of a round's ratio, with what\n"
+                  "rounds and places have in common. in 10 s, in 60 s: the slow-down that is found in nine of ten such times, alpha %g, "
+                  "margin 0: computed from the spread and\n"
+                  "what a round took here (%.1f s in all). bench gate adds the margin, and draws other places of code and buffers.\n",
+                  ALPHA, result.seconds);
+        cli_print(&t);
+    }
+    cli_run_close(&stored);
+    text_free(&t);
+    free(scenario);
+    free(database);
+    free(include);
+    free(variants);
+    free(ops);
+    return ok ? 0 : cli_fail(&err);
+}
