@@ -111,6 +111,8 @@ struct roofs_arguments {
     const char *device, *compiler, *bundle;
 };
 int cli_roofs(const struct roofs_arguments *a, const char *out_dir);
+/* `argv`: the command, for provenance. */
+int cli_noise(const struct roofs_arguments *a, const char *out_dir, const char *argv);
 /* One row run again with every counter; `words` as in the verb's help. Takes the options that make a plan from `a`. */
 int cli_profile(struct plan_arguments *a, const char **words, int count, const char *out_dir);
 

@@ -157,12 +157,14 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
 {
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct roofs_arguments roofs = {0};
-    bool show_roofs = false;
+    bool show_roofs = false, noise = false;
+    char *argv_text = cli_line(argc, argv);
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "the folder to check; default ./.bench", &out},
         {"--roofs", 0, OPTION_FLAG, NULL, "print what this machine was measured to do at the most", &show_roofs},
         {"--measure", 0, OPTION_FLAG, NULL, "measure that now, also when it was measured before", &roofs.measure},
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "of the ceilings; default cuda:0", &roofs.device},
+        {"--noise", 0, OPTION_FLAG, NULL, "time one kernel beside itself, some seconds: what change this machine can see", &noise},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "of ceilings and noise; default cuda:0", &roofs.device},
         {"--compiler", 0, OPTION_TEXT, "NAME", "as in bench run", &roofs.compiler},
         {"--bundle", 0, OPTION_TEXT, "FILE", "compiled elsewhere by bench compile --bundle", &roofs.bundle},
         {0},
@@ -179,6 +181,10 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
         code = cli_roofs(&roofs, cli_out_dir(out));
         goto done;
     }
+    if (noise) {
+        code = cli_noise(&roofs, cli_out_dir(out), argv_text);
+        goto done;
+    }
     text_addf(&c.text, "bench %s (%s)  %s\n", BENCH_NUMBER, bench_version(), file_self());
     check_compiler(&c);
     check_emu(&c);
@@ -193,6 +199,7 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
     code = c.missing ? 5 : 0;
 done:
     text_free(&c.text);
+    free(argv_text);
     free(rest);
     return code;
 }

@@ -135,11 +135,12 @@ int cli_noise(const struct roofs_arguments *a, const char *out_dir, const char *
     struct stored_run stored = {0};
     struct error err = {0};
     struct text t = {0};
-    bool ok = cli_session_rows(&run, &result, &err) && cli_run_open(&stored, database, result.run_id, &err);
-    if (ok && !stored.run.driver[0]) {
-        error_set(&err, ERROR_ENVIRONMENT, "%s keeps no time: there is no noise", stored.run.device);
-        ok = error_hint(&err, "a machine with a GPU: --device cuda:0");
+    bool ok = strncmp(run.plan.device, "emu", 3) != 0;
+    if (!ok) {
+        error_set(&err, ERROR_ENVIRONMENT, "%s keeps no time: there is no noise", run.plan.device);
+        error_hint(&err, "a machine with a GPU: --device cuda:0");
     }
+    ok = ok && cli_session_rows(&run, &result, &err) && cli_run_open(&stored, database, result.run_id, &err);
     if (ok) {
         text_addf(&t, "%s, %s: one kernel beside itself, loaded twice, in turns\n\n", stored.run.device_about, stored.run.started);
         put_bands(&t, stored.rows, stored.count);

@@ -125,7 +125,7 @@ static enum decision_verdict verdict_of(const struct decision *d, double alpha)
 
 struct decision decision_make(const double *base, const double *head, const int *placement, int rounds, double margin, double alpha)
 {
-    struct decision d = {.change = NAN, .low = NAN, .high = NAN, .p_same = 1, .p_slower = 1, .p_faster = 1};
+    struct decision d = {.change = NAN, .low = NAN, .high = NAN, .spread = NAN, .p_same = 1, .p_slower = 1, .p_faster = 1};
     size_t room = rounds > 0 ? (size_t)rounds : 1;
     struct ratios r = {.log_ratio = xcalloc(room, sizeof *r.log_ratio), .placement = placement ? xcalloc(room, sizeof *r.placement) : NULL};
     double limit = log1p(margin);
@@ -141,6 +141,7 @@ struct decision decision_make(const double *base, const double *head, const int 
     if (r.count >= DECISION_ROUNDS_LEAST) {
         summarise(&r);
         double half = reach(&r, alpha);
+        d.spread = r.spread;
         d.change = expm1(r.mean);
         d.low = expm1(r.mean - half);
         d.high = expm1(r.mean + half);
@@ -152,6 +153,20 @@ struct decision decision_make(const double *base, const double *head, const int 
     free(r.log_ratio);
     free(r.placement);
     return d;
+}
+
+#define MISSED_Z 1.2815515655446004 /* one of ten lies further below its mean */
+
+double decision_smallest(double spread, double rounds, double alpha)
+{
+    struct ratios r = {.count = (int)fmin(rounds, 1e9), .share = 1, .spread = spread};
+    double low = 0, high = 8;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        r.mean = middle - MISSED_Z * spread / sqrt(r.count);
+        *(chance(&r, 0, 1) <= alpha ? &high : &low) = middle;
+    }
+    return expm1(high);
 }
 
 /* ---- families ---- */

@@ -20,6 +20,7 @@ struct decision {
     double change;    /* estimate of head over base, less 1: 0.02 is 2 % slower */
     double low, high; /* of change, at every look together with probability 1 - alpha */
     int rounds;
+    double spread; /* of a round's log ratio: the standard deviation that would make independent rounds as sure as these are; NAN */
     /* Chances at most, over all looks so far, of such evidence where it is not so; 1 when there is none. */
     double p_same, p_slower, p_faster;
 };
@@ -28,6 +29,8 @@ struct decision {
  * PLACEMENTS_DRAWN of them (statistics/estimate.h) a verdict must hold by the mean of each, with more their spread is part of the variance.
  * margin: 0.01 is 1 %. alpha: how often the verdict may be wrong. */
 struct decision decision_make(const double *base, const double *head, const int *placement, int rounds, double margin, double alpha);
+/* The slow-down that is found in nine of ten decisions of so many rounds of that spread, at margin 0. */
+double decision_smallest(double spread, double rounds, double alpha);
 /* The verdicts of a family, such as all rows of a run, anew: in a share of at most alpha of runs is any row falsely called slower, in as
  * many any falsely called faster, in as many any falsely called the same (Holm, Scandinavian Journal of Statistics 6, 1979). The intervals
  * stay. */

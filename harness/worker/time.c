@@ -230,6 +230,7 @@ static void put_conditions(struct row_time *t, const struct entrant *e, const st
     t->clock_hz = known(e->clock_hz, t->rounds);
     t->power_w = known(result->power_w, t->rounds);
     t->throttle = known(result->throttle, t->rounds);
+    t->took_s = result->seconds;
     t->retaken = t->clock_hz ? e->retaken : -1;
     t->kept_low = t->clock_hz ? e->kept_low : -1;
     if (plan->sustained)
