@@ -29,6 +29,11 @@ static double student_inside(double t, int freedom)
     return freedom & 1 ? 2 / M_PI * (angle + sin(angle) * sum) : sin(angle) * sum;
 }
 
+double quantile_student_outside(double t, int freedom)
+{
+    return fmax(0, 1 - student_inside(t, freedom));
+}
+
 double quantile_student(double level, int freedom)
 {
     double low = 0, high = 1;

@@ -8,6 +8,8 @@ double quantile_sorted(const double *sorted, int count, double share);
 double quantile_median(double *values, int count);
 
 #define QUANTILE_NORMAL 1000 /* from as many degrees of freedom on it is the normal distribution */
+/* How probable it is that the absolute value of a variable of Student's distribution exceeds t. */
+double quantile_student_outside(double t, int freedom);
 /* What the absolute value of a variable of Student's distribution exceeds with probability `level`. */
 double quantile_student(double level, int freedom);
 
