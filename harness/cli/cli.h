@@ -102,6 +102,9 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
 /* The lines of worker_registers, for compile and profile. */
 void cli_print_registers(struct text *t, const struct register_point *points, int count);
 
+/* "1a2b3c4d5e", "1a2b3c4d5e+dirty": the revision of a folder that git tracks; NULL: nobody can say. `below`: only if git tracks that in it.
+ */
+char *cli_revision(const char *folder, const char *below);
 /* The verbs' parts that stand in files of their own. */
 int cli_list_runs(const char *out_dir);
 /* Times of another tool into the last run of their scenario, or into run `run_id`. */
@@ -116,6 +119,8 @@ int cli_noise(const struct roofs_arguments *a, const char *out_dir, const char *
 /* One row run again with every counter; `words` as in the verb's help. Takes the options that make a plan from `a`. */
 int cli_profile(struct plan_arguments *a, const char **words, int count, const char *out_dir);
 
+/* The verb of that name, hidden ones too. */
+const struct verb *cli_verb(const char *name);
 int cli_run(const struct verb *verb, int argc, char **argv);
 int cli_try(const struct verb *verb, int argc, char **argv);
 int cli_list(const struct verb *verb, int argc, char **argv);
@@ -136,6 +141,7 @@ int cli_import(const struct verb *verb, int argc, char **argv);
 int cli_compare(const struct verb *verb, int argc, char **argv);
 int cli_gate(const struct verb *verb, int argc, char **argv);
 int cli_baseline(const struct verb *verb, int argc, char **argv);
+int cli_history(const struct verb *verb, int argc, char **argv);
 int cli_worker(const struct verb *verb, int argc, char **argv);
 
 #endif

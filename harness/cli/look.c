@@ -184,10 +184,16 @@ int cli_list(const struct verb *verb, int argc, char **argv)
         {0},
     };
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    static const char *const whats[] = {"ops", "op", "variants", "variant", "scenarios", "devices", "chips", "columns", "runs", NULL};
+    static const char *const whats[] = {"ops",   "op",      "variants", "variant", "scenarios", "devices",
+                                        "chips", "columns", "runs",     "history", NULL};
     struct error err = {0};
     struct text t = {0};
     int count, code;
+    const struct verb *own = argc > 1 && !strcmp(argv[1], "history") ? cli_verb(argv[1]) : NULL; /* it has options of its own */
+    if (own) {
+        free(rest);
+        return own->run(own, argc - 1, argv + 1);
+    }
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     code = 0;
@@ -224,7 +230,7 @@ int cli_list(const struct verb *verb, int argc, char **argv)
     } else {
         const char *near = text_nearest_in(what, whats);
         error_set(&err, ERROR_USAGE, "nothing called '%s' to list", what);
-        error_hint(&err, "%s", near ? near : "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs");
+        error_hint(&err, "%s", near ? near : "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs, history ROW");
         code = cli_fail(&err);
     }
     cli_print(&t);

@@ -12,8 +12,10 @@ const struct verb verbs[] = {
      "crash, --resume goes on."},
     {"try", "FILE.cu", "one variant file against the baseline and `naive` on its op's standard layers", cli_try, false,
      "The file needs a head (bench new makes one). --loop runs again whenever the file is saved."},
-    {"list", "WHAT [NAME]", "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs", cli_list, false,
-     "`bench list runs` tells what the database holds, oldest first."},
+    {"list", "WHAT [NAME]", "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs, history ROW", cli_list, false,
+     "`bench list runs` tells what the database holds, oldest first; `bench history ROW`, or `bench list history ROW`, one number of a row "
+     "over "
+     "them: where it changed, by how much, and what crept since the last release."},
     {"plan", "SCENARIO...", "the expanded cases with FLOP, bytes, floor, rows and an estimate of the run", cli_plan, false,
      "--check says of each scenario whether it and every head it uses is valid, on emu and on a GPU, and runs nothing."},
     {"new", "OP FILE.cu|.ptx", "print the file with a head filled in from its kernel's signature; for PTX, the sidecar beside it", cli_new,
@@ -77,6 +79,9 @@ const struct verb verbs[] = {
     {"doctor", "", "what works on this machine, what does not, and what to do about it", cli_doctor, false,
      "--roofs prints what this machine was measured to do at the most: copy, L2, shared memory, FLOP by type, an empty launch. bench run "
      "measures a machine once, when its database has no figures; --measure does it again. Every row's roof is made of them."},
+    {"history", "ROW", "one number of a row over the stored runs: where it changed", cli_history, true,
+     "Change points by E-divisive with Student's t-test; what crept under a gate's margin since the last release is said. ROW as in bench "
+     "why."},
     {"worker", "", "started by bench itself", cli_worker, true, NULL},
     {NULL, NULL, NULL, NULL, false, NULL},
 };
@@ -85,9 +90,17 @@ const struct verb verbs[] = {
 static const struct {
     const char *old, *now;
 } renamed[] = {
-    {"validate", "plan --check"}, {"wisdom", "tune --list"},    {"merge", "import"},         {"import-ops", "import"},
-    {"history", "list runs"},     {"profile", "why --measure"}, {"roofs", "doctor --roofs"}, {"sequence", "run"},
+    {"validate", "plan --check"}, {"wisdom", "tune --list"},   {"merge", "import"}, {"import-ops", "import"},
+    {"profile", "why --measure"}, {"roofs", "doctor --roofs"}, {"sequence", "run"},
 };
+
+const struct verb *cli_verb(const char *name)
+{
+    const struct verb *v = verbs;
+    while (v->name && strcmp(v->name, name) != 0)
+        v++;
+    return v->name ? v : NULL;
+}
 
 void cli_exit_codes(struct text *t)
 {

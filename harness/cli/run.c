@@ -289,21 +289,13 @@ char *cli_line(int argc, char **argv)
     return text_take(&t);
 }
 
-/* "1a2b3c4d5e", "1a2b3c4d5e+dirty": the revision of a tree whose kernels git tracks; NULL: nobody can say. */
-static char *side_revision(const char *dir)
+/* Of the folder of the user's own variants, else of the scenario's; a shipped scenario is of bench, whose revision is known. */
+static char *asked_revision(const struct plan_options *plan)
 {
-    char line[64] = "";
-    FILE *git = NULL;
-    if (setenv("BENCH_SIDE", dir, 1) == 0)
-        git = popen("cd \"$BENCH_SIDE\" && git ls-files --error-unmatch kernels/variants >/dev/null 2>&1 &&"
-                    " commit=$(git rev-parse --short=10 HEAD 2>/dev/null) &&"
-                    " echo \"$commit$([ -z \"$(git status --porcelain -- kernels 2>/dev/null)\" ] || echo +dirty)\"",
-                    "r");
-    bool told = git && fgets(line, sizeof line, git);
-    if (git)
-        pclose(git);
-    unsetenv("BENCH_SIDE");
-    return told ? xstrndup(line, strcspn(line, "\n")) : NULL;
+    const char *own = plan->variant_dirs && plan->variant_dirs[0] ? strchr(plan->variant_dirs[0], '=') : NULL;
+    char *dir = own && file_is_dir(own + 1) ? xstrdup(own + 1) : file_dir(plan->scenario_path), *revision = cli_revision(dir, NULL);
+    free(dir);
+    return revision;
 }
 
 /* "NAME=DIR" as a side: the variants and shared headers of the tree DIR. */
@@ -320,12 +312,8 @@ static bool take_sides(const struct option_list *list, struct side **sides, stru
             free(dir);
             return false;
         }
-        (*sides)[i] = (struct side){xstrndup(spec, (size_t)(equals - spec)),
-                                    side_revision(dir),
-                                    variants,
-                                    file_join(dir, "kernels/include"),
-                                    file_join(dir, "kernels/ops"),
-                                    NULL};
+        (*sides)[i] = (struct side){xstrndup(spec, (size_t)(equals - spec)), cli_revision(dir, "kernels/variants"), variants,
+                                    file_join(dir, "kernels/include"),       file_join(dir, "kernels/ops"),         NULL};
         free(dir);
         for (int k = 0; k < i; k++)
             if (!strcmp((*sides)[k].name, (*sides)[i].name))
@@ -373,7 +361,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     };
     memcpy(options + PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT, own, sizeof own);
     int count, code;
-    char *path = NULL, *database = NULL, *line = cli_line(argc, argv);
+    char *path = NULL, *database = NULL, *line = cli_line(argc, argv), *revision = NULL;
     struct error err = {0};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
@@ -393,12 +381,14 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     o.argv = line;
     o.verb = verb->name;
     o.asked_out = out;
+    o.revision = revision = asked_revision(&a.plan);
     code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN | CLI_SHOW_CASES) | (no_report ? 0 : CLI_SHOW_PAGES));
 done:
     free_sides(sides);
     free(side_list.items);
     cli_plan_free(&a);
     free(path);
+    free(revision);
     free(database);
     free(line);
     free(rest);

@@ -71,7 +71,7 @@ done:
 }
 
 /* The tree of a revision, as far as this folder goes: a malloc'd path. NULL with an error: there is none of that name. */
-static char *revision_tree(const char *word, const char *out_dir, char **name, struct error *err)
+static char *revision_tree(const char *word, const char *out_dir, char **name, char short_sha[12], struct error *err)
 {
     char *spec = text_format("%s^{commit}", word), *top = NULL, *prefix = NULL, *sha = NULL, *tree = NULL, *path = NULL;
     const char *const ask_top[] = {"git", "-C", ".", "rev-parse", "--show-toplevel", NULL};
@@ -93,6 +93,7 @@ static char *revision_tree(const char *word, const char *out_dir, char **name, s
         path = file_join(tree, prefix);
     if (path && strlen(path) > 1 && path[strlen(path) - 1] == '/')
         path[strlen(path) - 1] = 0;
+    snprintf(short_sha, 12, "%.10s", sha);
     *name = strncmp(sha, word, strlen(word)) ? text_format("%s (%.10s)", word, sha) : text_format("%.10s", sha);
 done:
     free(here);
@@ -169,6 +170,7 @@ static bool stored_side(const char *word, const struct side_options *o, struct g
 struct tree {
     const char *root;   /* absolute; NULL: none, as of a bundle */
     bool revision;      /* it is a commit: what is not in it was not there yet */
+    char sha[12];       /* its first digits; "" */
     const char *bundle; /* NULL */
 };
 
@@ -232,6 +234,7 @@ static bool run_tree(const struct tree *tree, const char *scenario, const struct
     bool absent = false, ok = false;
     char *path = NULL, *kernels = tree->root ? file_join(tree->root, "kernels") : NULL, *own = NULL, *database = cli_database(o->out_dir);
     char **variants = tree_variants(tree, o);
+    char *revision = *tree->sha ? xstrdup(tree->sha) : tree->root ? cli_revision(tree->root, NULL) : NULL;
     struct session_result result;
     if (kernels) {
         own = file_join(kernels, "variants");
@@ -253,7 +256,8 @@ static bool run_tree(const struct tree *tree, const char *scenario, const struct
                                   .database = database,
                                   .out_dir = o->out_dir,
                                   .argv = o->argv,
-                                  .verb = o->verb};
+                                  .verb = o->verb,
+                                  .revision = revision};
     ok = cli_session_rows(&run, &result, err) && take_stored(side, database, result.run_id, NULL, err);
 done:
     for (int i = 0; variants[i]; i++)
@@ -263,6 +267,7 @@ done:
     free(kernels);
     free(own);
     free(path);
+    free(revision);
     return ok || error_where(err, "%s", side->name);
 }
 
@@ -292,7 +297,7 @@ static bool find_tree(const char *word, const struct side_options *o, struct tre
         if (!folder && !file_begins(word, BUNDLE_BEGINS))
             return error_set(err, ERROR_USAGE, "%s: no baseline, database, bundle or folder", word);
     } else {
-        tree->root = revision_tree(word, o->out_dir, &side->name, err);
+        tree->root = revision_tree(word, o->out_dir, &side->name, tree->sha, err);
         tree->revision = true;
         if (!tree->root)
             return false;
@@ -439,14 +444,21 @@ static bool run_both(const char *scenario, const struct tree *tree, const struct
     struct asked a;
     char *database = cli_database(o->out_dir);
     struct session_result result = {0};
+    char *revision = *tree->sha ? xstrdup(tree->sha) : cli_revision(tree->root, NULL);
     bool ok = ask_plan(&a, scenario, tree, &sides[1], o, err);
     if (ok && !a.absent) {
-        struct session_options run = {
-            .plan = a.options, .gate = gate, .database = database, .out_dir = o->out_dir, .argv = o->argv, .verb = o->verb};
+        struct session_options run = {.plan = a.options,
+                                      .gate = gate,
+                                      .database = database,
+                                      .out_dir = o->out_dir,
+                                      .argv = o->argv,
+                                      .verb = o->verb,
+                                      .revision = revision};
         run.plan.sides = sides;
         ok = cli_session_rows(&run, &result, err);
     }
     *run_id = result.run_id;
+    free(revision);
     asked_free(&a);
     free(database);
     return ok;

@@ -258,6 +258,22 @@ bool plots_make(struct plots *p, const struct run *run, struct row *const *rows,
     return done;
 }
 
+bool plot_alone(struct plot_draft *draft, char *caption, const char *dir, char **problem, struct error *err)
+{
+    struct plots p = {0};
+    struct plot_files files = {0};
+    char *folder = file_join(dir, "plots");
+    bool done = file_make_dirs(folder, err) && plot_files_load(&files, folder, err) && plot_write(&p, draft, caption, folder, err);
+    if (done)
+        draw(&p, folder);
+    *problem = p.problem;
+    p.problem = NULL;
+    plot_files_free(&files);
+    plots_free(&p);
+    free(folder);
+    return done;
+}
+
 void plots_free(struct plots *p)
 {
     for (int i = 0; i < p->count; i++) {

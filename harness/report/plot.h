@@ -23,6 +23,9 @@ struct plots {
 /* Writes everything and draws. False only when a file cannot be written. */
 bool plots_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
 void plots_free(struct plots *p);
+struct plot_draft;
+/* One plot alone, as dir/plots/01_NAME.svg; takes the draft's texts and the caption. *problem: why it was not drawn; malloc'd, NULL. */
+bool plot_alone(struct plot_draft *draft, char *caption, const char *dir, char **problem, struct error *err);
 
 /* Runs `argv` in `folder` without a shell; at most `seconds`. What it says is added to the file `log` there. 0 done, 1 failed, 2 not
  * installed, 3 out of time. */

@@ -78,6 +78,7 @@ static void note_provenance(struct session *s)
     row_set(&r->asked_device, s->options->plan.device);
     row_set(&r->asked_out, s->options->asked_out);
     r->commit = xstrdup(bench_version());
+    row_set(&r->revision, s->options->revision);
     r->device = xstrdup(s->device.spec);
     r->device_about = xstrdup(s->device.about);
     r->uuid = xstrdup(s->device.uuid);

@@ -35,6 +35,7 @@ struct session_options {
     const char *argv;                /* for provenance */
     const char *verb;                /* the command, and where it was asked to write (NULL: nowhere in particular), for the next one */
     const char *asked_out;
+    const char *revision; /* of the tree that the kernels are from; NULL: not known */
     bool resume;
     bool tuned; /* each variant at the configuration that was remembered for the layer in `database`, where there is one */
     bool dump;  /* write tensors and error map of wrong rows */

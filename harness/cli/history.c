@@ -1,0 +1,212 @@
+/* bench history: one number of a row over the stored runs. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "gate/history.h"
+#include "gate/rules.h"
+#include "report/why.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One line of what git says in that folder; NULL: nothing. The folder goes through the environment, so that no shell reads it. */
+static char *git_line(const char *folder, const char *command)
+{
+    char line[80];
+    char *whole = text_format("cd \"$BENCH_SIDE\" 2>/dev/null && %s", command);
+    FILE *git = setenv("BENCH_SIDE", folder, 1) == 0 ? popen(whole, "r") : NULL;
+    bool told = git && fgets(line, sizeof line, git);
+    if (git)
+        pclose(git);
+    unsetenv("BENCH_SIDE");
+    free(whole);
+    return told && strcspn(line, "\n") ? xstrndup(line, strcspn(line, "\n")) : NULL;
+}
+
+char *cli_revision(const char *folder, const char *below)
+{
+    char *command = text_format("%s%s%scommit=$(git rev-parse --short=10 HEAD 2>/dev/null) && echo "
+                                "\"$commit$([ -z \"$(git status --porcelain --untracked-files=no -- %s 2>/dev/null)\" ] || echo +dirty)\"",
+                                below ? "git ls-files --error-unmatch " : "", below ? below : "", below ? " >/dev/null 2>&1 && " : "", ".");
+    char *revision = git_line(folder, command);
+    free(command);
+    return revision;
+}
+
+struct past {
+    struct stored_run r; /* its store only */
+    struct run *runs;
+    int run_count;
+    struct gate_side *sides;
+    int side_count, left_out;
+};
+
+/* The id of the row that is meant, of the newest run that has it; malloc'd. *kind: cuda or emu, as that run. */
+static char *find_id(struct past *p, const char *words, const char *device, char kind[8], struct error *err)
+{
+    struct error first = {0};
+    for (int i = p->run_count - 1; i >= 0; i--) {
+        struct error why = {0};
+        struct row **rows = NULL;
+        const char *on = p->runs[i].device ? p->runs[i].device : "";
+        if (device && strcmp(device, on) != 0)
+            continue;
+        int count = store_rows(p->r.store, p->runs[i].id, &rows, &why), index = count > 0 ? why_find(rows, count, words, &why) : -1;
+        char *id = index >= 0 ? xstrdup(rows[index]->id) : NULL;
+        if (count >= 0)
+            rows_free(rows, count);
+        if (id) {
+            snprintf(kind, 8, "%.*s", (int)strcspn(on, ":"), on);
+            return id;
+        }
+        if (first.kind == ERROR_NONE)
+            first = why;
+    }
+    if (first.kind == ERROR_NONE)
+        error_set(&first, ERROR_USAGE, "no run has a row '%s'", words);
+    *err = first;
+    return NULL;
+}
+
+/* Of a run of two sides, head's. */
+static bool take_run(struct past *p, int i, const char *id, struct error *err)
+{
+    struct row **rows = NULL;
+    int count = store_rows(p->r.store, p->runs[i].id, &rows, err), own = 0, head = 0;
+    for (int k = 0; k < count; k++) {
+        bool sided = rows[k]->side && *rows[k]->side, same = !strcmp(rows[k]->id, id);
+        own += same && !sided;
+        head += same && sided && !strcmp(rows[k]->side, "head");
+    }
+    if (!own && !head) {
+        if (count >= 0)
+            rows_free(rows, count);
+        return count >= 0;
+    }
+    struct gate_side *side = APPEND(p->sides, p->side_count);
+    *side = (struct gate_side){.name = text_format("run %lld", (long long)p->runs[i].id)};
+    return gate_side_take(side, &p->runs[i], rows, count, own ? NULL : "head", err) && gate_side_sort(side, err);
+}
+
+static bool take_runs(struct past *p, const char *id, const char *kind, struct error *err)
+{
+    for (int i = 0; i < p->run_count; i++)
+        if (p->runs[i].device && !strncmp(p->runs[i].device, kind, strlen(kind)) && !take_run(p, i, id, err))
+            return false;
+    /* A time of another card, a count for another chip says nothing of this one's history. */
+    for (int i = p->side_count - 2; i >= 0; i--) {
+        const struct gate_side *last = &p->sides[p->side_count - 1];
+        if ((last->about && p->sides[i].about && strcmp(last->about, p->sides[i].about)) ||
+            (last->arch && p->sides[i].arch && strcmp(last->arch, p->sides[i].arch))) {
+            gate_side_free(&p->sides[i]);
+            memmove(&p->sides[i], &p->sides[i + 1], (size_t)(--p->side_count - i) * sizeof *p->sides);
+            p->left_out++;
+        }
+    }
+    return true;
+}
+
+static void past_close(struct past *p)
+{
+    for (int i = 0; i < p->side_count; i++)
+        gate_side_free(&p->sides[i]);
+    for (int i = 0; i < p->run_count; i++)
+        run_clear(&p->runs[i]);
+    free(p->sides);
+    free(p->runs);
+    store_close(p->r.store);
+}
+
+/* What git calls the last release, when a run is of it. */
+static char *last_release(const struct past *p, const char *since)
+{
+    char *command =
+        since ? text_format("git rev-parse --short=10 --verify --quiet --end-of-options \"$(printf %%s \"$BENCH_WORD\")^{commit}\"")
+              : xstrdup("git rev-parse --short=10 --verify --quiet \"$(git describe --tags --abbrev=0 2>/dev/null)^{commit}\"");
+    if (since)
+        setenv("BENCH_WORD", since, 1);
+    char *sha = git_line(".", command);
+    unsetenv("BENCH_WORD");
+    bool known = since != NULL;
+    for (int i = 0; sha && i < p->side_count; i++) {
+        const char *revision = p->sides[i].parts[0]->run.revision;
+        known |= revision && !strcmp(revision, sha);
+    }
+    free(command);
+    if (sha && known && (!since || strspn(since, "0123456789") != strlen(since)))
+        return sha;
+    free(sha);
+    return since ? xstrdup(since) : NULL;
+}
+
+static bool print_history(const struct history *h, const struct past *p, const char *out_dir, bool plot, struct error *err)
+{
+    struct document d = {0};
+    struct text t = {0};
+    struct report_style style = cli_style();
+    char *problem = NULL, *dir = file_join(out_dir, "history");
+    history_document(&d, h);
+    form_terminal.write(&t, &d, &style);
+    if (p->left_out)
+        text_addf(&t, "left out: %d runs on other hardware\n", p->left_out);
+    bool ok = !plot || history_plot(h, dir, &problem, err);
+    if (ok && plot && problem)
+        text_addf(&t, "plot  %s; its data and script are in %s/plots\n", problem, dir);
+    else if (ok && plot)
+        text_addf(&t, "plot  %s/plots/01_history.svg\n", dir);
+    cli_print(&t);
+    text_free(&t);
+    document_free(&d);
+    free(problem);
+    free(dir);
+    return ok;
+}
+
+int cli_history(const struct verb *verb, int argc, char **argv)
+{
+    const char *out = NULL, *of = NULL, *since = NULL, *device = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    double margin = 1;
+    bool plot = false;
+    const struct option options[] = {
+        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
+        {"--of", 0, OPTION_TEXT, "WHAT", "time, or a count: registers, emu.warp_instructions ...; default the time where there is one",
+         &of},
+        {"--since", 0, OPTION_TEXT, "RELEASE",
+         "a revision or a run that the last one is held against; default git's last tag, if it was run", &since},
+        {"--margin", 0, OPTION_REAL, "PER CENT", "of a gate, default 1: what crept under it is said", &margin},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "runs on this device; default that of the last run that has the row", &device},
+        {"--plot", 0, OPTION_FLAG, NULL, "draw it, too (gnuplot): DIR/history/plots", &plot},
+        {0},
+    };
+    struct past p = {0};
+    struct history h = {0};
+    struct error err = {0};
+    struct text words = {0};
+    char kind[8], *id = NULL, *release = NULL, *database = NULL;
+    int count, code;
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    for (int i = 0; i < count; i++)
+        text_addf(&words, "%s%s", i ? " " : "", rest[i]);
+    if (!words.len) {
+        code = cli_usage(verb, "the history of which row? bench history body_1 naive");
+        goto done;
+    }
+    database = cli_database(cli_out_dir(out));
+    bool ok = cli_store(database, "bench run SCENARIO", &p.r.store, &err) && (p.run_count = store_runs(p.r.store, &p.runs, &err)) >= 0 &&
+              (id = find_id(&p, text_get(&words), device, kind, &err)) && take_runs(&p, id, kind, &err);
+    release = ok ? last_release(&p, since) : NULL;
+    ok = ok && history_make(p.sides, p.side_count, id, of, margin / 100, release, &h, &err) &&
+         print_history(&h, &p, cli_out_dir(out), plot, &err);
+    code = ok ? 0 : cli_fail(&err);
+done:
+    p.run_count = p.run_count < 0 ? 0 : p.run_count;
+    history_free(&h);
+    past_close(&p);
+    text_free(&words);
+    free(id);
+    free(release);
+    free(database);
+    free(rest);
+    return code;
+}

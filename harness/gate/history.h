@@ -1,0 +1,38 @@
+/* gate/history: one number of a row over the runs that have it: where it changed, and what crept under the margin since a release. */
+#ifndef BENCH_GATE_HISTORY_H
+#define BENCH_GATE_HISTORY_H
+
+#include "gate/side.h"
+#include "report/document.h"
+#include "statistics/change.h"
+
+struct history_point {
+    const struct gate_side *side; /* of one run */
+    const struct gate_entry *entry;
+    double value, low, high; /* low, high: NAN where it is exact or not known */
+};
+struct history {
+    const char *id, *what, *unit;
+    bool exact;                   /* a count: whatever differs is a change */
+    struct history_point *points; /* in the order of the runs */
+    int count;
+    struct change_point *changes;
+    int change_count;
+    double margin;
+    int release;      /* the first point of the release that the last one is held against; -1: none */
+    int release_last; /* its last */
+};
+/* `sides`: runs in order, each of which may have the row or not. `what`: "time", or the name of a fact (gate_kinds); NULL: the time where
+ * the last run has one, else the instructions. `release`: the revision or number of a run; NULL: none. The sides are borrowed. */
+bool history_make(const struct gate_side *sides, int count, const char *id, const char *what, double margin, const char *release,
+                  struct history *h, struct error *err);
+void history_free(struct history *h);
+/* How much the value changed from the release's level to the last point's: 0.02 is 2 % more; NAN without a release. */
+double history_drift(const struct history *h);
+/* The largest of the changes since then, as a share. */
+double history_largest_step(const struct history *h);
+void history_document(struct document *d, const struct history *h);
+/* DIR/plots/01_history.svg, with its data and script. *problem (malloc'd; NULL): why it was not drawn. */
+bool history_plot(const struct history *h, const char *dir, char **problem, struct error *err);
+
+#endif

@@ -1,0 +1,118 @@
+/* gate/history: times with noise over runs: a step is found where it is, what creeps is told apart from a step and from noise. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "base/text.h"
+#include "gate/history.h"
+#include "noise.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUNS 60
+
+static struct gate_side sides[RUNS];
+
+static void make_runs(int count, const double *us)
+{
+    for (int i = 0; i < count; i++) {
+        struct row *row = row_new(), **rows = xcalloc(1, sizeof *rows);
+        struct run run = {.id = i + 1};
+        struct error err = {0};
+        rows[0] = row;
+        run.device = xstrdup("cuda:0");
+        run.device_about = xstrdup("NVIDIA H200");
+        run.driver = xstrdup(i < 50 ? "580" : "590");
+        run.revision = text_format("%010d", 1000000 + i / 3);
+        row_set(&row->id, "s/conv/my/one");
+        row->status = ROW_OK;
+        snprintf(row->launch_hash, sizeof row->launch_hash, "%016d", i < 30 ? 1 : 2);
+        struct row_time *t = row_add_time(row);
+        t->step = -1;
+        strcpy(t->cache, "cold");
+        strcpy(t->load, "isolated");
+        t->median_ns = 1e3 * us[i];
+        t->low_ns = 0.99e3 * us[i];
+        t->high_ns = 1.01e3 * us[i];
+        sides[i] = (struct gate_side){0};
+        assert_true(gate_side_take(&sides[i], &run, rows, 1, NULL, &err) && gate_side_sort(&sides[i], &err));
+    }
+}
+
+static void free_runs(int count)
+{
+    for (int i = 0; i < count; i++)
+        gate_side_free(&sides[i]);
+}
+
+static char *shown(const struct history *h)
+{
+    struct document d = {0};
+    struct text t = {0};
+    history_document(&d, h);
+    form_terminal.write(&t, &d, &(struct report_style){0});
+    document_free(&d);
+    return text_take(&t);
+}
+
+static void a_step_is_where_it_is(void **state)
+{
+    double us[RUNS];
+    struct history h;
+    struct error err = {0};
+    noise_state = 31;
+    for (int i = 0; i < RUNS; i++)
+        us[i] = 24 * (i < 30 ? 1 : 1.03) * (1 + 0.005 * noise_normal());
+    make_runs(RUNS, us);
+    assert_true(history_make(sides, RUNS, "s/conv/my/one", NULL, 0.01, "0001000002", &h, &err));
+    assert_true(!h.exact && h.count == RUNS && h.change_count == 1 && abs(h.changes[0].index - 30) <= 1);
+    assert_true(h.release == 6 && h.release_last == 8); /* three runs are of that revision */
+    assert_true(fabs(history_drift(&h) - 0.03) < 0.005 && fabs(history_largest_step(&h) - history_drift(&h)) < 1e-12);
+    char *text = shown(&h);
+    assert_true(strstr(text, "from here on (p ") && strstr(text, "other code") && strstr(text, "driver 590, not 580") &&
+                !strstr(text, "it crept"));
+    assert_non_null(strstr(text, "beyond the margin of 1 %; the largest step"));
+    free(text);
+    history_free(&h);
+    free_runs(RUNS);
+}
+
+/* Five steps of 0.6 %, none beyond a gate's margin of 1 %, are 3 % together. */
+static void creeping_is_seen(void **state)
+{
+    double us[RUNS];
+    struct history h;
+    struct error err = {0};
+    noise_state = 32;
+    for (int i = 0; i < RUNS; i++)
+        us[i] = 24 * pow(1.006, i / 10) * (1 + 0.001 * noise_normal());
+    make_runs(RUNS, us);
+    assert_true(history_make(sides, RUNS, "s/conv/my/one", "time", 0.01, "1", &h, &err));
+    assert_int_equal(h.change_count, 5);
+    assert_true(history_largest_step(&h) < 0.01 && fabs(history_drift(&h) - (pow(1.006, 5) - 1)) < 0.002);
+    char *text = shown(&h);
+    assert_non_null(strstr(text, "it crept; no step of it is beyond the margin of 1 %"));
+    free(text);
+    history_free(&h);
+    free_runs(RUNS);
+    for (int i = 0; i < RUNS; i++) /* and noise alone is neither */
+        us[i] = 24 * (1 + 0.01 * noise_normal());
+    make_runs(RUNS, us);
+    assert_true(history_make(sides, RUNS, "s/conv/my/one", NULL, 0.01, "1", &h, &err));
+    assert_true(h.change_count == 0 && history_drift(&h) == 0);
+    history_free(&h);
+    assert_false(history_make(sides, RUNS, "s/conv/my/one", NULL, 0.01, "77", &h, &err) || err.kind != ERROR_USAGE);
+    history_free(&h);
+    error_clear(&err);
+    assert_false(history_make(sides, RUNS, "s/conv/my/one", "registres", 0.01, NULL, &h, &err));
+    history_free(&h);
+    free_runs(RUNS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_is_where_it_is), cmocka_unit_test(creeping_is_seen)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
