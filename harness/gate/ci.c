@@ -3,6 +3,8 @@
 #include "gate/document.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
 
 /* GitHub's own escapes: in a message three characters, in a property two more. */
 static void add_command_text(struct text *t, const char *s, bool property)
@@ -65,46 +67,76 @@ static void add_xml(struct text *t, const char *s)
     text_free(&clean);
 }
 
-static void add_case(struct text *t, const struct gate_comparison *c, const struct gate_pair *p, bool fails)
+static void add_attribute(struct text *t, const char *name, const char *value)
+{
+    text_addf(t, " %s=\"", name);
+    add_xml(t, value);
+    text_add(t, "\"");
+}
+
+/* Ant's schema has what a test printed in the suite, not in the case: `says` gathers it. */
+static void add_case(struct text *t, struct text *says, const struct gate_comparison *c, const struct gate_pair *p, bool fails)
 {
     const struct gate_entry *e = p->head ? p->head : p->base;
-    struct text says = {0};
+    struct text sentence = {0}, class = {0};
     int line;
     const char *file = gate_place_file(c, p, &line);
-    gate_sentence(c, p, &says);
-    text_add(t, "    <testcase classname=\"");
-    add_xml(t, e->scenario);
-    text_add(t, ".");
-    add_xml(t, e->layer);
-    text_add(t, "\" name=\"");
-    add_xml(t, e->id);
-    text_add(t, "\" time=\"0\">\n");
+    gate_sentence(c, p, &sentence);
+    text_addf(&class, "%s.%s", e->scenario, e->layer);
+    text_add(t, "    <testcase");
+    add_attribute(t, "classname", text_get(&class));
+    add_attribute(t, "name", e->id);
+    text_add(t, " time=\"0\"");
     if (fails) {
-        text_addf(t, "      <failure type=\"%s\" message=\"", gate_verdict_names[p->verdict]);
-        add_xml(t, text_get(&says));
-        text_add(t, "\">");
+        text_add(t, ">\n      <failure");
+        add_attribute(t, "type", gate_verdict_names[p->verdict]);
+        add_attribute(t, "message", text_get(&sentence));
+        text_add(t, ">");
         add_xml(t, file);
         if (line)
             text_addf(t, ":%d", line);
-        text_add(t, "</failure>\n");
+        text_add(t, "</failure>\n    </testcase>\n");
     } else {
-        text_add(t, "      <system-out>");
-        add_xml(t, text_get(&says));
-        text_add(t, "</system-out>\n");
+        text_add(t, "/>\n");
     }
-    text_add(t, "    </testcase>\n");
-    text_free(&says);
+    text_addf(says, "%s: %s\n", e->id, text_get(&sentence));
+    text_free(&sentence);
+    text_free(&class);
+}
+
+static void add_properties(struct text *t, const struct gate_comparison *c)
+{
+    const struct {
+        const char *name, *value;
+    } all[] = {{"base", c->base->name},
+               {"head", c->head->name},
+               {"device", c->head->device},
+               {"compiler", c->head->compiler},
+               {"driver", c->head->driver}};
+    text_add(t, "    <properties>\n");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].value && *all[i].value) {
+            text_add(t, "      <property");
+            add_attribute(t, "name", all[i].name);
+            add_attribute(t, "value", all[i].value);
+            text_add(t, "/>\n");
+        }
+    text_add(t, "    </properties>\n");
 }
 
 void gate_junit(struct text *t, const struct gate_comparison *c)
 {
-    struct text cases = {0};
+    struct text cases = {0}, says = {0};
     int failures = 0, waivers = 0;
+    char now[24];
+    time_t seconds = time(NULL);
+    struct utsname machine;
+    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%S", gmtime(&seconds));
     for (int i = 0; i < c->count; i++) {
         const struct gate_pair *p = &c->pairs[i];
         bool fails = !gate_pair_passes(c, p);
         failures += fails;
-        add_case(&cases, c, p, fails);
+        add_case(&cases, &says, c, p, fails);
     }
     for (int i = 0; i < c->rules->waiver_count; i++)
         if (c->rules->waivers[i].expired) {
@@ -116,10 +148,17 @@ void gate_junit(struct text *t, const struct gate_comparison *c)
             waivers++;
         }
     text_addf(t,
-              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"bench gate\" tests=\"%d\" failures=\"%d\" "
-              "errors=\"0\" skipped=\"0\" time=\"0\">\n",
-              c->count + waivers, failures);
+              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"bench gate\" package=\"bench\" id=\"0\" "
+              "tests=\"%d\" "
+              "failures=\"%d\" errors=\"0\" skipped=\"0\" time=\"0\" timestamp=\"%s\"",
+              c->count + waivers, failures, now);
+    add_attribute(t, "hostname", uname(&machine) == 0 && *machine.nodename ? machine.nodename : "localhost");
+    text_add(t, ">\n");
+    add_properties(t, c);
     text_add(t, text_get(&cases));
-    text_add(t, "  </testsuite>\n</testsuites>\n");
+    text_add(t, "    <system-out>");
+    add_xml(t, text_get(&says));
+    text_add(t, "</system-out>\n    <system-err/>\n  </testsuite>\n</testsuites>\n");
     text_free(&cases);
+    text_free(&says);
 }
