@@ -203,9 +203,8 @@ bool gate_rules_read(const char *path, const char *today, struct gate_rules *g, 
     gate_rules_default(g);
     struct node *root = node_parse_file(path, err);
     bool ok = root && node_check_keys(root, "a gate", keys, err);
-    if (ok && !node_get(root, "scenario"))
-        ok = node_error(root, err, "a gate without `scenario`: which layers does it run?");
-    ok = ok && read_text(root, "against", &g->against, err) && read_texts(node_get(root, "scenario"), "scenario", &g->scenarios, err) &&
+    const struct node *scenarios = root ? node_get(root, "scenario") : NULL; /* it may be named on the command line */
+    ok = ok && read_text(root, "against", &g->against, err) && (!scenarios || read_texts(scenarios, "scenario", &g->scenarios, err)) &&
          read_variants(node_get(root, "variants"), &g->variants, err) && read_text(root, "device", &g->device, err) &&
          read_text(root, "rows", &g->rows, err) && read_numbers(root, g, err) && read_lists(root, today, g, err);
     g->file = xstrdup(path);
