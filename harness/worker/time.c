@@ -302,20 +302,26 @@ void bout_clock(struct row *row, const struct entrant *e, int rounds)
     free(hz);
 }
 
+#define KEPT_LOW_TOLD 0.1 /* of the rounds: their median is no longer a rested card's for sure */
+
 /* What a reader must know of how the rounds went. */
 static void put_rounds_note(struct row *row, const struct entrant *e, const struct sample_plan *plan, const struct sample_result *result,
                             int rounds)
 {
-    char *note = NULL;
+    struct text note = {0};
+    if (row->note)
+        text_add(&note, row->note);
     if (e->tail)
-        note = text_format("%s%stook part in %d of %d rounds: over 10 times slower than the fastest", row->note ? row->note : "",
-                           row->note ? "; " : "", rounds, result->rounds);
+        text_addf(&note, "%stook part in %d of %d rounds: over 10 times slower than the fastest", note.len ? "; " : "", rounds,
+                  result->rounds);
     else if (!result->converged)
-        note = text_format("%s%sstopped at %d rounds before every ratio was known to %.2g %%", row->note ? row->note : "",
-                           row->note ? "; " : "", result->rounds, plan->half_width * 100);
-    if (note)
-        row_set(&row->note, note);
-    free(note);
+        text_addf(&note, "%sstopped at %d rounds before every ratio was known to %.2g %%", note.len ? "; " : "", result->rounds,
+                  plan->half_width * 100);
+    if (e->kept_low > KEPT_LOW_TOLD * rounds)
+        text_addf(&note, "%s%d of %d samples began at a lower clock than a rested card's", note.len ? "; " : "", e->kept_low, rounds);
+    if (note.len)
+        row_set(&row->note, text_get(&note));
+    text_free(&note);
 }
 
 static void report(struct bout *b, const struct entrant *entrants, const struct sample_plan *plan, const struct sample_result *result)

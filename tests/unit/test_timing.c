@@ -28,7 +28,7 @@ static struct world {
     int idle_from, launches;
     const char *whole; /* the network is timed in place of its layer, with this variant on every link */
     bool stamps;
-    int stamped;
+    int stamped, low_of; /* so many stamps are high, so many low, and again; 0: every fifth is low */
 } world;
 
 static const struct {
@@ -124,7 +124,10 @@ static bool stamp(struct device *dev, int slot, struct error *err)
 /* Of every fifth sample, and when that is taken again, of the next one, lower. */
 static double stamped_hz(struct device *dev, int from, int to)
 {
-    return world.stamped++ % 5 == 4 ? 1.5e9 : 1.98e9;
+    int nth = world.stamped++;
+    if (world.low_of)
+        return nth / world.low_of % 2 ? 1.5e9 : 1.98e9;
+    return nth % 5 == 4 ? 1.5e9 : 1.98e9;
 }
 
 static void give_clock(struct device *dev)
@@ -432,6 +435,27 @@ static void rounds_say_their_conditions(void **state)
     }
 }
 
+/* A card whose clock is held down for half of the time: the samples that began there all three times stand, and the row says so. */
+static void a_low_clock_is_said(void **state)
+{
+    begin();
+    world.stamps = true;
+    world.low_of = 60;
+    struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [80, 80]}");
+    const struct row_time *t = time_of(&r, "my/ours", "cold", "isolated");
+    char *words = text_format("%d of 80 samples began at a lower clock than a rested card's", t->kept_low);
+    assert_true(t->kept_low > 8 && t->kept_low < 40);
+    assert_non_null(row_of(&r, "my/ours")->note);
+    assert_non_null(strstr(row_of(&r, "my/ours")->note, words));
+    free(words);
+    let_go(&r);
+    begin();
+    world.stamps = true; /* one in five, taken again: nothing to say */
+    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [80, 80]}");
+    assert_true(!row_of(&r, "my/ours")->note || !strstr(row_of(&r, "my/ours")->note, "lower clock"));
+    let_go(&r);
+}
+
 /* Right when it is verified and idle later: nobody is believed because of what he did before he was timed. */
 static void who_stops_working_is_wrong(void **state)
 {
@@ -559,6 +583,7 @@ int main(void)
         cmocka_unit_test(the_twin_says_how_noisy_it_is),
         cmocka_unit_test(rounds_say_their_conditions),
         cmocka_unit_test(who_stops_working_is_wrong),
+        cmocka_unit_test(a_low_clock_is_said),
         cmocka_unit_test(a_network_is_timed_on_several_inputs),
         cmocka_unit_test(short_rows_are_timed_in_a_graph),
         cmocka_unit_test(an_early_end_is_said),
