@@ -35,6 +35,7 @@ static struct world {
     int hz_asked;
     char said[4096]; /* "F" flush, "a", "b" a run of entrant 0, 1, "|" an event, "p" prepare, "w" wipe, "=" a look at what is left */
     int events, graphs;
+    int lost_at, ran; /* the run, of anybody, at which the device is lost, from 1; 0: never */
     uint64_t random;
 } world;
 
@@ -95,6 +96,8 @@ bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
 }
 bool rig_run(struct rig *rig, struct error *err)
 {
+    if (++world.ran == world.lost_at)
+        return error_set(err, ERROR_WRONG, "the device is lost");
     sits(rig);
     say((char[]){'a' + (char)(rig->program.step_count == 2 ? 25 : rig->program.unit_count), 0});
     for (int i = 0; i < rig->program.step_count; i++)

@@ -168,12 +168,15 @@ static void the_slow_do_not_starve(void **state)
     freed(3);
 }
 
+static int stamps;
 static bool stamp(struct device *dev, int slot, struct error *err)
 {
+    assert_int_equal(slot, stamps++ % 2); /* before the flush, behind it */
     return true;
 }
 static double stamped_hz(struct device *dev, int from, int to)
 {
+    assert_true(from == 0 && to == 1);
     return world.hz[world.hz_asked++ % 64];
 }
 
@@ -199,11 +202,37 @@ static void a_low_clock_is_not_taken(void **state)
     assert_int_equal(result.rounds, 5);
     assert_true(entrants[0].retaken == 3 && entrants[0].kept_low == 1);
     assert_int_equal(world.hz_asked, 8);
+    assert_int_equal(stamps, 16);
     assert_int_equal(sensed, 5); /* behind each round */
     watch.sense = NULL;
     assert_true(entrants[0].clock_hz[1] == 1.98e9 && entrants[0].clock_hz[3] == 1.90e9 && isnan(entrants[0].clock_hz[4]));
     device.ops = &ops;
     freed(1);
+}
+
+/* A device that is lost, in any round, warming up or timed, ends the measurement, and nothing is left behind. */
+static void a_lost_device_ends_it(void **state)
+{
+    for (int at = 1; at <= 14; at++) {
+        struct sample_plan plan = plain;
+        struct sample_result result;
+        struct error err = {0};
+        plan.rounds_min = plan.rounds_max = 4;
+        plan.warmup_rounds = 3;
+        for (int i = 0; i < 2; i++) {
+            rigs[i] = (struct rig){.ns = 1000};
+            rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps, .unit_count = i};
+            entrants[i] = (struct entrant){.rig = &rigs[i]};
+        }
+        world.ran = 0;
+        world.lost_at = at;
+        assert_false(sample_run(&device, entrants, 2, &plan, &watch, &result, &err));
+        assert_string_equal(err.text, "the device is lost");
+        assert_int_equal(world.events, 0);
+        sample_result_free(&result);
+        freed(2);
+    }
+    world.lost_at = 0;
 }
 
 /* Of any number of entrants the odd round is the even one backwards, and everyone is in both. */
@@ -436,6 +465,7 @@ int main(void)
                                        cmocka_unit_test(drift_cancels),
                                        cmocka_unit_test(it_stops),
                                        cmocka_unit_test(sustained),
+                                       cmocka_unit_test(a_lost_device_ends_it),
                                        cmocka_unit_test(steps_and_prepare),
                                        cmocka_unit_test(it_tells_its_time),
                                        cmocka_unit_test(equal_kernels_are_rarely_told_apart),
