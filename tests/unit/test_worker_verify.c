@@ -48,6 +48,13 @@ static const struct sample {
     {"never_ends", "", "", "", "while (((volatile float *)filter)[0] == ((volatile float *)filter)[0]) ;", "sum", "", ROW_HUNG,
      "time_limit"},
     {"no_code", "", "", "", "this is no code", "sum", "", ROW_BROKEN, "no_code.cu"},
+    /* right on the two images that are shown */
+    {"batch_of_two", "", "", "", "", "n == 2 ? sum : 0", "", ROW_WRONG, "right on its own shape, but on a neighbour, conv2d"},
+    {"past_elsewhere", "", "", "", "", "sum", "if (n != 2 && i == 0) output[n * k * p * q + 3] = 1;", ROW_UNSAFE, "neighbour"},
+    {"spoils_elsewhere", "", "", "", "", "sum", "if (n != 2 && i == 0) ((float *)filter)[0] += 1;", ROW_UNSAFE, "neighbour"},
+    {"traps_elsewhere", "", "", "", "if (n != 2) __trap();", "sum", "", ROW_CRASHED, "neighbour"},
+    {"hangs_elsewhere", "", "", "", "while (n != 2 && ((volatile float *)filter)[0] == ((volatile float *)filter)[0]) ;", "sum", "",
+     ROW_HUNG, "neighbour"},
     {"reads_scratch", "scratch:\n  x: f32[4]\n", "", "", "", "sum", "", ROW_OK, NULL},
 };
 #define SAMPLES (sizeof samples / sizeof *samples)
@@ -132,6 +139,7 @@ static void a_right_row_says_how_right(void **state)
     struct row *row = verified("two_steps");
     assert_true(row->check && !strncmp(row->check, "exact + ", 8) && strstr(row->check, " tol"));
     assert_true(row->error_over_bound >= 0 && row->error_over_bound < 1);
+    assert_true(row_metric(row, -1, "verify.neighbours") && row_metric(row, -1, "verify.neighbours")->value == 1);
     assert_true(row_metric(row, -1, "verify.same_bits") && row_metric(row, -1, "verify.same_bits")->value == 1);
     const struct row_metric *whole = row_metric(row, -1, "emu.warp_instructions"), *one = row_metric(row, 0, "emu.warp_instructions"),
                             *two = row_metric(row, 1, "emu.warp_instructions");
