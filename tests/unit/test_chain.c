@@ -1,6 +1,7 @@
 /* op/chain, scenario/chain, op/compose: a network run whole, against loops written here and counts done by hand. */
 #include "op/shape.h"
 #include "op/compose.h"
+#include "op/least.h"
 #include "fixture_rows.h"
 #include "scenario_text.h"
 #include "plan/choose.h"
@@ -54,6 +55,15 @@ static void residuals_are_those_of_edsr(void **state)
         assert_int_equal(c.links[i].layer, i);
     }
     assert_true(w.k == 2 && w.p == 12 && w.q == 10 && w.n == 2 && w.c == 3);
+    struct least whole, one; /* what all of them cannot do without is what each cannot */
+    double direct = 0, winograd = 0;
+    least_of(&w, NULL, NULL, &whole);
+    for (int i = 0; i < 7; i++) {
+        least_of(&c.links[i].work, NULL, NULL, &one);
+        direct += one.direct;
+        winograd += one.winograd;
+    }
+    assert_true(direct > 0 && whole.direct == direct && whole.winograd == winograd);
     chain_free(&c);
     scenario_free(s);
 }
@@ -407,6 +417,16 @@ static void choices_follow_the_times(void **state)
         free(choice);
     }
     assert_int_equal(looked, 3);
+    for (int k = 0; k < rows[0]->time_count; k++) /* the plan's very first row, cuDNN on the head, is the fastest there */
+        rows[0]->times[k].median_ns = 5000;
+    for (int i = 0; i < plan.row_count; i++)
+        if (plan.rows[i].chain && plan.rows[i].chain->pick == CHAIN_BEST && plan.rows[i].chain->layout == LAYOUT_PLAN_NHWC) {
+            int *choice = choose_links(&plan, i, rows, why, sizeof why);
+            assert_true(choice && choice[0] == 0);
+            free(choice);
+            looked++;
+        }
+    assert_int_equal(looked, 4);
     for (int i = 0; i < plan.row_count; i++)
         row_free(rows[i]);
     free(rows);

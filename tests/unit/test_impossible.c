@@ -36,6 +36,8 @@ static int end(void **state)
     return 0;
 }
 
+static bool forget, untold; /* the least time of the work; how well the time is known */
+
 /* The status of the layer's naive row when it takes this long; 2 % around it. */
 static enum row_status status_at(const char *layer, enum row_status before, const char *cache, const char *load, double us, char **reason)
 {
@@ -45,9 +47,10 @@ static enum row_status status_at(const char *layer, enum row_status before, cons
         struct row *row = s.rows[i] = plan_row_new(&s.plan, i, "cuda:0");
         if (!strcmp(row->layer, layer) && strstr(row->variant, "naive")) {
             session_row_roof(&s, i);
+            row->least_ns = forget ? NAN : row->least_ns;
             row->status = before;
             struct row_time *t = row_add_time(row);
-            *t = (struct row_time){.step = -1, .median_ns = us * 1e3, .low_ns = us * 980, .high_ns = us * 1020};
+            *t = (struct row_time){.step = -1, .median_ns = us * 1e3, .low_ns = us * 980, .high_ns = untold ? 0 : us * 1020};
             snprintf(t->cache, sizeof t->cache, "%s", cache);
             snprintf(t->load, sizeof t->load, "%s", load);
             if (!session_row_judge(&s, i, &err))
@@ -95,6 +98,19 @@ static void test_launch(void **state)
     s.roofs.count = 1;
 }
 
+/* Nothing is held against a time whose interval is not known, nor against work whose least time is not. */
+static void test_unknown(void **state)
+{
+    untold = true;
+    assert_int_equal(status_at("wide", ROW_OK, "cold", "isolated", 1, NULL), ROW_OK);
+    untold = false;
+    forget = true;
+    assert_int_equal(status_at("wide", ROW_OK, "cold", "isolated", 1, NULL), ROW_OK);
+    assert_int_equal(status_at("wide", ROW_OK, "warm", "sustained", 1, NULL), ROW_OK);
+    forget = false;
+    assert_int_equal(status_at("wide", ROW_OK, "cold", "isolated", 1, NULL), ROW_IMPOSSIBLE);
+}
+
 static void test_words(void **state)
 {
     assert_string_equal(row_status_name(ROW_IMPOSSIBLE), "impossible");
@@ -111,6 +127,6 @@ static void test_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory), cmocka_unit_test(test_warm), cmocka_unit_test(test_launch),
-                                       cmocka_unit_test(test_words)};
+                                       cmocka_unit_test(test_unknown), cmocka_unit_test(test_words)};
     return cmocka_run_group_tests(tests, begin, end);
 }
