@@ -422,7 +422,11 @@ static void choices_follow_the_times(void **state)
     for (int i = 0; i < plan.row_count; i++)
         if (plan.rows[i].chain && plan.rows[i].chain->pick == CHAIN_BEST && plan.rows[i].chain->layout == LAYOUT_PLAN_NHWC) {
             int *choice = choose_links(&plan, i, rows, why, sizeof why);
+            struct row *out = row_new();
             assert_true(choice && choice[0] == 0);
+            choose_sums(&plan, i, choice, rows, out);
+            assert_true(of(out, "chain.sum_ns") == 5000 + 6 * 10000);
+            row_free(out);
             free(choice);
             looked++;
         }

@@ -148,9 +148,69 @@ static void heap(void **state)
     assert_false(rig_asks_for_memory(&images[2], 1));
 }
 
+/* What a step of every launch fills is not the kernel's own, whatever the kernel writes there; other variables still are. */
+static void what_is_filled_is_no_state(void **state)
+{
+    struct step steps[2] = {{.kind = STEP_SYMBOL, .name = "symbol hits", .symbol = "hits", .from = {BUFFER_SCRATCH, 0}, .bytes = 4},
+                            {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1}};
+    const char *both = ENTRY("mov.u32 %r1, 7; st.global.u32 [hits], %r1; st.global.u32 [other], %r1;\n");
+    steps[1].args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
+    for (int prepare = 0; prepare < 2; prepare++) {
+        struct error err = {0};
+        struct text said = {0};
+        steps[0].prepare = prepare;
+        struct rig *rig = rig_of(steps, 2, both);
+        if (!rig_prepare(rig, NULL, &err) || !rig_state_keep(rig, &err) || !rig_run(rig, &err) || !rig_state_check(rig, &said, &err))
+            fail_msg("%s", err.text);
+        assert_string_equal(text_get(&said), prepare ? CHANGED "`hits` (4 bytes), `other` (4 bytes)" : CHANGED "`other` (4 bytes)");
+        text_free(&said);
+        rig_close(rig);
+    }
+}
+
+/* A device that can no longer be read is an error, whichever read it is, and no verdict. */
+static struct device_ops failing;
+static const struct device_ops *whole;
+static int reads, read_fails;
+static bool read_or_fail(struct device *d, uint64_t address, void *to, size_t bytes, struct error *err)
+{
+    return ++reads == read_fails ? error_set(err, ERROR_WRONG, "the device is lost") : whole->read(d, address, to, bytes, err);
+}
+
+static void what_cannot_be_read_is_not_judged(void **state)
+{
+    struct step copy = {.kind = STEP_COPY, .name = "copy", .to = {BUFFER_SCRATCH, 0}, .from = {BUFFER_TENSOR, 0}, .bytes = 64};
+    struct error err = {0};
+    struct verdict v;
+    struct rig *rig = rig_of(&copy, 1, NULL);
+    whole = dev->ops;
+    failing = *whole;
+    failing.read = read_or_fail;
+    dev->ops = &failing;
+    if (!rig_run(rig, &err))
+        fail_msg("%s", err.text);
+    for (bool ok = false; !ok;) {
+        struct text unsafe = {0};
+        reads = 0;
+        read_fails++;
+        ok = rig_check(rig, &data, &v, &unsafe, NULL, &err);
+        assert_true(ok == (reads < read_fails));
+        assert_true(ok || !strcmp(err.text, "the device is lost"));
+        err = (struct error){0};
+        text_free(&unsafe);
+    }
+    assert_true(read_fails > 2); /* inputs, the output */
+    dev->ops = whole;
+    rig_close(rig);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(prepare_that_reads_inputs), cmocka_unit_test(prepare_that_hides_inputs),
-                                       cmocka_unit_test(module_memory), cmocka_unit_test(heap)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(prepare_that_reads_inputs),
+                                       cmocka_unit_test(prepare_that_hides_inputs),
+                                       cmocka_unit_test(module_memory),
+                                       cmocka_unit_test(heap),
+                                       cmocka_unit_test(what_is_filled_is_no_state),
+                                       cmocka_unit_test(what_cannot_be_read_is_not_judged)};
     return cmocka_run_group_tests(tests, begin, end);
 }
