@@ -8,6 +8,7 @@ fresh() {
     [ ! -d "$ROOT/.deps" ] || ln -s "$ROOT/.deps" "$copy/.deps"
     mkdir -p "$copy/kernels/variants/conv2d"; rm -rf "$copy/kernels/variants"/*/*
     : >"$copy/kernels/variants/conv2d/naive.cu"
+    mkdir -p "$copy/reports"; echo '# FILE' >"$copy/reports/figures.tsv"
     rm -rf "$copy/tests/unit" "$copy/harness/cli"; mkdir "$copy/harness/cli"
     printf '# Method\n\n### time_ns\nText.\n\n### empty\n\n### `id`\nText.\n\n<!-- counters -->\n| hw.a |\n<!-- /counters -->\n<!-- pairs -->\n| emu.b |\n<!-- /pairs -->\n' >"$copy/METHOD.md"
     printf '%s\n' '#!/bin/sh' 'case "$*" in' \
@@ -60,6 +61,14 @@ expect columns 'column time_ns has no paragraph' sed -i '/^### time_ns/d' METHOD
 expect columns 'the table of hardware counters in METHOD.md' sed -i 's/| hw.a |/| hw.z |/' METHOD.md
 expect columns 'the table of emu against the hardware' sed -i '/| emu.b |/d' METHOD.md
 expect columns 'column empty has no paragraph' sed -i 's/id  -/empty  -/' bin/bench
+figure() { # TEXT NUMBER: a head that says 12.5 us, and a report that says NUMBER of it, of code that nobody knows
+    echo " * It takes 12.5 us$1." >>kernels/variants/conv2d/naive.cu
+    printf 'id,case,variant,time_us\na/b/naive,a/b,conv2d/naive,%s\n' "$2" >reports/r.csv
+    printf 'kernels/variants/conv2d/naive.cu\t12.5 us\treports/r.csv\ta/b\tnaive\ttime_us\t-\n' >>reports/figures.tsv
+}
+expect figures '`12.5 us` has no line' append kernels/variants/conv2d/naive.cu ' * It takes 12.5 us.'
+expect figures 'reports/r.csv says 13.2' figure ' (older code)' 13.2
+expect figures 'must say "older code"' figure '' 12.52
 expect length 'zz.c: 601 lines' long_file harness/base/zz.c
 expect length 'zz() has 73 lines' long_function harness/base/zz.c
 expect format 'zz_format.c:1: not as clang-format writes it' append harness/base/zz_format.c 'int  zz;'

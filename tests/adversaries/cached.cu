@@ -1,5 +1,5 @@
-// A cache in scratch, its flag cleared by prepare: which runs again before each launch, so that nothing is ever found. Back to back in a graph, which only
-// short rows are run in unasked, it replays.
+// A cache in scratch, its flag cleared by prepare: which runs again before each launch, so that nothing is ever found. Back to back in a graph
+// (layers.yaml asks for it) it replays.
 // emu: ok
 // cuda: wrong
 /* bench 1

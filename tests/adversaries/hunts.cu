@@ -5,7 +5,7 @@
 what: sums up in prepare what lies in front of the filter
 like: right
 scratch:
-  found: f32[1]
+  found: u32[1]
 prepare:
   - kernel: hunt
     grid: 1
@@ -18,14 +18,15 @@ steps:
     args: input, filter, output, n, c, h, w, k, found
 */
 #include "conv.cuh"
-extern "C" __global__ void hunt(const float *f, float *found, int inputs)
+/* Of bits: a NaN that somebody filled the gaps with would swallow the rest of a sum. */
+extern "C" __global__ void hunt(const float *f, unsigned *found, int inputs)
 {
-    float sum = 0;
-    for (long i = 1; i < inputs + 4096; i++)
-        sum += f[-i];
+    unsigned sum = 0;
+    for (long i = 1; i < inputs + 8192; i++)
+        sum = sum * 31 + __float_as_uint(f[-i]);
     *found = sum;
 }
-extern "C" __global__ void conv(CONV_ARGS, const float *found)
+extern "C" __global__ void conv(CONV_ARGS, const unsigned *found)
 {
     long i = CONV_INDEX;
     if (i < CONV_SIZE)

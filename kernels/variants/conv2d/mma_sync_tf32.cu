@@ -43,7 +43,7 @@ steps:
  *
  * What it costs: every input is read from L1 or L2 once a tap. wgmma_rs_tf32 keeps it, where its shape fits.
  *
- * On an H200 64 -> 64 3x3 at 360 x 640 takes 249 us, 0.33 x cuDNN's speed: the price of reading nine times. */
+ * On an H200 64 -> 64 3x3 at 360 x 640 takes 249 us, 0.33 x cuDNN's speed (older code, reports/tune/breadth-h200.md): the price of reading nine times. */
 #include "dense/gemm_words.cuh"
 
 struct tf32_word {

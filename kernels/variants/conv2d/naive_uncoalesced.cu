@@ -14,7 +14,7 @@ steps:
  * and uses one value of each. L1 saves part of the loads (the next tap of the same lane is in the same sector); nothing saves the stores.
  * The sectors per request in the report are the whole story.
  *
- * On an H200: the notebook's image takes 46.9 us in blocks of 16 x 16, naive 46.4 us, since then L1 keeps the lines until the neighbours come; in blocks of 32 x 32,
+ * On an H200: the notebook's image takes 46.9 us in blocks of 16 x 16, naive 46.4 us (older code), since then L1 keeps the lines until the neighbours come; in blocks of 32 x 32,
  * its own choice there, and on EDSR's body it falls far behind. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"

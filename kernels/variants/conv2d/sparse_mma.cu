@@ -83,7 +83,6 @@ columns:
 /* What changed from sparse_tile: the instruction, and so the shapes. wgmma wants 64 output channels and 16 input channels at a time and stationary weights; mma.sync takes
  * 16 x 8 x 16, so a filter's depth is counted in pieces of 8 channels of any taps (volume/mma.cuh), and channels that fill no piece cost what the piece costs.
  *
- * Measured on an H200, 24->40 3x3 at 288 x 512 in f16, cold: blobs of 10 % 19.0 us (delta_tile 42.4 us, cuDNN 42.3 us), 1 % at random 24.3 us (delta_tile 38.0 us).
  * Where wgmma has its shape it is the better one. To try: tiles by weight where a stride leaves few of them, and a warpgroup that only copies. */
 #define ROWS_OF_TILE ROWS
 #include "volume/schedule.cuh"

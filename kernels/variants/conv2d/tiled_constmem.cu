@@ -24,7 +24,7 @@ steps:
  * What it costs: the copy into the symbol. The notebook pays it with every call (UPLOAD=per_call: a step of its own in the timed row), although
  * weights change once in training and never afterwards (UPLOAD=prepare).
  *
- * On an H200 the notebook's image takes 35.3 us with the copy prepared, where tiled_nohalo takes 37.3 us; in each call the copy is timed too. */
+ * On an H200 the notebook's image takes 35.3 us with the copy prepared, where tiled_nohalo takes 37.3 us (older code); in each call the copy is timed too. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 #include "element/tensor.cuh"

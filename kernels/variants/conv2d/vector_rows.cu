@@ -35,8 +35,8 @@ steps:
  * The filter is in constant memory. With every loop over it unrolled, a tap is an operand of the multiplication itself: no register holds it, no instruction loads it.
  *
  * Cost: a vector to the left and to the right is loaded for one element each; L1 has them. With few channels this is a streaming kernel, and what is left are the latencies
- * of its launch and of its first load: one channel of 1000 x 2000 takes 10.6 us on an H200 with 3x3 and 11.9 us with 5x5, reg_tiled
- * 11.7 us and 16.6 us, cuDNN 22.4 us and 48.7 us; copying the bytes would take a third of that at the rate of a long copy. */
+ * of its launch and of its first load: one channel of 1000 x 2000 takes 10.6 us on an H200 with 3x3 and 11.9 us with 5x5, reg_tiled 11.7 us
+ * and 16.6 us, cuDNN 22.4 us and 48.7 us (older code, reports/gallery/notebook-h200.csv); copying the bytes would take a third of that at the rate of a long copy. */
 #include "element/element.cuh"
 #include "element/epilogue.cuh"
 

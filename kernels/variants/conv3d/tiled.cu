@@ -41,7 +41,7 @@ steps:
 /* What changed from naive: an input is loaded from global memory once per tile and channel block, not once per tap and output channel, and each value that is
  * read from shared memory is used KPT or VOXELS times. The halo is what a tile pays: with 4 x 4 x 32 outputs of a 3 x 3 x 3 filter 2.4 inputs an output.
  *
- * On an H200, 32 -> 32 channels in f16 over 32 x 96 x 160: 865 us; cuDNN's tensor cores take 118 us, mma_sync's 76 us. */
+ * Tensor cores are several times as fast where a type has them: mma_sync. */
 #include "volume/tile.cuh"
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
