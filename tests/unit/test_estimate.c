@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "statistics/dependence.h"
 #include "statistics/estimate.h"
 #include "statistics/quantile.h"
 #include <math.h>
@@ -170,12 +171,64 @@ static void test_dependence(void **state)
         x[i] = 100 + i;
     e = estimate_median(x, 12);
     assert_true(e.low < 100 && e.high > 111 && e.low > 0);
+    double up = log(e.high / e.median) / log(111 / e.median), down = log(e.low / e.median) / log(100 / e.median);
+    assert_true(up > 1.1 && fabs(up - down) < 1e-9); /* as far up as down, by the same number of times */
+}
+
+/* Of a centred score: the mean square of its projections on the cosines, over its variance; and (1 + rho) / (1 - rho). */
+static double shares(const double *score, int n, int cosines, double *regression)
+{
+    double variance = 0, sum = 0, next = 0;
+    for (int i = 0; i < n; i++)
+        variance += score[i] * score[i] / n;
+    for (int k = 1; k <= cosines; k++) {
+        double along = 0;
+        for (int i = 0; i < n; i++)
+            along += score[i] * sqrt(2.0 / n) * cos(M_PI * k * (i + 0.5) / n);
+        sum += along * along / cosines;
+    }
+    for (int i = 1; i < n; i++)
+        next += score[i] * score[i - 1] / n;
+    double rho = next / variance, corrected = fmin(0.97, rho + (1 + 3 * rho) / (n - 3)); /* nobody knows it better */
+    *regression = (1 + corrected) / (1 - corrected);
+    return sum / variance;
+}
+
+/* What dependence says of waves and of a drift, against its definition worked out here. */
+static void test_share(void **state)
+{
+    enum { N = 40 };
+    for (int kind = 0; kind < 3; kind++) {
+        double x[N], side[N], rank[N], of_side, of_rank, ignored, mean = 0, of_sides = 0;
+        for (int i = 0; i < N; i++)
+            x[i] = kind == 0   ? 100 + cos(M_PI * 4 * (i + 0.5) / N) + 1e-6 * i
+                   : kind == 1 ? 100 + 0.37 * ((i * 13) % 11) + 0.2 * (i / 4)
+                               : 100 + 0.01 * (i % 2) + 1e-5 * ((i * 7) % N);
+        for (int i = 0; i < N; i++) {
+            int less = 0;
+            for (int k = 0; k < N; k++)
+                less += x[k] < x[i];
+            rank[i] = less + 0.5;
+            side[i] = less >= N / 2 ? 1 : -1;
+            mean += rank[i] / N;
+            of_sides += side[i] / N;
+        }
+        for (int i = 0; i < N; i++) {
+            rank[i] -= mean;
+            side[i] -= of_sides;
+        }
+        of_side = shares(side, N, 4, &ignored);
+        of_rank = shares(rank, N, 4, &ignored);
+        double slow = fmax(of_side, of_rank) * pow(quantile_student(0.05, 4) / quantile_student(0.05, QUANTILE_NORMAL), 2);
+        within(dependence_share(x, N, 4, 0.05), fmax(1, fmax(slow, ignored)), 1e-6);
+    }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_student),    cmocka_unit_test(test_placements), cmocka_unit_test(test_family),
-                                       cmocka_unit_test(test_dependence), cmocka_unit_test(test_ranks),      cmocka_unit_test(test_small),
-                                       cmocka_unit_test(test_ratio),      cmocka_unit_test(test_coverage)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_student),    cmocka_unit_test(test_placements), cmocka_unit_test(test_family),
+        cmocka_unit_test(test_dependence), cmocka_unit_test(test_share),      cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_small),      cmocka_unit_test(test_ratio),      cmocka_unit_test(test_coverage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

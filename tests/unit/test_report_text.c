@@ -289,6 +289,7 @@ static void views_know_the_baseline(void **state)
     struct row *other = fixture_row(&f, 0, "body", "", "conv2d 64->64", "my/same", "TH=16,TW=16", ROW_OK);
     fixture_step(fast, "cudnn", 99, 0, 0, 1.0, "regs");
     fixture_step(same, "conv", 77, 0, 0, 1.0, "regs");
+    row_add_metric(same, 0, 0, "hw.inst", "", "cupti", 5);
     fixture_time(slow, -1, 200, 1, 0.5, 0.49, 0.51);
     fixture_time(fast, -1, 100, 1, 1, 1, 1);
     fixture_time(same, -1, 90, 1, 1, 0.99, 1.01); /* not told apart from it: no baseline */
@@ -298,6 +299,9 @@ static void views_know_the_baseline(void **state)
     assert_string_equal(c.zero_name, "cudnn");
     assert_string_equal(c.views[2].name, "my/same TH8");
     assert_string_equal(c.views[3].name, "my/same TH16");
+    assert_ptr_equal(step_time(&c, same, -1), &same->times[0]);
+    assert_true(view_counted(&c.views[2], 0, "hw.inst") == 5 && isnan(view_counted(&c.views[2], 0, "hw.other")));
+    assert_int_equal(c.views[2].smem_bytes, 0);
     assert_true(isnan(view_number(&c.views[1], "registers")) && view_number(&c.views[2], "registers") == 77);
     case_view_free(&c);
     fixture_time(other, -1, 80, 1, 1, 0.99, 1); /* now it would be the fastest of them, were it one */
