@@ -150,6 +150,66 @@ static void searches_and_remembered_points(void **state)
     free(path);
 }
 
+/* A rule takes what a search found best of all, where that won and can do the work; else it goes on as its head says. */
+static void rules_take_what_won(void **state)
+{
+    char *path = text_file(
+        "scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 64, h: 64, w: 256, k: 64, kernel: 3, pad: 1, dtype: f16, layout: NHWC}\n"
+        "variants: [conv2d/auto, conv2d/naive]\n");
+    static const struct {
+        const char *variant, *params, *wins, *takes;
+    } tries[] = {{"conv2d/wgmma_rows", "RING=6,STRIP=auto", "yes", "wgmma_rows"},
+                 {"conv2d/wgmma_rows", "RING=6,STRIP=auto", "", NULL},
+                 {"conv2d/mma_few_out", "ROWS=16", "yes", NULL}};
+    struct error err = {0};
+    struct plan plan;
+    char signature[HASH_TEXT], own[64] = "";
+    for (int i = -1; i < 3; i++) {
+        const struct tuned_point tuned[] = {
+            {i < 0 ? NULL : signature, i < 0 ? "" : tries[i].variant, i < 0 ? "" : tries[i].params, "found", i < 0 ? "" : tries[i].wins},
+            {0}};
+        struct plan_options options = {.scenario_path = path, .tuned = tuned};
+        if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
+            fail_msg("%s", err.text);
+        const struct plan_row *row = NULL;
+        for (int k = 0; k < plan.row_count; k++)
+            row = strcmp(plan.rows[k].variant->name, "conv2d/auto") ? row : &plan.rows[k];
+        assert_true(row && !row->broken && row->program.feasible && row->program.unit_count >= 1);
+        if (i < 0)
+            snprintf(own, sizeof own, "%s", row->program.units[0].label);
+        assert_true(i < 0 || strstr(row->program.units[0].label, tries[i].takes ? tries[i].takes : own));
+        work_signature(&plan.cases[0].work, signature);
+        plan_free(&plan);
+    }
+    assert_null(strstr(own, "wgmma_rows"));
+    unlink(path);
+    free(path);
+}
+
+/* Every name of `variants` is one of an op that a layer has, also of a layer that a filter left out. */
+static void names_without_a_layer(void **state)
+{
+    static const char *const lists[] = {"[conv2d/naive, conv3d/naive]", "[conv2d/naive, conv2d/naiv]", "[conv2d/naive, layout/convert]"};
+    for (int i = 0; i < 3; i++) {
+        char *text = text_format("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1}\n"
+                                 "  b: {op: layout, n: 1, c: 8, h: 16, w: 16, layout: NCHW, to: NHWC}\nvariants: %s\n",
+                                 lists[i]),
+             *path = text_file(text);
+        struct plan_options options = {.scenario_path = path};
+        struct error err = {0};
+        struct plan plan;
+        bool ok = plan_make(&options, "emu", chip_find("GH100"), &plan, &err);
+        assert_true(ok == (i == 2));
+        if (ok)
+            plan_free(&plan);
+        else
+            assert_non_null(strstr(err.text, i ? "naiv" : "variant 'conv3d/naive' is for an op that no layer here has"));
+        unlink(path);
+        free(path);
+        free(text);
+    }
+}
+
 static const char *define_of(const struct program *p, const char *name)
 {
     for (int i = 0; i < p->units[0].define_count; i++)
@@ -287,7 +347,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants),      cmocka_unit_test(only_leaves_the_denominator),
                                        cmocka_unit_test(the_library_on_padded_channels),  cmocka_unit_test(split3_has_its_own_floor),
-                                       cmocka_unit_test(searches_and_remembered_points),  cmocka_unit_test(rows_name_their_networks),
+                                       cmocka_unit_test(searches_and_remembered_points),  cmocka_unit_test(rules_take_what_won),
+                                       cmocka_unit_test(names_without_a_layer),           cmocka_unit_test(rows_name_their_networks),
                                        cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
