@@ -130,6 +130,10 @@ static void verdicts_with_counters(void **state)
     r = row_of(&f, "conv2d/l1_full", 9000, 0); /* tiled_halo: what is full comes before the pipe it does not use */
     hw(r, "l1_busy", 93.1);
     hw(r, "shared_conflict_share", 45);
+    r = row_of(&f, "conv2d/at_its_roof", 99, 1); /* whatever its conflicts are, they have nothing left to gain */
+    hw(r, "shared_conflict_share", 60);
+    hw(r, "shared_pipe", 50);
+    expect(&f, 4, "compute", "at the roof of its pipe");
     expect(&f, 0, "compute", "the tensor pipe works in 66 %");
     expect(&f, 1, "memory", "global loads use 12.5 %");
     expect(&f, 2, "", "");
