@@ -124,7 +124,9 @@ static void each_has_the_verdict_it_deserves(void **state)
         struct row *row = verified(s->name);
         const char *reason = row->reason ? row->reason : "";
         bool said = s->reason ? strstr(reason, s->reason) != NULL : !*reason;
-        if (!strcmp(s->name, "less_precise")) /* it passes the exact part */
+        said =
+            said && (!strstr(reason, "neighbour") || strstr(s->reason, "neighbour")); /* who is found on his own shape is named for that */
+        if (!strcmp(s->name, "less_precise"))                                         /* it passes the exact part */
             said = !strstr(reason, "(exact data)") && strstr(reason, "of 48 elements");
         if (row->status != s->status || !said)
             fail_msg("%s: status %d (want %d), '%s'", s->name, row->status, s->status, reason);
