@@ -69,6 +69,7 @@ figure() { # TEXT NUMBER: a head that says 12.5 us, and a report that says NUMBE
 expect figures '`12.5 us` has no line' append kernels/variants/conv2d/naive.cu ' * It takes 12.5 us.'
 expect figures 'reports/r.csv says 13.2' figure ' (older code)' 13.2
 expect figures 'must say "older code"' figure '' 12.52
+expect lies '`an interval of 90 %` changes nothing' sed -i 's/2 \* sum > level/level < 2 * sum/' harness/statistics/estimate.c
 expect length 'zz.c: 601 lines' long_file harness/base/zz.c
 expect length 'zz() has 73 lines' long_function harness/base/zz.c
 expect format 'zz_format.c:1: not as clang-format writes it' append harness/base/zz_format.c 'int  zz;'
