@@ -290,6 +290,9 @@ static void views_know_the_baseline(void **state)
     fixture_step(fast, "cudnn", 99, 0, 0, 1.0, "regs");
     fixture_step(same, "conv", 77, 0, 0, 1.0, "regs");
     row_add_metric(same, 0, 0, "hw.inst", "", "cupti", 5);
+    row_add_metric(same, -1, 0, "emu.warp_instructions", "", "emu", 30);
+    row_add_metric(same, 0, 0, "emu.warp_instructions", "", "emu", 10);
+    fast->engine_number = 0;
     fixture_time(slow, -1, 200, 1, 0.5, 0.49, 0.51);
     fixture_time(fast, -1, 100, 1, 1, 1, 1);
     fixture_time(same, -1, 90, 1, 1, 0.99, 1.01); /* not told apart from it: no baseline */
@@ -302,6 +305,9 @@ static void views_know_the_baseline(void **state)
     assert_ptr_equal(step_time(&c, same, -1), &same->times[0]);
     assert_true(view_counted(&c.views[2], 0, "hw.inst") == 5 && isnan(view_counted(&c.views[2], 0, "hw.other")));
     assert_int_equal(c.views[2].smem_bytes, 0);
+    assert_string_equal(c.views[1].name, "cudnn engine 0");
+    assert_true(view_part(&c.views[2], 0, METRIC_EMU_INSTRUCTIONS) == 10 && view_part(&c.views[2], -1, METRIC_EMU_INSTRUCTIONS) == 30);
+    assert_true(isnan(view_number(&c.views[2], "variant"))); /* a word is no number */
     assert_true(isnan(view_number(&c.views[1], "registers")) && view_number(&c.views[2], "registers") == 77);
     case_view_free(&c);
     fixture_time(other, -1, 80, 1, 1, 0.99, 1); /* now it would be the fastest of them, were it one */
