@@ -6,16 +6,18 @@
   const make = (tag, text, more) => Object.assign(document.createElement(tag), {textContent: text}, more);
   const bar = document.querySelector('nav');
 
-  /* a link to a row opens it */
+  /* a link to a row opens it; one to two rows, #A+B, holds them beside each other */
   const open = () => {
-    const at = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const both = location.hash.slice(1).split('+').map(id => document.getElementById(id));
+    if (both.length === 2 && both[0] && both[1]) {
+      show(...both);
+      return;
+    }
+    const at = both[0];
     for (let d = at; d; d = d.parentElement)
       if (d.tagName === 'DETAILS') d.open = true;
     if (at) at.scrollIntoView();
   };
-  addEventListener('hashchange', open);
-  open();
-
   /* sort: a heading is a button; a step stays behind its row */
   const value = cell => {
     const text = cell ? (/\d[KMGTP]?B?$/.test(cell.textContent) && cell.title) || cell.firstChild && cell.firstChild.textContent || cell.textContent : '';
@@ -123,24 +125,44 @@
       said.textContent = 'compare ' + row.dataset.id + ' with: open another row';
       return;
     }
-    show(first, row);
+    location.hash = first.id + '+' + row.id;
     first = null;
     said.textContent = '';
   };
-  const lines = table => new Map(Array.from(table.tBodies[0].rows, r => [r.cells[0].textContent, Array.from(r.cells)]));
+  const line = (table, key) => key.textContent.split(/[:;]/)[0] + /* behind it stand the row's own numbers */
+     (table.dataset.name === 'source' ? ' ' + key.parentElement.lastElementChild.firstChild.textContent : '');
+  const lines = table => new Map(Array.from(table.tBodies[0].rows, r => [line(table, r.cells[0]), Array.from(r.cells)]));
   const numeric = cell => { const v = cell ? value(cell) : NaN; return typeof v === 'number' ? v : NaN; };
-  const merge = (a, b) => {
-    const table = make('table', ''), x = a ? lines(a) : new Map(), y = b ? lines(b) : new Map();
-    const head = table.createTHead().insertRow(), body = table.createTBody();
-    const column = Math.max(1, Array.from((a || b).tHead.rows[0].cells).findIndex((h, i) => i && !h.classList.contains('l')));
-    for (const text of [(a || b).tHead.rows[0].cells[0].textContent || 'part', 'A', 'B', 'B / A']) head.append(make('th', text));
-    head.cells[0].className = 'l';
-    for (const key of new Set([...x.keys(), ...y.keys()])) {
-      const p = (x.get(key) || [])[column], q = (y.get(key) || [])[column], m = numeric(p), n = numeric(q), r = body.insertRow();
-      r.append(make('td', key, {className: 'l'}), make('td', p ? p.textContent : ''), make('td', q ? q.textContent : ''),
-        make('td', m > 0 && n >= 0 ? (n / m).toPrecision(3) : ''));
-      if (m > 0 && n >= 0 && (n / m > 1.25 || n / m < 0.8)) r.cells[3].className = 'warn';
+  const paired = heads => { const t = make('table', ''), r = t.createTHead().insertRow(); for (const text of heads) r.append(make('th', text)); r.cells[0].className = 'l'; return t; };
+  const add = (body, key, p, q) => {
+    const m = numeric(p), n = numeric(q), r = body.insertRow();
+    r.append(make('td', key, {className: 'l'}), make('td', p ? p.textContent : ''), make('td', q ? q.textContent : ''),
+      make('td', m > 0 && n >= 0 ? (n / m).toPrecision(3) : ''));
+    if (m > 0 && n >= 0 && (n / m > 1.25 || n / m < 0.8)) r.cells[3].className = 'warn';
+  };
+  /* what the tables of a case say of a row, by their headings */
+  const facts = row => {
+    const found = new Map(), named = row.querySelector('summary').firstChild.textContent.trim();
+    for (const line of all(row.closest('section'), ':scope > .scroll > table:not(.sides):not([data-name=runs]) > tbody > tr')) {
+      const cells = Array.from(line.cells), heads = line.closest('table').tHead.rows[0].cells, own = line.querySelector('td.name') || cells[0];
+      if (line.className === 'step' || own.firstChild.textContent.trim() !== named) continue;
+      for (let i = cells.indexOf(own) + 1; i < cells.length; i++)
+        if (heads[i] && heads[i].textContent && cells[i].colSpan === 1 && !found.has(heads[i].firstChild.textContent))
+          found.set(heads[i].firstChild.textContent, cells[i]);
     }
+    return found;
+  };
+  const mergeFacts = (a, b) => {
+    const x = facts(a), y = facts(b), table = paired(['fact', 'A', 'B', 'B / A']), body = table.createTBody();
+    for (const key of new Set([...x.keys(), ...y.keys()])) add(body, key, x.get(key), y.get(key));
+    return table;
+  };
+  const merge = (a, b) => {
+    const x = a ? lines(a) : new Map(), y = b ? lines(b) : new Map(), heads = (a || b).tHead.rows[0].cells;
+    const column = Math.max(1, Array.from(heads).findIndex((h, i) => i && !h.classList.contains('l')));
+    const table = paired([heads[0].textContent || 'part', 'A', 'B', 'B / A']), body = table.createTBody();
+    body.parentElement.tHead.rows[0].cells[1].textContent = 'A, ' + heads[column].textContent;
+    for (const key of new Set([...x.keys(), ...y.keys()])) add(body, key, (x.get(key) || [])[column], (y.get(key) || [])[column]);
     return table;
   };
   const show = (a, b) => {
@@ -148,11 +170,17 @@
     if (old) old.remove();
     const box = make('section', '', {id: 'compare', tabIndex: -1});
     box.append(make('h2', 'Two rows'), make('p', 'A  ' + a.dataset.id), make('p', 'B  ' + b.dataset.id),
-      button('close', () => { box.remove(); a.scrollIntoView(); }));
-    const facts = make('table', '', {className: 'pair'}), line = (name, key) => {
+      button('close', () => { history.replaceState(null, '', '#' + a.id); box.remove(); open(); }), button('swap', () => { location.hash = b.id + '+' + a.id; }));
+    const both = (title, table) => {
+      const scroll = make('div', '', {className: 'scroll'});
+      scroll.append(table);
+      box.append(make('h3', title), scroll);
+    };
+    both('In its table', mergeFacts(a, b));
+    const pictures = make('table', '', {className: 'pair'}), line = (name, key) => {
       const both = [a, b].map(row => all(row, ':scope > ' + key));
       for (let i = 0; i < Math.max(both[0].length, both[1].length); i++) {
-        const r = facts.insertRow();
+        const r = pictures.insertRow();
         r.append(make('th', i ? '' : name, {scope: 'row'}));
         for (const side of both) { const c = r.insertCell(); if (side[i]) c.append(...Array.from(side[i].childNodes, n => n.cloneNode(true))); }
       }
@@ -164,16 +192,21 @@
       const p = a.querySelector(`table[data-name="${name}"]`), q = b.querySelector(`table[data-name="${name}"]`);
       let title = (p || q).parentElement.previousElementSibling;
       while (title && !/^H/.test(title.tagName)) title = title.previousElementSibling;
-      const scroll = make('div', '', {className: 'scroll'});
-      scroll.append(merge(p, q));
-      box.append(make('h3', title ? title.textContent : name), scroll);
+      both(title ? title.textContent : name, merge(p, q));
     }
-    const scroll = make('div', '', {className: 'scroll'});
-    scroll.append(facts);
-    box.append(scroll);
+    both('As each page has it', pictures);
     document.querySelector('main').prepend(box);
     prepare(box);
     box.focus();
     box.scrollIntoView();
   };
+
+  /* of a row in several runs: its pages in the first and the last beside each other */
+  for (const table of all(document, 'table[data-name=runs]'))
+    for (const row of table.tBodies[0].rows) {
+      const links = all(row, 'a');
+      if (links.length > 1) row.cells[row.cells.length - 1].append(' ', make('a', 'compare', {href: links[0].hash + '+' + links[links.length - 1].hash.slice(1)}));
+    }
+  addEventListener('hashchange', open);
+  open();
 })();

@@ -45,7 +45,8 @@ const struct verb verbs[] = {
      "Any other FILE: convolutions in Boda's format, one to a line, printed as a scenario. A layer for each different line; its repeat is "
      "how often the line stood there. An error names FILE:LINE:COLUMN."},
     {"show", "[FILE.db] [SCENARIO] [ROW]", "the tables of a stored run again; of one row every kernel and counter", cli_show, false, NULL},
-    {"report", "[FILE.db] [SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
+    {"report", "[FILE.db] [SCENARIO | RUN... --compare]",
+     "a stored run, or several side by side, as Markdown or as one HTML page with plots", cli_report, false, NULL},
     {"export", "[FILE.db] [SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
     {"compare", "BASE HEAD", "two runs, revisions, folders, bundles or baselines, row by row, and what changed at which line", cli_compare,
      false,

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool compare_wanted; /* of bench report, which takes several runs then */
+
 struct stored {
     const char *out_dir, *device, *scenario, *to;
     int run_id;     /* -1: the last */
@@ -53,7 +55,7 @@ static bool open_stored(struct stored *s, struct error *err)
         return false;
     bool found = s->run_id >= 0 ? store_run(s->r.store, s->run_id, &s->r.run, err)
                                 : store_last_run(s->r.store, NULL, s->scenario, s->device, &s->r.run, err);
-    if (!found && s->takes_row && (s->words || s->from_file) && s->scenario &&
+    if (!found && (s->takes_row || compare_wanted) && (s->words || s->from_file) && s->scenario &&
         err->kind == ERROR_NONE) { /* the first word belongs to the row */
         char *words = text_format("%s%s%s", s->scenario, s->words ? " " : "", s->words ? s->words : "");
         free(s->words);
@@ -106,7 +108,7 @@ static int stored_verb(const struct verb *verb, int argc, char **argv, const str
         s.from_file = true;
         memmove(rest, rest + 1, sizeof *rest * (size_t)count--);
     }
-    if (count > 1 && !s.takes_row) {
+    if (count > 1 && !s.takes_row && !compare_wanted) {
         code = cli_usage(verb, "one scenario at a time");
         goto done;
     }
@@ -173,6 +175,64 @@ static bool unknown_format(const char *known, struct error *err)
 }
 
 static bool calibration_wanted;
+
+#define COMPARED_MOST 32
+
+/* The runs that the words name, by number or by scenario (its last); without words the last runs of the scenario. */
+static int compared(struct stored *s, struct stored_run *runs, struct error *err)
+{
+    struct text words = {0};
+    struct run *all = NULL;
+    int count = 0, found = -1;
+    bool ok = true, given = s->words != NULL;
+    if (given)
+        text_addf(&words, "%s %s", s->scenario ? s->scenario : "", s->words);
+    else if ((ok = (found = store_runs(s->r.store, &all, err)) >= 0))
+        for (int i = 0; i < found; i++)
+            if (all[i].scenario && !strcmp(all[i].scenario, s->r.run.scenario) && !strcmp(all[i].device, s->r.run.device) &&
+                all[i].ended[0])
+                text_addf(&words, "%lld ", (long long)all[i].id);
+    char *copy = text_take(&words), *rest = copy;
+    for (char *word; ok && (word = strsep(&rest, " "));) {
+        struct run run = {0};
+        long long id;
+        if (!word[0])
+            continue;
+        if (count == COMPARED_MOST)
+            ok = error_set(err, ERROR_USAGE, "more than %d runs in one report", COMPARED_MOST);
+        else if (text_to_int(word, &id))
+            ok = cli_run_open(&runs[count++], s->database, id, err);
+        else if ((ok = store_last_run(s->r.store, NULL, word, s->device, &run, err)))
+            ok = cli_run_open(&runs[count++], s->database, run.id, err);
+        else if (err->kind == ERROR_NONE) {
+            error_set(err, ERROR_USAGE, "%s holds no run '%s'", s->database, word);
+            error_hint(err, "bench list runs lists what there is");
+        }
+        run_clear(&run);
+    }
+    if (ok && count < 2) {
+        ok = error_set(err, ERROR_USAGE, "%d runs: two or more are needed to compare", count);
+        error_hint(err, "bench report 3 5 --compare; bench list runs lists what there is");
+    }
+    for (int i = 0; i < found; i++)
+        run_clear(&all[i]);
+    free(all);
+    free(copy);
+    return ok ? count : -1 - count;
+}
+
+static bool make_compare(struct stored *s, const struct form *form, struct text *t, struct error *err)
+{
+    struct stored_run runs[COMPARED_MOST] = {{0}};
+    struct report_run list[COMPARED_MOST];
+    int count = compared(s, runs, err);
+    for (int i = 0; i < count; i++)
+        list[i] = (struct report_run){&runs[i].run, runs[i].rows, runs[i].count};
+    bool ok = count > 0 && report_runs(t, form, list, count, s->out_dir, err);
+    for (int i = 0; i < (count < 0 ? -1 - count : count); i++)
+        cli_run_close(&runs[i]);
+    return ok;
+}
 
 /* The rows of a run whose ids are not there yet, behind the others; its own list is freed. */
 static void add_missing(struct row ***rows, int *count, struct row **more, int more_count)
@@ -246,6 +306,8 @@ static bool make_report(struct stored *s, struct text *t, struct error *err)
         return make_calibration(s, t, err);
     const struct form *form = form_find(format_wanted ? format_wanted : "md");
     struct text names = {0};
+    if (form && compare_wanted)
+        return make_compare(s, form, t, err);
     if (form)
         return report_whole(t, form, &s->r.run, s->r.rows, s->r.count, s->out_dir, err);
     form_names(&names);
@@ -260,8 +322,10 @@ int cli_report(const struct verb *verb, int argc, char **argv)
 {
     const struct option own[] = {
         {"--format", 'f', OPTION_TEXT, "FORM", "md, html or text; default md", &format_wanted},
+        {"--compare", 0, OPTION_FLAG, NULL, "several runs in one report: RUN... are numbers or scenarios; none: all of the scenario",
+         &compare_wanted},
         {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters beside the hardware's: the last runs on each", &calibration_wanted}};
-    return stored_verb(verb, argc, argv, own, 2, make_report, false);
+    return stored_verb(verb, argc, argv, own, 3, make_report, false);
 }
 
 static bool share(const struct stored *s, struct error *err)

@@ -234,10 +234,40 @@ static void add_figures(struct document *d, const struct case_view *c, const str
     }
 }
 
+/* Of very many rows: what stands on the row's page is not said again in its line, nor what a variant is in each of its lines. */
+static void make_brief(struct table *t)
+{
+    const char *before = "";
+    for (int i = 0; i < t->line_count; i++)
+        for (int k = 0; k < t->column_count; k++) {
+            struct cell *cell = &t->cells[i * t->column_count + k];
+            bool name = !strcmp(t->columns[k].key, "name"), said = !name || (cell->about && !strcmp(before, cell->about));
+            before = name && cell->about && !said ? cell->about : before;
+            if (said) {
+                free(cell->about);
+                cell->about = NULL;
+            }
+        }
+}
+
+static void add_counters(struct document *d, const struct case_view *c, bool brief)
+{
+    if (!brief) {
+        case_counters(d, c);
+        return;
+    }
+    block_item(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL,
+               "Of so many rows the page tells the verdicts; every counter of one: bench show ROW, and all of its page: bench why ROW");
+}
+
 void case_document(struct document *d, const struct case_view *c, const struct plots *plots)
 {
+    bool brief = plots && plots->brief;
+    struct table *table = case_table(c);
     add_head(d, c);
-    document_table(d, case_table(c), DETAIL_ALWAYS);
+    if (brief)
+        make_brief(table);
+    document_table(d, table, DETAIL_ALWAYS);
     case_limits(d, c);
     add_figures(d, c, plots);
     struct block *list = document_list(d, DETAIL_ALWAYS);
@@ -249,6 +279,6 @@ void case_document(struct document *d, const struct case_view *c, const struct p
     case_notes(c, list);
     case_why(c, list);
     add_next(list, c);
-    add_rows(d, c, plots && plots->brief);
-    case_counters(d, c);
+    add_rows(d, c, brief);
+    add_counters(d, c, brief);
 }

@@ -124,40 +124,46 @@ static void say_knee(const char *layer, const char *axis, struct knee_point *p, 
 }
 
 /* The points of one axis of one layer, whose other axes have no part in it. */
-static void knee_of(const struct run *run, struct row *const *rows, int count, const char *layer, const char *axis, struct block *list)
+static void knee_of(const struct run *run, struct row *const *rows, int count, const char *layer, const char *axis,
+                    const struct judge *judge, struct block *list)
 {
-    struct judge judge;
-    judge_open(&judge);
     struct knee_point *points = NULL;
     int n = 0;
     bool alone = true, several = false;
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = &judge}; case_next(&w);) {
-        const struct row *r = w.view.rows[0];
+    for (int i = 0, end; i < count; i = end) {
+        const struct row *r = rows[i];
         const char *value = r->layer && !strcmp(r->layer, layer) ? row_pair_value(r->axis, r->axis_count, axis) : NULL;
-        const struct view *fused = value ? one_launch(&w.view) : NULL;
+        struct case_walk w = {.run = run, .rows = rows + i, .count = (end = case_end(rows, count, i)) - i, .judge = judge};
         double x;
-        if (!fused || !w.view.zero || !w.view.zero->time || !text_to_real(value, &x))
+        if (!value || !text_to_real(value, &x))
             continue;
-        alone &= r->axis_count == 1;
-        several |= w.view.zero->steps > 1;
-        *APPEND(points, n) = (struct knee_point){x, fused->time->median_ns, w.view.zero->time->median_ns, verdict_word(fused)};
+        while (case_next(&w)) {
+            const struct view *fused = one_launch(&w.view), *zero = w.view.zero;
+            if (!fused || !zero || !zero->time)
+                continue;
+            alone &= r->axis_count == 1;
+            several |= zero->steps > 1;
+            *APPEND(points, n) = (struct knee_point){x, fused->time->median_ns, zero->time->median_ns, verdict_word(fused)};
+        }
     }
     if (n >= KNEE_POINTS && alone && several)
         say_knee(layer, axis, points, n, list);
-    judge_close(&judge);
     free(points);
 }
 
 void fusion_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     struct block *list = document_list(d, DETAIL_ALWAYS);
-    for (int i = 0; i < count; i++) {
+    struct judge judge;
+    judge_open(&judge);
+    for (int i = 0; i < count; i = case_end(rows, count, i)) {
         const struct row *r = rows[i];
         bool said = !r->layer || r->axis_count != 1;
-        for (int k = 0; k < i && !said; k++)
+        for (int k = 0; k < i && !said; k = case_end(rows, count, k))
             said = rows[k]->layer && !strcmp(rows[k]->layer, r->layer) && rows[k]->axis_count == 1 &&
                    !strcmp(rows[k]->axis[0].name, r->axis[0].name);
         if (!said)
-            knee_of(run, rows, count, r->layer, r->axis[0].name, list);
+            knee_of(run, rows, count, r->layer, r->axis[0].name, &judge, list);
     }
+    judge_close(&judge);
 }

@@ -195,7 +195,7 @@ static char *inline_svg(const char *file, const struct plot *plot, int number)
     return text_take(&t);
 }
 
-static void draw(struct plots *p, const char *dir)
+void plots_draw(struct plots *p, const char *dir)
 {
     double left = DRAW_ALL_LIMIT_S;
     int failed = 0, late = 0, missing = 0;
@@ -251,7 +251,7 @@ bool plots_make(struct plots *p, const struct run *run, struct row *const *rows,
     if (left_out)
         p->left_out = text_format("The first %d cases have a plot of their own; the other %d do not.", CASES_DRAWN, left_out);
     if (done)
-        draw(p, folder);
+        plots_draw(p, folder);
     plot_files_free(&files);
     free(folder);
     free(log);
@@ -265,7 +265,7 @@ bool plot_alone(struct plot_draft *draft, char *caption, const char *dir, char *
     char *folder = file_join(dir, "plots");
     bool done = file_make_dirs(folder, err) && plot_files_load(&files, folder, err) && plot_write(&p, draft, caption, folder, err);
     if (done)
-        draw(&p, folder);
+        plots_draw(&p, folder);
     *problem = p.problem;
     p.problem = NULL;
     plot_files_free(&files);

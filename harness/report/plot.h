@@ -46,6 +46,9 @@ void plot_add_number(struct text *data, double v);
 /* Takes the draft's texts and the caption. */
 bool plot_write(struct plots *p, struct plot_draft *draft, char *caption, const char *dir, struct error *err);
 
+/* Draws what was written to that folder. */
+void plots_draw(struct plots *p, const char *dir);
+
 /* Plots that need no line of C: scripts plot/NAME.gp with a head, the lines that begin with "#:", in YAML.
  *     #: of: case                      # or run, which has a `section:` too
  *     #: rows: verified                # or compiled: all but the infeasible

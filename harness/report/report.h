@@ -32,6 +32,14 @@ void report_wisdom(struct text *t, const struct wisdom *list, int count, const s
 struct form;
 bool report_whole(struct text *t, const struct form *form, const struct run *run, struct row *const *rows, int count, const char *dir,
                   struct error *err);
+/* Several runs in one report: what became of each row of the first in the others, and every row's page. */
+struct report_run {
+    const struct run *run;
+    struct row *const *rows;
+    int count;
+};
+bool report_runs(struct text *t, const struct form *form, const struct report_run *runs, int count, const char *dir, struct error *err);
+#define REPORT_ROWS_WHOLE 800 /* beyond, a row's page is its verdict: a page of ten thousand rows opens in two seconds */
 /* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "2.1.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
  * columns of row/row.h. */
 void report_json(struct text *t, const struct run *run, struct row *const *rows, int count);

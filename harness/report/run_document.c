@@ -178,8 +178,6 @@ void report_cases(struct text *t, const struct run *run, struct row *const *rows
 
 /* ---- the whole report ---- */
 
-#define ROWS_WHOLE 800 /* beyond, a row's page is its verdict: a page of ten thousand rows opens in two seconds */
-
 static void add_title(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     const char *const facts[] = {run->device_about, run->compiler, run->started, run->commit};
@@ -227,7 +225,7 @@ bool report_whole(struct text *t, const struct form *form, const struct run *run
     struct plots plots = {0};
     struct judge judge;
     bool done = !form->full || plots_make(&plots, run, rows, count, dir, err);
-    plots.brief = count > ROWS_WHOLE;
+    plots.brief = count > REPORT_ROWS_WHOLE;
     judge_open(&judge);
     if (done) {
         add_run(&d, run, rows, count, &plots, &judge);

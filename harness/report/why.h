@@ -14,7 +14,8 @@ void why_document(struct document *d, const struct case_view *c, const struct vi
 
 struct block;
 struct breakdown;
-void why_verdict(struct block *list, const struct case_view *c, const struct view *v);
+/* Brief: what gains most, and no further verdicts. */
+void why_verdict(struct block *list, const struct case_view *c, const struct view *v, bool brief);
 void why_roofline(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a);
 /* Occupancy, spills and shared memory of each step, the same launch once; with `launch` also its extents and its code. */
 void why_steps(struct block *list, const struct case_view *c, const struct view *v, bool launch);
