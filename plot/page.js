@@ -181,8 +181,8 @@
       const both = [a, b].map(row => all(row, ':scope > ' + key));
       for (let i = 0; i < Math.max(both[0].length, both[1].length); i++) {
         const r = pictures.insertRow();
-        r.append(make('th', i ? '' : name, {scope: 'row'}));
-        for (const side of both) { const c = r.insertCell(); if (side[i]) c.append(...Array.from(side[i].childNodes, n => n.cloneNode(true))); }
+        r.append(i ? make('td', '') : make('th', name, {scope: 'row'}));
+        for (const side of both) { const c = r.insertCell(); if (side[i]) c.append(side[i].cloneNode(true)); }
       }
     };
     line('says', 'ul.notes');

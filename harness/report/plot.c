@@ -242,12 +242,12 @@ bool plots_make(struct plots *p, const struct run *run, struct row *const *rows,
             continue;
         }
         case_view_make(&c, run, rows + i, end - i);
-        done = (c.counts || (time_plot(p, &c, folder, err) && roofline_plot(p, &c, folder, err))) &&
+        done = (c.counts || (time_plot(p, &c, folder, err) && roofline_plot(p, &c, folder, err))) && case_plots(p, &c, folder, err) &&
                plot_files_draw(&files, p, run, rows, count, &c, folder, err);
         case_view_free(&c);
     }
-    done = done && break_evens_plot(p, run, rows, count, folder, err) && sweeps_make(p, run, rows, count, folder, err) &&
-           plot_files_draw(&files, p, run, rows, count, NULL, folder, err);
+    done = done && run_plots(p, run, rows, count, folder, err) && break_evens_plot(p, run, rows, count, folder, err) &&
+           sweeps_make(p, run, rows, count, folder, err) && plot_files_draw(&files, p, run, rows, count, NULL, folder, err);
     if (left_out)
         p->left_out = text_format("The first %d cases have a plot of their own; the other %d do not.", CASES_DRAWN, left_out);
     if (done)

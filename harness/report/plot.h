@@ -71,6 +71,10 @@ bool plot_files_draw(const struct plot_files *files, struct plots *p, const stru
 bool break_evens_plot(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
 /* Where each row of a case stands under the ceilings; nothing where no rate is known. */
 bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, struct error *err);
+/* Speed-up by layer, shares of a network's time, time over operations, accuracy over speed (run_plots.c); of a case the distributions of
+ * rounds and maps of parameters (case_plots.c). */
+bool run_plots(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
+bool case_plots(struct plots *p, const struct case_view *c, const char *dir, struct error *err);
 /* Lines over numeric axes and parameters, found from the rows. */
 bool sweeps_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
 

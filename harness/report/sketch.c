@@ -326,7 +326,37 @@ void sketch_roofline(struct text *t, const struct case_view *c, const struct vie
 #define ROUNDS_HEIGHT 96
 #define ROUNDS_SPLIT 470 /* the rounds in order on the left, how they are distributed on the right */
 #define ROUNDS_DRAWN 90
+#define STRIP_HEIGHT 26
 #define BINS 24
+
+/* Of every round a value that is no time, as a strip: its range on the left. Nothing where it was not read. */
+static void strip(struct text *t, const struct row_time *time, const double *values, double unit, const char *name, int top)
+{
+    double low = INFINITY, high = 0, each = (double)(ROUNDS_SPLIT - 60) / time->rounds;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], words[3 * NUMBER_TEXT];
+    for (int i = 0; values && i < time->rounds; i++)
+        if (isfinite(values[i]) && values[i] > 0) {
+            low = fmin(low, values[i]);
+            high = fmax(high, values[i]);
+        }
+    if (!(high > 0))
+        return;
+    double scale = high > low ? (STRIP_HEIGHT - 10) / (high - low) : 0, before = -1;
+    text_add(t, "<path class=\"w\" d=\"");
+    for (int i = 0; i < time->rounds; i++) {
+        if (!isfinite(values[i]) || values[i] <= 0)
+            continue;
+        double y = top + 5 + (high - values[i]) * scale;
+        if (before < 0 || fabs(y - before) > 0.4) { /* a clock stays where it is for many rounds */
+            text_addf(t, before < 0 ? "M%.0f %.1f" : "H%.0fV%.1f", 62 + i * each, y);
+            before = y;
+        }
+    }
+    text_addf(t, "H%d\"/>", ROUNDS_SPLIT);
+    snprintf(words, sizeof words, high > low ? "%s to %s %s" : "%.0s%s %s", number_count(round(low / unit), a),
+             number_count(round(high / unit), b), name);
+    label(t, ROUNDS_SPLIT + 10, top + STRIP_HEIGHT / 2 + 4, "s", words);
+}
 
 void sketch_rounds(struct text *t, const struct row_time *time)
 {
@@ -344,7 +374,8 @@ void sketch_rounds(struct text *t, const struct row_time *time)
     if (shown < 3 || !(high > low))
         return;
     char *alternative = text_format("%d rounds from %s to %s", shown, number_time(low, a), number_time(high, b));
-    open_svg(t, ROUNDS_WIDTH, ROUNDS_HEIGHT, "Time of every round, and their distribution: ", alternative);
+    int strips = (time->clock_hz != NULL) + (time->power_w != NULL);
+    open_svg(t, ROUNDS_WIDTH, ROUNDS_HEIGHT + strips * STRIP_HEIGHT, "Time of every round, and their distribution: ", alternative);
     free(alternative);
     double scale = (ROUNDS_HEIGHT - 26) / (high - low), each = (double)(ROUNDS_SPLIT - 60) / time->rounds;
     int step = 1 + time->rounds / ROUNDS_DRAWN; /* of many, every second, third ... */
@@ -370,5 +401,7 @@ void sketch_rounds(struct text *t, const struct row_time *time)
     label(t, 56, ROUNDS_HEIGHT - 2, "e s", "us");
     label(t, 62, ROUNDS_HEIGHT - 2, "s", step > 1 ? "rounds in order (some left out)" : "rounds in order");
     label(t, ROUNDS_SPLIT + 10, ROUNDS_HEIGHT - 2, "s", "distribution");
+    strip(t, time, time->clock_hz, 1e6, "MHz, SM clock", ROUNDS_HEIGHT);
+    strip(t, time, time->power_w, 1, "W, board", ROUNDS_HEIGHT + (time->clock_hz ? STRIP_HEIGHT : 0));
     text_add(t, "</svg>");
 }

@@ -107,8 +107,8 @@ static void page_stands_alone(void **state)
     assert_non_null(strstr(page, "WRONG  output(0,719,1270,63)"));
     assert_non_null(strstr(page, "GPU-00000000-1111-2222-3333-444444444444"));
     assert_non_null(strstr(page, "prefers-color-scheme: dark"));
-    assert_non_null(strstr(page, ".plot [color=\"#000000\"]"));          /* as gnuplot writes the circles of a roofline */
-    assert_int_equal(plots_of(page), have_gnuplot() ? 7 + 6 : 0);        /* each timed case has a roofline too */
+    assert_non_null(strstr(page, ".plot [color=\"#000000\"]"));       /* as gnuplot writes the circles of a roofline */
+    assert_int_equal(plots_of(page), have_gnuplot() ? 7 + 6 + 3 : 0); /* each timed case has a roofline too; by layer, share, over FLOP */
     assert_int_equal(count_of(page, "<details class=\"row\""), f.count); /* every row has its page */
     free(page);
     fixture_free(&f);
@@ -158,7 +158,7 @@ static void hostile_names_stay_text(void **state)
     assert_null(strchr(page, '\033'));
     stands_alone(page);
     if (have_gnuplot())
-        assert_int_equal(plots_of(page), 3 + 1 + 1); /* 3 cases, sweep over n, facts */
+        assert_int_equal(plots_of(page), 3 + 1 + 1 + 1); /* 3 cases, by layer, sweep over n, facts */
     char *pwned = text_format("%s/plots/PWNED", folder);
     assert_false(file_exists(pwned));
     assert_false(file_exists("PWNED"));
@@ -199,7 +199,7 @@ static void pictures_agree_with_their_labels(void **state)
     struct fixture f = {0};
     fixture_notebook(&f, "cuda:0");
     free(page_of(&f));
-    char *time = plot_file("01_time.dat"), *roof = plot_file("02_roofline.dat"), *sweep = plot_file("15_sweep.gp");
+    char *time = plot_file("01_time.dat"), *roof = plot_file("02_roofline.dat"), *sweep = plot_file("17_sweep.gp");
     for (char *line = time, *end; *line; line = end + (*end == '\n')) {
         double x, low, high, said;
         end = line + strcspn(line, "\n");
@@ -218,6 +218,54 @@ static void pictures_agree_with_their_labels(void **state)
     fixture_free(&f);
 }
 
+/* The outline of the rounds holds all of them, a map the least of each pair, a share the time of all of its runs. */
+static void pictures_add_up(void **state)
+{
+    struct fixture f = {0};
+    double x, low, high, value, least = INFINITY, all = 0, left = 0, base;
+    int cells = 0;
+    fixture_run(&f.run, "map", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 10; i++) {
+        char params[32];
+        snprintf(params, sizeof params, "TH=%d,TW=%d", 4 << (i + 2) / 3, 8 << (i + 2) % 3);
+        struct row *r = fixture_row(&f, 0, "a", "", "work", i ? "my/x" : "cudnn", i ? params : "", ROW_OK);
+        double us = i ? 10 + (i * 7) % 9 : 30;
+        fixture_time(r, -1, us, 0.1, 30 / us, 29 / us, 31 / us);
+        fixture_networks(r, "net:3");
+        free(r->times[0].samples_ns);
+        r->times[0].rounds = 40;
+        r->times[0].samples_ns = xcalloc(40, sizeof(double));
+        for (int k = 0; k < 40; k++)
+            r->times[0].samples_ns[k] = 1e3 * us * (k % 2 ? 0.9 : 1.1);
+    }
+    struct row *other = fixture_row(&f, 1, "b", "", "work", "cudnn", "", ROW_OK);
+    fixture_time(other, -1, 10, 0.1, 1, 1, 1);
+    fixture_networks(other, "net:1");
+    fixture_time(fixture_row(&f, 1, "b", "", "work", "my/x", "", ROW_OK), -1, 20, 0.1, 0.5, 0.49, 0.51);
+    free(page_of(&f));
+    char *shape = plot_file("02_samples.dat"), *map = plot_file("03_map.dat"), *share = plot_file("06_share.dat");
+    assert_int_equal(sscanf(shape, "%lf %lf %lf", &x, &low, &high), 3);
+    assert_true(fabs(x + 10) < 0.01 && low == high); /* per cent of the median: two humps at 10 % less and more, and nothing between */
+    assert_int_equal(count_of(shape, "\t0\t0\n"), 2 + 22);
+    for (char *line = map; sscanf(line, "%*d %*d %lf", &value) == 1; line = strchr(line, '\n') + 1) {
+        least = fmin(least, value);
+        cells++;
+    }
+    assert_int_equal(cells, 9);
+    assert_true(least == 10);
+    for (char *line = share; (line = strchr(line, '\t')); line = strchr(line, '\n')) { /* 3 x 30 + 10 us; 3 x 10 + 10 */
+        assert_int_equal(sscanf(line, "%lf %lf", &base, &value), 2);
+        all += base;
+        left += value;
+    }
+    if (!(fabs(all - 100) < 1e-6 && fabs(left - 40) < 1e-6))
+        fail_msg("%s", share);
+    free(shape);
+    free(map);
+    free(share);
+    fixture_free(&f);
+}
+
 static void plots_redraw_without_the_tool(void **state)
 {
     struct fixture f = {0};
@@ -228,12 +276,13 @@ static void plots_redraw_without_the_tool(void **state)
     }
     fixture_notebook(&f, "cuda:0");
     char *page = page_of(&f);
-    assert_int_equal(plots_of(page), 7 + 7 + 8 + 1); /* cases, their rooflines, kernel and BLOCK per kernel, facts */
+    assert_int_equal(plots_of(page),
+                     7 + 7 + 2 + 8 + 1); /* cases, their rooflines, by layer and over FLOP, kernel and BLOCK per kernel, facts */
     assert_null(strstr(page, "not drawn"));
     free(page);
     fixture_free(&f);
     snprintf(command, sizeof command,
-             "cd %s/plots && rm -f *.svg && for g in [0-9]*.gp; do gnuplot -d $g || exit 1; done && test $(ls *.svg | wc -l) = 23", folder);
+             "cd %s/plots && rm -f *.svg && for g in [0-9]*.gp; do gnuplot -d $g || exit 1; done && test $(ls *.svg | wc -l) = 25", folder);
     assert_int_equal(system(command), 0);
 }
 
@@ -293,6 +342,7 @@ int main(void)
         TEST(hostile_names_stay_text),
         TEST(names_are_cleaned_for_gnuplot),
         TEST(pictures_agree_with_their_labels),
+        TEST(pictures_add_up),
         TEST(plots_redraw_without_the_tool),
         TEST(without_gnuplot_the_page_says_so),
         TEST(a_stuck_child_is_ended),

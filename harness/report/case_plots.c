@@ -1,0 +1,229 @@
+/* report/case_plots: of one case how the rounds of each row are distributed, and maps of two parameters of a variant. */
+#include "report/number.h"
+#include "report/plot.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHAPES_DRAWN 16
+#define ROUNDS_LEAST 12
+#define BINS 24
+#define VALUES_MAX 24 /* of a parameter, on a map */
+#define MAPS_DRAWN 3
+#define CELLS_LEAST 6
+
+/* ---- distributions ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* One block: the outline of how often rounds took how long, from the 1st to the 99th of a hundred; in per cent of
+ * the median, so that rows of very different times have one scale. */
+static bool add_shape(struct text *data, const struct view *v, int row, double *low, double *high)
+{
+    const struct row_time *t = v->time;
+    double *s = xcalloc((size_t)t->rounds + 1, sizeof *s), bins[BINS] = {0}, most = 0;
+    int n = 0;
+    for (int i = 0; i < t->rounds; i++)
+        if (isfinite(t->samples_ns[i]) && t->samples_ns[i] > 0)
+            s[n++] = 100 * (t->samples_ns[i] / t->median_ns - 1);
+    qsort(s, (size_t)n, sizeof *s, by_value);
+    bool enough = n >= ROUNDS_LEAST && s[n - 1] > s[0];
+    double from = enough ? s[n / 100] : 0, to = enough ? s[n - 1 - n / 100] : 0, step = (to - from) / BINS;
+    enough = enough && step > 0;
+    for (int i = 0; i < n && enough; i++)
+        if (s[i] >= from && s[i] <= to)
+            bins[(int)fmin(BINS - 1, (s[i] - from) / step)]++;
+    for (int i = 0; i < BINS; i++)
+        most = fmax(most, bins[i]);
+    if (enough) {
+        text_addf(data, "%.6g\t%d\t%d\n", from, row, row);
+        for (int i = 0; i < BINS; i++)
+            text_addf(data, "%.6g\t%.4g\t%.4g\n", from + (i + 0.5) * step, row - 0.4 * bins[i] / most, row + 0.4 * bins[i] / most);
+        text_addf(data, "%.6g\t%d\t%d\n", to, row, row);
+        *low = fmin(*low, from);
+        *high = fmax(*high, to);
+    }
+    free(s);
+    return enough;
+}
+
+static bool distributions(struct plots *p, const struct case_view *c, const char *dir, struct error *err)
+{
+    struct plot_draft d = {.base = "samples.gp", .case_index = c->rows[0]->case_index, .width = PLOT_WIDTH};
+    struct text names = {0};
+    int rows = 0, longest = 0;
+    double low = INFINITY, high = -INFINITY;
+    char n[NUMBER_TEXT];
+    for (int i = 0; i < c->count && rows < SHAPES_DRAWN; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        if (!v->ranked || !v->time->samples_ns || !add_shape(&d.data, v, rows, &low, &high))
+            continue;
+        text_add(&d.data, "\n\n");
+        int wide = plot_add_name(&names, v->name);
+        plot_add_number(&names, 0);
+        plot_add_number(&names, 100 * (v->time->low_ns / v->time->median_ns - 1));
+        plot_add_number(&names, 100 * (v->time->high_ns / v->time->median_ns - 1));
+        text_addf(&names, "\t\"%s us\"\n", number_3(v->time->median_ns / 1e3, n));
+        longest = wide > longest ? wide : longest;
+        rows++;
+    }
+    text_add(&d.data, text_get(&names));
+    text_free(&names);
+    if (rows < 2) {
+        text_free(&d.data);
+        return true;
+    }
+    text_addf(&d.script, "rows = %d\nmargin = %d\nleast = %.9g\nmost = %.9g\n", rows, longest, low, high);
+    d.height = 60 + 26 * rows;
+    return plot_write(p, &d,
+                      text_format("How the rounds of %s are distributed around its median, from the 1st to the 99th of a hundred; the mark "
+                                  "is the median with its 95 "
+                                  "%% interval. Two humps are two states of the machine, or two places.",
+                                  rows == SHAPES_DRAWN ? "each of the sixteen fastest rows" : "each row"),
+                      dir, err);
+}
+
+/* ---- maps of parameters ---- */
+
+struct axis {
+    const char *name, *values[VALUES_MAX];
+    int count;
+};
+
+static int value_at(struct axis *a, const char *value, bool add)
+{
+    for (int i = 0; i < a->count; i++)
+        if (!strcmp(a->values[i], value))
+            return i;
+    if (!add || a->count == VALUES_MAX)
+        return -1;
+    a->values[a->count] = value;
+    return a->count++;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+    double m, n;
+    bool both = text_to_real(*x, &m) && text_to_real(*y, &n);
+    return both ? (m > n) - (m < n) : strcmp(*x, *y);
+}
+
+static bool same_variant(const struct row *a, const struct row *b)
+{
+    return a->variant && b->variant && !strcmp(a->variant, b->variant);
+}
+
+/* The two parameters of a variant with most values; false: there are no two. */
+static bool two_axes(const struct case_view *c, const struct row *like, struct axis two[2])
+{
+    two[0] = two[1] = (struct axis){0};
+    for (int k = 0; k < like->param_count; k++) {
+        struct axis a = {.name = like->param[k].name};
+        for (int i = 0; i < c->count; i++) {
+            const char *value = same_variant(c->rows[i], like) ? row_pair_value(c->rows[i]->param, c->rows[i]->param_count, a.name) : NULL;
+            if (value)
+                value_at(&a, value, true);
+        }
+        if (a.count > two[0].count) {
+            two[1] = two[0];
+            two[0] = a;
+        } else if (a.count > two[1].count) {
+            two[1] = a;
+        }
+    }
+    for (int k = 0; k < 2; k++)
+        qsort(two[k].values, (size_t)two[k].count, sizeof *two[k].values, by_number);
+    return two[1].count > 1 && two[0].count * two[1].count >= CELLS_LEAST;
+}
+
+static void add_words(struct text *script, const char *name, const struct axis *a)
+{
+    struct text values = {0};
+    for (int i = 0; i < a->count; i++) {
+        text_add(&values, i ? " " : "");
+        for (const char *p = a->values[i]; *p; p++) /* into a script: no more than words */
+            text_addf(&values, "%c", strchr("\"'`\\%{}@^ \t\n", *p) || (unsigned char)*p < 33 || (unsigned char)*p > 126 ? '.' : *p);
+    }
+    text_addf(script, "%s = \"%s\"\n%s_count = %d\n", name, text_get(&values), name, a->count);
+    text_free(&values);
+}
+
+static bool map(struct plots *p, const struct case_view *c, const struct row *like, const char *dir, struct error *err)
+{
+    struct plot_draft d = {.base = "map.gp", .case_index = c->rows[0]->case_index, .width = PLOT_WIDTH};
+    struct axis two[2];
+    double best[VALUES_MAX][VALUES_MAX], least = INFINITY, most = 0;
+    int cells = 0, at[2] = {0, 0};
+    char base[VARIANT_BASE];
+    if (!two_axes(c, like, two))
+        return true;
+    for (int x = 0; x < VALUES_MAX; x++)
+        for (int y = 0; y < VALUES_MAX; y++)
+            best[x][y] = NAN;
+    for (int i = 0; i < c->count; i++) {
+        const struct row *row = c->rows[i];
+        const struct view *v = &c->views[i];
+        double value = c->counts ? v->moved_over_compulsory : v->ranked ? v->time->median_ns / 1e3 : NAN;
+        int place[2];
+        for (int k = 0; k < 2; k++) {
+            const char *word = same_variant(row, like) ? row_pair_value(row->param, row->param_count, two[k].name) : NULL;
+            place[k] = word ? value_at(&two[k], word, false) : -1;
+        }
+        if (row->status != ROW_OK || isnan(value) || place[0] < 0 || place[1] < 0)
+            continue;
+        double *cell = &best[place[0]][place[1]];
+        cells += isnan(*cell);
+        *cell = isnan(*cell) ? value : fmin(*cell, value);
+        most = fmax(most, value);
+        if (value < least) {
+            least = value;
+            memcpy(at, place, sizeof at);
+        }
+    }
+    for (int y = 0; y < two[1].count; y++)
+        for (int x = 0; x < two[0].count; x++)
+            text_addf(&d.data, isnan(best[x][y]) ? "%d\t%d\tNaN\t\"-\"\n" : "%d\t%d\t%.6g\t\"%.3g\"\n", x, y, best[x][y], best[x][y]);
+    if (cells < CELLS_LEAST || !(most > least)) {
+        text_free(&d.data);
+        return true;
+    }
+    add_words(&d.script, "across", &two[0]);
+    add_words(&d.script, "up", &two[1]);
+    struct axis names = {.values = {two[0].name, two[1].name}, .count = 2};
+    add_words(&d.script, "axes", &names);
+    text_addf(&d.script, "best_x = %d\nbest_y = %d\nleast = %.9g\nmost = %.9g\n", at[0], at[1], least, most);
+    d.height = 90 + 30 * two[1].count;
+    return plot_write(p, &d,
+                      text_format("%s over %s and %s: %s, the darker the less, the best of what else there is to choose; framed the least, "
+                                  "- where nothing was right or "
+                                  "could be built.",
+                                  c->counts ? "Bytes moved over compulsory bytes" : "Time in us", two[0].name, two[1].name,
+                                  variant_base(like, base)),
+                      dir, err);
+}
+
+static bool maps(struct plots *p, const struct case_view *c, const char *dir, struct error *err)
+{
+    bool done = true;
+    int drawn = 0;
+    for (int i = 0; i < c->count && done && drawn < MAPS_DRAWN; i++) {
+        bool known = c->rows[i]->param_count < 2;
+        for (int k = 0; k < i && !known; k++)
+            known = same_variant(c->rows[k], c->rows[i]);
+        int before = p->count;
+        done = known || map(p, c, c->rows[i], dir, err);
+        drawn += p->count - before;
+    }
+    return done;
+}
+
+bool case_plots(struct plots *p, const struct case_view *c, const char *dir, struct error *err)
+{
+    return (c->counts || distributions(p, c, dir, err)) && maps(p, c, dir, err);
+}
