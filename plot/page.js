@@ -1,10 +1,25 @@
 /* What a report's page does beyond being read: opens what a link names, sorts, filters, copies, holds two rows beside each other.
-   Names reach the page as text only (textContent), never as markup. */
+   Names reach the page as text only (textContent); the one markup it makes is what bench packed, where names are text already. */
 'use strict';
 (() => {
   const all = (from, what) => Array.from(from.querySelectorAll(what));
   const make = (tag, text, more) => Object.assign(document.createElement(tag), {textContent: text}, more);
   const bar = document.querySelector('nav');
+
+  /* what a large page has packed: the rest of a row's page, the counters of a case */
+  const unpack = async fold => {
+    const section = fold.closest('section'), packed = section && section.querySelector(':scope > [data-packed]');
+    if (!packed) return;
+    const bytes = Uint8Array.from(atob(packed.dataset.packed), c => c.charCodeAt(0));
+    packed.remove();
+    const parts = (await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))).text()).split('\n<!--part-->\n');
+    all(section, '.more').forEach((more, i) => {
+      const made = make('template', ''); /* a script in it would not run */
+      made.innerHTML = parts[i];
+      more.replaceWith(made.content);
+    });
+    for (const open of all(section, 'details[open]')) prepare(open);
+  };
 
   /* a link to a row opens it; one to two rows, #A+B, holds them beside each other */
   const open = () => {
@@ -60,7 +75,14 @@
         box.setAttribute('aria-label', 'scrolls sideways');
       }
   };
-  for (const table of all(document, 'section > .scroll > table')) prepare(table.parentElement.parentElement);
+  /* a section when it comes near: to ask for the widths of ten thousand rows at once would lay all of them out */
+  const near = new IntersectionObserver(seen => {
+    for (const {target} of seen.filter(s => s.isIntersecting)) {
+      near.unobserve(target);
+      prepare(target);
+    }
+  }, {rootMargin: '1000px'});
+  for (const section of all(document, 'main > section')) near.observe(section);
 
   /* filter: rows of tables and their pages by words; a section without any goes */
   const words = make('input', '', {type: 'search', placeholder: 'filter rows: naive body_1'});
@@ -110,6 +132,7 @@
     const row = e.target;
     if (!row.open) return;
     prepare(row);
+    unpack(row);
     if (!row.classList.contains('row') || row.querySelector(':scope > .tools')) return;
     const tools = make('p', '', {className: 'tools'});
     tools.append(make('a', 'link', {href: '#' + row.id}), button('copy id', () => copy(row.dataset.id)),
@@ -165,7 +188,8 @@
     for (const key of new Set([...x.keys(), ...y.keys()])) add(body, key, (x.get(key) || [])[column], (y.get(key) || [])[column]);
     return table;
   };
-  const show = (a, b) => {
+  const show = async (a, b) => {
+    await Promise.all([unpack(a), unpack(b)]);
     const old = document.getElementById('compare');
     if (old) old.remove();
     const box = make('section', '', {id: 'compare', tabIndex: -1});

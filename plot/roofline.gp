@@ -20,15 +20,19 @@ if (top / bottom < 300) { set ytics (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1,
 set xlabel "FLOP a byte" offset 0,0.4
 set ylabel "TFLOP/s" offset 1,0
 set key at screen 0.98,screen 0.02 right bottom horizontal maxcols 4 samplen 1 width 0
-least(a, b) = a < b ? a : b
-dram(x) = band_dram > 0 ? least(band_dram * x, pipe > 0 ? pipe : pipe_f32) : NaN
-l2(x) = band_l2 > 0 ? least(band_l2 * x, pipe > 0 ? pipe : pipe_f32) : NaN
-set samples 400
+roof = pipe > 0 ? pipe : pipe_f32
+first(band) = bottom / band > left ? bottom / band : left
+if (band_l2 > 0) {
+    set arrow 1 from first(band_l2),first(band_l2) * band_l2 to roof / band_l2,roof nohead linecolor rgb teal linewidth 1.2 dashtype (6,4)
+}
+set arrow 2 from first(band_dram),first(band_dram) * band_dram to roof / band_dram,roof nohead linecolor rgb blue linewidth 1.8
+set arrow 3 from roof / (band_l2 > band_dram ? band_l2 : band_dram),roof to right,roof nohead linecolor rgb blue linewidth 1.8
+if (pipe > 0 && pipe_f32 > 0) { set arrow 4 from left,pipe_f32 to right,pipe_f32 nohead linecolor rgb grey linewidth 1.2 dashtype (2,3) }
+set samples 2
 set label 1 pipe_name at right,(pipe > 0 ? pipe : NaN) right offset -0.5,0.6 textcolor rgb blue
 set label 2 "f32" at right,(pipe_f32 > 0 ? pipe_f32 : NaN) right offset -0.5,0.6 textcolor rgb grey
-plot dram(x) with lines linecolor rgb blue linewidth 1.8 title (measured ? "DRAM, measured" : "DRAM, data sheet"), \
-     l2(x) with lines linecolor rgb teal linewidth 1.2 dashtype (6,4) title (band_l2 > 0 ? "L2, measured" : ""), \
-     (pipe_f32 > 0 ? pipe_f32 : NaN) with lines linecolor rgb grey linewidth 1.2 dashtype (2,3) notitle, \
+plot NaN with lines linecolor rgb blue linewidth 1.8 title (measured ? "DRAM, measured" : "DRAM, data sheet"), \
+     NaN with lines linecolor rgb teal linewidth 1.2 dashtype (6,4) title (band_l2 > 0 ? "L2, measured" : ""), \
      data using 6:2 with points pointtype 11 pointsize 0.7 linecolor rgb pink title (counted ? "at L1" : ""), \
      data using 5:2 with points pointtype 9 pointsize 0.7 linecolor rgb teal title (counted ? "at L2" : ""), \
      data using 4:2 with points pointtype 7 pointsize 0.8 linecolor rgb blue title (counted ? "at DRAM" : ""), \

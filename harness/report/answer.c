@@ -4,6 +4,7 @@
 #include "report/first_screen.h"
 #include "report/network.h"
 #include "report/number.h"
+#include "report/verdict.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static const struct view *best_of(const struct case_view *c, const char *variant
 struct comparison {
     int cases, faster, slower;
     double least, most;
-    char *reason, *where; /* of the case that is told apart most */
+    char *reason, *where, *limit; /* of the case that is told apart most; what limits the row that is compared with */
     double told;
 };
 
@@ -66,7 +67,9 @@ static void compare_case(struct comparison *y, const struct case_view *c, const 
         winner_reason(c, slow, fast, &words);
         free(y->reason);
         free(y->where);
+        free(y->limit);
         y->reason = words.len ? text_format("%s: %s", slow->name, text_get(&words)) : NULL;
+        y->limit = b->verdicts.count ? text_format("%s is limited by %s: %s", b->name, verdict_word(b), b->verdicts.items[0].says) : NULL;
         y->where = xstrdup(c->rows[0]->case_id);
         y->told = fabs(log(ratio));
         text_free(&words);
@@ -85,15 +88,23 @@ static void answer_compare(const struct ask *ask, struct block *list)
     if (!y.cases)
         text_addf(&t, "%s and %s: nothing can be said, no case has verified%s rows of both", what, than, counts ? "" : " and timed");
     else
-        text_addf(&t, "%s %s than %s in %d of %d cases, %s in %d: %s to %s x at the best configuration of each%s", what,
-                  counts ? "asks for fewer bytes" : "is faster", than, y.faster, y.cases, counts ? "more" : "slower", y.slower,
-                  number_3(y.least, a), number_3(y.most, b), counts ? " (emu has no time)" : "");
+        text_addf(&t, "%s %s than %s in %d of %d cases", what, counts ? "asks for fewer bytes" : "is faster", than, y.faster, y.cases);
+    if (y.slower)
+        text_addf(&t, ", %s in %d", counts ? "for more" : "slower", y.slower);
+    if (y.cases > 1)
+        text_addf(&t, ": %s to %s x", number_3(y.least, a), number_3(y.most, b));
+    else if (y.cases)
+        text_addf(&t, ": %s x", number_3(y.least, a));
+    text_add(&t, !y.cases ? "" : counts ? " at the best configuration of each (emu has no time)" : " at the best configuration of each");
     if (y.reason)
-        text_addf(&t, ". At %s %s", y.where, y.reason);
+        text_addf(&t, ", because at %s %s", y.where, y.reason);
+    if (y.limit)
+        text_addf(&t, ". There %s", y.limit);
     block_item(list, "answer", NULL, text_get(&t));
     text_free(&t);
     free(y.reason);
     free(y.where);
+    free(y.limit);
 }
 
 /* ---- best_per_layer, break_even, plan ---- */

@@ -225,13 +225,20 @@ static void add_rows(struct document *d, const struct case_view *c, bool brief)
         row_document(d, c, &c->views[c->order[i]], brief);
 }
 
-static void add_figures(struct document *d, const struct case_view *c, const struct plots *plots)
+static void add_figures(struct document *d, const struct case_view *c, const struct plots *plots, bool aside)
 {
+    bool any = false;
     for (int i = 0; plots && i < plots->count; i++) {
         const struct plot *p = &plots->items[i];
-        if (p->case_index == c->rows[0]->case_index)
-            document_figure(d, p->svg, p->caption, false);
+        if (p->case_index != c->rows[0]->case_index || p->aside != aside || !p->svg)
+            continue;
+        if (aside && !any)
+            document_fold(d, "Rounds and parameters");
+        document_figure(d, p->svg, p->caption, false);
+        any = true;
     }
+    if (aside && any)
+        document_end(d);
 }
 
 /* Of very many rows: what stands on the row's page is not said again in its line, nor what a variant is in each of its lines. */
@@ -269,7 +276,8 @@ void case_document(struct document *d, const struct case_view *c, const struct p
         make_brief(table);
     document_table(d, table, DETAIL_ALWAYS);
     case_limits(d, c);
-    add_figures(d, c, plots);
+    add_figures(d, c, plots, false);
+    add_figures(d, c, plots, true);
     struct block *list = document_list(d, DETAIL_ALWAYS);
     add_infeasible(list, c);
     add_modes(list, c);

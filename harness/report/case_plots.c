@@ -54,7 +54,7 @@ static bool add_shape(struct text *data, const struct view *v, int row, double *
 
 static bool distributions(struct plots *p, const struct case_view *c, const char *dir, struct error *err)
 {
-    struct plot_draft d = {.base = "samples.gp", .case_index = c->rows[0]->case_index, .width = PLOT_WIDTH};
+    struct plot_draft d = {.base = "samples.gp", .case_index = c->rows[0]->case_index, .width = PLOT_WIDTH, .aside = true};
     struct text names = {0};
     int rows = 0, longest = 0;
     double low = INFINITY, high = -INFINITY;
@@ -156,7 +156,7 @@ static void add_words(struct text *script, const char *name, const struct axis *
 
 static bool map(struct plots *p, const struct case_view *c, const struct row *like, const char *dir, struct error *err)
 {
-    struct plot_draft d = {.base = "map.gp", .case_index = c->rows[0]->case_index, .width = PLOT_WIDTH};
+    struct plot_draft d = {.base = "map.gp", .case_index = c->rows[0]->case_index, .width = PLOT_WIDTH, .aside = true};
     struct axis two[2];
     double best[VALUES_MAX][VALUES_MAX], least = INFINITY, most = 0;
     int cells = 0, at[2] = {0, 0};

@@ -1,11 +1,13 @@
 /* report/html: a document as one page that needs nothing else and fetches nothing: style, tables, plots and a script that sorts, filters,
- * copies and holds two rows beside each other (plot/page.js). It reads whole without the script. */
+ * copies and holds two rows beside each other (plot/page.js). Without the script it reads whole; of a large one the verdicts and tables. */
 #include "base/file.h"
 #include "report/document.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
+#define PLAIN_MOST 1500000        /* bytes; beyond, what is folded away is packed: a page is mailed and opened on a telephone */
 #define SHARE_MAX_BYTES (1 << 20) /* of the style sheet, of the script */
 
 /* NULL is nothing. */
@@ -79,7 +81,7 @@ static void open_cell(struct text *t, const struct table_column *column, const s
 }
 
 /* What the cell means is a second line where it is a name or a source line, and shown when pointed at where it is a number. */
-static void write_cell(struct text *t, const struct table_column *column, const struct cell *c, bool wide)
+static void write_cell(struct text *t, const struct table_column *column, const struct cell *c, bool wide, bool again)
 {
     bool source = strcmp(column->key, "source") == 0, name = source || strcmp(column->key, "name") == 0;
     if (c->kind == CELL_ABSENT) {
@@ -87,7 +89,7 @@ static void write_cell(struct text *t, const struct table_column *column, const 
         return;
     }
     open_cell(t, column, c, wide);
-    add_attribute(t, "title", name ? NULL : c->about);
+    add_attribute(t, "title", name || strcmp(column->key, "bottleneck") == 0 ? NULL : c->about); /* a bottleneck's is on the row's page */
     text_add(t, c->paint == PAINT_BOLD ? "><b>" : ">");
     if (c->target) {
         text_add(t, "<a href=\"#");
@@ -105,8 +107,18 @@ static void write_cell(struct text *t, const struct table_column *column, const 
         text_add(t, " ");
         add_element(t, "small", NULL, c->note);
     }
-    add_element(t, "span", "what", name && !wide ? c->about : NULL); /* of a wide table: add_meanings */
+    add_element(t, "span", "what", name && !wide && !again ? c->about : NULL); /* of a wide table: add_meanings */
     text_add(t, "</td>");
+}
+
+/* Has an earlier line said what this one's name means? */
+static bool said_before(const struct table *t, int line, int column)
+{
+    const char *about = table_at(t, line, column)->about;
+    bool said = false;
+    for (int i = 0; i < line && about && !said; i++)
+        said = table_at(t, i, column)->about && strcmp(table_at(t, i, column)->about, about) == 0;
+    return said;
 }
 
 static void write_line(struct text *t, const struct table *table, int line, const bool *shown)
@@ -126,7 +138,7 @@ static void write_line(struct text *t, const struct table *table, int line, cons
             break;
         }
         if (shown[c])
-            write_cell(t, &table->columns[c], cell, table->wide);
+            write_cell(t, &table->columns[c], cell, table->wide, said_before(table, line, c));
     }
     text_add(t, "</tr>\n");
 }
@@ -296,24 +308,97 @@ static void write_block(struct text *t, const struct block *b)
     }
 }
 
+/* ---- what is packed ---- */
+
+/* Of a large page what folds say behind their first list is deflated, a section's folds together, and the script unpacks it when one is
+ * opened. */
+#define PART_ENDS "\n<!--part-->\n"
+struct folded {
+    bool open, row, said; /* a fold is open, a row's page; its first list is written */
+    struct text rest;     /* of the section's folds, one after the other, each with PART_ENDS behind it */
+};
+
+static void add_base64(struct text *t, const unsigned char *data, size_t bytes)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < bytes; i += 3) {
+        unsigned left = bytes - i > 2 ? 3 : (unsigned)(bytes - i);
+        unsigned v = (unsigned)data[i] << 16 | (left > 1 ? (unsigned)data[i + 1] << 8 : 0) | (left > 2 ? data[i + 2] : 0);
+        const char four[] = {digits[v >> 18], digits[v >> 12 & 63], left > 1 ? digits[v >> 6 & 63] : '=', left > 2 ? digits[v & 63] : '='};
+        text_add_bytes(t, four, sizeof four);
+    }
+}
+
+/* At the end of a section. */
+static void add_packed(struct text *t, struct folded *f)
+{
+    uLong room = compressBound(f->rest.len) + 64;
+    unsigned char *out = f->rest.len ? xcalloc(room, 1) : NULL;
+    z_stream z = {.next_in = (unsigned char *)f->rest.data, .avail_in = (uInt)f->rest.len, .next_out = out, .avail_out = (uInt)room};
+    if (out && deflateInit2(&z, 9, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) == Z_OK) { /* the room suffices, so it does not fail */
+        deflate(&z, Z_FINISH);
+        text_add(t, "<div hidden data-packed=\"");
+        add_base64(t, out, z.total_out);
+        text_add(t, "\"></div>\n");
+        deflateEnd(&z);
+    }
+    free(out);
+    text_free(&f->rest);
+}
+
+/* Where a block is written: behind a row's first list, and all of another fold but code, into what is packed. */
+static struct text *where(struct text *t, struct folded *f, const struct block *b)
+{
+    if (b->kind == BLOCK_FOLD) {
+        f->open = true;
+        f->row = b->anchor != NULL;
+        f->said = !f->row;
+        return t;
+    }
+    if (!f->open || (b->kind == BLOCK_CODE && !f->row))
+        return t;
+    if (b->kind == BLOCK_END) {
+        f->open = false;
+        text_add(&f->rest, PART_ENDS);
+        text_add(t, "<div class=\"more\"></div>\n");
+        return t;
+    }
+    bool said = f->said;
+    f->said = true;
+    return said || b->kind != BLOCK_LIST ? &f->rest : t;
+}
+
 /* Each case is a section; figures that may stand beside each other do. */
-static void html_write(struct text *t, const struct document *d, const struct report_style *style)
+static void write_all(struct text *t, const struct document *d, bool packed)
 {
     bool section = false;
     int at = 0;
     const struct block *before = NULL;
-    (void)style;
+    struct folded folded = {0};
     for (const struct block *b; (b = document_next(d, &at, true)); before = b) {
         if (is_small(b) != is_small(before))
             text_add(t, is_small(b) ? "<div class=\"plots\">\n" : "</div>\n");
         if (b->kind == BLOCK_HEADING && b->level <= 2) {
+            add_packed(t, &folded);
             text_addf(t, "%s<section>\n", section ? "</section>\n" : "");
             section = true;
         }
-        write_block(t, b);
+        write_block(packed ? where(t, &folded, b) : t, b);
     }
     text_add(t, is_small(before) ? "</div>\n" : "");
+    add_packed(t, &folded);
     text_add(t, section ? "</section>\n" : "");
+}
+
+static void html_write(struct text *t, const struct document *d, const struct report_style *style)
+{
+    size_t start = t->len;
+    (void)style;
+    write_all(t, d, false);
+    if (t->len - start > PLAIN_MOST) {
+        t->len = start;
+        write_all(t, d, true);
+    }
 }
 
 /* ---- the page around it ---- */

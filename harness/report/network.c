@@ -344,8 +344,10 @@ static void each_network(const struct run *run, struct row *const *rows, int cou
 static void say_lines(const struct network *n, void *to)
 {
     struct text lines = {0};
+    char *title = text_format("Network %s", n->name);
     add_lines(n, &lines);
-    document_lines(to, "Network", "network", &lines);
+    document_lines(to, title, "network", &lines);
+    free(title);
 }
 
 void network_document(struct document *d, const struct run *run, struct row *const *rows, int count)

@@ -44,7 +44,7 @@ void plot_add_number(struct text *data, double v)
 
 bool plot_write(struct plots *p, struct plot_draft *draft, char *caption, const char *dir, struct error *err)
 {
-    struct plot plot = {.case_index = draft->case_index, .small = draft->width < PLOT_WIDTH, .caption = caption};
+    struct plot plot = {.case_index = draft->case_index, .small = draft->width < PLOT_WIDTH, .aside = draft->aside, .caption = caption};
     snprintf(plot.name, sizeof plot.name, "%02d_%.*s", p->count + 1, (int)strcspn(draft->base, "."), draft->base);
     struct text script = {0};
     text_addf(&script, "# gnuplot %s.gp in this folder draws %s.svg\nout = \"%s.svg\"\ndata = \"%s.dat\"\nwidth = %d\nheight = %d\n",
@@ -151,6 +151,26 @@ static size_t empty_group(const char *p)
     return end && !strncmp(end, "</g>", 4) ? (size_t)(end + 4 - p) : 0;
 }
 
+/* A sign that the picture has no use for: how long its element is; 0: it is none. */
+static size_t unused_sign(const char *p, const char *file)
+{
+    char id[24], use[32];
+    int read = 0;
+    if (sscanf(p, "<%*[a-z] id='gp%16[A-Za-z0-9]'%n", id, &read) != 1 || !read)
+        return 0;
+    snprintf(use, sizeof use, "#gp%s'", id);
+    const char *end = strstr(file, use) ? NULL : strstr(p, "/>");
+    return end ? (size_t)(end + 2 - p) : 0;
+}
+
+/* A line that goes nowhere, as of a mark of no length. */
+static size_t no_line(const char *p)
+{
+    int read = 0;
+    sscanf(p, "<path stroke='black' d='M%*[0-9.],%*[0-9.] '/>%n", &read);
+    return (size_t)read;
+}
+
 /* The SVG without what only a file of its own needs: prolog, name spaces, titles that would pop up; with what it shows in words. NULL when
  * it is not one. */
 static char *inline_svg(const char *file, const struct plot *plot, int number)
@@ -160,6 +180,9 @@ static char *inline_svg(const char *file, const struct plot *plot, int number)
                                           {"xmlns=\"", "\""},
                                           {"xmlns:xlink=\"", "\""},
                                           {"<!--", "-->"},
+                                          {"<filter", "</filter>"},
+                                          {" class=\"gridline\"", " "},
+                                          {" font-size=\"13.00\"", " "}, /* page.css */
                                           {" stroke-linecap=\"butt\"", "stroke-linejoin=\"miter\""},
                                           {" font-family=\"sans-serif", "\""}}; /* defaults */
     const char *p = strstr(file, "<svg");
@@ -180,7 +203,7 @@ static char *inline_svg(const char *file, const struct plot *plot, int number)
                 dropped = true;
             }
         }
-        size_t empty = empty_group(p);
+        size_t empty = *p == '<' ? empty_group(p) + unused_sign(p, file) + no_line(p) : 0;
         p += empty;
         if (dropped || empty)
             continue;

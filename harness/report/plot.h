@@ -10,6 +10,7 @@ struct plot {
     char name[64];  /* of its files: its number and its script, "03_sweep" */
     char *section;  /* of a run's: the heading that it stands under */
     bool small;     /* it may stand beside others */
+    bool aside;     /* of a case: it is folded away */
     char *caption;
     char *svg; /* ready for a page; NULL when it was not drawn */
 };
@@ -39,6 +40,7 @@ struct plot_draft {
     const char *base;    /* "time.gp": the script that draws it */
     const char *section; /* of a run's */
     int case_index, width, height;
+    bool aside;
 };
 /* A name as a cell of the data; returns how wide it is, in characters. A number in a further cell. */
 int plot_add_name(struct text *data, const char *s);

@@ -365,8 +365,11 @@ void row_document(struct document *d, const struct case_view *c, const struct vi
     if (!usable)
         block_item(list, row_status_name(row->status), NULL, row->reason && row->reason[0] ? row->reason : "without a reason");
     else if (!row->library || v->verdicts.count)
-        why_verdict(list, c, v, brief);
+        why_verdict(list, c, v);
     if (!brief) {
+        list = document_list(d, DETAIL_FULL);
+        if (usable)
+            why_also(list, v);
         for (int counters = 0; counters < 2; counters++)
             block_item(list, "note", NULL, row_note(row, counters));
         if (usable)

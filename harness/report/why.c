@@ -43,7 +43,7 @@ static void add_verdict_line(struct block *list, const struct verdict *v, const 
     text_free(&gain);
 }
 
-void why_verdict(struct block *list, const struct case_view *c, const struct view *v, bool brief)
+void why_verdict(struct block *list, const struct case_view *c, const struct view *v)
 {
     const struct verdicts *all = &v->verdicts;
     if (!case_groups(c)) {
@@ -60,8 +60,12 @@ void why_verdict(struct block *list, const struct case_view *c, const struct vie
     }
     add_verdict_line(list, &all->items[0], "verdict");
     line(list, "try", "%s", all->items[0].remedy);
-    for (int i = 1; i < all->count && i <= ALSO_SHOWN && !brief; i++)
-        add_verdict_line(list, &all->items[i], "also");
+}
+
+void why_also(struct block *list, const struct view *v)
+{
+    for (int i = 1; i < v->verdicts.count && i <= ALSO_SHOWN; i++)
+        add_verdict_line(list, &v->verdicts.items[i], "also");
 }
 
 bool why_traffic(const struct view *v, double parts[WHY_TRAFFIC])
@@ -436,7 +440,8 @@ void why_document(struct document *d, const struct case_view *c, const struct vi
     list->columns = LABEL;
     if (row->status != ROW_OK)
         line(list, "status", "%s%s%s", row_status_name(row->status), row->reason ? ": " : "", row->reason ? row->reason : "");
-    why_verdict(list, c, v, false);
+    why_verdict(list, c, v);
+    why_also(list, v);
     struct breakdown a = breakdown_of(c, v, 0);
     if (a.known) {
         breakdown_text(&a, &words, "");

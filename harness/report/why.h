@@ -14,8 +14,9 @@ void why_document(struct document *d, const struct case_view *c, const struct vi
 
 struct block;
 struct breakdown;
-/* Brief: what gains most, and no further verdicts. */
-void why_verdict(struct block *list, const struct case_view *c, const struct view *v, bool brief);
+/* What gains most, and what to try; then the verdicts behind it. */
+void why_verdict(struct block *list, const struct case_view *c, const struct view *v);
+void why_also(struct block *list, const struct view *v);
 void why_roofline(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a);
 /* Occupancy, spills and shared memory of each step, the same launch once; with `launch` also its extents and its code. */
 void why_steps(struct block *list, const struct case_view *c, const struct view *v, bool launch);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
@@ -266,6 +267,64 @@ static void pictures_add_up(void **state)
     fixture_free(&f);
 }
 
+static int digit(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52 : c == '+' ? 62 : 63;
+}
+
+/* What data-packed="..." holds, unpacked by zlib's own inflate. */
+static char *unpack(const char *from)
+{
+    size_t n = strcspn(from, "\""), bytes = 0, room = 8 << 20;
+    unsigned char *data = xcalloc(n + 4, 1);
+    char *out = xcalloc(room, 1);
+    for (size_t i = 0; i < n; i += 4) {
+        unsigned v = (unsigned)(digit(from[i]) << 18 | digit(from[i + 1]) << 12 | digit(from[i + 2]) << 6 | digit(from[i + 3]));
+        data[bytes++] = (unsigned char)(v >> 16);
+        data[bytes++] = (unsigned char)(v >> 8);
+        data[bytes++] = (unsigned char)v;
+    }
+    z_stream z = {.next_in = data, .avail_in = (uInt)bytes, .next_out = (unsigned char *)out, .avail_out = (uInt)room - 1};
+    assert_int_equal(inflateInit2(&z, -15), Z_OK);
+    assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+    inflateEnd(&z);
+    free(data);
+    return out;
+}
+
+/* A large page says of each row its first list, and holds the rest in one piece a section: as many parts as places. */
+static void a_large_page_packs_what_is_folded(void **state)
+{
+    struct document d = {0};
+    struct text t = {0};
+    document_heading(&d, 2, "case", NULL);
+    for (int i = 0; i < 1000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "row %d <b>", i);
+        document_fold_at(&d, name, name, NULL);
+        block_item(document_list(&d, DETAIL_FULL), "verdict", NULL, name);
+        struct block *more = document_prose(&d, TONE_PLAIN, DETAIL_FULL);
+        for (int k = 0; k < 100; k++)
+            block_item(more, NULL, name, "what the rest of its page says");
+        document_end(&d);
+    }
+    form_html.write(&t, &d, &(struct report_style){0});
+    const char *page = text_get(&t), *packed = strstr(page, "data-packed=\"");
+    assert_non_null(packed);
+    assert_true(t.len < 500000);
+    assert_int_equal(count_of(page, "data-packed"), 1);
+    assert_int_equal(count_of(page, "<div class=\"more\"></div>"), 1000);
+    assert_non_null(strstr(page, "row 999 &lt;b&gt;</li>"));
+    assert_null(strstr(page, "what the rest"));
+    char *rest = unpack(packed + strlen("data-packed=\""));
+    assert_int_equal(count_of(rest, "\n<!--part-->\n"), 1000);
+    assert_int_equal(count_of(rest, "what the rest of its page says"), 100 * 1000);
+    assert_null(strstr(rest, "<b>row 999 <b>"));
+    free(rest);
+    text_free(&t);
+    document_free(&d);
+}
+
 static void plots_redraw_without_the_tool(void **state)
 {
     struct fixture f = {0};
@@ -343,6 +402,7 @@ int main(void)
         TEST(names_are_cleaned_for_gnuplot),
         TEST(pictures_agree_with_their_labels),
         TEST(pictures_add_up),
+        TEST(a_large_page_packs_what_is_folded),
         TEST(plots_redraw_without_the_tool),
         TEST(without_gnuplot_the_page_says_so),
         TEST(a_stuck_child_is_ended),

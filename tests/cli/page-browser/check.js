@@ -14,6 +14,7 @@
     }
     const bare = Array.from(document.querySelectorAll('svg')).filter(s => s.getAttribute('role') !== 'img' || !s.getAttribute('aria-label'));
     ok(!bare.length, `${bare.length} pictures without an alternative`);
+    await wait(300); /* a section is made ready when it comes near */
     const rows = Array.from(document.querySelectorAll('details.row'));
     ok(rows.length > 1, 'no pages of rows');
     const head = document.querySelector('th[tabindex="0"]');
@@ -37,9 +38,10 @@
     rows[0].closest('section').scrollIntoView();
     await wait(300);
     location.hash = rows[1].id + '+' + rows[2].id;
-    await wait(300);
+    for (let i = 0; i < 20 && !document.getElementById('compare'); i++) await wait(100);
     const box = document.getElementById('compare');
     ok(box && box.querySelectorAll('table').length > 0, 'two rows are not held beside each other');
+    ok(!document.querySelector('details[open] > .more'), 'an open page is not unpacked');
     ok(document.activeElement === box, 'the comparison has not the focus');
     ok(document.documentElement.scrollWidth <= innerWidth, 'with two rows the page scrolls sideways');
     ok(window.pwned === undefined, 'a name was executed by the script');
