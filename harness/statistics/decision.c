@@ -40,12 +40,21 @@ static void pull_in(double *value, int count)
     free(copy);
 }
 
-/* What the spread of the placements' means asks the variance to be multiplied with (an analysis of variance: the mean square between them
- * over that within all, each mean by its rounds); their extremes when they are few. */
+/* Degrees of freedom of a times one mean square plus (1 - a) times another (Satterthwaite, Biometrics Bulletin 2, 1946); whole, 1 at least.
+ */
+static int freedom_of(double a, double between, double within, int groups, int rounds)
+{
+    double sum = a * between + (1 - a) * within, first = a * between, second = (1 - a) * within;
+    double freedom = sum * sum / (first * first / (groups - 1) + (rounds > groups ? second * second / (rounds - groups) : 0));
+    return freedom > 1 ? (int)fmin(freedom, QUANTILE_NORMAL) : 1;
+}
+
+/* What the spread of the placements' means asks the variance to be multiplied with: an analysis of variance, where the mean over all rounds
+ * weighs a placement by its rounds, of which some have many more than others; their extremes when they are few. */
 static double placement_share(struct ratios *r, double variance)
 {
     bool *done = xcalloc((size_t)r->count, sizeof *done);
-    double square = 0;
+    double square = 0, counts = 0;
     int groups = 0;
     for (int i = 0; i < r->count; i++) {
         double sum = 0;
@@ -62,13 +71,21 @@ static double placement_share(struct ratios *r, double variance)
         r->least_placed = groups ? fmin(r->least_placed, mean) : mean;
         r->most_placed = groups ? fmax(r->most_placed, mean) : mean;
         square += count * (mean - r->mean) * (mean - r->mean);
+        counts += (double)count * count;
         groups++;
     }
     free(done);
     if (groups < PLACEMENTS_DRAWN)
         return 1;
     r->least_placed = r->most_placed = r->mean;
-    return square / (groups - 1) / variance * pow(quantile_student(LEVEL, groups - 1) / quantile_student(LEVEL, QUANTILE_NORMAL), 2);
+    double between = square / (groups - 1),
+           within = r->count > groups ? (variance * (r->count - 1) - square) / (r->count - groups) : variance;
+    double in_mean = counts / r->count, in_between = (r->count - in_mean) / (groups - 1), a = in_mean / in_between;
+    if (between < within) /* by chance: no spread of placements is to be seen, nor a negative one to be gained */
+        between = within;
+    double asked = a * between + (1 - a) * within;
+    return asked / variance *
+           pow(quantile_student(LEVEL, freedom_of(a, between, within, groups, r->count)) / quantile_student(LEVEL, QUANTILE_NORMAL), 2);
 }
 
 static void summarise(struct ratios *r)

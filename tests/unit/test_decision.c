@@ -241,6 +241,33 @@ static void errors_are_rare(void **state)
     assert_int_equal(t.verdicts[VERDICT_SLOWER] + t.verdicts[VERDICT_FASTER], 0);
 }
 
+/* Sittings that grow, as a gate's do: the last ones make up most of the mean, so what counts of the places is few of them. Exactly at the
+ * margin neither verdict is right, and looking after every sitting finds one no oftener than alpha says. */
+static void a_few_long_sittings_are_few(void **state)
+{
+    static const int lengths[] = {7, 7, 7, 30, 30, 30, 120, 120, 120};
+    const double alpha = 0.01;
+    int placement[ROUNDS_MOST], wrong = 0, runs = 400;
+    noise_state = 14;
+    for (int i = 0; i < runs; i++) {
+        enum decision_verdict verdict = VERDICT_UNDECIDED;
+        int rounds = 0;
+        for (int s = 0; s < 9 && verdict == VERDICT_UNDECIDED; s++) {
+            double place = 0.002 * noise_normal();
+            for (int k = 0; k < lengths[s]; k++, rounds++) {
+                base[rounds] = 1e5;
+                head[rounds] = 1e5 * exp(log1p(0.01) + place + 0.003 * noise_normal());
+                placement[rounds] = s;
+            }
+            if (s >= 2)
+                verdict = decision_make(base, head, placement, rounds, 0.01, alpha).verdict;
+        }
+        wrong += verdict != VERDICT_UNDECIDED;
+    }
+    if (wrong > runs * 2 * alpha + 3 * sqrt(runs * 2 * alpha)) /* either verdict may err so often */
+        fail_msg("%d of %d", wrong, runs);
+}
+
 /* At a spread of 2.5 % a round and alpha 1 %: at least `found` of 100 get the verdict, half of them within `rounds`. */
 static void finds(double change, enum decision_verdict verdict, int found, int rounds)
 {
@@ -315,6 +342,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(odd_cases),
                                        cmocka_unit_test(few_placements_must_agree),
                                        cmocka_unit_test(errors_are_rare),
+                                       cmocka_unit_test(a_few_long_sittings_are_few),
                                        cmocka_unit_test(differences_are_found),
                                        cmocka_unit_test(the_smallest_is_found_in_nine_of_ten)};
     if (argc > 1)
