@@ -1,5 +1,5 @@
 # One number of a row over the runs: each run with its interval, the level between two changes, a ring on the first run behind a change.
-# data: run, value, low, high, level, value where it changed
+# data: run (of every so many, so that they do not touch), value, low, high, level, value where it changed
 # measure
 load "style.gp"
 set lmargin 9

@@ -41,6 +41,18 @@ struct past {
     int side_count, left_out;
 };
 
+/* Of a run of two sides head's rows alone: base's have the same names. How many. */
+static int keep_one_side(struct row **rows, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (rows[i]->side && *rows[i]->side && strcmp(rows[i]->side, "head") != 0)
+            row_free(rows[i]);
+        else
+            rows[kept++] = rows[i];
+    return kept;
+}
+
 /* The id of the row that is meant, of the newest run that has it; malloc'd. *kind: cuda or emu, as that run. */
 static char *find_id(struct past *p, const char *words, const char *device, char kind[8], struct error *err)
 {
@@ -51,10 +63,11 @@ static char *find_id(struct past *p, const char *words, const char *device, char
         const char *on = p->runs[i].device ? p->runs[i].device : "";
         if (device && strcmp(device, on) != 0)
             continue;
-        int count = store_rows(p->r.store, p->runs[i].id, &rows, &why), index = count > 0 ? why_find(rows, count, words, &why) : -1;
+        int count = store_rows(p->r.store, p->runs[i].id, &rows, &why);
+        count = keep_one_side(rows, count);
+        int index = count > 0 ? why_find(rows, count, words, &why) : -1;
         char *id = index >= 0 ? xstrdup(rows[index]->id) : NULL;
-        if (count >= 0)
-            rows_free(rows, count);
+        rows_free(rows, count);
         if (id) {
             snprintf(kind, 8, "%.*s", (int)strcspn(on, ":"), on);
             return id;

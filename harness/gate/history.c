@@ -10,6 +10,7 @@
 #define WINDOW 50
 #define LEVEL 0.001
 #define PLOT_HEIGHT 320
+#define LABELS_MOST 15
 
 /* ---- the numbers ---- */
 
@@ -270,13 +271,15 @@ void history_document(struct document *d, const struct history *h)
 bool history_plot(const struct history *h, const char *dir, char **problem, struct error *err)
 {
     struct plot_draft draft = {.base = "history.gp", .case_index = -1, .width = PLOT_WIDTH, .height = PLOT_HEIGHT};
+    int every = 1 + (h->count - 1) / LABELS_MOST;
     for (int i = 0; i < h->count; i++) {
         const struct history_point *p = &h->points[i];
         const double cells[] = {p->value, isfinite(p->low) ? p->low : p->value, isfinite(p->high) ? p->high : p->value, level_at(h, i)};
         bool changed = false;
         for (int k = 0; k < h->change_count; k++)
             changed |= h->changes[k].index == i;
-        text_addf(&draft.data, "%lld", (long long)run_of(p)->id);
+        if (i % every == 0)
+            text_addf(&draft.data, "%lld", (long long)run_of(p)->id);
         for (size_t k = 0; k < sizeof cells / sizeof *cells; k++)
             plot_add_number(&draft.data, cells[k]);
         plot_add_number(&draft.data, changed ? p->value : NAN);
