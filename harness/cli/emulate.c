@@ -13,7 +13,7 @@ struct emulate_arguments {
     const char *kernel, *chip, *arch, *compiler;
     struct option_list defines;
     bool no_check, json;
-    int threads;
+    int threads, seed;
 };
 struct emulate_source {
     char *path, *text; /* of the .cu or .ptx */
@@ -82,7 +82,8 @@ static int emulate_launch(const struct emulate_arguments *a, const char *file, c
                                       .kernel = a->kernel,
                                       .chip = a->chip,
                                       .no_check = a->no_check,
-                                      .threads = a->threads};
+                                      .threads = a->threads,
+                                      .seed = a->seed};
     int code;
     if (!launch || !emulate(&request, &result, &err)) {
         code = cli_fail(&err);
@@ -112,6 +113,7 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
         {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:FILE, nvcc, nvcc:FILE", &a.compiler},
         {"--no-check", 0, OPTION_FLAG, NULL, "only bounds and alignment: twice as fast", &a.no_check},
         {"--threads", 0, OPTION_INT, "N", "host threads; default: all cores. The result is the same", &a.threads},
+        {"--seed", 0, OPTION_INT, "N", "the blocks in another order, a second opinion on races; default 0: as they are numbered", &a.seed},
         {"--json", 0, OPTION_FLAG, NULL, "the whole result as one JSON object", &a.json},
         {0},
     };

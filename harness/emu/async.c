@@ -182,18 +182,40 @@ static const struct insn *warp_retry(struct warp *w, const struct insn *ip)
     return NULL;
 }
 
+/* Is there an mbarrier? Initialising makes one, inval ends it. */
+static bool mbarrier_there(struct warp *w, const struct insn *ip, int lane, const struct block *owner, uint32_t offset)
+{
+    if (!(w->checks & CHECK_SYNC) || (owner->mbarriers[offset >> 9] >> (offset >> 3 & 63) & 1))
+        return true;
+    emu_report(w, ip, lane, "mbarrier", "the mbarrier at shared 0x%x was not initialised", offset);
+    return false;
+}
+
+static void mbarrier_begin(struct warp *w, const struct insn *ip, int lane, struct block *owner, uint32_t offset, bool begin)
+{
+    uint64_t *set = &owner->mbarriers[offset >> 9], bit = 1ull << (offset >> 3 & 63);
+    if (begin && (*set & bit) && (w->checks & CHECK_SYNC))
+        emu_report(w, ip, lane, "mbarrier", "the mbarrier at shared 0x%x is initialised again: mbarrier.inval must come first", offset);
+    *set = begin ? *set | bit : *set & ~bit;
+}
+
 static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t address, uint8_t *host, bool *yes)
 {
     uint64_t v;
     uint32_t offset, count = ip->b == NO_REF ? 1 : SLOT(const uint32_t, w, ip->b)[i];
     struct block *owner = owner_of(w, address, &offset);
     memcpy(&v, host, 8);
+    if (ip->kind != MBARRIER_INIT && mbarrier_there(w, ip, i, owner, offset) && owner == w->block && !race_init_known(w, offset))
+        emu_report(w, ip, i, "race", "the mbarrier at shared 0x%x is initialised by another warp: no barrier between them", offset);
     switch (ip->kind) {
     case MBARRIER_INIT:
+        mbarrier_begin(w, ip, i, owner, offset, true);
+        if (owner == w->block)
+            race_init(w, offset);
         v = mbarrier_pack(count, count, 0, 0);
         memcpy(host, &v, 8);
         break;
-    case MBARRIER_INVAL: break;
+    case MBARRIER_INVAL: mbarrier_begin(w, ip, i, owner, offset, false); break;
     case MBARRIER_ARRIVE:
     case MBARRIER_DROP:
         if (ip->d != NO_REF)

@@ -108,7 +108,7 @@ static bool unordered(const struct warp *w, uint32_t tag)
     return other != SHADOW_MANY && tag >> 7 > w->clocks[other];
 }
 
-static void race_grain(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t grain, enum access access)
+static void race_grain(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t grain, enum access access, bool silent)
 {
     static const char *const words[] = {"read of", "write to", "atomic on"};
     struct shadow *s = b->shadow;
@@ -126,7 +126,7 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
     if (access == ACCESS_ATOMIC &&
         !simple) /* the next atomic on this place knows what this warp did before: locks, tickets, barriers of atomics */
         race_wait(w, at);
-    if (unordered(w, writer) && !(access == ACCESS_ATOMIC && (writer & SHADOW_ATOMIC)))
+    if (!silent && unordered(w, writer) && !(access == ACCESS_ATOMIC && (writer & SHADOW_ATOMIC)))
         race(w, ip, lane, at, words[access], writer & 63);
     if (access == ACCESS_READ) {
         s->reader[grain] = now | (unordered(w, reader) ? SHADOW_MANY : id);
@@ -159,23 +159,81 @@ static void known_shared(struct warp *w, const struct insn *ip, struct block *b,
         emu_report(w, ip, lane, "uninitialised", "shared read of %u bytes at 0x%x that no thread has written", bytes, offset);
 }
 
+void lanes_meet(struct warp *w)
+{
+    w->wrote = false;
+    w->synced = ++w->runner->stretches << 6;
+    if (w->synced) /* 67 million stretches: their numbers begin again */
+        return;
+    for (int b = 0; b < w->runner->resident_count; b++) {
+        const struct shadow *s = w->runner->residents[b].shadow;
+        if (s)
+            memset(s->lane, 0, s->grains * sizeof *s->lane);
+    }
+    w->synced = ++w->runner->stretches << 6;
+}
+
+/* Lanes of one warp: only __syncwarp and its like order them. */
+static void lane_grain(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t grain, enum access access)
+{
+    uint32_t *of = &b->shadow->lane[grain], mine = w->synced | (uint32_t)lane;
+    bool strong = access == ACCESS_ATOMIC || (ip->op != OP_cp_async && (ip->flags & 2));
+    if (!strong && (*of ^ mine) < 64 && *of != mine && (*of & 63) != NO_LANE) {
+        char who[32] = "several lanes";
+        if ((*of & 63) != MANY_LANES)
+            snprintf(who, sizeof who, "lane %u", *of & 63);
+        emu_report(w, ip, lane, "race", "%s shared memory at 0x%x by lane %d, which %s of this warp wrote: no __syncwarp between them",
+                   access == ACCESS_READ ? "read of" : "write to", grain << w->program->shared_shift, lane, who);
+    }
+    if (access == ACCESS_READ)
+        return;
+    w->wrote = true;
+    *of = w->synced | (strong || w->doubles ? NO_LANE : (uint32_t)lane);
+}
+
+/* Were all of the bytes written before? */
+static bool known_before(const struct warp *w, const struct block *b, uint32_t offset, uint32_t bytes)
+{
+    bool known = true;
+    for (uint32_t k = offset; k < offset + bytes; k++)
+        known &= b->shared_known[k] == 0xff || (w->quick_watch && b->shadow->writer[k >> w->program->shared_shift] >> 7 >= b->first_epoch);
+    return known;
+}
+
+/* A store of what is there already. */
+static bool silent_shared(struct warp *w, const struct insn *ip, const struct block *b, int lane, uint32_t offset, uint32_t bytes)
+{
+    uint8_t value[32];
+    if ((ip->op != OP_st_shared && ip->op != OP_st_generic) || (ip->flags & 2) || bytes > sizeof value)
+        return false;
+    lane_out(w, ip, lane, value);
+    return !memcmp(value, b->shared + offset, bytes);
+}
+
 void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes,
                        enum access access)
 {
     int shift = w->program->shared_shift;
+    bool silent = access == ACCESS_WRITE && b->shadow && known_before(w, b, offset, bytes) && silent_shared(w, ip, b, lane, offset, bytes);
     if (w->checks & CHECK_KNOWN)
         known_shared(w, ip, b, lane, offset, bytes, access);
     if ((w->checks & CHECK_RACE) && b == w->block && b->shadow)
-        for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++)
-            race_grain(w, ip, b, lane, g, access);
+        for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++) {
+            race_grain(w, ip, b, lane, g, silent ? ACCESS_READ : access, silent);
+            lane_grain(w, ip, b, lane, g, silent ? ACCESS_READ : access);
+        }
 }
 
 void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, uint32_t offset, uint32_t bytes, bool store)
 {
+    if (store && m->doubles && ip->op != OP_cp_async && (w->checks & CHECK_RACE))
+        races_doubles(w, ip, m, offset, true);
+    w->doubles = store && m->doubles;
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
         check_shared_lane(w, ip, w->block, i, offset + (uint32_t)m->rel[i], bytes, store ? ACCESS_WRITE : ACCESS_READ);
     }
+    w->doubles = false;
     if (!store || !(ip->flags & 2))
         return;
     w->clocks[w->id]++;
@@ -185,6 +243,8 @@ void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, u
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
 {
     uint32_t all[64] = {0};
+    for (int i = 0; i < b->warp_count; i++)
+        lanes_meet(&b->warps[i]);
     if (++b->epoch == EPOCH_MAX && b->shadow && b->warps[0].program->simple_races) { /* begin again, keeping who wrote */
         for (uint32_t g = 0; g < b->shadow->grains; g++)
             b->shadow->writer[g] = b->shadow->writer[g] >> 7 >= b->first_epoch ? 1u << 7 : 0;
@@ -216,6 +276,7 @@ void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
 struct sync_point {
     uint32_t offset;
     uint32_t clocks[32], known;
+    uint32_t made_by, made_at; /* mbarrier.init: the warp, its clock */
 };
 #define POINTS_MAX 256
 
@@ -241,14 +302,32 @@ void race_arrive(struct warp *w, uint32_t offset)
         p->clocks[i] = w->clocks[i] > p->clocks[i] ? w->clocks[i] : p->clocks[i];
     if (!p)
         return;
+    lanes_meet(w);
     p->known = w->known > p->known ? w->known : p->known;
     w->clocks[w->id]++;
     races_tick(w);
 }
 
+void race_init(struct warp *w, uint32_t offset)
+{
+    struct sync_point *p = w->block->shadow ? point_of(w->block, offset, true) : NULL;
+    if (!p)
+        return;
+    p->made_by = (uint32_t)w->id;
+    p->made_at = w->clocks[w->id];
+}
+
+bool race_init_known(struct warp *w, uint32_t offset)
+{
+    const struct sync_point *p = w->block->shadow ? point_of(w->block, offset, false) : NULL;
+    return !p || p->made_by == (uint32_t)w->id || w->clocks[p->made_by] >= p->made_at;
+}
+
 void race_wait(struct warp *w, uint32_t offset)
 {
     const struct sync_point *p = w->block->shadow ? point_of(w->block, offset, false) : NULL;
+    if (p)
+        lanes_meet(w);
     for (int i = 0; p && i < 32; i++)
         w->clocks[i] = p->clocks[i] > w->clocks[i] ? p->clocks[i] : w->clocks[i];
     w->known = p && p->known > w->known ? p->known : w->known;

@@ -23,10 +23,13 @@ struct report_table {
  * others: (warp's clock << 7 | atomic << 6 | warp), 0 = nobody; reader warp 63: several. */
 struct shadow {
     uint32_t *writer, *reader;
+    uint32_t *lane; /* of the last write: warp.synced | the lane, MANY_LANES or NO_LANE */
     uint32_t grains;
 };
 #define KNOWN_PENDING 0x80         /* in shared_known: copied by a cp.async that nobody has waited for */
 #define EPOCH_MAX ((1u << 25) - 1) /* what fits a tag */
+#define MANY_LANES 32u
+#define NO_LANE 63u /* an atomic or volatile write */
 #define SHADOW_MANY 63u
 #define SHADOW_ATOMIC 64u
 

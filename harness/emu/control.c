@@ -186,15 +186,10 @@ static const struct insn *system_call(struct warp *w, const struct insn *ip)
                        expression);
             break;
         case CALL_MALLOC:
-            address = heap_take(w->runner->launch, argument(w, ip, 0, i, 8));
+            emu_malloc(w, ip, i, argument(w, ip, 0, i, 8), &address);
             set_result(w, ip, i, &address, 8);
             break;
-        default:
-            address = argument(w, ip, 0, i, 8);
-            if (!heap_give(w->runner->launch, address))
-                emu_report(w, ip, i, "out_of_bounds", "free of 0x%llx, which malloc did not give or which was given back",
-                           (unsigned long long)address);
-            break;
+        default: emu_free(w, ip, i, argument(w, ip, 0, i, 8)); break;
         }
     }
     if (ip->kind == CALL_ASSERTFAIL) {

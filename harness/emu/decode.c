@@ -313,6 +313,7 @@ static bool decode_function(struct decode *d, int number)
     if (!decode_place_function(d, &p->functions[number]))
         return false;
     p->zero_frame |= d->slots.undefined;
+    decode_origins(d);
     d->first_flow = p->flow_count;
     p->functions[number].entry = (const struct flow *)(uintptr_t)d->first_flow;
     for (int b = 0; b <= d->graph.count; b++)
@@ -322,6 +323,8 @@ static bool decode_function(struct decode *d, int number)
     for (int b = 0; b < d->graph.count && ok; b++)
         ok = decode_block(d, b);
     free(d->uses);
+    free(d->origins);
+    d->origins = NULL;
     if (!ok)
         return false;
     begin_flow(d, d->first_flow + (uint32_t)d->graph.count);
@@ -408,6 +411,7 @@ void decode_free(struct program *p)
     free(p->code);
     free(p->cold);
     free(p->flows);
+    free(p->origins);
     free(p->constants);
     free(p);
 }

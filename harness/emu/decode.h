@@ -31,6 +31,7 @@ struct decode {
     struct graph graph;
     struct slots slots;
     uint32_t first_flow; /* flow of block 0 */
+    int32_t *origins;    /* by register: decode_origin.c */
     uint16_t *uses;      /* by register: how often it is read, to know unused results */
     /* the instruction at hand */
     const struct ptx_instr *in;
@@ -85,6 +86,8 @@ enum op decode_by_width(struct decode *d, enum ptx_type t, enum op op16, enum op
 bool decode_simple(struct decode *d, enum op op, enum ptx_type t, int n);
 bool decode_predicate_logic(struct decode *d, enum op op);
 /* ---- decode_place.c ---- */
+void decode_origins(struct decode *d);
+uint16_t decode_origin_of(struct decode *d, const struct ptx_operand *o);
 const struct placed *decode_find_placed(const struct decode *d, const struct ptx_var *v, int function);
 /* Shared variables of the entry and all it may call, which are gathered in program.functions. */
 void decode_place_shared(struct decode *d, const struct ptx_function *entry);

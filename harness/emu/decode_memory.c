@@ -185,7 +185,11 @@ static bool load_store(struct decode *d, bool load)
         narrow_granule(d->p, (uint64_t)ptx_type_bytes(t) * (uint64_t)vector);
     while ((space == SPACE_SHARED || space == SPACE_GENERIC) && 1 << d->p->shared_shift > ptx_type_bytes(t))
         d->p->shared_shift--;
-    return emit_moved(d, op, &r, &at, t, strong);
+    if (load && space == SPACE_GLOBAL && instr_has(d->in, "nc"))
+        strong |= ACCESS_CONSTANT;
+    emit_moved(d, op, &r, &at, t, strong);
+    d->p->cold[d->p->count - 1].origin = decode_origin_of(d, where);
+    return true;
 }
 
 /* A store that a barrier counts by its bytes: it is there at once, so both happen one after the other. */
@@ -277,6 +281,7 @@ static bool decode_atom(struct decode *d, bool red)
     ip->size = (uint8_t)bytes;
     ip->kind = (uint8_t)op;
     ip->aux = (uint16_t)((unsigned)t | (unsigned)space << 8);
+    d->p->cold[ip->index].origin = decode_origin_of(d, decode_operand(d, k));
     return true;
 }
 

@@ -20,7 +20,7 @@ struct emu {
     struct device_report *reports;
     int report_count;
     struct totals totals;
-    int checks, threads;
+    int checks, threads, seed;
 };
 struct device_module {
     struct ptx_module *ptx;
@@ -92,6 +92,10 @@ static void emu_close(struct device *dev)
 void emu_set_threads(struct device *dev, int threads)
 {
     ((struct emu *)dev->private_data)->threads = threads;
+}
+void emu_set_seed(struct device *dev, int seed)
+{
+    ((struct emu *)dev->private_data)->seed = seed;
 }
 void emu_set_checks(struct device *dev, bool on)
 {
@@ -473,6 +477,7 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
                        .checks = e->checks,
                        .cooperative = launch->cooperative,
                        .threads = e->threads,
+                       .seed = (uint64_t)e->seed,
                        .turns_max = TURNS_MAX,
                        .limit_s = launch->time_limit_s,
                        .reports = t};

@@ -11,6 +11,8 @@
 extern const struct device_ops emu_device;
 /* Host threads to use (0 = base/pool's) and which checks run: all by default; bounds are always checked. */
 void emu_set_threads(struct device *dev, int threads);
+/* Another order of the blocks; 0: as they are numbered. */
+void emu_set_seed(struct device *dev, int seed);
 void emu_set_checks(struct device *dev, bool on);
 /* The instruction set of the host that handlers were chosen for: "portable", "v3" (AVX2), "v4" (AVX-512); $BENCH_EMU_ISA asks for less. */
 const char *emu_isa_name(void);

@@ -164,6 +164,7 @@ bool emulate(const struct emulate_request *request, struct emulate_result *out, 
         goto done;
     snprintf(out->device, sizeof out->device, "%s", e->dev.about);
     emu_set_threads(&e->dev, request->threads);
+    emu_set_seed(&e->dev, request->seed);
     ok = emulate_read_launch(e, err) && emu_device.load(&e->dev, &image, &e->module, err) && find_kernel(e, err) &&
          emulate_make_buffers(e, err) && emulate_set_arguments(e, err) && run(e, err);
 done:

@@ -34,6 +34,7 @@ struct emulate_request {
     const char *chip;   /* "GH100", "sm_86"; NULL: GH100 */
     bool no_check;      /* only bounds and alignment */
     int threads;        /* 0: all */
+    int seed;           /* of the order of blocks; 0: as they are numbered */
 };
 struct emulate_counter {
     const char *name, *unit;

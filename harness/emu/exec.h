@@ -86,7 +86,14 @@ struct cold { /* what is seldom needed of an instruction */
     uint32_t macs;    /* per warp */
     uint8_t mmas;     /* instructions that a machine makes of it, where those are several: wmma */
     uint32_t block;   /* flow id */
+    uint16_t origin;  /* of its address: 1 + index into program.origins, 0: not known */
     int file, line;
+};
+struct origin {         /* what an address was computed from: a shared variable, a variable, or a pointer of the launch */
+    uint32_t low, high; /* shared: where it lies */
+    uint64_t address;
+    uint32_t param; /* 1 + offset among the parameters */
+    const char *name;
 };
 struct function {
     const struct ptx_function *ptx;
@@ -104,6 +111,8 @@ struct program { /* an entry and everything it may call */
     struct insn *code;
     struct cold *cold;
     uint32_t count, memo_count;
+    struct origin *origins;
+    uint32_t origin_count;
     struct flow *flows;
     uint32_t flow_count;
     uint8_t *constants; /* 64-byte aligned, allocated apart */
@@ -165,6 +174,9 @@ struct memo {
     uint32_t run_lanes[RUNS_MAX];
     int32_t run_base[RUNS_MAX]; /* where lane 0 of the run would be, as rel */
     struct buffer *buffer;
+    uint32_t low_at, high_at; /* shared: where the instruction may go */
+    uint8_t lane_of[128];     /* shared: the lane of each grain of the spans, MANY_LANES */
+    bool lanes_known;
     /* counters since the last clear */
     uint64_t requests, sector_sum, line_sum, best_sum;  /* global */
     uint64_t shared_requests, wavefront_sum, ideal_sum; /* shared */
@@ -250,6 +262,9 @@ struct warp {
     bool touched;            /* global memory since its last fence */
     uint32_t tag;            /* what it does to global memory now: races.h */
     uint32_t released, news; /* moment of its last release, and what it then knew of: fences and barriers of the block */
+    uint32_t synced;         /* number of the stretch since its lanes last met, << 6 */
+    bool doubles;            /* lanes of the store at hand share addresses: what they write was compared */
+    bool wrote;              /* shared memory in that stretch */
     uint32_t known, heard;   /* moments up to which it knows what others released; what it will know behind a fence */
     bool guarded;            /* inside a guarded instruction: other lanes are not elsewhere but switched off */
 };
@@ -276,6 +291,7 @@ struct block {
     int thread_count;
     struct barrier barriers[16];
     int done;
+    uint64_t *mbarriers;         /* by 8 bytes, a bit: somebody has initialised an mbarrier there */
     uint32_t first_tag, now_tag; /* of the block, of its last barrier; 0: blocks take turns, each tag is looked up */
     uint32_t fences;             /* of its warps */
     struct block **cluster;      /* by rank */
@@ -298,6 +314,7 @@ struct runner { /* one thread of the host and the blocks that are resident on it
     int index;
     uint32_t moment, base_tag; /* the race check's clock; tags below are of earlier launches */
     struct order *order;       /* NULL: blocks know nothing of each other */
+    uint32_t stretches;        /* of all its warps */
     bool heeded;               /* something was fenced or released: blocks may know of each other */
     uint32_t turns;
 };
@@ -312,6 +329,9 @@ struct heap {
     struct buffer *buffer; /* NULL: the kernel calls no malloc */
     uint64_t used;
     uint32_t free[HEAP_CLASSES]; /* by class: offset of the first free block's header, 0 = none */
+    uint8_t *state;              /* by byte: enum heap_state */
+    struct allocation *allocations;
+    int allocation_count, allocation_room;
 };
 
 struct launch {

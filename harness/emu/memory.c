@@ -118,10 +118,23 @@ static uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
 }
 #define SECTOR_GAP 32 /* accesses are aligned to their size, so none reaches into the next one's sector unless that begins there, too */
 
-bool memo_global(struct warp *w, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes)
+/* The buffer that the instruction's pointer is of; NULL: not known. */
+static const struct buffer *origin_buffer(const struct warp *w, const struct insn *ip)
+{
+    const struct launch *l = w->runner->launch;
+    uint16_t k = w->program->cold[ip->index].origin;
+    const struct origin *o = k ? &w->program->origins[k - 1] : NULL;
+    uint64_t address = o ? o->address : 0;
+    if (o && o->param)
+        memcpy(&address, l->params + o->param - 1, 8);
+    return address ? space_find(l->space, address) : NULL;
+}
+
+bool memo_global(struct warp *w, const struct insn *ip, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes)
 {
     struct buffer *b = space_find(w->runner->launch->space, first_address);
-    if (!b)
+    const struct buffer *from = origin_buffer(w, ip);
+    if (!b || b == w->runner->launch->heap.buffer || (from && from != b))
         return false;
     uint64_t first = a[__builtin_ctz(w->mask)];
     m->mask = 0;
@@ -187,6 +200,27 @@ int shared_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint3
     return sum;
 }
 
+/* Which lane each grain of the spans is of: as the spans lie one behind the other. */
+static void learn_lanes(struct memo *m, uint32_t bytes, int shift)
+{
+    uint32_t at = 0, n = bytes >> shift;
+    for (int s = 0; s < m->spans; s++)
+        at += (uint32_t)(m->to[s] - m->from[s]) >> shift;
+    m->lanes_known = at <= sizeof m->lane_of;
+    if (!m->lanes_known)
+        return;
+    memset(m->lane_of, 0xff, at);
+    at = 0;
+    for (int s = 0; s < m->spans; at += (uint32_t)(m->to[s] - m->from[s]) >> shift, s++)
+        for (uint32_t rest = m->mask; rest; rest &= rest - 1) {
+            int i = __builtin_ctz(rest);
+            for (uint32_t k = 0; k < n && m->rel[i] >= m->from[s] && m->rel[i] < m->to[s]; k++) {
+                uint8_t *of = &m->lane_of[at + ((uint32_t)(m->rel[i] - m->from[s]) >> shift) + k];
+                *of = *of == 0xff ? (uint8_t)i : 32; /* MANY_LANES */
+            }
+        }
+}
+
 void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const uint32_t *a, uint32_t bytes)
 {
     uint32_t first = a[__builtin_ctz(w->mask)];
@@ -195,9 +229,15 @@ void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const ui
         m->rel[i] = (int32_t)(a[i] - first);
     }
     m->mask = w->mask;
+    const struct program *p = w->program;
+    uint16_t k = p->cold[ip->index].origin;
+    bool one = k && p->origins[k - 1].high;
+    m->low_at = one ? p->origins[k - 1].low : SHARED_RESERVED;
+    m->high_at = one ? p->origins[k - 1].high : w->block->shared_bytes;
     m->space = SPACE_SHARED;
     m->phase = (uint8_t)((first + (uint32_t)ip->imm) & 3);
     memo_learn(m, bytes, (int32_t)bytes);
+    learn_lanes(m, bytes, p->shared_shift);
     int ideal;
     m->wavefronts = (uint8_t)shared_wavefronts(m, w->mask, m->phase, bytes, &ideal);
     m->ideal = (uint8_t)ideal;
@@ -273,7 +313,13 @@ static uint8_t *lane_global(struct warp *w, const struct insn *ip, int lane, uin
                    (unsigned long long)address, b->label);
         return NULL;
     }
+    const struct buffer *from = origin_buffer(w, ip);
+    if (from && from != b)
+        emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, by a pointer into `%s`: that is `%s`",
+                   access_word(access), bytes, (unsigned long long)address, from->label, b->label);
     uint64_t offset = address - b->base;
+    if (b == w->runner->launch->heap.buffer && !heap_allows(w, ip, lane, offset, bytes, access))
+        return NULL;
     mark_sectors(w, b, offset, bytes, access);
     if (b->known && (w->checks & CHECK_KNOWN))
         known_lane(w, ip, lane, b, offset, bytes, access == ACCESS_WRITE);
@@ -296,6 +342,11 @@ static uint8_t *lane_shared(struct warp *w, const struct insn *ip, int lane, uin
                    b->shared_bytes - SHARED_RESERVED);
         return NULL;
     }
+    uint16_t k = w->program->cold[ip->index].origin;
+    const struct origin *o = k ? &w->program->origins[k - 1] : NULL;
+    if (o && o->high && rank == 0 && (offset < o->low || offset + bytes > o->high))
+        emu_report(w, ip, lane, "out_of_bounds", "shared %s of %u bytes at 0x%x, by a pointer into `%s`, which ends at 0x%x",
+                   access_word(access), bytes, offset, o->name, o->high);
     if (w->checks & (CHECK_KNOWN | CHECK_RACE))
         check_shared_lane(w, ip, b, lane, offset, bytes, access);
     return b->shared + offset;

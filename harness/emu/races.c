@@ -85,7 +85,7 @@ struct touch {
     struct buffer *b;
     uint64_t offset;
     enum access access;
-    bool strong, narrow;
+    bool strong, narrow, constant;
     bool silent; /* a write of what is there already: to others it is as good as a read */
 };
 
@@ -108,6 +108,16 @@ static void tell(const struct touch *t, enum apart apart, uint32_t tag, const ch
                (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, other, who);
 }
 
+static void tell_constant(const struct touch *t)
+{
+    t->w->runner->launch->raced = 1;
+    if (races_told(t->w))
+        emu_report(t->w, t->ip, t->lane, "read_only",
+                   "ld.global.nc of 0x%llx, offset %llu of `%s`, which this kernel has written: "
+                   "the cache it is read through need not know",
+                   (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label);
+}
+
 static uint32_t reader_tag(const struct touch *t, uint32_t old, enum apart apart)
 {
     const struct warp *w = t->w;
@@ -125,6 +135,8 @@ static void touch_granule(const struct touch *t, struct footprint *f, uint64_t g
 {
     struct warp *w = t->w;
     uint32_t writer = f->writer[g];
+    if (t->access == ACCESS_READ && t->constant && writer >= w->runner->base_tag)
+        tell_constant(t);
     enum apart apart = races_apart(w, writer);
     if (apart != TOGETHER && !both_strong(apart, writer, t->strong, t->narrow) && !t->silent)
         tell(t, apart, writer, writer & TAG_STRONG ? "atomic" : "write");
@@ -172,6 +184,7 @@ static void touch_lane(struct warp *w, const struct insn *ip, int lane, struct b
     struct footprint *f = footprint_of(w->runner, b, w->trace == TRACE_ALL);
     int shift = w->program->global_shift;
     struct touch t = {.w = w, .ip = ip, .lane = lane, .b = b, .offset = offset, .access = access};
+    t.constant = access == ACCESS_READ && (ip->op == OP_ld_global || ip->op == OP_ld_generic) && (ip->flags & ACCESS_CONSTANT);
     t.silent = value && races_told(w) && !memcmp(value, b->host + offset, bytes);
     bool async = ip->op == OP_bulk_copy || ip->op == OP_tensor_copy; /* their flags are others */
     t.strong = access == ACCESS_ATOMIC || (!async && (ip->flags & ACCESS_STRONG));

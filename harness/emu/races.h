@@ -24,7 +24,7 @@ struct footprint {             /* of one thread of the host on one buffer */
 #define TAG_WIDE 128u  /* of writers: weak towards other blocks; of readers: other blocks, too */
 #define MOMENT_MAX ((1u << 24) - 1)
 /* insn.flags of accesses */
-enum { ACCESS_STRONG = 2, ACCESS_NARROW = 16, ACCESS_ACQUIRE = 32, ACCESS_RELEASE = 64 };
+enum { ACCESS_STRONG = 2, ACCESS_CONSTANT = 4 /* .nc */, ACCESS_NARROW = 16, ACCESS_ACQUIRE = 32, ACCESS_RELEASE = 64 };
 
 void races_begin(struct launch *l);
 enum verdict { RACES_NONE, RACES_WATCH_READS, RACES_TELL };

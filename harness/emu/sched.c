@@ -30,6 +30,7 @@ static void resident_new(struct runner *k, struct block *b, int warps)
     b->shared_bytes = l->shared_bytes;
     b->shared = room(l->shared_bytes);
     b->shared_known = room(l->shared_bytes);
+    b->mbarriers = p->uses_mbarrier ? room(l->shared_bytes / 64 + 16) : NULL;
     b->warp_count = warps;
     b->warps = room((size_t)warps * sizeof *b->warps);
     if (l->checks & CHECK_RACE) {
@@ -37,6 +38,7 @@ static void resident_new(struct runner *k, struct block *b, int warps)
         s->grains = (l->shared_bytes >> p->shared_shift) + 64;
         s->writer = xcalloc(s->grains, sizeof *s->writer);
         s->reader = xcalloc(s->grains, sizeof *s->reader);
+        s->lane = xcalloc(s->grains, sizeof *s->lane);
         b->shadow = s;
     }
     for (int i = 0; i < warps; i++) {
@@ -75,10 +77,12 @@ static void resident_free(struct block *b)
     if (b->shadow) {
         free(b->shadow->writer);
         free(b->shadow->reader);
+        free(b->shadow->lane);
         free(b->shadow);
     }
     free(b->shared);
     free(b->shared_known);
+    free(b->mbarriers);
     free(b->points);
     free(b->warps);
 }
@@ -117,6 +121,7 @@ static void warp_start(struct warp *w, int threads)
     w->cluster_phase = 0;
     memset(w->clocks, 0, sizeof w->clocks);
     w->clocks[w->id] = 1;
+    lanes_meet(w);
     warp_set_mask(w, mask);
 }
 
@@ -135,6 +140,8 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
     b->cluster_count = count;
     b->cluster_arrived = b->cluster_phase = 0;
     b->point_count = 0;
+    if (l->program->uses_mbarrier)
+        memset(b->mbarriers, 0, b->shared_bytes / 64 + 8);
     memset(b->barriers, 0, sizeof b->barriers);
     memset(b->shared, 0, b->shared_bytes);
     if (l->checks & CHECK_KNOWN)
@@ -252,6 +259,25 @@ struct grid {
     int size; /* blocks in a group */
 };
 
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* An order of the groups for each seed: steps of a length that has no divisor in common with how many there are. */
+static int64_t shuffled(const struct grid *g, int64_t index)
+{
+    uint64_t n = g->groups, seed = g->launch->seed, step = (seed * 2654435761u + n / 2) % n;
+    while (common_divisor(n, step) != 1)
+        step = (step + 1) % n;
+    return (int64_t)(((unsigned __int128)index * step + seed) % n);
+}
+
 static void run_group(void *context, int64_t index, int thread)
 {
     const struct grid *g = context;
@@ -259,6 +285,8 @@ static void run_group(void *context, int64_t index, int thread)
     struct runner *k = &l->runners[thread];
     if (atomic_load_explicit(&l->stop, memory_order_relaxed))
         return;
+    if (l->seed && !l->cooperative)
+        index = shuffled(g, index);
     const uint32_t *c = l->cluster;
     for (int r = 0; r < g->size; r++) {
         uint64_t number = (uint64_t)r;
@@ -433,6 +461,8 @@ bool launch_run(struct launch *l, struct error *err)
         threads = v == RACES_TELL ? 1 : threads;
     }
     races_forget(l);
+    if (l->heap.buffer)
+        heap_leaks(l);
     show_printed(l);
     return !l->fatal || launch_explain(l, err);
 }

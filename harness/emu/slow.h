@@ -10,7 +10,7 @@
 /* ---- memory.c ---- */
 enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 /* Learns the pattern of the active lanes' addresses; false: too irregular (several buffers, no buffer, other spaces). */
-bool memo_global(struct warp *w, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes);
+bool memo_global(struct warp *w, const struct insn *ip, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes);
 void memo_rows(struct memo *m, const uint32_t *a, int matrices);
 void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const uint32_t *a, uint32_t bytes);
 /* Different 32-byte sectors, and 128-byte lines, of a learnt global pattern whose first lane is at `at`. */
@@ -61,7 +61,12 @@ void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, i
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting);
 /* What the warp did before is known to those that wait on the mbarrier at `offset` later. */
 void race_arrive(struct warp *w, uint32_t offset);
+/* Who initialises an mbarrier, and whether the warp has waited for that. */
+void race_init(struct warp *w, uint32_t offset);
+bool race_init_known(struct warp *w, uint32_t offset);
 void race_wait(struct warp *w, uint32_t offset);
+/* The warp's lanes have met: what one wrote to shared memory before, the others may read. */
+void lanes_meet(struct warp *w);
 /* Bytes of a finished cp.async count as written now. */
 void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes);
 
@@ -80,8 +85,11 @@ const struct insn *emu_redux(struct warp *w, const struct insn *ip);
 const struct insn *emu_elect(struct warp *w, const struct insn *ip);
 const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip);
 /* ---- heap.c ---- */
-uint64_t heap_take(struct launch *l, uint64_t bytes); /* 0: none left */
-bool heap_give(struct launch *l, uint64_t address);   /* false: malloc did not give it, or it was given back */
+void emu_malloc(struct warp *w, const struct insn *ip, int lane, uint64_t bytes, uint64_t *address); /* 0: none left */
+void emu_free(struct warp *w, const struct insn *ip, int lane, uint64_t address);
+/* An access to the heap's buffer: false and a report when it is of nothing that malloc gave, or that was given back. */
+bool heap_allows(struct warp *w, const struct insn *ip, int lane, uint64_t offset, uint32_t bytes, enum access access);
+void heap_leaks(struct launch *l); /* reports what nobody gave back */
 /* alloca: d = the address in local memory of a = size bytes, imm = alignment; imm < 0: stackrestore of a, -2: stacksave into d */
 const struct insn *emu_alloca(struct warp *w, const struct insn *ip);
 /* ---- atomics.c ---- */

@@ -5,6 +5,7 @@
 /* Lanes of the instruction's mask that are alive but elsewhere are waited for. True: the running lanes were set aside. */
 static bool wait_for(struct warp *w, const struct insn *ip, uint32_t members, const struct insn **next)
 {
+    lanes_meet(w);
     if (!w->others || w->guarded || !(members & w->alive & ~w->mask))
         return false;
     warp_park(w, NULL, ip, FRAGMENT_SYNC, members);

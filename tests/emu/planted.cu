@@ -47,7 +47,7 @@ KERNEL atomic_past_end(const float *in, float *out, int n)
 KERNEL half_written(const float *in, float *out, int n)
 {
     __shared__ short s[256];
-    s[threadIdx.x & 127] = (short)in[threadIdx.x & 127]; // 50
+    s[threadIdx.x & 127] = (short)(in[threadIdx.x & 127] + threadIdx.x); // 50
     __syncthreads();
     out[threadIdx.x] = s[threadIdx.x & 127];
 }

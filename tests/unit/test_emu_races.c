@@ -7,34 +7,57 @@
 #include <cmocka.h>
 #include "emu_run.h"
 
-static const struct planted {
+struct planted {
     const char *kernel;
-    int line; /* 0: honest */
-    const char *text;
-} table[] = {
-    {"blocks_write", 9, "offset 0 of `out`, races with the write of block 0,0,0"},
-    {"in_place", 14, "races with the read of block"},
-    {"warps_read", 21, "races with the write of warp"},
-    {"warps_write", 25, "races with the write of warp 0"},
-    {"last_block_no_fence", 36, "races with the write of block 0,0,0"},
-    {"set_and_add", 41, "races with the atomic of block 0,0,0"},
-    {"atomics_of_the_block", 47, "races with the atomic of block 0,0,0"},
-    {"lanes_write", 51, "lanes 0 and 1 write different values to global memory"},
-    {"flag_no_fence", 63, "races with the write of block 0,0,0"},
-    {"read_of_a_counter", 68, "atomic on global memory"},
-    {"same_value", 0, NULL},
-    {"behind_a_barrier", 0, NULL},
-    {"last_block", 0, NULL},
-    {"last_block_all_fence", 0, NULL},
-    {"flag_with_fences", 0, NULL},
-    {"words_with_flags", 0, NULL},
-    {"release_acquire", 0, NULL},
-    {"bytes_side_by_side", 0, NULL},
-    {"counted", 0, NULL},
-    {"added_in_place", 0, NULL},
+    int line;                /* 0: honest */
+    const char *text, *kind; /* NULL: race */
+};
+static const struct planted races[] = {
+    {"blocks_write", 9, "offset 0 of `out`, races with the write of block 0,0,0", NULL},
+    {"in_place", 14, "races with the read of block", NULL},
+    {"warps_read", 21, "races with the write of warp", NULL},
+    {"warps_write", 25, "races with the write of warp 0", NULL},
+    {"last_block_no_fence", 36, "races with the write of block 0,0,0", NULL},
+    {"set_and_add", 41, "races with the atomic of block 0,0,0", NULL},
+    {"atomics_of_the_block", 47, "races with the atomic of block 0,0,0", NULL},
+    {"lanes_write", 51, "lanes 0 and 1 write different values to global memory", NULL},
+    {"flag_no_fence", 63, "races with the write of block 0,0,0", NULL},
+    {"read_of_a_counter", 68, "atomic on global memory", NULL},
+    {"same_value", 0, NULL, NULL},
+    {"behind_a_barrier", 0, NULL, NULL},
+    {"last_block", 0, NULL, NULL},
+    {"last_block_all_fence", 0, NULL, NULL},
+    {"flag_with_fences", 0, NULL, NULL},
+    {"words_with_flags", 0, NULL, NULL},
+    {"release_acquire", 0, NULL, NULL},
+    {"bytes_side_by_side", 0, NULL, NULL},
+    {"counted", 0, NULL, NULL},
+    {"added_in_place", 0, NULL, NULL},
+    {NULL, 0, NULL, NULL},
+};
+static const struct planted sanitizer[] = {
+    {"used_after_free", 16, "which free gave back", "use_after_free"},
+    {"leaked", 20, "24 bytes of the device heap", "leak"},
+    {"past_a_heap_block", 27, "which malloc did not give", "out_of_bounds"},
+    {"mbarrier_of_nobody", 34, "was not initialised", "mbarrier"},
+    {"mbarrier_twice", 42, "is initialised again", "mbarrier"},
+    {"mbarrier_unannounced", 52, "is initialised by another warp", NULL},
+    {"read_only_written", 59, "which this kernel has written", "read_only"},
+    {"next_shared_array", 67, "by a pointer into `", "out_of_bounds"},
+    {"other_buffer", 72, "by a pointer into `in`: that is `out`", "out_of_bounds"},
+    {"no_syncwarp", 78, "by lane 0, which lane 1 of this warp wrote: no __syncwarp", NULL},
+    {"warp_sum_no_syncwarp", 89, "no __syncwarp between them", NULL},
+    {"lanes_write_shared", 96, "lanes 0 and 1 write different values to shared memory", NULL},
+    {"copied_no_syncwarp", 105, "no __syncwarp between them", NULL},
+    {"heap_used_well", 0, NULL, NULL},
+    {"mbarrier_announced", 0, NULL, NULL},
+    {"warp_sum", 0, NULL, NULL},
+    {"flag_of_all", 0, NULL, NULL},
+    {"either_array", 0, NULL, NULL},
+    {NULL, 0, NULL, NULL},
 };
 
-static void run_one(const char *fixture, const struct planted *p, int threads, char *told, size_t room)
+static void run_one(const char *fixture, const struct planted *p, int threads, int seed, char *told, size_t room)
 {
     struct emu_test t;
     static float in[1024], out[2048];
@@ -42,6 +65,7 @@ static void run_one(const char *fixture, const struct planted *p, int threads, c
         in[i] = (float)(i % 13) + 1;
     emu_test_file(&t, fixture, p->kernel);
     emu_set_threads(&t.dev, threads);
+    emu_set_seed(&t.dev, seed);
     emu_test_pointer(&t, emu_test_buffer(&t, "in", in, sizeof in));
     emu_test_pointer(&t, emu_test_buffer(&t, "out", out, sizeof out));
     t.launch.block[0] = 256;
@@ -52,31 +76,60 @@ static void run_one(const char *fixture, const struct planted *p, int threads, c
     for (int i = 0; i < n; i++) {
         size_t used = strlen(told);
         snprintf(told + used, room - used, "%d %s %llu %s\n", r[i].line, r[i].kind, (unsigned long long)r[i].count, r[i].text);
-        found |= !strcmp(r[i].kind, "race") && r[i].line == p->line && strstr(r[i].text, p->text);
+        found |= !strcmp(r[i].kind, p->kind ? p->kind : "race") && r[i].line == p->line && strstr(r[i].text, p->text);
     }
     if (p->line ? !found : n > 0)
         fail_msg("%s in %s on %d threads: %s", p->kernel, fixture, threads, n ? told : "nothing was told");
     emu_test_close(&t);
 }
 
+static void run_all(const char *fixture, const struct planted *table)
+{
+    for (const struct planted *p = table; p->kernel; p++) {
+        char first[4096] = "", told[4096];
+        for (int threads = 1; threads <= 3; threads++) {
+            told[0] = 0;
+            run_one(fixture, p, threads, 0, told, sizeof told);
+            if (threads == 1)
+                memcpy(first, told, sizeof first);
+            assert_string_equal(first, told);
+        }
+    }
+}
 static void every_race(void **state)
 {
-    static const char *const fixtures[] = {"races.ptx", "races_100.ptx"};
-    for (size_t f = 0; f < 2; f++)
-        for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-            char first[4096] = "", told[4096];
-            for (int threads = 1; threads <= 3; threads++) {
-                told[0] = 0;
-                run_one(fixtures[f], &table[i], threads, told, sizeof told);
-                if (threads == 1)
-                    memcpy(first, told, sizeof first);
-                assert_string_equal(first, told);
-            }
-        }
+    run_all("races.ptx", races);
+    run_all("races_100.ptx", races);
+}
+static void what_sanitizers_find(void **state)
+{
+    run_all("sanitizer.ptx", sanitizer);
+    run_all("sanitizer_100.ptx", sanitizer);
+}
+
+/* A seed changes who comes first, not what is found. */
+static void another_order(void **state)
+{
+    static const struct planted found = {"blocks_write", 9, "races with the write of block", NULL},
+                                sound = {"behind_a_barrier", 0, NULL, NULL};
+    char first[4096] = "";
+    int others = 0;
+    run_one("races.ptx", &found, 1, 0, first, sizeof first);
+    for (int seed = 1; seed <= 4; seed++) {
+        char told[4096] = "", again[4096] = "";
+        run_one("races.ptx", &found, 1, seed, told, sizeof told);
+        run_one("races.ptx", &found, 3, seed, again, sizeof again);
+        assert_string_equal(told, again);
+        others += strcmp(told, first) != 0;
+        told[0] = 0;
+        run_one("races.ptx", &sound, 2, seed, told, sizeof told);
+    }
+    assert_true(others > 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_race)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_race), cmocka_unit_test(what_sanitizers_find),
+                                       cmocka_unit_test(another_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,130 @@
+/* emu/decode_origin: which variable, or which pointer of the launch, each address was computed from. Where that is beyond doubt, an access
+ * outside of it is an error, also where some other array lies there. */
+#include "base/text.h"
+#include "emu/decode.h"
+#include "emu/flow.h"
+#include <stdlib.h>
+
+enum { ORIGIN_NONE = 0, ORIGIN_MIXED = -1 }; /* no pointer; several, or by other operations than sums */
+
+struct origins {
+    struct decode *d;
+    int32_t *of; /* by register: 1 + index into program.origins */
+    bool *seen;
+};
+
+static int origin_add(struct program *p, struct origin o)
+{
+    for (uint32_t i = 0; i < p->origin_count; i++)
+        if (p->origins[i].low == o.low && p->origins[i].high == o.high && p->origins[i].param == o.param &&
+            p->origins[i].address == o.address)
+            return (int)i + 1;
+    if (p->origin_count >= UINT16_MAX - 1)
+        return ORIGIN_MIXED;
+    if (!(p->origin_count & (p->origin_count + 1)))
+        p->origins = xrealloc(p->origins, ((size_t)p->origin_count + 1) * 2 * sizeof *p->origins);
+    p->origins[p->origin_count++] = o;
+    return (int)p->origin_count;
+}
+
+static int of_variable(struct decode *d, const struct ptx_operand *o)
+{
+    const struct ptx_var *v = o->var;
+    if (!v && o->name)
+        v = ptx_find_var(d->m, o->name);
+    if (!v || !v->bytes || v->is_extern)
+        return v ? ORIGIN_MIXED : ORIGIN_NONE;
+    if ((v->space == SPACE_GLOBAL || v->space == SPACE_CONST) && v->address)
+        return origin_add(d->p, (struct origin){.address = v->address});
+    const struct placed *at = v->space == SPACE_SHARED ? decode_find_placed(d, v, -1) : NULL;
+    if (!at)
+        return ORIGIN_MIXED;
+    return origin_add(d->p, (struct origin){.low = (uint32_t)at->at, .high = (uint32_t)(at->at + v->bytes), .name = v->name});
+}
+
+static int of_operand(struct origins *s, const struct ptx_operand *o)
+{
+    if (o->kind == OPERAND_REG && o->reg >= 0)
+        return s->of[o->reg];
+    return o->kind == OPERAND_VAR || o->kind == OPERAND_SYMBOL ? of_variable(s->d, o) : ORIGIN_NONE;
+}
+
+static int join(int a, int b)
+{
+    return a == b ? a : ORIGIN_MIXED;
+}
+
+static int sum(int a, int b)
+{
+    return a == ORIGIN_NONE ? b : b == ORIGIN_NONE ? a : ORIGIN_MIXED;
+}
+
+/* What an instruction makes of its operands' origins. */
+static int of_result(struct origins *s, const struct ptx_instr *in)
+{
+    const struct ptx_operand *o = in->operands;
+    if (instr_is(in, "ld") && instr_has(in, "param") && s->d->f->is_entry && instr_has(in, "u64") && o[1].kind == OPERAND_ADDRESS &&
+        o[1].var) {
+        const struct placed *at = decode_find_placed(s->d, o[1].var, s->d->function);
+        return at && !at->stride ? origin_add(s->d->p, (struct origin){.param = 1 + (uint32_t)(at->at + o[1].bits)}) : ORIGIN_NONE;
+    }
+    if (in->count < 2)
+        return ORIGIN_NONE;
+    if (instr_is(in, "mov") || instr_is(in, "cvta"))
+        return of_operand(s, &o[1]);
+    if (in->count < 3)
+        return instr_is(in, "cvt") ? of_operand(s, &o[1]) : ORIGIN_NONE;
+    int a = of_operand(s, &o[1]), b = of_operand(s, &o[2]);
+    if (instr_is(in, "add") || instr_is(in, "or"))
+        return sum(a, b);
+    if (instr_is(in, "sub"))
+        return b == ORIGIN_NONE ? a : a > 0 && b > 0 ? ORIGIN_NONE : ORIGIN_MIXED;
+    if (instr_is(in, "selp"))
+        return join(a, b);
+    if (instr_is(in, "mad") && in->count > 3)
+        return of_operand(s, &o[3]);
+    return instr_is(in, "and") || instr_is(in, "xor") || instr_is(in, "min") || instr_is(in, "max") ? (a || b ? ORIGIN_MIXED : ORIGIN_NONE)
+                                                                                                    : ORIGIN_NONE;
+}
+
+static bool set(struct origins *s, const struct ptx_operand *o, int origin)
+{
+    bool changed = false;
+    for (int i = 0; i < o->count && o->kind == OPERAND_VECTOR; i++)
+        changed |= set(s, &o->items[i], ORIGIN_NONE);
+    if (o->kind != OPERAND_REG || o->reg < 0)
+        return changed;
+    int to = s->seen[o->reg] ? join(s->of[o->reg], origin) : origin;
+    changed |= to != s->of[o->reg];
+    s->seen[o->reg] = true;
+    s->of[o->reg] = to;
+    return changed;
+}
+
+/* Registers in loops are looked at until nothing changes. A register seen first as no pointer may become one: it starts unseen. */
+void decode_origins(struct decode *d)
+{
+    struct origins s = {d, xcalloc((size_t)d->f->reg_count + 1, sizeof *s.of), xcalloc((size_t)d->f->reg_count + 1, 1)};
+    for (int turn = 0, changed = 1; changed; turn++) {
+        changed = 0;
+        for (int i = 0; i < d->f->instr_count; i++) {
+            const struct ptx_instr *in = d->f->instrs[i];
+            bool also_read;
+            int writes = instr_writes(in, &also_read);
+            int origin = turn < 50 ? of_result(&s, in) : ORIGIN_MIXED;
+            for (int k = 0; k < writes && k < in->count; k++)
+                changed |= set(&s, &in->operands[k], k == 0 && in->operands[0].kind == OPERAND_REG ? origin : ORIGIN_NONE);
+        }
+        if (turn > 60)
+            break;
+    }
+    free(s.seen);
+    d->origins = s.of;
+}
+
+/* Of an address operand, for cold.origin; 0: not known. */
+uint16_t decode_origin_of(struct decode *d, const struct ptx_operand *o)
+{
+    int origin = o->kind != OPERAND_ADDRESS ? 0 : o->reg >= 0 ? d->origins[o->reg] : o->name || o->var ? of_variable(d, o) : 0;
+    return origin > 0 ? (uint16_t)origin : 0;
+}
