@@ -43,13 +43,28 @@ bool cli_options(const struct verb *verb, const struct option *options, int argc
 int cli_fail(const struct error *err);
 /* "bench VERB: too many arguments" and the like: exit 2. */
 int cli_usage(const struct verb *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Results go to stdout. */
+/* Options that every verb has. */
+extern const struct option cli_shared[];
+/* Is it JSON that stdout is to get? Then what the functions below are given is gathered, and cli_finish prints it as one document. */
+bool cli_json(void);
+/* Results go to stdout; a line of them. */
 void cli_print(const struct text *t);
 /* What cli_fail and cli_print do with a line: no control character of a name or a log reaches the terminal. */
 void cli_say(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Results go to the file that --to named, or to stdout. */
-bool cli_put(const char *to, struct text *t, struct error *err);
-/* Colour, width and signs of stdout. */
+/* Results go to the file that --to named, or to stdout, as cli_page does it or (`json`) as they are. */
+bool cli_put(const char *to, struct text *t, bool json, struct error *err);
+/* What can be long: through $PAGER (less) where a terminal shows it and it is longer than that. */
+void cli_page(const struct text *t);
+/* Takes the blocks; takes the table. */
+struct document;
+struct table;
+void cli_document(struct document *d);
+void cli_table(struct table *table);
+/* A verb's own JSON, in place of the document. */
+void cli_print_json(const struct text *t);
+/* At the end of every verb. */
+void cli_finish(const struct verb *verb, int code);
+/* Colour, widths and signs of stdout. */
 struct report_style cli_style(void);
 /* Where this run keeps things: -o DIR, else $BENCH_OUT, else ./.bench */
 const char *cli_out_dir(const char *given);

@@ -7,6 +7,7 @@
 #include "counter/set.h"
 #include "device/cupti/cupti.h"
 #include "report/calibration.h"
+#include "report/document.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,15 @@ struct ask {
 
 static void describe_list(const struct counter_groups *groups, struct text *t)
 {
-    for (int i = 0; i < groups->count; i++)
-        text_addf(t, "%-12s %s\n", groups->items[i]->name, groups->items[i]->about);
+    struct table *list = table_new();
+    table_column(list, "group", "", ALIGN_LEFT);
+    table_column(list, "about", "", ALIGN_LEFT);
+    for (int i = 0; i < groups->count; i++) {
+        table_row(list, LINE_PLAIN);
+        table_cell(list, PAINT_NONE, "%s", groups->items[i]->name);
+        table_cell(list, PAINT_NONE, "%s", groups->items[i]->about);
+    }
+    cli_table(list);
     text_add(t, "\nbench counters GROUP explains one; bench counters --chip GH100 says how many passes each takes\n");
 }
 
@@ -276,7 +284,7 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
     bool ok = counter_groups_load(NULL, NULL, &groups, &err) && answer(&ask, &groups, rest, count, &t, &err);
     code = ok ? 0 : cli_fail(&err);
     if (ok)
-        cli_print(&t);
+        cli_page(&t);
 done:
     counter_groups_free(&groups);
     text_free(&t);

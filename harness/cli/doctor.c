@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "cli/cli.h"
 #include "emu/emu.h"
+#include "report/document.h"
 #include "device/compile/compile.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 struct checkup {
     struct text text;
     bool color;
-    int missing; /* things a run on this machine needs */
+    int missing;         /* things a run on this machine needs */
+    struct table *table; /* for --json */
 };
 
 enum sign { GOOD, ABSENT, BAD };
@@ -28,6 +30,11 @@ static void line(struct checkup *c, enum sign sign, const char *what, const char
     if (cure && *cure)
         text_addf(&c->text, "                 -> %s\n", cure);
     c->missing += sign == BAD;
+    static const char *const states[] = {"ok", "absent", "missing"};
+    const char *const cells[] = {what, states[sign], detail, cure};
+    table_row(c->table, LINE_PLAIN);
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+        table_cell(c->table, PAINT_NONE, "%s", cells[i] ? cells[i] : "");
 }
 
 static void check_compiler(struct checkup *c)
@@ -185,6 +192,11 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
         code = cli_noise(&roofs, cli_out_dir(out), argv_text);
         goto done;
     }
+    c.table = table_new();
+    table_column(c.table, "what", "", ALIGN_LEFT);
+    table_column(c.table, "state", "", ALIGN_LEFT);
+    table_column(c.table, "detail", "", ALIGN_LEFT);
+    table_column(c.table, "cure", "", ALIGN_LEFT);
     text_addf(&c.text, "bench %s (%s)  %s\n", BENCH_NUMBER, bench_version(), file_self());
     check_compiler(&c);
     check_emu(&c);
@@ -195,7 +207,12 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
     check_gnuplot(&c);
     check_folders(&c, cli_out_dir(out));
     text_add(&c.text, c.missing ? "\nsomething that bench needs is missing (NO above)\n" : "\nready: bench run smoke\n");
-    cli_print(&c.text);
+    if (!cli_json()) {
+        cli_page(&c.text);
+        table_free(c.table);
+    } else {
+        cli_table(c.table);
+    }
     code = c.missing ? 5 : 0;
 done:
     text_free(&c.text);

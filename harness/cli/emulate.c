@@ -12,7 +12,7 @@
 struct emulate_arguments {
     const char *kernel, *chip, *arch, *compiler;
     struct option_list defines;
-    bool no_check, json;
+    bool no_check;
     int threads, seed;
 };
 struct emulate_source {
@@ -88,11 +88,13 @@ static int emulate_launch(const struct emulate_arguments *a, const char *file, c
     if (!launch || !emulate(&request, &result, &err)) {
         code = cli_fail(&err);
     } else {
-        if (a->json)
+        if (cli_json()) {
             emulate_json(&result, &t);
-        else
+            cli_print_json(&t);
+        } else {
             emulate_text(&result, &t);
-        cli_print(&t);
+            cli_page(&t);
+        }
         code = result.report_count || !result.finished ? 4 : 0;
     }
     emulate_free(&result);
@@ -114,7 +116,6 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
         {"--no-check", 0, OPTION_FLAG, NULL, "only bounds and alignment: twice as fast", &a.no_check},
         {"--threads", 0, OPTION_INT, "N", "host threads; default: all cores. The result is the same", &a.threads},
         {"--seed", 0, OPTION_INT, "N", "the blocks in another order, a second opinion on races; default 0: as they are numbered", &a.seed},
-        {"--json", 0, OPTION_FLAG, NULL, "the whole result as one JSON object", &a.json},
         {0},
     };
     struct emulate_source s = {0};

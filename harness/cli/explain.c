@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "report/document.h"
 #include "report/number.h"
 #include "report/why.h"
 #include "row/lock.h"
@@ -160,16 +161,20 @@ static bool find_row(struct stored_row *r, const char *database, const char *dev
     return false;
 }
 
-static int why_row(const char *database, const char *device, int run_id, const char *words, struct text *t)
+static int why_row(const char *database, const char *device, int run_id, const char *words)
 {
     struct error err = {0};
     struct stored_row r = {0};
-    struct report_style style = cli_style();
+    struct document d = {0};
     int code = 0;
     if (find_row(&r, database, device, run_id, words, &err)) {
-        if (r.run < r.run_count - 1)
-            text_addf(t, "run %lld of %s, not the last\n", (long long)r.runs[r.run].id, r.runs[r.run].started);
-        report_why(t, &r.runs[r.run], r.rows, r.count, r.index, &style);
+        if (r.run < r.run_count - 1) {
+            char *older = text_format("run %lld of %s, not the last", (long long)r.runs[r.run].id, r.runs[r.run].started);
+            block_item(document_prose(&d, TONE_NOTICE, DETAIL_ALWAYS), NULL, NULL, older);
+            free(older);
+        }
+        why_of_row(&d, &r.runs[r.run], r.rows, r.count, r.index);
+        cli_document(&d);
     } else {
         code = cli_fail(&err);
     }
@@ -192,7 +197,6 @@ int cli_why(const struct verb *verb, int argc, char **argv)
     memcpy(options, own, sizeof own);
     cli_plan_options(&a, options + 3);
     cli_counter_options(&a, options + 3 + PLAN_OPTION_COUNT);
-    struct text t = {0};
     char *words = NULL, *database = NULL;
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
@@ -206,11 +210,9 @@ int cli_why(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     database = given ? xstrdup(given) : cli_database(cli_out_dir(out));
-    code = why_row(database, a.device, run_id, words, &t);
-    cli_print(&t);
+    code = why_row(database, a.device, run_id, words);
 done:
     cli_plan_free(&a);
-    text_free(&t);
     free(words);
     free(database);
     free(rest);

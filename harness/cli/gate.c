@@ -61,8 +61,8 @@ static bool put_form(const struct gate_arguments *a, const struct gate_compariso
     struct document d = {0};
     const struct form *form = form_find(a->format ? a->format : form_terminal.name);
     struct report_style style = cli_style();
-    bool ok = true;
-    if (a->format && !strcmp(a->format, "json")) {
+    bool ok = true, json = a->format ? !strcmp(a->format, "json") : cli_json();
+    if (json) {
         gate_json(&t, c, exit_code);
     } else if (!form) {
         error_set(err, ERROR_USAGE, "no format '%s'", a->format);
@@ -74,7 +74,7 @@ static bool put_form(const struct gate_arguments *a, const struct gate_compariso
         else
             form->write(&t, &d, a->to ? &(struct report_style){0} : &style);
     }
-    ok = ok && cli_put(a->to, &t, err);
+    ok = ok && cli_put(a->to, &t, json, err);
     document_free(&d);
     text_free(&t);
     return ok;
@@ -317,7 +317,7 @@ static bool show_baseline(const char *path, const struct gate_arguments *a, stru
                 text_addf(&t, "  %s %.15g", side.entries[i].facts[k].kind->head, side.entries[i].facts[k].value);
         text_add(&t, "\n");
     }
-    bool ok = cli_put(a->to, &t, err);
+    bool ok = cli_put(a->to, &t, false, err);
     text_free(&t);
     gate_side_free(&side);
     return ok;

@@ -42,7 +42,7 @@ static int import_ops(const char *path, const char *name, const char *to)
     struct text t = {0};
     size_t bytes;
     char *own = name ? xstrdup(name) : name_of(path), *text = file_read(path, OP_LINES_MAX_BYTES, &bytes, &err);
-    bool ok = text && op_lines_scenario(path, text, bytes, own, &t, &err) && cli_put(to, &t, &err);
+    bool ok = text && op_lines_scenario(path, text, bytes, own, &t, &err) && cli_put(to, &t, false, &err);
     free(own);
     free(text);
     text_free(&t);

@@ -4,19 +4,33 @@
 #include "cli/cli.h"
 #include "model/floor.h"
 #include "op/file.h"
+#include "report/document.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void list_ops(struct text *t) /* the first sentence about each: a point inside a number ends none */
+/* A list of things with a name and a sentence. */
+static struct table *list_table(const char *name, const char *about)
 {
+    struct table *t = table_new();
+    table_column(t, name, "", ALIGN_LEFT);
+    table_column(t, about, "", ALIGN_LEFT);
+    return t;
+}
+
+static void list_ops(void) /* the first sentence about each: a point inside a number ends none */
+{
+    struct table *t = list_table("op", "about");
     const struct op *op;
     for (int i = 0; (op = op_at(i)); i++) {
         const char *about = op->about, *end = strstr(about, ". ");
         size_t length = end ? (size_t)(end - about) : strlen(about);
-        text_addf(t, "%-18s %.*s\n", op->name, (int)(length - (!end && length && about[length - 1] == '.')), about);
+        table_row(t, LINE_PLAIN);
+        table_cell(t, PAINT_NONE, "%s", op->name);
+        table_cell(t, PAINT_NONE, "%.*s", (int)(length - (!end && length && about[length - 1] == '.')), about);
     }
+    cli_table(t);
 }
 
 static void list_set(struct text *t, const char *title, unsigned bits, const char *const *names, int first)
@@ -92,12 +106,27 @@ static void list_op(struct text *t, const struct op *op)
     text_addf(t, "baseline   %s\nfirst rung %s\n", op->row0 ? op->row0 : "none", op->naive);
 }
 
-/* Where it is at par with the library, as its head says: one condition a line. */
+/* Where it is at par with the library, as its head says. */
 static void list_claims(struct text *t, const struct variant *v)
 {
     const struct node *n = node_get(v->head, "claims");
     for (int i = 0; n && i < (n->kind == NODE_LIST ? n->count : 1); i++)
-        text_addf(t, "%-34s %s %s\n", "", i ? "   and" : "claims", n->kind == NODE_LIST ? n->items[i]->text : n->text);
+        text_addf(t, "%s%s", i ? " and " : "", n->kind == NODE_LIST ? n->items[i]->text : n->text);
+}
+
+static void list_variant(struct table *t, const struct variant *v)
+{
+    struct text claims = {0};
+    list_claims(&claims, v);
+    table_row(t, LINE_PLAIN);
+    table_cell(t, PAINT_NONE, "%s", v->name);
+    table_cell(t, PAINT_NONE, "%s%s%s%s", v->what ? v->what : "", v->from ? " (from " : "", v->from ? v->from : "", v->from ? ")" : "");
+    if (claims.len) { /* below it */
+        table_row(t, LINE_PLAIN);
+        table_absent(t, 1);
+        table_cell(t, PAINT_NONE, "claims %s", text_get(&claims));
+    }
+    text_free(&claims);
 }
 
 static int list_variants(struct text *t, const struct option_list *dirs, const char *one, struct error *err)
@@ -105,21 +134,23 @@ static int list_variants(struct text *t, const struct option_list *dirs, const c
     struct variant_set set = {0};
     if (!variant_set_load(dirs->items, &set, err))
         return cli_fail(err);
+    struct table *all = list_table("variant", "what");
     int code = 0, found = 0;
     for (int i = 0; i < set.count; i++) {
         const struct variant *v = set.items[i];
         if (one && strcmp(one, v->name))
             continue;
         found++;
-        text_addf(t, "%-34s %s%s%s%s\n", v->name, v->what ? v->what : "", v->from ? " (from " : "", v->from ? v->from : "",
-                  v->from ? ")" : "");
         if (!one) {
-            list_claims(t, v);
+            list_variant(all, v);
             continue;
         }
+        text_addf(t, "%-34s %s%s%s%s\n", v->name, v->what ? v->what : "", v->from ? " (from " : "", v->from ? v->from : "",
+                  v->from ? ")" : "");
         text_addf(t, "%s\n\n", v->path);
         variant_show(v, t);
     }
+    cli_table(all);
     for (int i = 0; i < set.note_count; i++)
         cli_say(stderr, "bench: note: %s\n", set.notes[i]);
     if (one && !found) {
@@ -130,8 +161,9 @@ static int list_variants(struct text *t, const struct option_list *dirs, const c
     return code;
 }
 
-static int list_scenarios(struct text *t, struct error *err)
+static int list_scenarios(struct error *err)
 {
+    struct table *t = list_table("scenario", "about");
     char *dir = file_share("scenarios"), **names = NULL;
     int count = file_list(dir, ".yaml", &names, err), code = 0;
     if (count < 0)
@@ -139,37 +171,76 @@ static int list_scenarios(struct text *t, struct error *err)
     for (int i = 0; i < count; i++) {
         char *path = file_join(dir, names[i]);
         struct scenario *s = scenario_load(path, err);
-        if (s)
-            text_addf(t, "%-20.*s %s\n", (int)strcspn(names[i], "."), names[i], s->about ? s->about : "");
-        else
+        if (s) {
+            table_row(t, LINE_PLAIN);
+            table_cell(t, PAINT_NONE, "%.*s", (int)strcspn(names[i], "."), names[i]);
+            table_cell(t, PAINT_NONE, "%s", s->about ? s->about : "");
+        } else {
             code = cli_fail(err);
+        }
         scenario_free(s);
         free(path);
         free(names[i]);
     }
+    cli_table(t);
     free(names);
     free(dir);
     return code;
 }
 
-static void list_chips(struct text *t)
+static void list_chips(void)
 {
+    struct table *t = list_table("chip", "arch");
+    table_column(t, "board", "", ALIGN_LEFT);
+    table_column(t, "sms", "", ALIGN_RIGHT);
     int count;
     const struct chip *chips = chip_table(&count);
-    for (int i = 0; i < count; i++)
-        text_addf(t, "%-8s %-10s %-14s %3d SMs\n", chips[i].name, chips[i].arch, chips[i].board, chips[i].sm_count);
+    for (int i = 0; i < count; i++) {
+        char sms[24];
+        snprintf(sms, sizeof sms, "%d SMs", chips[i].sm_count);
+        table_row(t, LINE_PLAIN);
+        table_cell(t, PAINT_NONE, "%s", chips[i].name);
+        table_cell(t, PAINT_NONE, "%s", chips[i].arch);
+        table_cell(t, PAINT_NONE, "%s", chips[i].board);
+        table_number(t, PAINT_NONE, chips[i].sm_count, sms);
+    }
+    cli_table(t);
 }
 
-static int list_devices(struct text *t)
+static void list_device(struct table *t, const char *name, const char *format, const char *about)
 {
+    table_row(t, LINE_PLAIN);
+    table_cell(t, PAINT_NONE, "%s", name);
+    char *text = text_format(format, about);
+    table_cell(t, PAINT_NONE, "%s", text);
+    free(text);
+}
+
+static void list_columns(void)
+{
+    struct table *t = list_table("column", "unit");
+    table_column(t, "what", "", ALIGN_LEFT);
+    for (const struct column *c = columns; c->name; c++) {
+        table_row(t, LINE_PLAIN);
+        table_cell(t, PAINT_NONE, "%s", c->name);
+        table_cell(t, PAINT_NONE, "%s", c->unit);
+        table_cell(t, PAINT_NONE, "%s", c->what);
+    }
+    cli_table(t);
+}
+
+static int list_devices(void)
+{
+    struct table *t = list_table("device", "about");
     struct session_device d;
     struct error err = {0};
     if (session_device(&(struct session_probe){.spec = "cuda:0"}, NULL, &d, &err))
-        text_addf(t, "cuda:0   %s\n", d.about);
+        list_device(t, "cuda:0", "%s", d.about);
     else
-        text_addf(t, "cuda:0   not here: %s\n", err.text);
+        list_device(t, "cuda:0", "not here: %s", err.text);
     if (session_device(&(struct session_probe){.spec = "emu"}, NULL, &d, &err))
-        text_addf(t, "emu      %s; emu:CHIP for each of bench list chips\n", d.about);
+        list_device(t, "emu", "%s; emu:CHIP for each of bench list chips", d.about);
+    cli_table(t);
     return 0;
 }
 
@@ -203,7 +274,7 @@ int cli_list(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     if (!strcmp(what, "ops")) {
-        list_ops(&t);
+        list_ops();
     } else if (!strcmp(what, "op")) {
         const struct op *op = name ? op_find(name) : NULL;
         if (op) {
@@ -217,23 +288,22 @@ int cli_list(const struct verb *verb, int argc, char **argv)
     } else if (!strcmp(what, "variants") || !strcmp(what, "variant")) {
         code = list_variants(&t, &dirs, !strcmp(what, "variant") ? name ? name : "" : NULL, &err);
     } else if (!strcmp(what, "scenarios")) {
-        code = list_scenarios(&t, &err);
+        code = list_scenarios(&err);
     } else if (!strcmp(what, "chips")) {
-        list_chips(&t);
+        list_chips();
     } else if (!strcmp(what, "runs")) {
         code = cli_list_runs(cli_out_dir(out));
     } else if (!strcmp(what, "devices")) {
-        code = list_devices(&t);
+        code = list_devices();
     } else if (!strcmp(what, "columns")) {
-        for (const struct column *c = columns; c->name; c++)
-            text_addf(&t, "%-24s %-8s %s\n", c->name, c->unit, c->what);
+        list_columns();
     } else {
         const char *near = text_nearest_in(what, whats);
         error_set(&err, ERROR_USAGE, "nothing called '%s' to list", what);
         error_hint(&err, "%s", near ? near : "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs, history ROW");
         code = cli_fail(&err);
     }
-    cli_print(&t);
+    cli_page(&t);
 done:
     text_free(&t);
     free(ops.items);
@@ -321,7 +391,29 @@ static void plan_line(struct text *t, const struct plan_row *r, const char *name
     text_add(t, "\n");
 }
 
-static void plan_case(struct text *t, const struct plan *plan, int index, bool all_rows)
+/* What --json says of a case. */
+static struct table *plan_table(void)
+{
+    struct table *t = list_table("case", "work");
+    static const char *const keys[] = {"flop", "bytes", "floor_ns", "repeat", "ready", "infeasible", "broken", "claims"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        table_column(t, keys[i], "", ALIGN_RIGHT);
+    return t;
+}
+
+static void plan_record(struct table *t, const char *id, const char *work, const double *values, int count)
+{
+    table_row(t, LINE_PLAIN);
+    table_cell(t, PAINT_NONE, "%s", id);
+    table_cell(t, PAINT_NONE, "%s", work);
+    for (int i = 0; i < count; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%.15g", values[i]);
+        table_number(t, PAINT_NONE, values[i], text);
+    }
+}
+
+static void plan_case(struct text *t, struct table *record, const struct plan *plan, int index, bool all_rows)
 {
     const struct scenario_case *c = &plan->cases[index];
     struct text line = {0};
@@ -353,6 +445,7 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
     else if (sparse)
         text_addf(t, "  %s", mask.text);
     text_addf(t, "  floor %.3g us (%s)", f.ns / 1e3, floor_by_name(f.by));
+    plan_record(record, c->id, text_get(&line), (double[]){flop, bytes, f.ns, (double)c->repeat, ready, infeasible, broken, claimed}, 8);
     text_free(&line);
     scenario_layer_networks(plan->scenario, c->layer, &line);
     if (line.len)
@@ -421,8 +514,9 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     double total_flop = 0, seconds = 0;
+    struct table *record = plan_table();
     for (int i = 0; i < plan.case_count; i++) {
-        plan_case(&t, &plan, i, all_rows);
+        plan_case(&t, record, &plan, i, all_rows);
         total_flop += work_flop(&plan.cases[i].work) * (double)plan.cases[i].repeat;
         int rows = 0, runs = 0;
         for (int k = 0; k < plan.row_count; k++)
@@ -439,7 +533,11 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     text_addf(&t, "%d cases, %d rows; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, plan.row_count, total_flop / 1e9,
               ceil(seconds), cuda ? "an H200" : "emu with 2 cores");
     plan_free(&plan);
-    cli_print(&t);
+    if (cli_json())
+        cli_table(record);
+    else
+        table_free(record);
+    cli_page(&t);
     code = 0;
 done:
     text_free(&t);

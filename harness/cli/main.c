@@ -153,8 +153,11 @@ int main(int argc, char **argv)
         return 0;
     }
     for (const struct verb *v = verbs; v->name; v++) {
-        if (!strcmp(v->name, argv[1]))
-            return all_written(v->run(v, argc - 1, argv + 1));
+        if (!strcmp(v->name, argv[1])) {
+            int code = v->run(v, argc - 1, argv + 1);
+            cli_finish(v, code);
+            return all_written(code);
+        }
         if (!v->hidden)
             names[count++] = v->name;
     }

@@ -362,12 +362,12 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     bool ok = compile_plan(&plan, chip->arch, &list, &err) && (!registers || print_registers(&plan, a.compiler, &list.text, &err)) &&
               (!bundle || (compile_own(&plan, chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
     if (list.predictions) {
-        const struct report_style style = cli_style();
         text_add(&list.text, "\n");
-        terminal_table(&list.text, list.predictions, &style);
-        table_free(list.predictions);
+        cli_print(&list.text);
+        cli_table(list.predictions);
+    } else {
+        cli_print(&list.text);
     }
-    cli_print(&list.text);
     code = ok ? list.broken ? 4 : 0 : cli_fail(&err);
     if (ok && bundle)
         cli_say(stdout, "%d images for %s in %s\n", list.count, chip->arch, bundle);

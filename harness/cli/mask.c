@@ -97,13 +97,16 @@ static bool all_frames(const struct mask_arguments *a, struct frames *frames, in
 static void print_end(const struct mask_arguments *a, const struct mask_sums *s)
 {
     char least[NUMBER_TEXT], most[NUMBER_TEXT], mean[NUMBER_TEXT];
-    cli_say(stdout, "%d mask%s of %lld x %lld pixels", s->count, s->count == 1 ? "" : "s", (long long)s->w, (long long)s->h);
+    struct text t = {0};
+    text_addf(&t, "%d mask%s of %lld x %lld pixels", s->count, s->count == 1 ? "" : "s", (long long)s->w, (long long)s->h);
     if (s->count > 1)
-        cli_say(stdout, ", %s to %s %% active after the first, %s %% on average", number_percent(s->least, least),
-                number_percent(s->most, most), number_percent(s->sum / (s->count - 1), mean));
+        text_addf(&t, ", %s to %s %% active after the first, %s %% on average", number_percent(s->least, least),
+                  number_percent(s->most, most), number_percent(s->sum / (s->count - 1), mean));
     if (s->count > 1)
-        cli_say(stdout, "\nhint: mask: {pattern: file, path: %s, frame: {from: 1, to: %d}}", a->out, s->count - 1);
-    cli_say(stdout, "\n");
+        text_addf(&t, "\nhint: mask: {pattern: file, path: %s, frame: {from: 1, to: %d}}", a->out, s->count - 1);
+    text_add(&t, "\n");
+    cli_print(&t);
+    text_free(&t);
 }
 
 int cli_mask(const struct verb *verb, int argc, char **argv)

@@ -1,99 +1,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-/* Length of a colour that report/table paints with at s, 0 when there is none. */
-static size_t colour(const char *s)
-{
-    size_t n = s[0] == '\033' && s[1] == '[' ? 2 + strspn(s + 2, "0123456789;") : 0;
-    return n && s[n] == 'm' ? n + 1 : 0;
-}
-
-/* All that bench prints goes this way. A terminal obeys what a name in a database or a compiler's log may hold, now or when the file that
- * it went to is shown: other control characters than our own colours, which only a terminal gets, become '?'. */
-static void options_put(FILE *out, const char *s)
-{
-    bool colours = isatty(fileno(out));
-    while (*s) {
-        size_t plain = 0, control = 0;
-        for (size_t n = 1; n; plain += n) /* stderr has no buffer: as much at a time as can be */
-            n = colours && colour(s + plain) ? colour(s + plain) : s[plain] && !text_control(s + plain);
-        fwrite(s, 1, plain, out);
-        if ((control = text_control(s += plain)))
-            fputc('?', out);
-        s += control;
-    }
-}
-
-void cli_say(FILE *out, const char *format, ...)
-{
-    struct text t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&t, format, args);
-    va_end(args);
-    options_put(out, text_get(&t));
-    text_free(&t);
-}
-
-bool cli_put(const char *to, struct text *t, struct error *err)
-{
-    if (!to) {
-        cli_print(t);
-        return true;
-    }
-    text_neutralise(t, 0);
-    return file_write_named(to, text_get(t), t->len, err);
-}
-
-int cli_fail(const struct error *err)
-{
-    options_put(stderr, "bench: ");
-    options_put(stderr, err->text);
-    if (err->hint[0]) {
-        options_put(stderr, "\nhint: ");
-        options_put(stderr, err->hint);
-    }
-    options_put(stderr, "\n");
-    return error_exit_code(err->kind);
-}
-
-int cli_usage(const struct verb *verb, const char *format, ...)
-{
-    struct text t = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&t, format, args);
-    va_end(args);
-    cli_say(stderr, "bench %s: %s\nhint: bench %s --help\n", verb->name, text_get(&t), verb->name);
-    text_free(&t);
-    return 2;
-}
-
-void cli_print(const struct text *t)
-{
-    options_put(stdout, text_get(t));
-    fflush(stdout);
-}
-
-struct report_style cli_style(void)
-{
-    struct report_style style = {0};
-    const char *none = getenv("NO_COLOR"), *term = getenv("TERM"), *language = getenv("LC_ALL");
-    struct winsize w;
-    bool terminal = isatty(STDOUT_FILENO);
-    style.color = terminal && !(none && *none) && term && strcmp(term, "dumb");
-    if (terminal && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w))
-        style.width = w.ws_col;
-    style.ascii = language && !strcmp(language, "C");
-    return style;
-}
 
 const char *cli_out_dir(const char *given)
 {
@@ -129,19 +39,25 @@ void cli_run_close(struct stored_run *r)
     store_close(r->store);
 }
 
-static void help(const struct verb *verb, const struct option *options)
+static void help_options(struct text *t, const struct option *options)
 {
-    struct text t = {0};
-    text_addf(&t, "usage: bench %s %s%s\n\n%s\n", verb->name, verb->arguments, options && options->name ? " [OPTIONS]" : "", verb->about);
-    if (verb->more)
-        text_addf(&t, "%s\n", verb->more);
-    text_add(&t, "\noptions:\n");
     for (const struct option *o = options; o && o->name; o++) {
         char left[64];
         snprintf(left, sizeof left, "%s%c%s%s%s%s", o->letter ? "-" : "", o->letter ? o->letter : ' ', o->letter ? ", " : "   ", o->name,
                  o->argument ? " " : "", o->argument ? o->argument : "");
-        text_addf(&t, "  %-30s %s%s\n", left, o->help, o->kind == OPTION_LIST ? " (may be repeated)" : "");
+        text_addf(t, "  %-30s %s%s\n", left, o->help, o->kind == OPTION_LIST ? " (may be repeated)" : "");
     }
+}
+
+static void help(const struct verb *verb, const struct option *options)
+{
+    struct text t = {0};
+    text_addf(&t, "usage: bench %s %s%s\n\n%s\n", verb->name, verb->arguments, " [OPTIONS]", verb->about);
+    if (verb->more)
+        text_addf(&t, "%s\n", verb->more);
+    text_add(&t, "\noptions:\n");
+    help_options(&t, options);
+    help_options(&t, cli_shared);
     text_addf(&t, "  %-30s %s\n\n", "-h, --help", "this text");
     cli_exit_codes(&t);
     cli_print(&t);
@@ -191,7 +107,9 @@ static int unknown_option(const struct verb *verb, const struct option *options,
 {
     const char *names[64];
     size_t count = 0;
-    for (const struct option *o = options; o && o->name && count < 64; o++)
+    for (const struct option *o = options; o && o->name && count < 60; o++)
+        names[count++] = o->name;
+    for (const struct option *o = cli_shared; o->name; o++)
         names[count++] = o->name;
     const char *near = text_nearest(word, names, count);
     cli_say(stderr, "bench %s: no option '%.80s'\n", verb->name, word);
@@ -227,6 +145,7 @@ bool cli_options(const struct verb *verb, const struct option *options, int argc
         }
         size_t length = word[1] == '-' ? strcspn(word, "=") : strlen(word);
         const struct option *o = find_option(options, word, length);
+        o = o ? o : find_option(cli_shared, word, length);
         if (!o) {
             *exit_code = unknown_option(verb, options, word);
             return false;

@@ -113,6 +113,44 @@ static void say_untried(const char *name, struct row *const *rows, int count)
             name, met);
 }
 
+/* Was an earlier run of the scenario planned with more rows, which a filter leaves out of this one? Its page stays. */
+static bool is_part(const struct session_options *o, const struct stored_run *r)
+{
+    const struct scenario_filter *f = &o->plan.filter;
+    struct run *runs = NULL;
+    struct error ignored = {0};
+    int count = f->layers || f->only || (f->set && f->set[0]) ? store_runs(r->store, &runs, &ignored) : 0;
+    bool part = false;
+    for (int i = 0; i < count; i++) {
+        part = part || (runs[i].id < r->run.id && runs[i].planned > r->run.planned && runs[i].scenario && r->run.scenario &&
+                        !strcmp(runs[i].scenario, r->run.scenario));
+        run_clear(&runs[i]);
+    }
+    free(runs);
+    return part;
+}
+
+/* SCENARIO.html and .md; of a part of a scenario whose whole has a page SCENARIO-runN.html and .md. */
+static bool write_pages(const struct session_options *o, const struct stored_run *r, struct error *err)
+{
+    char part[32] = "";
+    if (is_part(o, r))
+        snprintf(part, sizeof part, "-run%lld", (long long)r->run.id);
+    char *html = text_format("%s/%s%s.html", o->out_dir, r->run.scenario, part),
+         *md = text_format("%s/%s%s.md", o->out_dir, r->run.scenario, part);
+    struct text page = {0}, markdown = {0};
+    bool ok = report_whole(&markdown, &form_markdown, &r->run, r->rows, r->count, o->out_dir, err) &&
+              report_whole(&page, &form_html, &r->run, r->rows, r->count, o->out_dir, err) && file_write(html, page.data, page.len, err) &&
+              file_write(md, markdown.data, markdown.len, err);
+    if (ok)
+        cli_say(cli_json() ? stderr : stdout, "report  %s  %s\n", html, md);
+    text_free(&page);
+    text_free(&markdown);
+    free(html);
+    free(md);
+    return ok;
+}
+
 /* Everything that was stored of the run, once more as a whole: summary, network, pages. */
 static int run_finish(const struct session_options *o, const struct session_result *result, struct screen *s, int show, struct error *err)
 {
@@ -124,6 +162,11 @@ static int run_finish(const struct session_options *o, const struct session_resu
         goto done;
     }
     code = result->interrupted ? 130 : session_exit_code(r.rows, r.count);
+    if (cli_json()) {
+        report_json(&t, &r.run, r.rows, r.count);
+        cli_print_json(&t);
+        goto pages;
+    }
     report_part(&t, tune_document, &r.run, r.rows, r.count, &s->style);
     if (!o->plan.tune)
         report_closing(&t, &r.run, r.rows, r.count, &s->style);
@@ -131,20 +174,9 @@ static int run_finish(const struct session_options *o, const struct session_resu
     cli_print(&t);
     if ((show & CLI_SHOW_UNTRIED) && !result->interrupted)
         say_untried(o->plan.variant_names[1], r.rows, r.count);
-    if ((show & CLI_SHOW_PAGES) && !result->interrupted) {
-        char *html = text_format("%s/%s.html", o->out_dir, r.run.scenario), *md = text_format("%s/%s.md", o->out_dir, r.run.scenario);
-        struct text page = {0}, markdown = {0};
-        if (!report_whole(&markdown, &form_markdown, &r.run, r.rows, r.count, o->out_dir, err) ||
-            !report_whole(&page, &form_html, &r.run, r.rows, r.count, o->out_dir, err) || !file_write(html, page.data, page.len, err) ||
-            !file_write(md, markdown.data, markdown.len, err))
-            code = cli_fail(err);
-        else
-            cli_say(stdout, "report  %s  %s\n", html, md);
-        text_free(&page);
-        text_free(&markdown);
-        free(html);
-        free(md);
-    }
+pages:
+    if ((show & CLI_SHOW_PAGES) && !result->interrupted && !write_pages(o, &r, err))
+        code = cli_fail(err);
     if (result->interrupted)
         cli_say(stderr, "bench: interrupted; what was stored stays\nhint: the same command with --resume goes on\n");
 done:
@@ -250,6 +282,8 @@ static bool run_session(struct session_options *o, int show, struct screen *scre
                                 .progress = on_progress,
                                 .case_done = show & CLI_SHOW_CASES ? on_case : NULL,
                                 .note = on_note};
+    if (cli_json())
+        sink.case_done = NULL;
     struct sigaction action = {.sa_handler = on_signal}; /* Ctrl-C sets the flag, and a second one ends the process */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

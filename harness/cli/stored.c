@@ -21,7 +21,7 @@ struct stored {
     int run_id;     /* -1: the last */
     bool from_file; /* its first word named a database */
     bool takes_row; /* further words name a row */
-    bool wide;      /* the names of Nsight Compute, too */
+    bool json;      /* what is made is JSON */
     char *words;    /* of the row; NULL: the whole run */
     char *database; /* given as a file, or of out_dir */
     struct stored_run r;
@@ -90,17 +90,14 @@ static int stored_verb(const struct verb *verb, int argc, char **argv, const str
         {"--run", 0, OPTION_INT, "N", "this run instead of the last (bench list runs)", &s.run_id},
         {"--to", 0, OPTION_TEXT, "FILE", "write there instead of to stdout", &s.to},
     };
-    struct option options[10] = {{0}};
+    struct option options[8] = {{0}};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct error err = {0};
     struct text t = {0};
     int count, code;
     memcpy(options, common, sizeof common);
-    if (takes_row) /* it shows tables on a terminal */
-        options[4] = (struct option){"--wide", 0, OPTION_FLAG, NULL, "under each table the metrics that Nsight Compute has for its columns",
-                                     &s.wide};
     if (own_count)
-        memcpy(options + 4 + takes_row, own, sizeof *own * (size_t)own_count);
+        memcpy(options + 4, own, sizeof *own * (size_t)own_count);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     if (count && file_begins(rest[0], "SQLite format 3")) { /* bench report FILE: what somebody sent (export --share), or any database */
@@ -122,7 +119,7 @@ static int stored_verb(const struct verb *verb, int argc, char **argv, const str
         name[strlen(name) - 5] = 0;
         s.scenario = name;
     }
-    code = open_stored(&s, &err) && make(&s, &t, &err) && cli_put(s.to, &t, &err) ? 0 : cli_fail(&err);
+    code = open_stored(&s, &err) && make(&s, &t, &err) && cli_put(s.to, &t, s.json, &err) ? 0 : cli_fail(&err);
     free(name);
 done:
     close_stored(&s);
@@ -138,7 +135,11 @@ static bool show_row(struct stored *s, struct text *t, struct error *err)
     if (index < 0)
         return false;
     struct report_style style = cli_style();
-    style.ncu = s->wide;
+    s->json = cli_json();
+    if (s->json) {
+        report_json(t, &s->r.run, s->r.rows + index, 1);
+        return true;
+    }
     report_cases(t, &s->r.run, s->r.rows + index, 1, &style);
     report_kernels(t, s->r.rows[index]);
     report_samples(t, s->r.rows[index]);
@@ -146,12 +147,36 @@ static bool show_row(struct stored *s, struct text *t, struct error *err)
     return true;
 }
 
+/* The last run may be a part of what an earlier one ran. */
+static void say_wider(const struct stored *s)
+{
+    struct run *runs = NULL;
+    struct error ignored = {0};
+    int count = s->run_id < 0 ? store_runs(s->r.store, &runs, &ignored) : 0;
+    const struct run *wider = NULL;
+    for (int i = 0; i < count; i++)
+        if (runs[i].scenario && s->r.run.scenario && !strcmp(runs[i].scenario, s->r.run.scenario) && runs[i].planned > s->r.run.planned &&
+            (!wider || runs[i].planned >= wider->planned))
+            wider = &runs[i];
+    if (wider)
+        cli_say(stderr, "bench: run %lld planned %d rows; run %lld of %s planned %d\nhint: bench show --run %lld\n", (long long)s->r.run.id,
+                s->r.run.planned, (long long)wider->id, wider->started, wider->planned, (long long)wider->id);
+    for (int i = 0; i < count; i++)
+        run_clear(&runs[i]);
+    free(runs);
+}
+
 static bool make_show(struct stored *s, struct text *t, struct error *err)
 {
     struct report_style style = cli_style();
-    style.ncu = s->wide;
     if (s->words)
         return show_row(s, t, err);
+    say_wider(s);
+    s->json = cli_json();
+    if (s->json) {
+        report_json(t, &s->r.run, s->r.rows, s->r.count);
+        return true;
+    }
     report_cases(t, &s->r.run, s->r.rows, s->r.count, &style);
     report_part(t, tune_document, &s->r.run, s->r.rows, s->r.count, &style);
     report_closing(t, &s->r.run, s->r.rows, s->r.count, &style);
@@ -304,7 +329,8 @@ static bool make_report(struct stored *s, struct text *t, struct error *err)
 {
     if (calibration_wanted)
         return make_calibration(s, t, err);
-    const struct form *form = form_find(format_wanted ? format_wanted : "md");
+    const struct form *form = form_find(format_wanted ? format_wanted : cli_json() ? "json" : "md");
+    s->json = form == &form_json;
     struct text names = {0};
     if (form && compare_wanted)
         return make_compare(s, form, t, err);
@@ -321,7 +347,7 @@ static bool make_report(struct stored *s, struct text *t, struct error *err)
 int cli_report(const struct verb *verb, int argc, char **argv)
 {
     const struct option own[] = {
-        {"--format", 'f', OPTION_TEXT, "FORM", "md, html or text; default md", &format_wanted},
+        {"--format", 'f', OPTION_TEXT, "FORM", "md, html, text or json; default md", &format_wanted},
         {"--compare", 0, OPTION_FLAG, NULL, "several runs in one report: RUN... are numbers or scenarios; none: all of the scenario",
          &compare_wanted},
         {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters beside the hardware's: the last runs on each", &calibration_wanted}};
@@ -347,7 +373,8 @@ static bool make_export(struct stored *s, struct text *t, struct error *err)
 {
     if (share_wanted)
         return share(s, err);
-    if (!format_wanted || !strcmp(format_wanted, "json"))
+    s->json = cli_json() || !format_wanted || !strcmp(format_wanted, "json");
+    if (s->json)
         report_json(t, &s->r.run, s->r.rows, s->r.count);
     else if (!strcmp(format_wanted, "csv"))
         report_csv(t, &s->r.run, s->r.rows, s->r.count);
@@ -364,21 +391,24 @@ int cli_export(const struct verb *verb, int argc, char **argv)
     return stored_verb(verb, argc, argv, own, 2, make_export, false);
 }
 
-static bool print_run(struct store *store, const struct run *r, struct error *err)
+static bool list_run(struct table *t, struct store *store, const struct run *r, struct error *err)
 {
     int64_t rows = store_row_count(store, r->id, err);
-    char planned[32] = "";
+    char planned[32] = "", id[24], count[32];
+    snprintf(id, sizeof id, "%lld", (long long)r->id);
+    snprintf(count, sizeof count, "%lld rows", (long long)rows);
     if (rows < 0)
         return false;
     if (!r->ended[0] && r->planned > rows)
         snprintf(planned, sizeof planned, ", %d planned", r->planned);
-    struct text t = {0}, line = {0}; /* a name that somebody else's database holds stays on its line */
-    text_addf(&t, "%4lld  %s  %-20s %-12s %5lld rows  %s  %s%s", (long long)r->id, r->started, r->scenario ? r->scenario : "",
-              r->device ? r->device : "", (long long)rows, r->commit ? r->commit : "", r->ended[0] ? "" : "interrupted", planned);
-    text_add_line(&line, text_get(&t));
-    cli_say(stdout, "%s\n", text_get(&line));
-    text_free(&line);
-    text_free(&t);
+    table_row(t, LINE_PLAIN);
+    table_number(t, PAINT_NONE, (double)r->id, id);
+    table_cell(t, PAINT_NONE, "%s", r->started);
+    table_cell(t, PAINT_NONE, "%s", r->scenario ? r->scenario : "");
+    table_cell(t, PAINT_NONE, "%s", r->device ? r->device : "");
+    table_number(t, PAINT_NONE, (double)rows, count);
+    table_cell(t, PAINT_NONE, "%s", r->commit ? r->commit : "");
+    table_cell(t, PAINT_NONE, "%s%s", r->ended[0] ? "" : "interrupted", planned);
     return true;
 }
 
@@ -390,8 +420,17 @@ int cli_list_runs(const char *out_dir)
     int found = -1;
     char *database = cli_database(out_dir);
     bool ok = cli_store(database, "bench run SCENARIO", &store, &err) && (found = store_runs(store, &runs, &err)) >= 0;
+    struct table *t = table_new();
+    table_column(t, "run", "", ALIGN_RIGHT);
+    table_column(t, "started", "", ALIGN_LEFT);
+    table_column(t, "scenario", "", ALIGN_LEFT);
+    table_column(t, "device", "", ALIGN_LEFT);
+    table_column(t, "rows", "", ALIGN_RIGHT);
+    table_column(t, "commit", "", ALIGN_LEFT);
+    table_column(t, "state", "", ALIGN_LEFT);
     for (int i = 0; i < found && ok; i++)
-        ok = print_run(store, &runs[i], &err);
+        ok = list_run(t, store, &runs[i], &err);
+    cli_table(t);
     for (int i = 0; i < found; i++)
         run_clear(&runs[i]);
     free(runs);

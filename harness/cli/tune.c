@@ -15,11 +15,11 @@ static bool list_wisdom(const char *database, const char *to, bool json, struct 
     int count = -1;
     if (!cli_store(database, "bench tune SCENARIO", &store, err) || (count = store_wisdom(store, &list, err)) < 0)
         goto done;
-    if (json)
+    if (json || cli_json())
         wisdom_write(&t, list, count);
     else
         report_wisdom(&t, list, count, &style);
-    if (!cli_put(to, &t, err))
+    if (!cli_put(to, &t, json || cli_json(), err))
         count = -1;
     if (!count && !json)
         cli_say(stderr, "bench: %s remembers no configurations\nhint: bench tune SCENARIO\n", database);

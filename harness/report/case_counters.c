@@ -56,7 +56,7 @@ void case_column(struct table *t, const struct counter_place *p, enum detail det
     const struct counter_value *v = &p->group->values[p->value];
     struct text names = {0};
     counter_value_metrics(p->group, p->value, &names);
-    table_column(t, v->name, v->head, ALIGN_RIGHT, .about = v->what, .ncu = text_get(&names), .detail = detail);
+    table_column(t, v->name, v->head, ALIGN_RIGHT, .about = v->what, .ncu = text_get(&names), .detail = detail, .spare = 10);
     text_free(&names);
 }
 

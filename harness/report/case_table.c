@@ -147,13 +147,13 @@ static void counter_cells(struct table *t, const struct case_view *c, const stru
 static void fact_columns(struct table *t)
 {
     table_column(t, "registers", "regs", ALIGN_RIGHT, .about = "registers a thread, of the longest step",
-                 .ncu = "launch__registers_per_thread");
-    table_column(t, "spill", "spill", ALIGN_RIGHT, .about = "bytes a thread stores to local memory because registers ran out");
+                 .ncu = "launch__registers_per_thread", .spare = 2);
+    table_column(t, "spill", "spill", ALIGN_RIGHT, .about = "bytes a thread stores to local memory because registers ran out", .spare = 5);
     table_column(t, "smem", "smemK", ALIGN_RIGHT, .about = "KiB of shared memory a block",
-                 .ncu = "launch__shared_mem_per_block_static, launch__shared_mem_per_block_dynamic");
+                 .ncu = "launch__shared_mem_per_block_static, launch__shared_mem_per_block_dynamic", .spare = 6);
     table_column(t, "occupancy", "occ", ALIGN_RIGHT, .note = "%",
                  .about = "warps that can be resident over the chip's maximum, and what limits them: theoretical occupancy",
-                 .ncu = "sm__maximum_warps_per_active_cycle_pct");
+                 .ncu = "sm__maximum_warps_per_active_cycle_pct", .spare = 3);
 }
 
 static void timed_columns(struct table *t, const struct case_view *c)
@@ -167,12 +167,13 @@ static void timed_columns(struct table *t, const struct case_view *c)
                  .about = "the baseline's time over the variant's, paired round by round: above 1 is faster");
     table_column(t, "limit", isnan(c->roof_ns) ? "floor" : "roof", ALIGN_RIGHT,
                  .about = isnan(c->roof_ns) ? "the time that no kernel can beat on this chip over the variant's"
-                                            : "the time at the ceilings measured on this machine over the variant's");
+                                            : "the time at the ceilings measured on this machine over the variant's",
+                 .spare = 1);
     fact_columns(t);
-    table_column(t, "graph", "graph us", ALIGN_POINT, .about = "a launch in a graph of many, caches as it leaves them");
-    table_column(t, "prepare", "prep us", ALIGN_POINT, .about = "what is prepared once and not timed with it");
-    table_column(t, "state", "state MB", ALIGN_POINT, .about = "what a sequence keeps from frame to frame");
-    table_column(t, "error", "error/bound", ALIGN_POINT, .about = "how far a sequence's result has gone from the dense one");
+    table_column(t, "graph", "graph us", ALIGN_POINT, .about = "a launch in a graph of many, caches as it leaves them", .spare = 4);
+    table_column(t, "prepare", "prep us", ALIGN_POINT, .about = "what is prepared once and not timed with it", .spare = 12);
+    table_column(t, "state", "state MB", ALIGN_POINT, .about = "what a sequence keeps from frame to frame", .spare = 7);
+    table_column(t, "error", "error/bound", ALIGN_POINT, .about = "how far a sequence's result has gone from the dense one", .spare = 3);
     counter_columns(t, c);
     table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
 }
@@ -228,17 +229,17 @@ static void counted_columns(struct table *t)
     table_column(t, "check", "check", ALIGN_LEFT,
                  .about = "exact: bit for bit on small integers; tol: the largest error on full data over what is tolerated");
     fact_columns(t);
-    table_column(t, "fma", "warp FMA", ALIGN_RIGHT, .about = "multiply-adds, one for a warp");
+    table_column(t, "fma", "warp FMA", ALIGN_RIGHT, .about = "multiply-adds, one for a warp", .spare = 8);
     table_column(t, "load", "ld sect/req", ALIGN_POINT,
                  .about = "sectors of 32 bytes that one warp-wide load touches; beside it what its bytes need at the least",
-                 .detail = DETAIL_FULL, .ncu = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio");
+                 .detail = DETAIL_FULL, .ncu = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", .spare = 9);
     table_column(t, "store", "st sect/req", ALIGN_POINT,
                  .about = "sectors of 32 bytes that one warp-wide store touches; beside it what its bytes need at the least",
-                 .ncu = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio");
+                 .ncu = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio", .spare = 4);
     table_column(t, "conflicts", "bank conflicts", ALIGN_RIGHT, .about = "wavefronts of shared memory beyond the fewest",
-                 .detail = DETAIL_FULL, .ncu = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum");
+                 .detail = DETAIL_FULL, .ncu = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", .spare = 9);
     table_column(t, "moved", "moved/compulsory", ALIGN_POINT,
-                 .about = "bytes of all sectors moved over the bytes that any kernel must move once");
+                 .about = "bytes of all sectors moved over the bytes that any kernel must move once", .spare = 2);
     table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
 }
 

@@ -37,6 +37,7 @@ struct table_column {
     const char *about; /* its definition; NULL */
     const char *ncu;   /* the metrics of Nsight Compute that tell it, as `ncu --metrics` takes them; NULL */
     enum detail detail;
+    int spare; /* 0: it always stands; the greater, the sooner a narrow terminal leaves it out */
 };
 enum line_kind { LINE_PLAIN, LINE_BASELINE, LINE_STEP, LINE_FAILED, LINE_SKIPPED, LINE_EXPLAINED /* the next line is its sentence */ };
 struct table {
@@ -142,9 +143,11 @@ struct form {
 };
 /* The forms of a report; the first is what `bench report` writes unless told otherwise. To add one: its name here and a `struct form
  * form_NAME` in a .c of its own. */
-#define FORMS(X) X(markdown) X(html) X(terminal)
+#define FORMS(X) X(markdown) X(html) X(terminal) X(json)
 #define FORM_DECLARE(name) extern const struct form form_##name;
 FORMS(FORM_DECLARE)
+/* bench.document (docs/schema/document.json): what a terminal shows, and what its columns mean. With a verb its name and exit code. */
+void document_json(struct text *t, const struct document *d, const char *verb, int exit_code);
 /* By name ("md", "html"); NULL. `names` of all, for a hint. */
 const struct form *form_find(const char *name);
 void form_names(struct text *t);

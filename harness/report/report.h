@@ -8,7 +8,8 @@
 
 struct report_style {
     bool color; /* ANSI */
-    int width;  /* columns of the terminal, 0 = do not wrap */
+    int width;  /* columns at which sentences are wrapped, 0 = not at all */
+    int table;  /* columns that a table may take: what matters least is left out, and named; 0 = any number */
     bool ascii; /* no UTF-8 signs */
     bool ncu;   /* under each table the names that Nsight Compute has for its columns */
 };

@@ -118,6 +118,7 @@ struct grid {
         int width, before, behind;
         bool shown;
     } * shapes;
+    int last; /* the place behind which nothing is shown */
 };
 
 static const char *grid_source(const struct table *t, int line, int place)
@@ -197,12 +198,56 @@ static void add_rest(struct text *out, const struct cell *c, int at, const struc
     text_paint(out, PAINT_NONE, c->paint ? style : &plain);
 }
 
+/* Blanks before a place: a note stands one behind its cell. */
+static int grid_gap(int place)
+{
+    return place == 0 ? 0 : place % 2 ? 1 : 2;
+}
+
+static int grid_width(struct grid *g)
+{
+    int width = 0;
+    for (int p = 0; p < g->columns; p++)
+        if (g->shapes[p].shown) {
+            width += grid_gap(p) + g->shapes[p].width;
+            g->last = p;
+        }
+    return width;
+}
+
+/* Leaves out what can be spared until the rest fits, and lists it. */
+static void grid_fit(struct grid *g, int most, struct text *left)
+{
+    char *spared = xcalloc((size_t)g->table->column_count + 1, 1);
+    for (bool more = grid_width(g) > most && most > 0; more; more = more && grid_width(g) > most) {
+        int worst = -1;
+        for (int c = 0; c < g->table->column_count; c++)
+            if (g->shapes[2 * c].shown && g->table->columns[c].spare > (worst < 0 ? 0 : g->table->columns[worst].spare))
+                worst = c;
+        more = worst >= 0;
+        if (more) {
+            spared[worst] = 1;
+            g->shapes[2 * worst].shown = g->shapes[2 * worst + 1].shown = false;
+        }
+    }
+    for (int c = 0; c < g->table->column_count; c++)
+        if (spared[c])
+            text_addf(left, "%s%s", left->len ? ", " : "", g->table->columns[c].heading);
+    free(spared);
+}
+
+/* Is it text at the end of its line, too long for a table of that width? Then it is wrapped below itself. */
+static bool grid_wraps(const struct grid *g, int place, int at, const char *s, const struct report_style *style)
+{
+    return place == g->last && style->width > at + 20 && grid_align(g->table, place) == ALIGN_LEFT && at + count_columns(s) > style->width;
+}
+
 static void print_line(const struct grid *g, int line, struct text *out, const struct report_style *style)
 {
     int at = 0;
     for (int p = 0; p < g->columns; p++) {
         const struct cell *cell = line < 0 ? NULL : table_at(g->table, line, p / 2);
-        int gap = p == 0 ? 0 : p % 2 ? 1 : 2;
+        int gap = grid_gap(p);
         if (cell && cell->kind == CELL_REST && !(p % 2)) {
             text_addf(out, "%*s", gap, "");
             add_rest(out, cell, at + gap, style);
@@ -217,6 +262,10 @@ static void print_line(const struct grid *g, int line, struct text *out, const s
         bool indented = line >= 0 && g->table->lines[line] == LINE_STEP && p == 2;
         const char *s = line < 0 ? grid_heading(g->table, p) : g->plain[line * g->columns + p];
         char *inner = indented ? text_format("  %s", s) : NULL;
+        if (grid_wraps(g, p, at + gap, s, style)) {
+            text_add_wrapped(out, s, at + gap, at + gap, style);
+            continue;
+        }
         add_cell(out, inner ? inner : s, line < 0 && align == ALIGN_POINT ? ALIGN_RIGHT : align, &g->shapes[p],
                  dim ? PAINT_DIM : cell->paint, style);
         free(inner);
@@ -237,8 +286,19 @@ void terminal_table(struct text *out, const struct table *t, const struct report
         int wide = t->column_count > 1 && t->lines[r] == LINE_STEP ? 2 + count_columns(g.plain[r * g.columns + 2]) : 0;
         g.shapes[2].width = wide > g.shapes[2].width ? wide : g.shapes[2].width;
     }
-    for (int r = -1; r < g.lines; r++)
+    struct text left = {0};
+    grid_fit(&g, style->table, &left);
+    bool headed = false;
+    for (int p = 0; p < g.columns; p++)
+        headed = headed || (g.shapes[p].shown && *grid_heading(t, p));
+    for (int r = headed ? -1 : 0; r < g.lines; r++)
         print_line(&g, r, out, style);
+    if (left.len) {
+        char *names = text_format("%s (--wide)", text_get(&left));
+        add_labelled(out, "left out", names, 10, style);
+        free(names);
+    }
+    text_free(&left);
     for (int i = 0; i < g.columns * g.lines; i++)
         free(g.plain[i]);
     free(g.plain);

@@ -463,9 +463,8 @@ void why_document(struct document *d, const struct case_view *c, const struct vi
         add_against(list, c, v, &a);
 }
 
-void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style)
+void why_of_row(struct document *d, const struct run *run, struct row *const *rows, int count, int index)
 {
-    struct document d = {0};
     struct case_view c;
     struct judge judge;
     int first = index, end = case_end(rows, count, index);
@@ -474,11 +473,17 @@ void report_why(struct text *t, const struct run *run, struct row *const *rows, 
     judge_open(&judge);
     case_view_make(&c, run, rows + first, end - first);
     case_judge(&c, &judge);
-    why_document(&d, &c, &c.views[index - first]);
-    form_terminal.write(t, &d, style);
-    document_free(&d);
+    why_document(d, &c, &c.views[index - first]);
     case_view_free(&c);
     judge_close(&judge);
+}
+
+void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style)
+{
+    struct document d = {0};
+    why_of_row(&d, run, rows, count, index);
+    form_terminal.write(t, &d, style);
+    document_free(&d);
 }
 
 int why_find(struct row *const *rows, int count, const char *words, struct error *err)

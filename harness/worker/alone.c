@@ -110,6 +110,7 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
          (w.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, text, err)
                                                    : run_alone(&w, index, repeat, which, text, err));
 done:
+    w.options = (struct plan_options){0}; /* the caller's */
     worker_close(&w);
     return ok;
 }

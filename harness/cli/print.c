@@ -1,0 +1,205 @@
+/* What goes to stdout: text for a terminal, a pipe or a pager, or one JSON document; and what goes to stderr when something failed. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "report/document.h"
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define PIPE_COLUMNS 120 /* of a table that no terminal shows */
+
+/* Of the one verb that this process runs. */
+static struct {
+    bool json, wide;
+    bool told;                /* its JSON is printed already */
+    struct document document; /* what --json prints at the end */
+} shared;
+
+const struct option cli_shared[] = {
+    {"--json", 0, OPTION_FLAG, NULL, "one JSON document on stdout (docs/schema)", &shared.json},
+    {"--wide", 0, OPTION_FLAG, NULL, "every column of a table, however wide, and the metrics that Nsight Compute has for them",
+     &shared.wide},
+    {0},
+};
+
+bool cli_json(void)
+{
+    return shared.json;
+}
+
+/* Length of a colour that report/table paints with at s, 0 when there is none. */
+static size_t colour(const char *s)
+{
+    size_t n = s[0] == '\033' && s[1] == '[' ? 2 + strspn(s + 2, "0123456789;") : 0;
+    return n && s[n] == 'm' ? n + 1 : 0;
+}
+
+/* All that bench prints goes this way. A terminal obeys what a name in a database or a compiler's log may hold, now or when the file that
+ * it went to is shown: other control characters than our own colours, which only a terminal gets, become '?'. */
+static void print_to(FILE *out, bool colours, const char *s)
+{
+    while (*s) {
+        size_t plain = 0, control = 0;
+        for (size_t n = 1; n; plain += n) /* stderr has no buffer: as much at a time as can be */
+            n = colours && colour(s + plain) ? colour(s + plain) : s[plain] && !text_control(s + plain);
+        fwrite(s, 1, plain, out);
+        if ((control = text_control(s += plain)))
+            fputc('?', out);
+        s += control;
+    }
+}
+
+void cli_say(FILE *out, const char *format, ...)
+{
+    struct text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    if (out == stdout && shared.json)
+        cli_print(&t);
+    else
+        print_to(out, isatty(fileno(out)), text_get(&t));
+    text_free(&t);
+}
+
+int cli_fail(const struct error *err)
+{
+    cli_say(stderr, err->hint[0] ? "bench: %s\nhint: %s\n" : "bench: %s%s\n", err->text, err->hint);
+    return error_exit_code(err->kind);
+}
+
+int cli_usage(const struct verb *verb, const char *format, ...)
+{
+    struct text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    cli_say(stderr, "bench %s: %s\nhint: bench %s --help\n", verb->name, text_get(&t), verb->name);
+    text_free(&t);
+    return 2;
+}
+
+struct report_style cli_style(void)
+{
+    struct report_style style = {.table = PIPE_COLUMNS, .ncu = shared.wide};
+    const char *none = getenv("NO_COLOR"), *term = getenv("TERM"), *language = getenv("LC_ALL"), *given = getenv("COLUMNS");
+    struct winsize w;
+    bool terminal = isatty(STDOUT_FILENO);
+    style.color = terminal && !shared.json && !(none && *none) && term && strcmp(term, "dumb");
+    if (terminal && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col)
+        style.width = w.ws_col;
+    else if (given && atoi(given) > 0)
+        style.width = atoi(given);
+    if (style.width)
+        style.table = style.width;
+    if (shared.wide)
+        style.table = 0;
+    style.ascii = language && !strcmp(language, "C");
+    return style;
+}
+
+/* ---- stdout ---- */
+
+void cli_print(const struct text *t)
+{
+    if (shared.json) {
+        if (t->len)
+            document_code(&shared.document, text_get(t), DETAIL_ALWAYS);
+        return;
+    }
+    print_to(stdout, isatty(STDOUT_FILENO), text_get(t));
+    fflush(stdout);
+}
+
+/* The command that shows long results; NULL: none is wanted, or none is here. */
+static const char *pager(void)
+{
+    const char *own = getenv("PAGER");
+    if (own)
+        return *own && strcmp(own, "cat") ? own : NULL;
+    return system("command -v less >/dev/null 2>&1") == 0 ? "less" : NULL;
+}
+
+void cli_page(const struct text *t)
+{
+    struct winsize w = {0};
+    int lines = 0;
+    const char *command = NULL;
+    for (const char *p = text_get(t); *p; p++)
+        lines += *p == '\n';
+    if (!shared.json && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_row &&
+        lines >= w.ws_row)
+        command = pager();
+    setenv("LESS", "FRX", 0); /* colours, and no screen of its own */
+    FILE *f = command ? popen(command, "w") : NULL;
+    if (!f) {
+        cli_print(t);
+        return;
+    }
+    signal(SIGPIPE, SIG_IGN); /* who has read enough leaves */
+    print_to(f, true, text_get(t));
+    int status = pclose(f);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) /* there is no such command */
+        cli_print(t);
+}
+
+void cli_document(struct document *d)
+{
+    if (shared.json) {
+        for (int i = 0; i < d->count; i++)
+            *APPEND(shared.document.blocks, shared.document.count) = d->blocks[i];
+        free(d->blocks);
+        *d = (struct document){0};
+        return;
+    }
+    struct report_style style = cli_style();
+    struct text t = {0};
+    form_terminal.write(&t, d, &style);
+    cli_page(&t);
+    text_free(&t);
+    document_free(d);
+}
+
+void cli_table(struct table *table)
+{
+    struct document d = {0};
+    document_table(&d, table, DETAIL_ALWAYS);
+    cli_document(&d);
+}
+
+bool cli_put(const char *to, struct text *t, bool json, struct error *err)
+{
+    if (to) {
+        text_neutralise(t, 0);
+        return file_write_named(to, text_get(t), t->len, err);
+    }
+    if (json)
+        cli_print_json(t);
+    else
+        cli_page(t);
+    return true;
+}
+
+void cli_print_json(const struct text *t)
+{
+    shared.told = true;
+    fputs(text_get(t), stdout);
+}
+
+void cli_finish(const struct verb *verb, int code)
+{
+    if (shared.json && !shared.told) {
+        struct text t = {0};
+        document_json(&t, &shared.document, verb->name, code);
+        fputs(text_get(&t), stdout);
+        text_free(&t);
+    }
+    document_free(&shared.document);
+}
