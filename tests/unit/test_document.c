@@ -60,7 +60,7 @@ static void forms_have_names(void **state)
     assert_ptr_equal(form_find("text"), &form_terminal);
     assert_null(form_find("words")); /* its line in the table is what is missing */
     form_names(&t);
-    assert_string_equal(text_get(&t), "md, html, text");
+    assert_string_equal(text_get(&t), "md, html, text, json");
     text_free(&t);
 }
 
