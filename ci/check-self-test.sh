@@ -10,12 +10,12 @@ fresh() {
     : >"$copy/kernels/variants/conv2d/naive.cu"
     mkdir -p "$copy/reports"; echo '# FILE' >"$copy/reports/figures.tsv"
     rm -rf "$copy/tests/unit" "$copy/harness/cli"; mkdir "$copy/harness/cli"
-    printf '# Method\n\n### time_ns\nText.\n\n### empty\n\n### `id`\nText.\n\n<!-- counters -->\n| hw.a |\n<!-- /counters -->\n<!-- pairs -->\n| emu.b |\n<!-- /pairs -->\n' >"$copy/METHOD.md"
+    printf '# Method\n\n<!-- index -->\n<!-- /index -->\n\n### time_ns\nText.\n\n### empty\n\n### `id`\nText.\n\n<!-- counters -->\n| hw.a |\n<!-- /counters -->\n<!-- pairs -->\n| emu.b |\n<!-- /pairs -->\n' >"$copy/METHOD.md"
     printf '%s\n' '#!/bin/sh' 'case "$*" in' \
         'list) echo conv2d/naive ;;' '"list columns") printf "id  -\\ntime_ns  ns\\n" ;;' '--help) printf "  run   x\\n" ;;' \
         '"counters --values") echo "| hw.a |" ;;' '"counters --pairs") echo "| emu.b |" ;;' '"run --help") echo "usage: bench run; exit codes: 0" ;;' '*) exit 2 ;;' 'esac' >"$copy/bin/bench"
     chmod +x "$copy/bin/bench"
-    mkdir -p "$copy/build/harness/base" "$copy/build/harness/op"
+    mkdir -p "$copy/build/harness/base" "$copy/build/harness/op" "$copy/build/harness/cli"
     compile base/zz_low 'int zz_low(void); int zz_low(void) { return 1; }'
     compile op/zz_high 'int zz_low(void); int zz_high(void); int zz_high(void) { return zz_low(); }'
 }
@@ -60,6 +60,7 @@ expect heads 'odd.cu is not in bench list' append kernels/variants/conv2d/odd.cu
 expect columns 'column time_ns has no paragraph' sed -i '/^### time_ns/d' METHOD.md
 expect columns 'the table of hardware counters in METHOD.md' sed -i 's/| hw.a |/| hw.z |/' METHOD.md
 expect columns 'the table of emu against the hardware' sed -i '/| emu.b |/d' METHOD.md
+expect index 'the index of METHOD.md' append METHOD.md '## More'
 expect columns 'column empty has no paragraph' sed -i 's/id  -/empty  -/' bin/bench
 figure() { # TEXT NUMBER: a head that says 12.5 us, and a report that says NUMBER of it, of code that nobody knows
     echo " * It takes 12.5 us$1." >>kernels/variants/conv2d/naive.cu

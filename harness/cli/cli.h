@@ -100,6 +100,15 @@ void cli_counter_options(struct plan_arguments *a, struct option *options);
 /* After parsing: puts everything into a->plan. A bare scenario name ("edsr") is looked up in the installation. Caller frees *path. */
 bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err);
 
+/* The row that words name, for all verbs alike: "edsr body_1 naive", "edsr#body_1 naive" of a scenario, or without one words of a row of
+ * the last stored run, whose scenario and device are taken. Free it whatever this said. */
+struct row_words {
+    char *scenario, *words;
+    char *device; /* of the stored row; NULL where a scenario was named */
+};
+bool cli_row_words(struct plan_arguments *a, const char **rest, int count, const char *out, struct row_words *r, struct error *err);
+void cli_row_words_free(struct row_words *r);
+
 void cli_plan_free(struct plan_arguments *a);
 /* The chip of that name, GH100 for NULL; `option` stands before the nearest one in the hint: "--chip ". */
 const struct chip *cli_chip(const char *name, const char *option, struct error *err);

@@ -106,8 +106,11 @@ static char *row_words(const char **rest, int *count, const char **database)
     size_t n = *count ? strlen(rest[*count - 1]) : 0;
     if (*count > 1 && n > 3 && !strcmp(rest[*count - 1] + n - 3, ".db"))
         *database = rest[--*count];
-    for (int i = 0; i < *count; i++)
-        text_addf(&words, "%s%s", i ? " " : "", rest[i]);
+    for (int i = 0; i < *count; i++) { /* a scenario's file means the scenario of that name */
+        bool file = *count > 1 && i == 0 && text_ends(rest[0], ".yaml");
+        const char *word = file ? file_base(rest[0]) : rest[i];
+        text_addf(&words, "%s%.*s", i ? " " : "", (int)(strlen(word) - (file ? strlen(".yaml") : 0)), word);
+    }
     return text_take(&words);
 }
 

@@ -156,10 +156,9 @@ static bool print_history(const struct history *h, const struct past *p, const c
 {
     struct document d = {0};
     struct text t = {0};
-    struct report_style style = cli_style();
     char *problem = NULL, *dir = file_join(out_dir, "history");
     history_document(&d, h);
-    form_terminal.write(&t, &d, &style);
+    cli_document(&d);
     if (p->left_out)
         text_addf(&t, "left out: %d runs on other hardware\n", p->left_out);
     bool ok = !plot || history_plot(h, dir, &problem, err);
@@ -169,7 +168,6 @@ static bool print_history(const struct history *h, const struct past *p, const c
         text_addf(&t, "plot  %s/plots/01_history.svg\n", dir);
     cli_print(&t);
     text_free(&t);
-    document_free(&d);
     free(problem);
     free(dir);
     return ok;

@@ -27,8 +27,9 @@ const struct verb verbs[] = {
      "Without LAUNCH.yaml it prints one to begin with, from the kernel's parameters: bench emulate k.cu >k.yaml. docs/EMU.md tells the "
      "rest.\n"
      "Exit status 4 when the safety checks found something or the kernel did not finish."},
-    {"exec", "SCENARIO ROW [-- COMMAND...]", "run one row alone, under ncu, nsys, cuda-gdb, compute-sanitizer ...", cli_exec, false,
-     "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"). Without a COMMAND the row runs in this process."},
+    {"exec", "[SCENARIO] ROW [-- COMMAND...]", "run one row alone, under ncu, nsys, cuda-gdb, compute-sanitizer ...", cli_exec, false,
+     "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"). Without a scenario it is a row of the last stored run. "
+     "Without a COMMAND the row runs in this process."},
     {"tune", "[SCENARIO]", "search the parameters of variants, in one run with the library; remember the best of each layer", cli_tune,
      false,
      "All values of a parameter are tried unless the scenario names some. Configurations that the variant's conditions, spills or limits "
@@ -66,13 +67,12 @@ const struct verb verbs[] = {
      "GROUP is a shipped group or a .yaml of your own. --chip counts all groups that are named, or all there are, in as few passes as "
      "CUPTI "
      "can."},
-    {"mask", "FRAMES -o FILE", "the frames of a video to mask files: where each changed", cli_mask, false,
+    {"mask", "FRAMES --to FILE", "the frames of a video to mask files: where each changed", cli_mask, false,
      "FRAMES is a Y4M file, pictures (PGM, PPM, PNG) numbered by %03d, or - for a pipe: ffmpeg -i street.mp4 -f yuv4mpegpipe - | bench "
-     "mask - -o m_%03d.png\n"
+     "mask - --to m_%03d.png\n"
      "A pixel is active when it differs from what it was when it was last active, so that slow changes add up. The first frame is active "
      "everywhere."},
-    {"why", "ROW [FILE.db] | --measure [SCENARIO] ROW", "the bottleneck of a row, where its time goes, and what the fastest does better",
-     cli_why, false,
+    {"why", "[SCENARIO] ROW [FILE.db]", "the bottleneck of a row, where its time goes, and what the fastest does better", cli_why, false,
      "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"; SCENARIO#body_1 too), of the newest run that has it. "
      "It needs no GPU: everything comes from the database.\n"
      "--measure runs the row again, with every counter, and prints all that explains it: code, counters, source lines, launch bounds "

@@ -416,31 +416,32 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     struct library_plan which;
     struct plan_arguments a = {0};
     int repeat = 1, count, tail, code;
-    struct option options[PLAN_OPTION_COUNT + 3] = {{0}};
-    const char *engine = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct option options[PLAN_OPTION_COUNT + 4] = {{0}};
+    const char *engine = NULL, *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct error err = {0};
     struct text t = {0};
-    char *path = NULL, *row = NULL;
+    struct row_words row = {0};
+    char *path = NULL;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT] = (struct option){"--repeat", 'n', OPTION_INT, "N", "launches; default 1", &repeat};
     options[PLAN_OPTION_COUNT + 1] = (struct option){
         "--engine", 0, OPTION_TEXT, "N:HRANK", "cuDNN's plan: engine, heuristic and rank of the row, 41:A0; default its first", &engine};
+    options[PLAN_OPTION_COUNT + 2] =
+        (struct option){"--out", 'o', OPTION_TEXT, "DIR", "where the database is, for a row without a scenario; default ./.bench", &out};
     if (!cli_options(verb, options, argc, argv, rest, &count, &tail, &code))
         goto done;
-    if (count < 2) {
-        code = cli_usage(verb, "a scenario and a row, please");
+    if (!count) {
+        code = cli_usage(verb, "which row? bench exec edsr body_1 naive");
         goto done;
     }
     if (tail && argv[tail]) {
         code = exec_under(argv + tail, argc, argv, tail);
         goto done;
     }
-    struct text words = {0}; /* "body_1 naive" may come as two arguments */
-    for (int i = 1; i < count; i++)
-        text_addf(&words, "%s%s", i > 1 ? " " : "", rest[i]);
-    row = text_take(&words);
-    if (!take_engine(engine, &which, &err) || !cli_plan_arguments(&a, rest[0], &path, &err) ||
-        !worker_alone(&a.plan, row, repeat, engine ? &which : NULL, &t, &err)) {
+    bool named = take_engine(engine, &which, &err) && cli_row_words(&a, rest, count, cli_out_dir(out), &row, &err);
+    a.device = a.device ? a.device : row.device;
+    if (!named || !cli_plan_arguments(&a, row.scenario, &path, &err) ||
+        !worker_alone(&a.plan, row.words, repeat, engine ? &which : NULL, &t, &err)) {
         code = cli_fail(&err);
         goto done;
     }
@@ -449,7 +450,7 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
 done:
     text_free(&t);
     free(path);
-    free(row);
+    cli_row_words_free(&row);
     cli_plan_free(&a);
     free(rest);
     return code;

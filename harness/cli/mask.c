@@ -82,7 +82,7 @@ static bool all_frames(const struct mask_arguments *a, struct frames *frames, in
         if (got != 1)
             break;
         if (number && !numbered) {
-            ok = error_set(err, ERROR_USAGE, "-o %s names one file, and there is a second frame", a->out);
+            ok = error_set(err, ERROR_USAGE, "--to %s names one file, and there is a second frame", a->out);
             error_hint(err, "-o masks/frame_%%03d.png");
         }
         ok = ok && one_frame(a, &change, &frame, number, h, w, sums, err);
@@ -114,7 +114,7 @@ int cli_mask(const struct verb *verb, int argc, char **argv)
     struct mask_arguments a = {.threshold = 0.05, .frames = -1};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const struct option options[] = {
-        {"--out", 'o', OPTION_TEXT, "FILE", "the masks: a name with %03d ending in .pgm, .pbm or .png", &a.out},
+        {"--to", 0, OPTION_TEXT, "FILE", "the masks: a name with %03d ending in .pgm, .pbm or .png", &a.out},
         {"--threshold", 't', OPTION_REAL, "SHARE", "a pixel is active when a channel changed by more, 0 to 1 of white; default 0.05",
          &a.threshold},
         {"--dilate", 0, OPTION_INT, "PIXELS", "active pixels spread this far to every side", &a.dilate},
@@ -131,7 +131,7 @@ int cli_mask(const struct verb *verb, int argc, char **argv)
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     if (count != 1 || !a.out) {
-        code = cli_usage(verb, count != 1 ? "one source of frames, please" : "where to? -o masks/frame_%%03d.png");
+        code = cli_usage(verb, count != 1 ? "one source of frames, please" : "where to? --to masks/frame_%%03d.png");
         goto done;
     }
     code = 2;
@@ -139,7 +139,7 @@ int cli_mask(const struct verb *verb, int argc, char **argv)
         code = cli_usage(verb, !a.frames         ? "--frames 0 leaves nothing; without it all frames are taken"
                                : a.threshold > 1 ? "--threshold is a share of white, 0 to 1"
                                : a.dilate > 4096 ? "--dilate goes up to 4096 pixels"
-                                                 : "the name behind -o is too long");
+                                                 : "the name behind --to is too long");
     else if (!parse_size(a.size, &h, &w, &err) || !(frames = frames_open(rest[0], a.raw, &err)) ||
              !all_frames(&a, frames, h, w, &sums, &err))
         code = cli_fail(&err);

@@ -11,8 +11,7 @@
 
 struct profile {
     struct plan_arguments *a;
-    char *scenario, *words; /* of the command line */
-    char *device;           /* of the stored row */
+    struct row_words row;
     char *path, *id, *layers, *only, **set;
     int set_count;
 };
@@ -33,7 +32,7 @@ static void on_progress(void *context, int done, int total, double seconds, doub
 }
 
 /* Words of a row of the last run, whose scenario and device are taken. */
-static bool take_stored(struct profile *p, const char *words, const char *out, struct error *err)
+static bool take_stored(const char *device, struct row_words *r, const char *words, const char *out, struct error *err)
 {
     struct store *store = NULL;
     struct run run = {0};
@@ -42,12 +41,12 @@ static bool take_stored(struct profile *p, const char *words, const char *out, s
     int count = -1, index = -1;
     if (!file_exists(database)) {
         error_set(err, ERROR_USAGE, "%s is no scenario, and there is no database %s with a row of that name", words, database);
-        error_hint(err, "bench why --measure SCENARIO ROW");
+        error_hint(err, "bench run SCENARIO, or name a scenario before the row");
         goto done;
     }
     if (!store_open(database, true, &store, err))
         goto done;
-    if (!store_last_run(store, NULL, NULL, p->a->device, &run, err)) {
+    if (!store_last_run(store, NULL, NULL, device, &run, err)) {
         if (err->kind == ERROR_NONE)
             error_set(err, ERROR_USAGE, "%s holds no run", database);
         goto done;
@@ -56,9 +55,9 @@ static bool take_stored(struct profile *p, const char *words, const char *out, s
     index = count < 0 ? -1 : why_find(rows, count, words, err);
     if (index < 0)
         goto done;
-    p->scenario = xstrdup(run.scenario_path);
-    p->words = xstrdup(rows[index]->id);
-    p->device = xstrdup(run.device);
+    r->scenario = xstrdup(run.scenario_path);
+    r->words = xstrdup(rows[index]->id);
+    r->device = xstrdup(run.device);
 done:
     if (count >= 0)
         rows_free(rows, count);
@@ -69,8 +68,14 @@ done:
     return index >= 0;
 }
 
-/* "edsr#body_1 naive", "edsr body_1 naive", or words of a stored row. */
-static bool take_words(struct profile *p, const char **rest, int count, const char *out, struct error *err)
+void cli_row_words_free(struct row_words *r)
+{
+    free(r->scenario);
+    free(r->words);
+    free(r->device);
+}
+
+bool cli_row_words(struct plan_arguments *a, const char **rest, int count, const char *out, struct row_words *r, struct error *err)
 {
     struct text words = {0};
     struct error no_scenario = {0};
@@ -82,15 +87,15 @@ static bool take_words(struct profile *p, const char **rest, int count, const ch
     }
     for (int i = 1; i < count; i++)
         text_addf(&words, "%s%s", words.len ? " " : "", rest[i]);
-    if ((hash || count > 1) && cli_plan_arguments(p->a, first, &path, &no_scenario)) {
-        p->scenario = xstrdup(first);
-        p->words = xstrdup(text_get(&words));
+    if ((hash || count > 1) && cli_plan_arguments(a, first, &path, &no_scenario)) {
+        r->scenario = xstrdup(first);
+        r->words = xstrdup(text_get(&words));
     } else if (hash) {
         *err = no_scenario;
         ok = false;
     } else {
         char *all = words.len ? text_format("%s %s", first, text_get(&words)) : xstrdup(first);
-        ok = take_stored(p, all, out, err);
+        ok = take_stored(a->device, r, all, out, err);
         free(all);
     }
     text_free(&words);
@@ -102,7 +107,7 @@ static bool take_words(struct profile *p, const char **rest, int count, const ch
 /* The row among all that the scenario has; the filters that leave it and the baseline. */
 static bool find_row(struct profile *p, struct plan *plan, int *index, struct error *err)
 {
-    *index = plan_find(plan, p->words, err);
+    *index = plan_find(plan, p->row.words, err);
     if (*index < 0)
         return false;
     if (!plan->rows[*index].variant)
@@ -169,13 +174,13 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
     int index, code = 0;
     if (!p->a->counters.set && !p->a->groups.count && !p->a->metrics.count)
         p->a->counters.set = "full";
-    if (!cli_plan_arguments(p->a, p->scenario, &p->path, err))
+    if (!cli_plan_arguments(p->a, p->row.scenario, &p->path, err))
         return cli_fail(err);
     struct scenario *s = scenario_load(p->path, err);
     const char *chip = s ? scenario_chip(s, "emu") : NULL;
     char *emu = chip ? text_format("emu:%s", chip) : NULL;
-    bool ok =
-        s && session_device(&(struct session_probe){.spec = p->a->device ? p->a->device : p->device, .emu_chip = emu}, NULL, &device, err);
+    bool ok = s && session_device(&(struct session_probe){.spec = p->a->device ? p->a->device : p->row.device, .emu_chip = emu}, NULL,
+                                  &device, err);
     free(emu);
     scenario_free(s);
     if (!ok || !plan_make(&p->a->plan, strncmp(device.spec, "cuda", 4) ? "emu" : "cuda", &device.chip, &plan, err))
@@ -185,7 +190,7 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
         return cli_fail(err);
     }
     char *dir = file_join(out, "profile"), *database = cli_database(dir),
-         *line = text_format("bench why --measure %s %s", p->scenario, p->words);
+         *line = text_format("bench why --measure %s %s", p->row.scenario, p->row.words);
     struct session_options o = {.plan = p->a->plan, .database = database, .out_dir = dir, .argv = line, .verb = "why"};
     o.plan.device = device.spec;
     o.plan.filter.layers = p->layers;
@@ -212,14 +217,12 @@ int cli_profile(struct plan_arguments *a, const char **words, int count, const c
     struct profile p = {.a = a};
     struct error err = {0};
     struct text t = {0};
-    int code = take_words(&p, words, count, out_dir, &err) ? profile(&p, out_dir, &t, &err) : cli_fail(&err);
+    int code = cli_row_words(a, words, count, out_dir, &p.row, &err) ? profile(&p, out_dir, &t, &err) : cli_fail(&err);
     cli_print(&t);
     for (int i = 0; i < p.set_count; i++)
         free(p.set[i]);
     free(p.set);
-    free(p.scenario);
-    free(p.words);
-    free(p.device);
+    cli_row_words_free(&p.row);
     free(p.path);
     free(p.id);
     free(p.layers);

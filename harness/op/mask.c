@@ -40,7 +40,7 @@ static bool make_file(const struct work *work, int64_t h, int64_t w, float *out,
     if (!fits) {
         error_set(err, ERROR_USAGE, "mask %s is %lld x %lld pixels (width x height), the layer needs %lld x %lld", path, (long long)image.w,
                   (long long)image.h, (long long)whole_w, (long long)whole_h);
-        error_hint(err, "bench mask VIDEO -o NAME --size %lldx%lld makes masks of that size", (long long)whole_w, (long long)whole_h);
+        error_hint(err, "bench mask VIDEO --to NAME --size %lldx%lld makes masks of that size", (long long)whole_w, (long long)whole_h);
     }
     for (size_t i = 0; fits && i < pixels; i++) {
         size_t from = (i / (size_t)w * (size_t)whole_w + i % (size_t)w) * (size_t)image.channels;

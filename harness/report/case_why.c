@@ -71,7 +71,7 @@ static void look_at_line(struct places *p, const struct case_view *c, const stru
             double ideal = at_line(v->row, m, metric_names[METRIC_EMU_WAVEFRONTS_IDEAL + k]);
             if (m->value >= ideal * many_waves && ideal > 0) {
                 add_place(p, 1000 * (m->value - ideal) / m->value,
-                          text_format("%s:%d  %s-way bank conflict: %s take %s wavefronts, %s would do", file_of(v->row, m->step), m->line,
+                          text_format("%s:%d  %s-way bank conflict: %s take %s wavefronts (ideal %s)", file_of(v->row, m->step), m->line,
                                       number_short(m->value / ideal, a), accesses[k], number_count(m->value, b), number_count(ideal, d)));
             }
         }

@@ -236,10 +236,10 @@ void resources_shared(const struct case_view *c, const struct view *v, int step,
     double ideal_ld = counted(v, step, METRIC_EMU_WAVEFRONTS_IDEAL + SIDE_LOAD),
            ideal_st = counted(v, step, METRIC_EMU_WAVEFRONTS_IDEAL + SIDE_STORE);
     if (ideal_ld > 0)
-        text_addf(t, "; loads take %s wavefronts, %s would do (%s-way)", number_count(ld, a), number_count(ideal_ld, b),
+        text_addf(t, "; loads take %s wavefronts (ideal %s: %s-way)", number_count(ld, a), number_count(ideal_ld, b),
                   number_short(ld / ideal_ld, d));
     if (ideal_st > 0)
-        text_addf(t, "; stores take %s wavefronts, %s would do (%s-way)", number_count(st, a), number_count(ideal_st, b),
+        text_addf(t, "; stores take %s wavefronts (ideal %s: %s-way)", number_count(st, a), number_count(ideal_st, b),
                   number_short(st / ideal_st, d));
     double waves = counted(v, step, METRIC_SHARED_WAVEFRONTS), conflicts = counted(v, step, METRIC_SHARED_CONFLICTS);
     if (waves > 0 && !isnan(conflicts))

@@ -315,7 +315,7 @@ static void put_rounds_note(struct row *row, const struct entrant *e, const stru
         text_addf(&note, "%stook part in %d of %d rounds: over 10 times slower than the fastest", note.len ? "; " : "", rounds,
                   result->rounds);
     else if (!result->converged)
-        text_addf(&note, "%sstopped at %d rounds before every ratio was known to %.2g %%", note.len ? "; " : "", result->rounds,
+        text_addf(&note, "%sits budget ended at %d rounds: an interval is still wider than %.2g %%", note.len ? "; " : "", result->rounds,
                   plan->half_width * 100);
     if (e->kept_low > KEPT_LOW_TOLD * rounds)
         text_addf(&note, "%s%d of %d samples began at a lower clock than a rested card's", note.len ? "; " : "", e->kept_low, rounds);

@@ -514,7 +514,7 @@ static void an_early_end_is_said(void **state)
     world.noise = 0.05;
     struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15], half_width: 0.1 %}");
     const struct row *ours = row_of(&r, "my/ours");
-    assert_true(ours->note && strstr(ours->note, "stopped at 15 rounds before every ratio was known to 0.1 %"));
+    assert_true(ours->note && strstr(ours->note, "its budget ended at 15 rounds: an interval is still wider than 0.1 %"));
     let_go(&r);
     begin();
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15]}");

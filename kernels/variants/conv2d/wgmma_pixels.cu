@@ -110,13 +110,13 @@ steps:
  *    cut off, not rounded.
  *  - A dilated filter's taps lie further apart in the tile, which grows by that; nothing else changes.
  *
- * What binds it is shared memory. Counted for own tiles of 96 channels: 40 cycles of operands, 6 of weights and 4 of pixels that come in, 2 of results, for 48 of
+ * Its bottleneck is shared memory. Counted for own tiles of 96 channels: 40 cycles of operands, 6 of weights and 4 of pixels that come in, 2 of results, for 48 of
  * products. It takes longer than that sum, also with 80, 128 and 192 channels, so the head's cost model has it with a factor 5 / 4.
  *
  * Measured on an H200, cold, against the library in the same run (older code, reports/gallery/auto_grid-h200.md; above 1 it is faster), at 270 x 480:
  *     80->80      36.4 us, 1.63 x     96->96       39.87 us, 1.15 x    128->128    60.0 us, 1.03 x    160->160          91.1 us, 1.30 x
  *   192->192     119.3 us, 1.10 x    128->32       32.3 us, 1.42 x     64->64 1x1  14.9 us, 1.21 x    128->128 tf32    108.8 us, 1.08 x
- * and 256->256 at 48 x 48 15.90 us, 0.930 x. At 48 x 48 108 blocks and fewer read all weights, and shared memory binds each of them; what is left to try is a cluster that shares the sums of half the channels
+ * and 256->256 at 48 x 48 15.90 us, 0.930 x. At 48 x 48 108 blocks and fewer read all weights, and shared memory limits each of them; what is left to try is a cluster that shares the sums of half the channels
  * each. */
 #if OUTPUT_BYTES == 2
 #include "dense/staged_pixels.cuh"

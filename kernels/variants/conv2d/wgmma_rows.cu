@@ -56,7 +56,7 @@ steps:
  * Traffic: the library's implicit matrix product reads every pixel nine times from L2. Here a pixel is read once (plus two rows a block and two columns a
  * strip), and the nine taps read it from shared memory.
  *
- * What binds it: shared memory. For one product of 64 x 128 x 16 the tensor cores need 64 cycles; reading the weights takes 16 of them and the pixels 32. That
+ * Its bottleneck is shared memory. For one product of 64 x 128 x 16 the tensor cores need 64 cycles; reading the weights takes 16 of them and the pixels 32. That
  * is 75 % before anything is copied in. wgmma_rs takes the weights out of that sum. More than 64 output channels are several blocks, each of which
  * reads the image again. */
 
