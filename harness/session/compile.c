@@ -13,8 +13,8 @@ struct compilers {
     struct child *children;
     int *given; /* by child: commands that it has not answered, its setup among them */
     int count;
-    int *rows; /* to be compiled */
-    int row_count, next, compiled;
+    int *rows, *neighbours; /* to be compiled; whose neighbours are, behind them */
+    int row_count, neighbour_count, next, compiled;
 };
 
 static bool same_build(const struct program *a, const struct program *b)
@@ -32,9 +32,13 @@ static void find_rows(struct compilers *c)
 {
     const struct session *s = c->s;
     c->rows = xcalloc((size_t)s->plan.row_count + 1, sizeof *c->rows);
+    c->neighbours = xcalloc((size_t)s->plan.row_count + 1, sizeof *c->neighbours);
     for (int i = 0; i < s->plan.row_count; i++) {
         const struct plan_row *p = &s->plan.rows[i];
-        bool again = s->kept[i] || s->rows[i]->status != ROW_PLANNED || (p->kind == PLAN_CHAIN && p->chain->pick != CHAIN_KERNEL);
+        bool due = !s->kept[i] && s->rows[i]->status == ROW_PLANNED,
+             again = !due || (p->kind == PLAN_CHAIN && p->chain->pick != CHAIN_KERNEL);
+        if (due && p->kind == PLAN_LAYER)
+            c->neighbours[c->neighbour_count++] = i;
         for (int k = 0; k < c->row_count && !again && p->kind != PLAN_CHAIN; k++)
             again = same_build(&s->plan.rows[c->rows[k]].program, &p->program);
         if (!again)
@@ -45,8 +49,11 @@ static void find_rows(struct compilers *c)
 /* Rows to compiler k until it has enough; without any it is sent home. */
 static void feed(struct compilers *c, int k)
 {
-    while (c->given[k] < AHEAD && c->next < c->row_count) {
-        child_send(&c->children[k], json_pack("{s:s,s:[i]}", "do", "compile", "rows", c->rows[c->next++]));
+    while (c->given[k] < AHEAD && c->next < c->row_count + c->neighbour_count) {
+        bool own = c->next < c->row_count;
+        int row = own ? c->rows[c->next] : c->neighbours[c->next - c->row_count];
+        child_send(&c->children[k], json_pack("{s:s,s:[i]}", "do", "compile", own ? "rows" : "neighbours", row));
+        c->next++;
         c->given[k]++;
     }
     if (!c->given[k])
@@ -98,4 +105,5 @@ void session_precompile(struct session *s)
     free(c.children);
     free(c.given);
     free(c.rows);
+    free(c.neighbours);
 }

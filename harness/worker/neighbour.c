@@ -86,15 +86,27 @@ static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
     return judge_neighbour(v, data, err);
 }
 
+/* A compiler has no device, so the options say which. */
+static bool is_gpu(const struct worker *w)
+{
+    return !strncmp(w->options.device, "cuda", 4);
+}
+
+/* Nobody can foresee which they are. */
+static bool draw_neighbour(const struct worker *w, int index, int number, struct work *work, struct program *program)
+{
+    uint64_t seed = generate_bits(worker_secret(w), 3, (uint64_t)number);
+    return plan_neighbour(&w->plan, index, seed, is_gpu(w) ? LONGEST : LONGEST_EMU, work, program);
+}
+
 /* Counts in *seen; *more: another one is worth its cost, which a compilation is not. */
 static bool visit(struct worker *w, int index, int number, const struct build *build, struct row *row, int *seen, bool *more,
                   struct error *err)
 {
     struct visit v = {.w = w, .build = build, .row = row, .index = index};
-    uint64_t seed = generate_bits(worker_secret(w), 3, (uint64_t)number); /* nobody can foresee which they are */
     struct op_data data;
     struct error why = {0};
-    *more = plan_neighbour(&w->plan, index, seed, w->dev->ops->keeps_time ? LONGEST : LONGEST_EMU, &v.work, &v.program);
+    *more = draw_neighbour(w, index, number, &v.work, &v.program);
     if (!*more)
         return true;
     ++*seen;
@@ -120,16 +132,45 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
     return made;
 }
 
+static int wanted(const struct worker *w, int index)
+{
+    const struct plan_row *row = &w->plan.rows[index];
+    const struct program *p = &row->program;
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL) /* a library searches for every shape anew */
+            return 0;
+    if (row->kind != PLAN_LAYER || !p->checked || p->work.op->file) /* a file says nothing of near sizes */
+        return 0;
+    return is_gpu(w) ? NEIGHBOURS : NEIGHBOURS_EMU;
+}
+
+void worker_neighbours_compile(struct worker *w, int index)
+{
+    for (int i = 0, count = wanted(w, index); i < count; i++) {
+        struct build build = {0};
+        struct work work;
+        struct program program;
+        struct error ignored = {0}; /* told when the row is verified */
+        bool own = false;
+        if (!draw_neighbour(w, index, i, &work, &program))
+            return;
+        for (int k = 0; k < program.unit_count; k++)
+            own |= plan_unit_of(&w->plan.rows[index].program, &program.units[k]) < 0;
+        if (own && build_make(w, &program, &build, &ignored))
+            build_free(&build);
+        program_free(&program);
+        if (own)
+            return;
+    }
+}
+
 bool worker_neighbours(struct worker *w, int index, const struct build *build, struct row *row, struct error *err)
 {
-    const struct program *p = &w->plan.rows[index].program;
-    int wanted = w->dev->ops->keeps_time ? NEIGHBOURS : NEIGHBOURS_EMU, seen = 0;
-    bool more = true;
-    for (int i = 0; i < p->step_count; i++)
-        more &= p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL;            /* a library searches for every shape anew */
-    if (!more || w->plan.rows[index].kind != PLAN_LAYER || !p->checked || p->work.op->file) /* a file says nothing of near sizes */
+    int count = wanted(w, index), seen = 0;
+    bool more = count > 0;
+    if (!more)
         return true;
-    for (int i = 0; i < wanted && more; i++)
+    for (int i = 0; i < count && more; i++)
         if (!visit(w, index, i, build, row, &seen, &more, err))
             return false;
     row_add_metric(row, -1, 0, "verify.neighbours", "", "verify", seen);

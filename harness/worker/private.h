@@ -3,6 +3,7 @@
  *   {"do":"setup", ...}                 -> {"event":"hello", ...}        plan made, device opened
  *   {"do":"roofs", "device":..}     -> {"event":"roofs","uuid":..,"roofs":{..},"note":".."}   the ceilings of the machine; needs no setup
  *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
+ *   {"do":"compile","neighbours":[..]}  -> {"event":"done"}             what these rows' neighbours need beside the rows' own code
  *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
  *   {"do":"identify","row":i}           -> {"event":"row",...}, {"event":"done"}   compiled: the compiler's facts and launch_hash
  *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
@@ -126,6 +127,8 @@ void worker_fits_math(const struct worker *w, int index, const struct build *bui
 /* neighbour.c: runs a verified row's code on a few works like its own; where it is at fault there, the row is, and its reason names the
  * neighbour. False (err): nobody's fault. */
 bool worker_neighbours(struct worker *w, int index, const struct build *build, struct row *row, struct error *err);
+/* Compiles ahead what those works need beside the row's own code. */
+void worker_neighbours_compile(struct worker *w, int index);
 /* The worst of emu's safety reports, if there are any, decides what the row is. */
 void worker_take_reports(const struct worker *w, struct row *row);
 /* A failure while the row ran: says in `row` what it was. Always true: it is no one else's. */

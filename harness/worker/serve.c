@@ -268,23 +268,28 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     return true;
 }
 
-struct compile_loop {
-    struct worker *w;
-    const json_t *rows;
-};
-
-static void compile_row(void *context, int64_t i, int thread)
+static void compile_rows(struct worker *w, const json_t *command)
 {
-    struct compile_loop *loop = context;
-    int row = (int)json_integer_value(json_array_get(loop->rows, (size_t)i));
-    struct build build;
-    struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
-    (void)thread;
-    enter_phase(loop->w, row, PHASE_COMPILING, "ahead");
-    if (!worker_remembers(loop->w, row) && (loop->w->plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&loop->w->plan, row, &ignored)) &&
-        build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
-        build_free(&build);
-    loop->w->emit(loop->w->context, json_pack("{s:s,s:i}", "event", "compiled", "row", row));
+    const json_t *one;
+    size_t i;
+    json_array_foreach(json_object_get(command, "rows"), i, one)
+    {
+        int row = (int)json_integer_value(one);
+        struct build build;
+        struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
+        enter_phase(w, row, PHASE_COMPILING, "ahead");
+        if (!worker_remembers(w, row) && (w->plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&w->plan, row, &ignored)) &&
+            build_make(w, &w->plan.rows[row].program, &build, &ignored))
+            build_free(&build);
+        w->emit(w->context, json_pack("{s:s,s:i}", "event", "compiled", "row", row));
+    }
+    json_array_foreach(json_object_get(command, "neighbours"), i, one)
+    {
+        int row = (int)json_integer_value(one);
+        enter_phase(w, row, PHASE_COMPILING, "neighbours");
+        if (!worker_remembers(w, row))
+            worker_neighbours_compile(w, row);
+    }
 }
 
 /* A chain's program is made of the rows that the parent chose for its links. */
@@ -331,9 +336,7 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
     if (!w->planned)
         return error_set(err, ERROR_INTERNAL, "'%s' before setup", verb);
     if (!strcmp(verb, "compile")) {
-        struct compile_loop loop = {w, json_object_get(command, "rows")};
-        for (size_t i = 0; i < json_array_size(loop.rows); i++)
-            compile_row(&loop, (int64_t)i, 0);
+        compile_rows(w, command);
         return true;
     }
     if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))

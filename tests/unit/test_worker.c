@@ -3,6 +3,8 @@
 #include "scenario_text.h"
 #include "message/options.h"
 #include "worker/private.h"
+#include <dirent.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +81,71 @@ static void others_are_told(void **state)
     close(pipe_to[0]);
 }
 
+static int files_in(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    int count = 0;
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        count += e->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+static void obey(void *w, const char *verb, const char *key, json_t *value)
+{
+    struct error err = {0};
+    json_t *command = json_pack("{s:s,s:o}", "do", verb, key, value);
+    if (!worker_inside.handle(w, command, &err))
+        fail_msg("%s: %s", verb, err.text);
+    json_decref(command);
+}
+
+/* A row that is compiled for its shape is compiled for its neighbour too, by the compilers that work ahead of the rows: verifying, which
+ * nothing goes on beside, finds all of it in the cache. */
+static void neighbours_are_compiled_ahead(void **state)
+{
+    char *path = text_file("scenario: t\n"
+                           "layers: {a: {op: depth_to_space, n: 1, c: 64, h: 10, w: 16, block: 2, mode: CRD, dtype: f16, layout: NHWC}}\n"
+                           "variants: [depth_to_space/d2s_native]\n"),
+         folder[] = "/tmp/bench-ahead-XXXXXX";
+    assert_true(mkdtemp(folder) && !setenv("BENCH_CACHE", folder, 1));
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .seed = "7"};
+    struct error err = {0};
+    struct plan plan;
+    int row = 0;
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    while (row < plan.row_count && strcmp(plan.rows[row].variant->name, "depth_to_space/d2s_native"))
+        row++;
+    assert_true(row < plan.row_count);
+    struct worker *w = worker_inside.open(drop, NULL);
+    json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
+                              "files", plan.files);
+    if (!worker_inside.handle(w, setup, &err))
+        fail_msg("%s", err.text);
+    json_decref(setup);
+    obey(w, "compile", "rows", json_pack("[i]", row));
+    int own = files_in(folder);
+    obey(w, "compile", "neighbours", json_pack("[i]", row));
+    int all = files_in(folder);
+    obey(w, "verify", "row", json_integer(row));
+    int verified = files_in(folder);
+    worker_inside.close(w);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+    char *remove = text_format("rm -rf %s", folder);
+    assert_int_equal(system(remove), 0);
+    free(remove);
+    if (!own) {
+        print_message("no compiler here\n");
+        skip();
+    }
+    assert_true(all > own);
+    assert_int_equal(verified, all);
+}
+
 static char drawn[512];
 static void draw_open(const char *name)
 {
@@ -124,6 +191,7 @@ int main(void)
         cmocka_unit_test(a_look_leaves_the_round_open),
         cmocka_unit_test(others_are_told),
         cmocka_unit_test(data_of_the_first_case_are_made),
+        cmocka_unit_test(neighbours_are_compiled_ahead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
