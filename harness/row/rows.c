@@ -196,30 +196,43 @@ bool rows_put_list(struct store *store, const struct row_list *list, int64_t res
     return done;
 }
 
-bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err)
+/* Inside a transaction. */
+static bool put_row(struct store *store, int64_t run_id, const struct row *row, struct error *err)
 {
     int64_t case_key = 0, result = 0;
-    if (!store_writable(store, err))
-        return false;
-    if (store->lock < 0 || store->run != run_id)
-        return error_set(err, ERROR_INTERNAL, "%s: run %lld was not begun here", store->path, (long long)run_id);
     if (!row->id || !row->id[0] || !row->case_id || !row->case_id[0] || !row->device || !row->device[0]) {
         return error_set(err, ERROR_INTERNAL, "a row without %s cannot be stored",
                          !row->id || !row->id[0]           ? "an id"
                          : !row->device || !row->device[0] ? "a device"
                                                            : "a case");
     }
-    if (!store_exec(store, "BEGIN IMMEDIATE", "storing a row", err))
-        return false;
     bool done = put_case(store, run_id, row, &case_key, err) && put_result(store, run_id, case_key, row, &result, err);
     for (const struct row_list *l = row_lists; done && l->table; l++)
         done = rows_put_list(store, l, result, row, err);
+    return done || error_where(err, "row %s", row->id);
+}
+
+bool store_put_all(struct store *store, int64_t run_id, struct row *const *rows, int count, struct error *err)
+{
+    bool done = true;
+    if (!store_writable(store, err))
+        return false;
+    if (store->lock < 0 || store->run != run_id)
+        return error_set(err, ERROR_INTERNAL, "%s: run %lld was not begun here", store->path, (long long)run_id);
+    if (!store_exec(store, "BEGIN IMMEDIATE", "storing a row", err))
+        return false;
+    for (int i = 0; done && i < count; i++)
+        done = put_row(store, run_id, rows[i], err);
     done = done && store_exec(store, "COMMIT", "storing a row", err);
-    if (!done) {
-        error_where(err, "row %s", row->id);
+    if (!done)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    }
     return done;
+}
+
+bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err)
+{
+    struct row *one = (struct row *)(uintptr_t)row;
+    return store_put_all(store, run_id, &one, 1, err);
 }
 
 /* ---- reading ---- */

@@ -38,6 +38,8 @@ bool store_roofs_each(struct store *store, void (*visit)(void *context, const ch
 /* Inserts or replaces one whole row (with steps, times, samples, metrics) in one transaction; it is on the disk when this returns. Needs
  * the run to be begun here. The fields of its case (COLUMN_CASE) are shared: the last row put speaks for all. */
 bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err);
+/* All of them or none: one transaction, and one sync of the disk. */
+bool store_put_all(struct store *store, int64_t run_id, struct row *const *rows, int count, struct error *err);
 /* Latest run (by `bench VERB`, of a scenario, on a device; NULL = any); false without err when there is none. */
 bool store_last_run(struct store *store, const char *verb, const char *scenario, const char *device, struct run *run, struct error *err);
 bool store_run(struct store *store, int64_t run_id, struct run *run, struct error *err);

@@ -166,6 +166,8 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
 bool session_rows(struct session *s, int *kept, struct error *err)
 {
     bool same_run = false, ok = false, *stale = xcalloc((size_t)s->plan.row_count + 1, sizeof *stale);
+    struct row **due = NULL; /* to be stored now */
+    int due_count = 0;
     for (int i = 0; i < s->plan.row_count; i++) {
         s->rows[i] = plan_row_new(&s->plan, i, s->device.spec);
         if (s->plan.rows[i].kind != PLAN_SEQUENCE) /* what it must do is known when its frames are */
@@ -185,11 +187,12 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     for (int i = 0; i < s->plan.row_count; i++) {
         bool known = !s->kept[i] && s->rows[i]->status != ROW_PLANNED; /* infeasible, broken head: known without running */
         s->done += s->kept[i] || known;
-        if ((stale[i] || known) && !store_put(s->store, s->run.id, s->rows[i], err))
-            goto done;
+        if (stale[i] || known)
+            *APPEND(due, due_count) = s->rows[i];
     }
-    ok = true;
+    ok = store_put_all(s->store, s->run.id, due, due_count, err);
 done:
+    free(due);
     free(stale);
     return ok;
 }

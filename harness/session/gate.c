@@ -24,7 +24,7 @@ static bool leave_out(struct session *s, int row, const char *why, struct error 
     s->rows[row]->status = ROW_SKIPPED;
     row_set(&s->rows[row]->reason, why);
     s->done++;
-    return session_put(s, row, err);
+    return session_put(s, row, row + 1, err);
 }
 
 /* A worker that dies of it dies again when the row is verified, and there it is told. */

@@ -90,8 +90,8 @@ bool session_row_judge(struct session *s, int index, struct error *err);
  * turn comes. */
 void session_precompile(struct session *s);
 
-/* Stores a row. */
-bool session_put(struct session *s, int row, struct error *err);
+/* Stores rows, all at once. */
+bool session_put(struct session *s, int first, int last, struct error *err);
 /* gate.c. Compiles what two sides have and leaves out what both launch alike. False: everybody's error. */
 bool session_gate_identify(struct session *s, struct error *err);
 /* The verified rows of a case that make pairs, with the library's first one; *gate: what else is said to the worker. New references. */

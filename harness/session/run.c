@@ -244,10 +244,10 @@ void session_event(struct session *s, const json_t *event)
     }
 }
 
-bool session_put(struct session *s, int row, struct error *err)
+bool session_put(struct session *s, int first, int last, struct error *err)
 {
     enum phase former = phase_turn(&s->clock, PHASE_STORING);
-    bool ok = store_put(s->store, s->run.id, s->rows[row], err);
+    bool ok = store_put_all(s->store, s->run.id, s->rows + first, last - first, err);
     phase_turn(&s->clock, former);
     return ok;
 }
@@ -353,7 +353,7 @@ static bool verify_row(struct session *s, int row, struct error *err)
     struct error why = {0};
     if (!choose(s, row)) {
         s->done++;
-        return session_put(s, row, err);
+        return session_put(s, row, row + 1, err);
     }
     enum outcome outcome;
     if (!ask_verify(s, row, &outcome, &why, err))
@@ -363,7 +363,7 @@ static bool verify_row(struct session *s, int row, struct error *err)
     if (s->interrupted)
         return true;
     s->done++;
-    return session_put(s, row, err);
+    return session_put(s, row, row + 1, err);
 }
 
 /* ---- measure: the survivors of a case together ---- */
@@ -398,7 +398,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
     int unexplained = 0;               /* deaths before anything was said of a row */
     for (int i = first; i < last; i++) /* of a resumed run: chosen anew */
         if (s->kept[i] && (s->rows[i]->status == ROW_OK) && !choose(s, i))
-            return session_put(s, i, err);
+            return session_put(s, i, i + 1, err);
     for (;;) {
         struct error why = {0};
         json_t *gate = NULL, *rows = s->options->gate ? session_gate_rows(s, first, last, &gate) : survivors(s, first, last);
@@ -438,22 +438,17 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
     for (int i = first; i < last; i++) {
         if (s->choices[i])
             choose_sums(&s->plan, i, s->choices[i], s->rows, s->rows[i]);
-        if (!session_row_judge(s, i, err) || !session_put(s, i, err))
+        if (!session_row_judge(s, i, err))
             return false;
     }
-    return true;
+    return session_put(s, first, last, err);
 }
 
 static bool count_case(struct session *s, int first, int last, struct error *err)
 {
     if (s->interrupted || !s->counts)
         return true;
-    if (!session_count(s, first, last, err))
-        return false;
-    for (int i = first; i < last; i++)
-        if (!session_put(s, i, err))
-            return false;
-    return true;
+    return session_count(s, first, last, err) && session_put(s, first, last, err);
 }
 
 static bool run_case(struct session *s, int first, int last, bool timed, struct error *err)
