@@ -56,7 +56,9 @@ struct device_launch {
     int carveout;       /* %, -1 = default */
     const void *params; /* packed by the signature's offsets; 128-byte tensor maps inside it were made by tensor_map */
     size_t param_bytes;
-    double time_limit_s; /* emu: gives up with an error after this long; 0 = none */
+    double time_limit_s;  /* emu: gives up with an error after this long; 0 = none */
+    const uint64_t *only; /* emu: these blocks alone, by x + grid x (y + grid y z), of a grid without clusters; NULL: all */
+    int only_count;
 };
 /* An event of the device's safety checks (emu): "global read of 4 bytes at 0x..., 12 bytes past `input` (block 3,0,0 thread 31,0,0)".
  * Without a source line (`line` 0) the text begins with the line of the PTX. */
@@ -146,6 +148,7 @@ struct device {
     char uuid[64];    /* "" on emu */
     char driver[64];
     struct phase_clock *clock; /* of whoever wants to know what takes the time on it; NULL: nobody */
+    struct device *witness;    /* an interpreter, to which reference kernels are held that run here; not owned; NULL: none */
     void *private_data;
 };
 

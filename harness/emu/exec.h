@@ -353,6 +353,8 @@ struct launch {
     uint64_t turns_max; /* of one warp between two waits: more is a hang */
     double deadline;    /* monotonic seconds, 0 = none */
     double limit_s;
+    const uint64_t *only; /* of device_launch */
+    int only_count;
     atomic_int stop;  /* a reported end of everything */
     atomic_int fatal; /* some block did not finish */
     struct report_table *reports;

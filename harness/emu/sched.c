@@ -289,8 +289,8 @@ static void run_group(void *context, int64_t index, int thread)
         index = shuffled(g, index);
     const uint32_t *c = l->cluster;
     for (int r = 0; r < g->size; r++) {
-        uint64_t number = (uint64_t)r;
-        if (!l->cooperative) { /* group -> cluster -> block */
+        uint64_t number = l->only ? l->only[index] : (uint64_t)r;
+        if (!l->cooperative && !l->only) { /* group -> cluster -> block */
             uint64_t cx = l->grid[0] / c[0], cy = l->grid[1] / c[1], n = (uint64_t)index;
             uint64_t x = n % cx * c[0] + (uint64_t)r % c[0], y = n / cx % cy * c[1] + (uint64_t)r / c[0] % c[1],
                      z = n / cx / cy * c[2] + (uint64_t)r / c[0] / c[1];
@@ -415,7 +415,7 @@ static void run_once(struct launch *l, int threads)
     int warps = (int)((l->block[0] * l->block[1] * l->block[2] + 31) / 32);
     if (l->cooperative)
         g.size = (int)blocks;
-    g.groups = blocks / (uint64_t)g.size;
+    g.groups = l->only ? (uint64_t)l->only_count : blocks / (uint64_t)g.size;
     if ((uint64_t)threads > g.groups)
         threads = (int)g.groups;
     l->runners = xcalloc((size_t)threads, sizeof *l->runners);

@@ -18,19 +18,7 @@ const char *reference_source(const struct op *op)
     return op->file && op->file->from == REFERENCE_KERNEL ? op->file->source : NULL;
 }
 
-/* The reference kernel of a work, on its way. */
-struct run {
-    struct device *dev;
-    const struct work *work;
-    struct op_data *data;
-    const struct op_file *file;
-    uint64_t at[OP_MAX_TENSORS], extra[OP_MAX_TENSORS]; /* by slot; extra: its magnitudes or bounds; 0: none */
-    struct tensor tensors[OP_MAX_TENSORS];
-    int count;
-    bool bounds; /* it writes bounds, not magnitudes */
-};
-
-static const struct tensor *run_tensor(const struct run *r, const char *name, size_t length)
+static const struct tensor *run_tensor(const struct reference_run *r, const char *name, size_t length)
 {
     for (int i = 0; i < r->count; i++)
         if (!strncmp(r->tensors[i].role->name, name, length) && !r->tensors[i].role->name[length])
@@ -39,13 +27,13 @@ static const struct tensor *run_tensor(const struct run *r, const char *name, si
 }
 
 /* Every byte 0xff: NaN, which no reference may leave. */
-static bool run_room(struct run *r, const char *label, size_t bytes, uint64_t *address, struct error *err)
+static bool run_room(struct reference_run *r, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
     return r->dev->ops->alloc(r->dev, label, bytes, address, err) && r->dev->ops->fill(r->dev, *address, 0xffffffff, bytes, err);
 }
 
 /* Tensors as the kernel takes them: what is read as floats in logical order, what is written as doubles. */
-static bool run_upload(struct run *r, struct error *err)
+static bool run_upload(struct reference_run *r, struct error *err)
 {
     r->count = r->work->op->tensors(r->work, r->tensors);
     for (int i = 0; i < r->count; i++) {
@@ -61,7 +49,7 @@ static bool run_upload(struct run *r, struct error *err)
 }
 
 /* A parameter of the kernel: a buffer, or a number in the parameter's own type. */
-static bool run_argument(struct run *r, const char *name, const struct param *p, unsigned char *packed, struct error *err)
+static bool run_argument(struct reference_run *r, const char *name, const struct param *p, unsigned char *packed, struct error *err)
 {
     size_t length = strlen(name);
     bool magnitude = text_ends(name, "_magnitude"), bound = text_ends(name, "_bound");
@@ -95,7 +83,7 @@ static bool run_argument(struct run *r, const char *name, const struct param *p,
 }
 
 /* As many as the op says, or one for each element of its first result. */
-static bool run_threads(const struct run *r, int64_t *threads, struct error *err)
+static bool run_threads(const struct reference_run *r, int64_t *threads, struct error *err)
 {
     *threads = 0;
     for (int i = r->count - 1; i >= 0; i--)
@@ -106,30 +94,38 @@ static bool run_threads(const struct run *r, int64_t *threads, struct error *err
            (*threads > 0 || error_set(err, ERROR_USAGE, "threads: %s is %lld", expr_text(r->file->threads), (long long)*threads));
 }
 
-static bool run_launch(struct run *r, struct device_function *function, struct error *err)
+uint64_t reference_run_blocks(const struct reference_run *r, struct error *err)
+{
+    int64_t threads;
+    return run_threads(r, &threads, err) ? (uint64_t)((threads + REFERENCE_THREADS - 1) / REFERENCE_THREADS) : 0;
+}
+
+bool reference_run_launch(struct reference_run *r, const uint64_t *only, int only_count, struct error *err)
 {
     const struct param *params;
     unsigned char packed[REFERENCE_ARGS * 8] = {0};
     size_t bytes;
-    int64_t threads;
-    int wanted = r->dev->ops->signature(r->dev, function, &params, &bytes);
+    int wanted = r->dev->ops->signature(r->dev, r->function, &params, &bytes);
     if (wanted != r->file->arg_count || bytes > sizeof packed)
         return error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, `args:` lists %d", r->file->function, wanted,
                          r->file->arg_count);
     for (int i = 0; i < wanted; i++)
         if (!run_argument(r, r->file->args[i], &params[i], packed, err))
             return false;
-    if (!run_threads(r, &threads, err))
-        return false;
-    struct device_launch launch = {.grid = {(uint32_t)((threads + REFERENCE_THREADS - 1) / REFERENCE_THREADS), 1, 1},
+    uint64_t blocks = reference_run_blocks(r, err);
+    struct device_launch launch = {.grid = {(uint32_t)blocks, 1, 1},
                                    .block = {REFERENCE_THREADS, 1, 1},
                                    .carveout = -1,
                                    .params = packed,
                                    .param_bytes = bytes,
-                                   .time_limit_s = REFERENCE_LIMIT_S};
+                                   .time_limit_s = REFERENCE_LIMIT_S,
+                                   .only = only,
+                                   .only_count = only_count};
+    if (!blocks)
+        return false;
     if (r->dev->ops->clear) /* what another kernel did before is not the reference's */
         r->dev->ops->clear(r->dev);
-    if (!r->dev->ops->launch(r->dev, function, &launch, err) || !r->dev->ops->sync(r->dev, err))
+    if (!r->dev->ops->launch(r->dev, r->function, &launch, err) || !r->dev->ops->sync(r->dev, err))
         return false;
     const struct device_report *reports;
     if (r->dev->ops->reports && r->dev->ops->reports(r->dev, &reports))
@@ -137,8 +133,34 @@ static bool run_launch(struct run *r, struct device_function *function, struct e
     return true;
 }
 
+bool reference_run_open(struct reference_run *r, const struct compiled *c, struct error *err)
+{
+    struct device_image image = {.label = r->work->op->name,
+                                 .path = r->file->source,
+                                 .ptx = c->ptx,
+                                 .ptx_bytes = c->ptx_bytes,
+                                 .cubin = c->cubin,
+                                 .cubin_bytes = c->cubin_bytes};
+    return r->dev->ops->load(r->dev, &image, &r->module, err) &&
+           r->dev->ops->function(r->dev, r->module, r->file->function, &r->function, err) && run_upload(r, err);
+}
+
+void reference_run_close(struct reference_run *r)
+{
+    for (int i = 0; i < OP_MAX_TENSORS; i++) {
+        if (r->at[i])
+            r->dev->ops->release(r->dev, r->at[i]);
+        if (r->extra[i])
+            r->dev->ops->release(r->dev, r->extra[i]);
+    }
+    if (r->module)
+        r->dev->ops->unload(r->dev, r->module);
+    if (r->dev->ops->clear)
+        r->dev->ops->clear(r->dev);
+}
+
 /* What the kernel left: no element may be NaN, which is also what was there before. */
-static bool run_results(struct run *r, double *magnitudes[OP_MAX_TENSORS], struct error *err)
+static bool run_results(struct reference_run *r, double *magnitudes[OP_MAX_TENSORS], struct error *err)
 {
     for (int i = 0; i < r->count; i++) {
         const struct tensor *t = &r->tensors[i];
@@ -160,10 +182,8 @@ static bool run_results(struct run *r, double *magnitudes[OP_MAX_TENSORS], struc
 static bool reference_kernel(struct device *dev, const char *compiler, const struct work *work, struct op_data *data,
                              double *magnitudes[OP_MAX_TENSORS], bool *bounds, struct error *err)
 {
-    struct run r = {.dev = dev, .work = work, .data = data, .file = work->op->file};
+    struct reference_run r = {.dev = dev, .work = work, .data = data, .file = work->op->file};
     struct compiled c = {0};
-    struct device_module *module = NULL;
-    struct device_function *function;
     char **defines = NULL;
     int define_count = r.file->stages ? stage_defines(work, &defines, err) : 0;
     struct compile_request request = {.path = r.file->source,
@@ -173,24 +193,9 @@ static bool reference_kernel(struct device *dev, const char *compiler, const str
                                       .arch = dev->chip.arch,
                                       .compiler = compiler};
     bool ok = define_count >= 0 && compile(&request, &c, err);
-    struct device_image image = {.label = work->op->name,
-                                 .path = r.file->source,
-                                 .ptx = c.ptx,
-                                 .ptx_bytes = c.ptx_bytes,
-                                 .cubin = c.cubin,
-                                 .cubin_bytes = c.cubin_bytes};
-    ok = ok && dev->ops->load(dev, &image, &module, err) && dev->ops->function(dev, module, r.file->function, &function, err) &&
-         run_upload(&r, err) && run_launch(&r, function, err) && run_results(&r, magnitudes, err);
-    for (int i = 0; i < OP_MAX_TENSORS; i++) {
-        if (r.at[i])
-            dev->ops->release(dev, r.at[i]);
-        if (r.extra[i])
-            dev->ops->release(dev, r.extra[i]);
-    }
-    if (module)
-        dev->ops->unload(dev, module);
-    if (dev->ops->clear)
-        dev->ops->clear(dev);
+    ok = ok && reference_run_open(&r, &c, err) && reference_run_launch(&r, NULL, 0, err) && run_results(&r, magnitudes, err) &&
+         (!dev->witness || work->set_seed || reference_witness(&r, &c, magnitudes, err));
+    reference_run_close(&r);
     compiled_free(&c);
     for (int i = 0; i < define_count; i++)
         free(defines[i]);

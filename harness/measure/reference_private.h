@@ -2,7 +2,34 @@
 #ifndef BENCH_MEASURE_REFERENCE_PRIVATE_H
 #define BENCH_MEASURE_REFERENCE_PRIVATE_H
 
+#include "device/compile/compile.h"
 #include "measure/reference.h"
+#include "op/file.h"
+
+/* The reference kernel of a work, on its way. */
+struct reference_run {
+    struct device *dev;
+    const struct work *work;
+    struct op_data *data;
+    const struct op_file *file;
+    uint64_t at[OP_MAX_TENSORS], extra[OP_MAX_TENSORS]; /* by slot; extra: its magnitudes or bounds; 0: none */
+    struct tensor tensors[OP_MAX_TENSORS];
+    int count;
+    bool bounds; /* it writes bounds, not magnitudes */
+    struct device_module *module;
+    struct device_function *function;
+};
+/* Buffers with the inputs, and the code. reference_run_close also when it fails. */
+bool reference_run_open(struct reference_run *run, const struct compiled *code, struct error *err);
+void reference_run_close(struct reference_run *run);
+/* only: NULL, or these blocks. */
+bool reference_run_launch(struct reference_run *run, const uint64_t *only, int only_count, struct error *err);
+/* How many blocks that is, all together; 0 + err. */
+uint64_t reference_run_blocks(const struct reference_run *run, struct error *err);
+/* Some blocks of what ran there, interpreted on its device's witness from the same code and inputs: what they write must be what is there
+ * (references in there->data, magnitudes). */
+bool reference_witness(const struct reference_run *there, const struct compiled *code, double *const magnitudes[OP_MAX_TENSORS],
+                       struct error *err);
 
 /* Fills the references that are there from the op's function of Python; a magnitude that it returns is malloc'd. */
 bool reference_python(const struct work *work, enum data_part part, struct op_data *data, double *magnitudes[OP_MAX_TENSORS],

@@ -66,6 +66,7 @@ struct worker {
     struct card *card; /* the check on the device; NULL: the CPU checks */
     bool card_tried;
     char *others; /* board.c: who else was on the GPU since the bout in hand began; NULL: nobody that is known of */
+    struct device *witness; /* of dev, opened by the first op whose reference is a kernel of its file */
 };
 
 /* A worker that holds nothing yet. Events go to `emit`, which takes the reference. */

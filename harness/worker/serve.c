@@ -117,6 +117,24 @@ static void open_card_ahead(struct worker *w)
     w->card_tried = w->dev->ops->keeps_time && card_open(w->dev, w->options.compiler, &w->card, &ignored);
 }
 
+/* A file's reference kernel that runs on a GPU is held to the interpreter of the same chip, or of one with the same code. */
+static void open_witness(struct worker *w, const struct op *op)
+{
+    int count;
+    const struct chip *chips = chip_table(&count);
+    struct error err = {0};
+    char *spec = NULL;
+    if (w->witness || !w->dev->ops->keeps_time || !reference_source(op))
+        return;
+    for (int i = 0; i < count && !spec; i++)
+        if (!strcmp(chips[i].arch, w->dev->chip.arch))
+            spec = text_format("emu:%s", chips[i].name);
+    if (!device_open(spec ? spec : "emu", &w->witness, &err))
+        w->emit(w->context, json_pack("{s:s,s:s,s:s}", "event", "environment", "name", "no_witness", "value", err.text));
+    w->dev->witness = w->witness;
+    free(spec);
+}
+
 uint64_t worker_secret(const struct worker *w)
 {
     return w->options.seed ? strtoull(w->options.seed, NULL, 0) : 0;
@@ -131,6 +149,7 @@ bool worker_data_set(struct worker *w, int row, enum data_part part, int set, st
         struct card *card = worker_card(w);
         work.set_seed = set ? worker_secret(w) + (uint64_t)set : 0;
         drop_data(w, set, slot);
+        open_witness(w, work.op);
         if (!(card ? card_data_make(card, &work, part, own, err) : reference_data_make(w->dev, w->options.compiler, &work, part, own, err)))
             return error_where(err, "data of %s", w->plan.cases[wanted].id);
         w->data_case[set][slot] = wanted;
@@ -390,6 +409,8 @@ void worker_close(struct worker *w)
     cupti_session_close(w->cupti);
     if (w->library)
         cudnn_close(w->library);
+    if (w->witness)
+        device_close(w->witness);
     if (w->dev)
         device_close(w->dev);
     if (w->planned)
