@@ -25,6 +25,17 @@ void op_data_fill(const struct work *work, enum data_part part, struct op_data *
             to[i] = 0;
 }
 
+/* Is it known what an output reads? Of what only moves values too, though it takes no mask: its own place. */
+static bool says(const struct work *w)
+{
+    return w->op->reads || w->op->on_card == REFERENCE_MOVED;
+}
+
+static int64_t reads_at(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+{
+    return w->op->reads ? w->op->reads(w, axis, output, tap) : output;
+}
+
 /* Lines of a tensor: `lines` of them from each of the places on, in every channel; of each line the columns that are wanted. */
 struct fill {
     const struct work *work;
@@ -59,13 +70,13 @@ static void want_columns(struct fill *f)
     const struct work *w = f->work;
     const bool *asked = f->data->columns;
     int64_t taps = op_taps(w, AXIS_COLUMNS), each = f->w / w->q;
-    bool read = f->t->role->slot == SLOT_INPUT, all = !asked || (read && !w->op->reads);
+    bool read = f->t->role->slot == SLOT_INPUT, all = !asked || (read && !says(w));
     f->wanted = xcalloc((size_t)f->w + 1, sizeof *f->wanted);
     for (int64_t x = 0; x < f->w && all; x++)
         f->wanted[x] = true;
     for (int64_t q = 0; q < w->q && !all; q++)
         for (int64_t i = 0; asked[q] && i < (read ? taps : each); i++) {
-            int64_t x = read ? w->op->reads(w, AXIS_COLUMNS, q, i) : q * each + i;
+            int64_t x = read ? reads_at(w, AXIS_COLUMNS, q, i) : q * each + i;
             if (x >= 0 && x < f->w)
                 f->wanted[x] = true;
         }
@@ -75,11 +86,11 @@ int64_t op_lines_read(const struct work *w, const int64_t *rows, int count, int6
 {
     int64_t taps = op_taps(w, AXIS_ROWS), found = 0;
     bool *wanted = xcalloc((size_t)(w->n * w->h), sizeof *wanted);
-    for (int64_t i = 0; !w->op->reads && i < w->n * w->h; i++) /* nobody says */
+    for (int64_t i = 0; !says(w) && i < w->n * w->h; i++)
         wanted[i] = true;
-    for (int i = 0; w->op->reads && i < count; i++)
+    for (int i = 0; says(w) && i < count; i++)
         for (int64_t tap = 0; tap < taps; tap++) {
-            int64_t line = w->op->reads(w, AXIS_ROWS, rows[i] % w->p, tap);
+            int64_t line = reads_at(w, AXIS_ROWS, rows[i] % w->p, tap);
             if (line >= 0 && line < w->h)
                 wanted[rows[i] / w->p * w->h + line] = true;
         }

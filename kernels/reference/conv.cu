@@ -6,6 +6,7 @@
 enum { CONV2D, CONV3D, TRANSPOSED, UPSAMPLED, MOVED, SPACE, NEAREST, BILINEAR, LARGEST, MEAN }; /* harness/op/op.h has the same order */
 enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT }; /* items, as in harness/op/work.h */
 #define ITEMS 8
+#define SOME 8 /* channels that are added up before the next tap's */
 
 /* What measure/card.c writes, in this order. */
 struct layer {
@@ -67,23 +68,24 @@ static __device__ void sum(const layer &g, const X *x, const float *f, int64_t n
 {
     int64_t channels = g.c / g.groups, first = k / (g.k / g.groups) * channels, rows = (g.kind == CONV3D ? g.t : 1) * g.r;
     y = a = 0;
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t row = source_row(g, p, r);
-        if (row < 0 || row >= g.h)
-            continue;
-        for (int64_t s = 0; s < g.s; s++) {
-            int64_t column = source(g, q, s);
-            if (column < 0 || column >= g.w)
+    for (int64_t begin = 0; begin < channels; begin += SOME) /* so that a line that several taps read is still in the cache */
+        for (int64_t r = 0; r < rows; r++) {
+            int64_t row = source_row(g, p, r), end = min(begin + SOME, channels);
+            if (row < 0 || row >= g.h)
                 continue;
-            const X *xs = x + ((n * g.c + first) * g.h + row) * g.w + column;
-            const float *fs = f + (k * channels * rows + r) * g.s + s;
-            for (int64_t c = 0; c < channels; c++) {
-                double product = (double)xs[c * g.h * g.w] * (double)fs[c * rows * g.s];
-                y += product;
-                a += fabs(product);
+            for (int64_t s = 0; s < g.s; s++) {
+                int64_t column = source(g, q, s);
+                if (column < 0 || column >= g.w)
+                    continue;
+                const X *xs = x + ((n * g.c + first) * g.h + row) * g.w + column;
+                const float *fs = f + (k * channels * rows + r) * g.s + s;
+                for (int64_t c = begin; c < end; c++) {
+                    double product = (double)xs[c * g.h * g.w] * (double)fs[c * rows * g.s];
+                    y += product;
+                    a += fabs(product);
+                }
             }
         }
-    }
 }
 
 /* Without weights: what output (n, k, p, q) is made of. Of values that are only moved no rounding is allowed, so a stays 0. */
@@ -174,10 +176,16 @@ static __device__ void convolve(const layer *layer_at, const X *x, const float *
                                 double *out, float *bound)
 {
     const layer &g = *layer_at;
-    int64_t count = g.n * g.out_c * g.out_h * g.out_w;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
-        int64_t at[ITEMS + 1][3], n = i / (g.out_c * g.out_h * g.out_w), m = g.items;
-        at[m][2] = i % g.out_w, at[m][1] = i / g.out_w % g.out_h, at[m][0] = i / (g.out_w * g.out_h) % g.out_c;
+    int64_t across = (g.out_w + 31) / 32, count = g.n * g.out_h * across * g.out_c * 32;
+    /* Threads that follow one another have 32 pixels of a row, then the same pixels of the next channel: what they read is the same. */
+    for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count; t += (int64_t)gridDim.x * blockDim.x) {
+        int64_t at[ITEMS + 1][3], n = t / (32 * g.out_c * across * g.out_h), m = g.items;
+        at[m][2] = t % 32 + t / (32 * g.out_c) % across * 32;
+        at[m][1] = t / (32 * g.out_c * across) % g.out_h;
+        at[m][0] = t / 32 % g.out_c;
+        if (at[m][2] >= g.out_w)
+            continue;
+        int64_t i = ((n * g.out_c + at[m][0]) * g.out_h + at[m][1]) * g.out_w + at[m][2];
         for (; m > 0; m--) { /* where the value was before each item */
             int64_t b = g.item[m - 1].block, c = at[m][0], y = at[m][1], px = at[m][2];
             bool moves = g.item[m - 1].kind == TO_SPACE;

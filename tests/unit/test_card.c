@@ -217,6 +217,12 @@ static void references_agree(void **arg)
             same_as_the_cpu(&w, (enum data_part)(DATA_PART_PRECISION | DATA_FULL));
     }
     assert_true(tried > 20);
+    struct work moved = simple_work("layout", 4, 9, 7); /* takes no mask, so it need not say what an output reads */
+    int64_t lines[9], row = 5;
+    moved.to = LAYOUT_NCHW;
+    finish(&moved);
+    assert_int_equal(op_lines_read(&moved, &row, 1, lines), 1);
+    assert_int_equal(lines[0], 5);
 }
 
 /* Rooms that hold NaN but where op_data_fill_rows made values give the same rows of the reference, bit for bit, as whole inputs do. */
