@@ -17,13 +17,14 @@
 #define ROUNDS_LEAST 10 /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
 #define SUSTAINED_MIN 10
 #define SUSTAINED_MAX 50
-#define TAIL_TIMES 10.0     /* a row that takes so many times as long as the fastest is of the tail */
-#define TAIL_ROUNDS 10      /* which takes part in the first rounds only, */
-#define TAIL_ROUNDS_LEAST 6 /* or in these, when its time is up: fewer are no interval */
-#define RETAKES 2           /* of a sample that began at a low clock */
-#define RETAKE_REST_NS 5000000
-#define STREAM 0x5ea7  /* of the numbers that are drawn, among all that a run draws from its seed */
-#define CLOCK_LOW 0.99 /* of the clock of a rested card */
+#define TAIL_TIMES 10.0        /* a row that takes so many times as long as the fastest is of the tail */
+#define TAIL_ROUNDS 10         /* which takes part in the first rounds only, */
+#define TAIL_ROUNDS_LEAST 6    /* or in these, when its time is up: fewer are no interval */
+#define RETAKES 2              /* of a sample that began at a low clock */
+#define RETAKE_REST_NS 1000000 /* before the first; */
+#define RETAKE_LAST_NS 5000000 /* before the last */
+#define STREAM 0x5ea7          /* of the numbers that are drawn, among all that a run draws from its seed */
+#define CLOCK_LOW 0.99         /* of the clock of a rested card */
 
 /* Everyone who takes part in a measurement, and what belongs to each: all arrays are by entrant. */
 struct field {
@@ -176,7 +177,7 @@ static bool take_isolated(struct field *f, int i, struct error *err)
     bool low = true;
     rig_sit(f->entrants[i].rig, f->set, f->seat);
     for (int tries = 0; low && tries <= RETAKES; tries++) {
-        if (tries && !sample_rest(f->dev, RETAKE_REST_NS, err))
+        if (tries && !sample_rest(f->dev, tries < RETAKES ? RETAKE_REST_NS : RETAKE_LAST_NS, err))
             return false;
         f->entrants[i].retaken += tries > 0;
         if (!isolated(f, i, &low, err))
