@@ -3,8 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PLAN_TRIALS 2   /* rounds that all take part in, */
-#define PLAN_BEHIND 1.5 /* and so many times the fastest's time of them is too much for the others */
+#define PLAN_FAR 4.0    /* so many times the fastest's time of the first round is too much for the second: no hiccup is so long; */
+#define PLAN_TRIALS 2   /* of two rounds, */
+#define PLAN_BEHIND 1.5 /* so many times is too much for the others */
 
 struct plan_race {
     struct device *dev;
@@ -60,16 +61,16 @@ static int fastest_plan(const struct plan_race *r)
     return best;
 }
 
-/* Who is far behind after PLAN_TRIALS rounds takes no further part. */
+/* Who is far behind after a round or two takes no further part. */
 static bool race_plans(struct plan_race *r, struct error *err)
 {
     double limit = INFINITY;
     for (int round = 0; round < r->rounds; round++) {
-        for (int i = 0; round == PLAN_TRIALS && i < r->count; i++)
-            limit = fmin(limit, PLAN_BEHIND * plan_least(r, i));
+        for (int i = 0; (round == 1 || round == PLAN_TRIALS) && i < r->count; i++)
+            limit = fmin(limit, (round == 1 ? PLAN_FAR : PLAN_BEHIND) * plan_least(r, i));
         for (int k = 0; k < r->count; k++) {
             int i = round & 1 ? r->count - 1 - k : k;
-            if (r->taken[i] == round && (round < PLAN_TRIALS || plan_least(r, i) <= limit) && !time_plan(r, i, err))
+            if (r->taken[i] == round && (!round || plan_least(r, i) <= limit) && !time_plan(r, i, err))
                 return false;
         }
     }
