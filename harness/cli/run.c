@@ -256,7 +256,10 @@ static bool run_bisecting(struct session_options *o, struct session_sink *sink, 
                           struct error *err)
 {
     struct option_list more = {0};
+    struct counter_wish *counters = &o->plan.counters, asked = *counters;
     bool ok = session_run(o, sink, result, err);
+    if (!counters->required && !counters->set && !counters->groups && !counters->metrics && !counters->source)
+        counters->off = true; /* what a break-even is made of is times */
     for (int i = 0;
          ok && !o->as_given && !o->plan.tune && i < BISECTIONS && !result->interrupted && more_densities(o, result->run_id, &more, screen);
          i++) {
@@ -266,6 +269,7 @@ static bool run_bisecting(struct session_options *o, struct session_sink *sink, 
         ok = session_run(o, sink, result, err);
         result->seconds += before_s;
     }
+    *counters = asked;
     o->plan.filter.more = NULL;
     screen->added = NULL;
     for (int i = 0; i < more.count; i++)
