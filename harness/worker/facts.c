@@ -136,7 +136,7 @@ static void add_occupancy(struct row *row, int index, const struct step *step, c
     out->occupancy = o.share;
     snprintf(out->limit, sizeof out->limit, "%s", occupancy_limit_name(o.limit));
     snprintf(out->lift, sizeof out->lift, "%s", o.lift);
-    if (o.possible)
+    if (o.possible && !row->cropped) /* the grid of a part of a layer says nothing of the layer's */
         out->waves = occupancy_waves(chip, &o, (double)step->grid[0] * step->grid[1] * step->grid[2]);
     add_limits(row, index, step, &o, chip, out->waves);
 }
