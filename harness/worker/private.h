@@ -65,7 +65,7 @@ struct worker {
     enum phase stage_phase;
     struct card *card; /* the check on the device; NULL: the CPU checks */
     bool card_tried;
-    char *others; /* board.c: who else was on the GPU since the bout in hand began; NULL: nobody that is known of */
+    char *others;           /* board.c: who else was on the GPU since the bout in hand began; NULL: nobody that is known of */
     struct device *witness; /* of dev, opened by the first op whose reference is a kernel of its file */
 };
 
