@@ -111,6 +111,32 @@ static void test_unknown(void **state)
     assert_int_equal(status_at("wide", ROW_OK, "cold", "isolated", 1, NULL), ROW_IMPOSSIBLE);
 }
 
+/* The roof of a row is a cold one: its bytes come at the rate of a copy, however fast the L2 is. */
+static void test_roof(void **state)
+{
+    const struct roofs before = s.roofs;
+    int looked = 0;
+    s.roofs = (struct roofs){.count = 5,
+                             .items = {{"graph_node", "ns", "", 671},
+                                       {"copy", "B/s", "", 4e12},
+                                       {"l2", "B/s", "", 8e12},
+                                       {"f16_acc32", "FLOP/s", "", 8e14},
+                                       {"launch", "ns", "", 2000}}};
+    for (int i = 0; i < s.plan.row_count; i++) {
+        struct row *row = s.rows[i] = plan_row_new(&s.plan, i, "cuda:0");
+        session_row_roof(&s, i);
+        const struct row_metric *memory = row_metric(row, -1, "model.roof_memory_ns"), *whole = row_metric(row, -1, "model.roof_ns"),
+                                *compute = row_metric(row, -1, "model.roof_compute_ns");
+        assert_true(memory && whole && compute && fabs(memory->value - row->bytes / 4e12 * 1e9) < 1e-6);
+        assert_true(fabs(compute->value - row->flop / 8e14 * 1e9) < 1e-6);
+        assert_true(whole->value == fmax(2000, fmax(memory->value, compute->value)));
+        looked++;
+        row_free(row);
+    }
+    assert_true(looked >= 4);
+    s.roofs = before;
+}
+
 static void test_words(void **state)
 {
     assert_string_equal(row_status_name(ROW_IMPOSSIBLE), "impossible");
@@ -126,7 +152,7 @@ static void test_words(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory), cmocka_unit_test(test_warm), cmocka_unit_test(test_launch),
-                                       cmocka_unit_test(test_unknown), cmocka_unit_test(test_words)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),  cmocka_unit_test(test_warm), cmocka_unit_test(test_launch),
+                                       cmocka_unit_test(test_unknown), cmocka_unit_test(test_roof), cmocka_unit_test(test_words)};
     return cmocka_run_group_tests(tests, begin, end);
 }
