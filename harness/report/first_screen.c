@@ -151,6 +151,8 @@ static void glance_timed(struct table *t, const struct case_view *c)
     table_cell(t, wins ? PAINT_BOLD : PAINT_NONE, "%s", winner ? text_get(&name) : "none");
     if (close && zero)
         table_note(t, "or %s: too close to tell", best->name);
+    else if (winner && winner == zero && best)
+        table_note(t, "no variant beats it; %s comes next", best->name);
     if (winner) {
         char *anchor = row_anchor(winner->row);
         table_target(t, anchor);

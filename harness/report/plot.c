@@ -151,16 +151,29 @@ static size_t empty_group(const char *p)
     return end && !strncmp(end, "</g>", 4) ? (size_t)(end + 4 - p) : 0;
 }
 
+/* Is a sign used in the picture, by itself or by one that gnuplot makes of it? */
+static bool sign_used(const char *picture, const char *sign)
+{
+    static const char *const made_of[][2] = {{"Pt3", "Pt11"}, {"Pt11", "Pt12"}, {"Pt5", "Pt6"},   {"Pt7", "Pt8"},
+                                             {"Pt7", "Pt9"},  {"Pt9", "Pt10"},  {"Pt13", "Pt14"}, {"Pt3", "Pt4"}};
+    char use[32];
+    snprintf(use, sizeof use, "#gp%s'", sign);
+    bool used = strstr(picture, use) != NULL;
+    for (size_t i = 0; i < sizeof made_of / sizeof *made_of && !used; i++)
+        used = strcmp(made_of[i][0], sign) == 0 && sign_used(picture, made_of[i][1]);
+    return used;
+}
+
 /* A sign that the picture has no use for: how long its element is; 0: it is none. */
 static size_t unused_sign(const char *p, const char *file)
 {
-    char id[24], use[32];
+    char id[24];
     int read = 0;
-    if (sscanf(p, "<%*[a-z] id='gp%16[A-Za-z0-9]'%n", id, &read) != 1 || !read)
+    if (sscanf(p, "<%*[a-z] id='gp%16[A-Za-z0-9]'%n", id, &read) != 1 &&
+        sscanf(p, "<use xlink:href='#gp%*[A-Za-z0-9]' id='gp%16[A-Za-z0-9]'%n", id, &read) != 1)
         return 0;
-    snprintf(use, sizeof use, "#gp%s'", id);
-    const char *end = strstr(file, use) ? NULL : strstr(p, "/>");
-    return end ? (size_t)(end + 2 - p) : 0;
+    const char *picture = strstr(file, "</defs>"), *end = strstr(p, "/>");
+    return read && picture && end && !sign_used(picture, id) ? (size_t)(end + 2 - p) : 0;
 }
 
 /* A line that goes nowhere, as of a mark of no length. */

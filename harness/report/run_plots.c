@@ -1,5 +1,6 @@
 /* report/run_plots: plots of a whole timed run: speed-up by layer, each layer's share of a network's time, time over operations, accuracy
  * over speed. Each where there is enough to draw. */
+#include "report/first_screen.h"
 #include "report/machine.h"
 #include "report/number.h"
 #include "report/plot.h"
@@ -33,7 +34,10 @@ static int layers_of(const struct run *run, struct row *const *rows, int count, 
             continue;
         struct layer *l = APPEND(*out, n);
         *l = (struct layer){slash ? slash + 1 : id ? id : "?", zero->row->layer, zero->row, "", best->time, zero->time};
-        memcpy(l->best, best->name, sizeof l->best);
+        struct text name = {0};
+        winner_name(best, &name);
+        snprintf(l->best, sizeof l->best, "%s", text_get(&name));
+        text_free(&name);
     }
     return n;
 }
@@ -180,8 +184,9 @@ static bool over_flop(struct plots *p, const struct run *run, const struct layer
               rate / 1e12);
     return plot_write(
         p, &d,
-        xstrdup("Time over useful operations, a mark a case: how far a case lies above the line is what is left to gain, unless "
-                "its bytes or its launch are the limit."),
+        text_format("Time over useful operations, a mark a case%s.",
+                    rate > 0 ? ": how far a case lies above the line is what is left to gain, unless its bytes or its launch are the limit"
+                             : ""),
         dir, err);
 }
 
