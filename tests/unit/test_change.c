@@ -139,6 +139,12 @@ static void odd_series(void **state)
         series[i] = i < 25 ? 11120 : 11121;
     expect(40, search, "25");
     expect(25, search, "");
+    for (int i = 0; i < 20; i++) /* the first value alone, of values below 1 */
+        series[i] = i ? 0.5 + 0.01 * (i % 3) : 1;
+    expect(20, search, "1");
+    for (int i = 0; i < 20; i++) /* and the last */
+        series[i] = i < 19 ? 0.5 + 0.01 * (i % 3) : 1;
+    expect(20, search, "19");
     series[3] = 0; /* magnitude of nothing is no number */
     change_find(series, 40, &search, &points);
     free(points);
