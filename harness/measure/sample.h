@@ -76,8 +76,8 @@ bool sample_round(struct device *dev, struct rig *const *rigs, int count, int ro
 /* Median device time of the rig's prepare steps together, cold; they may run again. */
 bool sample_prepare(struct device *dev, struct rig *rig, int rounds, double *median_ns, struct error *err);
 void entrant_free(struct entrant *entrant, int step_count);
-/* Times each plan of a library step by itself (cold, rested, interleaved, `rounds` each; who is half as slow again as the fastest after
- * two, these two) and uses the fastest; medians_ns (rig_plan_count of them) may be NULL. */
+/* Times each plan of a library step by itself (cold, rested, interleaved, `rounds` each; who is four times as slow as the fastest after
+ * one, or half as slow again after two, these) and uses the fastest; medians_ns (rig_plan_count of them) may be NULL. */
 bool sample_plans(struct device *dev, struct rig *rig, int step, int rounds, double *medians_ns, struct error *err);
 
 #endif
