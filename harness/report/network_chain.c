@@ -76,7 +76,7 @@ static void add_speedups(struct text *t, const struct row *row, const struct row
     double zero = metric(row, "chain.library_sum_ns"), zero_low = metric(row, "chain.library_sum_low_ns"),
            zero_high = metric(row, "chain.library_sum_high_ns");
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
-    if (isnan(time->ratio) || (time->ratio_low == 1 && time->ratio_high == 1)) /* the library itself */
+    if (isnan(time->ratio) || time_is_to_itself(time)) /* the library */
         return;
     text_addf(t, ", %s x library [%s, %s] end to end", number_3(time->ratio, a), number_3(time->ratio_low, b),
               number_3(time->ratio_high, c));

@@ -234,6 +234,12 @@ static void view_make(struct view *v, const struct case_view *c, const struct ro
     add_counters(v);
 }
 
+/* As logarithms and their exponentials leave it: 0.9999999999999997. */
+bool time_is_to_itself(const struct row_time *t)
+{
+    return fabs(t->ratio - 1) < 1e-9 && fabs(t->ratio_low - 1) < 1e-9 && fabs(t->ratio_high - 1) < 1e-9;
+}
+
 /* The row that the ratios were taken to: its own is 1, without an interval. Of the library's rows it is the fastest, which need not be the
  * first. NULL: none. */
 static const struct view *denominator(const struct case_view *c)
@@ -242,7 +248,7 @@ static const struct view *denominator(const struct case_view *c)
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
         const struct row_time *t = v->ranked ? v->time : NULL;
-        if (t && t->ratio == 1 && t->ratio_low == 1 && t->ratio_high == 1 && (!found || t->median_ns < found->time->median_ns))
+        if (t && time_is_to_itself(t) && (!found || t->median_ns < found->time->median_ns))
             found = v;
     }
     return found;

@@ -98,6 +98,8 @@ double view_part(const struct view *v, int step, enum metric metric);
 const struct row_time *step_time(const struct case_view *c, const struct row *row, int step);
 /* "fastest verified": the view ranked first other than the baseline; NULL when none. */
 const struct view *case_best(const struct case_view *c);
+/* Is its ratio that of a row to itself: of what the others are compared with? */
+bool time_is_to_itself(const struct row_time *t);
 
 /* A COLUMN_DERIVED column of row/row.h; NaN when absent. */
 double view_derived(const struct view *v, const char *name);
