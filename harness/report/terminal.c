@@ -215,24 +215,33 @@ static int grid_width(struct grid *g)
     return width;
 }
 
+/* What can be spared first: the place of that column, else that of the widest note of those that always stand; -1: nothing. */
+static int grid_worst(const struct grid *g)
+{
+    int worst = -1, note = -1;
+    for (int c = 0; c < g->table->column_count; c++) {
+        if (g->shapes[2 * c].shown && g->table->columns[c].spare > (worst < 0 ? 0 : g->table->columns[worst / 2].spare))
+            worst = 2 * c;
+        if (g->shapes[2 * c + 1].shown && (note < 0 || g->shapes[2 * c + 1].width > g->shapes[note].width))
+            note = 2 * c + 1;
+    }
+    return worst >= 0 ? worst : note;
+}
+
 /* Leaves out what can be spared until the rest fits, and lists it. */
 static void grid_fit(struct grid *g, int most, struct text *left)
 {
-    char *spared = xcalloc((size_t)g->table->column_count + 1, 1);
-    for (bool more = grid_width(g) > most && most > 0; more; more = more && grid_width(g) > most) {
-        int worst = -1;
-        for (int c = 0; c < g->table->column_count; c++)
-            if (g->shapes[2 * c].shown && g->table->columns[c].spare > (worst < 0 ? 0 : g->table->columns[worst].spare))
-                worst = c;
-        more = worst >= 0;
-        if (more) {
+    char *spared = xcalloc((size_t)g->columns + 1, 1);
+    for (int worst = 0; most > 0 && worst >= 0 && grid_width(g) > most;) {
+        worst = grid_worst(g);
+        for (int p = worst; p >= 0 && p <= worst + 1 - worst % 2; p++) { /* with a column its notes */
             spared[worst] = 1;
-            g->shapes[2 * worst].shown = g->shapes[2 * worst + 1].shown = false;
+            g->shapes[p].shown = false;
         }
     }
-    for (int c = 0; c < g->table->column_count; c++)
-        if (spared[c])
-            text_addf(left, "%s%s", left->len ? ", " : "", g->table->columns[c].heading);
+    for (int p = 0; p < g->columns; p++)
+        if (spared[p])
+            text_addf(left, "%s%s%s", left->len ? ", " : "", p % 2 ? "what stands beside " : "", g->table->columns[p / 2].heading);
     free(spared);
 }
 
