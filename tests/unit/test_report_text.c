@@ -295,8 +295,8 @@ static void views_know_the_baseline(void **state)
     fast->engine_number = 0;
     fixture_time(slow, -1, 200, 1, 0.5, 0.49, 0.51);
     fixture_time(fast, -1, 100, 1, 1, 0.9999999999999997, 1.0000000000000002); /* as logarithms leave it */
-    fixture_time(same, -1, 90, 1, 1, 0.99, 1.01); /* not told apart from it: no baseline */
-    fixture_time(other, -1, 99, 1, 1, 1, 1.01);   /* nor one of which an end is 1 */
+    fixture_time(same, -1, 90, 1, 1, 0.99, 1.01);                              /* not told apart from it: no baseline */
+    fixture_time(other, -1, 99, 1, 1, 1, 1.01);                                /* nor one of which an end is 1 */
     case_view_make(&c, &f.run, f.rows, f.count);
     assert_ptr_equal(c.zero, &c.views[1]);
     assert_string_equal(c.zero_name, "cudnn");
