@@ -2,7 +2,8 @@
 # make test       unit, check, cli and fault tests; needs no GPU
 # make test-all   the same, then those that take long
 # make check      layers, headers, heads, columns, help (ci/check)
-# make sanitize   everything again under AddressSanitizer and UndefinedBehaviorSanitizer
+# make sanitize   unit tests, and the cli and fault tests that are not heavy, under AddressSanitizer and UndefinedBehaviorSanitizer
+# make sanitize-unit, sanitize-all  the unit tests alone, as CI runs them; everything of make test
 # make fuzz       mutated YAML, heads, PTX, cubins and databases under the same sanitizers, FUZZ_SECONDS each
 # make bench-emu  how fast the interpreter runs the smoke and EDSR scenarios here
 # make bench-cost  what a run costs beside its measuring, on a GPU: the figures that were promised, and what this machine makes of them
@@ -93,11 +94,15 @@ cli faults: all $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
 check: all
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run check
 
-# The same tests on a build that stops at the first bad access or undefined operation. Unit, cli and fault tests.
+# The same tests on a build that stops at the first bad access or undefined operation, and is some five times slower: what is heavy is left to
+# sanitize-all, so that sanitize ends in minutes.
 SANITIZE := BUILD=build-asan BIN=build-asan/bench CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-sanitize:
-	@$(MAKE) --no-print-directory $(SANITIZE) all units build-asan/coverage build-asan/fuzz/fuzz_ptx
-	@SLOWER=5 BENCH=$(abspath build-asan/bench) BUILD=$(abspath build-asan) sh tests/run unit cli faults
+sanitize: SANITIZED := --light unit cli faults
+sanitize-unit: SANITIZED := unit
+sanitize-all: SANITIZED := unit cli faults
+sanitize sanitize-unit sanitize-all:
+	@$(MAKE) --no-print-directory $(SANITIZE) all units $(if $(filter cli,$(SANITIZED)),build-asan/coverage build-asan/fuzz/fuzz_ptx)
+	@SLOWER=5 BENCH=$(abspath build-asan/bench) BUILD=$(abspath build-asan) sh tests/run $(SANITIZED)
 fuzz:
 	@$(MAKE) --no-print-directory $(SANITIZE) fuzzers
 	@BUILD=$(abspath build-asan) sh tests/fuzz/run $(FUZZ_SECONDS)
@@ -135,6 +140,6 @@ dist: all
 	@BENCH=$(abspath $(BIN)) sh ci/dist
 clean:
 	rm -rf $(BUILD) build-asan bench $(ROWS)
-.PHONY: all units test test-all unit cli faults check sanitize fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals mutate install carry dist clean
+.PHONY: all units test test-all unit cli faults check sanitize sanitize-unit sanitize-all fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals mutate install carry dist clean
 .DELETE_ON_ERROR:
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d)

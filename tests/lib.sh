@@ -43,7 +43,10 @@ cpu_seconds() {
 random_state=${SEED:-1}
 random_below() { # BELOW -> $random
     random_state=$(((random_state * 1103515245 + 12345) % 2147483648))
-    random=$(((random_state / 65536) % $1))
+    random=$((random_state / 65536))
+    [ "$1" -le 32768 ] || { # one draw has 15 bits
+        random_high=$random; random_below 32768; random=$((random_high * 32768 + random)); }
+    random=$((random % $1))
 }
 # Starts a command in a process group of its own and kills the whole group with SIGKILL after some milliseconds, as a power cut would.
 # Sets $killed to 1, or to 0 when the command had already ended; then $ended is its exit status.

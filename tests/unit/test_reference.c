@@ -467,12 +467,12 @@ static void test_speed(void **state)
     finish(&w);
     struct op_data d;
     struct timespec a, b;
-    clock_gettime(CLOCK_MONOTONIC, &a);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a); /* which a busy machine does not change */
     make_data(&w, DATA_PART_PRECISION, &d);
-    clock_gettime(CLOCK_MONOTONIC, &b);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
     double ms = (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
     print_message("64->64 3x3 48x48 with bounds: %.1f ms\n", ms);
-    assert_true(ms < 500); /* some 10 ms; the slack is for busy machines */
+    assert_true(ms < 2000); /* some 20 ms; the slack is for sanitizers */
     op_data_free(&d);
 }
 
