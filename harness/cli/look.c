@@ -312,22 +312,6 @@ done:
     return code;
 }
 
-/* Mask files are there, can be read, and have the size of their layers. */
-static bool masks_fit(const struct plan *plan, struct error *err)
-{
-    for (int i = 0; i < plan->case_count; i++) {
-        const struct work *w = &plan->cases[i].work;
-        if (w->mask.pattern != MASK_FILE)
-            continue;
-        float *mask = xmalloc((size_t)w->n * (size_t)(w->mask.marks_output ? w->p * w->q : w->h * w->w) * sizeof *mask);
-        bool ok = mask_make(w, mask, err) || error_where(err, "%s", plan->cases[i].id);
-        free(mask);
-        if (!ok)
-            return false;
-    }
-    return true;
-}
-
 static bool validate_one(const char *name, struct plan_arguments *a, struct text *t, struct error *err)
 {
     static const char *const kinds[] = {"emu", "cuda"};
@@ -340,7 +324,7 @@ static bool validate_one(const char *name, struct plan_arguments *a, struct text
         struct plan plan;
         if (!plan_make(&a->plan, kinds[i], chip, &plan, err))
             goto done;
-        bool broken = !masks_fit(&plan, err);
+        bool broken = !plan_masks_fit(&plan, err);
         for (int k = 0; k < plan.row_count && !broken; k++) {
             broken = plan.rows[k].broken != NULL;
             if (broken)

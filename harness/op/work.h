@@ -57,7 +57,8 @@ struct mask {
     double density;            /* wanted share of active pixels, 0..1 */
     int64_t radius;            /* blobs, pixels */
     uint64_t seed;
-    char path[256]; /* file */
+    char path[256];   /* file */
+    int line, column; /* file: where the scenario names it; no part of what the mask is */
     int64_t whole_h,
         whole_w;       /* file: size of the picture where the layer is cropped and takes its upper left corner; 0: the layer's own size */
     bool marks_output; /* false: marks inputs, active outputs are their dilation by the filter */

@@ -366,6 +366,22 @@ static bool load_variants(struct plan *plan, const struct plan_options *o, struc
     return variant_set_load_from(kept->variants, kept->include, o->variant_dirs, &plan->variants, err);
 }
 
+bool plan_masks_fit(const struct plan *plan, struct error *err)
+{
+    for (int i = 0; i < plan->case_count; i++) {
+        const struct work *w = &plan->cases[i].work;
+        if (w->mask.pattern != MASK_FILE)
+            continue;
+        float *mask = xmalloc((size_t)w->n * (size_t)(w->mask.marks_output ? w->p * w->q : w->h * w->w) * sizeof *mask);
+        bool ok = mask_make(w, mask, err) || (error_where(err, "%s", plan->cases[i].id),
+                                              error_where(err, "%s:%d:%d", plan->scenario->path, w->mask.line, w->mask.column));
+        free(mask);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
 bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
 {
     bool ok = false, *used = NULL;

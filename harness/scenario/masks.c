@@ -46,6 +46,8 @@ static bool parse_path(const struct scenario *s, const struct node *n, int frame
     }
     char *path = strcmp(p->folder, ".") ? file_join(p->folder, text) : xstrdup(text);
     bool fits = strlen(path) < sizeof mask->path;
+    mask->line = n->line;
+    mask->column = n->column;
     if (fits)
         strcpy(mask->path, path);
     else

@@ -16,8 +16,9 @@ static bool parse_name(struct scenario *s, struct error *err)
     const char *text = node_text(name, "scenario", err);
     if (!text)
         return false;
-    if (!*text || strlen(text) > 80 || text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")])
-        return node_error(name, err, "scenario: a name has letters, digits, _ - . and at most 80 characters");
+    if (!*text || text[0] == '.' || text[0] == '-' || strlen(text) > 80 ||
+        text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")])
+        return node_error(name, err, "scenario: a name has letters, digits, _ - . (not first - or .) and at most 80 characters");
     s->name = xstrdup(text);
     if (about && !(text = node_text(about, "about", err)))
         return false;

@@ -103,6 +103,28 @@ static bool take_line(struct child *child, size_t *scanned, json_t **event)
     }
 }
 
+size_t child_compile_memory(void)
+{
+    const char *given = getenv("BENCH_COMPILE_MEMORY");
+    long long mib;
+    size_t half = (size_t)sysconf(_SC_PHYS_PAGES) / 2 * (size_t)sysconf(_SC_PAGESIZE), most = (size_t)8 << 30;
+    if (given && text_to_int(given, &mib) && mib > 0)
+        return (size_t)mib << 20;
+    return half < most ? half : most;
+}
+
+static size_t memory_of(pid_t pid)
+{
+    char path[32], text[128] = "";
+    unsigned long pages = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && sscanf(text, "%*u %lu", &pages) == 1 ? (size_t)pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
 enum child_event child_next(struct child *child, double deadline_s, volatile sig_atomic_t *interrupted, json_t **event)
 {
     size_t scanned = 0;
@@ -116,6 +138,8 @@ enum child_event child_next(struct child *child, double deadline_s, volatile sig
             return CHILD_LATE;
         struct pollfd p = {.fd = child->fd, .events = POLLIN};
         int n = poll(&p, 1, left > 0.2 ? 200 : (int)(left * 1000) + 1);
+        if (n <= 0 && child->memory_max && memory_of(child->pid) > child->memory_max)
+            return CHILD_GREEDY;
         if (n <= 0)
             continue;
         if (child->cap - child->used < 65536) {
@@ -211,10 +235,12 @@ int child_any(const struct child *children, int count, double deadline_s, volati
         if (children[i].pid > 0 && children[i].used && memchr(children[i].buffer, '\n', children[i].used))
             found = i;
     }
-    while (alive && found < 0 && !(interrupted && *interrupted) && clock_s() < deadline_s)
-        if (poll(fds, (nfds_t)count, 200) > 0)
-            for (int i = 0; i < count && found < 0; i++)
-                found = fds[i].revents ? i : -1;
+    while (alive && found < 0 && !(interrupted && *interrupted) && clock_s() < deadline_s) {
+        bool any = poll(fds, (nfds_t)count, 200) > 0;
+        for (int i = 0; i < count && found < 0; i++)
+            if (any ? fds[i].revents != 0 : fds[i].fd >= 0 && children[i].memory_max && memory_of(children[i].pid) > children[i].memory_max)
+                found = i;
+    }
     free(fds);
     return found;
 }

@@ -97,18 +97,18 @@ enum outcome session_command(struct session *s, struct child *child, json_t *mes
 
 enum outcome session_answer(struct session *s, struct child *child, double limit_s, event_handler *handle, struct error *err)
 {
+    static const enum outcome ends[] = {[CHILD_DIED] = OUTCOME_DIED,
+                                        [CHILD_LATE] = OUTCOME_LATE,
+                                        [CHILD_GREEDY] = OUTCOME_GREEDY,
+                                        [CHILD_INTERRUPTED] = OUTCOME_INTERRUPTED};
     s->heard_s = clock_s();
     s->deadline_s = s->heard_s + limit_s;
     s->stage_phase = PHASE_WAITING;
     for (;;) {
         json_t *event = NULL;
         enum child_event what = child_next(child, s->deadline_s, s->options->interrupted, &event);
-        if (what == CHILD_DIED)
-            return broke_off(s, OUTCOME_DIED);
-        if (what == CHILD_LATE)
-            return broke_off(s, OUTCOME_LATE);
-        if (what == CHILD_INTERRUPTED)
-            return broke_off(s, OUTCOME_INTERRUPTED);
+        if (what != CHILD_EVENT)
+            return broke_off(s, ends[what]);
         take_spent(s, event);
         const char *name = json_string_value(json_object_get(event, "event"));
         enum outcome end = OUTCOME_DONE;
@@ -222,6 +222,7 @@ void session_event(struct session *s, const json_t *event)
         s->stage_row = row; /* who is to blame from now on, and until when */
         snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
         s->deadline_s = clock_s() + json_number_value(json_object_get(event, "limit"));
+        s->worker.memory_max = strcmp(s->stage, "compile") ? 0 : child_compile_memory();
         char *what = text_format("%s %s", s->stage, row >= 0 ? s->plan.rows[row].id : "");
         session_progress(s, what);
         free(what);
@@ -287,6 +288,11 @@ static bool end_row(struct session *s, int row, enum outcome outcome, const stru
     case OUTCOME_LATE:
         child_stop(&s->worker, NULL, 0);
         condemn(s, row, ROW_HUNG, "did not come back from '%s' in time; its process was killed", s->stage);
+        return true;
+    case OUTCOME_GREEDY:
+        child_stop(&s->worker, NULL, 0);
+        condemn(s, row, ROW_BROKEN, "to compile it takes more than %zu MiB of memory (BENCH_COMPILE_MEMORY=MiB); its compiler was ended",
+                child_compile_memory() >> 20);
         return true;
     case OUTCOME_DIED:
         if (child_stop(&s->worker, how, sizeof how)) /* of the kernel nothing is known: --resume tries it again */

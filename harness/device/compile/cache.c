@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ENTRY_MAGIC "bench-compiled 1\n"
@@ -108,6 +109,7 @@ char *compile_cache_folder(char *why, size_t bytes)
     const char *given = getenv("BENCH_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char *dir = NULL;
     struct error err = {0};
+    struct stat st = {0};
     why[0] = 0;
     if (given && *given)
         dir = xstrdup(given);
@@ -121,6 +123,9 @@ char *compile_cache_folder(char *why, size_t bytes)
         snprintf(why, bytes, "%.300s", err.text);
     else if (access(dir, W_OK | X_OK))
         snprintf(why, bytes, "%s: %s", dir, strerror(errno));
+    else if (stat(dir, &st) || (st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & S_IWOTH)) /* what it holds is run */
+        snprintf(why, bytes, "%s: %s: others could put code there", dir,
+                 st.st_mode & S_IWOTH ? "everybody may write in it" : "belongs to another user");
     if (why[0]) {
         free(dir);
         return NULL;

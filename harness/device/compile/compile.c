@@ -250,6 +250,19 @@ static bool add_include_path(struct text *t, const char *log)
 }
 
 /* Diagnostics come as blocks behind blank lines; a block of warnings alone is left out, so that the errors fit. */
+/* A message about an absolute path that is no source shows its lines: /etc/passwd as an include. */
+static bool shows_no_source(const char *block)
+{
+    static const char *const source[] = {".cu", ".cuh", ".h", ".hpp", ".hxx", ".hh", ".inl", ".inc", ".c", ".cpp", ".cc"};
+    size_t n = strcspn(block, "(:\n");
+    char *path = block[0] == '/' && block[n] == '(' ? xstrndup(block, n) : NULL;
+    bool odd = path && !strstr(path, "/include/"); /* CUDA's own have names like <cuda/std/atomic> */
+    for (size_t i = 0; odd && i < sizeof source / sizeof *source; i++)
+        odd = !text_ends(path, source[i]);
+    free(path);
+    return odd;
+}
+
 bool compile_failed(const struct compiler *c, const struct compile_request *r, const char *log, struct error *err)
 {
     struct text t = {0};
@@ -259,6 +272,10 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
         size_t n = end ? (size_t)(end - p) : strlen(p);
         char *block = xstrndup(p, n);
         bool wanted = strstr(block, "error") || strstr(block, "fatal") || !strstr(block, "warning");
+        if (shows_no_source(block)) {
+            text_addf(&t, "\n%.*s: it is included, and no source: what is in it is not shown", (int)strcspn(block, "("), block);
+            wanted = false;
+        }
         char *rest = block, *line;
         while (wanted && (line = strsep(&rest, "\n"))) {
             if (strstr(line, "ptxas info") || !line[strspn(line, " \t\r")])
