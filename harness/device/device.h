@@ -102,6 +102,8 @@ struct device_ops {
     bool (*copy)(struct device *dev, uint64_t to, uint64_t from, size_t bytes, struct error *err);
     /* emu: marks a buffer's bytes as never written, so that a read of them is reported. NULL on cuda. */
     void (*forget)(struct device *dev, uint64_t address, size_t bytes);
+    /* emu: did a kernel write to the buffer, whatever values, since the host wrote there? NULL on cuda. */
+    bool (*stored)(struct device *dev, uint64_t address);
     /* Code. */
     bool (*load)(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err);
     void (*unload)(struct device *dev, struct device_module *module);

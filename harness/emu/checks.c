@@ -341,3 +341,15 @@ void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes)
     for (uint32_t g = offset >> shift; s && g <= (offset + bytes - 1) >> shift; g++)
         s->writer[g] = now;
 }
+
+bool buffer_written(const struct buffer *b)
+{
+    return b->stored || b->written[0] || memcmp(b->written, b->written + 1, b->bytes / 32 + 1);
+}
+
+void buffer_clear(struct buffer *b)
+{
+    b->stored = buffer_written(b);
+    memset(b->read, 0, b->bytes / 32 + 2);
+    memset(b->written, 0, b->bytes / 32 + 2);
+}

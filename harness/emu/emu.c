@@ -207,7 +207,14 @@ static bool emu_write(struct device *dev, uint64_t address, const void *from, si
         return false;
     memcpy(b->host + (address - b->base), from, bytes);
     set_known(b, address - b->base, bytes, true);
+    b->stored = false;
     return true;
+}
+
+static bool emu_stored(struct device *dev, uint64_t address)
+{
+    const struct buffer *b = range(dev, address, 1, "asking", NULL);
+    return b && buffer_written(b);
 }
 
 static bool emu_read(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err)
@@ -559,11 +566,8 @@ static void emu_clear(struct device *dev)
     struct emu *e = dev->private_data;
     e->report_count = 0;
     totals_clear(&e->totals);
-    for (int i = 0; i < e->space.count; i++) {
-        struct buffer *b = e->space.buffers[i];
-        memset(b->read, 0, b->bytes / 32 + 2);
-        memset(b->written, 0, b->bytes / 32 + 2);
-    }
+    for (int i = 0; i < e->space.count; i++)
+        buffer_clear(e->space.buffers[i]);
 }
 
 const struct device_ops emu_device = {
@@ -579,6 +583,7 @@ const struct device_ops emu_device = {
     .fill = emu_fill,
     .copy = emu_copy,
     .forget = emu_forget,
+    .stored = emu_stored,
     .load = emu_load,
     .unload = emu_unload,
     .function = emu_function,

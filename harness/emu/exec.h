@@ -144,6 +144,7 @@ struct buffer {
     uint8_t **before; /* by page: what stood there before this launch wrote to it */
     char label[64];
     bool constant;
+    bool stored; /* a kernel wrote to it since the host did, before the last clear */
 };
 struct address_space {
     struct buffer **buffers; /* sorted by base */
@@ -154,6 +155,9 @@ struct address_space {
     uint8_t mark; /* of the last launch */
 };
 struct buffer *space_find(const struct address_space *s, uint64_t address); /* NULL: in none */
+/* Did a kernel write to it since the host did? And: what is counted begins anew. */
+bool buffer_written(const struct buffer *b);
+void buffer_clear(struct buffer *b);
 struct buffer *space_nearest(const struct address_space *s, uint64_t address);
 
 /* Access pattern of a memory instruction, remembered from its last execution, and its counters. */

@@ -39,6 +39,8 @@ static bool unchanged(struct rig *rig, const char *name, const struct place *pla
         while (now[at] == kept[at])
             at++;
         text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", name, at / element_bytes);
+    } else if (ok && rig->dev->ops->stored && rig->dev->ops->stored(rig->dev, place->address)) { /* others read it meanwhile */
+        text_addf(unsafe, "wrote to its input, what stood there: %s; ", name);
     }
     free(now);
     return ok;
