@@ -292,6 +292,9 @@ static bool read_rows(struct store *store, sqlite3_stmt *s, int64_t run, struct 
         (*rows)[(*count)++] = row;
     }
     bool done = code == SQLITE_DONE || store_error(store, "reading the rows", err);
+    for (int i = 0; done && i < *count; i++) /* none was stored without; a column that was taken away comes back empty */
+        if (!(*rows)[i]->id || !(*rows)[i]->case_id || !(*rows)[i]->device)
+            done = error_set(err, ERROR_USAGE, "%s: damaged, while reading the rows: one has no id", store->path);
     if (*count)
         qsort(known, (size_t)*count, sizeof *known, by_result);
     for (const struct row_list *l = row_lists; done && *count && l->table; l++)
