@@ -125,6 +125,11 @@ static size_t memory_of(pid_t pid)
     return n > 0 && sscanf(text, "%*u %lu", &pages) == 1 ? (size_t)pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
+void child_limit_memory(struct child *child, size_t more)
+{
+    child->memory_max = more ? memory_of(child->pid) + more : 0;
+}
+
 enum child_event child_next(struct child *child, double deadline_s, volatile sig_atomic_t *interrupted, json_t **event)
 {
     size_t scanned = 0;

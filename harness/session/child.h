@@ -23,6 +23,8 @@ struct child {
 enum child_event { CHILD_EVENT, CHILD_DIED, CHILD_LATE, CHILD_INTERRUPTED, CHILD_GREEDY };
 /* What a compiler may take: 8 GiB, or half of the machine's memory where that is less. BENCH_COMPILE_MEMORY=MiB is another limit. */
 size_t child_compile_memory(void);
+/* From now on it may take that much more than it holds: what lies there of the data of other rows is no compiler's. */
+void child_limit_memory(struct child *child, size_t more);
 
 bool child_start(struct child *child, struct error *err);
 /* Takes the reference to the command. False when the worker is gone. */

@@ -87,7 +87,7 @@ void session_precompile(struct session *s)
     for (k = 0; k < c.count; k++) {
         c.children[k].fd = c.children[k].errors = -1;
         if (child_start(&c.children[k], &ignored)) {
-            c.children[k].memory_max = child_compile_memory();
+            child_limit_memory(&c.children[k], child_compile_memory());
             child_send(&c.children[k], session_setup(s, true));
             c.given[k] = 1;
             feed(&c, k);

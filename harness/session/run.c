@@ -222,7 +222,7 @@ void session_event(struct session *s, const json_t *event)
         s->stage_row = row; /* who is to blame from now on, and until when */
         snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
         s->deadline_s = clock_s() + json_number_value(json_object_get(event, "limit"));
-        s->worker.memory_max = strcmp(s->stage, "compile") ? 0 : child_compile_memory();
+        child_limit_memory(&s->worker, strcmp(s->stage, "compile") ? 0 : child_compile_memory());
         char *what = text_format("%s %s", s->stage, row >= 0 ? s->plan.rows[row].id : "");
         session_progress(s, what);
         free(what);
