@@ -124,6 +124,7 @@ static void release_copies(struct warp *w, const struct insn *ip, uint32_t first
             w->copies[keep++] = *c;
             continue;
         }
+        w->wrote = true;
         memset(w->block->shared_known + c->offset, 0xff, c->bytes);
         if (w->checks & CHECK_RACE)
             retag_shared(w, c->offset, c->bytes);

@@ -191,6 +191,17 @@ static void lane_grain(struct warp *w, const struct insn *ip, struct block *b, i
     *of = w->synced | (strong || w->doubles ? NO_LANE : (uint32_t)lane);
 }
 
+/* Has some other warp or lane touched these bytes with nothing between? */
+static bool disputed(const struct warp *w, const struct block *b, uint32_t offset, uint32_t bytes)
+{
+    const struct shadow *s = b->shadow;
+    int shift = w->program->shared_shift;
+    for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++)
+        if (unordered(w, s->writer[g]) || unordered(w, s->reader[g]) || s->lane[g] >> 6 == w->synced >> 6)
+            return true;
+    return false;
+}
+
 /* Were all of the bytes written before? */
 static bool known_before(const struct warp *w, const struct block *b, uint32_t offset, uint32_t bytes)
 {
@@ -214,7 +225,8 @@ void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, i
                        enum access access)
 {
     int shift = w->program->shared_shift;
-    bool silent = access == ACCESS_WRITE && b->shadow && known_before(w, b, offset, bytes) && silent_shared(w, ip, b, lane, offset, bytes);
+    bool silent = access == ACCESS_WRITE && b->shadow && b == w->block && disputed(w, b, offset, bytes) &&
+                  known_before(w, b, offset, bytes) && silent_shared(w, ip, b, lane, offset, bytes);
     if (w->checks & CHECK_KNOWN)
         known_shared(w, ip, b, lane, offset, bytes, access);
     if ((w->checks & CHECK_RACE) && b == w->block && b->shadow)

@@ -179,8 +179,6 @@ struct memo {
     int32_t run_base[RUNS_MAX]; /* where lane 0 of the run would be, as rel */
     struct buffer *buffer;
     uint32_t low_at, high_at; /* shared: where the instruction may go */
-    uint8_t lane_of[128];     /* shared: the lane of each grain of the spans, MANY_LANES */
-    bool lanes_known;
     /* counters since the last clear */
     uint64_t requests, sector_sum, line_sum, best_sum;  /* global */
     uint64_t shared_requests, wavefront_sum, ideal_sum; /* shared */
@@ -189,6 +187,8 @@ struct memo {
     uint64_t events;    /* divergent branches, contention, async copies */
     uint64_t split;     /* cp.async.cg: pieces beyond the sectors they are of */
     uint64_t bytes;
+    bool lanes_known;
+    uint8_t lane_of[128]; /* shared: the lane of each grain of the spans, MANY_LANES */
 };
 struct block_count {
     uint64_t executions, threads;
@@ -262,6 +262,7 @@ struct warp {
     int copy_count, copy_room;
     uint32_t cluster_phase;  /* of the cluster barrier it arrived at */
     bool quick_watch;        /* shared memory is watched by span: watch.inc */
+    uint64_t marks;          /* launch.mark eight times */
     uint8_t trace;           /* enum trace */
     bool touched;            /* global memory since its last fence */
     uint32_t tag;            /* what it does to global memory now: races.h */

@@ -121,6 +121,7 @@ static void warp_start(struct warp *w, int threads)
     w->cluster_phase = 0;
     memset(w->clocks, 0, sizeof w->clocks);
     w->clocks[w->id] = 1;
+    w->marks = 0x0101010101010101ull * w->runner->launch->mark;
     lanes_meet(w);
     warp_set_mask(w, mask);
 }
