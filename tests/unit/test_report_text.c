@@ -292,6 +292,9 @@ static void views_know_the_baseline(void **state)
     row_add_metric(same, 0, 0, "hw.inst", "", "cupti", 5);
     row_add_metric(same, -1, 0, "emu.warp_instructions", "", "emu", 30);
     row_add_metric(same, 0, 0, "emu.warp_instructions", "", "emu", 10);
+    row_add_metric(same, -1, 0, "emu.global_sectors_st", "", "emu", 7); /* its loads are all asynchronous */
+    row_add_metric(same, -1, 0, "emu.async_sectors", "", "emu", 4);
+    row_add_metric(other, -1, 0, "emu.async_sectors", "", "emu", 4); /* nothing is stored either: not counted at all */
     fast->engine_number = 0;
     fixture_time(slow, -1, 200, 1, 0.5, 0.49, 0.51);
     fixture_time(fast, -1, 100, 1, 1, 0.9999999999999997, 1.0000000000000002); /* as logarithms leave it */
@@ -306,6 +309,7 @@ static void views_know_the_baseline(void **state)
     assert_true(view_counted(&c.views[2], 0, "hw.inst") == 5 && isnan(view_counted(&c.views[2], 0, "hw.other")));
     assert_int_equal(c.views[2].smem_bytes, 0);
     assert_string_equal(c.views[1].name, "cudnn engine 0");
+    assert_true(c.views[2].moved_bytes == 32 * 11 && isnan(c.views[3].moved_bytes));
     assert_true(view_part(&c.views[2], 0, METRIC_EMU_INSTRUCTIONS) == 10 && view_part(&c.views[2], -1, METRIC_EMU_INSTRUCTIONS) == 30);
     assert_true(isnan(view_number(&c.views[2], "variant"))); /* a word is no number */
     assert_true(isnan(view_number(&c.views[1], "registers")) && view_number(&c.views[2], "registers") == 77);
