@@ -82,7 +82,10 @@
       prepare(target);
     }
   }, {rootMargin: '1000px'});
-  all(document, 'main > section').forEach((section, i) => { if (i < 40) prepare(section); else near.observe(section); });
+  const sections = all(document, 'main > section');
+  for (const section of sections)
+    if (sections.length < 60) prepare(section);
+    else near.observe(section);
 
   /* filter: rows of tables and their pages by words; a section without any goes */
   const words = make('input', '', {type: 'search', placeholder: 'filter rows: naive body_1'});
