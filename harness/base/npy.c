@@ -10,11 +10,12 @@
 #define NPY_MAX_BYTES ((size_t)1 << 33)
 
 /* Version 1.0: magic, header length, a Python dict padded so that the data start at a multiple of 64. */
-bool npy_write(const char *path, const int64_t *dim, int rank, const float *values, struct error *err)
+static bool write_bytes(const char *path, const char *descr, size_t bytes, const int64_t *dim, int rank, const void *values,
+                        struct error *err)
 {
     char header[320];
     size_t count = 1;
-    int length = snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
+    int length = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
     for (int i = 0; i < rank; i++) {
         length += snprintf(header + length, sizeof header - (size_t)length, "%s%ld", i ? ", " : "", (long)dim[i]);
         count *= (size_t)dim[i];
@@ -24,10 +25,32 @@ bool npy_write(const char *path, const int64_t *dim, int rank, const float *valu
     unsigned char start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(padded & 255), (unsigned char)(padded >> 8)};
     FILE *f = fopen(path, "wb");
     bool ok = f && fwrite(start, 1, sizeof start, f) == sizeof start && fprintf(f, "%-*s\n", padded - 1, header) == padded &&
-              fwrite(values, sizeof *values, count, f) == count;
+              fwrite(values, bytes, count, f) == count;
     if (f && fclose(f))
         ok = false;
     return ok ? true : error_set(err, ERROR_ENVIRONMENT, "cannot write %s: %s", path, strerror(errno));
+}
+
+bool npy_write(const char *path, const int64_t *dim, int rank, const float *values, struct error *err)
+{
+    return write_bytes(path, "<f4", sizeof *values, dim, rank, values, err);
+}
+
+bool npy_write_as(const char *path, const int64_t *dim, int rank, enum dtype type, const void *values, struct error *err)
+{
+    static const char *const descr[DTYPE_COUNT] = {[DTYPE_F32] = "<f4", [DTYPE_F16] = "<f2", [DTYPE_F64] = "<f8", [DTYPE_I8] = "|i1",
+                                                   [DTYPE_U8] = "|u1",  [DTYPE_I32] = "<i4", [DTYPE_U32] = "<u4", [DTYPE_U16] = "<u2"};
+    if (descr[type])
+        return write_bytes(path, descr[type], dtype_bytes(type), dim, rank, values, err);
+    size_t count = 1;
+    for (int i = 0; i < rank; i++)
+        count *= (size_t)dim[i];
+    float *wide = xmalloc(count * sizeof *wide);
+    for (size_t i = 0; i < count; i++)
+        wide[i] = (float)dtype_get(type, values, i);
+    bool ok = npy_write(path, dim, rank, wide, err);
+    free(wide);
+    return ok;
 }
 
 void npy_free(struct npy *a)

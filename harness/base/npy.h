@@ -2,6 +2,7 @@
 #ifndef BENCH_BASE_NPY_H
 #define BENCH_BASE_NPY_H
 
+#include "base/dtype.h"
 #include "base/error.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +22,7 @@ void npy_free(struct npy *a);
 bool npy_read_shape(const char *path, const int64_t *dim, int rank, struct npy *out, struct error *err);
 /* As f32. */
 bool npy_write(const char *path, const int64_t *dim, int rank, const float *values, struct error *err);
+/* In the type that the values have; bf16, which NumPy does not know, as f32. */
+bool npy_write_as(const char *path, const int64_t *dim, int rank, enum dtype type, const void *values, struct error *err);
 
 #endif

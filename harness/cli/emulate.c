@@ -2,15 +2,18 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/emulate_device.h"
 #include "device/compile/compile.h"
+#include "device/compile/cubin.h"
 #include "emu/emulate.h"
+#include "model/occupancy.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct emulate_arguments {
-    const char *kernel, *chip, *arch, *compiler;
+    const char *kernel, *chip, *arch, *compiler, *device, *out;
     struct option_list defines;
     bool no_check;
     int threads, seed;
@@ -22,16 +25,57 @@ struct emulate_source {
     size_t ptx_bytes;
 };
 
-static bool compile_source(const struct emulate_arguments *a, const struct chip *chip, const char *file, struct emulate_source *s,
-                           struct error *err)
+static void free_source(struct emulate_source *s)
 {
+    compiled_free(&s->compiled);
+    free(s->path);
+    free(s->text);
+}
+
+static const char *kernel_of(const struct emulate_arguments *a, const struct node *launch)
+{
+    const struct node *named = node_get(launch, "kernel");
+    return a->kernel ? a->kernel : named && named->kind == NODE_SCALAR ? named->text : NULL;
+}
+
+/* Those of the command line, and what a template needs; `instance` is the caller's to free. */
+static int all_defines(const struct emulate_arguments *a, const char *kernel, const char **defines, char **instance)
+{
+    int count = a->defines.count;
+    for (int i = 0; i < count; i++)
+        defines[i] = a->defines.items[i];
+    *instance = kernel && strchr(kernel, '<') ? text_format("BENCH_INSTANTIATE=%s", kernel) : NULL;
+    if (*instance)
+        defines[count++] = *instance;
+    return count;
+}
+
+/* _Z5scaleILi32EEvPf -> scale. Caller frees. */
+static char *plain_name(const char *entry)
+{
+    unsigned length = 0;
+    int used = 0;
+    if (sscanf(entry, "_Z%u%n", &length, &used) == 1 && strlen(entry + used) >= length)
+        return xstrndup(entry + used, length);
+    return xstrdup(entry);
+}
+
+static bool compile_source(const struct emulate_arguments *a, const struct chip *chip, const char *file, const char *kernel,
+                           struct emulate_source *s, struct error *err)
+{
+    const char **defines = xcalloc((size_t)a->defines.count + 1, sizeof *defines);
+    char *instance;
+    int count = all_defines(a, kernel, defines, &instance);
     struct compile_request request = {.path = s->path,
                                       .label = file_base(file),
-                                      .defines = a->defines.items,
-                                      .define_count = a->defines.count,
+                                      .defines = defines,
+                                      .define_count = count,
                                       .arch = a->arch ? a->arch : chip->arch,
                                       .compiler = a->compiler};
-    if (!compile(&request, &s->compiled, err)) {
+    bool ok = compile(&request, &s->compiled, err);
+    free(instance);
+    free(defines);
+    if (!ok) {
         bool nvcc = a->compiler && !strncmp(a->compiler, "nvcc", 4);
         if (err->kind == ERROR_USAGE && !nvcc && (strstr(s->text, "<<<") || strstr(s->text, " main(")))
             error_hint(err, "the file has host code, which NVRTC does not compile: --compiler nvcc");
@@ -43,7 +87,8 @@ static bool compile_source(const struct emulate_arguments *a, const struct chip 
 }
 
 /* The PTX of KERNEL.cu or KERNEL.ptx. */
-static bool read_source(const struct emulate_arguments *a, const char *file, struct emulate_source *s, struct error *err)
+static bool read_source(const struct emulate_arguments *a, const char *file, const char *kernel, struct emulate_source *s,
+                        struct error *err)
 {
     size_t bytes;
     const struct chip *chip = cli_chip(a->chip, "--chip ", err);
@@ -60,45 +105,161 @@ static bool read_source(const struct emulate_arguments *a, const char *file, str
     if (!s->path)
         return error_set(err, ERROR_USAGE, "%s: %s", file, strerror(errno));
     if (text_ends(file, ".cu"))
-        return compile_source(a, chip, file, s, err);
+        return compile_source(a, chip, file, kernel, s, err);
     s->ptx = s->text;
     s->ptx_bytes = bytes;
     return true;
 }
 
-static int emulate_launch(const struct emulate_arguments *a, const char *file, const char *yaml, struct emulate_source *s)
+/* The source of a launch's reference, when it is another file than the kernel's; `out` stays empty without one. */
+static bool read_reference(const struct emulate_arguments *a, const struct node *launch, struct emulate_source *out, struct error *err)
 {
+    const struct node *reference = node_get(launch, "reference"), *source = node_get(reference, "source");
+    const struct node *kernel = node_get(reference, "kernel");
+    const char *name = source ? node_text(source, "source", err) : NULL;
+    if (!source)
+        return true;
+    if (!name)
+        return false;
+    char *dir = file_dir(launch->file), *path = file_join(dir, name);
+    bool ok = read_source(a, path, kernel && kernel->kind == NODE_SCALAR ? kernel->text : NULL, out, err) ||
+              node_error(source, err, "%s", err->text);
+    free(dir);
+    free(path);
+    return ok;
+}
+
+/* What the compiler's second half made of the kernel, and how much of it fits on an SM. */
+static void add_facts(const struct emulate_source *s, const struct chip *chip, struct emulate_result *r)
+{
+    struct kernel_facts *facts = NULL;
     struct error err = {0};
-    struct emulate_result result = {0};
-    struct text t = {0};
-    struct node *launch = node_parse_file(yaml, &err);
+    int count = s->compiled.cubin ? cubin_read(s->compiled.cubin, s->compiled.cubin_bytes, &facts, &err) : 0;
+    if (count > 0 && !cubin_add_log(s->compiled.log, facts, count, &err))
+        count = 0;
+    for (int i = 0; i < count; i++) {
+        const struct kernel_facts *f = &facts[i];
+        if (strncmp(f->name, r->kernel, sizeof f->name - 1))
+            continue;
+        const uint32_t *b = r->launch.block;
+        struct occupancy_query query = {(int)(b[0] * b[1] * b[2]), f->registers, (size_t)f->static_smem, r->launch.smem, -1};
+        struct occupancy o = occupancy_of(chip, &query);
+        r->facts =
+            (struct emulate_facts){true, f->registers, f->spill_store_bytes + f->spill_load_bytes, f->static_smem, f->code_bytes, ""};
+        const uint32_t *g = r->launch.grid;
+        if (o.possible)
+            snprintf(r->facts.occupancy, sizeof r->facts.occupancy,
+                     "%.0f %%, %d of %d warps an SM of %s, limited by %s%s%s; %.3g waves of blocks", 100 * o.share, o.warps_per_sm,
+                     (int)(o.warps_per_sm / o.share + 0.5), chip->name, occupancy_limit_name(o.limit), o.lift[0] ? ": " : "", o.lift,
+                     occupancy_waves(chip, &o, (double)g[0] * g[1] * g[2]));
+        else
+            snprintf(r->facts.occupancy, sizeof r->facts.occupancy, "no block fits on an SM of %s, by %s", chip->name,
+                     occupancy_limit_name(o.limit));
+    }
+    free(facts);
+}
+
+static struct emulate_request request_of(const struct emulate_arguments *a, const char *file, const struct node *launch,
+                                         const struct emulate_source *s, const char *reference_ptx, int point)
+{
     /* a .ptx that names its source file is listed in the lines of that file */
     bool own_lines = text_ends(file, ".cu") || !strstr(s->ptx, "\n\t.file\t");
-    struct emulate_request request = {.label = file_base(file),
-                                      .ptx = s->ptx,
-                                      .ptx_bytes = s->ptx_bytes,
-                                      .source = own_lines ? s->path : NULL,
-                                      .launch = launch,
-                                      .kernel = a->kernel,
-                                      .chip = a->chip,
-                                      .no_check = a->no_check,
-                                      .threads = a->threads,
-                                      .seed = a->seed};
-    int code;
-    if (!launch || !emulate(&request, &result, &err)) {
-        code = cli_fail(&err);
-    } else {
-        if (cli_json()) {
-            emulate_json(&result, &t);
-            cli_print_json(&t);
-        } else {
-            emulate_text(&result, &t);
-            cli_page(&t);
+    return (struct emulate_request){.label = file_base(file),
+                                    .ptx = s->ptx,
+                                    .ptx_bytes = s->ptx_bytes,
+                                    .reference_ptx = reference_ptx,
+                                    .source = own_lines ? s->path : NULL,
+                                    .launch = launch,
+                                    .point = point,
+                                    .kernel = a->kernel,
+                                    .chip = a->chip,
+                                    .no_check = a->no_check,
+                                    .threads = a->threads,
+                                    .seed = a->seed};
+}
+
+/* The same launches on a device: emu goes first, which finds what is unsafe and computes what nothing else says is right. */
+static int emulate_on_device(const struct emulate_arguments *a, const char *file, const struct node *launch, struct emulate_source *s,
+                             const char *reference_ptx, int points, const char *line)
+{
+    struct error err = {0};
+    struct text t = {0};
+    const char *out = cli_out_dir(a->out);
+    char *name = NULL, *dir = NULL, *instance = NULL;
+    struct emulate_launch_of of = {.source = s->path, .launch = launch->file, .compiler = a->compiler, .points = points};
+    const char **defines = xcalloc((size_t)a->defines.count + 1, sizeof *defines);
+    int code = 0;
+    for (int i = 0; i < points && code == 0; i++) {
+        struct emulate_result r = {0};
+        struct emulate_request request = request_of(a, file, launch, s, reference_ptx, i);
+        request.keep = true;
+        bool ok = emulate(&request, &r, &err);
+        if (ok && !name) {
+            name = plain_name(r.kernel);
+            dir = text_format("%s/emulate/%s", out, name);
+            of.name = name;
+            of.dir = dir;
+            of.defines = defines;
+            of.define_count = all_defines(a, kernel_of(a, launch), defines, &instance);
+            ok = file_make_dirs(dir, &err);
         }
-        code = result.report_count || !result.finished ? 4 : 0;
+        of.point = i;
+        if (ok && !emulate_right(&r)) { /* what is wrong here is wrong there */
+            emulate_text(&r, &t);
+            cli_print(&t);
+            cli_say(stderr, "bench: not run on %s: emu says that it is not right\n", a->device);
+            code = 4;
+        } else if (!ok || !emulate_device_add(&of, &r, &err)) {
+            code = cli_fail(&err);
+        }
+        emulate_free(&r);
     }
-    emulate_free(&result);
-    node_free(launch);
+    if (code == 0)
+        code = emulate_device_run(&of, a->device, out, line);
+    text_free(&of.layers);
+    text_free(&of.variants);
+    text_free(&t);
+    free(defines);
+    free(instance);
+    free(name);
+    free(dir);
+    return code;
+}
+
+static int emulate_launch(const struct emulate_arguments *a, const char *file, const struct node *launch, struct emulate_source *s,
+                          const char *line)
+{
+    struct error err = {0};
+    struct text t = {0};
+    struct emulate_source reference = {0};
+    int code = 0, points = read_reference(a, launch, &reference, &err) ? emulate_points(launch, &err) : -1;
+    bool on_device = a->device && points > 0, failed = points<0, sweep = points> 1;
+    const struct chip *chip = cli_chip(a->chip, "--chip ", &err);
+    if (on_device)
+        code = emulate_on_device(a, file, launch, s, reference.ptx, points, line);
+    else if (sweep)
+        cli_json() ? text_add(&t, "[\n") : emulate_text_row(NULL, &t);
+    for (int i = 0; i < points && !on_device && !failed; i++) {
+        struct emulate_result result = {0};
+        struct emulate_request request = request_of(a, file, launch, s, reference.ptx, i);
+        failed = !emulate(&request, &result, &err);
+        if (failed)
+            break;
+        add_facts(s, chip, &result);
+        if (cli_json())
+            emulate_json(&result, &t);
+        else
+            (sweep ? emulate_text_row : emulate_text)(&result, &t);
+        if (sweep && cli_json())
+            text_add(&t, i + 1 < points ? "," : "]\n");
+        code = emulate_right(&result) ? code : 4;
+        emulate_free(&result);
+    }
+    if (t.len && !(failed && cli_json()))
+        cli_json() ? cli_print_json(&t) : cli_page(&t);
+    if (failed)
+        code = cli_fail(&err);
+    free_source(&reference);
     text_free(&t);
     return code;
 }
@@ -113,6 +274,8 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
         {"--arch", 0, OPTION_TEXT, "ARCH", "compile for this one instead of the chip's: sm_75 ... sm_121", &a.arch},
         {"--define", 'D', OPTION_LIST, "NAME=VALUE", "for the compiler", &a.defines},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:FILE, nvcc, nvcc:FILE", &a.compiler},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "run there what emu ran: cuda:0 times and counts it; stored like bench run", &a.device},
+        {"--out", 'o', OPTION_TEXT, "DIR", "with --device: default ./.bench", &a.out},
         {"--no-check", 0, OPTION_FLAG, NULL, "only bounds and alignment: twice as fast", &a.no_check},
         {"--threads", 0, OPTION_INT, "N", "host threads; default: all cores. The result is the same", &a.threads},
         {"--seed", 0, OPTION_INT, "N", "the blocks in another order, a second opinion on races; default 0: as they are numbered", &a.seed},
@@ -121,17 +284,20 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
     struct emulate_source s = {0};
     struct error err = {0};
     struct text t = {0};
+    struct node *launch = NULL;
     int count, code;
+    char *line = cli_line(argc, argv);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     if (count < 1 || count > 2) {
         code = cli_usage(verb, count ? "a kernel and a launch, no more" : "which kernel? a .cu or .ptx");
         goto done;
     }
-    if (!read_source(&a, rest[0], &s, &err)) {
+    launch = count == 2 ? node_parse_file(rest[1], &err) : NULL;
+    if ((count == 2 && !launch) || !read_source(&a, rest[0], kernel_of(&a, launch), &s, &err)) {
         code = cli_fail(&err);
     } else if (count == 2) {
-        code = emulate_launch(&a, rest[0], rest[1], &s);
+        code = emulate_launch(&a, rest[0], launch, &s, line);
     } else if (emulate_start(file_base(rest[0]), s.ptx, s.ptx_bytes, text_ends(rest[0], ".cu") ? s.text : NULL, a.kernel, &t, &err)) {
         cli_print(&t);
         code = 0;
@@ -139,11 +305,11 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
         code = cli_fail(&err);
     }
 done:
-    compiled_free(&s.compiled);
-    free(s.path);
-    free(s.text);
+    free_source(&s);
+    node_free(launch);
     free(a.defines.items);
     free(rest);
+    free(line);
     text_free(&t);
     return code;
 }

@@ -26,7 +26,7 @@ const struct verb verbs[] = {
      cli_emulate, false,
      "Without LAUNCH.yaml it prints one to begin with, from the kernel's parameters: bench emulate k.cu >k.yaml. docs/EMU.md tells the "
      "rest.\n"
-     "Exit status 4 when the safety checks found something or the kernel did not finish."},
+     "Exit status 4 when the safety checks found something, a value is not the expected one, or the kernel did not finish."},
     {"exec", "[SCENARIO] ROW [-- COMMAND...]", "run one row alone, under ncu, nsys, cuda-gdb, compute-sanitizer ...", cli_exec, false,
      "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"). Without a scenario it is a row of the last stored run. "
      "Without a COMMAND the row runs in this process."},

@@ -447,7 +447,9 @@ static char *standard_scenario(const struct op *op, bool masked, const char *dir
     text_addf(&t, "scenario: try_%s\nabout: the standard layers of bench try\n%s", op->name, op->trial);
     if (masked && op->masks)
         text_addf(&t, "axes:\n  mask: {values: %s}\n", op->masks);
-    text_addf(&t, "variants: [%s]\non:\n  emu: {crop: %s}\n", rung, op->crop ? op->crop : "{d: 2, h: 24, w: 40}");
+    text_addf(&t, "variants: [%s]\n", rung);
+    if (op->crop || !op->file)
+        text_addf(&t, "on:\n  emu: {crop: %s}\n", op->crop ? op->crop : "{d: 2, h: 24, w: 40}");
     free(rung);
     char *path = text_format("%s/try_%s.yaml", dir, op->name);
     if (!file_make_dirs(dir, err) || !file_write(path, t.data, t.len, err)) {

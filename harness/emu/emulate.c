@@ -4,17 +4,66 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One argument of a template as it stands in a mangled name, where '?' is any letter: a number's type is not said in `32`. */
+static void add_template_argument(struct text *t, const char *s, size_t length)
+{
+    static const char *const types[][2] = {{"float", "f"},   {"double", "d"},    {"int", "i"},           {"unsigned", "j"},
+                                           {"char", "c"},    {"short", "s"},     {"bool", "b"},          {"long", "l"},
+                                           {"true", "Lb1E"}, {"false", "Lb0E"},  {"half", "6__half"},    {"unsigned int", "j"},
+                                           {"size_t", "m"},  {"long long", "x"}, {"signed char", "a"},   {"unsigned char", "h"},
+                                           {"uint8_t", "h"}, {"int8_t", "a"},    {"unsigned short", "t"}};
+    char word[128];
+    long long number;
+    snprintf(word, sizeof word, "%.*s", (int)length, s);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(word, types[i][0])) {
+            text_add(t, types[i][1]);
+            return;
+        }
+    if (text_to_int(word, &number))
+        text_addf(t, number < 0 ? "L?n%lldE" : "L?%lldE", number < 0 ? -number : number);
+    else
+        text_addf(t, "%zu%s", strlen(word), word);
+}
+
+/* "4gemmIL?32EfE" of `gemm<32, float>`, "5saxpy" of `saxpy`; NULL: more than this knows. Caller frees. */
+static char *mangled_part(const char *wanted)
+{
+    struct text t = {0};
+    const char *open = strchr(wanted, '<'), *close = strrchr(wanted, '>');
+    size_t name = open ? (size_t)(open - wanted) : strlen(wanted);
+    while (name && wanted[name - 1] == ' ')
+        name--;
+    text_addf(&t, "%zu%.*s", name, (int)name, wanted);
+    for (const char *at = open ? open + 1 : NULL; at && close > at;) {
+        const char *end = at + strcspn(at, ",>"), *last = end;
+        if (at == open + 1)
+            text_add(&t, "I");
+        at += strspn(at, " ");
+        while (last > at && last[-1] == ' ')
+            last--;
+        add_template_argument(&t, at, (size_t)(last - at));
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    text_add(&t, open ? "E" : "");
+    return text_take(&t);
+}
+
 /* Does `entry` mean the source's `wanted`? Its name, or `wanted` behind its length in an Itanium-mangled name: _Z5saxpyPfS_i. */
 static bool means(const char *entry, const char *wanted)
 {
-    char part[300];
-    int n = snprintf(part, sizeof part, "%zu%s", strlen(wanted), wanted);
     if (!strcmp(entry, wanted))
         return true;
-    if (strncmp(entry, "_Z", 2) || n >= (int)sizeof part)
-        return false;
-    const char *at = strstr(entry, part);
-    return at && !(at[-1] >= '0' && at[-1] <= '9');
+    char *part = mangled_part(wanted);
+    size_t length = strlen(part);
+    bool found = false;
+    for (const char *at = entry + 2; !strncmp(entry, "_Z", 2) && !found && strlen(at) >= length; at++) {
+        found = !(at[-1] >= '0' && at[-1] <= '9');
+        for (size_t i = 0; i < length && found; i++)
+            found = part[i] == '?' ? at[i] >= 'a' && at[i] <= 'z' : part[i] == at[i];
+    }
+    free(part);
+    return found;
 }
 
 char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted, struct error *err)
@@ -36,7 +85,7 @@ char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted
         found = xstrdup(names[exact >= 0 ? exact : last]);
     } else if (count <= 0) {
         error_set(err, ERROR_USAGE, "%s: there is no kernel in the PTX", label);
-        error_hint(err, "a __global__ template needs an instantiation");
+        error_hint(err, "a __global__ template is named with its arguments: --kernel 'scale<32, float>'");
     } else {
         if (matching)
             error_set(err, ERROR_USAGE, "%s: there are %d kernels%s%.80s: say which with 'kernel'", label, matching,
@@ -101,6 +150,8 @@ static void see_counter(void *context, const char *name, const char *unit, int l
     else if (!strcmp(name, "emu.global_sectors_ld") || !strcmp(name, "emu.global_sectors_st") ||
              !strcmp(name, "emu.global_sectors_atomic") || !strcmp(name, "emu.async_sectors"))
         c->sectors += value;
+    else if (!strncmp(name, "emu.global_sectors_ideal_", 25))
+        c->sectors_ideal += value;
     else if (!strcmp(name, "emu.shared_wavefronts_ld") || !strcmp(name, "emu.shared_wavefronts_st"))
         c->wavefronts += value;
     else if (!strncmp(name, "emu.shared_wavefronts_ideal_", 28))
@@ -146,7 +197,15 @@ static bool run(struct emulation *e, struct error *err)
     emu_device.counters(&e->dev, see_counter, &g);
     const char *file = e->request->source ? e->request->source : emu_source_file(&e->dev);
     snprintf(r->source, sizeof r->source, "%s", file);
-    return read_shown(e, err);
+    return read_shown(e, err) && (!r->finished || emulate_check(e, err));
+}
+
+bool emulate_right(const struct emulate_result *r)
+{
+    bool right = r->finished && !r->report_count;
+    for (int i = 0; i < r->expectation_count; i++)
+        right &= r->expectations[i].wrong == 0;
+    return right;
 }
 
 bool emulate(const struct emulate_request *request, struct emulate_result *out, struct error *err)
@@ -166,9 +225,14 @@ bool emulate(const struct emulate_request *request, struct emulate_result *out, 
     emu_set_threads(&e->dev, request->threads);
     emu_set_seed(&e->dev, request->seed);
     ok = emulate_read_launch(e, err) && emu_device.load(&e->dev, &image, &e->module, err) && find_kernel(e, err) &&
-         emulate_make_buffers(e, err) && emulate_set_arguments(e, err) && run(e, err);
+         emulate_make_buffers(e, err) &&
+         emulate_set_arguments(e, node_get(request->launch, "args"), request->launch, e->function, &e->launch, err) && run(e, err);
 done:
+    if (e->reference_module)
+        emu_device.unload(&e->dev, e->reference_module);
     emu_device.unload(&e->dev, e->module);
+    for (int i = 0; i < e->buffer_count; i++)
+        free(e->buffers[i].initial);
     if (opened)
         emu_device.close(&e->dev);
     free(e->params);
@@ -184,6 +248,13 @@ void emulate_free(struct emulate_result *r)
         free(r->shown[i].values);
     free(r->shown);
     free(r->counters);
+    free(r->expectations);
+    for (int i = 0; i < r->tensor_count; i++) {
+        free(r->tensors[i].before);
+        free(r->tensors[i].expected);
+        free(r->tensors[i].allowed);
+    }
+    free(r->tensors);
     free(r->lines);
     free(r->reports);
     *r = (struct emulate_result){0};

@@ -222,11 +222,11 @@ static void write_symbols(const struct start *s, struct text *t)
         }
 }
 
-static void emulate_start_write(const struct start *s, const char *label, struct text *t)
+static void emulate_start_write(const struct start *s, const char *label, const char *kernel, struct text *t)
 {
     const struct ptx_function *f = s->f;
-    text_addf(t, "# a launch of %s, to be adapted: bench emulate %s THIS.yaml\n", f->name, label);
-    text_addf(t, "kernel: %s\ngrid: [4, 1, 1]\n", f->name);
+    text_addf(t, "# a launch of %s, to be adapted: bench emulate %s THIS.yaml\n", kernel, label);
+    text_addf(t, "kernel: %s\ngrid: [4, 1, 1]\n", kernel);
     if (f->req_threads[0])
         text_addf(t, "block: [%d, %d, %d]  # the kernel insists on it\n", f->req_threads[0], f->req_threads[1] ? f->req_threads[1] : 1,
                   f->req_threads[2] ? f->req_threads[2] : 1);
@@ -272,7 +272,7 @@ bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const c
         if (source_text)
             name_parameters(s, source_text, plain);
         follow(s);
-        emulate_start_write(s, label, out);
+        emulate_start_write(s, label, kernel && strchr(kernel, '<') ? kernel : entry, out);
     }
     free(entry);
     ptx_free(m);

@@ -34,10 +34,10 @@ static void emulate_text_number(struct text *t, double v, int width)
         text_addf(t, " %*s", width, "");
 }
 
-static double all_instructions(const struct emulate_result *r)
+static double counter_of(const struct emulate_result *r, const char *name)
 {
     for (int i = 0; i < r->counter_count; i++)
-        if (!strcmp(r->counters[i].name, "emu.warp_instructions"))
+        if (!strcmp(r->counters[i].name, name))
             return r->counters[i].value;
     return 0;
 }
@@ -49,7 +49,7 @@ static void emulate_text_lines(const struct emulate_result *r, struct text *t)
     const char *at = text;
     int line = 1;
     int dearest = 0;
-    double all = all_instructions(r);
+    double all = counter_of(r, "emu.warp_instructions");
     for (int i = 0; i < r->line_count; i++)
         dearest = r->lines[i].instructions > r->lines[dearest].instructions ? i : dearest;
     text_add(t, "   line  warp instr      %  lanes  requests   sectors  wavefronts   ideal  source\n");
@@ -85,6 +85,109 @@ void emulate_text_shown(const struct emulate_result *r, struct text *t)
     }
 }
 
+static void emulate_text_expected(const struct emulate_result *r, struct text *t)
+{
+    for (int i = 0; i < r->expectation_count; i++) {
+        const struct emulate_expectation *x = &r->expectations[i];
+        if (x->wrong)
+            text_addf(
+                t, "%s: WRONG: %" PRId64 " of %" PRId64 ", first [%" PRId64 "]: %.9g, expected %.9g; largest error %.2g, %.2g is right\n",
+                x->name, x->wrong, x->count, x->first, x->got, x->want, x->worst, x->tolerance);
+        else
+            text_addf(t, "%s: all %" PRId64 " as expected; largest error %.2g, %.2g is right\n", x->name, x->count, x->worst, x->tolerance);
+    }
+}
+
+/* ---- why: what each line wastes, the most first ---- */
+#define WHY_MOST 6
+struct waste {
+    double weight;
+    char text[240];
+};
+
+static int by_weight(const void *a, const void *b)
+{
+    double x = ((const struct waste *)a)->weight, y = ((const struct waste *)b)->weight;
+    return (x < y) - (x > y);
+}
+
+static void add_wastes(const struct emulate_result *r, const struct emulate_line *l, struct waste **list, int *count)
+{
+    double all = counter_of(r, "emu.warp_instructions"), lanes = l->instructions > 0 ? l->threads / l->instructions : 32;
+    const char *file = file_base(r->source);
+    if (l->requests > 0 && l->sectors >= 1.5 * l->sectors_ideal && l->sectors_ideal > 0) {
+        struct waste *w = APPEND(*list, *count);
+        w->weight = l->sectors - l->sectors_ideal;
+        snprintf(w->text, sizeof w->text,
+                 "%s:%d: %.3g sectors a request where %.3g would do: let neighbouring lanes read neighbouring addresses", file, l->line,
+                 l->sectors / l->requests, l->sectors_ideal / l->requests);
+    }
+    if (l->ideal > 0 && l->wavefronts >= 1.5 * l->ideal) {
+        struct waste *w = APPEND(*list, *count);
+        w->weight = l->wavefronts - l->ideal;
+        snprintf(w->text, sizeof w->text, "%s:%d: %.3g-way bank conflicts: pad or permute the rows in shared memory", file, l->line,
+                 l->wavefronts / l->ideal);
+    }
+    if (lanes < 24 && l->instructions > 0.05 * all) {
+        struct waste *w = APPEND(*list, *count);
+        w->weight = l->instructions * (1 - lanes / 32);
+        snprintf(w->text, sizeof w->text, "%s:%d: %.3g of 32 lanes work, in %.0f %% of the instructions", file, l->line, lanes,
+                 100 * l->instructions / all);
+    }
+}
+
+static void emulate_text_why(const struct emulate_result *r, struct text *t)
+{
+    struct waste *list = NULL;
+    int count = 0;
+    for (int i = 0; i < r->line_count; i++)
+        add_wastes(r, &r->lines[i], &list, &count);
+    if (count)
+        qsort(list, (size_t)count, sizeof *list, by_weight);
+    if (count || (r->facts.known && r->facts.spill_bytes))
+        text_add(t, "\nwhy\n");
+    if (r->facts.known && r->facts.spill_bytes)
+        text_addf(t, "%d bytes of registers a thread are spilled to local memory\n", r->facts.spill_bytes);
+    for (int i = 0; i < count && i < WHY_MOST; i++)
+        text_addf(t, "%s\n", list[i].text);
+    free(list);
+}
+
+static void emulate_text_facts(const struct emulate_result *r, struct text *t)
+{
+    const struct emulate_facts *f = &r->facts;
+    if (f->known)
+        text_addf(t,
+                  "\ncompiled\n%d registers a thread, %d bytes spilled, %d bytes of static shared memory, %d bytes of code\noccupancy %s\n",
+                  f->registers, f->spill_bytes, f->static_smem, f->code_bytes, f->occupancy);
+}
+
+void emulate_text_row(const struct emulate_result *r, struct text *t)
+{
+    if (!r) {
+        text_addf(t, "%-28s %-24s %14s %12s %12s %12s  %s\n", "fields", "grid x block", "warp instr", "sectors", "of them need",
+                  "conflicts", "values, findings");
+        return;
+    }
+    char launch[64];
+    const uint32_t *g = r->launch.grid, *b = r->launch.block;
+    snprintf(launch, sizeof launch, "%u,%u,%u x %u,%u,%u", g[0], g[1], g[2], b[0], b[1], b[2]);
+    double sectors = counter_of(r, "emu.global_sectors_ld") + counter_of(r, "emu.global_sectors_st");
+    double ideal = counter_of(r, "emu.global_sectors_ideal_ld") + counter_of(r, "emu.global_sectors_ideal_st");
+    text_addf(t, "%-28s %-24s %14.0f %12.0f %12.0f %12.0f  ", r->fields, launch, counter_of(r, "emu.warp_instructions"), sectors, ideal,
+              counter_of(r, "emu.shared_bank_conflicts"));
+    int64_t wrong = 0;
+    for (int i = 0; i < r->expectation_count; i++)
+        wrong += r->expectations[i].wrong;
+    if (wrong)
+        text_addf(t, "WRONG: %" PRId64, wrong);
+    else
+        text_add(t, r->expectation_count ? "right" : "not looked at");
+    if (r->report_count || !r->finished)
+        text_addf(t, ", %s", r->report_count ? r->reports[0].kind : r->why);
+    text_add(t, "\n");
+}
+
 void emulate_text(const struct emulate_result *r, struct text *t)
 {
     const uint32_t *g = r->launch.grid, *b = r->launch.block;
@@ -92,15 +195,20 @@ void emulate_text(const struct emulate_result *r, struct text *t)
     if (r->launch.smem)
         text_addf(t, "  %u bytes of dynamic shared memory", r->launch.smem);
     text_addf(t, "\n%s · counts are exact and of PTX; there is no time\n", r->device);
-    if (r->shown_count)
+    if (r->fields[0])
+        text_addf(t, "%s\n", r->fields);
+    if (r->shown_count || r->expectation_count)
         text_add(t, "\n");
     emulate_text_shown(r, t);
+    emulate_text_expected(r, t);
     text_add(t, "\nsafety\n");
     emulate_text_reports(r, t);
     if (!r->report_count)
         text_add(t, "nothing found\n");
     if (!r->finished)
         text_add(t, "the kernel did not finish: the counts below are of what ran\n");
+    emulate_text_facts(r, t);
+    emulate_text_why(r, t);
     text_add(t, "\ncounters\n");
     emulate_text_counters(r, t);
     text_add(t, "\nlines\n");
@@ -143,7 +251,7 @@ static json_t *json_text(const char *s)
 
 void emulate_json(const struct emulate_result *r, struct text *t)
 {
-    json_t *counters = json_object(), *reports = json_array(), *buffers = json_object();
+    json_t *counters = json_object(), *reports = json_array(), *buffers = json_object(), *expected = json_object();
     for (int i = 0; i < r->counter_count; i++)
         json_object_set_new(counters, r->counters[i].name, json_number(r->counters[i].value));
     for (int i = 0; i < r->report_count; i++) {
@@ -158,10 +266,21 @@ void emulate_json(const struct emulate_result *r, struct text *t)
             json_array_append_new(list, json_number(dtype_get(v->type, v->values, (size_t)k)));
         json_object_set_new(buffers, v->name, list);
     }
-    json_t *all = json_pack("{s:i, s:o, s:o, s:o, s:o, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "kernel", json_text(r->kernel),
-                            "device", json_text(r->device), "grid", json_three(r->launch.grid), "block", json_three(r->launch.block),
-                            "smem", (json_int_t)r->launch.smem, "finished", r->finished, "why", json_text(r->why), "buffers", buffers,
-                            "reports", reports, "counters", counters, "lines", json_lines(r));
+    for (int i = 0; i < r->expectation_count; i++) {
+        const struct emulate_expectation *x = &r->expectations[i];
+        json_object_set_new(expected, x->name,
+                            json_pack("{s:I, s:I, s:o, s:o}", "count", (json_int_t)x->count, "wrong", (json_int_t)x->wrong, "largest_error",
+                                      json_number(x->worst), "tolerance", json_number(x->tolerance)));
+    }
+    const struct emulate_facts *f = &r->facts;
+    json_t *facts = f->known ? json_pack("{s:i, s:i, s:i, s:i, s:s}", "registers", f->registers, "spill_bytes", f->spill_bytes,
+                                         "static_smem", f->static_smem, "code_bytes", f->code_bytes, "occupancy", f->occupancy)
+                             : json_null();
+    json_t *all = json_pack("{s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "compiled", facts,
+                            "fields", r->fields, "expected", expected, "kernel", json_text(r->kernel), "device", json_text(r->device),
+                            "grid", json_three(r->launch.grid), "block", json_three(r->launch.block), "smem", (json_int_t)r->launch.smem,
+                            "finished", r->finished, "why", json_text(r->why), "buffers", buffers, "reports", reports, "counters", counters,
+                            "lines", json_lines(r));
     char *s = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     text_add(t, s ? s : "{}");
     text_add(t, "\n");

@@ -219,22 +219,40 @@ static bool reference_files(const struct work *work, struct op_data *data, struc
     return true;
 }
 
+/* What errors of an element are relative to where the reference does not say: the element, or, for sums and differences leave anything near
+ * 0, what its row usually is. Terms of random signs add up to 1 / sqrt(n) of their magnitudes; the bound of an op that is never exact has
+ * that factor already. */
+static double usual_size(const struct tensor *t, const struct op_values *v, size_t k, double terms)
+{
+    size_t length = (size_t)t->dim[t->rank - 1], first = k / length * length;
+    double squares = 0;
+    for (size_t i = first; i < first + length; i++)
+        squares += v->reference[i] * v->reference[i];
+    return sqrt(squares / (double)length * terms);
+}
+
 /* The bound of each element from what its errors are multiplied by, and that there is a number everywhere. */
 static bool reference_settle(const struct work *work, struct op_data *data, const struct op_bounds *is,
                              double *const magnitudes[OP_MAX_TENSORS], bool bounds, struct error *err)
 {
     struct tensor list[OP_MAX_TENSORS];
+    double tolerance = work->op->file->tolerance;
+    double apart = op_is_exact(work->op) ? 1 : bound_one_sign(work->math, (double)is->terms);
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
         struct op_values *v = &data->at[list[i].role->slot];
         const double *m = magnitudes[list[i].role->slot];
+        double usual = 0;
         for (size_t k = 0; list[i].written && k < v->elements; k++) {
-            double size = m ? m[k] : fabs(v->reference[k]);
+            if (!m && (is->sums || tolerance > 0) && k % (size_t)list[i].dim[list[i].rank - 1] == 0)
+                usual = usual_size(&list[i], v, k, op_is_exact(work->op) && !(tolerance > 0) ? (double)is->terms : 1);
+            double size = m ? m[k] : fmax(fabs(v->reference[k]), isfinite(usual) ? usual : 0);
             if (isnan(v->reference[k]) || !(size >= 0))
                 return error_set(err, ERROR_USAGE, "it leaves element %zu of %s %s", k, list[i].role->name,
                                  isnan(v->reference[k]) ? "unwritten, or NaN" : "without a magnitude of at least 0");
-            double bound = bounds     ? size
-                           : is->sums ? bound_sum(work->math, (double)is->terms, (double)is->least, v->reference[k], size)
-                                      : 0;
+            double bound = bounds          ? size
+                           : tolerance > 0 ? tolerance * size
+                           : is->sums      ? bound_sum(work->math, (double)is->terms, (double)is->least, v->reference[k], size) * apart
+                                           : 0;
             if (v->bound) /* rounding to float must not make it smaller */
                 v->bound[k] = (float)(bound * (1 + 0x1p-23));
         }

@@ -147,11 +147,24 @@ static void remove_folder(const char *folder)
     rmdir(folder);
 }
 
+/* Of the work, the op's file, the .py and the inputs as they are: another bench may draw others. */
+static void key_of(const struct work *work, const struct op_data *data, char out[HASH_TEXT])
+{
+    struct tensor list[OP_MAX_TENSORS];
+    struct hash *h = hash_begin();
+    work_key(work, out);
+    hash_add(h, out, strlen(out));
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
+        if (!list[i].written)
+            hash_add(h, data->at[list[i].role->slot].value, tensor_elements(&list[i]) * sizeof(float));
+    hash_end(h, out);
+}
+
 bool reference_python(const struct work *work, enum data_part part, struct op_data *data, double *magnitudes[OP_MAX_TENSORS],
                       struct error *err)
 {
     char key[HASH_TEXT], why[256];
-    work_key(work, key);
+    key_of(work, data, key);
     char *cache = work->set_seed ? NULL : compile_cache_folder(why, sizeof why), /* further sets are of one run alone */
         *kept = text_format("%s/reference/%s.%d", cache ? cache : "", key, (int)part),
          *folder = text_format("%s%sXXXXXX", cache ? kept : "/tmp/bench_reference", "."), *above = file_dir(folder);

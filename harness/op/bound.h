@@ -31,6 +31,9 @@
 
 /* g u / (1 - g u): the share of the sum of magnitudes that the roundings of a sum of `terms` products may cost. */
 double bound_share(enum math math, double terms);
+/* How many times as far off may be a sum of terms of one sign, squares say, or whatever an op with roots and quotients sums: its partial
+ * sums grow to A, and so do their roundings. g is 6 sqrt(n + 2) or the worst case, whichever is less. */
+double bound_one_sign(enum math math, double terms);
 /* How many times as far off is a sum whose filter was changed first and rounded once more, each value by at most u: 1 + min(6 / sqrt(n), 1)
  * u A over the bound above (without the part that stems from the operands' type). */
 double bound_rounded_filter(enum math math, double terms, double u);

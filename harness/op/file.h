@@ -41,7 +41,8 @@ struct op_file {
     struct expr *flop, *bytes, *terms; /* NULL: 0; each tensor once; 0 */
     struct stage_use *stages;          /* op/stage.h; NULL: none */
     int stage_count, stage_kinds;
-    bool exact; /* on small whole numbers every right kernel gives the same bits */
+    double tolerance; /* how far off a value may be, of its magnitude; 0: as sums of `terms` are bounded */
+    bool exact;       /* on small whole numbers every right kernel gives the same bits */
     enum reference_from from;
     char *source, *function; /* absolute path of the .cu or .py, and the name in it */
     struct expr *threads;    /* REFERENCE_KERNEL */

@@ -473,11 +473,11 @@ static bool read_trial(struct op_file *f, struct error *err)
 
 static bool read_words(struct op_file *f, struct error *err)
 {
-    static const char *const keys[] = {"about", "fields", "let",    "needs", "tensors", "dtype", "math", "flop",      "bytes",
-                                       "terms", "exact",  "stages", "naive", "row0",    "trial", "crop", "reference", NULL},
+    static const char *const keys[] = {"about", "fields", "let",   "needs", "tensors", "dtype", "math",      "flop",      "bytes", "terms",
+                                       "exact", "stages", "naive", "row0",  "trial",   "crop",  "reference", "tolerance", NULL},
                              *const maths[] = {"none", NULL};
     const struct node *about = node_get(f->root, "about"), *naive = node_get(f->root, "naive"), *row0 = node_get(f->root, "row0"),
-                      *math = node_get(f->root, "math"), *exact = node_get(f->root, "exact");
+                      *math = node_get(f->root, "math"), *exact = node_get(f->root, "exact"), *tolerance = node_get(f->root, "tolerance");
     if (!node_check_keys(f->root, f->op.name, keys, err))
         return false;
     if (!about)
@@ -488,7 +488,8 @@ static bool read_words(struct op_file *f, struct error *err)
     f->op.row0 = row0 ? node_text(row0, "row0", err) : NULL;
     f->op.has_math = !math;
     return f->op.about && f->op.naive && (!row0 || f->op.row0) && (!math || node_word(math, "math", maths, err) >= 0) &&
-           (!exact || node_bool(exact, "exact", &f->exact, err));
+           (!exact || node_bool(exact, "exact", &f->exact, err)) &&
+           (!tolerance || node_real(tolerance, "tolerance", 1e-15, 1, &f->tolerance, err));
 }
 
 static void hash_parts(struct op_file *f, const char *text, size_t bytes)

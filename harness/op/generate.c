@@ -63,7 +63,7 @@ struct exact_plan generate_plan(const struct work *w)
     if (w->op->file && !plan_weights(w)) { /* sums of what is read */
         int64_t terms = work_terms(w);
         plan.input = terms > 1 ? limit / terms : limit / 2 - 1;
-        plan.input = plan.input < 1 ? 1 : !op_is_exact(w->op) && plan.input > 4 ? 4 : plan.input; /* of which powers are no extremes */
+        plan.input = plan.input < 1 ? 1 : !terms && plan.input > 7 ? 7 : plan.input; /* moved or compared: ties are common */
         plan.residual = plan.bias = share;
         return plan;
     }
@@ -146,8 +146,10 @@ static void fill_chunk(void *context, int64_t chunk, int thread)
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part)
 {
     struct exact_plan plan = generate_plan(work);
-    struct generate_recipe r = {.exact = part == DATA_PART_EXACT, .scale = 1};
-    r.key = generate_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)r.exact, t->role->constant ? 0 : work->set_seed);
+    bool first =
+        part == DATA_PART_EXACT; /* of an op that is never exact more of the other: few values would round alike, and their errors add up */
+    struct generate_recipe r = {.exact = first && op_is_exact(work->op), .scale = 1};
+    r.key = generate_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)first, t->role->constant ? 0 : work->set_seed);
     /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
     r.round_to = t->role->values == VALUES_BIAS ? work_result_dtype(work) : t->dtype;
     r.rectify = t->role->values == VALUES_INPUT && work->data == DATA_RELU;

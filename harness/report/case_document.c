@@ -287,6 +287,8 @@ void case_document(struct document *d, const struct case_view *c, const struct p
     case_notes(c, list);
     case_why(c, list);
     add_next(list, c);
+    if (!brief)
+        fusion_table(d, c);
     add_rows(d, c, brief);
     add_counters(d, c, brief);
 }

@@ -107,6 +107,21 @@ static struct buffer_ref *place_of(struct bind *b, const struct stage_image *all
     return &stored[at];
 }
 
+static bool alike(const struct stage_image *a, const struct stage_image *b)
+{
+    return a->dtype == b->dtype && a->n == b->n && a->c == b->c && a->h == b->h && a->w == b->w;
+}
+
+/* The first of the repetitions of one stage (`times:`) that stage i, cut on both sides, is one of: their kernels are the same, and a chain
+ * of 200 need not be compiled as 200. Not the first and the last, whose input and output lie as the tensors do. */
+static int repeats(const struct stage_image *all, int count, int i)
+{
+    while (i > 2 && i < count - 1 && all[i].use == all[i - 1].use && all[i].before == i - 1 && all[i - 1].before == i - 2 &&
+           alike(&all[i], &all[i - 1]) && alike(&all[i - 1], &all[i - 2]))
+        i--;
+    return i;
+}
+
 /* The launches of one span; those of a branch do every so many images. */
 static bool launch_span(struct bind *b, const struct head_step *h, const struct stage_image *all, int count, int first, int last,
                         struct buffer_ref *stored, const int64_t given[2], int scratch, struct text *spans)
@@ -118,12 +133,14 @@ static bool launch_span(struct bind *b, const struct head_step *h, const struct 
     for (int k = first; k <= last; k++)
         points &= all[k].use->stage->kind == STAGE_POINT || all[k].use->stage->kind == STAGE_JOIN;
     int64_t each[2] = {given[0] ? given[0] : points ? POINTS_A_THREAD : 1, given[1]};
-    text_addf(spans, "%sSPAN(%d,%d,%d,%d,%d,%d,%d)", spans->len > 6 ? " " : "", first, last, (int)(to - stored), points, (int)each[0],
-              (int)each[1], (int)step);
+    int same = h->cut == CUT_EACH && first == last && !branch ? repeats(all, count, last) : last;
+    if (same == last)
+        text_addf(spans, "%sSPAN(%d,%d,%d,%d,%d,%d,%d)", spans->len > 6 ? " " : "", first, last, (int)(to - stored), points, (int)each[0],
+                  (int)each[1], (int)step);
     if (images > 65535)
         return bind_infeasible(b, "stages: %lld images are more than a grid is deep", (long long)images);
     for (int64_t k = 0; k < (h->each_image ? images : images > 0); k++)
-        add_launch(b, h, first, last, s, from, *to, each, begin + k * step, h->each_image ? 1 : images);
+        add_launch(b, h, same == last ? first : same, same, s, from, *to, each, begin + k * step, h->each_image ? 1 : images);
     return b->program->step_count <= SPAN_MOST || bind_infeasible(b, "stages: more than %d launches", SPAN_MOST);
 }
 

@@ -207,10 +207,11 @@ static bool read_source(struct head *h, const struct node *root, struct error *e
     for (int i = 0; i < 3; i++)
         if (length > strlen(suffixes[i]) && !strcmp(name + length - strlen(suffixes[i]), suffixes[i]))
             h->code = (enum code)(CODE_PTX + i);
-    if (h->code == CODE_CUDA)
-        return node_error(source, err, "source: '%.80s' is no .ptx, .cubin or .so", name);
+    bool cuda = text_ends(name, ".cu");
+    if (h->code == CODE_CUDA && !cuda)
+        return node_error(source, err, "source: '%.80s' is no .cu, .ptx, .cubin or .so", name);
     h->source = xstrdup(name);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2 && !cuda; i++)
         if (node_get(root, compiled[i]))
             return node_error(node_key(root, compiled[i]), err, "`%s:` has no meaning here: %s is compiled already", compiled[i], name);
     if (on && h->code != CODE_LIBRARY)

@@ -228,6 +228,13 @@ static bool like_has_code(const char *s, size_t bytes)
 static void like_find_code(struct variant *v, size_t bytes)
 {
     const char *code = v->path;
+    const struct node *source = text_ends(v->path, ".yaml") ? node_get(v->head, "source") : NULL;
+    if (source && source->kind == NODE_SCALAR && text_ends(source->text, ".cu")) { /* a sidecar of code that bench compiles */
+        char *dir = file_dir(v->path);
+        v->code = file_join(dir, source->text);
+        free(dir);
+        return;
+    }
     bool own = like_has_code(v->text, bytes);
     for (int i = 0; i < v->parent_count && !own; i++) {
         own = text_ends(v->parents[i].path, ".cu") && like_has_code(v->parents[i].text, v->parents[i].bytes);

@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
 """Times PyTorch's own ops for the layers of a scenario under bench's protocol, for `bench import`.
 
-usage: torch_peers.py SCENARIO.yaml [-o FILE.json] [--rounds N] [EXPORT.json]
+usage: torch_peers.py SCENARIO.yaml [-o FILE.json] [--rounds N] [--layers A,B] [--compile] [--callable LAYER=FILE.py:FUNCTION] [EXPORT.json]
 
 Protocol (decision 6): a rest of 0.3 ms; flush by writing, then reading back, 2x L2; event; the layer's ops; event; nothing waited for in between; median of the rounds.
 Layers take turns within a round. PyTorch runs in benchmark mode, so cuDNN's engine is the fastest that PyTorch found. A layer is its op and its epilogue
 as a user writes them: conv2d (with bias), relu, add, pixel_shuffle, interpolate, to(memory_format). What PyTorch has no op for (DCR) is left out and said.
 
+Ops that are files (softmax, rmsnorm, reduce, transpose, gemm, points, thumbnails) are made of PyTorch's ops, too, with the fields' defaults of the op's file. --compile adds a
+row torch.compile/OP to each, whose first calls, which compile, are outside the time. --callable brings a function of yours: FUNCTION(layer) is given the layer's keys, may
+allocate, and returns what is timed, a callable without arguments; its row is NAME/FUNCTION, with NAME the file's.
+
 With -o the times go to a file for `bench import`; with a bench export (JSON), row 0's time stands beside each.
 """
 import argparse
 import hashlib
+import importlib.util
 import json
+import os
 import statistics
 import sys
 import time
@@ -84,6 +90,8 @@ def conv_call(layer):
 def call_of(layer):
     """A function that queues the layer's ops, and its name."""
     op, block = layer["op"], layer.get("block")
+    if "c" not in layer:
+        return file_op(layer), op
     if op in ("conv2d", "conv_transpose2d"):
         first, ops = conv_call(layer)
     else:
@@ -109,6 +117,82 @@ def call_of(layer):
         return y
 
     return run, "+".join([op] + [i if isinstance(i, str) else next(iter(i)) for i in layer.get("epilogue", [])])
+
+
+def with_defaults(layer):
+    """The fields of an op that is a file, with its defaults; None: no such file."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../kernels/ops", layer["op"] + ".yaml")
+    if not os.path.exists(path):
+        return None
+    fields = yaml.safe_load(open(path))["fields"]
+    return {**{k: v["default"] for k, v in fields.items() if isinstance(v, dict) and "default" in v}, **layer}
+
+
+def thumbnails(f):
+    """The pipeline of the op as one writes it with PyTorch: rectangles known on the host, one after the other."""
+    sizes = [[34, 25], [70, 15], [60, 59], [20, 23], [12, 11]]
+    if f["n"] != 1 or f["crops"] > 10:
+        raise Unsupported("more than 10 crops: PyTorch has no op for rectangles of different sizes")
+    image = torch.randint(0, 256, (f["h"], f["w"], 3), device="cuda", dtype=torch.uint8)
+    boxes = [(37 * i % (f["w"] - 70), 91 * i % (f["h"] - 59), *sizes[i % 5]) for i in range(f["crops"])]
+    th, tw = f["to_h"], f["to_w"]
+
+    def run():
+        out = []
+        for x, y, w, h in boxes:
+            wide = w * th > h * tw
+            own_h, own_w = (max((h * tw + w // 2) // w, 1), tw) if wide else (th, max((w * th + h // 2) // h, 1))
+            part = image[y:y + h, x:x + w].permute(2, 0, 1)[None].float()
+            part = F.interpolate(part, size=(own_h, own_w), mode="bilinear", align_corners=False)
+            top, left = (th - own_h) // 2, (tw - own_w) // 2
+            out.append(F.pad(part, (left, tw - own_w - left, top, th - own_h - top)))
+        y = (torch.cat(out) * 1.4 - 0.5) / 255
+        y = y.flip(1)
+        return y.permute(0, 2, 3, 1).contiguous() if f.get("layout") == "NHWC" else y
+
+    return run
+
+
+def file_op(layer):
+    f = with_defaults(layer)
+    if f is None:
+        raise Unsupported(f"op {layer['op']}")
+    dtype = DTYPES[f.get("dtype", "f32")]
+
+    def draw(*dims):
+        return torch.randn(*dims, device="cuda", dtype=dtype)
+
+    op = f["op"]
+    if op == "gemm":
+        a, b = draw(f["m"], f["k"]), draw(f["k"], f["n"])
+        return lambda: a @ b
+    if op == "points":
+        x = draw(f["n"], 1, f["h"], f["w"])
+
+        def run(x=x):
+            y = x
+            for _ in range(f["length"]):
+                y = y * 1.001
+            return y
+
+        return run
+    if op == "thumbnails":
+        return thumbnails(f)
+    if op not in ("softmax", "rmsnorm", "reduce", "transpose"):
+        raise Unsupported(f"op {op}")
+    x = draw(f["rows"], f["cols"])
+    gain = draw(f["cols"])
+    return {"softmax": lambda: torch.softmax(x, -1), "rmsnorm": lambda: F.rms_norm(x, (f["cols"],), gain, f.get("eps", 1e-5)),
+            "reduce": lambda: torch.sum(x, -1, dtype=torch.float32) if f.get("what", "sum") == "sum" else torch.amax(x, -1).float(),
+            "transpose": lambda: x.t().contiguous()}[op]
+
+
+def own_callable(spec, layer):
+    """LAYER=FILE.py:FUNCTION"""
+    path, function = spec.rsplit(":", 1)
+    module = importlib.util.module_from_spec(found := importlib.util.spec_from_file_location("own", path))
+    found.loader.exec_module(module)
+    return getattr(module, function)(dict(layer)), f"{os.path.splitext(os.path.basename(path))[0]}/{function}"
 
 
 def measure(calls, rounds):
@@ -156,33 +240,60 @@ def main():
     parser.add_argument("export", nargs="?")
     parser.add_argument("-o", "--output")
     parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--layers", help="only these, a comma list")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--callable", action="append", default=[], metavar="LAYER=FILE.py:FUNCTION")
     a = parser.parse_args()
     scenario = yaml.safe_load(open(a.scenario))
     ours = ours_of(a.export)
     torch.backends.cudnn.benchmark = True
     properties = torch.cuda.get_device_properties(0)
-    calls, names = {}, {}
+    own = dict(c.split("=", 1) for c in a.callable)
+    if unknown := set(own) - set(scenario["layers"]):
+        sys.exit(f"--callable: there is no layer {', '.join(sorted(unknown))}; there are {', '.join(scenario['layers'])}")
+    calls, names, variants = {}, {}, {}
+
+    def add(key, variant, what, run, layer):
+        for _ in range(3):
+            run()
+        torch.cuda.synchronize()
+        calls[key], names[key], variants[key] = (run, layer.get("math") == "tf32"), what, variant
+
     with torch.no_grad():
-        for name, own in scenario["layers"].items():
-            layer = {**scenario.get("defaults", {}), **own}
+        for name, keys in scenario["layers"].items():
+            if a.layers and name not in a.layers.split(","):
+                continue
+            layer = {**scenario.get("defaults", {}), **keys}
             try:
+                if any(isinstance(x, dict) and name in x.get("layers", []) for x in scenario.get("axes", {}).values()):
+                    raise Unsupported("an axis varies it, and a row belongs to one case")
                 run, what = call_of(layer)
-                for _ in range(3):
-                    run()
-                calls[name], names[name] = (run, layer.get("math") == "tf32"), what
+                op = what.split("+")[0]
+                add((name, "torch"), f"torch/{op}", f"PyTorch's own ops: {what.replace('+', ', ')}", run, layer)
+                if a.compile:
+                    torch._dynamo.reset()
+                    began = time.monotonic()
+                    compiled = torch.compile(run)
+                    compiled()
+                    torch.cuda.synchronize()
+                    spent = time.monotonic() - began
+                    add((name, "compile"), f"torch.compile/{op}", f"torch.compile of {what.replace('+', ', ')}; {spent:.1f} s to compile", compiled, layer)
             except Unsupported as why:
                 print(f"{name:16s} left out: {why}", file=sys.stderr)
+            if name in own:
+                run, variant = own_callable(own[name], layer)
+                add((name, "own"), variant, f"a callable: {os.path.basename(own[name])}", run, layer)
+        if not calls:
+            sys.exit("nothing to time: PyTorch has none of the layers' ops")
         samples = measure(calls, a.rounds)
     tool = f"torch {torch.__version__} cudnn {torch.backends.cudnn.version()}"
     print(f"{tool} {properties.name}")
     rows = []
-    for name, values in samples.items():
-        us = statistics.median(values) / 1e3
-        other = f"  bench {ours[name]:8.2f} us  ratio {ours[name] / us:.3f}" if name in ours else ""
-        print(f"{name:16s} torch {us:8.2f} us  {names[name]}{other}")
-        op = names[name].split("+")[0]
-        rows.append({"layer": name, "variant": f"torch/{op}", "what": f"PyTorch's own ops: {names[name].replace('+', ', ')}", "cache": "cold",
-                     "load": "isolated", "samples_ns": values})
+    for key, values in samples.items():
+        name, us = key[0], statistics.median(values) / 1e3
+        other = f"  bench {ours[name]:8.2f} us  ratio {ours[name] / us:.3f}" if name in ours and key[1] == "torch" else ""
+        print(f"{name:16s} {variants[key]:24s} {us:8.2f} us  {names[key]}{other}")
+        rows.append({"layer": name, "variant": variants[key], "what": names[key], "cache": "cold", "load": "isolated", "samples_ns": values})
     if a.output:
         provenance = {"tool": tool, "device": properties.name, "uuid": f"GPU-{properties.uuid}", "script": hashlib.sha256(open(__file__, "rb").read()).hexdigest(),
                       "scenario_sha256": hashlib.sha256(open(a.scenario, "rb").read()).hexdigest(), "measured": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

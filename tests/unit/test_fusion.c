@@ -78,8 +78,66 @@ static void test_steps(void **state)
     fixture_free(&f);
 }
 
+static void behind(struct fixture *f, int index, const char *work, const char *variant, const char *from, int launches, double us)
+{
+    struct row *r = fixture_row(f, index, index ? "leaky" : "bare", "", work, variant, "", ROW_OK);
+    row_set(&r->from, from);
+    row_set(&r->op, "conv2d");
+    for (int i = 0; i < launches; i++)
+        fixture_step(r, "conv", 16, 0, 0, 1.0, "warps");
+    fixture_time(r, -1, us, us / 500, 1, 1, 1);
+}
+
+/* The same work with and without an epilogue: of a family of heads, not of the library, however fast. */
+static void test_epilogue(void **state)
+{
+    static const char bare[] = "conv2d 64->64 3x3  1x720x1280 f16", leaky[] = "conv2d 64->64 3x3 +bias+leaky_relu:0.1  1x720x1280 f16";
+    struct fixture f = {0};
+    fixture_run(&f.run, "epilogues", "cuda:0", "NVIDIA H200");
+    behind(&f, 0, bare, "conv2d/tiled", "", 1, 50); /* no apart row of its family */
+    behind(&f, 0, bare, "conv2d/rs", "conv2d/rows", 1, 100);
+    behind(&f, 1, leaky, "conv2d/tiled", "", 1, 60);
+    behind(&f, 1, leaky, "conv2d/rs", "conv2d/rows", 1, 102);
+    behind(&f, 1, leaky, "conv2d/rs_plain + pointwise/epilogue", "rs", 2, 180);
+    char *t = said(&f);
+    assert_string_equal(t, "fusing  leaky: +bias+leaky_relu:0.1: bare 100 us; fused into rs 102 us (+2 %); in 2 launches 180 us (+80 %)\n");
+    free(t);
+    f.rows[0]->op[0] = f.rows[1]->op[0] = 'd'; /* another op that reads the same */
+    t = said(&f);
+    assert_string_equal(t, "");
+    free(t);
+    fixture_free(&f);
+}
+
+/* Of each case with such steps a table, in which a kernel that is launched ten times has its code once. */
+static void test_table(void **state)
+{
+    char folder[] = "/tmp/test_fusion.XXXXXX", command[64];
+    assert_non_null(mkdtemp(folder));
+    struct fixture f = {0};
+    struct text t = {0};
+    struct error err = {0};
+    chain(&f, 0);
+    for (int i = 0; i < f.count; i++)
+        for (int k = 0; k < f.rows[i]->step_count; k++)
+            f.rows[i]->steps[k].code_bytes = 1280;
+    assert_true(report_whole(&t, &form_html, &f.run, f.rows + 3, 3, folder, &err));
+    const char *table = strstr(text_get(&t), "What fusing costs and saves");
+    assert_non_null(table);
+    assert_non_null(strstr(table, "1,280"));
+    assert_null(strstr(table, "12,800"));
+    text_free(&t);
+    assert_true(report_whole(&t, &form_html, &f.run, f.rows, 3, folder, &err)); /* one launch each: nothing is fused */
+    assert_null(strstr(text_get(&t), "What fusing costs and saves"));
+    text_free(&t);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+    fixture_free(&f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_knee), cmocka_unit_test(test_steps)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_knee), cmocka_unit_test(test_steps), cmocka_unit_test(test_epilogue),
+                                       cmocka_unit_test(test_table)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

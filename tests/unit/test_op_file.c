@@ -122,7 +122,7 @@ static void test_data(void **state)
             dark = fminf(dark, pixel[i]), light = fmaxf(light, pixel[i]);
             assert_true(pixel[i] == rintf(pixel[i]) && place[i] == rintf(place[i]) && place[i] >= 0 && place[i] < 50);
             assert_true(i % 40 == 0 || order[i - 1] <= order[i]);
-            assert_true(part == 1 || (plain[i] != 0 && plain[i] == rintf(plain[i]) && fabsf(plain[i]) <= 4));
+            assert_true(plain[i] != rintf(plain[i])); /* an op that is never exact has reals in both sets */
             for (int k = i / 40 * 40; k < i; k++)
                 assert_true(place[k] != place[i]);
         }

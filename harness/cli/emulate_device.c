@@ -1,0 +1,219 @@
+/* `bench emulate KERNEL.cu LAUNCH.yaml --device cuda:0`: the launch becomes an op, a head and a scenario in a folder of its own, so that it
+ * is timed, counted, stored, shown and compared like everything else. What comes out is held to what the launch expects; buffers that
+ * expect nothing, to what emu computes. */
+#include "base/file.h"
+#include "base/npy.h"
+#include "cli/cli.h"
+#include "cli/emulate_device.h"
+#include "op/file.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool write_text(const char *dir, const char *name, const char *suffix, struct text *t, struct error *err)
+{
+    char *path = text_format("%s/%s%s", dir, name, suffix);
+    bool ok = file_write(path, text_get(t), t->len, err);
+    free(path);
+    text_free(t);
+    return ok;
+}
+
+static bool write_array(const char *dir, const char *op, const struct emulate_tensor *b, const char *what, enum dtype type,
+                        const void *values, struct error *err)
+{
+    char *path = text_format("%s/%s_%s%s.npy", dir, op, b->name, what);
+    bool ok = npy_write_as(path, b->dim, b->rank, type, values, err);
+    free(path);
+    return ok;
+}
+
+static void add_tensor(struct text *t, const char *op, const struct emulate_tensor *b, const char *what, enum dtype type, bool drawn)
+{
+    text_addf(t, "  %s%s: {shape: [", b->name, what);
+    for (int i = 0; i < b->rank; i++)
+        text_addf(t, "%s%lld", i ? ", " : "", (long long)b->dim[i]);
+    text_addf(t, "], dtype: %s, ", dtype_name(type));
+    if (drawn)
+        text_addf(t, "data: {npy: %s_%s%s.npy}%s}\n", op, b->name, what, b->symbol ? ", constant: yes" : "");
+    else
+        text_add(t, "written: yes}\n");
+}
+
+/* A value that is kept is written whole: what is right is where `expected` and `bound` lie. */
+static bool add_tensors(struct text *t, const char *dir, const char *op, const struct emulate_result *r, struct error *err)
+{
+    bool any = false;
+    text_add(t, "tensors:\n");
+    for (int pass = 0; pass < 3; pass++)
+        for (int i = 0; i < r->tensor_count; i++) {
+            const struct emulate_tensor *b = &r->tensors[i];
+            if (b->type == DTYPE_F64)
+                return error_set(err, ERROR_USAGE, "buffer '%s' is f64, which no op has: it cannot be run on a device yet", b->name);
+            if (pass == 0 && b->written) { /* the truth: what the reference copies */
+                any = true;
+                add_tensor(t, op, b, "_expected", DTYPE_F32, true);
+                add_tensor(t, op, b, "_allowed", DTYPE_F32, true);
+                if (!write_array(dir, op, b, "_expected", DTYPE_F32, b->expected, err) ||
+                    !write_array(dir, op, b, "_allowed", DTYPE_F32, b->allowed, err))
+                    return false;
+            }
+            if (pass == 1 && b->read) {
+                add_tensor(t, op, b, b->written ? "_before" : "", b->type, true);
+                if (!write_array(dir, op, b, b->written ? "_before" : "", b->type, b->before, err))
+                    return false;
+            }
+            if (pass == 2 && b->written)
+                add_tensor(t, op, b, "", b->type, false);
+        }
+    return any || error_set(err, ERROR_USAGE, "the launch writes none of its buffers");
+}
+
+/* A kernel that copies the truth and how far off one may be. */
+static bool write_reference(struct text *op_text, const char *dir, const char *op, const struct emulate_result *r, struct error *err)
+{
+    struct text cu = {0}, args = {0}, body = {0};
+    int64_t most = 1;
+    for (int i = 0; i < r->tensor_count; i++) {
+        const struct emulate_tensor *b = &r->tensors[i];
+        if (!b->written)
+            continue;
+        text_addf(&args, "%s%s_expected, %s_allowed, %s, %s_bound", args.len ? ", " : "", b->name, b->name, b->name, b->name);
+        text_addf(&cu, "%sconst float *e%d, const float *a%d, double *v%d, double *b%d", cu.len ? ", " : "", i, i, i, i);
+        text_addf(&body, "    if (i < %lld)\n        v%d[i] = e%d[i], b%d[i] = a%d[i];\n", (long long)b->count, i, i, i, i);
+        most = b->count > most ? b->count : most;
+    }
+    text_addf(op_text, "reference: {kernel: truth, threads: %lld, args: [%s]}\n", (long long)most, text_get(&args));
+    char *parameters = text_take(&cu);
+    text_addf(&cu, "extern \"C\" __global__ void truth(%s)\n{\n    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;\n%s}\n",
+              parameters, text_get(&body));
+    free(parameters);
+    text_free(&args);
+    text_free(&body);
+    return write_text(dir, op, ".cu", &cu, err);
+}
+
+static double emu_count(const struct emulate_result *r, const char *name)
+{
+    for (int i = 0; i < r->counter_count; i++)
+        if (!strcmp(r->counters[i].name, name))
+            return r->counters[i].value;
+    return 0;
+}
+
+static bool write_op(const char *dir, const char *op, const struct emulate_launch_of *of, const struct emulate_result *r, struct error *err)
+{
+    struct text t = {0};
+    text_addf(&t, "about: \"%s, launched as %s says%s%s. Written by bench emulate.\"\n", file_base(of->source), file_base(of->launch),
+              r->fields[0] ? ": " : "", r->fields);
+    text_add(&t, "fields:\n  launch: {default: 1, what: the launch}\n");
+    if (!add_tensors(&t, dir, op, r, err)) {
+        text_free(&t);
+        return false;
+    }
+    text_addf(&t, "dtype: f32\nmath: none\nexact: no\nbytes: %.0f\n",
+              emu_count(r, "emu.unique_bytes_read") + emu_count(r, "emu.unique_bytes_written"));
+    if (!write_reference(&t, dir, op, r, err)) {
+        text_free(&t);
+        return false;
+    }
+    text_add(&t, "trial:\n  it: {}\n");
+    return write_text(dir, op, ".yaml", &t, err);
+}
+
+static void add_three(struct text *t, const char *key, const uint32_t v[3])
+{
+    text_addf(t, "    %s: %u, %u, %u\n", key, v[0], v[1], v[2]);
+}
+
+static bool write_head(const char *dir, const char *op, const struct emulate_launch_of *of, const struct emulate_result *r,
+                       struct error *err)
+{
+    struct text t = {0};
+    const char *name = op + strlen("launch_");
+    text_addf(&t, "op: %s\nwhat: \"%s\"\nsource: %s\nexact: no\n", op, r->kernel, of->source);
+    for (int i = 0; i < of->define_count; i++) {
+        const char *is = strchr(of->defines[i], '=');
+        long long number;
+        bool whole = is && text_to_int(is + 1, &number);
+        text_addf(&t, "%s  %.*s: %s%s%s\n", i ? "" : "define:\n", (int)(is ? is - of->defines[i] : (long)strlen(of->defines[i])),
+                  of->defines[i], whole || !is ? "" : "\"'", is ? is + 1 : "1", whole || !is ? "" : "'\"");
+    }
+    bool prepared = false;
+    for (int i = 0; i < r->tensor_count; i++)
+        if (r->tensors[i].symbol) {
+            text_addf(&t, "%s  - symbol: %s = %s\n", prepared ? "" : "prepare:\n", r->tensors[i].name, r->tensors[i].name);
+            prepared = true;
+        }
+    text_add(&t, "steps:\n");
+    for (int i = 0; i < r->tensor_count; i++)
+        if (r->tensors[i].read && r->tensors[i].written)
+            text_addf(&t, "  - copy: %s = %s_before\n", r->tensors[i].name, r->tensors[i].name);
+    text_addf(&t, "  - kernel: %s\n", r->kernel);
+    add_three(&t, "grid", r->launch.grid);
+    add_three(&t, "block", r->launch.block);
+    if (r->launch.smem)
+        text_addf(&t, "    smem: %u\n", r->launch.smem);
+    text_addf(&t, "    args: [%s]\n", r->arguments);
+    const uint32_t *c = r->launch.cluster;
+    if (c[0] * c[1] * c[2] > 1 || r->launch.cooperative)
+        text_addf(&t, "    attributes: {cluster: [%u, %u, %u], cooperative: %s}\n", c[0], c[1], c[2], r->launch.cooperative ? "yes" : "no");
+    return write_text(dir, name, ".yaml", &t, err);
+}
+
+bool emulate_device_add(struct emulate_launch_of *of, const struct emulate_result *r, struct error *err)
+{
+    char *op = of->points > 1 ? text_format("launch_%s_%d", of->name, of->point) : text_format("launch_%s", of->name);
+    char *layer = xstrdup(r->fields[0] ? r->fields : "launch");
+    for (char *c = layer; *c; c++)
+        *c = *c == ' ' || *c == '=' ? '_' : *c;
+    text_addf(&of->layers, "  %s: {op: %s, dtype: f32}\n", layer, op);
+    text_addf(&of->variants, "  - launch/%s\n", op + strlen("launch_"));
+    if (!*r->arguments)
+        error_set(err, ERROR_USAGE, "a structure or a tensor map among the arguments: such a launch cannot be run on a device yet");
+    bool ok = *r->arguments && write_op(of->dir, op, of, r, err) && write_head(of->dir, op, of, r, err);
+    free(op);
+    free(layer);
+    return ok;
+}
+
+int emulate_device_run(struct emulate_launch_of *of, const char *device, const char *out, const char *line)
+{
+    struct error err = {0};
+    struct text t = {0};
+    text_addf(
+        &t,
+        "scenario: launch_%s\nabout: \"%s as %s launches it\"\nlayers:\n%svariants:\n%stime: {half_width: 1 %%, budget: 3 s per layer}\n",
+        of->name, file_base(of->source), file_base(of->launch), text_get(&of->layers), text_get(&of->variants));
+    char *name = text_format("launch_%s", of->name), *file = text_format("%s.scenario", name), *path = text_format("%s/%s", of->dir, file);
+    char *database = cli_database(out);
+    const char **files = xcalloc((size_t)of->points + 1, sizeof *files), **sets = xcalloc((size_t)of->points + 1, sizeof *sets);
+    for (int i = 0; i < of->points; i++) {
+        char number[16] = "";
+        if (of->points > 1)
+            snprintf(number, sizeof number, "_%d", i);
+        files[i] = text_format("%s/%s%s.yaml", of->dir, name, number);
+        sets[i] = text_format("launch=%s/%s%s.yaml", of->dir, of->name, number);
+    }
+    struct session_options o = {
+        .plan = {.scenario_path = path, .device = device, .op_files = files, .variant_dirs = sets, .compiler = of->compiler},
+        .database = database,
+        .out_dir = out,
+        .argv = line,
+        .verb = "emulate",
+        .asked_out = strcmp(out, cli_out_dir(NULL)) ? out : NULL,
+        .dump = true};
+    int code =
+        write_text(of->dir, file, "", &t, &err) && op_load(files, &err) ? cli_session(&o, CLI_SHOW_BEGIN | CLI_SHOW_CASES) : cli_fail(&err);
+    for (int i = 0; i < of->points; i++) {
+        free((char *)(uintptr_t)files[i]);
+        free((char *)(uintptr_t)sets[i]);
+    }
+    free(files);
+    free(sets);
+    free(name);
+    free(file);
+    free(path);
+    free(database);
+    return code;
+}
