@@ -41,12 +41,13 @@ static struct decision decide(const struct band *n)
     return d;
 }
 
-/* "1.2 %": what a slow-down must be to be found in nine of ten, after so long; what the rounds in it cost and spread is of this run. */
+/* "1.2 %": what a slow-down must be to be found in nine of ten, after so long; what the rounds in it cost and spread is of this run. Never
+ * less than what equal builds lay apart, which no number of rounds makes smaller: each has one place for its code. */
 static void put_smallest(struct text *t, const struct decision *d, const struct band *n, double seconds)
 {
     double rounds = n->ta->took_s > 0 ? d->rounds * seconds / n->ta->took_s : NAN;
     if (isfinite(rounds) && rounds >= DECISION_ROUNDS_LEAST)
-        text_addf(t, " %7.2f %%", 100 * decision_smallest(d->spread, rounds, ALPHA));
+        text_addf(t, " %7.2f %%", 100 * fmax(fabs(d->change), decision_smallest(d->spread, rounds, ALPHA)));
     else
         text_addf(t, " %9s", "-");
 }
@@ -149,7 +150,8 @@ int cli_noise(const struct roofs_arguments *a, const char *out_dir, const char *
                   "spread: of a round's ratio, with what\n"
                   "rounds and places have in common. in 10 s, in 60 s: the slow-down that is found in nine of ten such times, alpha %g, "
                   "margin 0: computed from the spread and\n"
-                  "what a round took here (%.1f s in all). bench gate adds the margin, and draws other places of code and buffers.\n",
+                  "what a round took here (%.1f s in all), and no less than A/A. bench gate adds the margin, and draws other places of "
+                  "code and buffers.\n",
                   ALPHA, result.seconds);
         cli_print(&t);
     }
