@@ -26,11 +26,14 @@ static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_
         return NULL;
     }
     uint64_t offset = address - b->base;
-    mark_sectors(w, b, offset, bytes, write ? ACCESS_WRITE : ACCESS_READ);
+    enum access access = !write ? ACCESS_READ : ip->aux ? ACCESS_ATOMIC : ACCESS_WRITE; /* a reduction reads what is there */
+    mark_sectors(w, b, offset, bytes, access);
+    if (access == ACCESS_ATOMIC && b->known && (w->checks & CHECK_KNOWN) && bytes)
+        known_lane(w, ip, lane, b, offset, (uint32_t)bytes, false);
     if (b->known && (w->checks & CHECK_KNOWN) && bytes)
         known_lane(w, ip, lane, b, offset, (uint32_t)bytes, write);
     if (w->trace && bytes)
-        races_lane(w, ip, lane, b, offset, (uint32_t)bytes, write ? (ip->aux ? ACCESS_ATOMIC : ACCESS_WRITE) : ACCESS_READ);
+        races_lane(w, ip, lane, b, offset, (uint32_t)bytes, access);
     return b->host + offset;
 }
 

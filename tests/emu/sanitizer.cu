@@ -164,3 +164,14 @@ KERNEL either_array(const float *in, float *out) /* one pointer, two arrays */
     const float *p = threadIdx.x & 1 ? a : b;
     out[blockIdx.x * 256 + threadIdx.x] = p[threadIdx.x];
 }
+KERNEL reduced(const float *in, float *out) /* sound when out was written */
+{
+    __shared__ __align__(16) unsigned s[4];
+    if (threadIdx.x)
+        return;
+    for (int i = 0; i < 4; i++)
+        s[i] = (unsigned)in[i];
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], 16;" ::"l"(out), "r"(at_shared(s)) : "memory");
+    asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
+}

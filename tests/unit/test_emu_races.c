@@ -54,6 +54,7 @@ static const struct planted sanitizer[] = {
     {"warp_sum", 0, NULL, NULL},
     {"flag_of_all", 0, NULL, NULL},
     {"either_array", 0, NULL, NULL},
+    {"reduced", 0, NULL, NULL},
     {NULL, 0, NULL, NULL},
 };
 
@@ -127,9 +128,23 @@ static void another_order(void **state)
     assert_true(others > 0);
 }
 
+/* A bulk reduction reads what it adds to. */
+static void reduction_reads(void **state)
+{
+    struct emu_test t;
+    float in[4] = {1, 2, 3, 4};
+    emu_test_file(&t, "sanitizer.ptx", "reduced");
+    emu_test_pointer(&t, emu_test_buffer(&t, "in", in, sizeof in));
+    emu_test_pointer(&t, emu_test_buffer(&t, "out", NULL, 64));
+    emu_test_run(&t);
+    assert_non_null(emu_test_report(&t, "uninitialised"));
+    assert_true(emu_test_counter(&t, "emu.unique_bytes_read", 0) == 48); /* in, and the sector that is added to */
+    emu_test_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_race), cmocka_unit_test(what_sanitizers_find),
-                                       cmocka_unit_test(another_order)};
+                                       cmocka_unit_test(another_order), cmocka_unit_test(reduction_reads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
