@@ -174,6 +174,10 @@ void least_of(const struct work *w, const float *in, const float *active, struct
         double bytes = (double)tensor_bytes(t) * (t->role->values == VALUES_INPUT ? touched : moved[t->role->share]);
         *(t->written ? &out->write_bytes : &out->read_bytes) += bytes;
     }
+    /* A file knows better what is needed: rows that indices name, rectangles of an image. */
+    double needed = w->op->file ? work_bytes(w) : INFINITY;
+    out->write_bytes = fmin(out->write_bytes, needed);
+    out->read_bytes = fmin(out->read_bytes, needed - out->write_bytes);
 }
 
 double least_flop(const struct least *l, const char *algorithm)

@@ -4,6 +4,7 @@
 #include "base/npy.h"
 #include "base/text.h"
 #include "op/file.h"
+#include "op/least.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -98,6 +99,20 @@ static void test_work(void **state)
     refused(w, "does not work on bf16");
     w = kinds_work(), w.mask.pattern = MASK_FULL;
     refused(w, "takes no mask");
+}
+
+/* What no kernel can do without is what the file says, not the whole of a tensor of which parts are read. */
+static void test_least(void **state)
+{
+    load();
+    struct work w = {.op = op_find("thumbnails"), .dtype = DTYPE_F32, .layout = LAYOUT_NCHW, .seed = 3};
+    const int64_t values[] = {1, 2160, 3840, 5, 60, 60};
+    struct least least;
+    memcpy(w.value, values, sizeof values);
+    finish(&w);
+    least_of(&w, NULL, NULL, &least);
+    assert_true(least.write_bytes == 5 * 3 * 60 * 60 * 4);
+    assert_true(least.read_bytes + least.write_bytes == work_bytes(&w) && least.read_bytes < 20000); /* of 25 MB */
 }
 
 static const float *values_of(const struct op_data *d, const char *name)
@@ -300,7 +315,8 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work),   cmocka_unit_test(test_data), cmocka_unit_test(test_picture),
-                                       cmocka_unit_test(test_broken), cmocka_unit_test(test_npy),  cmocka_unit_test(test_mutated)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work),    cmocka_unit_test(test_least),  cmocka_unit_test(test_data),
+                                       cmocka_unit_test(test_picture), cmocka_unit_test(test_broken), cmocka_unit_test(test_npy),
+                                       cmocka_unit_test(test_mutated)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
