@@ -137,9 +137,14 @@ static bool decode_mul(struct decode *d, bool mad)
 
 static bool decode_mul24(struct decode *d, bool add)
 {
-    if (!decode_take(d, "lo"))
+    bool high = !add && decode_take(d, "hi");
+    if (!high && !decode_take(d, "lo"))
         return decode_fail(d, "only .lo is supported") || true;
     enum ptx_type t = decode_take_type(d);
+    if (high) {
+        decode_simple(d, t == T_U32 ? OP_mul24_hi_u32 : t == T_S32 ? OP_mul24_hi_s32 : OP_none, t, 2);
+        return true;
+    }
     decode_simple(d,
                   t == T_U32   ? (add ? OP_mad24_u32 : OP_mul24_u32)
                   : t == T_S32 ? (add ? OP_mad24_s32 : OP_mul24_s32)
@@ -548,7 +553,7 @@ bool decode_alu(struct decode *d)
     }
     if (decode_is(d, "sad")) {
         enum ptx_type t = decode_take_type(d);
-        decode_simple(d, t == T_U32 ? OP_sad_u32 : t == T_S32 ? OP_sad_s32 : OP_none, t, 3);
+        decode_simple(d, signed_op(t, OP_none, OP_none, OP_sad_u32, OP_sad_s32, OP_sad_u64, OP_sad_s64), t, 3);
         return true;
     }
     return decode_bits(d);

@@ -239,7 +239,32 @@ static uint64_t r_bf16(uint64_t a, uint64_t b, uint64_t c)
     return up + (low > 0x8000 || (low == 0x8000 && (up & 1)));
 }
 
+/* Bits 47 to 16 of the product of the operands' low 24 bits. */
+static uint64_t r_mul24_hi_u(uint64_t a, uint64_t b, uint64_t c)
+{
+    return (uint32_t)((a & 0xffffff) * (b & 0xffffff) >> 16);
+}
+static int64_t low_24(uint64_t v)
+{
+    return (int64_t)(v & 0xffffff) - ((v & 0x800000) ? 0x1000000 : 0);
+}
+static uint64_t r_mul24_hi_s(uint64_t a, uint64_t b, uint64_t c)
+{
+    return (uint32_t)((uint64_t)(low_24(a) * low_24(b)) >> 16);
+}
+static uint64_t r_sad_u64(uint64_t a, uint64_t b, uint64_t c)
+{
+    return c + (a < b ? b - a : a - b);
+}
+static uint64_t r_sad_s64(uint64_t a, uint64_t b, uint64_t c)
+{
+    return c + ((int64_t)a < (int64_t)b ? b - a : a - b);
+}
 static const struct operation operations[] = {
+    {"mul24.hi.u32 %d, %a, %b", 32, 32, 32, 0, r_mul24_hi_u},
+    {"mul24.hi.s32 %d, %a, %b", 32, 32, 32, 0, r_mul24_hi_s},
+    {"sad.u64 %d, %a, %b, %c", 64, 64, 64, 64, r_sad_u64},
+    {"sad.s64 %d, %a, %b, %c", 64, 64, 64, 64, r_sad_s64},
     {"add.s32 %d, %a, %b", 32, 32, 32, 0, r_add},
     {"sub.s64 %d, %a, %b", 64, 64, 64, 0, r_sub},
     {"add.s16 %d, %a, %b", 16, 16, 16, 0, r_add},
