@@ -89,9 +89,6 @@ static bool parse_word_operand(struct parser *p, struct ptx_operand *o)
     o->name = name;
     if (!strcmp(name, "_")) {
         o->kind = OPERAND_SINK;
-    } else if (!strcmp(name, "WARP_SZ")) {
-        o->kind = OPERAND_INT;
-        o->bits = 32;
     } else if ((o->reg = name_register(p, name)) >= 0) {
         o->kind = OPERAND_REG;
     } else if (name[0] == '%') {
@@ -108,32 +105,19 @@ static bool parse_word_operand(struct parser *p, struct ptx_operand *o)
     return true;
 }
 
-static bool parse_offset(struct parser *p, struct ptx_operand *o)
-{
-    while (parser_is_punct(p, '+') || parser_is_punct(p, '-')) {
-        bool minus = parser_is_punct(p, '-');
-        parser_next(p);
-        int64_t v;
-        if (!parser_int(p, &v))
-            return false;
-        o->bits += minus ? 0 - (uint64_t)v : (uint64_t)v;
-    }
-    return true;
-}
-
 /* [reg+4] [var+4] [4] [reg, {r, r}, ..] */
 static bool parse_address(struct parser *p, struct ptx_operand *o, int depth)
 {
-    if (p->t.kind == TOKEN_INT) {
-        o->bits = p->t.bits;
-        parser_next(p);
+    if (parser_constant_here(p)) {
+        if (!parser_constant(p, &o->bits))
+            return false;
     } else if (!parse_word_operand(p, o)) {
         return false;
     } else if (o->kind != OPERAND_REG && o->kind != OPERAND_VAR && o->kind != OPERAND_SYMBOL) {
         return parser_fail(p, "'%s' is no address", o->name);
     }
     o->kind = OPERAND_ADDRESS;
-    if (!parse_offset(p, o))
+    if (!parser_offset(p, &o->bits))
         return false;
     if (parser_accept(p, ','))
         return parse_items(p, o, ']', depth);
@@ -143,11 +127,7 @@ static bool parse_address(struct parser *p, struct ptx_operand *o, int depth)
 static bool parse_number(struct parser *p, struct ptx_operand *o, bool minus)
 {
     o->bits = p->t.bits;
-    if (p->t.kind == TOKEN_INT) {
-        o->kind = OPERAND_INT;
-        if (minus)
-            o->bits = 0 - o->bits;
-    } else if (p->t.kind == TOKEN_F32) {
+    if (p->t.kind == TOKEN_F32) {
         o->kind = OPERAND_F32;
         if (minus)
             o->bits ^= 0x80000000u;
@@ -171,12 +151,16 @@ static bool parse_operand(struct parser *p, struct ptx_operand *o, int depth)
         o->kind = OPERAND_VECTOR;
         return parse_items(p, o, '}', depth);
     }
-    if (parser_accept(p, '(')) {
+    if (p->call && parser_accept(p, '(')) {
         o->kind = OPERAND_LIST;
         return parse_items(p, o, ')', depth);
     }
     if (parser_accept(p, '['))
         return parse_address(p, o, depth);
+    if (parser_constant_here(p)) {
+        o->kind = OPERAND_INT;
+        return parser_constant(p, &o->bits);
+    }
     if (parser_accept(p, '!'))
         o->negated = true;
     bool minus = parser_accept(p, '-');
@@ -187,7 +171,7 @@ static bool parse_operand(struct parser *p, struct ptx_operand *o, int depth)
     if (!parse_word_operand(p, o))
         return false;
     if (o->kind == OPERAND_VAR || o->kind == OPERAND_SYMBOL) {
-        if (!parse_offset(p, o))
+        if (!parser_offset(p, &o->bits))
             return false;
         if (o->kind == OPERAND_SYMBOL)
             note_pending(p, o);
@@ -271,6 +255,7 @@ static bool parse_instr(struct parser *p)
         return parser_fail(p, "an instruction was expected");
     if (!split_op(p, in))
         return false;
+    p->call = !strcmp(in->op, "call");
     while (!parser_is_punct(p, ';')) {
         if (in->count == PTX_MAX_OPERANDS)
             return parser_fail(p, "more than %d operands", PTX_MAX_OPERANDS);
@@ -319,19 +304,6 @@ static bool skip_statement(struct parser *p)
     return parser_expect(p, ';');
 }
 
-/* Written by hand without a space: ".reg.b16 h;" */
-static void split_directive(struct parser *p)
-{
-    static const char *const words[] = {".reg.", ".local.", ".shared.", ".param.", ".global.", ".const."};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t n = strlen(words[i]) - 1;
-        if ((size_t)p->t.len > n + 1 && !strncmp(p->t.at, words[i], n + 1)) {
-            p->lx.p = p->t.at + n;
-            p->t.len = (int)n;
-        }
-    }
-}
-
 static bool parse_directive(struct parser *p)
 {
     static const struct {
@@ -339,7 +311,7 @@ static bool parse_directive(struct parser *p)
         enum ptx_space space;
     } spaces[] = {
         {".local", SPACE_LOCAL}, {".shared", SPACE_SHARED}, {".param", SPACE_PARAM}, {".global", SPACE_GLOBAL}, {".const", SPACE_CONST}};
-    split_directive(p);
+    parser_split(p);
     if (parser_word(p, ".reg"))
         return parse_reg(p);
     if (parser_word(p, ".loc"))

@@ -82,6 +82,19 @@ bool parser_int(struct parser *p, int64_t *out)
     return true;
 }
 
+/* Written by hand without a space: ".reg.b16 h;" */
+void parser_split(struct parser *p)
+{
+    static const char *const words[] = {".reg.", ".local.", ".shared.", ".param.", ".global.", ".const."};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]) - 1;
+        if ((size_t)p->t.len > n + 1 && !strncmp(p->t.at, words[i], n + 1)) {
+            p->lx.p = p->t.at + n;
+            p->t.len = (int)n;
+        }
+    }
+}
+
 /* ---- names and scopes ---- */
 static unsigned name_hash(const char *s)
 {
@@ -191,6 +204,7 @@ static bool parse_params(struct parser *p, struct ptx_var **list)
     if (parser_accept(p, ')'))
         return true;
     do {
+        parser_split(p);
         if (!parser_word(p, ".param"))
             return parser_fail(p, "'.param' was expected");
         struct ptx_var *v = parse_var(p, SPACE_PARAM, false);
@@ -218,11 +232,22 @@ static bool three_ints(struct parser *p, int out[3])
     return true;
 }
 
+/* What may follow a function that is declared without a semicolon, as nvopencc did. */
+static bool begins_a_declaration(const struct parser *p)
+{
+    static const char *const words[] = {".func",   ".entry", ".visible", ".extern", ".weak",    ".common", ".global",
+                                        ".shared", ".const", ".file",    ".loc",    ".section", NULL};
+    for (int i = 0; words[i]; i++)
+        if (parser_is(p, words[i]))
+            return true;
+    return false;
+}
+
 static bool function_attributes(struct parser *p, struct ptx_function *f)
 {
     int dims[3];
     int64_t n = 0;
-    while (p->t.kind == TOKEN_WORD && p->t.at[0] == '.') {
+    while (p->t.kind == TOKEN_WORD && p->t.at[0] == '.' && !begins_a_declaration(p)) {
         if (parser_word(p, ".maxntid")) {
             if (!three_ints(p, dims))
                 return false;

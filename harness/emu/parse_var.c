@@ -21,8 +21,16 @@ static bool init_scalar(struct parser *p, struct init *in)
         if (!parser_expect(p, '('))
             return false;
     }
+    uint64_t bits = 0;
+    if (parser_constant_here(p)) {
+        if (!parser_constant(p, &bits))
+            return false;
+        memcpy(in->data + in->at, &bits, in->element < 8 ? in->element : 8);
+        in->at += in->element;
+        return !generic || parser_expect(p, ')');
+    }
     minus = parser_accept(p, '-');
-    uint64_t bits = p->t.bits;
+    bits = p->t.bits;
     if (p->t.kind == TOKEN_WORD && !minus) {
         struct ptx_reloc *r = arena_alloc(&p->m->arena, sizeof *r);
         r->offset = (uint32_t)in->at;
@@ -30,15 +38,15 @@ static bool init_scalar(struct parser *p, struct init *in)
         r->generic = generic;
         if (!(r->name = parser_take_name(p, "a symbol")))
             return false;
-        if (parser_accept(p, '+') && !parser_int(p, &r->add))
+        uint64_t add = 0;
+        if (!parser_offset(p, &add))
             return false;
+        r->add = (int64_t)add;
         r->next = in->var->relocs;
         in->var->relocs = r;
         bits = 0;
-    } else if (p->t.kind == TOKEN_INT || p->t.kind == TOKEN_F32 || p->t.kind == TOKEN_F64) {
-        if (p->t.kind == TOKEN_INT)
-            bits = minus ? 0 - bits : bits;
-        else if (minus)
+    } else if (p->t.kind == TOKEN_F32 || p->t.kind == TOKEN_F64) {
+        if (minus)
             bits ^= p->t.kind == TOKEN_F32 ? (uint64_t)1 << 31 : (uint64_t)1 << 63;
         if (p->t.kind == TOKEN_F64 && in->element == 4) {
             double d;
@@ -74,12 +82,12 @@ static bool init_list(struct parser *p, struct init *in, int depth)
 static bool var_dims(struct parser *p, struct ptx_var *v)
 {
     while (parser_accept(p, '[')) {
-        int64_t n = 0;
-        if (!parser_is_punct(p, ']') && !parser_int(p, &n))
+        uint64_t n = 0;
+        if (!parser_is_punct(p, ']') && !parser_constant(p, &n))
             return false;
-        if (n < 0 || (n > 0 && v->bytes > PTX_MAX_VAR_BYTES / (uint64_t)n))
+        if (n > 0 && v->bytes > PTX_MAX_VAR_BYTES / n)
             return parser_fail(p, "variable '%s' is larger than %llu bytes", v->name, (unsigned long long)PTX_MAX_VAR_BYTES);
-        v->bytes *= (uint64_t)n;
+        v->bytes *= n;
         if (!parser_expect(p, ']'))
             return false;
     }

@@ -30,7 +30,7 @@ struct parser {
     int pending_count, pending_room;
     int depth;
     int scope_pending[PTX_MAX_DEPTH + 2];
-    int vars_tail;
+    bool call; /* the instruction at hand is one: '(' begins a list, not a constant */
     struct ptx_place place, inlined;
 };
 
@@ -45,6 +45,11 @@ bool parser_word(struct parser *p, const char *word); /* accepts it */
 char *parser_take_name(struct parser *p, const char *what);
 bool parser_int(struct parser *p, int64_t *out); /* with an optional sign */
 bool parser_skip_parentheses(struct parser *p);
+void parser_split(struct parser *p); /* the space from the type of ".param.u64" */
+/* Constant expressions: does one begin here; its value; those behind the + and - of an address, added. */
+bool parser_constant_here(const struct parser *p);
+bool parser_constant(struct parser *p, uint64_t *out);
+bool parser_offset(struct parser *p, uint64_t *offset);
 
 /* scopes */
 void scope_open(struct parser *p);
