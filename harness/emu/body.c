@@ -1,6 +1,7 @@
 /* emu/body: statements of a PTX function body. */
 #include "emu/parser.h"
 #include "base/text.h"
+#include <stdio.h>
 #include <string.h>
 
 static bool add_register(struct parser *p, enum ptx_type type, int count, int *first)
@@ -22,16 +23,44 @@ static bool add_register(struct parser *p, enum ptx_type type, int count, int *f
     return true;
 }
 
-/* .reg .b32 %r<10>, a, b; */
-static bool parse_reg(struct parser *p)
+bool parse_reg_type(struct parser *p, enum ptx_type *type, int *vector)
 {
-    char type_name[16] = "";
+    char name[16] = "";
+    parser_split(p);
+    *vector = parser_word(p, ".v2") ? 2 : parser_word(p, ".v4") ? 4 : parser_word(p, ".v8") ? 8 : 1;
     if (p->t.kind == TOKEN_WORD && p->t.len > 1 && p->t.len < 16)
-        memcpy(type_name, p->t.at + 1, (size_t)p->t.len - 1);
-    enum ptx_type type = ptx_type_parse(type_name);
-    if (type == T_NONE)
+        memcpy(name, p->t.at + 1, (size_t)p->t.len - 1);
+    *type = ptx_type_parse(name);
+    if (*type == T_NONE)
         return parser_fail(p, "'.reg' wants a type");
     parser_next(p);
+    return true;
+}
+
+/* A vector's elements are registers of their own: v.x, v.y or v.r, v.g. */
+bool declare_register(struct parser *p, const char *name, enum ptx_type type, int vector, int *first)
+{
+    if (!add_register(p, type, vector, first) || !name_add(p, name, vector > 1 ? NAME_VECTOR : NAME_REG, *first, vector, NULL))
+        return false;
+    for (int i = 0; i < 8 && vector > 1 && vector <= 4; i++) {
+        size_t n = strlen(name);
+        char *element = arena_alloc(&p->m->arena, n + 3);
+        memcpy(element, name, n);
+        element[n] = '.';
+        element[n + 1] = "xyzwrgba"[i];
+        if (i % 4 < vector && !name_add(p, element, NAME_REG, *first + i % 4, 1, NULL))
+            return false;
+    }
+    return true;
+}
+
+/* .reg .b32 %r<10>, a, b; .reg .v4 .f32 v; */
+static bool parse_reg(struct parser *p)
+{
+    enum ptx_type type;
+    int vector, first = 0;
+    if (!parse_reg_type(p, &type, &vector))
+        return false;
     do {
         char *name = parser_take_name(p, "a register");
         if (!name)
@@ -40,11 +69,22 @@ static bool parse_reg(struct parser *p)
         bool range = parser_accept(p, '<');
         if (range && (!parser_int(p, &count) || !parser_expect(p, '>')))
             return false;
-        if (count < 1 || count > PTX_MAX_REGS)
+        if (count < 1 || count > (vector > 1 ? 4096 : PTX_MAX_REGS))
             return parser_fail(p, "a range of %lld registers", (long long)count);
-        int first = 0;
-        if (!add_register(p, type, (int)count, &first) || !name_add(p, name, range ? NAME_REGS : NAME_REG, first, (int)count, NULL))
+        if (!range || vector > 1) {
+            for (int i = 0; i < (int)count; i++) {
+                char number[16] = "";
+                snprintf(number, sizeof number, "%d", i);
+                char *one = arena_alloc(&p->m->arena, strlen(name) + sizeof number);
+                memcpy(one, name, strlen(name));
+                if (range)
+                    memcpy(one + strlen(name), number, sizeof number);
+                if (!declare_register(p, one, type, vector, &first))
+                    return false;
+            }
+        } else if (!add_register(p, type, (int)count, &first) || !name_add(p, name, NAME_REGS, first, (int)count, NULL)) {
             return false;
+        }
     } while (parser_accept(p, ','));
     return parser_expect(p, ';');
 }
@@ -91,11 +131,13 @@ static bool parse_word_operand(struct parser *p, struct ptx_operand *o)
         o->kind = OPERAND_SINK;
     } else if ((o->reg = name_register(p, name)) >= 0) {
         o->kind = OPERAND_REG;
-    } else if (name[0] == '%') {
-        o->kind = OPERAND_SPECIAL;
     } else {
         const struct name *n = name_find(p, name);
-        if (n && n->kind == NAME_VAR) {
+        if (n && n->kind == NAME_VECTOR) {
+            *o = parser_registers(p, name, n->value, n->count);
+        } else if (name[0] == '%') {
+            o->kind = OPERAND_SPECIAL;
+        } else if (n && n->kind == NAME_VAR) {
             o->kind = OPERAND_VAR;
             o->var = n->var;
         } else {
@@ -220,7 +262,7 @@ static bool split_op(struct parser *p, struct ptx_instr *in)
     return true;
 }
 
-static bool push_instr(struct parser *p, struct ptx_instr *in)
+bool parser_push(struct parser *p, struct ptx_instr *in)
 {
     struct ptx_function *f = p->f;
     if (f->instr_count == f->instr_room) {
@@ -264,7 +306,11 @@ static bool parse_instr(struct parser *p)
         if (!parser_accept(p, ','))
             break;
     }
-    return parser_expect(p, ';') && push_instr(p, in);
+    if (!parser_expect(p, ';'))
+        return false;
+    if (p->call)
+        return parser_push_call(p, in);
+    return (strcmp(in->op, "ret") || parser_leave_function(p)) && parser_push(p, in);
 }
 
 /* name: .branchtargets a, b; becomes a pseudo-instruction that brx.idx finds through the label. */
@@ -294,7 +340,7 @@ static bool parse_targets(struct parser *p, const char *kind)
     for (int i = 0; i < n; i++)
         if (o->items[i].kind == OPERAND_SYMBOL)
             note_pending(p, &o->items[i]);
-    return parser_expect(p, ';') && push_instr(p, in);
+    return parser_expect(p, ';') && parser_push(p, in);
 }
 
 static bool skip_statement(struct parser *p)
@@ -392,6 +438,8 @@ bool parse_body(struct parser *p)
     if (!parser_expect(p, '{'))
         return false;
     scope_open(p);
+    if (!parser_enter_function(p))
+        return false;
     while (open > 0) {
         if (p->t.kind == TOKEN_END)
             return parser_fail(p, "the text ends inside a function body");
@@ -399,5 +447,5 @@ bool parse_body(struct parser *p)
             return false;
     }
     p->f->has_body = true;
-    return true;
+    return parser_leave_function(p); /* falling out of the body returns */
 }

@@ -31,9 +31,38 @@ static bool mov_vector(struct decode *d, enum ptx_type t, const struct ptx_opera
     return true;
 }
 
+/* mov.v4.f32 {a, b, c, d}, v; through scratch, for a register may be on both sides. One instruction of the text counts as one. */
+static bool mov_elements(struct decode *d, enum ptx_type t, int n)
+{
+    const struct ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
+    uint32_t through[8];
+    bool counted = false;
+    t = bytes_of(t) == 1 ? T_B16 : t;
+    if (to->kind != OPERAND_VECTOR || from->kind != OPERAND_VECTOR || to->count != n || from->count != n)
+        return decode_fail(d, "vectors of %d were expected", n) || true;
+    for (int k = 0; k < 2 * n && !d->failed; k++) {
+        const struct ptx_operand *o = &(k < n ? from : to)->items[k % n];
+        if (k >= n && o->kind == OPERAND_SINK)
+            continue;
+        uint32_t other = k < n ? decode_source(d, o, t, false) : decode_target(d, o, t, false);
+        enum op op = decode_by_width(d, t, OP_mov_16, OP_mov_32, OP_mov_64);
+        if (k < n)
+            through[k] = decode_scratch(d);
+        struct insn *ip = k < n || counted ? decode_emit_internal(d, op) : decode_emit(d, op);
+        counted |= k >= n;
+        ip->d = k < n ? through[k] : other;
+        ip->a = k < n ? other : through[k - n];
+    }
+    return true;
+}
+
 static bool decode_mov(struct decode *d)
 {
+    static const char *const vectors[] = {"v2", "v4", "v8", NULL};
+    int vector = decode_take_word(d, vectors);
     enum ptx_type t = decode_take_type(d);
+    if (vector >= 0)
+        return mov_elements(d, t, 2 << vector);
     const struct ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
     if (from->kind == OPERAND_VECTOR)
         return mov_vector(d, t, from, to, true);

@@ -85,7 +85,7 @@ bool parser_int(struct parser *p, int64_t *out)
 /* Written by hand without a space: ".reg.b16 h;" */
 void parser_split(struct parser *p)
 {
-    static const char *const words[] = {".reg.", ".local.", ".shared.", ".param.", ".global.", ".const."};
+    static const char *const words[] = {".reg.", ".v2.", ".v4.", ".v8.", ".local.", ".shared.", ".param.", ".global.", ".const."};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t n = strlen(words[i]) - 1;
         if ((size_t)p->t.len > n + 1 && !strncmp(p->t.at, words[i], n + 1)) {
@@ -198,17 +198,18 @@ bool parse_loc(struct parser *p)
 }
 
 /* ---- functions ---- */
-static bool parse_params(struct parser *p, struct ptx_var **list)
+static bool parse_params(struct parser *p, struct ptx_var **list, bool is_entry)
 {
     struct ptx_var **tail = list;
     if (parser_accept(p, ')'))
         return true;
     do {
         parser_split(p);
-        if (!parser_word(p, ".param"))
+        bool is_register = !is_entry && parser_word(p, ".reg");
+        if (!is_register && !parser_word(p, ".param"))
             return parser_fail(p, "'.param' was expected");
-        struct ptx_var *v = parse_var(p, SPACE_PARAM, false);
-        if (!v || !name_add(p, v->name, NAME_VAR, 0, 0, v))
+        struct ptx_var *v = is_register ? parse_reg_param(p) : parse_var(p, SPACE_PARAM, false);
+        if (!v || (!is_register && !name_add(p, v->name, NAME_VAR, 0, 0, v)))
             return false;
         *tail = v;
         tail = &v->next;
@@ -287,11 +288,11 @@ static bool parse_function(struct parser *p, bool is_entry)
         if (!parser_skip_parentheses(p))
             return false;
     }
-    if (parser_accept(p, '(') && !parse_params(p, &f->results))
+    if (parser_accept(p, '(') && !parse_params(p, &f->results, is_entry))
         return false;
     if (!(f->name = parser_take_name(p, "a function's name")))
         return false;
-    if (parser_accept(p, '(') && !parse_params(p, &f->params))
+    if (parser_accept(p, '(') && !parse_params(p, &f->params, is_entry))
         return false;
     if (!function_attributes(p, f))
         return false;

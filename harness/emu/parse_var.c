@@ -109,6 +109,7 @@ bool parser_skip_parentheses(struct parser *p)
 static bool var_attributes(struct parser *p, struct ptx_var *v, int *vector)
 {
     while (p->t.kind == TOKEN_WORD && p->t.at[0] == '.') {
+        parser_split(p);
         int64_t n = 0;
         char word[24] = "";
         if (p->t.len < 24)

@@ -4,7 +4,7 @@
 
 #include "emu/ptx.h"
 
-enum name_kind { NAME_REG, NAME_REGS, NAME_VAR, NAME_LABEL };
+enum name_kind { NAME_REG, NAME_REGS, NAME_VECTOR, NAME_VAR, NAME_LABEL };
 struct name {
     const char *text;
     enum name_kind kind;
@@ -66,5 +66,16 @@ struct ptx_var *parse_var(struct parser *p, enum ptx_space space, bool is_extern
 bool parse_loc(struct parser *p);
 /* { statements } */
 bool parse_body(struct parser *p);
+bool parser_push(struct parser *p, struct ptx_instr *in);
+/* ".v2 .u32", and one register or vector of that type */
+bool parse_reg_type(struct parser *p, enum ptx_type *type, int *vector);
+bool declare_register(struct parser *p, const char *name, enum ptx_type type, int vector, int *first);
+
+/* ---- parse_call.c: parameters in registers ---- */
+struct ptx_operand parser_registers(struct parser *p, const char *name, int first, int count);
+struct ptx_var *parse_reg_param(struct parser *p);
+bool parser_enter_function(struct parser *p);
+bool parser_leave_function(struct parser *p);
+bool parser_push_call(struct parser *p, struct ptx_instr *in);
 
 #endif

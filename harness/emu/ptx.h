@@ -94,9 +94,10 @@ struct ptx_var {
     enum ptx_space space;
     enum ptx_type type;
     uint32_t align;
-    uint64_t bytes; /* 0: extern shared array of open size */
-    int vector;     /* 1, 2 or 4 elements of the type */
-    bool is_extern;
+    uint64_t bytes;              /* 0: extern shared array of open size */
+    int vector;                  /* 1, 2 or 4 elements of the type */
+    bool is_extern, in_register; /* in_register: a function's parameter that its body has in `reg`, one for each element */
+    int reg;
     uint8_t *init; /* NULL: zeros */
     struct ptx_reloc *relocs;
     uint64_t address; /* set by the loader: emulated address, or offset in its space */

@@ -136,8 +136,96 @@ static void forward_declarations(void **state)
     }
 }
 
+/* What the functions of `registers` compute. */
+static uint64_t sum_down(uint64_t n)
+{
+    return n ? n + sum_down(n - 1) : 0;
+}
+
+/* Parameters and results in registers: two results, constants, a guarded call, recursion, falling out of the body, a guarded return;
+ * registers where the function has .param. */
+static void parameters_in_registers(void **state)
+{
+    static const char
+        functions[] =
+            ".func (.reg.u64 add, .reg.u32 mult) add_mult (.reg.u32 x, .reg.u32 y);\n"
+            ".func (.reg .b64 s) down (.reg .b64 n)\n{\n.reg .pred p;\n.reg .b64 m;\nmov.b64 s, 0;\nsetp.eq.u64 p, n, 0;\n@p ret;\n"
+            "sub.u64 m, n, 1;\ncall (m), down, (m);\nadd.u64 s, m, n;\nret;\n}\n"
+            ".func (.reg .f32 r) scaled (.reg .f32 a, .param .b32 b, .reg .u16 c)\n{\n.reg .f32 f;\nld.param.f32 f, [b];\nfma.rn.f32 r, a, "
+            "f, 0f3F800000;\n"
+            "cvt.rn.f32.u16 f, c;\nadd.f32 r, r, f;\n}\n",
+        kernel[] = KERNEL
+        ".reg .b32 a, b, c; .reg .b64 s, n; .reg .pred p; .reg .f32 f; .reg .b16 h;\nmov.b64 {a, b}, v;\ncall (s, c), add_mult, (a, b);\n"
+        "st.global.b64 [o], s;\nst.global.b32 [o+256], c;\nand.b32 c, a, 1;\nsetp.ne.b32 p, c, 0;\nmov.b32 c, 77;\n"
+        "@p call (_, c), add_mult, (a, 1000003);\nst.global.b32 [o+260], c;\ncvt.u64.u32 n, lane;\ncall.uni (n), down, (n);\n"
+        "st.global.b64 [o+512], n;\ncvt.rn.f32.u32 f, lane;\nmov.b16 h, 40000;\ncall (f), scaled, (f, 0.5, h);\nst.global.f32 [o+768], f;\n"
+        "call (f), scaled, (f, f, 7);\nst.global.f32 [o+772], f;\nret;\n}\n"
+        ".func (.reg.u64 add, .reg.u32 mul) add_mult (\n.reg.u32 x,\n.reg.u32 y\n)\n{\n.reg .u32 t;\nadd.u32 t, x, y;\ncvt.u64.u32 add, "
+        "t;\n"
+        "mul.lo.u32 mul, x, y;\nret;\n}\n";
+    struct text ptx = {0};
+    uint64_t in[32], got[128];
+    text_addf(&ptx, "%s%s%s", PTX_HEAD, functions, kernel);
+    for (int i = 0; i < 32; i++)
+        in[i] = 0x9e3779b97f4a7c15ull * (uint64_t)(i + 1);
+    run_lanes(text_get(&ptx), in, got, sizeof got);
+    for (uint32_t i = 0; i < 32; i++) {
+        uint32_t a = (uint32_t)in[i], b = (uint32_t)(in[i] >> 32);
+        float f[2], once = (float)i * 0.5f + 1.0f + 40000.0f, twice = once * once + 1.0f + 7.0f;
+        assert_true(got[i] == (uint32_t)(a + b));
+        assert_int_equal((uint32_t)got[32 + i], a * b);
+        assert_int_equal((uint32_t)(got[32 + i] >> 32), a & 1 ? a * 1000003u : 77u);
+        assert_true(got[64 + i] == sum_down(i));
+        memcpy(f, &got[96 + i], 8);
+        assert_true(f[0] == once);
+        assert_true(f[1] > twice * (1 - 1e-6f) && f[1] < twice * (1 + 1e-6f));
+    }
+    text_free(&ptx);
+    static const char *const wrong[] = {"call (a), add_mult, (a, a);", "call (s, a), add_mult, (s, a);", "call (a), b, (5);"};
+    for (int i = 0; i < 3; i++) {
+        ptx = (struct text){0};
+        text_addf(&ptx, "%s%s.entry k() {\n.reg .b32 a; .reg .b64 b, s;\n%s\nret;\n}\n", PTX_HEAD, functions, wrong[i]);
+        assert_false(parses(text_get(&ptx)));
+        text_free(&ptx);
+    }
+    assert_false(parses(PTX_HEAD ".entry k(.reg .b32 a) { ret; }"));
+}
+
+/* Registers of vectors: whole, by element, in ranges, swapped, packed, as parameters; vectors of eight. */
+static void vector_registers(void **state)
+{
+    static const char ptx[] = PTX_HEAD
+        ".func (.reg .v2 .u32 output) impl (.reg .v2.u32 input)\n{\n.reg .u32 t;\nadd.u32 t, input.x, input.y;\nmov.u32 output.r, t;\n"
+        "mul.lo.u32 output.g, t, input.x;\nret;\n}\n" KERNEL
+        ".reg .v2 .u32 d, %q<3>;\n.reg.v4.u16 w, u;\n.reg .u16 e<8>;\n.reg .b64 packed;\n"
+        "ld.global.v2.u32 d, [i];\ncall (%q2), impl, (d);\nst.global.v2.u32 [o], %q2;\n"
+        "mov.v2.u32 d, {d.y, d.x};\nmov.b64 packed, d;\nst.global.b64 [o+256], packed;\n"
+        "ld.global.v4.u16 w, [i];\nmov.v4.u16 {u.x, u.y, u.z, u.w}, w;\nmov.u16 u.w, 99;\nmov.v4.b16 u, {u.w, u.z, u.y, 7};\n"
+        "st.global.v4.u16 [o+512], u;\nmov.v8.b16 {e0, e1, e2, e3, e4, e5, e6, e7}, {w.x, w.y, w.z, w.w, u.r, u.g, u.b, u.a};\n"
+        "mov.v8.b16 {e1, e0, _, e2, e5, e4, e7, e6}, {e0, e1, e2, e3, e4, e5, e6, e7};\nst.global.v4.b16 [o+768], {e0, e1, e2, e3};\n"
+        "st.global.v4.b16 [o+1024], {e4, e5, e6, e7};\nret;\n}\n";
+    uint64_t in[32], got[160];
+    for (int i = 0; i < 32; i++)
+        in[i] = 0x9e3779b97f4a7c15ull * (uint64_t)(i + 3);
+    run_lanes(ptx, in, got, sizeof got);
+    for (int i = 0; i < 32; i++) {
+        uint32_t x = (uint32_t)in[i], y = (uint32_t)(in[i] >> 32);
+        uint16_t w[4], u[4] = {99}, want[8];
+        memcpy(w, &in[i], 8);
+        assert_true(got[i] == ((uint64_t)((x + y) * x) << 32 | (x + y)));
+        assert_true(got[32 + i] == ((uint64_t)x << 32 | y));
+        u[1] = w[2], u[2] = w[1], u[3] = 7;
+        assert_memory_equal(&got[64 + i], u, 8);
+        want[0] = w[1], want[1] = w[0], want[2] = w[3], want[3] = w[3];
+        want[4] = u[1], want[5] = u[0], want[6] = u[3], want[7] = u[2];
+        assert_memory_equal(&got[96 + i], want, 8);
+        assert_memory_equal(&got[128 + i], want + 4, 8);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(constant_expressions), cmocka_unit_test(forward_declarations)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(constant_expressions), cmocka_unit_test(forward_declarations),
+                                       cmocka_unit_test(parameters_in_registers), cmocka_unit_test(vector_registers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
