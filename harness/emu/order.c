@@ -25,9 +25,24 @@ struct order {
     uint32_t place_count, place_room;
 };
 
+static uint32_t moment_most = MOMENT_MAX;
+
+void races_set_moments(uint32_t most)
+{
+    moment_most = most && most < MOMENT_MAX ? most : MOMENT_MAX;
+}
+
+bool races_unwatched(const struct launch *l)
+{
+    for (int i = 0; l->trace && i < l->runner_count; i++)
+        if (l->runners[i].moment >= moment_most)
+            return true;
+    return false;
+}
+
 static uint32_t moment_new(struct runner *k, uint64_t block, uint32_t clock)
 {
-    if (k->moment == MOMENT_MAX) { /* more than a tag holds: the rest is not watched */
+    if (k->moment >= moment_most) { /* more than a tag holds: the rest is not watched */
         for (int b = 0; b < k->resident_count; b++)
             for (int i = 0; i < k->residents[b].warp_count; i++)
                 k->residents[b].warps[i].trace = TRACE_OFF;
@@ -54,7 +69,7 @@ void runner_order(struct runner *k)
     struct launch *l = k->launch;
     const struct program *p = l->program;
     uint32_t *moment = &l->space->moments[k->index];
-    if (*moment > MOMENT_MAX / 2) { /* all of it lies behind */
+    if (*moment > moment_most / 2) { /* all of it lies behind */
         for (int i = 0; i < l->space->count; i++) {
             struct buffer *b = l->space->buffers[i];
             for (int t = k->index; t <= k->index && t < b->print_count; t++) {
@@ -118,7 +133,7 @@ void races_block(struct block *b)
     b->first_tag = b->now_tag = 0;
     for (int i = 0; i < b->warp_count; i++) {
         struct warp *w = &b->warps[i];
-        w->trace = (uint8_t)(k->moment < MOMENT_MAX ? k->launch->trace : TRACE_OFF);
+        w->trace = (uint8_t)(k->moment < moment_most ? k->launch->trace : TRACE_OFF);
         w->known = w->heard = w->released = w->news = 0;
         w->touched = false;
         races_tick(w);

@@ -398,7 +398,7 @@ static bool parse_top(struct parser *p)
     if (parser_word(p, ".target"))
         return parse_target(p);
     if (parser_word(p, ".address_size"))
-        return parser_int(p, &n) && (n == 64 || parser_fail(p, "only 64-bit addresses are supported"));
+        return parser_int(p, &n) && (n == 64 || parser_fail(p, "only 64-bit addresses are supported: ptxas 13 knows no others"));
     if (parser_word(p, ".file"))
         return parse_file(p);
     if (parser_word(p, ".section"))

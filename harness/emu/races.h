@@ -27,6 +27,9 @@ struct footprint {             /* of one thread of the host on one buffer */
 enum { ACCESS_STRONG = 2, ACCESS_CONSTANT = 4 /* .nc */, ACCESS_NARROW = 16, ACCESS_ACQUIRE = 32, ACCESS_RELEASE = 64 };
 
 void races_begin(struct launch *l);
+/* The clock stood still: what came behind was not watched. */
+bool races_unwatched(const struct launch *l);
+void races_set_moments(uint32_t most); /* for tests: where it stands still; 0: MOMENT_MAX */
 enum verdict { RACES_NONE, RACES_WATCH_READS, RACES_TELL };
 enum verdict races_end(struct launch *l);
 void races_put_back(struct launch *l); /* memory as it was before the launch */

@@ -395,6 +395,9 @@ static void show_printed(struct launch *l)
         text_add_bytes(&t, l->printed[i].text, l->printed[i].bytes);
         free(l->printed[i].text);
     }
+    if (races_unwatched(l))
+        text_addf(&t, "[%s: too many barriers and fences for one launch: races in global memory behind them were not looked for]\n",
+                  l->program->functions[0].ptx->name);
     text_neutralise(&t, 0);
     for (size_t at = 0; at < t.len;) {
         ssize_t n = write(STDOUT_FILENO, t.data + at, t.len - at);

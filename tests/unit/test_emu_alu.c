@@ -260,7 +260,35 @@ static uint64_t r_sad_s64(uint64_t a, uint64_t b, uint64_t c)
 {
     return c + ((int64_t)a < (int64_t)b ? b - a : a - b);
 }
+static uint64_t r_vshr_add(uint64_t a, uint64_t b, uint64_t c)
+{
+    return (uint32_t)((b > 31 ? 0 : (uint32_t)a >> b) + c);
+}
+static uint64_t r_vshr_signed(uint64_t a, uint64_t b, uint64_t c)
+{
+    return (uint32_t)((int32_t)a >> (b > 31 ? 31 : b));
+}
+static uint64_t r_vshr_min(uint64_t a, uint64_t b, uint64_t c)
+{
+    int32_t v = (int32_t)a >> (b & 31);
+    return (uint32_t)(v < (int32_t)c ? v : (int32_t)c);
+}
+static uint64_t r_vshl_sat(uint64_t a, uint64_t b, uint64_t c)
+{
+    double v = (double)(uint32_t)a * (double)(1ull << (b > 32 ? 32 : b));
+    return v > 4294967295.0 ? 0xffffffff : (uint32_t)v;
+}
+static uint64_t r_vshl_max(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint32_t v = (uint32_t)a << (b & 31);
+    return v > (uint32_t)c ? v : (uint32_t)c;
+}
 static const struct operation operations[] = {
+    {"vshr.u32.u32.u32.clamp.add %d, %a, %b, %c", 32, 32, 32, 32, r_vshr_add},
+    {"vshr.s32.s32.u32.clamp %d, %a, %b", 32, 32, 32, 0, r_vshr_signed},
+    {"vshr.s32.s32.u32.wrap.min %d, %a, %b, %c", 32, 32, 32, 32, r_vshr_min},
+    {"vshl.u32.u32.u32.sat.clamp %d, %a, %b", 32, 32, 32, 0, r_vshl_sat},
+    {"vshl.u32.u32.u32.wrap.max %d, %a, %b, %c", 32, 32, 32, 32, r_vshl_max},
     {"mul24.hi.u32 %d, %a, %b", 32, 32, 32, 0, r_mul24_hi_u},
     {"mul24.hi.s32 %d, %a, %b", 32, 32, 32, 0, r_mul24_hi_s},
     {"sad.u64 %d, %a, %b, %c", 64, 64, 64, 64, r_sad_u64},

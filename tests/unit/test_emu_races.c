@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "emu_run.h"
+#include "emu/races.h"
+#include <unistd.h>
 
 struct planted {
     const char *kernel;
@@ -142,9 +144,32 @@ static void reduction_reads(void **state)
     emu_test_close(&t);
 }
 
+/* A launch of more barriers and fences than a tag can tell apart says that it was not watched to its end; one of fewer says nothing. */
+static void too_many_moments(void **state)
+{
+    static const struct planted sound = {"behind_a_barrier", 0, NULL, NULL};
+    for (int k = 0; k < 2; k++) {
+        char told[4096] = "", said[256] = "";
+        FILE *to = tmpfile();
+        fflush(stdout);
+        int kept = dup(1);
+        assert_true(to && kept >= 0 && dup2(fileno(to), 1) == 1);
+        races_set_moments(k ? 6 : 0);
+        run_one("races.ptx", &sound, 1, 0, told, sizeof told);
+        races_set_moments(0);
+        assert_int_equal(dup2(kept, 1), 1);
+        close(kept);
+        rewind(to);
+        char *line = fgets(said, sizeof said, to);
+        fclose(to);
+        assert_true(k ? line && strstr(said, "behind_a_barrier: too many barriers and fences") : !line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_race), cmocka_unit_test(what_sanitizers_find),
-                                       cmocka_unit_test(another_order), cmocka_unit_test(reduction_reads)};
+                                       cmocka_unit_test(another_order), cmocka_unit_test(reduction_reads),
+                                       cmocka_unit_test(too_many_moments)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
