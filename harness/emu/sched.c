@@ -357,8 +357,9 @@ static void drop_printed(struct launch *l)
 {
     size_t kept = 0;
     int first = l->printed_count;
-    if (l->printed_count)
-        qsort(l->printed, (size_t)l->printed_count, sizeof *l->printed, by_block);
+    if (!first)
+        return;
+    qsort(l->printed, (size_t)l->printed_count, sizeof *l->printed, by_block);
     while (first && kept + l->printed[first - 1].bytes + sizeof *l->printed <= PRINTED_BYTES)
         kept += l->printed[--first].bytes + sizeof *l->printed;
     for (int i = 0; i < first; i++)
