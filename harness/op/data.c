@@ -216,8 +216,6 @@ bool op_data_room(const struct work *work, struct op_data *data, bool bounds, st
         if (!list[i].written || (mask && !data->mask_out))
             continue;
         v->elements = tensor_elements(&list[i]);
-        free(v->reference); /* of a reference made before */
-        free(v->bound);
         v->reference = malloc(v->elements * sizeof *v->reference);
         v->bound = bounds && !mask ? malloc(v->elements * sizeof *v->bound) : NULL;
         ok = ok && v->reference && (v->bound || !bounds || mask);
