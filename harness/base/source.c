@@ -180,17 +180,28 @@ void source_free(struct source *s)
     *s = (struct source){0};
 }
 
+/* A .cu with all that it includes; false, and nothing is fed, when one of them cannot be read. */
+static bool add_source(struct hash *h, const char *path, const char *include, const char *const *defines, int define_count)
+{
+    struct source s;
+    bool ok = source_read(path, include, defines, define_count, &s, &(struct error){0});
+    if (ok) {
+        hash_add(h, s.text, s.bytes);
+        hash_add_text(h, s.includes);
+    }
+    source_free(&s);
+    return ok;
+}
+
 void source_add(struct hash *h, const char *path)
 {
     size_t bytes;
-    char *content = path ? file_read(path, 1u << 31, &bytes, NULL) : NULL;
+    if (!path || (text_ends(path, ".cu") && add_source(h, path, NULL, NULL, 0)))
+        return;
+    char *content = file_read(path, 1u << 31, &bytes, NULL);
     if (content)
         hash_add(h, content, bytes);
     free(content);
-    struct source s = {0};
-    if (path && text_ends(path, ".cu") && source_read(path, NULL, NULL, 0, &s, &(struct error){0}))
-        hash_add_text(h, s.includes);
-    source_free(&s);
 }
 
 struct source_memo {
@@ -234,16 +245,11 @@ const char *source_hash(struct source_memo *memo, const char *path, const char *
     }
     memo->items = xrealloc(memo->items, sizeof *memo->items * (size_t)(memo->count + 1));
     memo->items[at].of = key;
-    memo->items[at].hash[0] = 0;
-    struct source s;
-    struct error unread = {0};
-    if (source_read(path, include, defines, define_count, &s, &unread)) {
-        struct hash *h = hash_begin();
-        hash_add(h, s.text, s.bytes);
-        hash_add_text(h, s.includes);
-        hash_end(h, memo->items[at].hash);
-    }
-    source_free(&s);
+    struct hash *h = hash_begin();
+    bool read = add_source(h, path, include, defines, define_count);
+    hash_end(h, memo->items[at].hash);
+    if (!read)
+        memo->items[at].hash[0] = 0;
     memo->count++;
     return memo->items[at].hash;
 }

@@ -132,21 +132,6 @@ static bool python_results(const struct work *work, struct op_data *data, const 
     return ok;
 }
 
-static void remove_folder(const char *folder)
-{
-    char **names;
-    int count = file_list(folder, "", &names, NULL);
-    for (int i = 0; i < count; i++) {
-        char *path = file_join(folder, names[i]);
-        unlink(path);
-        free(path);
-        free(names[i]);
-    }
-    if (count >= 0)
-        free(names);
-    rmdir(folder);
-}
-
 /* Of the work, the op's file, the .py and the inputs as they are: another bench may draw others. */
 static void key_of(const struct work *work, const struct op_data *data, char out[HASH_TEXT])
 {
@@ -175,7 +160,7 @@ bool reference_python(const struct work *work, enum data_part part, struct op_da
         ok = file_make_dirs(above, err) && (mkdtemp(folder) || error_set(err, ERROR_ENVIRONMENT, "%s: %s", folder, strerror(errno))) &&
              python_make(work, data, folder, err) && python_results(work, data, folder, magnitudes, err);
         if (!ok || !cache || rename(folder, kept))
-            remove_folder(folder);
+            file_remove_flat(folder);
     }
     free(above);
     free(folder);
