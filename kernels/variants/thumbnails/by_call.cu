@@ -1,20 +1,10 @@
 /* bench 1
-op: thumbnails
 what: by_hand whose arithmetic is functions - inlined or called, their operands by value or by reference
 from: by_hand
-needs: crops > 0
-dtype: {input: u8, boxes: i32, output: f32}
-layout: {output: [NCHW, NHWC]}
+like: by_hand
 params:
   INLINE: {values: [1, 0], default: 0}                       # 0: called, as a debug build does, or a function that is too large
   REFERENCE: {values: [0, 1], default: 1}                    # 1: pixel and operand by reference: where a call is not inlined they need an address, that is local memory
-define:
-  PLANAR: layout(output) == NCHW
-steps:
-  - kernel: thumbnail
-    grid: ceil(to_w, 32), ceil(to_h, 8), n * crops
-    block: 32, 8
-    args: input, boxes, output, h, w, crops, to_h, to_w
 */
 
 /* What changed from by_hand: times, minus and over are three functions of a pixel and its operand. Inlined they are the same machine code, however operands are
