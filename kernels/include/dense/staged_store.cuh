@@ -7,7 +7,8 @@
  * The staging area has the layout of the copy engine's boxes, swizzled so that the eight rows of an 8x8 block lie in different banks:
  *   NHWC  [64 / BOX][PIXELS][BOX channels]; BOX is 64, or for depth_to_space what divides its lines
  *   NCHW  [PIXELS / 64][64 channels][64 pixels]
- * A residual comes the other way into the same place: each warp reads the blocks that it is going to overwrite.
+ * A residual comes the other way into the same place: each warp reads the blocks that it is going to overwrite. With RESIDUAL_AHEAD there are two such areas, and the
+ * next row's residual is asked for while this row is multiplied.
  *
  * Needs TYPE, EPI_RESIDUAL and those of element/epilogue.cuh. With D2S_BLOCK the store is a depth_to_space as well; mma_sync_d2s.cu says why that is free: the B * B * C'
  * channels of a pixel are B lines of B * C' neighbours, so the output is [n][p * B][q][line]. */
@@ -24,6 +25,10 @@
 #define D2S_CRD 0
 #define STORE_BOX 64
 #endif
+#ifndef RESIDUAL_AHEAD
+#define RESIDUAL_AHEAD 0
+#endif
+constexpr int STORE_AREAS = EPI_RESIDUAL && RESIDUAL_AHEAD ? 2 : 1; /* that rows take in turn */
 
 /* Row of the filter, and place of the bias, of internal channel k; see mma_sync_d2s.cu. */
 static __device__ __forceinline__ int filter_channel(int k, int K)
@@ -36,13 +41,13 @@ static __device__ __forceinline__ int filter_channel(int k, int K)
 }
 
 template <int PIXELS> struct staged_rows {
-    static constexpr int BYTES = PIXELS * 128;
+    static constexpr int BYTES = PIXELS * 128; /* of one area */
     static constexpr int ROW = NCHW ? 128 : STORE_BOX * 2; /* bytes, of a box */
-    unsigned area, come;                                   /* shared memory: the staging area and, with a residual, a barrier */
+    unsigned area, come;                                   /* shared memory: the first staging area and, with a residual, the first barrier; 8 bytes each */
     int k0, group;                                         /* first channel; which warpgroup, of those that call with its own area */
 
     /* Where this lane's row of the first four blocks lies. Block m: channels 8 * (m % 2) of the warp's 16, pixels 8 * (m / 2). */
-    __device__ __forceinline__ unsigned first_block() const
+    __device__ __forceinline__ unsigned first_block(unsigned area) const
     {
         int m = threadIdx.x % 32 / 8, row = threadIdx.x % 8, channel = threadIdx.x / 32 % 4 * 16 + m % 2 * 8, pixel = m / 2 * 8;
         unsigned at = NCHW ? (channel + row) * ROW + pixel * 2 : channel / STORE_BOX * (PIXELS * ROW) + (pixel + row) * ROW + channel % STORE_BOX * 2;
@@ -55,42 +60,43 @@ template <int PIXELS> struct staged_rows {
     }
 
     /* Moves the boxes of a row; `load`: the residual into the area, else the area into the tensor. */
-    __device__ __forceinline__ void boxes(bool load, const tensor_map *map, int K, int image, int p, int q) const
+    __device__ __forceinline__ void boxes(bool load, unsigned row, const tensor_map *map, int K, int image, int p, int q) const
     {
         constexpr int count = NCHW ? PIXELS / 64 : 64 / STORE_BOX;
         int line = K / D2S_BLOCK;
 #pragma unroll
         for (int i = 0; i < count; i++) {
             int k = k0 + (NCHW ? 0 : i * STORE_BOX);
-            unsigned at = area + i * (BYTES / count);
+            unsigned at = area + row % STORE_AREAS * BYTES + i * (BYTES / count);
             int x0 = NCHW ? q + i * 64 : k % line, x1 = NCHW ? p : q, x2 = NCHW ? k : p * D2S_BLOCK + k / line;
             if (load)
-                copy_box_4d(at, map, come, x0, x1, x2, image);
+                copy_box_4d(at, map, come + row % STORE_AREAS * 8, x0, x1, x2, image);
             else if (k < K)
                 store_box_4d(map, at, x0, x1, x2, image);
         }
     }
 
-    /* Before the products of a row: asks for its residual. One thread of the warpgroup, always the same. */
-    __device__ __forceinline__ void ask_residual(const tensor_map *map, int K, int image, int p, int q) const
+    /* Before the products of the warpgroup's row, or one row earlier with two areas: asks for its residual. One thread, always the same. `row`: of the warpgroup's
+     * own rows the number modulo 2 STORE_AREAS. */
+    __device__ __forceinline__ void ask_residual(const tensor_map *map, int K, int image, int p, int q, unsigned row) const
     {
-        store_wait_read();
-        barrier_arrive_expect(come, BYTES);
-        boxes(true, map, K, image, p, q);
+        store_wait_read(); /* of the row that had the area before, or of both */
+        barrier_arrive_expect(come + row % STORE_AREAS * 8, BYTES);
+        boxes(true, row, map, K, image, p, q);
     }
 
-    /* After them. The whole warpgroup; `phase`: parity of the row's number. bias: of the lane's two channels. */
-    __device__ __forceinline__ void store(const float sum[PIXELS / 2], const float bias[2], const tensor_map *map, int K, int image, int p, int q, unsigned phase) const
+    /* After them. The whole warpgroup. bias: of the lane's two channels. */
+    __device__ __forceinline__ void store(const float sum[PIXELS / 2], const float bias[2], const tensor_map *map, int K, int image, int p, int q, unsigned row) const
     {
         bool leader = threadIdx.x % 128 == 0;
         if (EPI_RESIDUAL) {
-            barrier_wait(come, phase);
+            barrier_wait(come + row % STORE_AREAS * 8, STORE_AREAS == 1 ? row : row / 2);
         } else {
             if (leader)
                 store_wait_read(); /* of the row before */
             warpgroup_sync(group);
         }
-        unsigned first = first_block();
+        unsigned first = first_block(area + row % STORE_AREAS * BYTES);
 #pragma unroll
         for (int j = 0; j < PIXELS / 8; j += 2) {
             unsigned at = block(first, j), m[4];
@@ -121,7 +127,7 @@ template <int PIXELS> struct staged_rows {
         fence_async();
         warpgroup_sync(group);
         if (leader) {
-            boxes(false, map, K, image, p, q);
+            boxes(false, row, map, K, image, p, q);
             store_commit();
         }
     }

@@ -31,7 +31,7 @@ constexpr int ROW_BYTES = NCHW ? (STRIP_WIDTH + 16) * 128 : (STRIP_WIDTH + S - 1
 constexpr int TAPS = TAP_ROWS * TAP_COLUMNS;
 constexpr int DEPTH = (CHANNELS + 15) / 16; /* products of 16 channels for a tap */
 constexpr int WEIGHT_BYTES = TAPS * 8192; /* of 64 output channels: per tap 64 rows of 128 bytes */
-constexpr int STORED_BYTES = staged_rows<STRIP_WIDTH>::BYTES;
+constexpr int STORED_BYTES = STORE_AREAS * staged_rows<STRIP_WIDTH>::BYTES;
 constexpr int PASSING = WEIGHTS_SHARED ? 0 : SPLIT * WEIGHT_BYTES, REST = RING * ROW_BYTES + 2 * STORED_BYTES;
 constexpr int EARLY = WEIGHTS_SHARED ? RING : REST - PASSING < R * ROW_BYTES ? R : REST - PASSING < RING * ROW_BYTES ? (REST - PASSING) / ROW_BYTES : RING;
 constexpr int AREA = REST < EARLY * ROW_BYTES + PASSING ? EARLY * ROW_BYTES + PASSING : REST;
@@ -91,7 +91,7 @@ static __device__ __forceinline__ void multiply_row(float sum[STRIP_WIDTH / 2], 
 }
 
 struct barriers {
-    unsigned turn, weights_come, weights_gone, residual; /* two, one, one, two */
+    unsigned turn, weights_come, weights_gone, residual; /* two, one, one, two or four */
 };
 
 static __device__ __forceinline__ void consume(const ring &ring, const share &own, const barriers &b, unsigned weights, unsigned staging, const tensor_map *output_map,
@@ -99,7 +99,7 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
 {
     int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
     constexpr int step = SPLIT == 1 ? 2 : 1;
-    staged_rows<STRIP_WIDTH> stored = {staging + me * STORED_BYTES, b.residual + me * 8, (int)(blockIdx.y * SPLIT + (SPLIT == 2 ? me : 0)) * 64, me + 1};
+    staged_rows<STRIP_WIDTH> stored = {staging + me * STORED_BYTES, b.residual + me * STORE_AREAS * 8, (int)(blockIdx.y * SPLIT + (SPLIT == 2 ? me : 0)) * 64, me + 1};
     int k = stored.k0 + threadIdx.x / 32 % 4 * 16 + lane / 4;
     float own_bias[2] = {EPI_BIAS && k < K ? bias[filter_channel(k, K)] : 0, EPI_BIAS && k + 8 < K ? bias[filter_channel(k + 8, K)] : 0};
 
@@ -123,20 +123,24 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
     place at(own);
     at.advance(own, SPLIT == 1 ? me : 0);
     int freed = 0; /* image rows that this warpgroup has let go */
-    unsigned phase = 0;
+    unsigned turn_i = 0; /* of this warpgroup's rows the number modulo 2 STORE_AREAS */
+    if (STORE_AREAS == 2 && threadIdx.x % 128 == 0 && at.row < own.end)
+        stored.ask_residual(residual_map, K, at.image, at.p, at.strip * STRIP_WIDTH, 0);
     while (at.row < own.end) {
         int q = at.strip * STRIP_WIDTH;
-        if (EPI_RESIDUAL && threadIdx.x % 128 == 0)
-            stored.ask_residual(residual_map, K, at.image, at.p, q);
+        if (EPI_RESIDUAL && STORE_AREAS == 1 && threadIdx.x % 128 == 0)
+            stored.ask_residual(residual_map, K, at.image, at.p, q, turn_i);
         for (int r = 0; r < R; r++)
             ring.wait_full(at.loaded + r);
-        barrier_wait(b.turn + me * 8, phase ^ (me == 0));
+        barrier_wait(b.turn + me * 8, (STORE_AREAS == 1 ? turn_i : turn_i & 1) ^ (me == 0));
         float sum[STRIP_WIDTH / 2];
         multiply_row(sum, ring, at.loaded + down, across, held, weights);
         if (lane == 0)
             barrier_arrive(b.turn + (me ^ 1) * 8);
         place next = at;
         next.advance(own, step);
+        if (STORE_AREAS == 2 && threadIdx.x % 128 == 0 && next.row < own.end)
+            stored.ask_residual(residual_map, K, next.image, next.p, next.strip * STRIP_WIDTH, turn_i + 1 & 3);
         wgmma_wait<0>();
 
         /* Nothing before the next row's first is needed again. A row that another reads still is waited for too: letting it go twice in one turn of
@@ -148,9 +152,9 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
                 if (lane == 0)
                     barrier_arrive(ring.empty + freed % RING * 8);
             }
-        stored.store(sum, own_bias, output_map, K, at.image, at.p, q, phase);
+        stored.store(sum, own_bias, output_map, K, at.image, at.p, q, turn_i);
         at = next;
-        phase ^= 1;
+        turn_i = STORE_AREAS == 1 ? turn_i ^ 1 : turn_i + 1 & 3;
     }
     stored.finish();
 }
@@ -164,7 +168,7 @@ static __device__ __forceinline__ void convolve_rows(const tensor_map *input_map
     unsigned stages = base + (WEIGHTS_SHARED ? WEIGHT_BYTES : 0), rows = stages + STAGES * STAGE_BYTES, at = rows + AREA;
     struct ring ring = {rows, at, at + RING * 8};
     struct barriers b = {at + RING * 16, at + RING * 16 + 16, at + RING * 16 + 24, at + RING * 16 + 32};
-    unsigned come = b.residual + 16, weights = WEIGHTS_SHARED ? base : rows + EARLY * ROW_BYTES;
+    unsigned come = b.residual + 2 * STORE_AREAS * 8, weights = WEIGHTS_SHARED ? base : rows + EARLY * ROW_BYTES;
     if (threadIdx.x == 0) {
         for (int i = 0; i < RING; i++) {
             barrier_init(ring.full + i * 8, 1);
@@ -172,7 +176,8 @@ static __device__ __forceinline__ void convolve_rows(const tensor_map *input_map
         }
         for (int i = 0; i < 2; i++) {
             barrier_init(b.turn + i * 8, 4);
-            barrier_init(b.residual + i * 8, 1);
+            for (int k = 0; k < STORE_AREAS; k++)
+                barrier_init(b.residual + (STORE_AREAS * i + k) * 8, 1);
         }
         barrier_init(b.weights_come, 1);
         barrier_init(b.weights_gone, 8);

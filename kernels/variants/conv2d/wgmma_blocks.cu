@@ -191,7 +191,7 @@ static __device__ __forceinline__ void consume(const buffers &b, const tensor_ma
             if (stored.k0 >= K)
                 break;
             if (EPI_RESIDUAL && threadIdx.x % 128 == 0)
-                stored.ask_residual(residual_map, K, at.n, p, at.q0);
+                stored.ask_residual(residual_map, K, at.n, p, at.q0, phase);
             int k = stored.k0 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4;
             float own_bias[2] = {EPI_BIAS && k < K ? bias[filter_channel(k, K)] : 0, EPI_BIAS && k + 8 < K ? bias[filter_channel(k + 8, K)] : 0};
             stored.store(sum[half], own_bias, output_map, K, at.n, p, at.q0, phase);

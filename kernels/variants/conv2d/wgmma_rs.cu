@@ -6,8 +6,9 @@ params:
   RING: {values: [7, 8, 10], default: 8}              # image rows in shared memory
 let:
   split: select(k > 64, 2, 1)                          # 2: the consumers hold different output channels, 1: they take rows in turn
-  rest: RING * row_bytes + 2 * strip * 128             # image rows, then results of two consumers; weights pass through the end of it
-  smem: 1024 + max(rest, r * row_bytes + split * r * s * 8192) + 16 * RING + 48
+  areas: 1 + has(residual)                             # the next row's residual is on its way while a row is multiplied
+  rest: RING * row_bytes + 2 * areas * strip * 128     # image rows, then results of two consumers; weights pass through the end of it
+  smem: 1024 + max(rest, r * row_bytes + split * r * s * 8192) + 16 * RING + 32 + 16 * areas
   blocks_k: ceil(k, 64 * split)
 where:
   - cc == 90
@@ -16,6 +17,7 @@ where:
 define:
   WEIGHTS_SHARED: 0
   SPLIT: split
+  RESIDUAL_AHEAD: 1
 */
 
 /* What changed from wgmma_rows: wgmma takes its left operand from registers too, and all 64 x 576 weights of a 3x3 filter fit there: 144 registers a thread,
@@ -27,4 +29,6 @@ define:
  * With operands resident a pair of products takes the ideal 128 cycles on an H200. What remains is feeding it: 2304 cycles an output row against 16.6 KB of input and
  * 16.4 KB of output. What gained on the way, by weight: results through the copy engine (stored by the threads a row's epilogue took longer than the other consumer's
  * products), no division in the loop over rows, relu on pairs, weights through the copy engine. Without stores, and without loads too, it is hardly faster: the products
- * are what it takes, at the clock that the power limit leaves. */
+ * are what it takes, at the clock that the power limit leaves.
+ *
+ * A residual is asked for a row ahead, into the staging area that the row before has left: asked for with its row's products it came after them. */

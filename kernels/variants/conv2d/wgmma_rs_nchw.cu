@@ -11,10 +11,12 @@ params:
   RING: {values: [7], default: 7}                     # image rows in shared memory, after three that are still NCHW
 let:
   row_bytes: (strip + 16) * 128
+  areas: 1
   smem: 1024 + 3 * row_bytes + max(rest, r * row_bytes + r * s * 8192) + 16 * RING + 72
   blocks_k: ceil(k, 64)
 define:
   SPLIT: 1
+  RESIDUAL_AHEAD: 0
   NCHW: 1
 tensor_maps:
   input_map: {box: "strip + 16, 1, 64, 1", swizzle: null}

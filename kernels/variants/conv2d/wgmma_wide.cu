@@ -201,7 +201,7 @@ static __device__ __forceinline__ void consume(const buffers &b, const schedule 
             if (half && !at.wide)
                 break;
             if (EPI_RESIDUAL && threadIdx.x % 128 == 0)
-                stored.ask_residual(residual_map, K, at.n, at.p, at.q0 + half * 128);
+                stored.ask_residual(residual_map, K, at.n, at.p, at.q0 + half * 128, phase);
             stored.store(sum + half * 64, own_bias, output_map, K, at.n, at.p, at.q0 + half * 128, phase);
             phase ^= 1;
         }
