@@ -12,6 +12,8 @@
 
 #define NAMED 1.5         /* a bracket from x to at most as many times x has a density in it that may be named */
 #define BRACKETED 0.1     /* of the crossing: narrow enough */
+#define BESIDE 0.3        /* of that, from where the crossing is thought to be: two such points are near enough */
+#define BRACKET_LEAST 0.2 /* of a bracket that a further point takes off */
 #define UNTOLD_LEAST 0.03 /* of the crossing: closer to densities that cannot be told no further one is measured */
 
 static bool wins(const struct crossing_point *p)
@@ -71,6 +73,18 @@ struct crossing crossing_find(const struct crossing_point *p, int count)
     return c;
 }
 
+/* Times grow nearly in a line with the density: a little to one side of where the line crosses, so that two points more may hold it; on the
+ * side of the farther end. Where ends lie far apart, and of lines that are none, each point still takes off a good part of the bracket. */
+static double beside_crossing(const struct crossing_point *low, const struct crossing_point *high)
+{
+    double from = low->x, to = high->x, width = to - from;
+    if (from > 0 && to > 4 * from)
+        return sqrt(from * to);
+    double at = from + width * (1 - low->y) / (high->y - low->y), aside = BESIDE * BRACKETED * at;
+    at += at - from > to - at ? -aside : aside;
+    return fmin(fmax(at, from + BRACKET_LEAST * width), to - BRACKET_LEAST * width);
+}
+
 double crossing_next(const struct crossing_point *p, int count)
 {
     int low, high;
@@ -87,6 +101,8 @@ double crossing_next(const struct crossing_point *p, int count)
         if (to - from <= UNTOLD_LEAST * middle)
             return NAN;
     }
+    if (high == low + 1)
+        return beside_crossing(&p[low], &p[high]);
     return from > 0 && to > 4 * from ? sqrt(from * to) : (from + to) / 2;
 }
 
