@@ -256,7 +256,9 @@ static bool run_bisecting(struct session_options *o, struct session_sink *sink, 
                           struct error *err)
 {
     struct option_list more = {0};
+    struct session_kept *kept = NULL;
     struct counter_wish *counters = &o->plan.counters, asked = *counters;
+    o->kept = o->as_given || o->plan.tune || o->inside ? NULL : &kept; /* who serves in this process ends with its run */
     bool ok = session_run(o, sink, result, err);
     if (!counters->required && !counters->set && !counters->groups && !counters->metrics && !counters->source)
         counters->off = true; /* what a break-even is made of is times */
@@ -269,6 +271,8 @@ static bool run_bisecting(struct session_options *o, struct session_sink *sink, 
         ok = session_run(o, sink, result, err);
         result->seconds += before_s;
     }
+    session_kept_free(kept);
+    o->kept = NULL;
     *counters = asked;
     o->plan.filter.more = NULL;
     screen->added = NULL;

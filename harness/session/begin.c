@@ -3,6 +3,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "row/lock.h"
 #include "session/parent.h"
 #include <errno.h>
 #include <stdio.h>
@@ -197,7 +198,49 @@ done:
     return ok;
 }
 
-bool session_open(struct session *s, struct error *err)
+/* ---- what is kept from one run to the next ---- */
+
+struct session_kept {
+    struct session_device device;
+    struct child worker;
+    int gpu_lock;
+};
+
+static bool take_kept(struct session *s)
+{
+    struct session_kept *k = s->options->kept ? *s->options->kept : NULL;
+    if (!k)
+        return false;
+    s->device = k->device;
+    s->worker = k->worker;
+    s->gpu_lock = k->gpu_lock;
+    free(k);
+    *s->options->kept = NULL;
+    s->follows = true;
+    return true;
+}
+
+void session_keep(struct session *s)
+{
+    if (!s->options->kept || s->interrupted || !s->worker.ready)
+        return;
+    struct session_kept *k = *s->options->kept = xcalloc(1, sizeof *k);
+    *k = (struct session_kept){s->device, s->worker, s->gpu_lock};
+    k->worker.launched = k->worker.ready = k->worker.ahead = false; /* it is set up anew */
+    s->worker = (struct child){.fd = -1, .errors = -1};
+    s->gpu_lock = -1;
+}
+
+void session_kept_free(struct session_kept *kept)
+{
+    if (!kept)
+        return;
+    child_stop(&kept->worker, NULL, 0);
+    lock_release(&kept->gpu_lock);
+    free(kept);
+}
+
+static bool find_device(struct session *s, struct error *err)
 {
     const struct session_options *o = s->options;
     struct scenario *sc = scenario_load(o->plan.scenario_path, err); /* only for its chip: the plan needs the device first */
@@ -216,7 +259,13 @@ bool session_open(struct session *s, struct error *err)
         child_stop(&s->worker, NULL, 0);
     ok = ok && session_device(&ask, o->interrupted, &s->device, err);
     free(emu);
-    if (!ok)
+    return ok;
+}
+
+bool session_open(struct session *s, struct error *err)
+{
+    const struct session_options *o = s->options;
+    if (!take_kept(s) && !find_device(s, err))
         return false;
     bool timed = !strncmp(s->device.spec, "cuda", 4);
     if (o->plan.tune && !timed && !o->no_time) {
@@ -230,7 +279,8 @@ bool session_open(struct session *s, struct error *err)
     if (!plan_make(&s->asked, timed ? "cuda" : "emu", &s->device.chip, &s->plan, err))
         return false;
     char *dir = file_dir(o->database);
-    ok = file_make_dirs(dir, err) && (!o->out_dir || file_make_dirs(o->out_dir, err)) && store_open(o->database, false, &s->store, err);
+    bool ok =
+        file_make_dirs(dir, err) && (!o->out_dir || file_make_dirs(o->out_dir, err)) && store_open(o->database, false, &s->store, err);
     free(dir);
     return ok && (!o->tuned || session_judge_remembered(s, err));
 }

@@ -27,6 +27,15 @@ static bool same_build(const struct program *a, const struct program *b)
     return true;
 }
 
+/* Its code is what a row of the run before was compiled to. */
+static bool known_build(const struct session *s, const struct program *program)
+{
+    for (int i = 0; s->follows && i < s->plan.row_count; i++)
+        if (s->kept[i] && s->plan.rows[i].kind == PLAN_LAYER && same_build(&s->plan.rows[i].program, program))
+            return true;
+    return false;
+}
+
 /* Each build once. */
 static void find_rows(struct compilers *c)
 {
@@ -35,9 +44,9 @@ static void find_rows(struct compilers *c)
     c->neighbours = xcalloc((size_t)s->plan.row_count + 1, sizeof *c->neighbours);
     for (int i = 0; i < s->plan.row_count; i++) {
         const struct plan_row *p = &s->plan.rows[i];
-        bool due = !s->kept[i] && s->rows[i]->status == ROW_PLANNED,
-             again = !due || (p->kind == PLAN_CHAIN && p->chain->pick != CHAIN_KERNEL);
-        if (due && p->kind == PLAN_LAYER)
+        bool due = !s->kept[i] && s->rows[i]->status == ROW_PLANNED, known = due && p->kind == PLAN_LAYER && known_build(s, &p->program),
+             again = !due || known || (p->kind == PLAN_CHAIN && p->chain->pick != CHAIN_KERNEL);
+        if (due && !known && p->kind == PLAN_LAYER)
             c->neighbours[c->neighbour_count++] = i;
         for (int k = 0; k < c->row_count && !again && p->kind != PLAN_CHAIN; k++)
             again = same_build(&s->plan.rows[c->rows[k]].program, &p->program);

@@ -23,6 +23,7 @@ struct session {
     struct child
         counter;  /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
     int gpu_lock; /* -1: on no GPU */
+    bool follows; /* worker and device are those of the run before, of the same command */
     bool counts;  /* this run counts at all */
     bool count_checked;
     bool counter_again; /* the case in hand has been tried in a second worker */
@@ -78,6 +79,8 @@ bool session_count(struct session *s, int first, int last, struct error *err);
 /* The seed of the run, into `asked`. */
 bool session_seed(struct session *s, struct error *err);
 bool session_open(struct session *s, struct error *err);
+/* Leaves the worker to the next run, where one may follow. */
+void session_keep(struct session *s);
 /* Makes the rows, takes over those of an interrupted run, writes the run's provenance. `kept`: how many were taken over. */
 bool session_rows(struct session *s, int *kept, struct error *err);
 /* The machine's ceilings: from the database, or measured now and kept (roofs.c); never fails, it says what is missing. */

@@ -579,6 +579,8 @@ done:
     memcpy(result->spent_s, s.clock.spent_s, sizeof result->spent_s);
     result->rows = s.plan.row_count;
     result->interrupted = s.interrupted;
+    if (ok)
+        session_keep(&s);
     session_close(&s);
     return ok;
 }

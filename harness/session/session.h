@@ -27,6 +27,9 @@ struct session_gate {
     double (*margin)(void *context, const char *row); /* share of a time that may change */
     void *context;
 };
+/* What a run leaves for the next of the same command and scenario: its worker, which has the device open, and the lock of the GPU. */
+struct session_kept;
+void session_kept_free(struct session_kept *kept);
 struct session_options {
     struct plan_options plan;
     const struct session_gate *gate; /* NULL: every row is timed beside the library's */
@@ -43,6 +46,7 @@ struct session_options {
     bool as_given;                       /* no densities beside the scenario's own: a break-even stays as wide as they leave it (cli/) */
     bool ablate;                         /* what each part costs that a head offers to leave out */
     bool no_time;                        /* verify only, also on cuda */
+    struct session_kept **kept;          /* taken from there, and left there (NULL in it: nothing yet); NULL: ends with the run */
     double time_limit_s;                 /* for one run of a row's steps; 0 = 10 s on cuda, 60 s on emu */
     volatile sig_atomic_t *interrupted;  /* set by a signal handler; may be NULL */
 };

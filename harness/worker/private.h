@@ -1,6 +1,6 @@
 /* worker/private: what one worker process holds, and what it does. Commands and events are JSON lines:
  *
- *   {"do":"setup", ...}                 -> {"event":"hello", ...}        plan made, device opened
+ *   {"do":"setup", ...}                 -> {"event":"done"}             plan made, device opened; again: another plan, on the same device
  *   {"do":"roofs", "device":..}     -> {"event":"roofs","uuid":..,"roofs":{..},"note":".."}   the ceilings of the machine; needs no setup
  *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
  *   {"do":"compile","neighbours":[..]}  -> {"event":"done"}             what these rows' neighbours need beside the rows' own code

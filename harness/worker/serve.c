@@ -257,8 +257,29 @@ static bool tell_uuid(struct worker *w, const json_t *command, struct error *err
     return true;
 }
 
+/* What a worker has of the run before: all but its device and what is open on it. */
+static void forget_plan(struct worker *w)
+{
+    phase_unwind(&w->clock, 0);
+    for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
+        drop_data(w, i / WORKER_DATA, i % WORKER_DATA);
+    card_close(w->card); /* it has borrowed the compiler's name */
+    worker_sequence_close(w);
+    if (w->planned)
+        plan_free(&w->plan);
+    options_free(&w->options);
+    free(w->tried);
+    json_decref(w->setup);
+    w->setup = NULL;
+    w->card = NULL;
+    w->tried = NULL;
+    w->tried_count = 0;
+    w->planned = false;
+}
+
 static bool setup(struct worker *w, const json_t *command, struct error *err)
 {
+    forget_plan(w);
     w->setup = json_deep_copy(command);
     options_read(json_object_get(w->setup, "options"), &w->options);
     const struct plan_options *o = &w->options;
@@ -400,11 +421,7 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
 
 void worker_close(struct worker *w)
 {
-    phase_unwind(&w->clock, 0);
-    for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
-        drop_data(w, i / WORKER_DATA, i % WORKER_DATA);
-    card_close(w->card);
-    worker_sequence_close(w);
+    forget_plan(w);
     counter_set_free(&w->set);
     cupti_sass_close(w->sass);
     cupti_session_close(w->cupti);
@@ -414,13 +431,8 @@ void worker_close(struct worker *w)
         device_close(w->witness);
     if (w->dev)
         device_close(w->dev);
-    if (w->planned)
-        plan_free(&w->plan);
-    options_free(&w->options);
-    free(w->tried);
     free(w->others);
     compile_bundle_close();
-    json_decref(w->setup);
 }
 
 static void emit_line(void *context, json_t *event)

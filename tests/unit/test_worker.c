@@ -51,6 +51,68 @@ static void data_of_the_first_case_are_made(void **state)
     free(path);
 }
 
+static void keep_row(void *context, json_t *event)
+{
+    json_t **row = context;
+    const char *name = json_string_value(json_object_get(event, "event"));
+    if (name && !strcmp(name, "row")) {
+        json_decref(*row);
+        *row = json_incref(event);
+    }
+    json_decref(event);
+}
+
+/* What the worker says of the first row of a layer of `channels`. */
+static json_t *verified_after_setup(void *w, json_t **row, int channels)
+{
+    char *text = text_format("scenario: t\n"
+                             "layers: {a: {op: depth_to_space, n: 1, c: %d, h: 4, w: 6, block: 2, mode: CRD, dtype: f16, layout: NHWC}}\n"
+                             "variants: [depth_to_space/d2s_native]\n",
+                             channels),
+         *path = text_file(text);
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
+    struct error err = {0};
+    struct plan plan;
+    int index = 0;
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    while (index < plan.row_count && strcmp(plan.rows[index].variant->name, "depth_to_space/d2s_native"))
+        index++;
+    json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
+                              "files", plan.files);
+    if (!worker_inside.handle(w, setup, &err))
+        fail_msg("%s", err.text);
+    json_decref(setup);
+    json_t *verify = json_pack("{s:s,s:i}", "do", "verify", "row", index);
+    if (!worker_inside.handle(w, verify, &err))
+        fail_msg("%s", err.text);
+    json_decref(verify);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+    free(text);
+    return json_object_get(*row, "fields");
+}
+
+/* One worker serves run after run: nothing of the plan before is left, least of all its data, which are kept by case. */
+static void another_setup_is_another_plan(void **state)
+{
+    json_t *row = NULL;
+    void *w = worker_inside.open(keep_row, &row);
+    double instructions[3];
+    for (int i = 0; i < 3; i++) {
+        struct row *told = row_new();
+        wire_row_merge(verified_after_setup(w, &row, i == 1 ? 64 : 16), told);
+        assert_int_equal(told->status, ROW_OK);
+        assert_string_equal(told->check, "exact");
+        instructions[i] = row_metric(told, -1, "emu.warp_instructions")->value;
+        row_free(told);
+    }
+    assert_true(instructions[0] > 0 && instructions[1] != instructions[0] && instructions[2] == instructions[0]);
+    worker_inside.close(w);
+    json_decref(row);
+}
+
 /* Neither this process nor its parent's other children count as others; a child of ours does, which the parent did not start. */
 static void others_are_told(void **state)
 {
@@ -188,9 +250,8 @@ static void a_look_leaves_the_round_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_look_leaves_the_round_open),
-        cmocka_unit_test(others_are_told),
-        cmocka_unit_test(data_of_the_first_case_are_made),
+        cmocka_unit_test(a_look_leaves_the_round_open),    cmocka_unit_test(others_are_told),
+        cmocka_unit_test(data_of_the_first_case_are_made), cmocka_unit_test(another_setup_is_another_plan),
         cmocka_unit_test(neighbours_are_compiled_ahead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
