@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "scenario/op_lines.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -28,9 +29,19 @@ static int cli_import_database(const char *from, const char *out_dir)
     struct merge_counts n;
     char *database = cli_database(out_dir);
     bool ok = file_make_dirs(out_dir, &err) && store_open(database, false, &store, &err) && store_merge(store, from, &n, &err);
-    if (ok)
+    if (ok) {
+        const struct named_count counts[] = {{"runs_added", n.runs},
+                                             {"rows_added", n.rows},
+                                             {"runs_known", n.runs_known},
+                                             {"tuned_added", n.wisdom},
+                                             {"tuned_known", n.wisdom_older}};
+        json_t *file = fields_item(fields_list(fields("import"), "files"));
+        fields_text(file, "kind", "database");
+        fields_text(file, "path", from);
+        fields_counts(file, counts, sizeof counts / sizeof *counts);
         cli_say(stdout, "%s: %d runs with %d rows added, %d were there; %d tuned configurations added, %d were there or older\n", from,
                 n.runs, n.rows, n.runs_known, n.wisdom, n.wisdom_older);
+    }
     store_close(store);
     free(database);
     return ok ? 0 : cli_fail(&err);
@@ -42,7 +53,16 @@ static int import_ops(const char *path, const char *name, const char *to)
     struct text t = {0};
     size_t bytes;
     char *own = name ? xstrdup(name) : name_of(path), *text = file_read(path, OP_LINES_MAX_BYTES, &bytes, &err);
-    bool ok = text && op_lines_scenario(path, text, bytes, own, &t, &err) && cli_put(to, &t, false, &err);
+    bool ok = text && op_lines_scenario(path, text, bytes, own, &t, &err);
+    if (ok) { /* before it is printed, which may empty it */
+        json_t *file = fields_item(fields_list(fields("import"), "files"));
+        fields_text(file, "kind", "convolutions");
+        fields_text(file, "path", path);
+        fields_text(file, "to", to);
+        if (file)
+            json_object_set_new(file, "scenario", fields_of_file("import.yaml", text_get(&t)));
+    }
+    ok = ok && cli_put(to, &t, false, &err);
     free(own);
     free(text);
     text_free(&t);

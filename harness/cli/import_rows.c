@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "statistics/estimate.h"
 #include <jansson.h>
 #include <math.h>
@@ -195,9 +196,17 @@ int cli_import_rows(const char *path, const char *out_dir, int run_id)
     struct import m = {.path = path, .out_dir = out_dir, .run_id = run_id};
     struct error err = {0};
     int code = read_file(&m, &err) && open_run(&m, &err) && import_all(&m, &err) ? 0 : cli_fail(&err);
-    if (code == 0)
+    if (code == 0) {
+        json_t *file = fields_item(fields_list(fields("import"), "files"));
+        fields_text(file, "kind", "times");
+        fields_text(file, "path", path);
+        fields_text(file, "tool", text_at(m.provenance, "tool"));
+        fields_text(file, "scenario", m.run.scenario);
+        fields_count(file, "run", m.run.id);
+        fields_count(file, "rows_added", m.added);
         cli_say(stdout, "%d rows of %s in run %lld: bench show %s\n", m.added, text_at(m.provenance, "tool"), (long long)m.run.id,
                 m.run.scenario);
+    }
     if (m.rows)
         rows_free(m.rows, m.count);
     run_clear(&m.run);

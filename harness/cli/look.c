@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "model/floor.h"
 #include "op/file.h"
 #include "report/document.h"
@@ -61,6 +62,7 @@ static void list_tensor(struct text *t, const struct op_file_tensor *of)
 
 static void list_op(struct text *t, const struct op *op)
 {
+    fields_op(op);
     struct work work = {.op = op,
                         .n = 1,
                         .c = 4,
@@ -145,6 +147,7 @@ static int list_variants(struct text *t, const struct option_list *dirs, const c
             list_variant(all, v);
             continue;
         }
+        fields_variant(v);
         text_addf(t, "%-34s %s%s%s%s\n", v->name, v->what ? v->what : "", v->from ? " (from " : "", v->from ? v->from : "",
                   v->from ? ")" : "");
         text_addf(t, "%s\n\n", v->path);

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
 #include "device/device.h"
@@ -17,6 +18,20 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What --json says of it: the text is the whole file, `head` what was filled in. */
+static void new_fields(const char *kind, const char *op, const char *path, const char *text, bool written)
+{
+    json_t *o = fields("new");
+    if (!o)
+        return;
+    fields_text(o, "kind", kind);
+    fields_text(o, "op", op);
+    fields_text(o, "path", path);
+    json_object_set_new(o, "written", json_boolean(written));
+    json_object_set_new(o, "head", fields_of_file(strcmp(kind, "head") ? "new.yaml" : path, text));
+    fields_text(o, "text", text);
+}
+
 /* A file for an op that is not there yet, from the kernel in `path`. */
 static int print_op(const char *op, const char *path, const char *kernel)
 {
@@ -24,6 +39,8 @@ static int print_op(const char *op, const char *path, const char *kernel)
     size_t bytes;
     char *source = file_read(path, 8u << 20, &bytes, &err), *text = source ? variant_new_op(op, source, kernel, &err) : NULL;
     int code = text ? 0 : cli_fail(&err);
+    if (text)
+        new_fields("op file", op, path, text, false);
     cli_say(stdout, "%s", text ? text : "");
     free(source);
     free(text);
@@ -77,6 +94,8 @@ int cli_new(const struct verb *verb, int argc, char **argv)
     if (text_ends(rest[1], ".ptx")) {
         struct text sidecar = {0};
         code = cli_sidecar(op, rest[1], kernel, &sidecar, &err) ? 0 : cli_fail(&err);
+        if (code == 0)
+            new_fields("sidecar", op->name, rest[1], text_get(&sidecar), false);
         cli_print(&sidecar);
         text_free(&sidecar);
         goto done;
@@ -94,6 +113,7 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         code = cli_fail(&err);
         goto done;
     }
+    new_fields("head", op->name, rest[1], text, write);
     if (write)
         cli_say(stderr, "bench: %s has a head now\nhint: bench try %s\n", rest[1], rest[1]);
     else
@@ -148,6 +168,9 @@ static bool add_prediction(struct table **table, const struct plan_row *row, con
         if (!strcmp(facts[i].name, last->name))
             own = &facts[i];
     struct table *t = *table = *table ? *table : prediction_table();
+    json_t *o = fields_item(fields_list(fields("compile"), "predictions")), *predicted = fields_object(o, "predicted"),
+           *actually = fields_object(o, "actual");
+    fields_text(o, "row", row->id);
     table_row(t, LINE_PLAIN);
     table_cell(t, PAINT_NONE, "%s", row->id);
     for (int i = 0; i < PREDICT_COUNT; i++) {
@@ -155,6 +178,8 @@ static bool add_prediction(struct table **table, const struct plan_row *row, con
                            : i == PREDICT_THREADS ? (long long)last->block[0] * last->block[1] * last->block[2]
                            : i == PREDICT_SMEM    ? own->static_smem + (long long)last->smem
                                                   : own->registers;
+        fields_count(predicted, predict_names[i], (long long)p->predicted[i]);
+        fields_count(actually, predict_names[i], actual);
         if (p->predicted[i] < 0)
             table_cell(t, PAINT_NONE, " ");
         else if (actual < 0)
@@ -162,10 +187,27 @@ static bool add_prediction(struct table **table, const struct plan_row *row, con
         else
             table_cell(t, PAINT_NONE, "%lld / %lld", (long long)p->predicted[i], actual);
     }
+    fields_text(o, "reason", c ? NULL : p->reason);
     if (!c)
         table_rest(t, PAINT_NONE, p->reason);
     free(facts);
     return count >= 0;
+}
+
+static void kernel_fields(const char *label, const struct compiled *c, const struct kernel_facts *f)
+{
+    json_t *k = fields_item(fields_list(fields("compile"), "kernels"));
+    const struct named_count counts[] = {{"registers", f->registers},
+                                         {"spill_store_bytes", f->spill_store_bytes},
+                                         {"spill_load_bytes", f->spill_load_bytes},
+                                         {"stack_bytes", f->stack_bytes},
+                                         {"static_smem", f->static_smem},
+                                         {"code_bytes", f->code_bytes}};
+    fields_text(k, "unit", label);
+    fields_text(k, "kernel", f->name);
+    fields_counts(k, counts, sizeof counts / sizeof *counts);
+    fields_text(k, "sass_hash", f->sass_hash);
+    json_object_set_new(k, "cached", json_boolean(c->from_cache));
 }
 
 static void print_facts(struct text *t, const char *label, const struct compiled *c, struct error *err)
@@ -181,6 +223,7 @@ static void print_facts(struct text *t, const char *label, const struct compiled
                   facts[i].registers, facts[i].spill_store_bytes, facts[i].spill_load_bytes, facts[i].stack_bytes, facts[i].static_smem,
                   facts[i].code_bytes, facts[i].sass_hash);
         text_addf(t, "  %s\n", c->from_cache ? "cached" : "compiled");
+        kernel_fields(label, c, &facts[i]);
     }
     free(facts);
 }
@@ -199,6 +242,25 @@ void cli_print_registers(struct text *t, const struct register_point *points, in
         else
             text_addf(t, "  %3d regs  spills %d/%d B  %d block%s fit%s\n", p->registers, p->spill_store_bytes, p->spill_load_bytes,
                       p->blocks_per_sm, p->blocks_per_sm == 1 ? "" : "s", p->blocks_per_sm == 1 ? "s" : "");
+    }
+}
+
+static void register_fields(const char *label, const struct step *s, const struct register_point *points, int count)
+{
+    json_t *k = fields_item(fields_list(fields("compile"), "launch_bounds")), *list = fields_list(k, "points");
+    fields_text(k, "unit", label);
+    fields_text(k, "kernel", s->name);
+    for (int i = 0; i < count; i++) {
+        const struct register_point *p = &points[i];
+        const struct named_count counts[] = {{"blocks_asked", p->blocks ? p->blocks : -1}, /* null: as the source says */
+                                             {"registers_allowed", p->blocks ? p->allowed : -1},
+                                             {"registers", p->failed ? -1 : p->registers},
+                                             {"spill_store_bytes", p->failed ? -1 : p->spill_store_bytes},
+                                             {"spill_load_bytes", p->failed ? -1 : p->spill_load_bytes},
+                                             {"blocks_per_sm", p->failed ? -1 : p->blocks_per_sm}};
+        json_t *point = fields_item(list);
+        json_object_set_new(point, "compiles", json_boolean(!p->failed));
+        fields_counts(point, counts, sizeof counts / sizeof *counts);
     }
 }
 
@@ -227,6 +289,7 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
                 struct register_point points[REGISTER_POINTS];
                 int count = worker_registers(plan, i, k, compiler, points, err);
                 ok = count >= 0;
+                register_fields(u->label, s, points, count);
                 text_addf(t, "%s %s  block %ux%ux%u  %zu B dynamic shared memory\n", u->label, s->name, s->block[0], s->block[1],
                           s->block[2], (size_t)s->smem);
                 cli_print_registers(t, points, count);
@@ -261,7 +324,7 @@ static bool add_image(struct compiling *list, const struct compile_request *requ
     if (!compile(&own, &made, err)) {
         if (err->kind == ERROR_ENVIRONMENT)
             return false;
-        cli_say(stderr, "bench: %s\n", err->text);
+        cli_fail(err);
         list->broken++;
         return true;
     }
@@ -369,6 +432,12 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
         cli_print(&list.text);
     }
     code = ok ? list.broken ? 4 : 0 : cli_fail(&err);
+    json_t *o = fields("compile");
+    fields_list(o, "kernels"), fields_list(o, "launch_bounds"), fields_list(o, "predictions");
+    fields_text(o, "arch", chip->arch);
+    fields_count(o, "images", list.count);
+    fields_count(o, "broken", list.broken);
+    fields_text(o, "bundle", ok ? bundle : NULL);
     if (ok && bundle)
         cli_say(stdout, "%d images for %s in %s\n", list.count, chip->arch, bundle);
     plan_free(&plan);
@@ -419,7 +488,7 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     struct option options[PLAN_OPTION_COUNT + 4] = {{0}};
     const char *engine = NULL, *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct error err = {0};
-    struct text t = {0};
+    struct text id = {0}, says = {0};
     struct row_words row = {0};
     char *path = NULL;
     cli_plan_options(&a, options);
@@ -440,15 +509,22 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     }
     bool named = take_engine(engine, &which, &err) && cli_row_words(&a, rest, count, cli_out_dir(out), &row, &err);
     a.device = a.device ? a.device : row.device;
-    if (!named || !cli_plan_arguments(&a, row.scenario, &path, &err) ||
-        !worker_alone(&a.plan, row.words, repeat, engine ? &which : NULL, &t, &err)) {
-        code = cli_fail(&err);
-        goto done;
+    bool right = named && cli_plan_arguments(&a, row.scenario, &path, &err) &&
+                 worker_alone(&a.plan, row.words, repeat, engine ? &which : NULL, &id, &says, &err);
+    if (id.len) {
+        json_t *o = fields("exec");
+        fields_text(o, "row", text_get(&id));
+        json_object_set_new(o, "right", right || err.kind == ERROR_WRONG ? json_boolean(right) : json_null());
+        fields_text(o, "says", text_get(&says));
+        json_object_set_new(o, "launches", json_integer(repeat));
+        fields_text(o, "device", a.device);
     }
-    cli_print(&t);
-    code = 0;
+    code = right ? 0 : cli_fail(&err);
+    if (right)
+        cli_say(stdout, "%s  %s\n", text_get(&id), text_get(&says));
 done:
-    text_free(&t);
+    text_free(&id);
+    text_free(&says);
     free(path);
     cli_row_words_free(&row);
     cli_plan_free(&a);

@@ -3,9 +3,11 @@
 #include "base/frames.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "op/change.h"
 #include "op/op.h"
 #include "report/number.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +60,9 @@ static bool one_frame(const struct mask_arguments *a, struct change *change, con
     mask_frame_path(&name, number, path, sizeof path);
     ok = image_write_mask(path, fitted ? fitted : mask, sums->h, sums->w, err);
     if (ok) {
+        json_t *file = fields_item(fields_list(fields("mask"), "masks"));
+        fields_text(file, "path", path);
+        fields_number(file, "active_share", share);
         cli_say(stdout, "%s  %s %%%s\n", path, number_percent(share, p), number ? "" : "  the first frame is computed whole");
         sums->least = number == 1 || share < sums->least ? share : sums->least;
         sums->most = number == 1 || share > sums->most ? share : sums->most;
@@ -83,7 +88,7 @@ static bool all_frames(const struct mask_arguments *a, struct frames *frames, in
             break;
         if (number && !numbered) {
             ok = error_set(err, ERROR_USAGE, "--to %s names one file, and there is a second frame", a->out);
-            error_hint(err, "-o masks/frame_%%03d.png");
+            error_hint(err, "--to masks/frame_%%03d.png");
         }
         ok = ok && one_frame(a, &change, &frame, number, h, w, sums, err);
         image_free(&frame);
@@ -98,6 +103,12 @@ static void print_end(const struct mask_arguments *a, const struct mask_sums *s)
 {
     char least[NUMBER_TEXT], most[NUMBER_TEXT], mean[NUMBER_TEXT];
     struct text t = {0};
+    json_t *o = fields("mask");
+    fields_count(o, "height", s->h);
+    fields_count(o, "width", s->w);
+    fields_number(o, "active_share_least", s->count > 1 ? s->least : NAN);
+    fields_number(o, "active_share_most", s->count > 1 ? s->most : NAN);
+    fields_number(o, "active_share_mean", s->count > 1 ? s->sum / (s->count - 1) : NAN);
     text_addf(&t, "%d mask%s of %lld x %lld pixels", s->count, s->count == 1 ? "" : "s", (long long)s->w, (long long)s->h);
     if (s->count > 1)
         text_addf(&t, ", %s to %s %% active after the first, %s %% on average", number_percent(s->least, least),

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/fields.h"
 #include "report/document.h"
 #include <signal.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@ static struct {
     bool json, wide;
     bool told;                /* its JSON is printed already */
     struct document document; /* what --json prints at the end */
+    json_t *fields, *errors;  /* or this; and what went wrong */
 } shared;
 
 const struct option cli_shared[] = {
@@ -68,8 +70,22 @@ void cli_say(FILE *out, const char *format, ...)
     text_free(&t);
 }
 
+/* What went wrong is on stderr for a reader, and in the document for a program. */
+static void add_error(const char *text, const char *hint)
+{
+    if (!shared.json)
+        return;
+    shared.errors = shared.errors ? shared.errors : json_array();
+    json_t *error = json_object();
+    json_object_set_new(error, "text", json_text(text));
+    if (*hint)
+        json_object_set_new(error, "hint", json_text(hint));
+    json_array_append_new(shared.errors, error);
+}
+
 int cli_fail(const struct error *err)
 {
+    add_error(err->text, err->hint);
     cli_say(stderr, err->hint[0] ? "bench: %s\nhint: %s\n" : "bench: %s%s\n", err->text, err->hint);
     return error_exit_code(err->kind);
 }
@@ -81,6 +97,7 @@ int cli_usage(const struct verb *verb, const char *format, ...)
     va_start(args, format);
     text_vaddf(&t, format, args);
     va_end(args);
+    add_error(text_get(&t), "");
     cli_say(stderr, "bench %s: %s\nhint: bench %s --help\n", verb->name, text_get(&t), verb->name);
     text_free(&t);
     return 2;
@@ -187,6 +204,16 @@ bool cli_put(const char *to, struct text *t, bool json, struct error *err)
     return true;
 }
 
+json_t *fields(const char *name)
+{
+    char schema[64];
+    if (shared.json && !shared.fields) {
+        snprintf(schema, sizeof schema, "bench.%s", name);
+        shared.fields = json_pack("{s:s,s:s}", "schema", schema, "version", "1.0.0");
+    }
+    return shared.fields;
+}
+
 void cli_print_json(const struct text *t)
 {
     shared.told = true;
@@ -197,9 +224,19 @@ void cli_finish(const struct verb *verb, int code)
 {
     if (shared.json && !shared.told) {
         struct text t = {0};
-        document_json(&t, &shared.document, verb->name, code);
+        json_t *own = shared.fields ? shared.fields : document_json(&shared.document), *root = json_object();
+        static const char *const first[] = {"schema", "version"};
+        for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+            json_object_set(root, first[i], json_object_get(own, first[i]));
+        json_object_update_new(root, json_pack("{s:s,s:i}", "verb", verb->name, "exit", code));
+        if (shared.errors)
+            json_object_set(root, "errors", shared.errors);
+        json_object_update_missing(root, own);
+        json_decref(own);
+        json_write(&t, root);
         fputs(text_get(&t), stdout);
         text_free(&t);
     }
+    json_decref(shared.errors);
     document_free(&shared.document);
 }

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "report/number.h"
-#include <jansson.h>
+#include "row/json.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -324,9 +324,5 @@ void gate_json(struct text *t, const struct gate_comparison *c, const int *exit_
                           "left_out", c->left_out, "means", means, "rows", rows);
     if (exit_code)
         json_object_set_new(o, "exit", json_integer(*exit_code));
-    char *text = json_dumps(o, JSON_INDENT(1));
-    text_add(t, text ? text : "");
-    text_add(t, "\n");
-    free(text);
-    json_decref(o);
+    json_write(t, o);
 }

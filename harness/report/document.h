@@ -146,8 +146,9 @@ struct form {
 #define FORMS(X) X(markdown) X(html) X(terminal) X(json)
 #define FORM_DECLARE(name) extern const struct form form_##name;
 FORMS(FORM_DECLARE)
-/* bench.document (docs/schema/document.json): what a terminal shows, and what its columns mean. With a verb its name and exit code. */
-void document_json(struct text *t, const struct document *d, const char *verb, int exit_code);
+/* bench.document (docs/schema/document.json): what a terminal shows, and what its columns mean, as a json_t. */
+struct json_t;
+struct json_t *document_json(const struct document *d);
 /* By name ("md", "html"); NULL. `names` of all, for a hint. */
 const struct form *form_find(const char *name);
 void form_names(struct text *t);

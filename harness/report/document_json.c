@@ -70,26 +70,19 @@ static json_t *json_block(const struct block *b)
     return block;
 }
 
-void document_json(struct text *t, const struct document *d, const char *verb, int exit_code)
+json_t *document_json(const struct document *d)
 {
-    json_t *blocks = json_array(), *root = json_pack("{s:s,s:s}", "schema", "bench.document", "version", "1.0.0");
+    json_t *blocks = json_array();
     int at = 0;
-    if (verb)
-        json_object_update_new(root, json_pack("{s:s,s:i}", "verb", verb, "exit", exit_code));
     for (const struct block *b; (b = document_next(d, &at, false));)
         json_array_append_new(blocks, json_block(b));
-    json_object_set_new(root, "blocks", blocks);
-    char *text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    text_add(t, text ? text : "{}");
-    text_add(t, "\n");
-    free(text);
-    json_decref(root);
+    return json_pack("{s:s,s:s,s:o}", "schema", "bench.document", "version", "1.1.0", "blocks", blocks);
 }
 
-static void json_write(struct text *t, const struct document *d, const struct report_style *style)
+static void form_write(struct text *t, const struct document *d, const struct report_style *style)
 {
     (void)style;
-    document_json(t, d, NULL, 0);
+    json_write(t, document_json(d));
 }
 
-const struct form form_json = {.name = "json", .write = json_write};
+const struct form form_json = {.name = "json", .write = form_write};

@@ -81,12 +81,7 @@ void report_json(struct text *t, const struct run *run, struct row *const *rows,
     json_object_set_new(document, "version", json_string(EXPORT_VERSION));
     json_object_set_new(document, "run", json_run(run));
     json_object_set_new(document, "rows", list);
-    /* 17 digits: every double comes back as it was. */
-    char *dump = json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    text_add(t, dump ? dump : "{}");
-    text_add(t, "\n");
-    free(dump);
-    json_decref(document);
+    json_write(t, document);
 }
 
 /* ---- CSV ---- */

@@ -35,6 +35,15 @@ json_t *json_text(const char *s)
     return j;
 }
 
+void json_write(struct text *t, json_t *root)
+{
+    char *dump = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    text_add(t, dump ? dump : "{}");
+    text_add(t, "\n");
+    free(dump);
+    json_decref(root);
+}
+
 static json_t *json_number(double v)
 {
     return isfinite(v) ? json_real(v) : NULL;

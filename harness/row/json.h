@@ -2,11 +2,14 @@
 #ifndef BENCH_ROW_JSON_H
 #define BENCH_ROW_JSON_H
 
+#include "base/text.h"
 #include "row/row.h"
 #include <jansson.h>
 
 /* Text of any bytes: those that are no UTF-8 become U+FFFD. */
 json_t *json_text(const char *s);
+/* The document, indented, every double with the 17 digits that it comes back from; takes it. */
+void json_write(struct text *t, json_t *root);
 /* A field's value; NULL where it is absent. An infinite number has no JSON and is as little known as NaN. */
 json_t *json_column(const struct column *column, const void *base);
 /* Every field of a group under its column's name: null where absent, or (`sparse`) left out where absent. */

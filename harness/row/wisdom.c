@@ -75,12 +75,7 @@ void wisdom_write(struct text *t, const struct wisdom *list, int count)
         json_columns_add(one, COLUMN_WISDOM, &list[i], false);
         json_array_append_new(entries, one);
     }
-    json_t *whole = json_pack("{s:s,s:s,s:o}", "schema", SCHEMA, "version", VERSION, "wisdom", entries);
-    char *text = json_dumps(whole, JSON_INDENT(1));
-    text_add(t, text);
-    text_add(t, "\n");
-    free(text);
-    json_decref(whole);
+    json_write(t, json_pack("{s:s,s:s,s:o}", "schema", SCHEMA, "version", VERSION, "wisdom", entries));
 }
 
 /* One field from JSON; false when it is of another kind than the column, missing where it must be there, or would be cut, perhaps inside a

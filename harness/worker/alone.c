@@ -26,7 +26,7 @@ static bool has_library(const struct worker *w, const struct plan_row *row, stru
 }
 
 /* All frames, as often as it is asked for. */
-static bool run_frames(struct worker *w, int index, int repeat, struct text *text, struct error *err)
+static bool run_frames(struct worker *w, int index, int repeat, struct text *says, struct error *err)
 {
     const struct plan_row *p = &w->plan.rows[index];
     struct build build = {0};
@@ -37,7 +37,7 @@ static bool run_frames(struct worker *w, int index, int repeat, struct text *tex
         ok = worker_sequence_verify(w, index, &build, row, &rig, err) &&
              (row->status == ROW_OK || error_set(err, ERROR_WRONG, "%s: %s", p->id, row->reason));
         if (ok && i == repeat - 1)
-            text_addf(text, "%s  right, %s\n", p->id, row->check);
+            text_addf(says, "right, %s", row->check);
         rig_close(rig);
         row_free(row);
     }
@@ -45,7 +45,7 @@ static bool run_frames(struct worker *w, int index, int repeat, struct text *tex
     return ok;
 }
 
-static bool run_alone(struct worker *w, int index, int repeat, const struct library_plan *which, struct text *text, struct error *err)
+static bool run_alone(struct worker *w, int index, int repeat, const struct library_plan *which, struct text *says, struct error *err)
 {
     const struct plan_row *p = &w->plan.rows[index];
     struct build build = {0};
@@ -66,8 +66,8 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
     worker_stage(w, index, "verify", 0);
     if (!rig_check(rig, data, &v, &unsafe, NULL, err))
         goto done;
-    text_addf(text, "%s  %s%s%s\n", p->id, v.ok ? p->program.checked ? "right" : "ran (nothing to check)" : v.text,
-              unsafe.len ? "; it " : "", text_get(&unsafe));
+    text_addf(says, "%s%s%s", v.ok ? p->program.checked ? "right" : "ran (nothing to check)" : v.text, unsafe.len ? "; it " : "",
+              text_get(&unsafe));
     if (!v.ok || unsafe.len) {
         error_set(err, ERROR_WRONG, "%s: %s%s", p->id, v.ok ? "" : v.text, text_get(&unsafe));
         goto done;
@@ -80,8 +80,8 @@ done:
     return ok;
 }
 
-bool worker_alone(const struct plan_options *options, const char *row_id, int repeat, const struct library_plan *which, struct text *text,
-                  struct error *err)
+bool worker_alone(const struct plan_options *options, const char *row_id, int repeat, const struct library_plan *which, struct text *id,
+                  struct text *says, struct error *err)
 {
     struct worker w;
     struct error own = {0};
@@ -98,6 +98,7 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
     w.planned = plan_make(options, w.dev->ops->name, &w.dev->chip, &w.plan, err);
     if (!w.planned || (index = plan_find(&w.plan, row_id, err)) < 0)
         goto done;
+    text_add(id, w.plan.rows[index].id);
     if (w.plan.rows[index].kind == PLAN_CHAIN && !choose_unseen(&w.plan, index, err))
         goto done;
     if (w.plan.rows[index].broken || !w.plan.rows[index].program.feasible) {
@@ -107,8 +108,8 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
     }
     worker_ready(&w);
     ok = has_library(&w, &w.plan.rows[index], err) &&
-         (w.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, text, err)
-                                                   : run_alone(&w, index, repeat, which, text, err));
+         (w.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, says, err)
+                                                   : run_alone(&w, index, repeat, which, says, err));
 done:
     w.options = (struct plan_options){0}; /* the caller's */
     worker_close(&w);
