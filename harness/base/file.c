@@ -123,6 +123,9 @@ static char *link_end(const char *path)
 bool file_write_named(const char *path, const void *data, size_t bytes, struct error *err)
 {
     struct stat st;
+    if (!strcmp(path, "-")) /* as every tool has it; a file of that name is ./- */
+        return (!fflush(NULL) && write_all(STDOUT_FILENO, data, bytes)) ||
+               error_set(err, ERROR_ENVIRONMENT, "standard output cannot be written: %s", strerror(errno));
     bool link = !lstat(path, &st) && S_ISLNK(st.st_mode), there = !stat(path, &st);
     char *end = link && (!there || S_ISREG(st.st_mode)) ? link_end(path) : NULL;
     bool ok = false;

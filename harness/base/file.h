@@ -12,8 +12,8 @@ char *file_read(const char *path, size_t max_bytes, size_t *bytes, struct error 
 /* Writes to a temporary name beside `path`, then renames: a reader sees the old or the new file, never half of one. */
 bool file_write(const char *path, const void *data, size_t bytes, struct error *err);
 /* The same for a name that the user gave (--to, --export, --bundle): what is no regular file (a device, a pipe) is written through and
- * stays what it is, and so does a link, whose end is written. file_write itself follows nothing: a cache may be a folder that others write
- * in. */
+ * stays what it is, and so does a link, whose end is written; - is standard output. file_write itself follows nothing: a cache may be a
+ * folder that others write in. */
 bool file_write_named(const char *path, const void *data, size_t bytes, struct error *err);
 /* Is it a regular file that begins with that text? */
 bool file_begins(const char *path, const char *text);

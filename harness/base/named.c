@@ -1,5 +1,6 @@
 #include "base/named.h"
 #include "base/text.h"
+#include <stdlib.h>
 #include <string.h>
 
 #define NEAR_SHOWN 5
@@ -9,6 +10,21 @@ static bool is_called(const char *name, const char *words)
     const char *last = strrchr(words, ' '), *slash = name ? strrchr(name, '/') : NULL;
     last = last ? last + 1 : words;
     return name && (!strcmp(name, last) || (slash && !strcmp(slash + 1, last)));
+}
+
+/* Of the names, without their folders, the one that the last word was meant to be; NULL. */
+static const char *nearest_name(const struct named *items, int count, const char *words)
+{
+    const char *last = strrchr(words, ' '), **names = xcalloc((size_t)count + 1, sizeof *names);
+    size_t known = 0;
+    for (int i = 0; i < count; i++) {
+        const char *slash = items[i].name ? strrchr(items[i].name, '/') : NULL;
+        if (items[i].name)
+            names[known++] = slash ? slash + 1 : items[i].name;
+    }
+    const char *near = text_nearest(last ? last + 1 : words, names, known);
+    free(names);
+    return near;
 }
 
 int named_find(const struct named *items, int count, const char *words, const char *listed, struct error *err)
@@ -42,7 +58,11 @@ int named_find(const struct named *items, int count, const char *words, const ch
     if (matches != 1) {
         text_add(&near, matches > NEAR_SHOWN ? "  ..." : "");
         error_set(err, ERROR_USAGE, matches ? "'%s' means %d rows" : "no row '%s'", words, matches);
-        error_hint(err, matches ? "say more of the id: %s" : "%s lists the rows", matches ? text_get(&near) : listed);
+        const char *like = matches ? NULL : nearest_name(items, count, words);
+        if (matches)
+            error_hint(err, "say more of the id: %s", text_get(&near));
+        else
+            error_hint(err, like ? "did you mean '%s'? %s lists the rows" : "%s%s lists the rows", like ? like : "", listed);
         found = -1;
     }
     text_free(&near);

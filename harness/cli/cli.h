@@ -100,8 +100,14 @@ void cli_counter_options(struct plan_arguments *a, struct option *options);
 /* After parsing: puts everything into a->plan. A bare scenario name ("edsr") is looked up in the installation. Caller frees *path. */
 bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err);
 
-/* The row that words name, for all verbs alike: "edsr body_1 naive", "edsr#body_1 naive" of a scenario, or without one words of a row of
- * the last stored run, whose scenario and device are taken. Free it whatever this said. */
+/* A database that is named before or behind the other words, which is taken out of them; NULL: none is. */
+const char *cli_database_word(const char **rest, int *count);
+/* The words of a row as every verb takes them: "[FILE.db] [SCENARIO | SCENARIO.yaml] ROW", the database at the front or at the end. Takes
+ * the database out of `rest` (NULL: none was named); a scenario's file means the scenario of that name. "" when no word is left. Caller
+ * frees. */
+char *cli_words(const char **rest, int *count, const char **database);
+/* The row that words name, for verbs that run it: of a scenario ("edsr body_1 naive"), or without one words of a row of the last stored
+ * run, in FILE.db where that was named, whose scenario and device are taken. Free it whatever this said. */
 struct row_words {
     char *scenario, *words;
     char *device; /* of the stored row; NULL where a scenario was named */

@@ -99,21 +99,6 @@ int cli_roofs(const struct roofs_arguments *a, const char *out_dir)
     return code;
 }
 
-/* "body_1 naive" may come as one argument or as several; a last one that is a file is the database. */
-static char *row_words(const char **rest, int *count, const char **database)
-{
-    struct text words = {0};
-    size_t n = *count ? strlen(rest[*count - 1]) : 0;
-    if (*count > 1 && n > 3 && !strcmp(rest[*count - 1] + n - 3, ".db"))
-        *database = rest[--*count];
-    for (int i = 0; i < *count; i++) { /* a scenario's file means the scenario of that name */
-        bool file = *count > 1 && i == 0 && text_ends(rest[0], ".yaml");
-        const char *word = file ? file_base(rest[0]) : rest[i];
-        text_addf(&words, "%s%.*s", i ? " " : "", (int)(strlen(word) - (file ? strlen(".yaml") : 0)), word);
-    }
-    return text_take(&words);
-}
-
 struct stored_row {
     struct store *store;
     struct run *runs;   /* by number */
@@ -207,7 +192,7 @@ int cli_why(const struct verb *verb, int argc, char **argv)
         code = cli_profile(&a, rest, count, cli_out_dir(out));
         goto done;
     }
-    words = row_words(rest, &count, &given);
+    words = cli_words(rest, &count, &given);
     if (!count) {
         code = cli_usage(verb, measure ? "which row? bench why --measure edsr body_1 naive" : "which row? bench why body_1 naive");
         goto done;

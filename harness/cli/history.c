@@ -134,8 +134,9 @@ static void past_close(struct past *p)
 static char *last_release(const struct past *p, const char *since)
 {
     char *command =
-        since ? text_format("git rev-parse --short=10 --verify --quiet --end-of-options \"$(printf %%s \"$BENCH_WORD\")^{commit}\"")
-              : xstrdup("git rev-parse --short=10 --verify --quiet \"$(git describe --tags --abbrev=0 2>/dev/null)^{commit}\"");
+        since ? text_format(
+                    "git rev-parse --short=10 --verify --quiet --end-of-options \"$(printf %%s \"$BENCH_WORD\")^{commit}\" 2>/dev/null")
+              : xstrdup("git rev-parse --short=10 --verify --quiet \"$(git describe --tags --abbrev=0 2>/dev/null)^{commit}\" 2>/dev/null");
     if (since)
         setenv("BENCH_WORD", since, 1);
     char *sha = git_line(".", command);
@@ -192,20 +193,19 @@ int cli_history(const struct verb *verb, int argc, char **argv)
     struct past p = {0};
     struct history h = {0};
     struct error err = {0};
-    struct text words = {0};
-    char kind[8], *id = NULL, *release = NULL, *database = NULL;
+    const char *named = NULL;
+    char kind[8], *words = NULL, *id = NULL, *release = NULL, *database = NULL;
     int count, code;
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
-    for (int i = 0; i < count; i++)
-        text_addf(&words, "%s%s", i ? " " : "", rest[i]);
-    if (!words.len) {
+    words = cli_words(rest, &count, &named);
+    if (!*words) {
         code = cli_usage(verb, "the history of which row? bench history body_1 naive");
         goto done;
     }
-    database = cli_database(cli_out_dir(out));
+    database = named ? xstrdup(named) : cli_database(cli_out_dir(out));
     bool ok = cli_store(database, "bench run SCENARIO", &p.r.store, &err) && (p.run_count = store_runs(p.r.store, &p.runs, &err)) >= 0 &&
-              (id = find_id(&p, text_get(&words), device, kind, &err)) && take_runs(&p, id, kind, &err);
+              (id = find_id(&p, words, device, kind, &err)) && take_runs(&p, id, kind, &err);
     release = ok ? last_release(&p, since) : NULL;
     ok = ok && history_make(p.sides, p.side_count, id, of, margin / 100, release, &h, &err) &&
          print_history(&h, &p, cli_out_dir(out), plot, &err);
@@ -214,7 +214,7 @@ done:
     p.run_count = p.run_count < 0 ? 0 : p.run_count;
     history_free(&h);
     past_close(&p);
-    text_free(&words);
+    free(words);
     free(id);
     free(release);
     free(database);

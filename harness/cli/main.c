@@ -27,7 +27,8 @@ const struct verb verbs[] = {
      "Without LAUNCH.yaml it prints one to begin with, from the kernel's parameters: bench emulate k.cu >k.yaml. docs/EMU.md tells the "
      "rest.\n"
      "Exit status 4 when the safety checks found something, a value is not the expected one, or the kernel did not finish."},
-    {"exec", "[SCENARIO] ROW [-- COMMAND...]", "run one row alone, under ncu, nsys, cuda-gdb, compute-sanitizer ...", cli_exec, false,
+    {"exec", "[FILE.db] [SCENARIO] ROW [-- COMMAND...]", "run one row alone, under ncu, nsys, cuda-gdb, compute-sanitizer ...", cli_exec,
+     false,
      "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"). Without a scenario it is a row of the last stored run. "
      "Without a COMMAND the row runs in this process."},
     {"tune", "[SCENARIO]", "search the parameters of variants, in one run with the library; remember the best of each layer", cli_tune,
@@ -72,7 +73,7 @@ const struct verb verbs[] = {
      "mask - --to m_%03d.png\n"
      "A pixel is active when it differs from what it was when it was last active, so that slow changes add up. The first frame is active "
      "everywhere."},
-    {"why", "[SCENARIO] ROW [FILE.db]", "the bottleneck of a row, where its time goes, and what the fastest does better", cli_why, false,
+    {"why", "[FILE.db] [SCENARIO] ROW", "the bottleneck of a row, where its time goes, and what the fastest does better", cli_why, false,
      "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"; SCENARIO#body_1 too), of the newest run that has it. "
      "It needs no GPU: everything comes from the database.\n"
      "--measure runs the row again, with every counter, and prints all that explains it: code, counters, source lines, launch bounds "
@@ -80,7 +81,7 @@ const struct verb verbs[] = {
     {"doctor", "", "what works on this machine, what does not, and what to do about it", cli_doctor, false,
      "--roofs prints what this machine was measured to do at the most: copy, L2, shared memory, FLOP by type, an empty launch. bench run "
      "measures a machine once, when its database has no figures; --measure does it again. Every row's roof is made of them."},
-    {"history", "ROW", "one number of a row over the stored runs: where it changed", cli_history, true,
+    {"history", "[FILE.db] [SCENARIO] ROW", "one number of a row over the stored runs: where it changed", cli_history, true,
      "Change points by E-divisive with Student's t-test; what crept under a gate's margin since the last release is said. ROW as in bench "
      "why."},
     {"worker", "", "started by bench itself", cli_worker, true, NULL},

@@ -193,12 +193,14 @@ void cli_table(struct table *table)
 
 bool cli_put(const char *to, struct text *t, bool json, struct error *err)
 {
-    if (to) {
+    if (to && strcmp(to, "-")) {
         text_neutralise(t, 0);
         return file_write_named(to, text_get(t), t->len, err);
     }
     if (json)
         cli_print_json(t);
+    else if (to)
+        cli_print(t); /* -: as a file has it */
     else
         cli_page(t);
     return true;

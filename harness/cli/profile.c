@@ -32,12 +32,11 @@ static void on_progress(void *context, int done, int total, double seconds, doub
 }
 
 /* Words of a row of the last run, whose scenario and device are taken. */
-static bool take_stored(const char *device, struct row_words *r, const char *words, const char *out, struct error *err)
+static bool take_stored(const char *device, struct row_words *r, const char *words, const char *database, struct error *err)
 {
     struct store *store = NULL;
     struct run run = {0};
     struct row **rows = NULL;
-    char *database = cli_database(out);
     int count = -1, index = -1;
     if (!file_exists(database)) {
         error_set(err, ERROR_USAGE, "%s is no scenario, and there is no database %s with a row of that name", words, database);
@@ -64,7 +63,6 @@ done:
     run_clear(&run);
     if (store)
         store_close(store);
-    free(database);
     return index >= 0;
 }
 
@@ -75,32 +73,49 @@ void cli_row_words_free(struct row_words *r)
     free(r->device);
 }
 
-bool cli_row_words(struct plan_arguments *a, const char **rest, int count, const char *out, struct row_words *r, struct error *err)
+const char *cli_database_word(const char **rest, int *count)
+{
+    for (int end = 0; end < 2 && *count; end++) {
+        const char *word = rest[end ? *count - 1 : 0];
+        if (!file_begins(word, "SQLite format 3") && !text_ends(word, ".db"))
+            continue;
+        --*count;
+        if (!end)
+            memmove(rest, rest + 1, sizeof *rest * (size_t)*count);
+        return word;
+    }
+    return NULL;
+}
+
+char *cli_words(const char **rest, int *count, const char **database)
 {
     struct text words = {0};
+    *database = cli_database_word(rest, count);
+    for (int i = 0; i < *count; i++) {
+        bool file = *count > 1 && i == 0 && text_ends(rest[0], ".yaml");
+        const char *word = file ? file_base(rest[0]) : rest[i];
+        text_addf(&words, "%s%.*s", i ? " " : "", (int)(strlen(word) - (file ? strlen(".yaml") : 0)), word);
+    }
+    return text_take(&words);
+}
+
+bool cli_row_words(struct plan_arguments *a, const char **rest, int count, const char *out, struct row_words *r, struct error *err)
+{
     struct error no_scenario = {0};
-    char *first = xstrdup(rest[0]), *hash = strchr(first, '#'), *path = NULL;
+    const char *named = NULL;
+    char *path = NULL, *words = cli_words(rest, &count, &named), *own = cli_database(out);
     bool ok = true;
-    if (hash) {
-        *hash = 0;
-        text_add(&words, hash + 1);
-    }
-    for (int i = 1; i < count; i++)
-        text_addf(&words, "%s%s", words.len ? " " : "", rest[i]);
-    if ((hash || count > 1) && cli_plan_arguments(a, first, &path, &no_scenario)) {
-        r->scenario = xstrdup(first);
-        r->words = xstrdup(text_get(&words));
-    } else if (hash) {
-        *err = no_scenario;
-        ok = false;
+    if (count > 1 && !named && cli_plan_arguments(a, rest[0], &path, &no_scenario)) {
+        bool file = text_ends(rest[0], ".yaml");
+        size_t first = strlen(file ? file_base(rest[0]) : rest[0]) - (file ? strlen(".yaml") : 0);
+        r->scenario = xstrdup(rest[0]);
+        r->words = xstrdup(words + first + 1);
     } else {
-        char *all = words.len ? text_format("%s %s", first, text_get(&words)) : xstrdup(first);
-        ok = take_stored(a->device, r, all, out, err);
-        free(all);
+        ok = take_stored(a->device, r, words, named ? named : own, err);
     }
-    text_free(&words);
     free(path);
-    free(first);
+    free(words);
+    free(own);
     return ok;
 }
 

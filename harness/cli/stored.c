@@ -46,6 +46,27 @@ static void no_such_run(struct stored *s, struct error *err)
     free(names);
 }
 
+/* One word that names no scenario: a row of the last run, where that has one of this name. */
+static bool take_row_of_last(struct stored *s, struct error *err)
+{
+    struct error none = {0};
+    struct row **rows = NULL;
+    if (!store_last_run(s->r.store, NULL, NULL, s->device, &s->r.run, err))
+        return false;
+    int count = store_rows(s->r.store, s->r.run.id, &rows, err), index = count > 0 ? why_find(rows, count, s->scenario, &none) : -1;
+    bool some = false;
+    for (int i = 0; i < count; i++)
+        some |= text_words_match(s->scenario, rows[i]->id);
+    rows_free(rows, count > 0 ? count : 0);
+    if (index < 0) {
+        *err = some ? none : *err; /* several rows have it */
+        return false;
+    }
+    s->words = xstrdup(s->scenario);
+    s->scenario = NULL;
+    return true;
+}
+
 static bool open_stored(struct stored *s, struct error *err)
 {
     s->out_dir = cli_out_dir(s->out_dir);
@@ -62,6 +83,8 @@ static bool open_stored(struct stored *s, struct error *err)
         s->words = words;
         s->scenario = NULL;
         found = store_last_run(s->r.store, NULL, NULL, s->device, &s->r.run, err);
+    } else if (!found && s->takes_row && s->scenario && s->run_id < 0 && err->kind == ERROR_NONE) {
+        found = take_row_of_last(s, err);
     }
     if (!found) {
         if (err->kind == ERROR_NONE)
@@ -100,11 +123,9 @@ static int stored_verb(const struct verb *verb, int argc, char **argv, const str
         memcpy(options + 4, own, sizeof *own * (size_t)own_count);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
-    if (count && file_begins(rest[0], "SQLite format 3")) { /* bench report FILE: what somebody sent (export --share), or any database */
-        s.database = xstrdup(rest[0]);
-        s.from_file = true;
-        memmove(rest, rest + 1, sizeof *rest * (size_t)count--);
-    }
+    const char *named = cli_database_word(rest, &count); /* bench report FILE: what somebody sent (export --share), or any database */
+    s.from_file = named != NULL;
+    s.database = named ? xstrdup(named) : NULL;
     if (count > 1 && !s.takes_row && !compare_wanted) {
         code = cli_usage(verb, "one scenario at a time");
         goto done;
