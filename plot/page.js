@@ -156,7 +156,7 @@
     said.textContent = '';
   };
   const line = (table, key) => key.textContent.split(/[:;]/)[0] + /* behind it stand the row's own numbers */
-     (table.dataset.name === 'source' ? ' ' + key.parentElement.lastElementChild.firstChild.textContent : '');
+     (table.dataset.name === 'source' ? ' ' + key.parentElement.querySelector('.source').firstChild.textContent : '');
   const lines = table => new Map(Array.from(table.tBodies[0].rows, r => [line(table, r.cells[0]), Array.from(r.cells)]));
   const numeric = cell => { const v = cell ? value(cell) : NaN; return typeof v === 'number' ? v : NaN; };
   const paired = heads => { const t = make('table', ''), r = t.createTHead().insertRow(); for (const text of heads) r.append(make('th', text)); r.cells[0].className = 'l'; return t; };

@@ -161,7 +161,7 @@ static int why_row(const char *database, const char *device, int run_id, const c
             block_item(document_prose(&d, TONE_NOTICE, DETAIL_ALWAYS), NULL, NULL, older);
             free(older);
         }
-        why_of_row(&d, &r.runs[r.run], r.rows, r.count, r.index);
+        why_of_row(&d, &r.runs[r.run], r.rows, r.count, r.index, false);
         cli_document(&d);
     } else {
         code = cli_fail(&err);

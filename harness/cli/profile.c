@@ -149,10 +149,9 @@ static int print_row(const struct profile *p, const struct session_options *o, i
         struct text more = {0};
         const struct row *row = r.rows[index];
         report_why(t, &r.run, r.rows, r.count, index, &style);
-        void (*const lists[])(struct text *, const struct row *, const struct report_style *) = {listing_code, listing_counters,
-                                                                                                 listing_lines};
-        static const char *const titles[] = {"code", "counters", "source lines"};
-        for (int i = 0; i < 3; i++) {
+        void (*const lists[])(struct text *, const struct row *, const struct report_style *) = {listing_code, listing_counters};
+        static const char *const titles[] = {"code", "counters"};
+        for (int i = 0; i < 2; i++) {
             lists[i](&more, row, &style);
             if (more.len)
                 text_addf(t, "\n%s\n%s", titles[i], text_get(&more));

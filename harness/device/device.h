@@ -70,6 +70,12 @@ struct device_report {
     int line;
     uint64_t count;
 };
+/* An instruction that ran since the last clear (emu): where it stands, and what it counted. */
+struct device_instruction {
+    int ptx_line, line; /* of the PTX; of the kernel's own file, 0: none */
+    char inlined[64];   /* "tile.cuh:31": where it stands, when that is another file than the kernel's; "" */
+    uint64_t executed, lanes, sectors, sectors_ideal, wavefronts, wavefronts_ideal;
+};
 struct device_tensor_map {
     uint64_t address;
     int element_bytes;
@@ -122,6 +128,8 @@ struct device_ops {
      */
     void (*counters)(struct device *dev, void (*visit)(void *context, const char *name, const char *unit, int line, double value),
                      void *context);
+    /* emu: the instructions behind them, in the order of the PTX. NULL on cuda. */
+    int (*instructions)(struct device *dev, const struct device_instruction **instructions);
     int (*reports)(struct device *dev, const struct device_report **reports);
     void (*clear)(struct device *dev);
     /* cuda: time. Events resolve 32 ns on an H200 (0.5 us is promised). flush: writes, then reads back, 2x L2, on the stream, resets

@@ -1,4 +1,5 @@
 #include "emu/count.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "emu/ops.h"
 #include <stdio.h>
@@ -56,6 +57,34 @@ static struct line_counts *count_line_of(struct totals *t, int line)
     memset(&t->lines[low], 0, sizeof t->lines[low]);
     t->lines[low].line = line;
     return &t->lines[low];
+}
+
+/* What operations of one instruction of the PTX count, added up. */
+static void count_code(struct totals *t, const struct program *p, const struct cold *c, bool own, const uint64_t *v)
+{
+    const struct ptx_module *m = p->module;
+    const struct ptx_place *place = &c->source->place;
+    int at = t->code_count;
+    while (at > 0 && t->code[at - 1].ptx_line > c->source->ptx_line)
+        at--;
+    if (!at || t->code[at - 1].ptx_line != c->source->ptx_line) {
+        if (t->code_count == t->code_room) {
+            t->code_room = t->code_room ? t->code_room * 2 : 256;
+            t->code = xrealloc(t->code, (size_t)t->code_room * sizeof *t->code);
+        }
+        memmove(t->code + at + 1, t->code + at, (size_t)(t->code_count++ - at) * sizeof *t->code);
+        struct device_instruction *made = &t->code[at++];
+        *made = (struct device_instruction){.ptx_line = c->source->ptx_line, .line = own ? c->line : 0};
+        if (place->line > 0 && place->file > 0 && place->file < m->file_count && m->files[place->file] && (!own || place->file != c->file))
+            snprintf(made->inlined, sizeof made->inlined, "%.50s:%d", file_base(m->files[place->file]), place->line);
+    }
+    struct device_instruction *d = &t->code[at - 1];
+    d->executed += v[COUNT_warp_instructions];
+    d->lanes += v[COUNT_thread_instructions];
+    d->sectors += v[COUNT_global_sectors_ld] + v[COUNT_global_sectors_st] + v[COUNT_async_sectors];
+    d->sectors_ideal += v[COUNT_global_sectors_ideal_ld] + v[COUNT_global_sectors_ideal_st];
+    d->wavefronts += v[COUNT_shared_wavefronts_ld] + v[COUNT_shared_wavefronts_st];
+    d->wavefronts_ideal += v[COUNT_shared_wavefronts_ideal_ld] + v[COUNT_shared_wavefronts_ideal_st];
 }
 
 static bool is_store(const struct ptx_instr *in)
@@ -163,7 +192,9 @@ void totals_add(struct totals *t, const struct launch *l)
         count_insn(v, p, i, blocks, memos);
         if (!v[COUNT_warp_instructions])
             continue;
-        struct line_counts *line = p->cold[i].line > 0 && p->cold[i].file == own ? count_line_of(t, p->cold[i].line) : NULL;
+        bool in_own = p->cold[i].line > 0 && p->cold[i].file == own;
+        struct line_counts *line = in_own ? count_line_of(t, p->cold[i].line) : NULL;
+        count_code(t, p, &p->cold[i], in_own, v);
         for (int k = 0; k < COUNT_COUNT; k++) {
             t->whole[k] += v[k];
             if (line)
@@ -174,8 +205,20 @@ void totals_add(struct totals *t, const struct launch *l)
     free(memos);
 }
 
+void totals_each(const struct totals *t, void (*visit)(void *context, const char *name, const char *unit, int line, double value),
+                 void *context)
+{
+    for (int i = 0; i < COUNT_COUNT; i++)
+        visit(context, emu_counter_names[i], emu_counter_units[i], 0, (double)t->whole[i]);
+    for (int k = 0; k < t->line_count; k++)
+        for (int i = 0; i < COUNT_COUNT; i++)
+            if (t->lines[k].value[i])
+                visit(context, emu_counter_names[i], emu_counter_units[i], t->lines[k].line, (double)t->lines[k].value[i]);
+}
+
 void totals_clear(struct totals *t)
 {
     free(t->lines);
+    free(t->code);
     memset(t, 0, sizeof *t);
 }

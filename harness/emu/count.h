@@ -2,6 +2,7 @@
 #ifndef BENCH_EMU_COUNT_H
 #define BENCH_EMU_COUNT_H
 
+#include "device/device.h"
 #include "emu/exec.h"
 
 #define EMU_COUNTERS(X) \
@@ -74,10 +75,15 @@ struct totals {
     uint64_t whole[COUNT_COUNT];
     struct line_counts *lines; /* sorted by line; of the kernel's own file only */
     int line_count, line_room;
+    struct device_instruction *code; /* sorted by line of the PTX */
+    int code_count, code_room;
     char file[256];
 };
 extern const char *const emu_counter_names[COUNT_COUNT], *const emu_counter_units[COUNT_COUNT];
 void totals_add(struct totals *t, const struct launch *l);
+/* Of the whole (line 0), then of each line what is not 0. */
+void totals_each(const struct totals *t, void (*visit)(void *context, const char *name, const char *unit, int line, double value),
+                 void *context);
 void totals_clear(struct totals *t);
 
 #endif

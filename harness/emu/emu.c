@@ -536,8 +536,7 @@ static void emu_counters(struct device *dev, void (*visit)(void *context, const 
 {
     struct emu *e = dev->private_data;
     uint64_t read = 0, written = 0;
-    for (int i = 0; i < COUNT_COUNT; i++)
-        visit(context, emu_counter_names[i], emu_counter_units[i], 0, (double)e->totals.whole[i]);
+    totals_each(&e->totals, visit, context);
     for (int i = 0; i < e->space.count; i++) {
         const struct buffer *b = e->space.buffers[i];
         for (uint64_t s = 0; s <= (b->bytes - 1) / 32; s++) {
@@ -548,10 +547,12 @@ static void emu_counters(struct device *dev, void (*visit)(void *context, const 
     }
     visit(context, "emu.unique_bytes_read", "B", 0, (double)read);
     visit(context, "emu.unique_bytes_written", "B", 0, (double)written);
-    for (int k = 0; k < e->totals.line_count; k++)
-        for (int i = 0; i < COUNT_COUNT; i++)
-            if (e->totals.lines[k].value[i])
-                visit(context, emu_counter_names[i], emu_counter_units[i], e->totals.lines[k].line, (double)e->totals.lines[k].value[i]);
+}
+
+static int emu_instructions(struct device *dev, const struct device_instruction **instructions)
+{
+    *instructions = ((const struct emu *)dev->private_data)->totals.code;
+    return ((const struct emu *)dev->private_data)->totals.code_count;
 }
 
 static int emu_reports(struct device *dev, const struct device_report **reports)
@@ -593,6 +594,7 @@ const struct device_ops emu_device = {
     .launch = emu_launch,
     .sync = emu_sync,
     .counters = emu_counters,
+    .instructions = emu_instructions,
     .reports = emu_reports,
     .clear = emu_clear,
 };

@@ -39,16 +39,25 @@ struct table_column {
     enum detail detail;
     int spare; /* 0: it always stands; the greater, the sooner a narrow terminal leaves it out */
 };
-enum line_kind { LINE_PLAIN, LINE_BASELINE, LINE_STEP, LINE_FAILED, LINE_SKIPPED, LINE_EXPLAINED /* the next line is its sentence */ };
+enum line_kind {
+    LINE_PLAIN,
+    LINE_BASELINE,
+    LINE_STEP,
+    LINE_FAILED,
+    LINE_SKIPPED,
+    LINE_EXPLAINED /* the next line is its sentence */,
+    LINE_CODE /* of the plain line before it */
+};
 struct table {
     struct table_column *columns;
     int column_count;
     struct cell *cells; /* line by line, each of column_count */
     enum line_kind *lines;
     int line_count;
-    int next;         /* the cell of the last line that comes next */
-    bool wide;        /* a column for each variant: all of them equally wide */
-    const char *name; /* a constant: what tables of two rows are held beside each other by; NULL */
+    int next;           /* the cell of the last line that comes next */
+    bool wide;          /* a column for each variant: all of them equally wide */
+    const char *beside; /* a constant: what its lines of code are, which a form may show beside their plain line; NULL: it has none */
+    const char *name;   /* a constant: what tables of two rows are held beside each other by; NULL */
 };
 struct table *table_new(void);
 void table_free(struct table *t);

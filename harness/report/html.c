@@ -63,7 +63,7 @@ static void add_anchor(struct text *t, const char *s)
 /* ---- tables ---- */
 
 static const char *const paints[] = {"", "strong", "soft", "good", "bad", "warn"};
-static const char *const lines[] = {"", "zero", "step", "failed", "skipped", "explained"};
+static const char *const lines[] = {"", "zero", "step", "failed", "skipped", "explained", "code"};
 
 /* A number is the usual cell and has no class; the script draws the bar of a share. */
 static void open_cell(struct text *t, const struct table_column *column, const struct cell *c, bool wide)
@@ -121,9 +121,36 @@ static bool said_before(const struct table *t, int line, int column)
     return said;
 }
 
+/* Beside a plain line the lines of code that follow it, folded; those of the hottest are open. */
+static void write_beside(struct text *t, const struct table *table, int line, const bool *shown)
+{
+    int count = 0;
+    double heat = 0, most = 0;
+    while (line + 1 + count < table->line_count && table->lines[line + 1 + count] == LINE_CODE)
+        heat += table_at(table, line + 1 + count++, 1)->value;
+    for (int i = 0; i < table->line_count; i++)
+        most = table->lines[i] != LINE_CODE && table_at(table, i, 1)->value > most ? table_at(table, i, 1)->value : most;
+    if (!count) {
+        text_add(t, "<td></td>");
+        return;
+    }
+    text_addf(t, "<td class=\"l\"><details%s><summary>%d of %s <small>%.3g %%</small></summary><table>",
+              table_at(table, line, 1)->value >= most ? " open" : "", count, table->beside, heat);
+    for (int i = line + 1; i <= line + count; i++) {
+        text_add(t, "<tr>");
+        for (int c = 0; c < table->column_count; c++)
+            if (shown[c])
+                write_cell(t, &table->columns[c], table_at(table, i, c), false, false);
+        text_add(t, "</tr>\n");
+    }
+    text_add(t, "</table></details></td>");
+}
+
 static void write_line(struct text *t, const struct table *table, int line, const bool *shown)
 {
     enum line_kind kind = table->lines[line];
+    if (kind == LINE_CODE)
+        return;
     text_addf(t, kind ? "<tr class=\"%s\">" : "<tr>", lines[kind]);
     for (int c = 0; c < table->column_count; c++) {
         const struct cell *cell = table_at(table, line, c);
@@ -140,6 +167,8 @@ static void write_line(struct text *t, const struct table *table, int line, cons
         if (shown[c])
             write_cell(t, &table->columns[c], cell, table->wide, said_before(table, line, c));
     }
+    if (table->beside)
+        write_beside(t, table, line, shown);
     text_add(t, "</tr>\n");
 }
 
@@ -179,6 +208,7 @@ static void write_table(struct text *t, const struct table *table)
         if (shown[c])
             write_column(t, &table->columns[c]);
     }
+    add_element(t, "th", "l", table->beside);
     text_add(t, "</tr></thead><tbody>\n");
     for (int r = 0; r < table->line_count; r++)
         write_line(t, table, r, shown);

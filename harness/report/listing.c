@@ -1,18 +1,12 @@
 #include "report/listing.h"
-#include "base/file.h"
-#include "base/hash.h"
 #include "counter/group.h"
 #include "report/counted.h"
 #include "report/metric.h"
 #include "report/number.h"
-#include "report/terminal.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SOURCE_MAX_BYTES (16u << 20)
-#define SOURCE_SHOWN 90 /* characters of a source line */
 
 static void put_number(struct text *t, int width, double value)
 {
@@ -86,117 +80,6 @@ void listing_counters(struct text *t, const struct row *row, const struct report
     if (row->uncounted && row->uncounted[0])
         text_addf(t, "counters  none: %s\n", row->uncounted);
     counter_groups_free(&groups);
-}
-
-/* ---- lines ---- */
-
-static double at(const struct row *row, int step, int line, const char *name)
-{
-    const struct row_metric *m = listing_find(row, step, line, name);
-    return m ? m->value : NAN;
-}
-
-/* Line numbers with counts, in order. */
-static int lines_of(const struct row *row, int step, int **out)
-{
-    int count = 0, most = 0;
-    for (int i = 0; i < row->metric_count; i++)
-        if (row->metrics[i].step == step && row->metrics[i].line > most && metric_begins(&row->metrics[i], METRIC_EMU))
-            most = row->metrics[i].line;
-    if (most > 1000000)
-        most = 1000000;
-    char *seen = xcalloc((size_t)most + 1, 1);
-    for (int i = 0; i < row->metric_count; i++)
-        if (row->metrics[i].step == step && row->metrics[i].line > 0 && row->metrics[i].line <= most &&
-            metric_begins(&row->metrics[i], METRIC_EMU))
-            seen[row->metrics[i].line] = 1;
-    *out = xcalloc((size_t)most + 1, sizeof **out);
-    for (int i = 1; i <= most; i++)
-        if (seen[i])
-            (*out)[count++] = i;
-    free(seen);
-    return count;
-}
-
-/* The text of a line, without its indentation beyond the first. */
-static void add_source(struct text *t, const char *source, int line, const struct report_style *style)
-{
-    const char *p = source;
-    for (int i = 1; p && i < line; i++) {
-        p = strchr(p, '\n');
-        p = p ? p + 1 : NULL;
-    }
-    if (!p)
-        return;
-    char *text = xstrndup(p, strcspn(p, "\n"));
-    int shown = 0;
-    for (char *c = text; *c; c++) /* cut at a whole character */
-        if (((unsigned char)*c & 0xc0) != 0x80 && ++shown > SOURCE_SHOWN) {
-            *c = 0;
-            break;
-        }
-    text_add_plain(t, text, style);
-    free(text);
-}
-
-static void listing_add_step(struct text *t, const struct row *row, int step, const int *lines, int count, const char *source,
-                             const struct report_style *style)
-{
-    double whole = at(row, step, 0, metric_names[METRIC_EMU_INSTRUCTIONS]);
-    text_addf(t, "%6s %6s %8s %15s %15s %18s\n", "line", "inst %", "lanes", "ld sect (least)", "st sect (least)", "wavefronts (least)");
-    for (int i = 0; i < count; i++) {
-        int n = lines[i];
-        char a[NUMBER_TEXT], b[NUMBER_TEXT], pair[3 * NUMBER_TEXT];
-        double warps = at(row, step, n, metric_names[METRIC_EMU_INSTRUCTIONS]),
-               threads = at(row, step, n, metric_names[METRIC_EMU_THREAD_INSTRUCTIONS]);
-        text_addf(t, "%6d %6s %8s", n, warps > 0 && whole > 0 ? number_percent(warps / whole, a) : "",
-                  warps > 0 && threads > 0 ? number_short(threads / warps, b) : "");
-        for (int k = 0; k < SIDES; k++) {
-            const char *sectors = metric_names[METRIC_EMU_SECTORS + k], *ideal = metric_names[METRIC_EMU_SECTORS_IDEAL + k];
-            double r = at(row, step, n, metric_names[METRIC_EMU_REQUESTS + k]);
-            pair[0] = 0;
-            if (r > 0)
-                snprintf(pair, sizeof pair, "%s (%s)", number_short(at(row, step, n, sectors) / r, a),
-                         number_short(at(row, step, n, ideal) / r, b));
-            text_addf(t, " %15s", pair);
-        }
-        double waves = 0, least = 0;
-        for (int k = 0; k < 2; k++) {
-            double w = at(row, step, n, metric_names[METRIC_EMU_WAVEFRONTS + k]);
-            double d = at(row, step, n, metric_names[METRIC_EMU_WAVEFRONTS_IDEAL + k]);
-            waves += isnan(w) ? 0 : w;
-            least += isnan(d) ? 0 : d;
-        }
-        pair[0] = 0;
-        if (waves > 0)
-            snprintf(pair, sizeof pair, "%s (%s)", number_count(waves, a), number_count(least, b));
-        text_addf(t, " %17s  ", pair);
-        add_source(t, source, n, style);
-        text_add(t, "\n");
-    }
-}
-
-void listing_lines(struct text *t, const struct row *row, const struct report_style *style)
-{
-    for (int step = 0; step < row->step_count; step++) {
-        int *lines, count = lines_of(row, step, &lines);
-        if (count) {
-            struct error err = {0};
-            char hash[HASH_TEXT] = "";
-            size_t bytes = 0;
-            char *source = file_read(row->steps[step].file, SOURCE_MAX_BYTES, &bytes, &err);
-            if (source)
-                hash_bytes(source, bytes, hash);
-            text_addf(t, "%s  %s\n", row->steps[step].name, row->steps[step].file);
-            if (!source)
-                text_addf(t, "the source is not here: %s\n", err.text);
-            else if (row->source_hash[0] && row->step_count == 1 && strcmp(hash, row->source_hash))
-                text_add(t, "the source changed since it was counted: the lines may be others\n");
-            listing_add_step(t, row, step, lines, count, source, style);
-            free(source);
-        }
-        free(lines);
-    }
 }
 
 void listing_code(struct text *t, const struct row *row, const struct report_style *style)

@@ -351,7 +351,7 @@ static void add_whole(struct document *d, const struct case_view *c, const struc
     add_roofline(d, c, v, &a);
     add_resources(d, c, v, &a);
     add_mix(d, c, v);
-    row_source(d, c, v);
+    row_source(d, c, v, SOURCE_PAGE);
     add_rounds(d, v);
 }
 

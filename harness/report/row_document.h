@@ -12,7 +12,9 @@ void row_document(struct document *d, const struct case_view *c, const struct vi
 /* What links to the row's page name; of rows of two sides too. The caller frees it. */
 char *row_anchor(const struct row *row);
 
-/* The source lines that take most, beside what they do (row_source.c); nothing without counts or samples by line. */
-void row_source(struct document *d, const struct case_view *c, const struct view *v);
+/* The source lines that take most, what they do and what the compiler made of them (row_source.c); nothing without counts or samples by
+ * line. Brief and whole are for forms that are read at once. */
+enum source_extent { SOURCE_BRIEF, SOURCE_PAGE, SOURCE_WHOLE };
+void row_source(struct document *d, const struct case_view *c, const struct view *v, enum source_extent extent);
 
 #endif

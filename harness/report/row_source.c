@@ -1,6 +1,8 @@
-/* report/row_source: the source of a row's kernels, line by line: emu's exact counts, or the samples and counts that the hardware took
- * (--source). From stored metrics; the text is read from the file that was compiled, where it is still there. */
+/* report/row_source: the source of a row's kernels, line by line, and beside each line what the compiler made of it: emu's exact counts, or
+ * the samples and counts that the hardware took (--source). From what is stored; the text is read from the file that was compiled, where it
+ * is still there. */
 #include "base/file.h"
+#include "base/hash.h"
 #include "report/case_document.h"
 #include "report/number.h"
 #include "report/row_document.h"
@@ -10,8 +12,19 @@
 
 #define SOURCE_MAX_BYTES (16u << 20)
 #define LINES_MOST 1000000
-#define LINES_SHOWN 10  /* of a step, those with most */
-#define LINE_SHARE 0.01 /* of all: colder ones are not shown */
+#define GAP_FILLED 2 /* lines between two that are shown are shown too, when they are no more */
+
+/* How much of it is shown. */
+static const struct extent {
+    int lines;         /* of a step, those with most */
+    double line_share; /* of all: colder ones are not shown */
+    int code;          /* instructions of a line, those with most */
+    double code_share; /* of a line that is colder none are shown */
+    bool filled;
+    int text; /* characters of a line without its indentation; 0: as it is */
+} extents[] = {[SOURCE_BRIEF] = {8, 0.02, 3, 0.2, false, 56},
+               [SOURCE_PAGE] = {16, 0.01, 8, 0.01, true, 0},
+               [SOURCE_WHOLE] = {LINES_MOST, 0, 12, 0.01, false, 90}};
 
 /* What a source line did. */
 struct source_line {
@@ -28,6 +41,9 @@ struct source {
     int count;
     double heat, most; /* of all, of the hottest */
     bool sampled;
+    const struct row_code **code; /* by line, then the hottest first */
+    int code_count;
+    const char *language; /* of its code: "ptx", "sass"; NULL: there is none */
 };
 
 static double *counted_at(struct source_line *l, const char *name)
@@ -66,6 +82,46 @@ static bool is_sample(const struct row_metric *m)
     return metric_begins(m, METRIC_SAMPLES) && strcmp(m->name, metric_names[METRIC_SAMPLES_DROPPED]) != 0;
 }
 
+static double code_heat(const struct row_code *c)
+{
+    return c->samples >= 0 ? c->samples : c->executed >= 0 ? c->executed : 0;
+}
+
+/* Of instructions that ran as often, as those of a loop do, what they move tells most. */
+static bool code_moves(const struct row_code *c)
+{
+    return c->sectors > 0 || c->wavefronts > 0;
+}
+
+static int by_line_and_heat(const void *a, const void *b)
+{
+    const struct row_code *x = *(const struct row_code *const *)a, *y = *(const struct row_code *const *)b;
+    double p = code_heat(x), q = code_heat(y);
+    return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : p != q ? (p < q) - (p > q) : code_moves(y) - code_moves(x);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct row_code *x = *(const struct row_code *const *)a, *y = *(const struct row_code *const *)b;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+static void gather_code(const struct row *row, int step, struct source *s)
+{
+    s->code = xcalloc((size_t)row->code_count + 1, sizeof(const struct row_code *));
+    for (int i = 0; i < row->code_count; i++)
+        if (row->code[i].step == step)
+            s->code[s->code_count++] = &row->code[i];
+    qsort(s->code, (size_t)s->code_count, sizeof *s->code, by_line_and_heat);
+    s->language = s->code_count ? s->code[0]->language : NULL;
+}
+
+static void source_free(struct source *s)
+{
+    free(s->lines);
+    free(s->code);
+}
+
 /* False: nothing is known by line. */
 static bool gather(const struct row *row, int step, struct source *s)
 {
@@ -95,25 +151,34 @@ static bool gather(const struct row *row, int step, struct source *s)
         s->heat += s->lines[i].heat;
         s->most = fmax(s->most, s->lines[i].heat);
     }
+    gather_code(row, step, s);
     return s->heat > 0;
 }
 
 /* Marks those with most; how many are left out. */
-static int choose(struct source *s)
+static int choose(struct source *s, const struct extent *e)
 {
-    int with = 0, shown = 0;
+    int with = 0, shown = 0, last = 0;
     for (int i = 1; i < s->count; i++)
         with += s->lines[i].heat > 0 || s->lines[i].spills > 0;
-    while (shown < LINES_SHOWN && shown < with) {
+    while (shown < e->lines && shown < with) {
         int best = 0;
         for (int i = 1; i < s->count; i++)
             if (!s->lines[i].shown && (s->lines[i].heat > 0 || s->lines[i].spills > 0) && (!best || s->lines[i].heat > s->lines[best].heat))
                 best = i;
-        if (s->lines[best].heat < LINE_SHARE * s->heat && !(s->lines[best].spills > 0))
+        if (s->lines[best].heat < e->line_share * s->heat && !(s->lines[best].spills > 0))
             break;
         s->lines[best].shown = true;
         shown++;
     }
+    for (int i = 1; i < s->count && e->filled; i++)
+        if (s->lines[i].shown) {
+            for (int k = last + 1; last && i - last <= GAP_FILLED + 1 && k < i; k++) {
+                s->lines[k].shown = true;
+                shown += s->lines[k].heat > 0 || s->lines[k].spills > 0;
+            }
+            last = i;
+        }
     return with - shown;
 }
 
@@ -151,57 +216,142 @@ static const char *said_of(const struct block *said, const char *file, int line)
     return found;
 }
 
-static void source_row(struct table *t, const struct source *s, int number, const char *text, size_t bytes, const char *said)
+/* What one instruction did: of a memory access what it moved for each time that it ran. */
+static void code_facts(const struct row_code *c, const struct source_line *l, struct text *t)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    double lanes = c->lanes / c->executed, of_line = l->lanes / l->ran;
+    if (c->executed > 0 && fabs(lanes - of_line) >= 0.5)
+        text_addf(t, "%s lanes", number_short(lanes, a));
+    if (c->executed > 0 && c->sectors > 0) {
+        text_addf(t, "%s%s sectors", t->len ? " · " : "", number_short(c->sectors / c->executed, a));
+        if (c->sectors_ideal > 0)
+            text_addf(t, " (%s)", number_short(c->sectors_ideal / c->executed, b));
+    }
+    if (c->wavefronts > 0 && c->wavefronts_ideal > 0)
+        text_addf(t, "%s%s-way shared", t->len ? " · " : "", number_short(c->wavefronts / c->wavefronts_ideal, a));
+    if (c->wait[0])
+        text_addf(t, "%s%s", t->len ? " · " : "", c->wait);
+}
+
+static void code_row(struct table *t, const struct source *s, const struct row_code *c)
+{
+    struct text facts = {0};
+    code_facts(c, &s->lines[c->line], &facts);
+    table_row(t, LINE_CODE);
+    table_cell(t, PAINT_DIM, strcmp(c->language, "sass") ? ":%lld" : "%04llx", (long long)c->address);
+    table_bar(t, 100 * code_heat(c) / s->heat);
+    table_cell(t, PAINT_DIM, "%s", c->text[0] ? c->text : "?");
+    if (c->inlined[0])
+        table_note(t, "%s", c->inlined);
+    table_cell(t, PAINT_NONE, "%s", text_get(&facts));
+    text_free(&facts);
+}
+
+/* The instructions of a line, as they follow each other. */
+static void code_rows(struct table *t, const struct source *s, int number, const struct extent *e)
+{
+    int first = 0, count = 0;
+    while (first < s->code_count && s->code[first]->line < number)
+        first++;
+    while (first + count < s->code_count && s->code[first + count]->line == number && count < e->code)
+        count++;
+    if (s->lines[number].heat < e->code_share * s->heat)
+        return;
+    qsort(s->code + first, (size_t)count, sizeof *s->code, by_address);
+    for (int i = 0; i < count; i++)
+        code_row(t, s, s->code[first + i]);
+}
+
+/* A line of the file; where it is read at once, without its indentation and cut at a whole character. The caller frees it. */
+static char *line_text(const char *text, size_t bytes, int most)
+{
+    size_t from = most ? strspn(text, " \t") : 0, end = from < bytes ? from : bytes;
+    text += end;
+    bytes -= end;
+    int shown = 0;
+    for (end = 0; end < bytes && (!most || shown < most || ((unsigned char)text[end] & 0xc0) == 0x80); end++)
+        shown += ((unsigned char)text[end] & 0xc0) != 0x80;
+    char *code = xstrndup(text, end), *cut = end < bytes ? text_format("%s…", code) : NULL;
+    free(cut ? code : NULL);
+    return cut ? cut : code;
+}
+
+static void source_row(struct table *t, const struct source *s, int number, char *code, const char *said)
 {
     const struct source_line *l = &s->lines[number];
     struct text facts = {0};
-    char *code = xstrndup(text, bytes);
     line_facts(l, &facts);
     table_row(t, LINE_PLAIN);
     table_cell(t, PAINT_NONE, "%d", number);
-    table_bar(t, 100 * l->heat / s->heat);
-    table_cell(t, PAINT_NONE, "%s", text_get(&facts));
-    table_cell(t, PAINT_NONE, "%s", code[0] ? code : " ");
+    if (l->heat > 0)
+        table_bar(t, 100 * l->heat / s->heat);
+    else
+        table_absent(t, 1);
+    table_cell(t, l->heat > 0 ? PAINT_NONE : PAINT_DIM, "%s", code[0] ? code : " ");
     if (said)
         table_about(t, said);
+    table_cell(t, PAINT_NONE, "%s", text_get(&facts));
     text_free(&facts);
     free(code);
 }
 
-static void add_step(struct document *d, const struct row *row, int step, struct source *s, const struct block *said)
+/* Says what is wrong with the text that the lines are of; NULL: nothing. The caller frees it. */
+static char *doubt(const struct row_step *k, const char *text, size_t bytes, const struct error *err)
+{
+    char hash[HASH_TEXT] = "";
+    if (!text)
+        return text_format("The source is not here any more: %s", err->text);
+    hash_bytes(text, bytes, hash);
+    return k->file_hash[0] && strcmp(hash, k->file_hash) ? xstrdup("The source has changed since it was counted: the lines may be others.")
+                                                         : NULL;
+}
+
+static struct table *source_table(const struct source *s)
+{
+    struct table *t = table_new();
+    t->name = "source";
+    t->beside = !s->language ? NULL : strcmp(s->language, "sass") ? "PTX" : "SASS";
+    table_column(t, "number", "line", ALIGN_RIGHT);
+    table_column(t, "heat", s->sampled ? "% samples" : "% executed", ALIGN_RIGHT,
+                 .about = s->sampled ? "of the samples in which a warp stood there" : "of the instructions that its warps executed");
+    table_column(t, "source", "source", ALIGN_LEFT);
+    table_column(t, "facts", "what it does (ideal)", ALIGN_LEFT, .spare = 1);
+    return t;
+}
+
+static void add_step(struct document *d, const struct row *row, int step, struct source *s, const struct block *said,
+                     const struct extent *e)
 {
     struct error err = {0};
     const struct row_step *k = &row->steps[step];
+    enum detail detail = e == &extents[SOURCE_PAGE] ? DETAIL_FULL : DETAIL_ALWAYS;
     size_t bytes = 0;
-    char *text = file_read(k->file, SOURCE_MAX_BYTES, &bytes, &err);
-    int rest = choose(s), number = 1;
-    struct table *t = table_new();
-    char *title = text_format("Source: %s", file_base(k->file));
-    document_heading(d, 4, title, row->step_count > 1 ? k->name : NULL)->detail = DETAIL_FULL;
-    t->name = "source";
-    table_column(t, "number", "line", ALIGN_RIGHT);
-    table_column(t, "heat", s->sampled ? "% of samples" : "% of instructions", ALIGN_RIGHT);
-    table_column(t, "facts", "what it does (ideal)", ALIGN_LEFT);
-    table_column(t, "source", "source", ALIGN_LEFT);
+    char *text = file_read(k->file, SOURCE_MAX_BYTES, &bytes, &err), *title = text_format("Source: %s", file_base(k->file));
+    int rest = choose(s, e), number = 1;
+    struct table *t = source_table(s);
+    document_heading(d, 4, title, row->step_count > 1 ? k->name : NULL)->detail = detail;
     const char *p = text ? text : "";
     for (; number < s->count; number++) {
         size_t n = strcspn(p, "\n");
-        if (s->lines[number].shown)
-            source_row(t, s, number, p, n, said_of(said, k->file, number));
+        if (s->lines[number].shown) {
+            source_row(t, s, number, line_text(p, n, e->text), said_of(said, k->file, number));
+            code_rows(t, s, number, e);
+        }
         p += n + (p[n] == '\n');
     }
-    document_table(d, t, DETAIL_FULL);
-    char *more = text_format("%d further lines take less", rest), *gone = text_format("The source is not here any more: %s", err.text);
-    struct block *b = document_prose(d, TONE_SOFT, DETAIL_FULL);
+    document_table(d, t, detail);
+    char *more = text_format("%d further lines take less", rest), *wrong = doubt(k, text, bytes, &err);
+    struct block *b = document_prose(d, TONE_SOFT, detail);
     block_item(b, NULL, NULL, rest ? more : NULL);
-    block_item(b, NULL, NULL, text ? NULL : gone);
+    block_item(b, NULL, NULL, wrong);
     free(more);
-    free(gone);
+    free(wrong);
     free(title);
     free(text);
 }
 
-void row_source(struct document *d, const struct case_view *c, const struct view *v)
+void row_source(struct document *d, const struct case_view *c, const struct view *v, enum source_extent extent)
 {
     struct document said = {0};
     struct block *list = document_list(&said, DETAIL_FULL);
@@ -209,8 +359,8 @@ void row_source(struct document *d, const struct case_view *c, const struct view
     for (int step = 0; step < v->row->step_count && !row_is_network(v->row); step++) { /* what is true of its layers stands there */
         struct source s;
         if (gather(v->row, step, &s))
-            add_step(d, v->row, step, &s, list);
-        free(s.lines);
+            add_step(d, v->row, step, &s, list, &extents[extent]);
+        source_free(&s);
     }
     document_free(&said);
 }

@@ -8,6 +8,7 @@
 #include "report/case_document.h"
 #include "report/number.h"
 #include "report/resources.h"
+#include "report/row_document.h"
 #include "report/terminal.h"
 #include "report/verdict.h"
 #include "statistics/estimate.h"
@@ -426,7 +427,7 @@ static void add_clock(struct block *list, const struct row_time *t)
     text_free(&words);
 }
 
-void why_document(struct document *d, const struct case_view *c, const struct view *v)
+void why_document(struct document *d, const struct case_view *c, const struct view *v, bool whole)
 {
     struct text words = {0};
     const struct row *row = v->row;
@@ -461,9 +462,10 @@ void why_document(struct document *d, const struct case_view *c, const struct vi
         add_against_counts(list, c, v, &a);
     else
         add_against(list, c, v, &a);
+    row_source(d, c, v, whole ? SOURCE_WHOLE : SOURCE_BRIEF);
 }
 
-void why_of_row(struct document *d, const struct run *run, struct row *const *rows, int count, int index)
+void why_of_row(struct document *d, const struct run *run, struct row *const *rows, int count, int index, bool whole)
 {
     struct case_view c;
     struct judge judge;
@@ -473,7 +475,7 @@ void why_of_row(struct document *d, const struct run *run, struct row *const *ro
     judge_open(&judge);
     case_view_make(&c, run, rows + first, end - first);
     case_judge(&c, &judge);
-    why_document(d, &c, &c.views[index - first]);
+    why_document(d, &c, &c.views[index - first], whole);
     case_view_free(&c);
     judge_close(&judge);
 }
@@ -481,7 +483,7 @@ void why_of_row(struct document *d, const struct run *run, struct row *const *ro
 void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style)
 {
     struct document d = {0};
-    why_of_row(&d, run, rows, count, index);
+    why_of_row(&d, run, rows, count, index, true);
     form_terminal.write(t, &d, style);
     document_free(&d);
 }

@@ -35,6 +35,7 @@
 #define STEP(...) LINE(STEP, row_step, __VA_ARGS__)
 #define STEP_PART(...) LINE(STEP, row_step, __VA_ARGS__)
 #define TIME(...) LINE(TIME, row_time, __VA_ARGS__)
+#define CODE(...) LINE(CODE, row_code, __VA_ARGS__)
 #define METRIC(...) LINE(METRIC, row_metric, __VA_ARGS__)
 #define WISDOM(...) LINE(WISDOM, wisdom, __VA_ARGS__)
 #define DERIVED(name, unit, what) {name, unit, what, COLUMN_DERIVED, COLUMN_NONE, 0, 0},

@@ -82,6 +82,7 @@ const struct row_list row_lists[] = {
     LIST(TIME, "timing", "times", "time_index", times, time_count, false),
     LIST(PLAN, "plan", "plans", "plan_index", plans, plan_count, true),
     LIST(LAUNCH, "launch", "launches", "launch_index", launches, launch_count, true),
+    LIST(CODE, "instruction", "instructions", "instruction_index", code, code_count, true),
     LIST(METRIC, "metric", "metrics", "metric_index", metrics, metric_count, false),
     {0},
 };
@@ -215,6 +216,11 @@ struct row_plan *row_add_plan(struct row *row)
 struct row_launch *row_add_launch(struct row *row)
 {
     return row_add(row, COLUMN_LAUNCH);
+}
+
+struct row_code *row_add_code(struct row *row)
+{
+    return row_add(row, COLUMN_CODE);
 }
 
 const char *row_pair_value(const struct row_pair *pairs, int count, const char *name)

@@ -89,6 +89,11 @@ struct row_launch {
 #define LAUNCH(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
+/* An instruction of one of its kernels, of those that ran most: its counts are NaN where nobody counted. */
+struct row_code {
+#define CODE(...) ROW_MEMBER(__VA_ARGS__)
+#include "row/fields.def"
+};
 struct row {
 #define CASE(...) ROW_MEMBER(__VA_ARGS__)
 #define RESULT(...) ROW_MEMBER(__VA_ARGS__)
@@ -101,7 +106,8 @@ struct row {
     struct row_part *parts;
     struct row_plan *plans;
     struct row_launch *launches;
-    int step_count, time_count, metric_count, axis_count, param_count, network_count, part_count, plan_count, launch_count;
+    struct row_code *code;
+    int step_count, time_count, metric_count, axis_count, param_count, network_count, part_count, plan_count, launch_count, code_count;
 };
 struct row *row_new(void); /* every absent-able number absent */
 void row_free(struct row *row);
@@ -118,6 +124,7 @@ void row_add_network(struct row *row, const char *name, int64_t runs);
 void row_add_part(struct row *row, const char *variant);
 struct row_plan *row_add_plan(struct row *row);
 struct row_launch *row_add_launch(struct row *row);
+struct row_code *row_add_code(struct row *row);
 /* The value of one of them; NULL when there is none of that name. */
 const char *row_pair_value(const struct row_pair *pairs, int count, const char *name);
 const char *row_axis(const struct row *row, const char *name);
@@ -139,6 +146,7 @@ enum column_group {
     COLUMN_TIME,    /* struct row_time: table timing */
     COLUMN_PLAN,    /* struct row_plan: table plan */
     COLUMN_LAUNCH,  /* struct row_launch: table launch */
+    COLUMN_CODE,    /* struct row_code: table instruction */
     COLUMN_METRIC,  /* struct row_metric: table metric */
     COLUMN_WISDOM,  /* struct wisdom: table wisdom */
     COLUMN_DERIVED, /* stored nowhere: report/ computes it from the others */

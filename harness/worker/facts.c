@@ -208,6 +208,11 @@ static void put_launch(struct row_step *out, const struct step *step, const char
     }
     out->dynamic_smem = (int)step->smem;
     snprintf(out->file, sizeof out->file, "%s", path);
+    size_t bytes;
+    char *text = file_read(path, CODE_MAX_BYTES, &bytes, NULL);
+    if (text)
+        hash_bytes(text, bytes, out->file_hash);
+    free(text);
 }
 
 void build_launch_hash(const struct build *build, const struct program *p, const struct work *work, struct row *row)

@@ -155,6 +155,11 @@ bool worker_count(struct worker *w, const json_t *command, int *blame, struct er
 /* ablate.c: what a row costs without its parts, as metrics in an event that says nothing else of it. */
 bool worker_ablate(struct worker *w, int row, struct error *err);
 
+/* code.c: what emu counted of each instruction of a step, as the row's code; the caller clears the counts. */
+void worker_code_of_emu(struct device *dev, const struct device_image *image, struct row *row, int step);
+/* Adds to a row of all instructions of a step those that it keeps. Takes their texts. */
+void worker_keep_code(struct row *row, struct row_code *all, int count);
+
 /* tune.c: the search. */
 /* What the compiler made of a configuration refuses it: it spills, one block of it does not fit, or another configuration is the same
  * launches of the same machine code. Makes `row` infeasible with the reason; false when the configuration is worth a run. */

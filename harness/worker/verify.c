@@ -18,6 +18,7 @@ struct trial {
     struct worker *w;
     const struct program *program;
     struct rig *rig;
+    const struct build *build;
     struct row *row;
     int index, step;
     char *dump_dir;
@@ -96,8 +97,11 @@ static bool count_step(void *context, int step, struct error *err)
     t->step = step;
     double instructions = 0;
     dev->ops->counters(dev, take_instructions, &instructions);
-    if (instructions > 0)
+    if (instructions > 0) {
         dev->ops->counters(dev, count_metric, t);
+        if (t->program->steps[step].kind == STEP_KERNEL)
+            worker_code_of_emu(dev, &t->build->images[t->program->steps[step].unit], t->row, step);
+    }
     const struct device_report *reports;
     if (dev->ops->reports(dev, &reports) > 0)
         return true; /* keep the reports for take_reports */
@@ -366,6 +370,7 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
             row_set(&t->row->reason, w->dev->ops->keeps_time ? w->library_error : "not on emu: cuDNN needs a GPU");
             return true;
         }
+    t->build = build;
     worker_stage(w, t->index, "load", LOAD_LIMIT_S);
     if (w->plan.rows[t->index].kind == PLAN_SEQUENCE)
         return worker_sequence_verify(w, t->index, build, t->row, &t->rig, err);

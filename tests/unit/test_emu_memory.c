@@ -55,6 +55,35 @@ static void strides(void **state)
     }
 }
 
+/* Instructions are what lines are made of: of a line their sums, and what a load touched stands at the load. */
+static void instructions_make_lines(void **state)
+{
+    struct emu_test t;
+    const struct device_instruction *all;
+    double executed[64] = {0}, sectors[64] = {0};
+    int loads = 0, stores = 0;
+    run(&t, "strided", 3);
+    int count = emu_device.instructions(&t.dev, &all);
+    assert_true(count > 4);
+    for (int i = 0; i < count; i++) {
+        assert_true(!i || all[i].ptx_line > all[i - 1].ptx_line);
+        assert_true(all[i].line > 0 && all[i].line < 64 && !all[i].inlined[0]);
+        executed[all[i].line] += (double)all[i].executed;
+        sectors[all[i].line] += (double)all[i].sectors;
+        loads += all[i].sectors == 12 && all[i].sectors_ideal == 4 && all[i].executed == 1 && all[i].lanes == 32;
+        stores += all[i].sectors == 4 && all[i].sectors_ideal == 4 && all[i].executed == 1 && all[i].lanes == 32;
+    }
+    assert_true(loads == 1 && stores == 1);
+    for (int i = 1; i < 64; i++) {
+        expect(&t, "emu.warp_instructions", i, executed[i]);
+        double read = emu_test_counter(&t, "emu.global_sectors_ld", i), written = emu_test_counter(&t, "emu.global_sectors_st", i);
+        assert_true(sectors[i] == read + written);
+    }
+    emu_device.clear(&t.dev);
+    assert_int_equal(emu_device.instructions(&t.dev, &all), 0);
+    emu_test_close(&t);
+}
+
 /* Starting inside a sector costs one more. */
 static void shifts(void **state)
 {
@@ -217,9 +246,16 @@ static void float_atomics(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(strides),        cmocka_unit_test(shifts),         cmocka_unit_test(vectors),
-                                       cmocka_unit_test(bank_conflicts), cmocka_unit_test(wide_conflicts), cmocka_unit_test(wide_pairs),
-                                       cmocka_unit_test(local_memory),   cmocka_unit_test(flop),           cmocka_unit_test(contention),
-                                       cmocka_unit_test(float_atomics)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strides),
+                                       cmocka_unit_test(shifts),
+                                       cmocka_unit_test(vectors),
+                                       cmocka_unit_test(bank_conflicts),
+                                       cmocka_unit_test(wide_conflicts),
+                                       cmocka_unit_test(wide_pairs),
+                                       cmocka_unit_test(local_memory),
+                                       cmocka_unit_test(flop),
+                                       cmocka_unit_test(contention),
+                                       cmocka_unit_test(float_atomics),
+                                       cmocka_unit_test(instructions_make_lines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

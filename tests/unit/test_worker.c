@@ -4,6 +4,7 @@
 #include "message/options.h"
 #include "worker/private.h"
 #include <dirent.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,6 +112,53 @@ static void another_setup_is_another_plan(void **state)
     assert_true(instructions[0] > 0 && instructions[1] != instructions[0] && instructions[2] == instructions[0]);
     worker_inside.close(w);
     json_decref(row);
+}
+
+/* Of a line those that take most, of equal ones those that move something; nothing of a cold line; in the order of the code. */
+static void the_hottest_instructions_are_kept(void **state)
+{
+    struct row *row = row_new();
+    struct row_code *all = calloc(400, sizeof *all);
+    for (int i = 0; i < 400; i++)
+        all[i] = (struct row_code){.step = 0,
+                                   .address = 400 - i,
+                                   .line = i < 100   ? 5
+                                           : i < 399 ? 10 + i / 4
+                                                     : 900,
+                                   .text = strdup(i == 7 ? "ld" : "add"),
+                                   .executed = i < 100   ? 50
+                                               : i < 399 ? 100
+                                                         : 1,
+                                   .lanes = NAN,
+                                   .sectors = i == 7 ? 4 : NAN,
+                                   .sectors_ideal = NAN,
+                                   .wavefronts = i == 90 ? 2 : NAN,
+                                   .wavefronts_ideal = NAN,
+                                   .samples = NAN};
+    worker_keep_code(row, all, 400);
+    free(all);
+    int of_five = 0, moving = 0;
+    assert_int_equal(row->code_count, 192);
+    for (int i = 0; i < row->code_count; i++) {
+        const struct row_code *c = &row->code[i];
+        of_five += c->line == 5;
+        moving += c->sectors > 0 || c->wavefronts > 0;
+        assert_true(c->line != 900 && c->text[0]);
+        assert_true(!i || c->address > row->code[i - 1].address);
+    }
+    assert_true(of_five == 0 && moving == 0); /* others ran twice as often, and there is no room for more */
+    row_free(row);
+    row = row_new();
+    all = calloc(100, sizeof *all);
+    for (int i = 0; i < 100; i++)
+        all[i] = (struct row_code){
+            .address = i, .line = 5, .text = strdup("x"), .executed = 50, .samples = i == 60 ? 9 : 3, .sectors = i == 90 ? 1 : NAN};
+    worker_keep_code(row, all, 100);
+    free(all);
+    assert_int_equal(row->code_count, 12);
+    assert_int_equal(row->code[9].address, 9); /* the first ten, the one that moves and the one where most stood */
+    assert_true(row->code[10].address == 60 && row->code[11].address == 90);
+    row_free(row);
 }
 
 /* Neither this process nor its parent's other children count as others; a child of ours does, which the parent did not start. */
@@ -250,8 +298,11 @@ static void a_look_leaves_the_round_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_look_leaves_the_round_open),    cmocka_unit_test(others_are_told),
-        cmocka_unit_test(data_of_the_first_case_are_made), cmocka_unit_test(another_setup_is_another_plan),
+        cmocka_unit_test(another_setup_is_another_plan),
+        cmocka_unit_test(a_look_leaves_the_round_open),
+        cmocka_unit_test(others_are_told),
+        cmocka_unit_test(the_hottest_instructions_are_kept),
+        cmocka_unit_test(data_of_the_first_case_are_made),
         cmocka_unit_test(neighbours_are_compiled_ahead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

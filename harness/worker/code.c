@@ -1,0 +1,113 @@
+/* worker/code: which instructions of a row's kernels are kept beside its counts: of the source lines that take most those that take most.
+ * The others are in the lines' and the steps' sums. */
+#include "base/text.h"
+#include "worker/private.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEPT_OF_STEP 192
+#define KEPT_OF_LINE 12
+#define LINE_SHARE 0.01 /* of a step: what colder lines' instructions are is not kept */
+#define TEXT_MOST 120
+
+/* Samples where warps were sampled, else how often it ran. */
+static double heat(const struct row_code *c)
+{
+    return c->samples >= 0 ? c->samples : c->executed >= 0 ? c->executed : 0;
+}
+
+/* The hotter first; of those that ran as often, as those of a loop do, what moves something, then as they stand. */
+static int by_heat(const void *a, const void *b)
+{
+    const struct row_code *x = a, *y = b;
+    double p = heat(x), q = heat(y);
+    int moves = (y->sectors > 0 || y->wavefronts > 0) - (x->sectors > 0 || x->wavefronts > 0);
+    return p != q ? (p < q) - (p > q) : moves ? moves : (x->address > y->address) - (x->address < y->address);
+}
+
+static int by_line(const void *a, const void *b)
+{
+    const struct row_code *x = a, *y = b;
+    return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : by_heat(a, b);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct row_code *x = a, *y = b;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+void worker_keep_code(struct row *row, struct row_code *all, int count)
+{
+    int kept = 0, end;
+    double whole = 0;
+    for (int i = 0; i < count; i++)
+        whole += heat(&all[i]);
+    qsort(all, (size_t)count, sizeof *all, by_line);
+    for (int i = 0; i < count; i = end) {
+        double of_line = 0;
+        for (end = i; end < count && all[end].line == all[i].line; end++)
+            of_line += heat(&all[end]);
+        for (int k = i; k < end; k++)
+            if (k < i + KEPT_OF_LINE && of_line >= LINE_SHARE * whole)
+                all[kept++] = all[k];
+            else
+                free(all[k].text);
+    }
+    qsort(all, (size_t)kept, sizeof *all, by_heat);
+    for (; kept > KEPT_OF_STEP; kept--)
+        free(all[kept - 1].text);
+    qsort(all, (size_t)kept, sizeof *all, by_address);
+    for (int i = 0; i < kept; i++) {
+        struct row_code *to = row_add_code(row);
+        free(to->text);
+        *to = all[i];
+        to->text = to->text ? to->text : xstrdup("");
+    }
+}
+
+/* An instruction without what stands around it, with single blanks. The caller frees it. */
+static char *bare(const char *p, size_t bytes)
+{
+    struct text t = {0};
+    for (size_t i = 0; i < bytes && t.len < TEXT_MOST; i++) {
+        bool blank = p[i] == ' ' || p[i] == '\t' || p[i] == '\r' || p[i] == '{' || p[i] == ';';
+        if (!blank || p[i] == '{')
+            text_add_bytes(&t, p + i, 1);
+        else if (t.len && i + 1 < bytes && p[i] != ';' && t.data[t.len - 1] != ' ')
+            text_add(&t, " ");
+    }
+    return t.len ? text_take(&t) : xstrdup("");
+}
+
+void worker_code_of_emu(struct device *dev, const struct device_image *image, struct row *row, int step)
+{
+    const struct device_instruction *ran;
+    int count = dev->ops->instructions ? dev->ops->instructions(dev, &ran) : 0, line = 1;
+    struct row_code *all = xcalloc((size_t)count + 1, sizeof *all);
+    const char *p = image->ptx ? image->ptx : "", *end = p + (image->ptx ? image->ptx_bytes : 0);
+    for (int i = 0; i < count; i++) {
+        const struct device_instruction *d = &ran[i];
+        for (; line < d->ptx_line && p < end; line++) {
+            const char *next = memchr(p, '\n', (size_t)(end - p));
+            p = next ? next + 1 : end;
+        }
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        all[i] = (struct row_code){.step = step,
+                                   .language = "ptx",
+                                   .address = d->ptx_line,
+                                   .line = d->line,
+                                   .text = bare(p, (size_t)((stop ? stop : end) - p)),
+                                   .executed = (double)d->executed,
+                                   .lanes = (double)d->lanes,
+                                   .sectors = d->sectors ? (double)d->sectors : NAN,
+                                   .sectors_ideal = d->sectors_ideal ? (double)d->sectors_ideal : NAN,
+                                   .wavefronts = d->wavefronts ? (double)d->wavefronts : NAN,
+                                   .wavefronts_ideal = d->wavefronts_ideal ? (double)d->wavefronts_ideal : NAN,
+                                   .samples = NAN};
+        memcpy(all[i].inlined, d->inlined, sizeof all[i].inlined);
+    }
+    worker_keep_code(row, all, count);
+    free(all);
+}
