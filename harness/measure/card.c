@@ -19,13 +19,21 @@ const char *const card_sources[] = {"kernels/reference/data.cu", "kernels/refere
 static const struct {
     const char *kernel;
     int source;
-} card_kernels[CARD_KERNELS] = {[CARD_NORMAL] = {"data_normal", 0},     [CARD_EXACT] = {"data_exact", 0},
-                                [CARD_BLANK] = {"data_blank", 0},       [CARD_PACK] = {"data_pack", 0},
-                                [CARD_SUM] = {"data_sum", 0},           [CARD_DIFFER] = {"data_differ", 0},
-                                [CARD_ROWS_F64] = {"data_rows_f64", 0}, [CARD_ROWS_F32] = {"data_rows_f32", 0},
-                                [CARD_CONV] = {"reference_conv", 1},    [CARD_CONV_WIDE] = {"reference_conv_wide", 1},
-                                [CARD_COMPARE] = {"compare_output", 2}, [CARD_WIDEN] = {"chain_widen", 3},
-                                [CARD_FORGET] = {"chain_forget", 3},    [CARD_OWN] = {"chain_own", 3},
+} card_kernels[CARD_KERNELS] = {[CARD_NORMAL] = {"data_normal", 0},
+                                [CARD_EXACT] = {"data_exact", 0},
+                                [CARD_BLANK] = {"data_blank", 0},
+                                [CARD_PACK] = {"data_pack", 0},
+                                [CARD_SUM] = {"data_sum", 0},
+                                [CARD_DIFFER] = {"data_differ", 0},
+                                [CARD_ROWS_F64] = {"data_rows_f64", 0},
+                                [CARD_ROWS_F32] = {"data_rows_f32", 0},
+                                [CARD_CONV] = {"reference_conv", 1},
+                                [CARD_CONV_WIDE] = {"reference_conv_wide", 1},
+                                [CARD_FILTER] = {"reference_filter", 1},
+                                [CARD_COMPARE] = {"compare_output", 2},
+                                [CARD_WIDEN] = {"chain_widen", 3},
+                                [CARD_FORGET] = {"chain_forget", 3},
+                                [CARD_OWN] = {"chain_own", 3},
                                 [CARD_SPREAD] = {"chain_spread", 3}};
 
 static bool card_load(struct card *card, int source, const char *compiler, struct error *err)
@@ -267,20 +275,32 @@ void card_describe(const struct work *work, const struct op_bounds *is, struct c
     g->out_c = last.c, g->out_h = last.h, g->out_w = last.w;
 }
 
+bool card_filter(struct card_data *d, const struct card_layer *g, uint64_t filter, uint64_t *wide, struct error *err)
+{
+    int64_t channels = g->c / g->groups, taps = (g->t > 0 ? g->t : 1) * g->r * g->s;
+    if (!filter)
+        return true;
+    union card_arg args[] = {card_int((int64_t)filter), {0}, card_int(g->k), card_int(channels), card_int(taps)};
+    bool ok = card_room(d, "filter in double", (size_t)(g->k * channels * taps) * sizeof(double), wide, err);
+    args[1] = card_int((int64_t)*wide);
+    return ok && card_launch(d->card, CARD_FILTER, g->k * channels * taps, args, 5, err);
+}
+
 static bool card_reference(struct card_data *d, const struct work *work, struct error *err)
 {
     struct op_bounds is = op_data_bounds(work, d->host);
     struct card_layer g;
-    uint64_t layer = 0;
+    uint64_t layer = 0, filter = 0;
     card_describe(work, &is, &g);
     size_t count = (size_t)(g.n * g.out_c * g.out_h * g.out_w);
     struct card_values *to = &d->at[SLOT_OUTPUT];
     bool ok = card_upload(d, "layer of the reference", &g, sizeof g, &layer, err) &&
+              card_filter(d, &g, d->at[SLOT_FILTER].value, &filter, err) &&
               card_room_apart(d, "reference", count * sizeof(double), &to->reference, err) &&
               (!is.bounds || card_room_apart(d, "bounds", count * sizeof(float), &to->bound, err));
     union card_arg args[] = {card_int((int64_t)layer),
                              card_int((int64_t)d->at[SLOT_INPUT].value),
-                             card_int((int64_t)d->at[SLOT_FILTER].value),
+                             card_int((int64_t)filter),
                              card_int((int64_t)d->at[SLOT_BIAS].value),
                              card_int((int64_t)d->at[SLOT_RESIDUAL].value),
                              card_int((int64_t)d->mask_out),
@@ -290,6 +310,8 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
     ok = ok && card_launch(d->card, CARD_CONV, (int64_t)count, args, 8, err) && d->card->dev->ops->sync(d->card->dev, err);
     if (layer)
         d->card->dev->ops->release(d->card->dev, layer);
+    if (filter)
+        d->card->dev->ops->release(d->card->dev, filter);
     return ok && card_sample_agrees(d, work, &g, err);
 }
 

@@ -16,6 +16,7 @@ enum card_kernel {
     CARD_ROWS_F32,
     CARD_CONV,
     CARD_CONV_WIDE,
+    CARD_FILTER,
     CARD_WIDEN,
     CARD_FORGET,
     CARD_OWN,
@@ -81,6 +82,8 @@ bool card_reach(const struct card_data *data, int slot, struct error *err);
 bool card_leave(const struct card *card, struct error *err);
 /* A layer as kernels/reference/conv.cu takes it. */
 void card_describe(const struct work *work, const struct op_bounds *is, struct card_layer *layer);
+/* The filter of a layer as that file reads it, from `filter` there; 0 of a layer without one. To be released when the layer has run. */
+bool card_filter(struct card_data *data, const struct card_layer *layer, uint64_t filter, uint64_t *wide, struct error *err);
 /* Memory of the check, and something in it; an error says whose. */
 bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
 /* For what a kernel under test must not find: references and their bounds. */

@@ -6,7 +6,7 @@
 enum { CONV2D, CONV3D, TRANSPOSED, UPSAMPLED, MOVED, SPACE, NEAREST, BILINEAR, LARGEST, MEAN }; /* harness/op/op.h has the same order */
 enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT }; /* items, as in harness/op/work.h */
 #define ITEMS 8
-#define SOME 8 /* channels that are added up before the next tap's */
+#define SOME 16 /* channels that are added up before the next tap's */
 
 /* What measure/card.c writes, in this order. */
 struct layer {
@@ -41,48 +41,73 @@ static __device__ double stored(int64_t type, double v, double e)
     return e + roundoff(type) * (fabs(v) + e) + underflow(type);
 }
 
+/* What a sum looks at tap by tap, in registers. */
+struct taps {
+    int kind, stride, pad, dilation, block, r, d, plane, plane_out, h, w;
+};
+static __device__ taps taps_of(const layer &g)
+{
+    return {(int)g.kind, (int)g.stride, (int)g.pad,   (int)g.dilation,  (int)g.block, (int)g.r,
+            (int)g.d,    (int)g.plane,  (int)g.plane_out, (int)g.h, (int)g.w};
+}
+
 /* The input row or column that output coordinate `at` reads through a tap; negative or past the end: none. */
-static __device__ int64_t source(const layer &g, int64_t at, int64_t tap)
+static __device__ int source(const taps &g, int at, int tap)
 {
     if (g.kind == TRANSPOSED) {
-        int64_t from = at + g.pad - tap * g.dilation;
+        int from = at + g.pad - tap * g.dilation;
         return from >= 0 && from % g.stride == 0 ? from / g.stride : -1;
     }
     if (g.kind == UPSAMPLED) {
-        int64_t from = at - g.pad + tap;
+        int from = at - g.pad + tap;
         return from < 0 ? -1 : from / g.block;
     }
     return at * g.stride - g.pad + tap * g.dilation;
 }
 
-static __device__ int64_t source_row(const layer &g, int64_t p, int64_t tap)
+static __device__ int source_row(const taps &g, int p, int tap)
 {
     if (g.kind != CONV3D)
         return source(g, p, tap);
-    int64_t z = p / g.plane_out * g.stride - g.pad + tap / g.r, y = p % g.plane_out * g.stride - g.pad + tap % g.r;
+    int z = p / g.plane_out * g.stride - g.pad + tap / g.r, y = p % g.plane_out * g.stride - g.pad + tap % g.r;
     return z >= 0 && z < g.d && y >= 0 && y < g.plane ? z * g.plane + y : -1;
 }
 
-template <typename X>
-static __device__ void sum(const layer &g, const X *x, const float *f, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
+static __device__ void add_product(double x, double f, double &y, double &a)
 {
-    int64_t channels = g.c / g.groups, first = k / (g.k / g.groups) * channels, rows = (g.kind == CONV3D ? g.t : 1) * g.r;
+    double product = x * f;
+    y += product;
+    a += fabs(product);
+}
+
+template <typename X>
+static __device__ void sum(const layer &g, const X *x, const double *f, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
+{
+    const taps at = taps_of(g);
+    int channels = (int)(g.c / g.groups), rows = (int)((g.kind == CONV3D ? g.t : 1) * g.r), columns = (int)g.s;
+    int64_t first = k / (g.k / g.groups) * channels, plane = g.h * g.w;
+    x += (n * g.c + first) * plane;
+    f += k * rows * columns * channels;
     y = a = 0;
-    for (int64_t begin = 0; begin < channels; begin += SOME) /* so that a line that several taps read is still in the cache */
-        for (int64_t r = 0; r < rows; r++) {
-            int64_t row = source_row(g, p, r), end = min(begin + SOME, channels);
-            if (row < 0 || row >= g.h)
+    for (int begin = 0; begin < channels; begin += SOME) /* so that a line that several taps read is still in the cache */
+        for (int r = 0; r < rows; r++) {
+            int row = source_row(at, (int)p, r);
+            if (row < 0 || row >= at.h)
                 continue;
-            for (int64_t s = 0; s < g.s; s++) {
-                int64_t column = source(g, q, s);
-                if (column < 0 || column >= g.w)
+            for (int s = 0; s < columns; s++) {
+                int column = source(at, (int)q, s);
+                if (column < 0 || column >= at.w)
                     continue;
-                const X *xs = x + ((n * g.c + first) * g.h + row) * g.w + column;
-                const float *fs = f + (k * channels * rows + r) * g.s + s;
-                for (int64_t c = begin; c < end; c++) {
-                    double product = (double)xs[c * g.h * g.w] * (double)fs[c * rows * g.s];
-                    y += product;
-                    a += fabs(product);
+                const X *xs = x + begin * plane + (int64_t)row * at.w + column;
+                const double *fs = f + (r * columns + s) * channels + begin;
+                if (begin + SOME <= channels) {
+#pragma unroll
+                    for (int c = 0; c < SOME; c++) /* which lie a plane apart in x and side by side in f */
+                        add_product(xs[c * plane], fs[c], y, a);
+                } else {
+#pragma unroll 1
+                    for (int c = 0; c < channels - begin; c++)
+                        add_product(xs[c * plane], fs[c], y, a);
                 }
             }
         }
@@ -91,14 +116,15 @@ static __device__ void sum(const layer &g, const X *x, const float *f, int64_t n
 /* Without weights: what output (n, k, p, q) is made of. Of values that are only moved no rounding is allowed, so a stays 0. */
 template <typename X> static __device__ void window(const layer &g, const X *x, int64_t p, int64_t q, double &y, double &a)
 {
+    const taps at = taps_of(g);
     double most = 0;
     bool any = false;
-    for (int64_t r = 0; r < g.r; r++)
-        for (int64_t s = 0; s < g.s; s++) {
-            int64_t row = source(g, p, r), column = source(g, q, s);
+    for (int r = 0; r < g.r; r++)
+        for (int s = 0; s < g.s; s++) {
+            int row = source(at, (int)p, r), column = source(at, (int)q, s);
             if (row < 0 || row >= g.h || column < 0 || column >= g.w)
                 continue;
-            double v = (double)x[row * g.w + column];
+            double v = (double)x[(int64_t)row * g.w + column];
             most = any ? fmax(most, v) : v, any = true;
             y += v;
             a += fabs(v);
@@ -172,7 +198,7 @@ static __device__ void slope(const layer &g, double alpha, double &y, double &e)
 
 /* mask NULL: every output is asked for; else n, p, q, and the sum of an inactive one is 0. bound may be NULL. */
 template <typename X>
-static __device__ void convolve(const layer *layer_at, const X *x, const float *f, const float *bias, const X *residual, const float *mask,
+static __device__ void convolve(const layer *layer_at, const X *x, const double *f, const float *bias, const X *residual, const float *mask,
                                 double *out, float *bound)
 {
     const layer &g = *layer_at;
@@ -217,15 +243,22 @@ static __device__ void convolve(const layer *layer_at, const X *x, const float *
     }
 }
 
-extern "C" __global__ void reference_conv(const layer *layer_at, const float *x, const float *f, const float *bias, const float *residual,
+extern "C" __global__ void reference_conv(const layer *layer_at, const float *x, const double *f, const float *bias, const float *residual,
                                           const float *mask, double *out, float *bound)
 {
     convolve(layer_at, x, f, bias, residual, mask, out, bound);
 }
 
 /* The same of activations inside a network. */
-extern "C" __global__ void reference_conv_wide(const layer *layer_at, const double *x, const float *f, const float *bias, const double *residual,
+extern "C" __global__ void reference_conv_wide(const layer *layer_at, const double *x, const double *f, const float *bias, const double *residual,
                                                const float *mask, double *out, float *bound)
 {
     convolve(layer_at, x, f, bias, residual, mask, out, bound);
+}
+
+/* A filter of n output channels as these kernels read it: in double, the input's channels fastest, not the taps. */
+extern "C" __global__ void reference_filter(const float *from, double *to, int64_t n, int64_t channels, int64_t taps)
+{
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n * channels * taps; i += (int64_t)gridDim.x * blockDim.x)
+        to[(i / (channels * taps) * taps + i % taps) * channels + i / taps % channels] = from[i];
 }
