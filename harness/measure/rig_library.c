@@ -177,6 +177,7 @@ void rig_plan_keep(struct rig *rig, int step)
     struct cudnn_conv conv;
     conv_of(rig->program, &rig->program->steps[step], &conv);
     cudnn_choose(rig->library, &conv, cudnn_plan_facts(own->plans[own->plan]), own->among);
+    cudnn_keep(rig->library, &conv, own->plans[own->plan]);
 }
 
 bool rig_plan_settle(struct rig *rig, struct error *err)

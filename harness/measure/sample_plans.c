@@ -85,8 +85,9 @@ bool sample_plans(struct device *dev, struct rig *rig, int step, int round_count
     bool ok = timer_open(&r.timer, dev, err);
     if (ok)
         first_of_each(&r);
-    ok = ok && race_plans(&r, err);
-    int best = ok ? fastest_plan(&r) : -1;
+    bool alone = r.count == 1; /* has no one to be raced against, as when the plan is remembered */
+    ok = ok && (alone || race_plans(&r, err));
+    int best = !ok ? -1 : alone ? r.taken[0] : fastest_plan(&r);
     for (int i = 0; ok && medians_ns && i < r.count; i++)
         medians_ns[i] = plan_median(&r, i);
     if (best >= 0)

@@ -281,7 +281,7 @@ static void a_choice_is_kept_and_made_again(void **state)
     other.bias = true;
     other.k = 128;
     assert_null(cudnn_chosen(handle, &c));
-    int count = ask(&c, 6);
+    int count = ask(&c, 6), made = handle->made_count;
     cudnn_choose(handle, &c, cudnn_plan_facts(plans[3]), count);
     const struct cudnn_choice *kept = cudnn_chosen(handle, &c);
     assert_non_null(kept);
@@ -291,7 +291,22 @@ static void a_choice_is_kept_and_made_again(void **state)
     assert_non_null(again);
     assert_string_equal(cudnn_plan_facts(again)->text, cudnn_plan_facts(plans[3])->text);
     assert_string_equal(cudnn_plan_facts(again)->notes, cudnn_plan_facts(plans[3])->notes);
+    /* finalized once: the others are the same plan with addresses of their own */
+    struct cudnn_plan *third_time = cudnn_plan_again(handle, &c, &kept->facts, &err), **first, **second;
+    assert_true(third_time != again && handle->made_count == made + 1 &&
+                cudnn_plan_facts(third_time)->rank == cudnn_plan_facts(again)->rank);
     cudnn_plan_free(again);
+    assert_string_equal(cudnn_plan_facts(third_time)->text, cudnn_plan_facts(plans[3])->text);
+    cudnn_plan_free(third_time);
+    assert_int_equal(cudnn_plans(handle, &c, 1, &first, &err), 1); /* another plan than that one, and the same for who asks next */
+    assert_int_equal(cudnn_plans(handle, &c, 1, &second, &err), 1);
+    assert_true(handle->made_count == made + 2 && first[0] != second[0]);
+    assert_string_equal(cudnn_plan_facts(first[0])->text, cudnn_plan_facts(plans[0])->text);
+    assert_string_equal(cudnn_plan_facts(second[0])->text, cudnn_plan_facts(plans[0])->text);
+    cudnn_plan_free(first[0]);
+    cudnn_plan_free(second[0]);
+    free(first);
+    free(second);
     struct cudnn_plan **one;
     const struct cudnn_plan_facts *third = cudnn_plan_facts(plans[3]);
     struct library_plan which = {third->engine, third->mode, third->rank};

@@ -107,6 +107,7 @@ void cudnn_close(struct cudnn *handle)
 {
     if (!handle)
         return;
+    cudnn_made_free(handle);
     while (handle->maker_count > 0)
         handle->api->cudnnDestroy(handle->makers[--handle->maker_count]);
     if (handle->narrow_module)

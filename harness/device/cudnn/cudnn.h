@@ -38,8 +38,8 @@ void cudnn_only(struct cudnn *handle, const struct library_plan *which);
 /* All plans of modes A, B and FALLBACK that finalize and obey the math mode, duplicates dropped, at most `most`. 0 with err when the graph
  * is not supported. */
 int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, struct cudnn_plan ***plans, struct error *err);
-/* The same engine and knobs for an equal convolution with other addresses: a plan keeps what belongs to its own (a bias in 16 bits). NULL
- * on error. */
+/* The same engine and knobs for an equal convolution with other addresses: a plan keeps what belongs to its own (a bias in 16 bits). Made
+ * once. NULL on error. */
 struct cudnn_plan *cudnn_plan_again(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *like,
                                     struct error *err);
 /* Which plan timing found the fastest of `among` for a convolution, kept as long as the handle, so that the layers of a chain and its other
@@ -58,6 +58,8 @@ void cudnn_forget(struct cudnn *handle, const struct cudnn_conv *conv);
  * driver, GPU, its clocks and power limit; choices made under another state are not found. */
 void cudnn_remember(struct cudnn *handle, const char *state);
 bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b);
+/* cudnn_plan_again is going to ask for this plan of cudnn_plans: it stays as long as the handle. */
+void cudnn_keep(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan *plan);
 void cudnn_plan_free(struct cudnn_plan *plan);
 const struct cudnn_plan_facts *cudnn_plan_facts(const struct cudnn_plan *plan);
 /* cuDNN's precompiled engines want the bias of 16-bit data in 16 bits (BIAS_NARROWED in notes): a copy is kept, rounded to nearest. Without

@@ -158,6 +158,11 @@ static int operations(struct builder *b, void *ops[4])
     return count;
 }
 
+static bool room_for_bias(struct cudnn_graph *g, struct error *err)
+{
+    return !g->bias_is_narrow || !g->dev || g->dev->ops->alloc(g->dev, "bias in 16 bits", (size_t)g->channels * 2, &g->narrow_bias, err);
+}
+
 struct cudnn_graph *cudnn_graph_make(struct cudnn *handle, const struct cudnn_conv *conv, bool narrow_bias, struct error *err)
 {
     struct cudnn_graph *g = xcalloc(1, sizeof *g);
@@ -175,10 +180,22 @@ struct cudnn_graph *cudnn_graph_make(struct cudnn *handle, const struct cudnn_co
     if (handle->handle)
         set(&b, g->operations, ATTR_OPERATIONGRAPH_HANDLE, TYPE_HANDLE, 1, &handle->handle);
     cudnn_graph_finish(&b, g->operations, "the operation graph");
-    bool ok = b.status == STATUS_SUCCESS || cudnn_failed(g->api, b.status, b.what, err);
-    if (ok && narrow_bias && g->dev)
-        ok = g->dev->ops->alloc(g->dev, "bias in 16 bits", (size_t)conv->k * 2, &g->narrow_bias, err);
-    if (ok)
+    if ((b.status == STATUS_SUCCESS || cudnn_failed(g->api, b.status, b.what, err)) && room_for_bias(g, err))
+        return g;
+    cudnn_graph_release(g);
+    return NULL;
+}
+
+struct cudnn_graph *cudnn_graph_share(struct cudnn_graph *graph, struct error *err)
+{
+    struct cudnn_graph *g = xcalloc(1, sizeof *g);
+    *g = *graph;
+    g->of = graph;
+    g->users = 1;
+    g->count = 0;
+    g->narrow_bias = g->prepared_bias = 0;
+    graph->users++;
+    if (room_for_bias(g, err))
         return g;
     cudnn_graph_release(g);
     return NULL;
@@ -192,6 +209,7 @@ void cudnn_graph_release(struct cudnn_graph *g)
         g->dev->ops->release(g->dev, g->narrow_bias);
     while (g->count > 0)
         g->api->cudnnBackendDestroyDescriptor(g->own[--g->count]);
+    cudnn_graph_release(g->of);
     free(g);
 }
 

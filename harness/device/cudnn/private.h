@@ -8,6 +8,13 @@
 
 #define CUDNN_MAKERS 16 /* threads that make plans, at most */
 
+/* A plan that serves every rig with that convolution, as long as the handle: to finalize one takes milliseconds, and half a second where
+ * its kernel is compiled then. */
+struct cudnn_made {
+    struct cudnn_conv conv;
+    struct cudnn_plan *plan;
+    bool first; /* cuDNN's first */
+};
 struct cudnn {
     const struct cudnn_api *api;
     struct device *dev;             /* NULL for a described device */
@@ -20,6 +27,8 @@ struct cudnn {
     const struct library_plan *only;            /* cudnn_only; or NULL */
     struct cudnn_choice *choices;
     int choice_count;
+    struct cudnn_made *made;
+    int made_count;
     json_t *memory; /* {"state": .., "plans": {CONVOLUTION: {..}}}: what is on disk; NULL: nobody asked for it, or there is no cache */
     char *memory_path;
 };
@@ -49,7 +58,11 @@ struct cudnn_graph {
     enum dtype dtype;
     uint64_t narrow_bias;   /* ours, filled from the caller's f32 bias; 0 on a described device */
     uint64_t prepared_bias; /* the caller promised (cudnn_prepare) that narrow_bias holds this one; 0 = none */
+    struct cudnn_graph *of; /* whose descriptors these are; NULL: its own */
 };
+/* The same graph with a bias in 16 bits of its own. NULL on error. */
+struct cudnn_graph *cudnn_graph_share(struct cudnn_graph *graph, struct error *err);
+void cudnn_made_free(struct cudnn *handle);
 /* Is it the plan that cudnn_only asks for, or did nobody ask for one? */
 bool cudnn_lets_in(const struct cudnn *handle, const struct cudnn_plan_facts *facts);
 /* Does an engine with these numerical notes (bits, by NOTE_...) keep to what the mode permits? */
