@@ -365,7 +365,7 @@ static bool offer_all(struct cudnn *h, const struct cudnn_conv *conv, bool narro
 
 /* ---- plans that are made once ---- */
 
-static struct cudnn_made *keep(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *plan)
+static struct cudnn_made *keep_made(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *plan)
 {
     struct cudnn_plan *own = plan->of ? plan->of : (struct cudnn_plan *)(uintptr_t)plan;
     for (int i = 0; i < h->made_count; i++)
@@ -379,7 +379,7 @@ static struct cudnn_made *keep(struct cudnn *h, const struct cudnn_conv *conv, c
 
 void cudnn_keep(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *plan)
 {
-    keep(h, conv, plan);
+    keep_made(h, conv, plan);
 }
 
 void cudnn_made_free(struct cudnn *h)
@@ -452,7 +452,7 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
     if (list.count) {
         error_clear(err);
         if (most == 1 && !h->only)
-            keep(h, conv, list.items[0])->first = true;
+            keep_made(h, conv, list.items[0])->first = true;
         *plans = list.items;
     } else {
         free(list.items);
@@ -483,7 +483,7 @@ struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *co
     g->users += made != NULL;
     cudnn_graph_release(g);
     if (made)
-        keep(h, conv, made);
+        keep_made(h, conv, made);
     else
         error_set(err, ERROR_ENVIRONMENT, "cuDNN does not offer %s a second time", wanted->text);
     return made;
