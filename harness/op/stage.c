@@ -45,11 +45,49 @@ static bool read_dtype(struct stage_head *s, const struct node *n, struct error 
     return word >= 0;
 }
 
+static bool read_lets(struct stage_head *s, const struct node *n, struct error *err)
+{
+    if (n && (n->kind != NODE_MAP || n->count > STAGE_LETS))
+        return node_error(n, err, "let: a map of at most %d expressions is expected", STAGE_LETS);
+    for (int i = 0; n && i < n->count; i++) {
+        s->lets[s->let_count].name = n->keys[i]->text;
+        if (!stage_expr(n->items[i], &s->lets[s->let_count++].value, err))
+            return false;
+    }
+    return true;
+}
+
+/* One rectangle, or a list of them. */
+static bool read_reads(struct stage_head *s, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"rows", "columns", "channels", NULL};
+    int count = !n ? 0 : n->kind == NODE_LIST ? n->count : 1;
+    for (int i = 0; i < count; i++) {
+        const struct node *part = n->kind == NODE_LIST ? n->items[i] : n, *channels = node_get(part, "channels");
+        int64_t most = 0;
+        if (part->kind != NODE_MAP || count > STAGE_READS)
+            return node_error(n, err, "reads: {rows: y, columns: x} is expected, or a list of at most %d of them", STAGE_READS);
+        if (!node_check_keys(part, "reads", keys, err) || (channels && !node_int(channels, "channels", 1, 4, &most, err)))
+            return false;
+        s->channels_read = channels ? (int)most : s->channels_read;
+        for (int axis = 0; axis < 2; axis++) {
+            const struct node *lines = node_get(part, keys[axis]);
+            int each = !lines ? 0 : lines->kind == NODE_LIST ? lines->count : 1;
+            if (each > STAGE_READS || (!each && s->kind != STAGE_POINT))
+                return node_error(lines ? lines : part, err, "%s: one or %d expressions are expected", keys[axis], STAGE_READS);
+            for (int k = 0; k < each; k++)
+                if (!stage_expr(lines->kind == NODE_LIST ? lines->items[k] : lines, &s->reads[i].lines[axis][k], err))
+                    return false;
+        }
+        s->read_count++;
+    }
+    return true;
+}
+
 static bool read_header(struct stage_head *s, struct error *err)
 {
-    static const char *const keys[] = {"what", "kind", "params", "channels", "size", "batch", "dtype", "flop", NULL}, *const kinds[] = {
-                                                                                                                          "point", "sample",
-                                                                                                                          "boxes", NULL};
+    static const char *const keys[] = {"what", "kind", "params", "channels", "size", "batch", "dtype", "flop", "let", "reads", NULL};
+    static const char *const kinds[] = {"point", "sample", "boxes", NULL};
     const struct node *what = node_get(s->root, "what"), *kind = node_get(s->root, "kind"), *params = node_get(s->root, "params"),
                       *size = node_get(s->root, "size");
     if (!node_check_keys(s->root, "the stage", keys, err))
@@ -71,7 +109,8 @@ static bool read_header(struct stage_head *s, struct error *err)
         return node_error(s->root, err, "a stage of this kind has `size:`, the height and width of what it makes");
     return read_dtype(s, node_get(s->root, "dtype"), err) && stage_expr(node_get(s->root, "channels"), &s->channels, err) &&
            stage_expr(node_get(s->root, "batch"), &s->batch, err) && stage_expr(node_get(s->root, "flop"), &s->flop, err) &&
-           (!size || (stage_expr(size->items[0], &s->size[0], err) && stage_expr(size->items[1], &s->size[1], err)));
+           (!size || (stage_expr(size->items[0], &s->size[0], err) && stage_expr(size->items[1], &s->size[1], err))) &&
+           read_lets(s, node_get(s->root, "let"), err) && read_reads(s, node_get(s->root, "reads"), err);
 }
 
 /* The YAML between "stage 1" and the end of the first comment. */
@@ -93,6 +132,10 @@ static void free_stage(struct stage_head *s)
     struct expr *const all[] = {s->channels, s->batch, s->size[0], s->size[1], s->flop};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         expr_free(all[i]);
+    for (int i = 0; i < STAGE_LETS; i++)
+        expr_free(s->lets[i].value);
+    for (int i = 0; i < STAGE_READS * 2 * STAGE_READS; i++)
+        expr_free(s->reads[i / (2 * STAGE_READS)].lines[i / STAGE_READS % 2][i % STAGE_READS]);
     node_free(s->root);
     free(s->name);
     free(s->include);
@@ -269,19 +312,28 @@ void stage_free_all(struct op_file *f)
 
 /* ---- a work ---- */
 
-/* Names in a stage's expressions. */
-struct stage_env {
-    const struct work *work;
-    const struct stage_use *use;
-    struct stage_image in;
-};
+static bool stage_value(struct stage_env *e, const struct expr *x, struct value *out, struct error *err);
 static bool stage_name(void *context, const char *name, struct value *out, struct error *err)
 {
-    const struct stage_env *e = context;
+    struct stage_env *e = context;
     const struct {
         const char *name;
         int64_t value;
     } in[] = {{"n", e->in.n}, {"c", e->in.c}, {"h", e->in.h}, {"w", e->in.w}};
+    static const char *const pixel[] = {"y", "x"};
+    for (int axis = 0; axis < 2; axis++)
+        if (e->asked[axis] && !strcmp(pixel[axis], name)) {
+            *e->asked[axis] = true;
+            *out = value_int(e->at[axis]);
+            return true;
+        }
+    for (int i = 0, outer = e->inside; i < (outer ? outer - 1 : e->use->stage->let_count); i++)
+        if (!strcmp(e->use->stage->lets[i].name, name)) {
+            e->inside = i + 1;
+            bool ok = stage_value(e, e->use->stage->lets[i].value, out, err);
+            e->inside = outer;
+            return ok;
+        }
     for (int i = 0; i < e->use->stage->param_count; i++)
         if (!strcmp(e->use->stage->params[i].name, name) && e->use->counts[i] == 1)
             return op_file_value(e->work, e->use->values[i][0], out, err);
@@ -293,10 +345,17 @@ static bool stage_name(void *context, const char *name, struct value *out, struc
     return false;
 }
 
-static bool stage_int(struct stage_env *e, const struct expr *x, int64_t *out, struct error *err)
+static const char *const stage_names[] = {"n", "c", "h", "w", NULL};
+
+static bool stage_value(struct stage_env *e, const struct expr *x, struct value *out, struct error *err)
 {
-    static const char *const names[] = {"n", "c", "h", "w", NULL};
-    const struct expr_env env = {e, stage_name, NULL, names};
+    const struct expr_env env = {e, stage_name, NULL, stage_names};
+    return expr_eval(x, &env, out, err);
+}
+
+bool stage_int(struct stage_env *e, const struct expr *x, int64_t *out, struct error *err)
+{
+    const struct expr_env env = {e, stage_name, NULL, stage_names};
     return !x || expr_eval_int(x, &env, out, err);
 }
 
@@ -304,7 +363,7 @@ static bool stage_int(struct stage_env *e, const struct expr *x, int64_t *out, s
 static bool stage_make(const struct work *work, const struct stage_use *u, const struct stage_image *in, struct stage_image *to,
                        struct error *err)
 {
-    struct stage_env e = {work, u, *in};
+    struct stage_env e = {.work = work, .use = u, .in = *in};
     *to = *in;
     to->use = u;
     to->dtype = u->stage->dtype < 0 ? u->dtype : u->stage->dtype ? (enum dtype)u->stage->dtype : in->dtype;
@@ -398,10 +457,11 @@ bool stage_fits(const struct work *work, struct error *err)
         return node_error(ragged->node, err, "behind %s the images have sizes of their own; a stage that samples must follow",
                           ragged->stage->name);
     bool same = t.dim[0] == last.n && t.dim[1] == last.c && t.dim[2] == last.h && t.dim[3] == last.w && t.dtype == last.dtype;
-    return same ||
-           error_set(err, ERROR_USAGE, "the stages end in %lld x %lld x %lld x %lld of %s, `output` is %lld x %lld x %lld x %lld of %s",
-                     (long long)last.n, (long long)last.c, (long long)last.h, (long long)last.w, dtype_name(last.dtype),
-                     (long long)t.dim[0], (long long)t.dim[1], (long long)t.dim[2], (long long)t.dim[3], dtype_name(t.dtype));
+    return same ? stage_source(work, err) >= 0
+                : error_set(err, ERROR_USAGE,
+                            "the stages end in %lld x %lld x %lld x %lld of %s, `output` is %lld x %lld x %lld x %lld of %s",
+                            (long long)last.n, (long long)last.c, (long long)last.h, (long long)last.w, dtype_name(last.dtype),
+                            (long long)t.dim[0], (long long)t.dim[1], (long long)t.dim[2], (long long)t.dim[3], dtype_name(t.dtype));
 }
 
 double stage_flop(const struct work *work)
@@ -410,32 +470,13 @@ double stage_flop(const struct work *work)
     int count = stage_images(work, all, NULL);
     double flop = 0;
     for (int i = 1; i < count; i++) {
-        struct stage_env e = {work, all[i].use, all[all[i].before]};
+        struct stage_env e = {.work = work, .use = all[i].use, .in = all[all[i].before]};
         int64_t each = 1;
         if (all[i].use->stage->kind != STAGE_JOIN && stage_int(&e, all[i].use->stage->flop, &each, NULL))
             flop += (double)each * (double)stage_count_of(&all[i]) * (double)all[i].c * (double)all[i].h * (double)all[i].w;
     }
     free(all);
     return flop;
-}
-
-double stage_bytes(const struct work *work)
-{
-    struct tensor list[OP_MAX_TENSORS], input, boxes;
-    double bytes = 0;
-    for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
-        bytes += (double)tensor_bytes(&list[i]);
-    if (work->op->file->stages[0].stage->kind != STAGE_BOXES || !work_tensor(work, "boxes", &boxes) ||
-        !work_tensor(work, "input", &input) || boxes.role->values != VALUES_BOXES)
-        return bytes;
-    double pixels = 0, whole = (double)tensor_bytes(&input);
-    for (int64_t i = 0; i < boxes.dim[0]; i++) {
-        int64_t size[2];
-        op_file_box(work, op_file_tensor(work->op, boxes.role), (size_t)i, size);
-        pixels += (double)size[0] * (double)size[1];
-    }
-    double read = pixels * (double)input.dim[1] * (double)dtype_bytes(input.dtype);
-    return bytes - whole + fmin(read, whole);
 }
 
 /* A number of a stage as C++ has it; R is the type that is computed in. */

@@ -16,6 +16,8 @@
 #define STAGE_PARAMS 8
 #define STAGE_FILES 16 /* different ones: kernels/include/stage/files.cuh */
 #define STAGE_BRANCHES 8
+#define STAGE_LETS 8
+#define STAGE_READS 2 /* rectangles of rows and columns that a stage reads for one pixel; and rows, or columns, of one */
 /* POINT: a pixel of one; SAMPLE: of an image of another size, through any of its pixels; BOXES: of the rectangles in tensor `boxes`;
  * JOIN: behind branches, the end of that which an image took. */
 enum stage_kind { STAGE_POINT, STAGE_SAMPLE, STAGE_BOXES, STAGE_JOIN };
@@ -34,6 +36,16 @@ struct stage_head {
     int param_count;
     struct expr *channels, *batch, *size[2], *flop; /* NULL: as what comes in; flop of an element that it makes, 1 */
     int dtype;                                      /* enum dtype; 0: as what comes in; -1: its parameter of type dtype */
+    struct {
+        const char *name;
+        struct expr *value;
+    } lets[STAGE_LETS];
+    /* What it reads for pixel y, x: each of these rows in each of these columns; of them all, or the first `channels`, channels. None
+     * outside the image; NULL: not so many. No part at all: nobody knows. */
+    struct {
+        struct expr *lines[2][STAGE_READS]; /* by enum axis_of */
+    } reads[STAGE_READS];
+    int let_count, read_count, channels_read;
 };
 /* A stage as an op uses it. */
 struct stage_use {
@@ -65,8 +77,22 @@ int64_t stage_count_of(const struct stage_image *image);
 /* Do the stages end in what the op writes? */
 bool stage_fits(const struct work *work, struct error *err);
 double stage_flop(const struct work *work);
-/* What of the tensors must be moved at least: all of them, but of an input that is only read in boxes these, each by itself. */
+/* What of the tensors must be moved at least: all of what is written, and of the input the rows and columns that the stages read for it, or
+ * nothing where a stage does not say (op/stage_reads.c). Boxes lie over one another as often as chance has it. */
 double stage_bytes(const struct work *work);
+/* The same of the input alone, elements; -1: an expression of a stage cannot be evaluated (err). */
+double stage_source(const struct work *work, struct error *err);
+/* Names in a stage's expressions: its parameters and lets, n c h w of what comes in, and x y of the pixel that is made. */
+struct stage_env {
+    const struct work *work;
+    const struct stage_use *use;
+    struct stage_image in;
+    int64_t at[2];  /* y, x; by enum axis_of */
+    bool *asked[2]; /* becomes true where an expression asks for y, x; NULL: there are none */
+    int inside;     /* the value of a let is asked for, by its number from 1: it sees those before it */
+};
+/* Leaves *out as it is where there is no expression. */
+bool stage_int(struct stage_env *e, const struct expr *x, int64_t *out, struct error *err);
 /* -D names for kernels/include/stage/chain.cuh, malloc'd texts in a malloc'd array; -1 on error. */
 int stage_defines(const struct work *work, char ***out, struct error *err);
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "op/file.h"
 #include "op/least.h"
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -113,6 +114,115 @@ static void test_least(void **state)
     least_of(&w, NULL, NULL, &least);
     assert_true(least.write_bytes == 5 * 3 * 60 * 60 * 4);
     assert_true(least.read_bytes + least.write_bytes == work_bytes(&w) && least.read_bytes < 20000); /* of 25 MB */
+}
+
+/* A picture whose pixels a row of stages asks for, marked one by one; and how many of them. */
+struct picture {
+    bool mark[80][80];
+    int h, w;
+};
+static double marked(const struct picture *p)
+{
+    double count = 0;
+    for (int y = 0; y < p->h; y++)
+        for (int x = 0; x < p->w; x++)
+            count += p->mark[y][x];
+    return count;
+}
+/* Between the four pixels around a place in the picture; one that has no weight is not asked for. */
+static void ask_between(struct picture *p, double y, double x)
+{
+    for (int k = 0; k < 4; k++) {
+        double at[2] = {floor(y + 1e-9) + k / 2, floor(x + 1e-9) + k % 2};
+        int row = (int)fmin(fmax(at[0], 0), p->h - 1), column = (int)fmin(fmax(at[1], 0), p->w - 1);
+        p->mark[row][column] |= fabs(at[0] - y) < 1 - 1e-9 && fabs(at[1] - x) < 1 - 1e-9;
+    }
+}
+
+/* What a file's op with these stages of a u8 image of 3 channels (1 with `one`) reads, in bytes: its input is the only tensor that is not
+ * of f32. */
+static double bytes_read(const char *stages, int h, int w, int c, const char *out)
+{
+    static int number;
+    struct error err = {0};
+    char *name = text_format("reads_%c.yaml", 'a' + number++),
+         *text = text_format("about: x\nfields: {h: {default: %d}, w: {default: %d}}\ntensors:\n"
+                             "  input: {shape: [2, %d, h, w], dtype: u8, layout: NHWC}\n%s"
+                             "  output: {shape: %s, dtype: f32, layout: NCHW, written: yes}\nmath: none\n%s\ntrial: {one: {}}\n",
+                             h, w, c,
+                             strstr(stages, "crop: {") ? "  boxes: {shape: [4, 4], dtype: i32, data: {boxes: {within: [h, w], sizes: [[7, "
+                                                         "30], [31, 9]]}}}\n"
+                                                       : "",
+                             out, stages);
+    char *path = put(name, text, strlen(text));
+    const char *extra[] = {path, NULL};
+    if (!op_load(extra, &err))
+        fail_msg("%s", err.text);
+    name[strlen(name) - strlen(".yaml")] = 0;
+    struct work work = {.op = op_find(name), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .value = {h, w}};
+    finish(&work);
+    double read = stage_source(&work, &err);
+    if (read < 0)
+        fail_msg("%s", err.text);
+    struct tensor list[OP_MAX_TENSORS];
+    double others = read;
+    for (int i = 0, count = work.op->tensors(&work, list); i < count; i++)
+        others += strcmp(list[i].role->name, "input") ? (double)tensor_bytes(&list[i]) : 0;
+    assert_true(work_bytes(&work) == others);
+    free(name);
+    free(text);
+    free(path);
+    return read;
+}
+
+static void test_reads(void **state)
+{
+    struct picture p = {.h = 51, .w = 66};
+    for (int i = 0; i < 7 * 11; i++) /* 7 divides nothing; 66 is 6 times 11: whole places across, with weights of a half each */
+        ask_between(&p, (i / 11 + 0.5) * 51 / 7 - 0.5, (i % 11 + 0.5) * 6 - 0.5);
+    assert_true(bytes_read("stages: [{resize: {to_h: 7, to_w: 11}}, swap, {div: 255}]", 51, 66, 3, "[2, 3, 7, 11]") == 2 * 3 * marked(&p));
+    assert_true(marked(&p) < 51 * 66 / 5.0);
+    p = (struct picture){.h = 51, .w = 66};
+    for (int i = 0; i < 17 * 22; i++) /* a third: one pixel, exactly */
+        ask_between(&p, (i / 22 + 0.5) * 3 - 0.5, (i % 22 + 0.5) * 3 - 0.5);
+    assert_true(marked(&p) == 17 * 22);
+    assert_true(bytes_read("stages: [{resize: {to_h: 17, to_w: 22}}, grey, {sub: 1}]", 51, 66, 3, "[2, 1, 17, 22]") == 2 * 3 * marked(&p));
+    assert_true(bytes_read("stages: [{resize: {to_h: 90, to_w: 70}}, {sub: 1}]", 51, 66, 3, "[2, 3, 90, 70]") == 2 * 3 * 51 * 66);
+    assert_true(bytes_read("stages: [{take: 1}, {sub: 1}]", 51, 66, 3, "[2, 1, 51, 66]") == 2 * 51 * 66);
+    assert_true(bytes_read("stages: [{nearest: {to_h: 5, to_w: 50}}, turn, {border: {by: 3}}, {sub: 1}]", 51, 66, 3, "[2, 3, 56, 11]") ==
+                2 * 3 * 5 * 50);
+    p = (struct picture){.h = 60, .w = 40}; /* NV12: brightness, and below it the pairs of the colours of the same pixels */
+    for (int i = 0; i < 9 * 9; i++) {
+        struct picture own = {.h = 40, .w = 40};
+        ask_between(&own, (i / 9 + 0.5) * 40 / 9 - 0.5, (i % 9 + 0.5) * 40 / 9 - 0.5);
+        for (int k = 0; k < 40 * 40; k++)
+            if (own.mark[k / 40][k % 40])
+                p.mark[k / 40][k % 40] = p.mark[40 + k / 80][k % 40 / 2 * 2] = p.mark[40 + k / 80][k % 40 / 2 * 2 + 1] = true;
+    }
+    assert_true(bytes_read("stages: [nv12, {resize: {to_h: 9, to_w: 9}}]", 60, 40, 1, "[2, 3, 9, 9]") == 2 * marked(&p));
+    double both = 0; /* every other image of the batch in another way */
+    p = (struct picture){.h = 51, .w = 66};
+    for (int i = 0; i < 20 * 20; i++)
+        ask_between(&p, (i / 20 + 0.5) * 51 / 20 - 0.5, (i % 20 + 0.5) * 66 / 20 - 0.5);
+    both = 3 * (marked(&p) + 20 * 20);
+    assert_true(bytes_read("stages: [branch: [[{resize: {to_h: 20, to_w: 20}}, {sub: 1}], [{nearest: {to_h: 20, to_w: 20}}, {div: 2}]]]",
+                           51, 66, 3, "[2, 3, 20, 20]") == both);
+    assert_true(bytes_read("stages: [{warp: {a: 65536, b: 0, c: 9, d: 0, e: 65536, f: 0}}]", 51, 66, 3, "[2, 3, 51, 66]") ==
+                0); /* not known */
+}
+
+/* Rectangles: of tall ones and wide ones what becomes 8 x 8 with the ratio kept; over one another as often as chance has it. */
+static void test_reads_boxes(void **state)
+{
+    struct picture tall = {.h = 30, .w = 7}, wide = {.h = 9, .w = 31};
+    for (int i = 0; i < 8 * 2; i++) /* 7 x 30 becomes 2 x 8, 31 x 9 becomes 8 x 2 */
+        ask_between(&tall, (i / 2 + 0.5) * 30 / 8 - 0.5, (i % 2 + 0.5) * 7 / 2 - 0.5);
+    for (int i = 0; i < 2 * 8; i++)
+        ask_between(&wide, (i / 8 + 0.5) * 9 / 2 - 0.5, (i % 8 + 0.5) * 31 / 8 - 0.5);
+    double sum = 3 * 2 * (marked(&tall) + marked(&wide)), all = 2 * 3 * 51 * 66;
+    double read =
+        bytes_read("stages: [{crop: {most_h: 30, most_w: 31, each: 2}}, {mul: 2}, {fit: {to_h: 8, to_w: 8}}]", 51, 66, 3, "[4, 3, 8, 8]");
+    assert_true(read < sum && read > sum * (1 - sum / all) && fabs(read - all * (1 - exp(-sum / all))) < 1e-9 * all);
 }
 
 static const float *values_of(const struct op_data *d, const char *name)
@@ -317,6 +427,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_work),    cmocka_unit_test(test_least),  cmocka_unit_test(test_data),
                                        cmocka_unit_test(test_picture), cmocka_unit_test(test_broken), cmocka_unit_test(test_npy),
-                                       cmocka_unit_test(test_mutated)};
+                                       cmocka_unit_test(test_mutated), cmocka_unit_test(test_reads),  cmocka_unit_test(test_reads_boxes)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

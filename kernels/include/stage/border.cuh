@@ -3,6 +3,7 @@ what: a border of so many pixels on every side; `mode` 0 repeats the edge, 1 mir
 kind: sample
 params: {by: whole, mode: {type: whole, default: 0}, value: {type: reals, default: 0}}
 size: [h + 2 * by, w + 2 * by]
+reads: {rows: y - by, columns: x - by}
 flop: 0
 */
 #pragma once

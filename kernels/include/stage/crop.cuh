@@ -4,6 +4,7 @@ kind: boxes
 params: {most_h: whole, most_w: whole, each: whole}
 batch: n * each
 size: [most_h, most_w]
+reads: {rows: y, columns: x} # of its rectangle
 flop: 0
 */
 #pragma once

@@ -3,6 +3,16 @@ what: another size with the ratio kept, bilinear, in the middle; a background ar
 kind: sample
 params: {to_h: whole, to_w: whole, background: {type: reals, default: 0}}
 size: [to_h, to_w]
+let:
+  own_h: select(w * to_h > h * to_w, max(1, floor(h * to_w + floor(w, 2), w)), to_h)
+  own_w: select(w * to_h > h * to_w, to_w, max(1, floor(w * to_h + floor(h, 2), h)))
+  top: y - floor(to_h - own_h, 2)
+  left: x - floor(to_w - own_w, 2)
+  down: (2 * top + 1) * h - own_h
+  along: (2 * left + 1) * w - own_w
+reads: # none for the background
+  rows: ["select(top < 0 or top >= own_h, -1, max(0, floor(down, 2 * own_h)))", "select(top < 0 or top >= own_h, -1, min(h - 1, ceil(down, 2 * own_h)))"]
+  columns: ["select(left < 0 or left >= own_w, -1, max(0, floor(along, 2 * own_w)))", "select(left < 0 or left >= own_w, -1, min(w - 1, ceil(along, 2 * own_w)))"]
 flop: 6
 dtype: f32
 */

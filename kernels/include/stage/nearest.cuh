@@ -3,6 +3,7 @@ what: another size, the nearest pixel
 kind: sample
 params: {to_h: whole, to_w: whole}
 size: [to_h, to_w]
+reads: {rows: "floor((2 * y + 1) * h, 2 * to_h)", columns: "floor((2 * x + 1) * w, 2 * to_w)"}
 flop: 0
 */
 #pragma once

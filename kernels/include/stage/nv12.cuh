@@ -2,6 +2,9 @@
 what: NV12 video (brightness, below it the colours of every 2 x 2 pixels) as RGB, BT.601 of the full range, not rounded
 kind: sample
 size: [h * 2 / 3, w]
+reads:
+  - {rows: y, columns: x}
+  - {rows: "floor(h * 2, 3) + floor(y, 2)", columns: ["floor(x, 2) * 2", "floor(x, 2) * 2 + 1"]}
 channels: 3
 flop: 4
 dtype: f32

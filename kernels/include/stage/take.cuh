@@ -3,6 +3,7 @@ what: one channel alone, counted from 0 (split)
 kind: point
 params: {channel: whole}
 channels: 1
+reads: {channels: 1}
 flop: 0
 */
 #pragma once

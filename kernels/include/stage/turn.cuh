@@ -2,6 +2,7 @@
 what: a quarter turn clockwise
 kind: sample
 size: [w, h]
+reads: {rows: h - 1 - x, columns: y}
 flop: 0
 */
 #pragma once
