@@ -1,11 +1,13 @@
 #include "measure/reference.h"
 #include "base/npy.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/reference_private.h"
 #include "op/bound.h"
 #include "op/file.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,31 +233,56 @@ static double usual_size(const struct tensor *t, const struct op_values *v, size
     return sqrt(squares / (double)length * terms);
 }
 
-/* The bound of each element from what its errors are multiplied by, and that there is a number everywhere. */
+struct settle {
+    const struct work *work;
+    const struct op_bounds *is;
+    const struct tensor *t;
+    struct op_values *v;
+    const double *m; /* NULL: the reference does not say */
+    bool bounds;     /* the magnitudes are bounds themselves */
+    double tolerance, apart;
+    _Atomic int64_t bad; /* an element without a number; -1: none */
+};
+
+/* The bound of each element from what its errors are multiplied by, and that there is a number everywhere; of a line of the last axis. */
+static void settle_line(void *context, int64_t line, int thread)
+{
+    struct settle *s = context;
+    size_t length = (size_t)s->t->dim[s->t->rank - 1], first = (size_t)line * length;
+    bool exact = op_is_exact(s->work->op), usually = !s->m && (s->is->sums || s->tolerance > 0);
+    double usual = usually ? usual_size(s->t, s->v, first, exact && !(s->tolerance > 0) ? (double)s->is->terms : 1) : 0;
+    for (size_t k = first; k < first + length; k++) {
+        double size = s->m ? s->m[k] : fmax(fabs(s->v->reference[k]), isfinite(usual) ? usual : 0);
+        if (isnan(s->v->reference[k]) || !(size >= 0)) {
+            int64_t seen = s->bad; /* the first of them, whoever comes first */
+            while ((seen < 0 || (int64_t)k < seen) && !atomic_compare_exchange_weak(&s->bad, &seen, (int64_t)k))
+                ;
+            return;
+        }
+        double bound = s->bounds          ? size
+                       : s->tolerance > 0 ? s->tolerance * size
+                       : s->is->sums
+                           ? bound_sum(s->work->math, (double)s->is->terms, (double)s->is->least, s->v->reference[k], size) * s->apart
+                           : 0;
+        if (s->v->bound) /* rounding to float must not make it smaller */
+            s->v->bound[k] = (float)(bound * (1 + 0x1p-23));
+    }
+}
+
 static bool reference_settle(const struct work *work, struct op_data *data, const struct op_bounds *is,
                              double *const magnitudes[OP_MAX_TENSORS], bool bounds, struct error *err)
 {
     struct tensor list[OP_MAX_TENSORS];
-    double tolerance = work->op->file->tolerance;
     double apart = op_is_exact(work->op) ? 1 : bound_one_sign(work->math, (double)is->terms);
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
-        struct op_values *v = &data->at[list[i].role->slot];
-        const double *m = magnitudes[list[i].role->slot];
-        double usual = 0;
-        for (size_t k = 0; list[i].written && k < v->elements; k++) {
-            if (!m && (is->sums || tolerance > 0) && k % (size_t)list[i].dim[list[i].rank - 1] == 0)
-                usual = usual_size(&list[i], v, k, op_is_exact(work->op) && !(tolerance > 0) ? (double)is->terms : 1);
-            double size = m ? m[k] : fmax(fabs(v->reference[k]), isfinite(usual) ? usual : 0);
-            if (isnan(v->reference[k]) || !(size >= 0))
-                return error_set(err, ERROR_USAGE, "it leaves element %zu of %s %s", k, list[i].role->name,
-                                 isnan(v->reference[k]) ? "unwritten, or NaN" : "without a magnitude of at least 0");
-            double bound = bounds          ? size
-                           : tolerance > 0 ? tolerance * size
-                           : is->sums      ? bound_sum(work->math, (double)is->terms, (double)is->least, v->reference[k], size) * apart
-                                           : 0;
-            if (v->bound) /* rounding to float must not make it smaller */
-                v->bound[k] = (float)(bound * (1 + 0x1p-23));
-        }
+        struct settle s = {
+            work,  is, &list[i], &data->at[list[i].role->slot], magnitudes[list[i].role->slot], bounds, work->op->file->tolerance,
+            apart, -1};
+        if (list[i].written)
+            pool_for((int64_t)s.v->elements / list[i].dim[list[i].rank - 1], s.v->elements < 65536 ? 1 : 0, settle_line, &s);
+        if (s.bad >= 0)
+            return error_set(err, ERROR_USAGE, "it leaves element %ld of %s %s", (long)s.bad, list[i].role->name,
+                             isnan(s.v->reference[s.bad]) ? "unwritten, or NaN" : "without a magnitude of at least 0");
     }
     return true;
 }

@@ -210,43 +210,50 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Whole numbers of so many bits; 0: reals from low on. */
+struct draw {
+    uint64_t key;
+    size_t count;
+    float *to;
+    int bits;
+    double low, range;
+    enum dtype type;
+};
+static void draw_chunk(void *context, int64_t chunk, int thread)
+{
+    const struct draw *d = context;
+    size_t begin = (size_t)chunk * CHUNK, end = begin + CHUNK < d->count ? begin + CHUNK : d->count;
+    for (size_t i = begin; i < end; i++) {
+        uint64_t random = mix(d->key + i * UINT64_C(0x9e3779b97f4a7c15));
+        d->to[i] = d->bits ? (float)(random >> (64 - d->bits)) : (float)(d->low + d->range * ((double)(random >> 11) * 0x1p-53));
+    }
+    if (!d->bits)
+        convert_round(d->type, d->to + begin, end - begin);
+}
+
 /* What only files ask for (docs/OP.md); the rest is drawn as for every op. */
 static bool generate_for_file(const struct work *work, const struct tensor *t, bool exact, uint64_t key, float *to)
 {
     const struct op_file_tensor *from = op_file_tensor(work->op, t->role);
     size_t count = tensor_elements(t), length = (size_t)t->dim[t->rank - 1];
     int64_t below = 1;
-    int bits = t->dtype == DTYPE_U8 ? 8 : t->dtype == DTYPE_U16 ? 16 : 0;
-    if (bits && (t->role->values == VALUES_OPERAND || t->role->values == VALUES_INPUT)) {
-        for (size_t i = 0; i < count; i++)
-            to[i] = (float)(mix(key + i * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - bits));
+    bool whole = t->role->values == VALUES_OPERAND || t->role->values == VALUES_INPUT, reals = t->role->values == VALUES_UNIFORM;
+    struct draw draw = {.key = key, .count = count, .to = to, .low = from->low, .range = from->high - from->low, .type = t->dtype};
+    if (t->role->values == VALUES_BYTES)
+        draw.bits = 8;
+    else if (whole && (t->dtype == DTYPE_U8 || t->dtype == DTYPE_U16))
+        draw.bits = t->dtype == DTYPE_U8 ? 8 : 16;
+    if (draw.bits || (reals && !(exact && op_is_exact(work->op)))) { /* of reals in an op that is exact small whole numbers */
+        pool_for((int64_t)((count + CHUNK - 1) / CHUNK), count < 4 * CHUNK ? 1 : 0, draw_chunk, &draw);
         return true;
     }
     switch (t->role->values) {
-    case VALUES_UNIFORM:
-        if (exact && op_is_exact(work->op))
-            return false; /* whole numbers */
-        for (size_t i = 0; i < count; i++)
-            to[i] = (float)(from->low + (from->high - from->low) * ((double)(mix(key + i * UINT64_C(0x9e3779b97f4a7c15)) >> 11) * 0x1p-53));
-        convert_round(t->dtype, to, count);
-        return true;
-    case VALUES_BYTES:
-        for (size_t i = 0; i < count; i++)
-            to[i] = (float)(mix(key + i * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
-        return true;
     case VALUES_INDICES:
         fill_indices(key, op_file_int(work, from->below, &below, NULL) && below > 0 ? below : 1, count / length, length, to);
         return true;
     case VALUES_BOXES: fill_boxes(work, from, key, count / 4, to); return true;
-    case VALUES_OPERAND:
-    case VALUES_INPUT:
-    case VALUES_WEIGHT:
-    case VALUES_BIAS:
-    case VALUES_ADDEND:
-    case VALUES_SORTED:
-    case VALUES_FILE: break;
+    default: return false;
     }
-    return false;
 }
 
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to)
