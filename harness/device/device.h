@@ -60,8 +60,8 @@ struct device_launch {
     const uint64_t *only; /* emu: these blocks alone, by x + grid x (y + grid y z), of a grid without clusters; NULL: all */
     int only_count;
 };
-/* An event of the device's safety checks (emu): "global read of 4 bytes at 0x..., 12 bytes past `input` (block 3,0,0 thread 31,0,0)".
- * Without a source line (`line` 0) the text begins with the line of the PTX. */
+/* An event of the device's safety checks (emu): "global read of 4 bytes at 0x..., offset 4096 of `input`, which has 4096 (block 3,0,0
+ * thread 31,0,0)". Without a source line (`line` 0) the text begins with the line of the PTX. */
 struct device_report {
     char kind[32]; /* out_of_bounds, misaligned, uninitialised, race, divergent_barrier, inactive_lane, cp_async_wait, trap, assert,
                       deadlock, unsupported, time_limit */

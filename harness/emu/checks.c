@@ -3,6 +3,7 @@
 #include "emu/races.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- reports ---- */
@@ -352,6 +353,38 @@ void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes)
     uint32_t now = (w->program->simple_races ? w->block->epoch : w->clocks[w->id]) << 7 | (uint32_t)w->id;
     for (uint32_t g = offset >> shift; s && g <= (offset + bytes - 1) >> shift; g++)
         s->writer[g] = now;
+}
+
+void buffer_know(struct buffer *b, uint64_t offset, size_t bytes, bool known)
+{
+    if (!b->known && known)
+        return;
+    if (known && offset == 0 && bytes == b->bytes) {
+        free(b->known);
+        b->known = NULL;
+        return;
+    }
+    if (!b->known) {
+        b->known = xmalloc(b->bytes / 8 + 1);
+        memset(b->known, 0xff, b->bytes / 8 + 1);
+    }
+    uint64_t k = offset, end = offset + bytes;
+    for (; k < end && (k & 7); k++)
+        b->known[k >> 3] = (uint8_t)(known ? b->known[k >> 3] | 1u << (k & 7) : b->known[k >> 3] & ~(1u << (k & 7)));
+    if (end - k >= 8) {
+        memset(b->known + (k >> 3), known ? 0xff : 0, (end - k) >> 3);
+        k += (end - k) & ~7ull;
+    }
+    for (; k < end; k++)
+        b->known[k >> 3] = (uint8_t)(known ? b->known[k >> 3] | 1u << (k & 7) : b->known[k >> 3] & ~(1u << (k & 7)));
+}
+
+bool buffer_known(const struct buffer *b, uint64_t offset, size_t bytes, bool exact)
+{
+    bool known = true;
+    for (uint64_t k = offset; b->known && k < offset + bytes; k++)
+        known &= (b->known[k >> 3] >> (k & 7) & 1) || (!exact && b->written[k >> 5]);
+    return known;
 }
 
 bool buffer_written(const struct buffer *b)

@@ -176,37 +176,13 @@ static struct buffer *range(struct device *dev, uint64_t address, size_t bytes, 
     return NULL;
 }
 
-static void set_known(struct buffer *b, uint64_t offset, size_t bytes, bool known)
-{
-    if (!b->known && known)
-        return;
-    if (known && offset == 0 && bytes == b->bytes) {
-        free(b->known);
-        b->known = NULL;
-        return;
-    }
-    if (!b->known) {
-        b->known = xmalloc(b->bytes / 8 + 1);
-        memset(b->known, 0xff, b->bytes / 8 + 1);
-    }
-    uint64_t k = offset, end = offset + bytes;
-    for (; k < end && (k & 7); k++)
-        b->known[k >> 3] = (uint8_t)(known ? b->known[k >> 3] | 1u << (k & 7) : b->known[k >> 3] & ~(1u << (k & 7)));
-    if (end - k >= 8) {
-        memset(b->known + (k >> 3), known ? 0xff : 0, (end - k) >> 3);
-        k += (end - k) & ~7ull;
-    }
-    for (; k < end; k++)
-        b->known[k >> 3] = (uint8_t)(known ? b->known[k >> 3] | 1u << (k & 7) : b->known[k >> 3] & ~(1u << (k & 7)));
-}
-
 static bool emu_write(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
 {
     struct buffer *b = range(dev, address, bytes, "a write", err);
     if (!b)
         return false;
     memcpy(b->host + (address - b->base), from, bytes);
-    set_known(b, address - b->base, bytes, true);
+    buffer_know(b, address - b->base, bytes, true);
     b->stored = false;
     return true;
 }
@@ -215,6 +191,12 @@ static bool emu_stored(struct device *dev, uint64_t address)
 {
     const struct buffer *b = range(dev, address, 1, "asking", NULL);
     return b && buffer_written(b);
+}
+
+bool emu_written(struct device *dev, uint64_t address, size_t bytes)
+{
+    const struct buffer *b = range(dev, address, bytes, "asking", NULL);
+    return b && buffer_known(b, address - b->base, bytes, ((struct emu *)dev->private_data)->checks & CHECK_KNOWN);
 }
 
 static bool emu_read(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err)
@@ -233,7 +215,7 @@ static bool emu_fill(struct device *dev, uint64_t address, uint32_t pattern, siz
     uint8_t *to = b->host + (address - b->base);
     for (size_t i = 0; i < bytes; i += 4)
         memcpy(to + i, &pattern, bytes - i < 4 ? bytes - i : 4);
-    set_known(b, address - b->base, bytes, true);
+    buffer_know(b, address - b->base, bytes, true);
     return true;
 }
 
@@ -244,7 +226,7 @@ static bool emu_copy(struct device *dev, uint64_t to, uint64_t from, size_t byte
     if (!f)
         return false;
     memmove(t->host + (to - t->base), f->host + (from - f->base), bytes);
-    set_known(t, to - t->base, bytes, true);
+    buffer_know(t, to - t->base, bytes, true);
     return true;
 }
 
@@ -252,7 +234,7 @@ static void emu_forget(struct device *dev, uint64_t address, size_t bytes)
 {
     struct buffer *b = range(dev, address, bytes, "forgetting", NULL);
     if (b)
-        set_known(b, address - b->base, bytes, false);
+        buffer_know(b, address - b->base, bytes, false);
 }
 
 /* ---- modules ---- */

@@ -14,6 +14,9 @@ void emu_set_threads(struct device *dev, int threads);
 /* Another order of the blocks; 0: as they are numbered. */
 void emu_set_seed(struct device *dev, int seed);
 void emu_set_checks(struct device *dev, bool on);
+/* Did the host or a kernel write all of these bytes? Without the checks a kernel's stores are known by sectors of 32 bytes, and until
+ * clear. */
+bool emu_written(struct device *dev, uint64_t address, size_t bytes);
 /* The instruction set of the host that handlers were chosen for: "portable", "v3" (AVX2), "v4" (AVX-512); $BENCH_EMU_ISA asks for less. */
 const char *emu_isa_name(void);
 /* The file that the lines of counters() are of: as the PTX names it; "" before a launch, or when it names none (lines of the PTX). */

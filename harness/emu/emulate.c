@@ -158,6 +158,20 @@ static void see_counter(void *context, const char *name, const char *unit, int l
         c->ideal += value;
 }
 
+/* Elements of which no byte was given a value: what the memory holds there is nobody's result. */
+static void find_unwritten(struct emulation *e)
+{
+    for (int i = 0; i < e->argument_buffers; i++) {
+        struct buffer_wanted *b = &e->buffers[i];
+        size_t bytes = dtype_bytes(b->type);
+        if (!b->none || emu_written(&e->dev, b->address, (size_t)b->count * bytes))
+            continue;
+        b->unwritten = xcalloc((size_t)b->count, 1);
+        for (int64_t k = 0; k < b->count; k++)
+            b->unwritten[k] = !emu_written(&e->dev, b->address + (uint64_t)k * bytes, bytes);
+    }
+}
+
 static bool read_shown(struct emulation *e, struct error *err)
 {
     struct emulate_result *r = e->out;
@@ -170,6 +184,8 @@ static bool read_shown(struct emulation *e, struct error *err)
         snprintf(v->name, sizeof v->name, "%s", b->name);
         if (!emu_device.read(&e->dev, b->address, v->values, (size_t)b->show * dtype_bytes(b->type), err))
             return false;
+        if (b->unwritten)
+            v->unwritten = memcpy(xmalloc((size_t)b->show), b->unwritten, (size_t)b->show);
     }
     return true;
 }
@@ -197,6 +213,7 @@ static bool run(struct emulation *e, struct error *err)
     emu_device.counters(&e->dev, see_counter, &g);
     const char *file = e->request->source ? e->request->source : emu_source_file(&e->dev);
     snprintf(r->source, sizeof r->source, "%s", file);
+    find_unwritten(e);
     return read_shown(e, err) && (!r->finished || emulate_check(e, err));
 }
 
@@ -231,8 +248,10 @@ done:
     if (e->reference_module)
         emu_device.unload(&e->dev, e->reference_module);
     emu_device.unload(&e->dev, e->module);
-    for (int i = 0; i < e->buffer_count; i++)
+    for (int i = 0; i < e->buffer_count; i++) {
         free(e->buffers[i].initial);
+        free(e->buffers[i].unwritten);
+    }
     if (opened)
         emu_device.close(&e->dev);
     free(e->params);
@@ -244,8 +263,10 @@ done:
 
 void emulate_free(struct emulate_result *r)
 {
-    for (int i = 0; i < r->shown_count; i++)
+    for (int i = 0; i < r->shown_count; i++) {
         free(r->shown[i].values);
+        free(r->shown[i].unwritten);
+    }
     free(r->shown);
     free(r->counters);
     free(r->expectations);

@@ -52,12 +52,14 @@ struct emulate_values { /* the first `count` elements of a buffer with `show` */
     enum dtype type;
     int64_t count;
     void *values;
+    bool *unwritten; /* NULL: none of them */
 };
 struct emulate_expectation { /* of a buffer with `expect` */
     char name[64];
-    int64_t count, wrong, first; /* first: the first wrong element */
-    double got, want;            /* of it */
-    double worst, tolerance;     /* the largest error, and the largest that is right: of the value, or of the usual one */
+    int64_t count, wrong, unwritten, first; /* first: the first wrong element; unwritten: wrong ones that nothing wrote */
+    double got, want;                       /* of it */
+    bool first_unwritten;                   /* it is one that nothing wrote: `got` means nothing */
+    double worst, tolerance;                /* the largest error, and the largest that is right: of the value, or of the usual one */
 };
 struct emulate_tensor { /* a buffer or symbol, of a request that keeps them */
     char name[64];

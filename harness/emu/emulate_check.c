@@ -43,15 +43,18 @@ static void hold(struct emulation *e, const struct buffer_wanted *b, const void 
         squares += isfinite(t->value[i]) ? t->value[i] * t->value[i] : 0;
     double usual = sqrt(squares / (double)b->count);
     for (int64_t i = 0; i < b->count; i++) {
-        double g = dtype_get(b->type, got, (size_t)i), w = t->value[i];
+        bool unwritten = b->unwritten && b->unwritten[i];
+        double g = unwritten ? NAN : dtype_get(b->type, got, (size_t)i), w = t->value[i];
         double scale = t->magnitude ? fmax(t->magnitude[i], fabs(w)) : fmax(fabs(w), usual), error = fabs(g - w);
-        bool right = g == w || (isnan(g) && isnan(w)) || error <= tolerance * scale;
-        double share = g == w || (isnan(g) && isnan(w)) ? 0 : error / scale;
-        if (!(share <= x->worst))
+        bool same = g == w || (isnan(g) && isnan(w)), right = !unwritten && (same || error <= tolerance * scale);
+        double share = same ? 0 : error / scale;
+        x->unwritten += unwritten;
+        if (!unwritten && !(share <= x->worst))
             x->worst = share;
         if (!right && x->wrong++ == 0) {
             x->first = i;
             x->got = g;
+            x->first_unwritten = unwritten;
             x->want = w;
         }
     }
@@ -66,11 +69,7 @@ static void keep_tensor(struct emulation *e, const struct buffer_wanted *b, cons
     snprintf(k->name, sizeof k->name, "%s", b->name);
     memcpy(k->dim, b->dim, sizeof k->dim);
     k->dim[0] = b->rank ? k->dim[0] : b->count;
-    bool unsure =
-        b->node && b->none && !node_get(b->node, "expect"); /* a 0 may be what was never written: then the others begin as 0, too */
-    k->read = !b->node || !b->none;
-    for (int64_t i = 0; i < b->count && unsure && !k->read; i++)
-        k->read = dtype_get(b->type, got, (size_t)i) == 0;
+    k->read = !b->node || !b->none || b->unwritten; /* what the launch leaves alone begins as 0 elsewhere, too */
     k->written = b->node && (b->none || node_get(b->node, "expect") || memcmp(got, b->initial, bytes));
     k->before = memcpy(xmalloc(bytes), b->initial ? b->initial : got, bytes);
     k->expected = xmalloc(floats);
@@ -257,7 +256,11 @@ static bool check_buffer(struct emulation *e, const struct buffer_wanted *b, str
     if (expects_reference(b) && !t->value)
         return node_error(expect, err, "'expect: reference' needs a 'reference' of the launch: {kernel: NAME, threads: N, args: [...]}");
     void *got = xmalloc(bytes);
-    bool ok = emu_device.read(&e->dev, b->address, got, bytes, err) && save(e, b, got, err);
+    bool ok = emu_device.read(&e->dev, b->address, got, bytes, err);
+    for (int64_t i = 0; ok && b->unwritten && node_get(b->node, "save") && i < b->count; i++)
+        if (b->unwritten[i] && dtype_unit_roundoff(b->type) > 0)
+            dtype_set(b->type, got, (size_t)i, NAN);
+    ok = ok && save(e, b, got, err);
     if (ok && expect && !t->value)
         ok = read_truth(e, b, expect, t, err);
     if (ok && expect)

@@ -85,8 +85,8 @@ bool emulate_int(const struct emulation *e, const struct node *n, const char *wh
         return node_int(n, what, min, max, out, err);
     if (!evaluate(e, n, &v, err))
         return false;
-    if (!(v == floor(v) && v >= (double)min && v <= (double)max))
-        return node_error(n, err, "%s: %s is %g: a whole number from %lld to %lld is expected", what, n->text, v, (long long)min,
+    if (!(v == floor(v) && v >= (double)min && v <= (double)max && v < 0x1p63))
+        return node_error(n, err, "%s: %s is %.15g: a whole number from %lld to %lld is expected", what, n->text, v, (long long)min,
                           (long long)max);
     *out = (int64_t)v;
     return true;

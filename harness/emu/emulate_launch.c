@@ -87,12 +87,22 @@ static bool is_npy(const struct node *n)
     return n && n->kind == NODE_SCALAR && text_ends(n->text, ".npy");
 }
 
+/* A whole number in its range; of the other types any. */
+static bool holds(enum dtype t, double v)
+{
+    double most = dtype_exact_integer(t), least = t == DTYPE_I8 || t == DTYPE_I32 ? -most - 1 : 0;
+    return dtype_unit_roundoff(t) > 0 || (v == floor(v) && v >= least && v <= most);
+}
+
 static bool fill_list(const struct node *data, const struct buffer_wanted *b, void *host, struct error *err)
 {
     for (int64_t i = 0; i < b->count; i++) { /* shorter lists repeat */
         double v;
-        if (!node_real(data->items[i % data->count], "data", -1e300, 1e300, &v, err))
+        const struct node *n = data->items[i % data->count];
+        if (!node_real(n, "data", -1e300, 1e300, &v, err))
             return false;
+        if (i < data->count && !holds(b->type, v))
+            return node_error(n, err, "data: %s does not hold %.40s", dtype_name(b->type), n->text);
         dtype_set(b->type, host, (size_t)i, v);
     }
     return true;
@@ -299,6 +309,8 @@ static bool add_field(struct emulation *e, const struct node *n, const struct pa
         if ((!wide && type == DTYPE_NONE) || (!field && (!text_to_real(number, &v) || (wide && !text_to_int(number, &whole)))))
             return node_error(n, err, "a field of argument %d is a buffer, a number or a type and a number ('i32 3'), not '%.40s'",
                               index + 1, text);
+        if (!wide && !holds(type, v))
+            return node_error(n, err, "a field of argument %d: %s does not hold %.40s", index + 1, dtype_name(type), number);
         bytes = wide ? 8 : (uint32_t)dtype_bytes(type);
         if (wide)
             value.u = (uint64_t)whole;
@@ -394,8 +406,8 @@ static bool set_argument(struct emulation *e, const struct node *n, const struct
     if (p->kind != PARAM_INT || p->bytes > 8)
         return node_error(n, err, "argument %d is a structure of %u bytes: give its fields as a list, [i32 3, f32 0.5]", index + 1,
                           p->bytes);
-    int64_t v;
-    if (!emulate_int(e, n, what, INT64_MIN, INT64_MAX, &v, err))
+    int64_t v, bit = INT64_C(1) << (8 * p->bytes - 1) % 64, most = p->bytes == 8 ? INT64_MAX : 2 * bit - 1;
+    if (!emulate_int(e, n, what, p->bytes == 8 ? INT64_MIN : -bit, most, &v, err)) /* signed or not: the PTX does not say */
         return false;
     memcpy(e->params + p->offset, &v, p->bytes);
     return true;

@@ -17,8 +17,9 @@ struct buffer_wanted {
     const struct node *node;
     int64_t dim[EMULATE_RANK_MAX]; /* of `shape:`; rank 0: a plain count */
     int rank;
-    bool none;     /* never written before the launch */
-    void *initial; /* what it held before the launch, where an expectation asks for it; NULL else */
+    bool none;       /* never written before the launch */
+    bool *unwritten; /* elements that the launch did not write either, whole; NULL: none */
+    void *initial;   /* what it held before the launch, where an expectation asks for it; NULL else */
 };
 struct field_value {
     const char *name;

@@ -79,8 +79,15 @@ void emulate_text_shown(const struct emulate_result *r, struct text *t)
     for (int i = 0; i < r->shown_count; i++) {
         const struct emulate_values *v = &r->shown[i];
         text_addf(t, "%s:", v->name);
-        for (int64_t k = 0; k < v->count; k++)
-            text_addf(t, " %.9g", dtype_get(v->type, v->values, (size_t)k));
+        for (int64_t k = 0, run; k < v->count; k += run) {
+            for (run = 0; v->unwritten && k + run < v->count && v->unwritten[k + run];)
+                run++;
+            if (run)
+                text_addf(t, " (%" PRId64 " never written)", run);
+            else
+                text_addf(t, " %.9g", dtype_get(v->type, v->values, (size_t)k));
+            run += !run;
+        }
         text_add(t, "\n");
     }
 }
@@ -89,11 +96,14 @@ static void emulate_text_expected(const struct emulate_result *r, struct text *t
 {
     for (int i = 0; i < r->expectation_count; i++) {
         const struct emulate_expectation *x = &r->expectations[i];
-        if (x->wrong)
-            text_addf(
-                t, "%s: WRONG: %" PRId64 " of %" PRId64 ", first [%" PRId64 "]: %.9g, expected %.9g; largest error %.2g, %.2g is right\n",
-                x->name, x->wrong, x->count, x->first, x->got, x->want, x->worst, x->tolerance);
-        else
+        if (x->wrong) {
+            text_addf(t, "%s: WRONG: %" PRId64 " of %" PRId64 ", first [%" PRId64 "]: ", x->name, x->wrong, x->count, x->first);
+            text_addf(t, x->first_unwritten ? "never written" : "%.9g", x->got);
+            text_addf(t, ", expected %.9g; ", x->want);
+            if (x->unwritten)
+                text_addf(t, "%" PRId64 " never written; ", x->unwritten);
+            text_addf(t, "largest error %.2g, %.2g is right\n", x->worst, x->tolerance);
+        } else
             text_addf(t, "%s: all %" PRId64 " as expected; largest error %.2g, %.2g is right\n", x->name, x->count, x->worst, x->tolerance);
     }
 }
@@ -263,14 +273,16 @@ void emulate_json(const struct emulate_result *r, struct text *t)
         const struct emulate_values *v = &r->shown[i];
         json_t *list = json_array();
         for (int64_t k = 0; k < v->count; k++)
-            json_array_append_new(list, json_number(dtype_get(v->type, v->values, (size_t)k)));
+            json_array_append_new(list,
+                                  v->unwritten && v->unwritten[k] ? json_null() : json_number(dtype_get(v->type, v->values, (size_t)k)));
         json_object_set_new(buffers, v->name, list);
     }
     for (int i = 0; i < r->expectation_count; i++) {
         const struct emulate_expectation *x = &r->expectations[i];
         json_object_set_new(expected, x->name,
-                            json_pack("{s:I, s:I, s:o, s:o}", "count", (json_int_t)x->count, "wrong", (json_int_t)x->wrong, "largest_error",
-                                      json_number(x->worst), "tolerance", json_number(x->tolerance)));
+                            json_pack("{s:I, s:I, s:I, s:o, s:o}", "count", (json_int_t)x->count, "wrong", (json_int_t)x->wrong,
+                                      "never_written", (json_int_t)x->unwritten, "largest_error", json_number(x->worst), "tolerance",
+                                      json_number(x->tolerance)));
     }
     const struct emulate_facts *f = &r->facts;
     json_t *facts = f->known ? json_pack("{s:i, s:i, s:i, s:i, s:s}", "registers", f->registers, "spill_bytes", f->spill_bytes,

@@ -157,6 +157,9 @@ struct address_space {
 struct buffer *space_find(const struct address_space *s, uint64_t address); /* NULL: in none */
 /* Did a kernel write to it since the host did? And: what is counted begins anew. */
 bool buffer_written(const struct buffer *b);
+/* Marks bytes as given a value, or as not; were all of them? `exact`: bytes that the checks watched, else whole sectors. */
+void buffer_know(struct buffer *b, uint64_t offset, size_t bytes, bool known);
+bool buffer_known(const struct buffer *b, uint64_t offset, size_t bytes, bool exact);
 void buffer_clear(struct buffer *b);
 struct buffer *space_nearest(const struct address_space *s, uint64_t address);
 
@@ -321,7 +324,7 @@ struct runner { /* one thread of the host and the blocks that are resident on it
     struct order *order;       /* NULL: blocks know nothing of each other */
     uint32_t stretches;        /* of all its warps */
     bool heeded;               /* something was fenced or released: blocks may know of each other */
-    uint32_t turns;
+    uint32_t turns, groups;
 };
 
 enum { CHECK_BOUNDS = 1, CHECK_KNOWN = 2, CHECK_RACE = 4, CHECK_SYNC = 8 };

@@ -283,10 +283,12 @@ static void report_outside(struct warp *w, const struct insn *ip, int lane, uint
                    (unsigned long long)address);
     else if (!best || distance(best, address, bytes) > FAR_BYTES)
         emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, in no buffer", what, bytes, (unsigned long long)address);
+    else if (address < best->base)
+        emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, %llu bytes before `%s`", what, bytes,
+                   (unsigned long long)address, (unsigned long long)(best->base - address), best->label);
     else
-        emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, %llu bytes %s `%s`", what, bytes,
-                   (unsigned long long)address, (unsigned long long)distance(best, address, bytes),
-                   address < best->base ? "before" : "past", best->label);
+        emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, offset %llu of `%s`, which has %llu", what, bytes,
+                   (unsigned long long)address, (unsigned long long)(address - best->base), best->label, (unsigned long long)best->bytes);
 }
 
 void mark_sectors(struct warp *w, struct buffer *b, uint64_t offset, uint64_t bytes, enum access access)

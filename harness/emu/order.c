@@ -34,10 +34,10 @@ void races_set_moments(uint32_t most)
 
 bool races_unwatched(const struct launch *l)
 {
+    bool unwatched = (l->checks & CHECK_RACE) && !l->trace;
     for (int i = 0; l->trace && i < l->runner_count; i++)
-        if (l->runners[i].moment >= moment_most)
-            return true;
-    return false;
+        unwatched |= l->runners[i].moment >= moment_most;
+    return unwatched;
 }
 
 static uint32_t moment_new(struct runner *k, uint64_t block, uint32_t clock)

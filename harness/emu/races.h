@@ -19,9 +19,10 @@ struct footprint {             /* of one thread of the host on one buffer */
 };
 #define PAGE_SHIFT 12
 #define TAG_SHIFT 8
-#define TAG_MANY 63u   /* as a warp: several */
-#define TAG_STRONG 64u /* all of it atomic, volatile or relaxed */
-#define TAG_WIDE 128u  /* of writers: weak towards other blocks; of readers: other blocks, too */
+#define TAG_MANY 63u             /* as a warp: several */
+#define TAG_STRONG 64u           /* all of it atomic, volatile or relaxed */
+#define TAG_WIDE 128u            /* of writers: weak towards other blocks; of readers: other blocks, too */
+#define RACE_BLOCKS (1ull << 26) /* grids of more are not watched: MOMENT_MAX of them would be in any case */
 #define MOMENT_MAX ((1u << 24) - 1)
 /* insn.flags of accesses */
 enum { ACCESS_STRONG = 2, ACCESS_CONSTANT = 4 /* .nc */, ACCESS_NARROW = 16, ACCESS_ACQUIRE = 32, ACCESS_RELEASE = 64 };

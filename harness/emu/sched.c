@@ -256,8 +256,8 @@ static void run_residents(struct runner *k, int count)
 /* ---- the grid ---- */
 struct grid {
     struct launch *launch;
-    uint64_t groups;
-    int size; /* blocks in a group */
+    uint64_t groups, share; /* share: groups that a thread takes at once */
+    int size;               /* blocks in a group */
 };
 
 static uint64_t common_divisor(uint64_t a, uint64_t b)
@@ -279,13 +279,10 @@ static int64_t shuffled(const struct grid *g, int64_t index)
     return (int64_t)(((unsigned __int128)index * step + seed) % n);
 }
 
-static void run_group(void *context, int64_t index, int thread)
+static void run_group(const struct grid *g, int64_t index, int thread)
 {
-    const struct grid *g = context;
     struct launch *l = g->launch;
     struct runner *k = &l->runners[thread];
-    if (atomic_load_explicit(&l->stop, memory_order_relaxed))
-        return;
     if (l->seed && !l->cooperative)
         index = shuffled(g, index);
     const uint32_t *c = l->cluster;
@@ -301,7 +298,23 @@ static void run_group(void *context, int64_t index, int thread)
         block_start(k, &k->residents[r], number, r % of, of);
         k->residents[r].cluster = k->by_rank + r / of * of;
     }
-    run_residents(k, g->size);
+    /* Blocks of one turn, and blocks that happen to end where the clock is looked at, are bounded here. */
+    if (l->deadline > 0 && !(++k->groups & 15) && clock_s() > l->deadline)
+        give_up(&k->residents[0].warps[0], "gave up after the time limit of %.3g s", l->limit_s);
+    else
+        run_residents(k, g->size);
+}
+
+/* One of the pool's shares: as few as let it end soon once the launch has to. */
+static void run_share(void *context, int64_t index, int thread)
+{
+    const struct grid *g = context;
+    uint64_t end = ((uint64_t)index + 1) * g->share;
+    for (uint64_t i = (uint64_t)index * g->share; i < g->groups && i < end; i++) {
+        if (atomic_load_explicit(&g->launch->stop, memory_order_relaxed))
+            return;
+        run_group(g, (int64_t)i, thread);
+    }
 }
 
 static void runner_new(struct runner *k, struct launch *l, int index, int residents, int warps)
@@ -397,7 +410,7 @@ static void show_printed(struct launch *l)
         free(l->printed[i].text);
     }
     if (races_unwatched(l))
-        text_addf(&t, "[%s: too many barriers and fences for one launch: races in global memory behind them were not looked for]\n",
+        text_addf(&t, "[%s: too many blocks, barriers and fences for one launch: races in global memory behind them were not looked for]\n",
                   l->program->functions[0].ptx->name);
     text_neutralise(&t, 0);
     for (size_t at = 0; at < t.len;) {
@@ -430,7 +443,8 @@ static void run_once(struct launch *l, int threads)
         runner_new(&l->runners[i], l, i, g.size, warps);
     if (l->limit_s > 0)
         l->deadline = clock_s() + l->limit_s;
-    pool_for((int64_t)g.groups, threads, run_group, &g);
+    g.share = 1 + (g.groups >> 20);
+    pool_for((int64_t)((g.groups + g.share - 1) / g.share), threads, run_share, &g);
 }
 
 /* As if it had not run. */
@@ -453,7 +467,7 @@ bool launch_run(struct launch *l, struct error *err)
     struct program *p = l->program;
     int threads = p->ordered || l->cooperative ? 1 : l->threads > 0 ? l->threads : pool_threads();
     enum verdict v = RACES_NONE;
-    if (l->checks & CHECK_RACE)
+    if ((l->checks & CHECK_RACE) && (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] <= RACE_BLOCKS)
         l->trace = p->ordered || l->cooperative || p->trace_all ? TRACE_ALL : TRACE_WRITES;
     for (;;) {
         run_once(l, threads);

@@ -16,7 +16,7 @@ struct planted {
 };
 static const struct planted table[] = {
     {"clean", NULL, 0, NULL, 256, 0},
-    {"past_end", "out_of_bounds", 19, "4 bytes past `in` (block 0,0,0 thread 255,0,0)", 0, 0},
+    {"past_end", "out_of_bounds", 19, "offset 1024 of `in`, which has 1024 (block 0,0,0 thread 255,0,0)", 0, 0},
     {"before_start", "out_of_bounds", 24, "4 bytes before `out` (block 0,0,0 thread 0,0,0)", 0, 0},
     {"shared_past_end", "out_of_bounds", 29, "shared write of 4 bytes", 0, 1024},
     {"misaligned", "misaligned", 35, "thread 1,0,0", 0, 0},

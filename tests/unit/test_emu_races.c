@@ -162,7 +162,7 @@ static void too_many_moments(void **state)
         rewind(to);
         char *line = fgets(said, sizeof said, to);
         fclose(to);
-        assert_true(k ? line && strstr(said, "behind_a_barrier: too many barriers and fences") : !line);
+        assert_true(k ? line && strstr(said, "behind_a_barrier: too many blocks, barriers and fences") : !line);
     }
 }
 

@@ -268,7 +268,7 @@ static void test_safety(void **state)
 {
     char got[SAID];
     says(4, DATA_PART_EXACT, NULL, got);
-    if (!strstr(got, "global write of 4 bytes") || !strstr(got, "4 bytes past `moved`"))
+    if (!strstr(got, "global write of 4 bytes") || !strstr(got, "of `moved`, which has"))
         fail_msg("said '%s'", got);
     expect(5, DATA_PART_EXACT, "exact; changed its input: shift, first at element 13 of its storage");
 }
