@@ -86,6 +86,17 @@ bool rig_library_make(struct rig *rig, int step, struct error *err)
     return own->plan_count > 0;
 }
 
+void rig_library_ahead(struct cudnn *library, const struct program *p)
+{
+    struct cudnn_conv conv;
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_CUDNN) {
+            conv_of(p, &p->steps[i], &conv);
+            if (!cudnn_chosen(library, &conv))
+                cudnn_ahead(library, &conv, PLANS_MAX);
+        }
+}
+
 bool rig_library_workspace(struct rig *rig, struct error *err)
 {
     uint64_t most = 0;

@@ -222,7 +222,7 @@ static bool take_kept(struct session *s)
 
 void session_keep(struct session *s)
 {
-    if (!s->options->kept || s->interrupted || !s->worker.ready)
+    if (!s->options->kept || s->interrupted || !s->worker.ready || s->worker.ahead)
         return;
     struct session_kept *k = *s->options->kept = xcalloc(1, sizeof *k);
     *k = (struct session_kept){s->device, s->worker, s->gpu_lock};

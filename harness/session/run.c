@@ -183,7 +183,7 @@ bool session_start(struct session *s, struct child *child, struct error *err)
     enum phase former = phase_turn(&s->clock, PHASE_START_UP);
     bool ok = start(s, child, err);
     phase_turn(&s->clock, former);
-    return ok;
+    return ok && (child != &s->worker || session_ahead_settle(s, err));
 }
 
 /* Where a configuration comes from stands before whatever the worker noted. */
@@ -454,6 +454,7 @@ static bool count_case(struct session *s, int first, int last, struct error *err
 {
     if (s->interrupted || !s->counts)
         return true;
+    session_ahead(s, last);
     return session_count(s, first, last, err) && session_put(s, first, last, err);
 }
 
@@ -537,7 +538,8 @@ static void prepare(struct session *s)
     for (int i = 0; i < s->plan.row_count; i++)
         due = due || (!s->kept[i] && s->rows[i]->status == ROW_PLANNED);
     if (due && !s->options->inside) {
-        session_launch(s, &s->worker, &told_later);
+        if (session_launch(s, &s->worker, &told_later))
+            session_ahead(s, 0);
         session_count_launch(s);
         phase_turn(&s->clock, PHASE_COMPILING);
         session_precompile(s);

@@ -4,6 +4,7 @@
  *   {"do":"roofs", "device":..}     -> {"event":"roofs","uuid":..,"roofs":{..},"note":".."}   the ceilings of the machine; needs no setup
  *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
  *   {"do":"compile","neighbours":[..]}  -> {"event":"done"}             what these rows' neighbours need beside the rows' own code
+ *   {"do":"ahead","rows":[..]}          -> {"event":"done"}             the library's plans of these rows are made
  *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
  *   {"do":"identify","row":i}           -> {"event":"row",...}, {"event":"done"}   compiled: the compiler's facts and launch_hash
  *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}

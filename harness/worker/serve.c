@@ -333,6 +333,21 @@ static void compile_rows(struct worker *w, const json_t *command)
     }
 }
 
+/* The library's plans of rows whose turn comes. It is nobody's time: others are waited for meanwhile. */
+static void plans_ahead(struct worker *w, const json_t *command)
+{
+    const json_t *one;
+    size_t i;
+    json_array_foreach(json_object_get(command, "rows"), i, one)
+    {
+        int row = (int)json_integer_value(one);
+        enter_phase(w, row, PHASE_PLANS, "ahead");
+        if (w->library)
+            rig_library_ahead(w->library, &w->plan.rows[row].program);
+    }
+    json_decref(wire_spent(&w->clock));
+}
+
 /* A chain's program is made of the rows that the parent chose for its links. */
 static bool take_choice(struct worker *w, int row, const json_t *choice, struct error *err)
 {
@@ -378,6 +393,10 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
         return error_set(err, ERROR_INTERNAL, "'%s' before setup", verb);
     if (!strcmp(verb, "compile")) {
         compile_rows(w, command);
+        return true;
+    }
+    if (!strcmp(verb, "ahead")) {
+        plans_ahead(w, command);
         return true;
     }
     if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))

@@ -307,6 +307,21 @@ static void a_choice_is_kept_and_made_again(void **state)
     cudnn_plan_free(second[0]);
     free(first);
     free(second);
+    struct cudnn_plan **ahead;
+    cudnn_ahead(handle, &other, 5); /* whoever asks for as many has these, once; the first of them checks */
+    cudnn_ahead(handle, &other, 5);
+    assert_int_equal(handle->stock_count, 1);
+    struct cudnn_plan *stocked = handle->stock[0].plans[0];
+    assert_int_equal(cudnn_plans(handle, &other, 1, &first, &err), 1);
+    assert_string_equal(cudnn_plan_facts(first[0])->text, cudnn_plan_facts(stocked)->text);
+    assert_int_equal(cudnn_plans(handle, &other, 5, &ahead, &err), 5);
+    assert_true(ahead[0] == stocked && handle->stock_count == 0);
+    for (int i = 0; i < 5; i++)
+        cudnn_plan_free(ahead[i]);
+    cudnn_plan_free(first[0]);
+    free(first);
+    free(ahead);
+    cudnn_ahead(handle, &other, 3); /* nobody asks for these */
     struct cudnn_plan **one;
     const struct cudnn_plan_facts *third = cudnn_plan_facts(plans[3]);
     struct library_plan which = {third->engine, third->mode, third->rank};

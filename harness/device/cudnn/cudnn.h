@@ -38,6 +38,8 @@ void cudnn_only(struct cudnn *handle, const struct library_plan *which);
 /* All plans of modes A, B and FALLBACK that finalize and obey the math mode, duplicates dropped, at most `most`. 0 with err when the graph
  * is not supported. */
 int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, struct cudnn_plan ***plans, struct error *err);
+/* Makes them now for the next who asks for as many. */
+void cudnn_ahead(struct cudnn *handle, const struct cudnn_conv *conv, int most);
 /* The same engine and knobs for an equal convolution with other addresses: a plan keeps what belongs to its own (a bias in 16 bits). Made
  * once. NULL on error. */
 struct cudnn_plan *cudnn_plan_again(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *like,

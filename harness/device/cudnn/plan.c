@@ -11,18 +11,6 @@
 #define KNOBS_MAX 32
 #define NARROWED "BIAS_NARROWED" /* among the notes: the bias is given in 16 bits */
 
-struct cudnn_plan {
-    const struct cudnn_api *api;
-    struct cudnn_graph *graph;
-    void *configuration, *plan;
-    struct cudnn_plan_facts facts;
-    unsigned tensors; /* bit set of the UIDs to pass */
-    int users;
-    struct cudnn_plan *of; /* whose plan and configuration these are; NULL: its own */
-    /* the variant pack of the last execution, made anew when an address differs */
-    void *pack;
-    uint64_t addresses[6];
-};
 /* Engine configurations of one heuristic mode, best first. */
 struct offer {
     char mode;
@@ -363,61 +351,10 @@ static bool offer_all(struct cudnn *h, const struct cudnn_conv *conv, bool narro
     return true;
 }
 
-/* ---- plans that are made once ---- */
-
-static struct cudnn_made *keep_made(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *plan)
-{
-    struct cudnn_plan *own = plan->of ? plan->of : (struct cudnn_plan *)(uintptr_t)plan;
-    for (int i = 0; i < h->made_count; i++)
-        if (cudnn_conv_same(&h->made[i].conv, conv) && !strcmp(h->made[i].plan->facts.text, own->facts.text))
-            return &h->made[i];
-    struct cudnn_made *made = APPEND(h->made, h->made_count);
-    *made = (struct cudnn_made){.conv = *conv, .plan = own};
-    own->users++;
-    return made;
-}
-
-void cudnn_keep(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *plan)
-{
-    keep_made(h, conv, plan);
-}
-
-void cudnn_made_free(struct cudnn *h)
-{
-    for (int i = 0; i < h->made_count; i++)
-        cudnn_plan_free(h->made[i].plan);
-    free(h->made);
-}
-
-/* The same plan for other addresses: what it knows of its own ones, and the bias in 16 bits, are another's. NULL on error. */
-static struct cudnn_plan *share(struct cudnn_plan *made, struct error *err)
-{
-    struct cudnn_graph *graph = cudnn_graph_share(made->graph, err);
-    if (!graph)
-        return NULL;
-    struct cudnn_plan *p = xcalloc(1, sizeof *p);
-    *p = *made;
-    p->graph = graph;
-    p->pack = NULL;
-    p->users = 1;
-    p->of = made;
-    made->users++;
-    return p;
-}
-
-/* NULL without an error: not made yet. `text` NULL: the one that is checked, cuDNN's first. */
-static struct cudnn_plan *find_made(struct cudnn *h, const struct cudnn_conv *conv, const char *text, struct error *err)
-{
-    for (int i = 0; i < h->made_count; i++)
-        if (cudnn_conv_same(&h->made[i].conv, conv) && (text ? !strcmp(h->made[i].plan->facts.text, text) : h->made[i].first))
-            return share(h->made[i].plan, err);
-    return NULL;
-}
-
 /* cuDNN's first plan alone: what a row is checked with, again and again of a network's rows. */
 static int first_plan(struct cudnn *h, const struct cudnn_conv *conv, struct cudnn_plan ***plans)
 {
-    struct cudnn_plan *made = h->only ? NULL : find_made(h, conv, NULL, NULL);
+    struct cudnn_plan *made = h->only ? NULL : cudnn_made_find(h, conv, NULL, NULL);
     if (!made)
         return 0;
     *plans = xcalloc(1, sizeof **plans);
@@ -432,6 +369,13 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
         return 0;
     if (most == 1 && first_plan(h, conv, plans))
         return 1;
+    struct cudnn_stock *stock = cudnn_stock_find(h, conv, most);
+    if (stock) {
+        int count = stock->count;
+        *plans = stock->plans;
+        *stock = h->stock[--h->stock_count];
+        return count;
+    }
     struct plan_list list = {.items = xcalloc((size_t)most, sizeof *list.items), .seen = xcalloc(6 * RESULTS_MAX, sizeof *list.seen)};
     /* The precompiled engines want a bias of the data's type; the engines that compile theirs at run time (seconds each) take it as f32. */
     bool narrow = conv->bias && (conv->dtype == DTYPE_F16 || conv->dtype == DTYPE_BF16);
@@ -452,7 +396,7 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
     if (list.count) {
         error_clear(err);
         if (most == 1 && !h->only)
-            keep_made(h, conv, list.items[0])->first = true;
+            cudnn_made_keep(h, conv, list.items[0])->first = true;
         *plans = list.items;
     } else {
         free(list.items);
@@ -464,7 +408,7 @@ struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *co
                                     struct error *err)
 {
     int mode = wanted->mode == 'A' ? HEURISTIC_A : wanted->mode == 'B' ? HEURISTIC_B : HEURISTIC_FALLBACK;
-    struct cudnn_plan *made = find_made(h, conv, wanted->text, NULL);
+    struct cudnn_plan *made = cudnn_made_find(h, conv, wanted->text, NULL);
     if (made)
         return made;
     struct cudnn_graph *g = cudnn_graph_make(h, conv, strstr(wanted->notes, NARROWED) != NULL, err);
@@ -483,7 +427,7 @@ struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *co
     g->users += made != NULL;
     cudnn_graph_release(g);
     if (made)
-        keep_made(h, conv, made);
+        cudnn_made_keep(h, conv, made);
     else
         error_set(err, ERROR_ENVIRONMENT, "cuDNN does not offer %s a second time", wanted->text);
     return made;

@@ -15,6 +15,11 @@ struct cudnn_made {
     struct cudnn_plan *plan;
     bool first; /* cuDNN's first */
 };
+struct cudnn_stock { /* cudnn_ahead: what cudnn_plans gives out next for it */
+    struct cudnn_conv conv;
+    struct cudnn_plan **plans;
+    int most, count;
+};
 struct cudnn {
     const struct cudnn_api *api;
     struct device *dev;             /* NULL for a described device */
@@ -29,6 +34,8 @@ struct cudnn {
     int choice_count;
     struct cudnn_made *made;
     int made_count;
+    struct cudnn_stock *stock;
+    int stock_count;
     json_t *memory; /* {"state": .., "plans": {CONVOLUTION: {..}}}: what is on disk; NULL: nobody asked for it, or there is no cache */
     char *memory_path;
 };
@@ -60,6 +67,23 @@ struct cudnn_graph {
     uint64_t prepared_bias; /* the caller promised (cudnn_prepare) that narrow_bias holds this one; 0 = none */
     struct cudnn_graph *of; /* whose descriptors these are; NULL: its own */
 };
+struct cudnn_plan {
+    const struct cudnn_api *api;
+    struct cudnn_graph *graph;
+    void *configuration, *plan;
+    struct cudnn_plan_facts facts;
+    unsigned tensors; /* bit set of the UIDs to pass */
+    int users;
+    struct cudnn_plan *of; /* whose plan and configuration these are; NULL: its own */
+    /* the variant pack of the last execution, made anew when an address differs */
+    void *pack;
+    uint64_t addresses[6];
+};
+/* It stays as long as the handle; the same of a convolution once. */
+struct cudnn_made *cudnn_made_keep(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan *plan);
+/* A plan that is kept, with addresses of its own. `text` NULL: the one that checks. NULL without an error: none is kept. */
+struct cudnn_plan *cudnn_made_find(struct cudnn *handle, const struct cudnn_conv *conv, const char *text, struct error *err);
+struct cudnn_stock *cudnn_stock_find(struct cudnn *handle, const struct cudnn_conv *conv, int most);
 /* The same graph with a bias in 16 bits of its own. NULL on error. */
 struct cudnn_graph *cudnn_graph_share(struct cudnn_graph *graph, struct error *err);
 void cudnn_made_free(struct cudnn *handle);

@@ -1,0 +1,77 @@
+/* Plans that are made once: those that a handle keeps for who asks again, and those that were made ahead. */
+#include "base/text.h"
+#include "device/cudnn/private.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct cudnn_made *cudnn_made_keep(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *plan)
+{
+    struct cudnn_plan *own = plan->of ? plan->of : (struct cudnn_plan *)(uintptr_t)plan;
+    for (int i = 0; i < h->made_count; i++)
+        if (cudnn_conv_same(&h->made[i].conv, conv) && !strcmp(h->made[i].plan->facts.text, own->facts.text))
+            return &h->made[i];
+    struct cudnn_made *made = APPEND(h->made, h->made_count);
+    *made = (struct cudnn_made){.conv = *conv, .plan = own};
+    own->users++;
+    return made;
+}
+
+void cudnn_keep(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *plan)
+{
+    cudnn_made_keep(h, conv, plan);
+}
+
+void cudnn_made_free(struct cudnn *h)
+{
+    for (int i = 0; i < h->made_count; i++)
+        cudnn_plan_free(h->made[i].plan);
+    free(h->made);
+    for (int i = 0; i < h->stock_count; i++) {
+        while (h->stock[i].count > 0)
+            cudnn_plan_free(h->stock[i].plans[--h->stock[i].count]);
+        free(h->stock[i].plans);
+    }
+    free(h->stock);
+}
+
+struct cudnn_stock *cudnn_stock_find(struct cudnn *h, const struct cudnn_conv *conv, int most)
+{
+    for (int i = 0; i < h->stock_count && !h->only; i++)
+        if (cudnn_conv_same(&h->stock[i].conv, conv) && h->stock[i].most == most)
+            return &h->stock[i];
+    return NULL;
+}
+
+void cudnn_ahead(struct cudnn *h, const struct cudnn_conv *conv, int most)
+{
+    struct cudnn_stock made = {.conv = *conv, .most = most};
+    struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
+    if (cudnn_stock_find(h, conv, most) || (made.count = cudnn_plans(h, conv, most, &made.plans, &ignored)) < 1)
+        return;
+    cudnn_made_keep(h, conv, made.plans[0])->first = true;
+    *APPEND(h->stock, h->stock_count) = made;
+}
+
+/* The same plan for other addresses: what it knows of its own ones, and the bias in 16 bits, are another's. NULL on error. */
+static struct cudnn_plan *share(struct cudnn_plan *made, struct error *err)
+{
+    struct cudnn_graph *graph = cudnn_graph_share(made->graph, err);
+    if (!graph)
+        return NULL;
+    struct cudnn_plan *p = xcalloc(1, sizeof *p);
+    *p = *made;
+    p->graph = graph;
+    p->pack = NULL;
+    p->users = 1;
+    p->of = made;
+    made->users++;
+    return p;
+}
+
+struct cudnn_plan *cudnn_made_find(struct cudnn *h, const struct cudnn_conv *conv, const char *text, struct error *err)
+{
+    for (int i = 0; i < h->made_count; i++)
+        if (cudnn_conv_same(&h->made[i].conv, conv) && (text ? !strcmp(h->made[i].plan->facts.text, text) : h->made[i].first))
+            return share(h->made[i].plan, err);
+    return NULL;
+}

@@ -1,0 +1,48 @@
+/* The library's plans of the case that comes next, made while this one is counted or the first kernels are compiled: half a second and more
+ * where their kernels are compiled then, on the CPU alone, in the worker that has the device. Never while something is timed. */
+#include "session/parent.h"
+#include <stdlib.h>
+
+#define AHEAD_LIMIT_S 180.0
+
+static bool asks_library(const struct session *s, int row)
+{
+    const struct program *p = &s->plan.rows[row].program;
+    bool library = false;
+    for (int i = 0; i < p->step_count; i++)
+        library |= p->steps[i].kind == STEP_CUDNN;
+    return library && !s->kept[row] && s->rows[row]->status == ROW_PLANNED;
+}
+
+void session_ahead(struct session *s, int first)
+{
+    json_t *rows = json_array();
+    for (int i = first; i < s->plan.row_count && s->plan.rows[i].case_index == s->plan.rows[first].case_index; i++)
+        if (asks_library(s, i))
+            json_array_append_new(rows, json_integer(i));
+    if (json_array_size(rows) && s->worker.launched && !s->worker.ahead)
+        s->worker.ahead = child_send(&s->worker, json_pack("{s:s,s:O}", "do", "ahead", "rows", rows));
+    json_decref(rows);
+}
+
+static void drop_event(struct session *s, const json_t *event)
+{
+    (void)s;
+    (void)event;
+}
+
+bool session_ahead_settle(struct session *s, struct error *err)
+{
+    struct error why = {0};
+    if (!s->worker.ahead)
+        return true;
+    s->worker.ahead = false;
+    enum phase former = phase_turn(&s->clock, PHASE_PLANS);
+    enum outcome outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, drop_event, &why);
+    phase_turn(&s->clock, former);
+    if (outcome == OUTCOME_DONE)
+        return true;
+    child_stop(&s->worker, NULL, 0);
+    s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
+    return !s->interrupted && session_start(s, &s->worker, err); /* whose row it is shows when the row's turn comes */
+}
