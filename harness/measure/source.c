@@ -29,6 +29,46 @@ static void source_add(struct source_values *v, int step, int line, const char *
     snprintf(s->name, sizeof s->name, "%s", name);
 }
 
+/* The instruction at an offset of a step's kernel, made where it is new; NULL: none begins there, or it is not of that code. */
+static struct source_code *code_at(struct source_values *v, int step, const struct cubin_lines *lines, uint64_t offset)
+{
+    int low = 0, high = v->code_count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        const struct source_code *c = &v->code[middle];
+        if (c->step < step || (c->step == step && c->offset < offset))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < v->code_count && v->code[low].step == step && v->code[low].offset == offset)
+        return &v->code[low];
+    struct source_code made = {.step = step, .offset = offset};
+    if (!cubin_lines_instruction(lines, offset, made.words, made.inlined, sizeof made.inlined))
+        return NULL;
+    made.line = cubin_lines_at(lines, offset);
+    if (v->code_count == v->code_room) {
+        v->code_room = v->code_room ? 2 * v->code_room : 256;
+        v->code = xrealloc(v->code, (size_t)v->code_room * sizeof *v->code);
+    }
+    memmove(v->code + low + 1, v->code + low, (size_t)(v->code_count++ - low) * sizeof *v->code);
+    v->code[low] = made;
+    return &v->code[low];
+}
+
+static void add_wait(struct source_code *c, const char *reason, double samples)
+{
+    int i = 0;
+    c->samples += samples;
+    while (i < c->wait_count && strcmp(c->waits[i].reason, reason))
+        i++;
+    if (i == SOURCE_WAITS)
+        return;
+    if (i == c->wait_count)
+        snprintf(c->waits[c->wait_count++].reason, sizeof c->waits->reason, "%s", reason);
+    c->waits[i].samples += samples;
+}
+
 /* The line table of the step's kernel; NULL for steps of a library, and where there is none. */
 static struct cubin_lines *lines_of(const struct source_job *job, int step)
 {
@@ -78,7 +118,10 @@ static bool sample_step(const struct source_job *job, struct cupti_pc *pc, int p
         const struct cupti_pc_sample *s = &samples.items[i];
         char name[sizeof out->items->name];
         snprintf(name, sizeof name, "samples_%s", s->reason);
-        source_add(out, step, strcmp(s->function, kernel) ? 0 : cubin_lines_at(lines, s->offset), name, "samples", (double)s->samples);
+        struct source_code *code = strcmp(s->function, kernel) ? NULL : code_at(out, step, lines, s->offset);
+        if (code)
+            add_wait(code, s->reason, (double)s->samples);
+        source_add(out, step, code ? code->line : 0, name, "samples", (double)s->samples);
     }
     out->samples += (double)samples.total;
     out->dropped += (double)samples.dropped;
@@ -113,8 +156,12 @@ static bool count_step(const struct source_job *job, struct cupti_sass *sass, in
     const char *kernel = rig_program(job->rig)->steps[step].name;
     for (int i = 0; i < counts.count; i++) {
         const struct cupti_sass_count *c = &counts.items[i];
-        source_add(out, step, strcmp(c->function, kernel) ? 0 : cubin_lines_at(lines, c->offset), counted[c->metric].name,
-                   counted[c->metric].unit, (double)c->value);
+        struct source_code *code = strcmp(c->function, kernel) ? NULL : code_at(out, step, lines, c->offset);
+        if (code) {
+            code->counts = code->counts ? code->counts : xcalloc((size_t)source_metric_count, sizeof *code->counts);
+            code->counts[c->metric] += (double)c->value;
+        }
+        source_add(out, step, code ? code->line : 0, counted[c->metric].name, counted[c->metric].unit, (double)c->value);
     }
     cubin_lines_close(lines);
     cupti_sass_counts_free(&counts);
@@ -175,6 +222,9 @@ bool source_sample(const struct source_job *job, struct cupti_pc *pc, struct sou
 
 void source_values_free(struct source_values *values)
 {
+    for (int i = 0; i < values->code_count; i++)
+        free(values->code[i].counts);
+    free(values->code);
     free(values->items);
     *values = (struct source_values){0};
 }

@@ -17,9 +17,23 @@ struct source_value {
     const char *unit;
     double value;
 };
+#define SOURCE_WAITS 24 /* reasons of one instruction */
+struct source_code {    /* one instruction of the machine code of a step's kernel */
+    int step, line;
+    uint64_t offset, words[2];
+    char inlined[64];        /* as cubin_lines_instruction */
+    double samples, *counts; /* NULL: not counted; else in the order of source_metrics */
+    struct source_wait {
+        char reason[32];
+        double samples;
+    } waits[SOURCE_WAITS];
+    int wait_count;
+};
 struct source_values {
     struct source_value *items;
     int count;
+    struct source_code *code; /* by step and offset; none of a library's */
+    int code_count, code_room;
     double samples, dropped; /* of all steps and repeats that were kept */
 };
 struct source_job {

@@ -28,7 +28,7 @@ void case_ablations(const struct case_view *c, struct block *list);
 /* Where to look: of each row, the fastest first, its bottleneck and what it would gain at most; on emu first the source lines that cost
  * most. */
 void case_why(const struct case_view *c, struct block *list);
-/* The source lines of one row that cost most (emu). */
+/* The source lines of one row that cost most: of emu, or of the card where it counted them (--source). */
 void case_lines(const struct case_view *c, const struct view *v, struct block *list);
 /* "tconv (and 1 more): stopped at 30 rounds ...": warnings of rows, why they have no hardware counters, and rows of the same machine code
  * whose times are further apart than noise; each said once. */

@@ -9,7 +9,7 @@
 
 #define SHOWN 6
 
-/* ---- source lines, on emu ---- */
+/* ---- source lines ---- */
 
 struct place {
     char *text;
@@ -78,11 +78,28 @@ static void look_at_line(struct places *p, const struct case_view *c, const stru
     }
 }
 
+/* The same of what CUPTI counted by patching the machine code, of loads and stores together. */
+static void look_at_counted(struct places *p, const struct case_view *c, const struct view *v, const struct row_metric *m)
+{
+    const struct counter_limits *limits = c->judge->groups.limits;
+    bool sectors = strcmp(m->name, metric_names[METRIC_LINE_SECTORS]) == 0;
+    if (!sectors && strcmp(m->name, metric_names[METRIC_LINE_WAVEFRONTS]) != 0)
+        return;
+    double ideal = at_line(v->row, m, metric_names[sectors ? METRIC_LINE_SECTORS_IDEAL : METRIC_LINE_WAVEFRONTS_IDEAL]);
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], d[NUMBER_TEXT];
+    if (ideal > 0 && m->value >= ideal * counter_limit(limits, sectors ? "line_sectors" : "line_wavefronts"))
+        add_place(p, m->value - ideal,
+                  text_format(sectors ? "%s:%d  %sx the sectors that its bytes need: uncoalesced, %s (ideal %s)"
+                                      : "%s:%d  %s-way bank conflict: shared memory takes %s wavefronts (ideal %s)",
+                              file_of(v->row, m->step), m->line, number_short(m->value / ideal, a), number_count(m->value, b),
+                              number_count(ideal, d)));
+}
+
 static void look_at_lines(struct places *p, const struct case_view *c, const struct view *v)
 {
-    for (int i = 0; c->counts && c->judge && c->judge->ready && v->row->status == ROW_OK && i < v->row->metric_count; i++)
+    for (int i = 0; c->judge && c->judge->ready && v->row->status == ROW_OK && i < v->row->metric_count; i++)
         if (v->row->metrics[i].line > 0)
-            look_at_line(p, c, v, &v->row->metrics[i]);
+            (c->counts ? look_at_line : look_at_counted)(p, c, v, &v->row->metrics[i]);
 }
 
 /* The heaviest first; equal ones in the order of the rows. */

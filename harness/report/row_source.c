@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "report/case_document.h"
+#include "report/disassemble.h"
 #include "report/number.h"
 #include "report/row_document.h"
 #include <math.h>
@@ -116,7 +117,7 @@ static void gather_code(const struct row *row, int step, struct source *s)
     s->language = s->code_count ? s->code[0]->language : NULL;
 }
 
-static void source_free(struct source *s)
+static void forget(struct source *s)
 {
     free(s->lines);
     free(s->code);
@@ -344,6 +345,10 @@ static void add_step(struct document *d, const struct row *row, int step, struct
     char *more = text_format("%d further lines take less", rest), *wrong = doubt(k, text, bytes, &err);
     struct block *b = document_prose(d, TONE_SOFT, detail);
     block_item(b, NULL, NULL, rest ? more : NULL);
+    block_item(b, NULL, NULL,
+               s->code_count && !disassembled(s->code[0])
+                   ? "Operations and bytes of the machine code: there is no nvdisasm here (ci/setup, or BENCH_NVDISASM)"
+                   : NULL);
     block_item(b, NULL, NULL, wrong);
     free(more);
     free(wrong);
@@ -360,7 +365,7 @@ void row_source(struct document *d, const struct case_view *c, const struct view
         struct source s;
         if (gather(v->row, step, &s))
             add_step(d, v->row, step, &s, list, &extents[extent]);
-        source_free(&s);
+        forget(&s);
     }
     document_free(&said);
 }

@@ -1,4 +1,5 @@
 /* report/run_document: what is said of a whole run, in blocks, and the forms that it takes. */
+#include "report/disassemble.h"
 #include "report/break_even.h"
 #include "report/case_document.h"
 #include "report/claims.h"
@@ -221,6 +222,7 @@ static void add_run(struct document *d, const struct run *run, struct row *const
 bool report_whole(struct text *t, const struct form *form, const struct run *run, struct row *const *rows, int count, const char *dir,
                   struct error *err)
 {
+    disassemble(rows, count);
     struct document d = {0};
     struct plots plots = {0};
     struct judge judge;

@@ -3,6 +3,7 @@
  * gate says. */
 #include "base/file.h"
 #include "report/case_document.h"
+#include "report/disassemble.h"
 #include "report/number.h"
 #include "report/row_document.h"
 #include "report/verdict.h"
@@ -446,8 +447,10 @@ bool report_runs(struct text *t, const struct form *form, const struct report_ru
     struct judge judge;
     struct seen *s = xcalloc((size_t)count, sizeof *s);
     judge_open(&judge);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        disassemble(runs[i].rows, runs[i].count);
         see(&s[i], &runs[i], &judge);
+    }
     bool done = add_all(&d, form, s, count, dir, err);
     if (done && form->page)
         done = form->page(t, &d, err);

@@ -6,6 +6,7 @@
 #include "base/throttle.h"
 #include "report/breakdown.h"
 #include "report/case_document.h"
+#include "report/disassemble.h"
 #include "report/number.h"
 #include "report/resources.h"
 #include "report/row_document.h"
@@ -472,6 +473,7 @@ void why_of_row(struct document *d, const struct run *run, struct row *const *ro
     int first = index, end = case_end(rows, count, index);
     while (first > 0 && case_end(rows, count, first - 1) == end)
         first--;
+    disassemble(rows + index, 1);
     judge_open(&judge);
     case_view_make(&c, run, rows + first, end - first);
     case_judge(&c, &judge);

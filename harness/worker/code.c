@@ -1,6 +1,7 @@
 /* worker/code: which instructions of a row's kernels are kept beside its counts: of the source lines that take most those that take most.
  * The others are in the lines' and the steps' sums. */
 #include "base/text.h"
+#include "measure/source.h"
 #include "worker/private.h"
 #include <math.h>
 #include <stdlib.h>
@@ -110,4 +111,64 @@ void worker_code_of_emu(struct device *dev, const struct device_image *image, st
     }
     worker_keep_code(row, all, count);
     free(all);
+}
+
+/* The counts that a row keeps of an instruction, in the order of source_metrics. */
+static void put_counts(struct row_code *to, const double *counts)
+{
+    double *const at[] = {&to->executed, &to->lanes, &to->sectors, &to->sectors_ideal, &to->wavefronts, &to->wavefronts_ideal};
+    for (size_t i = 0; counts && i < sizeof at / sizeof *at; i++)
+        *at[i] = counts[i] > 0 || i < 2 ? counts[i] : NAN;
+}
+
+void worker_code_of_card(struct code_list *list, const struct source_values *values)
+{
+    for (int i = 0; i < values->code_count; i++) {
+        const struct source_code *from = &values->code[i];
+        const struct source_wait *most = NULL;
+        int at = 0;
+        while (at < list->count && (list->items[at].step != from->step || (uint64_t)list->items[at].address != from->offset))
+            at++;
+        if (at == list->count) {
+            *APPEND(list->items, list->count) = (struct row_code){.step = from->step,
+                                                                  .language = "sass",
+                                                                  .address = (int64_t)from->offset,
+                                                                  .line = from->line,
+                                                                  .executed = NAN,
+                                                                  .lanes = NAN,
+                                                                  .sectors = NAN,
+                                                                  .sectors_ideal = NAN,
+                                                                  .wavefronts = NAN,
+                                                                  .wavefronts_ideal = NAN,
+                                                                  .samples = 0};
+            list->items[at].text = text_format("0x%016llx%016llx", (unsigned long long)from->words[1], (unsigned long long)from->words[0]);
+            memcpy(list->items[at].inlined, from->inlined, sizeof from->inlined);
+        }
+        struct row_code *to = &list->items[at];
+        put_counts(to, from->counts);
+        to->samples += from->samples;
+        for (int k = 0; k < from->wait_count; k++)
+            most = !most || from->waits[k].samples > most->samples ? &from->waits[k] : most;
+        if (most)
+            memcpy(to->wait, most->reason, sizeof to->wait);
+    }
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct row_code *x = a, *y = b;
+    return x->step != y->step ? x->step - y->step : by_address(a, b);
+}
+
+void worker_keep_list(struct row *row, struct code_list *list)
+{
+    if (list->count)
+        qsort(list->items, (size_t)list->count, sizeof *list->items, by_step);
+    for (int i = 0, end; i < list->count; i = end) {
+        for (end = i; end < list->count && list->items[end].step == list->items[i].step; end++)
+            ;
+        worker_keep_code(row, list->items + i, end - i);
+    }
+    free(list->items);
+    *list = (struct code_list){0};
 }

@@ -26,6 +26,7 @@ struct tally {
     struct build *builds;
     struct counted *items;
     struct row **rows;      /* what is reported */
+    struct code_list *code; /* of each, until all of its instructions were sampled and counted */
     struct op_data data[2]; /* as timed: without, and with DATA_FULL */
     struct cupti_pc *pc;    /* while rows are sampled */
     bool has_data[2], warm;
@@ -173,8 +174,10 @@ static bool trace(struct tally *t, int i, struct error *err)
     return true;
 }
 
-static void put_lines(struct row *row, struct source_values *values)
+static void put_lines(struct tally *t, int i, struct source_values *values)
 {
+    struct row *row = t->rows[i];
+    worker_code_of_card(&t->code[i], values);
     for (int k = 0; k < values->count; k++) {
         const struct source_value *v = &values->items[k];
         char name[sizeof((struct row_metric *)0)->name];
@@ -205,7 +208,7 @@ static bool sample(struct tally *t, int i, struct error *err)
     row_add_metric(t->rows[i], -1, 0, "hw.samples", "samples", "cupti", values.samples);
     if (values.dropped > 0)
         row_add_metric(t->rows[i], -1, 0, "hw.samples_dropped", "samples", "cupti", values.dropped);
-    put_lines(t->rows[i], &values);
+    put_lines(t, i, &values);
     return true;
 }
 
@@ -224,7 +227,8 @@ static bool count_lines(struct tally *t, struct error *err)
         stage(t, i, "count lines", LOAD_LIMIT_S);
         if (!source_count(&job, w->sass, &values, err))
             return false;
-        put_lines(t->rows[i], &values);
+        put_lines(t, i, &values);
+        worker_keep_list(t->rows[i], &t->code[i]);
     }
     return true;
 }
@@ -399,6 +403,7 @@ bool worker_count(struct worker *w, const json_t *command, int *blame, struct er
     t.rows = xcalloc(count, sizeof *t.rows);
     t.builds = xcalloc(count, sizeof *t.builds);
     t.items = xcalloc(count, sizeof *t.items);
+    t.code = xcalloc(count, sizeof *t.code);
     for (size_t i = 0; i < count; i++) {
         t.index[i] = (int)json_integer_value(json_object_get(json_array_get(asked, i), "row"));
         t.rows[i] = row_new();
@@ -411,7 +416,8 @@ bool worker_count(struct worker *w, const json_t *command, int *blame, struct er
         if (ok)
             w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", t.index[i], "fields", wire_row(t.rows[i])));
         if (ok)
-            rig_close(t.items[i].rig); /* else the context may be lost, and this process ends */
+            rig_close(t.items[i].rig);           /* else the context may be lost, and this process ends */
+        worker_keep_list(t.rows[i], &t.code[i]); /* where something failed between */
         cupti_trace_free(&t.items[i].trace);
         build_free(&t.builds[i]);
         row_free(t.rows[i]);
@@ -426,5 +432,6 @@ bool worker_count(struct worker *w, const json_t *command, int *blame, struct er
     free(t.rows);
     free(t.builds);
     free(t.items);
+    free(t.code);
     return ok;
 }

@@ -160,6 +160,15 @@ bool worker_ablate(struct worker *w, int row, struct error *err);
 void worker_code_of_emu(struct device *dev, const struct device_image *image, struct row *row, int step);
 /* Adds to a row of all instructions of a step those that it keeps. Takes their texts. */
 void worker_keep_code(struct row *row, struct row_code *all, int count);
+/* What the card sampled and counted of each instruction of a row, of its machine code. */
+struct code_list {
+    struct row_code *items;
+    int count;
+};
+struct source_values;
+void worker_code_of_card(struct code_list *list, const struct source_values *values);
+/* The same for what was gathered of all steps; the list is empty then. */
+void worker_keep_list(struct row *row, struct code_list *list);
 
 /* tune.c: the search. */
 /* What the compiler made of a configuration refuses it: it spills, one block of it does not fit, or another configuration is the same

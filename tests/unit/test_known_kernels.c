@@ -168,11 +168,24 @@ static void instructions_have_lines(void **state)
             assert_int_equal(cubin_lines_at(others, offset), 0);
         }
         assert_int_equal(cubin_lines_at(lines, (uint64_t)facts[i].code_bytes + 4096), 0);
+        uint64_t words[2] = {0}, size = (uint64_t)facts[i].code_bytes;
+        char inlined[64];
+        int exits = 0;
+        for (uint64_t offset = 0; offset < size; offset += 16) {
+            assert_true(cubin_lines_instruction(lines, offset, words, inlined, sizeof inlined) && !inlined[0]);
+            exits += (words[0] & 0x1ff) == 0x14d;
+        }
+        assert_true(exits >= 1); /* every kernel ends somewhere */
+        assert_false(cubin_lines_instruction(lines, 8, words, inlined, sizeof inlined));
+        assert_false(cubin_lines_instruction(lines, size, words, inlined, sizeof inlined));
+        assert_false(cubin_lines_instruction(lines, UINT64_MAX - 15, words, inlined, sizeof inlined));
+        assert_true(cubin_lines_instruction(others, 0, words, inlined, sizeof inlined) && !strncmp(inlined, "counters.cu:", 12));
         cubin_lines_close(lines);
         cubin_lines_close(others);
     }
     assert_null(cubin_lines_open(code.cubin, code.cubin_bytes, "no_such_kernel", SOURCE));
     assert_int_equal(cubin_lines_at(NULL, 0), 0);
+    assert_false(cubin_lines_instruction(NULL, 0, (uint64_t[2]){0}, (char[64]){0}, 64));
     free(facts);
     free(text);
 }

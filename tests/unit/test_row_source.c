@@ -174,6 +174,9 @@ static void samples_are_the_heat(void **state)
         r->code[i].samples = i == 1 ? 300 : 10;
         snprintf(r->code[i].wait, sizeof r->code[i].wait, "%s", i == 1 ? "long_scoreboard" : "wait");
     }
+    row_set(&r->device, "cuda:0");
+    row_add_metric(r, 0, 5, "hw.executed_sectors", "sectors", "cupti", 1600);
+    row_add_metric(r, 0, 5, "hw.executed_sectors_ideal", "sectors", "cupti", 400);
     row_add_metric(r, 0, 4, "hw.samples_wait", "samples", "cupti", 10);
     row_add_metric(r, 0, 5, "hw.samples_long_scoreboard", "samples", "cupti", 300);
     row_add_metric(r, 0, 5, "hw.samples_wait", "samples", "cupti", 10);
@@ -182,7 +185,8 @@ static void samples_are_the_heat(void **state)
     has(page, "<th class=\"l\">SASS</th>");
     has(page, "2 of SASS <small>96.9 %</small>");
     has(page, "4 sectors (1) · long_scoreboard");
-    has(page, "0021"); /* byte 33 */
+    has(page, "0021");                                                               /* byte 33 */
+    has(page, "4x the sectors that its bytes need: uncoalesced, 1,600 (ideal 400)"); /* the rule's sentence, by the card's own counts */
     free(page);
     unlink(path);
     fixture_free(&f);

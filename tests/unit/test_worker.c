@@ -1,6 +1,7 @@
 /* worker: what one holds before its first command. */
 #include "op/shape.h"
 #include "scenario_text.h"
+#include "measure/source.h"
 #include "message/options.h"
 #include "worker/private.h"
 #include <dirent.h>
@@ -161,6 +162,32 @@ static void the_hottest_instructions_are_kept(void **state)
     row_free(row);
 }
 
+/* Samples and counts of one instruction come at different times and are one instruction; two steps are apart. */
+static void samples_and_counts_meet(void **state)
+{
+    double counts[7] = {400, 12800, 1600, 400, 0, 0, 0};
+    struct source_code sampled[] = {{.step = 0, .offset = 16, .line = 5, .words = {0x7981, 0xea4}, .samples = 90, .wait_count = 2},
+                                    {.step = 1, .offset = 16, .line = 9, .words = {0x7947, 0xfc0}, .samples = 30, .wait_count = 1}},
+                       ran[] = {{.step = 0, .offset = 0, .line = 5, .counts = counts},
+                                {.step = 0, .offset = 16, .line = 5, .counts = counts}};
+    sampled[0].waits[0] = (struct source_wait){"wait", 20};
+    sampled[0].waits[1] = (struct source_wait){"long_scoreboard", 70};
+    sampled[1].waits[0] = (struct source_wait){"barrier", 30};
+    struct code_list list = {0};
+    struct row *row = row_new();
+    worker_code_of_card(&list, &(struct source_values){.code = sampled, .code_count = 2});
+    worker_code_of_card(&list, &(struct source_values){.code = ran, .code_count = 2});
+    worker_keep_list(row, &list);
+    assert_int_equal(row->code_count, 3);
+    const struct row_code *c = row->code;
+    assert_true(c[0].step == 0 && c[0].address == 0 && c[0].samples == 0 && c[0].executed == 400 && !c[0].wait[0]);
+    assert_true(c[1].address == 16 && c[1].samples == 90 && c[1].lanes == 12800 && c[1].sectors == 1600 && isnan(c[1].wavefronts));
+    assert_string_equal(c[1].wait, "long_scoreboard");
+    assert_string_equal(c[1].text, "0x0000000000000ea40000000000007981");
+    assert_true(c[2].step == 1 && c[2].samples == 30 && isnan(c[2].executed) && !strcmp(c[2].wait, "barrier"));
+    row_free(row);
+}
+
 /* Neither this process nor its parent's other children count as others; a child of ours does, which the parent did not start. */
 static void others_are_told(void **state)
 {
@@ -301,6 +328,7 @@ int main(void)
         cmocka_unit_test(another_setup_is_another_plan),
         cmocka_unit_test(a_look_leaves_the_round_open),
         cmocka_unit_test(others_are_told),
+        cmocka_unit_test(samples_and_counts_meet),
         cmocka_unit_test(the_hottest_instructions_are_kept),
         cmocka_unit_test(data_of_the_first_case_are_made),
         cmocka_unit_test(neighbours_are_compiled_ahead),

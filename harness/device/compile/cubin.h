@@ -57,6 +57,8 @@ struct cubin_lines;
 struct cubin_lines *cubin_lines_open(const void *cubin, size_t bytes, const char *kernel, const char *file);
 /* The line of the instruction at that offset into the kernel; 0 = code from elsewhere, or `lines` is NULL. */
 int cubin_lines_at(const struct cubin_lines *lines, uint64_t offset);
+/* The 16 bytes of the instruction there; where it stands ("tile.cuh:31"), when that is another file, else "". False: none begins there. */
+bool cubin_lines_instruction(const struct cubin_lines *lines, uint64_t offset, uint64_t words[2], char *inlined, size_t room);
 void cubin_lines_close(struct cubin_lines *lines);
 
 #endif

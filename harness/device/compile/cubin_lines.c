@@ -291,8 +291,8 @@ static bool read_lines(const struct image *e, uint32_t symbol, struct lines *l)
     return read_files(&header, l) && run_program(&p, l);
 }
 
-/* The row that holds an address of the kernel, called through inlined code from where it stands in `file`. */
-static int cubin_lines_line_of(const struct lines *l, uint64_t address, const char *file)
+/* The row that holds an address of the kernel; of inlined code the innermost. */
+static const struct row *row_at(const struct lines *l, uint64_t address)
 {
     const struct row *found = NULL;
     for (size_t i = 0; i + 1 < l->count; i++) {
@@ -300,6 +300,13 @@ static int cubin_lines_line_of(const struct lines *l, uint64_t address, const ch
         if (r->ours && !r->end && r->address <= address && address < l->rows[i + 1].address)
             found = r; /* the last: rows of one address follow each other, the innermost last */
     }
+    return found;
+}
+
+/* The line in `file` from which what stands at the address was called, through inlined code. */
+static int cubin_lines_line_of(const struct lines *l, uint64_t address, const char *file)
+{
+    const struct row *found = row_at(l, address);
     for (int depth = 0; found && depth < INLINE_DEPTH; depth++) {
         if (found->file > 0 && found->file <= l->file_count && !strcmp(l->files[found->file], file))
             return found->line > 0 && found->line < INT32_MAX ? (int)found->line : 0;
@@ -381,16 +388,16 @@ int cubin_spill_lines(const void *cubin, size_t bytes, const char *kernel, const
 
 struct cubin_lines {
     struct lines lines;
+    struct bytes text;
     char *file;
 };
 
 struct cubin_lines *cubin_lines_open(const void *cubin, size_t bytes, const char *kernel, const char *file)
 {
     struct image e;
-    struct bytes text;
     struct cubin_lines *c = xcalloc(1, sizeof *c);
     c->file = xstrdup(file_base(file));
-    if (open_lines(&e, cubin, bytes, kernel, &text, &c->lines))
+    if (open_lines(&e, cubin, bytes, kernel, &c->text, &c->lines))
         return c;
     cubin_lines_close(c);
     return NULL;
@@ -399,6 +406,20 @@ struct cubin_lines *cubin_lines_open(const void *cubin, size_t bytes, const char
 int cubin_lines_at(const struct cubin_lines *lines, uint64_t offset)
 {
     return lines ? cubin_lines_line_of(&lines->lines, offset, lines->file) : 0;
+}
+
+bool cubin_lines_instruction(const struct cubin_lines *lines, uint64_t offset, uint64_t words[2], char *inlined, size_t room)
+{
+    inlined[0] = 0;
+    if (!lines || offset % 16 || offset > (uint64_t)(lines->text.end - lines->text.p) ||
+        lines->text.end - lines->text.p - (ptrdiff_t)offset < 16)
+        return false;
+    memcpy(words, lines->text.p + offset, 16);
+    const struct row *at = row_at(&lines->lines, offset);
+    const char *file = at && at->file > 0 && at->file <= lines->lines.file_count ? lines->lines.files[at->file] : NULL;
+    if (file && strcmp(file, lines->file) && at->line > 0 && at->line < INT32_MAX)
+        snprintf(inlined, room, "%.*s:%d", (int)(room > 16 ? room - 16 : 0), file, (int)at->line);
+    return true;
 }
 
 void cubin_lines_close(struct cubin_lines *lines)
