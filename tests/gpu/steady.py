@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does a time stay what it is: alone and beside others, from process to process, of one file under six names, and beside PyTorch's?
 
-usage: steady.py alone|copies|peers [--bench BENCH] [-o DIR] [--processes N] [--seconds S] [--layers NAME,NAME]
+usage: steady.py alone|copies|peers [--bench BENCH] [-o DIR] [--processes N] [--seconds S] [--layers NAME,NAME] [--from DIR]
 
 alone   the library's row of four layers, by itself and beside two power-hungry kernels, each in processes of its own: medians, how far they lie apart, and the
         clock, power and throttling of their rounds. Wanted: alone and beside within 0.5 %, ten processes within 0.5 % (1 % below 30 us).
@@ -10,7 +10,8 @@ copies  six copies of wgmma_pixels and one whose blocks wait 1 % of its time fir
         harness/statistics, compiled here; what the wait really costs is the median over all processes' rounds.
 peers   PyTorch's time of the layers of scenarios/peers.yaml and bench's, in turns, with PyTorch's own cuDNN. Wanted: within 1 %.
 
-Prints its table; stops after S seconds with the processes it has. --layers takes some of the layers only. DIR gets the exports.
+Prints its table; stops after S seconds with the processes it has. --layers takes some of the layers only. DIR gets the exports; --from DIR runs nothing and
+reads those of an earlier run. Exit 1 where a table would be empty.
 """
 import argparse
 import ctypes
@@ -34,14 +35,16 @@ MAX_HZ = 1.98e9
 class Bench:
     def __init__(self, a):
         self.bench, self.out, self.seconds, self.longest = a.bench, a.output, a.seconds, 0
-        self.work = tempfile.mkdtemp()
+        self.stored, self.work = a.stored, tempfile.mkdtemp()
         os.makedirs(self.out, exist_ok=True)
 
     def time_left(self):
-        return time.time() - BEGAN + 1.2 * self.longest < self.seconds
+        return self.stored or time.time() - BEGAN + 1.2 * self.longest < self.seconds
 
     def run(self, scenario, name, *options, env=None):
-        """One process; the export's rows by layer and variant: their cold, isolated time. None where it failed."""
+        """One process; the export's rows by layer and variant, conv2d/ left out: their cold, isolated time. None where it failed."""
+        if self.stored:
+            return self.rows(os.path.join(self.stored, name + ".json"))
         start = time.time()
         base = [self.bench, "run", scenario, "-o", self.work, "--no-counters", "--no-report", "-q", *options]
         done = subprocess.run(base, env=env, capture_output=True, text=True)
@@ -52,12 +55,16 @@ class Bench:
         if done.returncode or not os.path.exists(file):
             print(f"{name}: exit {done.returncode}: {done.stderr[-400:]}")
             return None
+        return self.rows(file)
+
+    @staticmethod
+    def rows(file):
         rows = {}
-        for row in json.load(open(file))["rows"]:
+        for row in json.load(open(file))["rows"] if os.path.exists(file) else []:
             for t in row["times"]:
                 if t["cache"] == "cold" and t["load"] == "isolated" and t["time_step"] == -1:
-                    rows.setdefault(row["layer"], {})[row["variant"]] = t
-        return rows
+                    rows.setdefault(row["layer"], {})[row["variant"].removeprefix("conv2d/")] = t
+        return rows or None
 
     def scenario(self, name, text):
         path = os.path.join(self.work, name + ".yaml")
@@ -70,6 +77,12 @@ def chosen(a, layers):
     if unknown:
         sys.exit(f"no layer is called {', '.join(sorted(unknown))}; there are {', '.join(layers)}")
     return {name: layer for name, layer in layers.items() if name in (a.layers or layers)}
+
+
+def without(rows, wanted):
+    """A table that nobody filled is no result: what the exports hold instead is said."""
+    found = sorted({v for process in rows for layer in process.values() for v in layer})
+    sys.exit(f"steady.py: no row of {wanted} in any export; there are {', '.join(found) or 'none at all'}")
 
 
 def spread(values):
@@ -108,7 +121,7 @@ variants: """
         t = {k: [rows[layer]["cudnn"] for rows in got[k] if "cudnn" in rows.get(layer, {})] for k in kinds}
         m = {k: [x["median_ns"] / 1e3 for x in t[k]] for k in kinds}
         if not m["alone"] or not m["beside"]:
-            continue
+            without([rows for kind in kinds for rows in got[kind]], f"cudnn on {layer}, alone and beside")
         x, y = statistics.median(m["alone"]), statistics.median(m["beside"])
         print(f"{layer:6s} alone {x:8.2f} (apart {spread(m['alone']):.2f} %)  beside {y:8.2f} (apart {spread(m['beside']):.2f} %)  beside/alone {100 * (y / x - 1):+.2f} %")
         for k in kinds:
@@ -177,7 +190,7 @@ def copies(b, a):
     for layer in taken:
         here, here_pairs, here_found, here_of, all_ratios, medians = 0, 0, 0, 0, [], []
         for p, rows in enumerate(runs):
-            t = {v[3:]: x for v, x in rows.get(layer, {}).items() if v.startswith("my/")}
+            t = {v.removeprefix("my/"): x for v, x in rows.get(layer, {}).items()}
             six = [t[n] for n in "abcdef" if n in t]
             medians.append([x["median_ns"] / 1e3 for x in six])
             for x, y in itertools.combinations(six, 2):
@@ -193,7 +206,7 @@ def copies(b, a):
                 here_found, here_of = here_found + (e.low > 1), here_of + 1
                 all_ratios += [i / j for i, j in zip(t["waits"]["samples_ns"], x["samples_ns"])]
         if not here_pairs:
-            continue
+            without(runs, f"the copies on {layer}")
         apart = max(spread(m) for m in medians)
         cost = 100 * (statistics.median(all_ratios) - 1) if all_ratios else float("nan")
         print(f"{layer:4s} {statistics.median(m for ms in medians for m in ms):7.2f} us, apart {apart:.2f} % at most; told apart {100 * here / here_pairs:.1f} % of {here_pairs}; "
@@ -219,9 +232,14 @@ def peers(b, a):
         if not b.time_left():
             break
         file, start = os.path.join(b.out, f"torch{p}.json"), time.time()
-        done = subprocess.run([sys.executable, os.path.join(HERE, "torch_peers.py"), scenario, "-o", file], capture_output=True, text=True)
-        said = done.stdout.split("\n")[0] if done.returncode == 0 else done.stderr[-400:]
-        for row in json.load(open(file))["rows"] if done.returncode == 0 else []:
+        if b.stored:
+            file, failed = os.path.join(b.stored, f"torch{p}.json"), None
+        else:
+            done = subprocess.run([sys.executable, os.path.join(HERE, "torch_peers.py"), scenario, "-o", file], capture_output=True, text=True)
+            said, failed = (done.stdout.split("\n")[0], None) if done.returncode == 0 else ("", done.stderr[-400:])
+        if failed:
+            print(f"torch{p}: {failed}")
+        for row in json.load(open(file))["rows"] if os.path.exists(file) else []:
             theirs.setdefault(row["layer"], []).append(statistics.median(row["samples_ns"]) / 1e3)
         torch_s = time.time() - start
         rows = b.run(scenario, f"peers{p}", "--only", "cudnn", "--budget", "1", env=env)
@@ -230,7 +248,9 @@ def peers(b, a):
             best = min((t for v, t in variants.items() if v.startswith("cudnn")), key=lambda t: t["median_ns"], default=None)
             if best:
                 ours.setdefault(layer, []).append(best["median_ns"] / 1e3)
-    print(f"{said}; bench with {library or 'the newest cuDNN'}; medians of {max(map(len, theirs.values()), default=0)} processes, us")
+    print(f"{said or 'stored'}; bench with {library or 'the newest cuDNN'}; medians of {max(map(len, theirs.values()), default=0)} processes, us")
+    if not set(theirs) & set(ours):
+        without([{layer: {"bench's" for _ in v} for layer, v in ours.items()}, {layer: {"PyTorch's" for _ in v} for layer, v in theirs.items()}], "both")
     for layer in theirs:
         if layer in ours:
             x, y = statistics.median(theirs[layer]), statistics.median(ours[layer])
@@ -245,6 +265,7 @@ def main():
     parser.add_argument("--processes", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=110)
     parser.add_argument("--layers", type=lambda text: text.split(","))
+    parser.add_argument("--from", dest="stored", metavar="DIR")
     a = parser.parse_args()
     {"alone": alone, "copies": copies, "peers": peers}[a.what](Bench(a), a)
 
