@@ -81,6 +81,9 @@ bool rig_run_step(struct rig *rig, int step, struct error *err);
 /* cuDNN: steps that have plans to choose from, in order (in a chain each distinct call once); -1 behind the last. For each the plans that
  * were found, and which is used: chosen by the caller after timing them. */
 int rig_library_step(const struct rig *rig, int nth);
+/* That plan's engine is hopelessly slow for such convolutions (cudnn_hopeless); and is it? */
+void rig_plan_is_hopeless(const struct rig *rig, int step, int plan);
+bool rig_plan_hopeless(const struct rig *rig, int step, int plan);
 /* Makes the plans that a rig of this program is going to ask the library for. */
 void rig_library_ahead(struct cudnn *library, const struct program *program);
 int rig_plan_count(const struct rig *rig, int step);

@@ -182,6 +182,20 @@ void rig_plan_use(struct rig *rig, int step, int plan)
     rig_graph_drop(rig);
 }
 
+void rig_plan_is_hopeless(const struct rig *rig, int step, int plan)
+{
+    struct cudnn_conv conv;
+    conv_of(rig->program, &rig->program->steps[step], &conv);
+    cudnn_is_hopeless(rig->library, &conv, rig_plan_facts(rig, step, plan)->engine);
+}
+
+bool rig_plan_hopeless(const struct rig *rig, int step, int plan)
+{
+    struct cudnn_conv conv;
+    conv_of(rig->program, &rig->program->steps[step], &conv);
+    return cudnn_hopeless(rig->library, &conv, rig_plan_facts(rig, step, plan)->engine);
+}
+
 void rig_plan_keep(struct rig *rig, int step)
 {
     const struct rig_step *own = &rig->steps[step];

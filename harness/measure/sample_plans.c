@@ -3,8 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PLAN_FAR 4.0    /* so many times the fastest's time of the first round is too much for the second: no hiccup is so long; */
-#define PLAN_TRIALS 2   /* of two rounds, */
+#define PLAN_FAR 4.0  /* so many times the fastest's time of the first round is too much for the second: no hiccup is so long; */
+#define PLAN_TRIALS 2 /* of two rounds, */
+#define PLAN_HOPELESS 50.0
 #define PLAN_BEHIND 1.5 /* so many times is too much for the others */
 
 struct plan_race {
@@ -16,11 +17,15 @@ struct plan_race {
     int *taken;              /* rounds, by plan; -1: the library refuses it */
 };
 
-/* Each once, so that it has made what it needs; one that the library refuses at execution is passed over. */
+/* Each once, so that it has made what it needs; one that the library refuses at execution is passed over, and one that has been hopeless.
+ */
 static void first_of_each(struct plan_race *r)
 {
     for (int i = 0; i < r->count; i++) {
         struct error ignored = {0};
+        r->taken[i] = -1;
+        if (r->count > 1 && rig_plan_hopeless(r->rig, r->step, i))
+            continue;
         rig_plan_use(r->rig, r->step, i);
         phase_open(r->dev->clock, "first run of a plan");
         r->taken[i] = rig_run_step(r->rig, r->step, &ignored) && r->dev->ops->sync(r->dev, &ignored) ? 0 : -1;
@@ -77,6 +82,23 @@ static bool race_plans(struct plan_race *r, struct error *err)
     return true;
 }
 
+/* Of an engine all of whose plans are so far behind none is run on a convolution that is no smaller. */
+static void note_hopeless(const struct plan_race *r)
+{
+    double fastest = INFINITY;
+    for (int i = 0; i < r->count; i++)
+        fastest = fmin(fastest, plan_least(r, i));
+    for (int i = 0; i < r->count; i++) {
+        int engine = rig_plan_facts(r->rig, r->step, i)->engine;
+        double least = INFINITY;
+        for (int k = 0; k < r->count; k++)
+            if (rig_plan_facts(r->rig, r->step, k)->engine == engine)
+                least = r->taken[k] > 0 ? fmin(least, plan_least(r, k)) : 0;
+        if (r->taken[i] > 0 && least > PLAN_HOPELESS * fastest)
+            rig_plan_is_hopeless(r->rig, r->step, i);
+    }
+}
+
 bool sample_plans(struct device *dev, struct rig *rig, int step, int round_count, double *medians_ns, struct error *err)
 {
     struct plan_race r = {.dev = dev, .rig = rig, .step = step, .count = rig_plan_count(rig, step), .rounds = round_count};
@@ -87,6 +109,8 @@ bool sample_plans(struct device *dev, struct rig *rig, int step, int round_count
         first_of_each(&r);
     bool alone = r.count == 1; /* has no one to be raced against, as when the plan is remembered */
     ok = ok && (alone || race_plans(&r, err));
+    if (ok && !alone)
+        note_hopeless(&r);
     int best = !ok ? -1 : alone ? r.taken[0] : fastest_plan(&r);
     for (int i = 0; ok && medians_ns && i < r.count; i++)
         medians_ns[i] = plan_median(&r, i);

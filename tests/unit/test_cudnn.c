@@ -307,6 +307,11 @@ static void a_choice_is_kept_and_made_again(void **state)
     cudnn_plan_free(second[0]);
     free(first);
     free(second);
+    cudnn_is_hopeless(handle, &c, 1);
+    struct cudnn_conv wider = c, narrower = c, typed = c;
+    wider.k *= 2, wider.bias = false, narrower.c /= 2, typed.layout = LAYOUT_NCHW;
+    assert_true(cudnn_hopeless(handle, &wider, 1) && !cudnn_hopeless(handle, &wider, 2) && !cudnn_hopeless(handle, &narrower, 1) &&
+                !cudnn_hopeless(handle, &typed, 1));
     struct cudnn_plan **ahead;
     cudnn_ahead(handle, &other, 5); /* whoever asks for as many has these, once; the first of them checks */
     cudnn_ahead(handle, &other, 5);

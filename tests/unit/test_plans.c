@@ -16,7 +16,7 @@
 #define ROUNDS 5
 struct rig {
     double ns[PLANS];
-    int count;                               /* 0: PLANS */
+    int count, engine[PLANS];                /* count 0: PLANS */
     bool refused[PLANS], fails_later[PLANS]; /* by the library when it is queued, or when it runs */
     int used, runs[PLANS];
 };
@@ -56,6 +56,21 @@ int rig_plan_count(const struct rig *rig, int step)
 void rig_plan_use(struct rig *rig, int step, int plan)
 {
     rig->used = plan;
+}
+const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int step, int plan)
+{
+    static struct cudnn_plan_facts facts[PLANS];
+    facts[plan].engine = rig->engine[plan];
+    return &facts[plan];
+}
+static bool hopeless[8]; /* by engine */
+void rig_plan_is_hopeless(const struct rig *rig, int step, int plan)
+{
+    hopeless[rig->engine[plan]] = true;
+}
+bool rig_plan_hopeless(const struct rig *rig, int step, int plan)
+{
+    return hopeless[rig->engine[plan]];
 }
 
 bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
@@ -128,6 +143,23 @@ static void one_alone_is_not_timed(void **state)
     assert_false(sample_plans(&device, &refused, 1, ROUNDS, &median, &err));
 }
 
+/* An engine all of whose plans took 50 times as long does not run on the next convolution; one with a plan that was nearer does. */
+static void the_hopeless_are_left_out(void **state)
+{
+    struct rig first = {.ns = {1000, 60000, 40000, 70000}, .engine = {1, 2, 2, 3}},
+               second = {.ns = {1000, 500, 900, 1}, .engine = {1, 2, 2, 3}};
+    struct error err = {0};
+    double medians[PLANS];
+    assert_true(sample_plans(&device, &first, 1, ROUNDS, medians, &err));
+    assert_true(first.used == 0 && !hopeless[1] && !hopeless[2] && hopeless[3]);
+    assert_true(sample_plans(&device, &second, 1, ROUNDS, medians, &err));
+    assert_true(second.used == 1 && second.runs[3] == 0 && isnan(medians[3]));
+    struct rig alone = {.count = 1, .ns = {1}, .engine = {3}}; /* chosen before: nobody else is there */
+    assert_true(sample_plans(&device, &alone, 1, ROUNDS, medians, &err));
+    assert_int_equal(alone.runs[0], 1);
+    hopeless[3] = false;
+}
+
 static void none_that_runs(void **state)
 {
     struct rig rig = {.ns = {1, 1, 1, 1}, .refused = {true, true, true, true}};
@@ -141,6 +173,7 @@ int main(void)
 {
     clock_give(&ops, 74000);
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_fastest_that_runs), cmocka_unit_test(far_behind_is_out),
-                                       cmocka_unit_test(one_alone_is_not_timed), cmocka_unit_test(none_that_runs)};
+                                       cmocka_unit_test(one_alone_is_not_timed), cmocka_unit_test(the_hopeless_are_left_out),
+                                       cmocka_unit_test(none_that_runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,6 +38,11 @@ void cudnn_only(struct cudnn *handle, const struct library_plan *which);
 /* All plans of modes A, B and FALLBACK that finalize and obey the math mode, duplicates dropped, at most `most`. 0 with err when the graph
  * is not supported. */
 int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, struct cudnn_plan ***plans, struct error *err);
+/* An engine that was hopelessly slow for a convolution is so for others of the same types, layout, math mode and filter that have no fewer
+ * channels and outputs: the slowest, one output a thread say, take 1400 times the fastest's time, half a second. Kept as long as the
+ * handle. */
+void cudnn_is_hopeless(struct cudnn *handle, const struct cudnn_conv *conv, int engine);
+bool cudnn_hopeless(const struct cudnn *handle, const struct cudnn_conv *conv, int engine);
 /* Makes them now for the next who asks for as many. */
 void cudnn_ahead(struct cudnn *handle, const struct cudnn_conv *conv, int most);
 /* The same engine and knobs for an equal convolution with other addresses: a plan keeps what belongs to its own (a bias in 16 bits). Made

@@ -32,6 +32,31 @@ void cudnn_made_free(struct cudnn *h)
         free(h->stock[i].plans);
     }
     free(h->stock);
+    free(h->slow);
+}
+
+void cudnn_is_hopeless(struct cudnn *h, const struct cudnn_conv *conv, int engine)
+{
+    if (cudnn_hopeless(h, conv, engine))
+        return;
+    __typeof__(h->slow) one = APPEND(h->slow, h->slow_count);
+    one->conv = *conv;
+    one->engine = engine;
+}
+
+bool cudnn_hopeless(const struct cudnn *h, const struct cudnn_conv *conv, int engine)
+{
+    bool found = false;
+    for (int i = 0; i < h->slow_count && !found; i++) {
+        const struct cudnn_conv *c = &h->slow[i].conv;
+        struct cudnn_conv like = *c; /* in these it may differ */
+        like.n = conv->n, like.c = conv->c, like.k = conv->k, like.pad = conv->pad;
+        like.d = conv->d, like.h = conv->h, like.w = conv->w, like.o = conv->o, like.p = conv->p, like.q = conv->q;
+        like.bias = conv->bias, like.residual = conv->residual, like.activation = conv->activation, like.alpha = conv->alpha;
+        int64_t was = c->n * (c->o ? c->o : 1) * c->p * c->q, is = conv->n * (conv->o ? conv->o : 1) * conv->p * conv->q;
+        found = h->slow[i].engine == engine && cudnn_conv_same(&like, conv) && conv->c >= c->c && conv->k >= c->k && is >= was;
+    }
+    return found;
 }
 
 struct cudnn_stock *cudnn_stock_find(struct cudnn *h, const struct cudnn_conv *conv, int most)

@@ -34,6 +34,11 @@ struct cudnn {
     int choice_count;
     struct cudnn_made *made;
     int made_count;
+    struct {
+        struct cudnn_conv conv;
+        int engine;
+    } * slow; /* cudnn_is_hopeless */
+    int slow_count;
     struct cudnn_stock *stock;
     int stock_count;
     json_t *memory; /* {"state": .., "plans": {CONVOLUTION: {..}}}: what is on disk; NULL: nobody asked for it, or there is no cache */
