@@ -269,8 +269,21 @@ static void add_variable(struct variables *v, const char *name, size_t n)
     v->names[v->count++] = xstrndup(name, n);
 }
 
+/* Nearly no module has any, and this is told without reading it word by word: a declaration's ".global" is a word by itself. */
+static bool may_have_state(const char *ptx)
+{
+    for (const char *p = ptx; (p = strstr(p, ".global")); p++)
+        if (p[7] && strchr(" \t\r\n\v\f/", p[7]))
+            return true;
+    return strstr(ptx, "malloc") != NULL;
+}
+
 int device_ptx_state(const char *ptx, char ***names, bool *heap)
 {
+    *names = NULL;
+    *heap = false;
+    if (!may_have_state(ptx))
+        return 0;
     struct scan s = {ptx};
     struct variables v = {0};
     const char *t;

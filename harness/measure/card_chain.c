@@ -59,7 +59,8 @@ static bool fetch_lines(const struct card_data *d, uint64_t from, const int64_t 
     int64_t channels = dim[1], height = dim[2], width = dim[3], p = height / per;
     size_t line = (size_t)(per * width);
     double *compact = xmalloc((size_t)(count * channels) * line * sizeof *compact);
-    bool ok = card_fetch_rows(d, CARD_ROWS_F64, from, sizeof *compact, channels, p, per, width, rows, count, compact, err);
+    const struct card_lines l = {.channels = channels, .p = p, .per = per, .width = width, .rows = rows, .count = count, .picked = width};
+    bool ok = card_fetch_rows(d, CARD_ROWS_F64, from, sizeof *compact, &l, compact, err);
     for (int64_t r = 0; ok && r < count; r++)
         for (int64_t c = 0; c < channels; c++)
             memcpy(to + (size_t)((rows[r] / p * channels + c) * height * width) + (size_t)(rows[r] % p) * line,

@@ -90,28 +90,28 @@ void card_sample_free(struct card_sample *sample)
 
 /* Whether the CPU's rows and the device's agree. Both sum the same exact products in double, in another order: they differ by at most
  * 2^-52 per product of the sum of magnitudes, of which a bound is at least 2^-24; bounds themselves by what float loses of them. */
-static bool rows_agree(const struct card_data *d, const struct card_layer *g, const int64_t *rows, int count, int64_t per, const double *y,
-                       const float *e, struct error *err)
+static bool rows_agree(const struct card_data *d, const struct card_layer *g, const struct card_lines *l, const double *y, const float *e,
+                       struct error *err)
 {
     const struct op_values *want = &d->host->at[SLOT_OUTPUT];
-    const bool *columns = d->host->columns;
-    int64_t line = per * g->out_w, each = g->out_w / g->q;
-    for (int r = 0; r < count; r++)
-        for (int64_t c = 0; c < g->out_c; c++)
-            for (int64_t x = 0; x < line; x++) {
-                if (columns && !columns[x % g->out_w / each])
-                    continue;
-                size_t at = (size_t)((rows[r] / g->p * g->out_c + c) * g->out_h * g->out_w + rows[r] % g->p * line + x);
-                size_t from = (size_t)((r * g->out_c + c) * line + x);
-                double bound = e ? (double)want->bound[at] : 0;
-                double slack = d->host->exact ? bound * 0x1p-10 : (g->terms + 8) * 0x1p-26 * bound;
-                bool same = fabs(y[from] - want->reference[at]) <= slack && (!e || fabs(e[from] - bound) <= bound * 0x1p-10);
-                if (!same)
-                    return error_set(
-                        err, ERROR_INTERNAL,
-                        "the device's reference of output %lld of row %lld, channel %lld is %.17g +-%.3g, the CPU's %.17g +-%.3g",
-                        (long long)x, (long long)rows[r], (long long)c, y[from], e ? (double)e[from] : 0, want->reference[at], bound);
-            }
+    size_t from = 0;
+    for (int64_t r = 0; r < l->count; r++)
+        for (int64_t c = 0; c < l->channels; c++)
+            for (int64_t line = 0; line < l->per; line++)
+                for (int64_t k = 0; k < l->picked; k++, from++) {
+                    int64_t x = line * l->width + (l->columns ? l->columns[k] : k);
+                    size_t at =
+                        (size_t)((l->rows[r] / l->p * l->channels + c) * g->out_h * l->width + l->rows[r] % l->p * l->per * l->width + x);
+                    double bound = e ? (double)want->bound[at] : 0;
+                    double slack = d->host->exact ? bound * 0x1p-10 : (g->terms + 8) * 0x1p-26 * bound;
+                    bool same = fabs(y[from] - want->reference[at]) <= slack && (!e || fabs(e[from] - bound) <= bound * 0x1p-10);
+                    if (!same)
+                        return error_set(
+                            err, ERROR_INTERNAL,
+                            "the device's reference of output %lld of row %lld, channel %lld is %.17g +-%.3g, the CPU's %.17g +-%.3g",
+                            (long long)x, (long long)l->rows[r], (long long)c, y[from], e ? (double)e[from] : 0, want->reference[at],
+                            bound);
+                }
     return true;
 }
 
@@ -139,42 +139,57 @@ bool card_inputs_agree(const struct card_data *d, const struct work *work, struc
     return true;
 }
 
-bool card_fetch_rows(const struct card_data *d, enum card_kernel kernel, uint64_t from, size_t element, int64_t channels, int64_t p,
-                     int64_t per, int64_t width, const int64_t *rows, int count, void *to, struct error *err)
+bool card_fetch_rows(const struct card_data *d, enum card_kernel kernel, uint64_t from, size_t element, const struct card_lines *l,
+                     void *to, struct error *err)
 {
     struct device *dev = d->card->dev;
-    uint64_t compact = 0, rows_at = 0;
-    int64_t values = count * channels * per * width;
+    uint64_t compact = 0, rows_at = 0, columns_at = 0;
+    int64_t values = l->count * l->channels * l->per * l->picked;
     bool ok = dev->ops->alloc(dev, "rows of the sample", (size_t)values * element, &compact, err) &&
-              dev->ops->alloc(dev, "sample", (size_t)count * sizeof *rows, &rows_at, err) &&
-              dev->ops->write(dev, rows_at, rows, (size_t)count * sizeof *rows, err);
-    union card_arg args[] = {card_int((int64_t)from),
-                             card_int((int64_t)compact),
-                             card_int((int64_t)rows_at),
-                             card_int(count),
-                             card_int(channels),
-                             card_int(p),
-                             card_int(per),
-                             card_int(width)};
-    ok = ok && card_launch(d->card, kernel, values, args, 8, err) && dev->ops->sync(dev, err) &&
+              dev->ops->alloc(dev, "sample", (size_t)l->count * sizeof *l->rows, &rows_at, err) &&
+              dev->ops->write(dev, rows_at, l->rows, (size_t)l->count * sizeof *l->rows, err) &&
+              (!l->columns || (dev->ops->alloc(dev, "columns of the sample", (size_t)l->picked * sizeof *l->columns, &columns_at, err) &&
+                               dev->ops->write(dev, columns_at, l->columns, (size_t)l->picked * sizeof *l->columns, err)));
+    union card_arg args[] = {card_int((int64_t)from), card_int((int64_t)compact), card_int((int64_t)rows_at),
+                             card_int(l->count),      card_int(l->channels),      card_int(l->p),
+                             card_int(l->per),        card_int(l->width),         card_int((int64_t)columns_at),
+                             card_int(l->picked)};
+    ok = ok && card_launch(d->card, kernel, values, args, 10, err) && dev->ops->sync(dev, err) &&
          dev->ops->read(dev, compact, to, (size_t)values * element, err);
-    if (compact)
-        dev->ops->release(dev, compact);
-    if (rows_at)
-        dev->ops->release(dev, rows_at);
+    const uint64_t all[] = {compact, rows_at, columns_at};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i])
+            dev->ops->release(dev, all[i]);
     return ok;
+}
+
+/* The columns of an output line that the sample has; NULL: all. To be freed. */
+static int64_t *picked_columns(const struct card_data *d, const struct card_layer *g, int64_t *picked)
+{
+    int64_t each = g->out_w / g->q, *columns = NULL;
+    *picked = g->out_w;
+    if (!d->host->columns)
+        return NULL;
+    columns = xcalloc((size_t)g->out_w, sizeof *columns);
+    *picked = 0;
+    for (int64_t x = 0; x < g->out_w; x++)
+        if (d->host->columns[x / each])
+            columns[(*picked)++] = x;
+    return columns;
 }
 
 bool card_rows_agree(const struct card_data *d, const struct card_layer *g, const int64_t *rows, int count, struct error *err)
 {
-    int64_t per = g->out_h / g->p;
-    size_t values = (size_t)(count * g->out_c * per * g->out_w);
+    struct card_lines l = {.channels = g->out_c, .p = g->p, .per = g->out_h / g->p, .width = g->out_w, .rows = rows, .count = count};
+    int64_t *columns = picked_columns(d, g, &l.picked);
+    l.columns = columns;
+    size_t values = (size_t)(l.count * l.channels * l.per * l.picked);
     const struct card_values *at = &d->at[SLOT_OUTPUT];
     double *y = xmalloc(values * sizeof *y);
     float *e = at->bound ? xmalloc(values * sizeof *e) : NULL;
-    bool ok = card_fetch_rows(d, CARD_ROWS_F64, at->reference, sizeof *y, g->out_c, g->p, per, g->out_w, rows, count, y, err) &&
-              (!e || card_fetch_rows(d, CARD_ROWS_F32, at->bound, sizeof *e, g->out_c, g->p, per, g->out_w, rows, count, e, err)) &&
-              rows_agree(d, g, rows, count, per, y, e, err);
+    bool ok = card_fetch_rows(d, CARD_ROWS_F64, at->reference, sizeof *y, &l, y, err) &&
+              (!e || card_fetch_rows(d, CARD_ROWS_F32, at->bound, sizeof *e, &l, e, err)) && rows_agree(d, g, &l, y, e, err);
+    free(columns);
     free(y);
     free(e);
     return ok;

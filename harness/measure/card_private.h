@@ -93,7 +93,8 @@ bool card_upload(struct card_data *data, const char *label, const void *from, si
  * reference for, or changes the layout. */
 bool card_chain_able(const struct work *work);
 bool card_chain(struct card_data *data, const struct work *work, enum data_part part, struct error *err);
-/* Which rows a sample has, and those rows of a device's tensor (layer's output, `per` lines each), to `to`. */
+/* Which rows a sample has, and those rows of a device's tensor (layer's output, `per` lines each), of each line the columns that are picked
+ * or all (columns NULL, picked the width), to `to`. */
 #define CARD_SAMPLE_MOST 1024
 struct card_sample {
     int64_t rows[CARD_SAMPLE_MOST];
@@ -103,8 +104,13 @@ struct card_sample {
 /* mask_out: NULL, or of each output (before the epilogue) whether it is active. To be freed. */
 void card_sample_draw(const struct work *work, const float *mask_out, struct card_sample *sample);
 void card_sample_free(struct card_sample *sample);
-bool card_fetch_rows(const struct card_data *data, enum card_kernel kernel, uint64_t from, size_t element, int64_t channels, int64_t p,
-                     int64_t per, int64_t width, const int64_t *rows, int count, void *to, struct error *err);
+struct card_lines {
+    int64_t channels, p, per, width;
+    const int64_t *rows, *columns;
+    int64_t count, picked;
+};
+bool card_fetch_rows(const struct card_data *data, enum card_kernel kernel, uint64_t from, size_t element, const struct card_lines *lines,
+                     void *to, struct error *err);
 /* The device's inputs are the CPU's, bit for bit, where it is looked. */
 bool card_inputs_agree(const struct card_data *data, const struct work *work, struct error *err);
 /* Are those rows, in data->host->columns, what the CPU has in data->host? */

@@ -115,15 +115,15 @@ void mask_dilate(const struct work *work, const float *in, float *out)
         memset(rows, 0, (size_t)(w->h * w->q) * sizeof *rows);
         memset(out, 0, (size_t)(w->p * w->q) * sizeof *out);
         for (int64_t y = 0; y < w->h; y++)
-            for (int64_t i = 0; i < taps * w->q; i++)
-                if (from[i] >= 0 && in[y * w->w + from[i]] != 0)
-                    rows[y * w->q + i % w->q] = 1;
+            for (int64_t i = 0, q = 0; i < taps * w->q; i++, q = q + 1 < w->q ? q + 1 : 0) {
+                float *to = &rows[y * w->q + q];
+                *to = from[i] >= 0 && in[y * w->w + from[i]] != 0 ? 1 : *to;
+            }
         for (int64_t p = 0; p < w->p; p++)
             for (int64_t r = 0; r < op_taps(w, AXIS_ROWS); r++) {
                 int64_t y = input_of(w, AXIS_ROWS, p, r);
                 for (int64_t q = 0; y >= 0 && q < w->q; q++)
-                    if (rows[y * w->q + q] != 0)
-                        out[p * w->q + q] = 1;
+                    out[p * w->q + q] = rows[y * w->q + q] != 0 ? 1 : out[p * w->q + q];
             }
     }
     free(from);

@@ -126,25 +126,26 @@ extern "C" __global__ void data_differ(const uint8_t *one, const uint8_t *other,
     }
 }
 
-/* Some rows of logical (n, c, h, w) values, one behind the other as [row][c][per][w]: row rows[r] is image rows[r] / p, lines of it from
- * rows[r] % p * per on, of h = p * per. */
+/* Some rows of logical (n, c, h, w) values, one behind the other as [row][c][per][column]: row rows[r] is image rows[r] / p, lines of it from
+ * rows[r] % p * per on, of h = p * per. Of each line `picked` columns, those of the list, or all where columns is NULL. */
 template <typename T>
-static __device__ void gather(const T *from, T *to, const int64_t *rows, int64_t count, int64_t c, int64_t p, int64_t per, int64_t w)
+static __device__ void gather(const T *from, T *to, const int64_t *rows, int64_t count, int64_t c, int64_t p, int64_t per, int64_t w,
+                              const int64_t *columns, int64_t picked)
 {
-    for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count * c * per * w; t += (int64_t)gridDim.x * blockDim.x) {
-        int64_t x = t % (per * w), j = t / (per * w) % c, row = rows[t / (per * w * c)];
-        to[t] = from[(((row / p) * c + j) * p + row % p) * per * w + x];
+    for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count * c * per * picked; t += (int64_t)gridDim.x * blockDim.x) {
+        int64_t x = t % picked, line = t / picked % per, j = t / (per * picked) % c, row = rows[t / (per * picked * c)];
+        to[t] = from[((((row / p) * c + j) * p + row % p) * per + line) * w + (columns ? columns[x] : x)];
     }
 }
 
 extern "C" __global__ void data_rows_f64(const double *from, double *to, const int64_t *rows, int64_t count, int64_t c, int64_t p, int64_t per,
-                                         int64_t w)
+                                         int64_t w, const int64_t *columns, int64_t picked)
 {
-    gather(from, to, rows, count, c, p, per, w);
+    gather(from, to, rows, count, c, p, per, w, columns, picked);
 }
 
 extern "C" __global__ void data_rows_f32(const float *from, float *to, const int64_t *rows, int64_t count, int64_t c, int64_t p, int64_t per,
-                                         int64_t w)
+                                         int64_t w, const int64_t *columns, int64_t picked)
 {
-    gather(from, to, rows, count, c, p, per, w);
+    gather(from, to, rows, count, c, p, per, w, columns, picked);
 }

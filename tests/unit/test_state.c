@@ -80,6 +80,8 @@ static void in_text(void **state)
     count = device_ptx_state(".entry k() { { call.uni (r), malloc, (n); } }\n", &names, &heap);
     are(names, count, "");
     assert_true(heap);
+    count = device_ptx_state(".global/* */.u32 hidden;\n.entry k() { st.global.u32 [hidden], 1; }\n", &names, &heap);
+    are(names, count, "hidden");
     for (size_t n = 0; n < sizeof ptx; n++) { /* every prefix ends */
         char *part = xstrndup(ptx, n);
         count = device_ptx_state(part, &names, &heap);
