@@ -1,7 +1,10 @@
 #include "emu/async.h"
 #include "base/text.h"
+#include "emu/agents.h"
 #include "emu/checks.h"
+#include "emu/cluster.h"
 #include "emu/races.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,14 +159,17 @@ void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_
     pending = pending > arrivals ? pending - arrivals : 0;
     if (drop)
         expected = expected > arrivals ? expected - arrivals : 0;
-    if (pending == 0 && bytes == 0) {
+    bool over = pending == 0 && bytes == 0;
+    if (arrivals)
+        race_arrive(w, owner, offset);
+    if (over) {
         phase ^= 1;
         pending = expected;
     }
     v = mbarrier_pack(expected, pending, bytes, phase);
     memcpy(host, &v, 8);
-    if (arrivals && owner == w->block)
-        race_arrive(w, offset);
+    if (over)
+        agent_phase(owner, offset);
 }
 
 static struct block *owner_of(struct warp *w, uint64_t address, uint32_t *offset)
@@ -171,16 +177,6 @@ static struct block *owner_of(struct warp *w, uint64_t address, uint32_t *offset
     uint32_t rank = (uint32_t)(address >> CLUSTER_SHIFT) & 0xff;
     *offset = (uint32_t)address & ((1u << CLUSTER_SHIFT) - 1);
     return rank && w->block->cluster && rank <= (uint32_t)w->block->cluster_count ? w->block->cluster[rank - 1] : w->block;
-}
-
-/* Waits: the same instruction is tried again in a later turn. */
-static const struct insn *warp_retry(struct warp *w, const struct insn *ip)
-{
-    w->ip = ip;
-    w->at = NULL;
-    w->fuel = -1;
-    w->stalls++;
-    return NULL;
 }
 
 /* Is there an mbarrier? Initialising makes one, inval ends it. */
@@ -200,6 +196,36 @@ static void mbarrier_begin(struct warp *w, const struct insn *ip, int lane, stru
     *set = begin ? *set | bit : *set & ~bit;
 }
 
+/* Is the phase over that the lane waits for? Copies on their way arrive when it is not. */
+static bool mbarrier_over(struct warp *w, const struct insn *ip, int i, const uint8_t *host, struct block *owner, uint32_t offset)
+{
+    bool state = ip->kind == MBARRIER_TEST || ip->kind == MBARRIER_TRY;
+    uint32_t phase = state ? MBARRIER_PHASE(SLOT(const uint64_t, w, ip->b)[i]) : SLOT(const uint32_t, w, ip->b)[i] & 1;
+    uint64_t v;
+    memcpy(&v, host, 8);
+    if (MBARRIER_PHASE(v) == phase && w->runner->pending_count) {
+        bulk_land(w->runner);
+        memcpy(&v, host, 8);
+    }
+    if (MBARRIER_PHASE(v) != phase)
+        return true;
+    w->waits_for = (struct mbarrier_wait){owner, offset, phase};
+    return false;
+}
+
+void mbarrier_explain(const struct warp *w, char *text, size_t room)
+{
+    const struct mbarrier_wait *m = &w->waits_for;
+    uint64_t v;
+    *text = 0;
+    if (!w->stalls || !m->owner)
+        return;
+    memcpy(&v, m->owner->shared + m->offset, 8);
+    snprintf(text, room,
+             ": the phase of parity %u of the mbarrier at 0x%x; phase %u runs there, of parity %u, and lacks %u arrivals and %d bytes",
+             m->parity, m->offset, agent_phases(m->owner, m->offset), MBARRIER_PHASE(v), MBARRIER_PENDING(v), MBARRIER_TX(v));
+}
+
 static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t address, uint8_t *host, bool *yes)
 {
     uint64_t v;
@@ -208,6 +234,7 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
     memcpy(&v, host, 8);
     if (ip->kind != MBARRIER_INIT && mbarrier_there(w, ip, i, owner, offset) && owner == w->block && !race_init_known(w, offset))
         emu_report(w, ip, i, "race", "the mbarrier at shared 0x%x is initialised by another warp: no barrier between them", offset);
+    far_note(w, ip, i, owner);
     switch (ip->kind) {
     case MBARRIER_INIT:
         mbarrier_begin(w, ip, i, owner, offset, true);
@@ -231,12 +258,10 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
         memcpy(host, &v, 8);
         break;
     case MBARRIER_COMPLETE: mbarrier_update(w, host, owner, offset, -(int32_t)count, 0, false); break;
-    case MBARRIER_TEST:
-    case MBARRIER_TRY: *yes = MBARRIER_PHASE(v) != MBARRIER_PHASE(SLOT(const uint64_t, w, ip->b)[i]); break;
-    default: *yes = MBARRIER_PHASE(v) != (count & 1); break;
+    default: *yes = mbarrier_over(w, ip, i, host, owner, offset); break;
     }
-    if (*yes && owner == w->block)
-        race_wait(w, offset);
+    if (*yes)
+        race_wait(w, owner, offset);
 }
 
 /* a = address; b = count, bytes, parity or state; d = state or predicate; aux = space; flags 4 = arrive.expect_tx */
@@ -299,63 +324,6 @@ const struct insn *emu_cp_async_arrive(struct warp *w, const struct insn *ip)
         struct block *owner = owner_of(w, at, &offset);
         if (host && ip->kind) /* without .noinc the pending count is first raised by one: nothing changes */
             mbarrier_update(w, host, owner, offset, 0, 1, false);
-    }
-    return ip + 1;
-}
-
-/* ---- clusters ---- */
-/* kind: 0 arrive, 1 wait */
-const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip)
-{
-    struct block *first = w->block->cluster ? w->block->cluster[0] : w->block;
-    int all = 0;
-    if (w->others) { /* the warp comes as one */
-        uint32_t missing = w->alive & ~w->mask;
-        warp_park(w, NULL, ip, FRAGMENT_SYNC, w->mask | missing);
-        return warp_next_fragment(w);
-    }
-    if (ip->kind == 0) {
-        w->cluster_phase = first->cluster_phase;
-        first->cluster_arrived++;
-    }
-    for (int b = 0; b < w->block->cluster_count; b++) {
-        const struct block *block = w->block->cluster ? w->block->cluster[b] : w->block;
-        for (int i = 0; i < block->warp_count; i++)
-            all += block->warps[i].state != WARP_DONE;
-    }
-    if (first->cluster_arrived && first->cluster_arrived >= (uint32_t)all) {
-        first->cluster_arrived = 0;
-        first->cluster_phase++;
-        for (int b = 0; b < w->block->cluster_count; b++) {
-            struct block *block = w->block->cluster ? w->block->cluster[b] : w->block;
-            race_join(block, ~0ull, ~0ull);
-        }
-        if (w->block->cluster)
-            races_cluster(w->block);
-    }
-    if (ip->kind == 1 && first->cluster_phase == w->cluster_phase)
-        return warp_retry(w, ip);
-    w->stalls = 0;
-    return ip + 1;
-}
-
-/* d = a's address in the block of rank b; size 4 or 8; kind 1: getctarank */
-const struct insn *emu_mapa(struct warp *w, const struct insn *ip)
-{
-    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
-        int i = __builtin_ctz(rest);
-        uint64_t a = ip->size == 4 ? SLOT(const uint32_t, w, ip->a)[i] : SLOT(const uint64_t, w, ip->a)[i];
-        if (ip->kind == 1) {
-            uint32_t rank = (uint32_t)(a >> CLUSTER_SHIFT) & 0xff;
-            SLOT(uint32_t, w, ip->d)[i] = rank ? rank - 1 : (uint32_t)w->block->cluster_rank;
-            continue;
-        }
-        uint32_t rank = SLOT(const uint32_t, w, ip->b)[i];
-        a = (a & ~((uint64_t)0xff << CLUSTER_SHIFT)) | (uint64_t)((rank & 0xff) + 1) << CLUSTER_SHIFT;
-        if (ip->size == 4)
-            SLOT(uint32_t, w, ip->d)[i] = (uint32_t)a;
-        else
-            SLOT(uint64_t, w, ip->d)[i] = a;
     }
     return ip + 1;
 }

@@ -1,4 +1,5 @@
-/* emu/async: asynchronous copies and mbarriers. Data arrives at once; what waits is only the right to read it. */
+/* emu/async: asynchronous copies and mbarriers. What cp.async copies arrives at once, and what waits is only the right to read it; bulk
+ * copies arrive when somebody waits for them in vain, for one of them or another. */
 #ifndef BENCH_EMU_ASYNC_H
 #define BENCH_EMU_ASYNC_H
 
@@ -25,6 +26,8 @@ enum mbarrier_op {
 };
 /* Adds bytes expected (positive) or arrived (negative) and arrivals (negative: that many came). */
 void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_t offset, int32_t tx, uint32_t arrivals, bool drop);
+/* What the warp waits for, behind "waits for what never comes". */
+void mbarrier_explain(const struct warp *w, char *text, size_t room);
 /* Copies 16-byte-grained bulk data; the operands of insn.list in bulk copies */
 enum { BULK_DST, BULK_SRC, BULK_SIZE, BULK_MBAR, BULK_MASK, BULK_COORD, BULK_HEADER = BULK_COORD + 5 };
 /* insn.aux of a copy that reduces: 1 + enum atomic_op, type << 8; 0: a plain copy */

@@ -1,8 +1,13 @@
 /* emu/bulk: cp.async.bulk and the tensor (TMA) copies. */
 #include "base/dtype.h"
+#include "base/text.h"
+#include "emu/agents.h"
 #include "emu/async.h"
+#include "emu/checks.h"
+#include "emu/cluster.h"
 #include "emu/races.h"
 #include "emu/tensormap.h"
+#include <stdlib.h>
 #include <string.h>
 
 static uint64_t lane_value(const struct warp *w, uint32_t ref, int i)
@@ -56,15 +61,10 @@ static uint8_t *shared_stretch(struct warp *w, const struct insn *ip, int lane, 
     return b->shared + *offset;
 }
 
-static void signal_bytes(struct warp *w, const struct insn *ip, int lane, uint64_t mbar, struct block *into, uint64_t bytes)
+/* Where an mbarrier lies; false and a report when it is outside. */
+static bool mbarrier_place(struct warp *w, const struct insn *ip, int lane, uint64_t mbar, struct block **owner, uint32_t *offset)
 {
-    struct block *owner;
-    uint32_t offset;
-    if (!shared_stretch(w, ip, lane, mbar, 8, &owner, &offset))
-        return;
-    if (into) /* multicast: the barrier at the same place of each receiving block */
-        owner = into;
-    mbarrier_update(w, owner->shared + offset, owner, offset, -(int32_t)bytes, 0, false);
+    return shared_stretch(w, ip, lane, mbar, 8, owner, offset) != NULL;
 }
 
 static bool aligned_16(struct warp *w, const struct insn *ip, int lane, uint64_t a, uint64_t b, uint64_t bytes)
@@ -76,11 +76,33 @@ static bool aligned_16(struct warp *w, const struct insn *ip, int lane, uint64_t
     return false;
 }
 
-static void known_set(struct warp *w, struct block *b, uint32_t offset, uint64_t bytes)
-{
-    if (w->checks & CHECK_KNOWN)
-        memset(b->shared_known + offset, 0xff, bytes);
-}
+/* ---- on their way ---- */
+struct box {
+    struct tensormap t;
+    int64_t start[5];
+    uint32_t count[5]; /* elements per dimension in shared memory */
+    uint64_t elements;
+    struct insn typed;
+};
+struct pending_copy {
+    struct warp *w;
+    const struct insn *ip;
+    int lane;
+    struct block *owner; /* of `offset` */
+    uint32_t offset;
+    uint32_t mask; /* blocks of the cluster that receive it; 0: the owner */
+    uint64_t bytes;
+    uint8_t *stage;      /* what was read from global memory, or stored */
+    const uint8_t *from; /* what goes to shared memory: the stage, or other shared memory; NULL: the copy reads shared memory */
+    uint8_t *to;         /* global memory; NULL: the box says where */
+    struct box *box;
+    struct block *signal; /* the block of the mbarrier */
+    uint32_t signal_at;
+};
+#define PENDING_BYTES (4u << 20) /* more than that does not wait */
+
+static void move_box(struct warp *w, const struct insn *ip, int lane, const struct box *x, uint8_t *shared, uint32_t base, uint32_t offset,
+                     bool store);
 
 /* What a copy does with the bytes that are there. */
 static void put_bytes(const struct insn *ip, uint8_t *to, const uint8_t *from, uint64_t bytes)
@@ -91,22 +113,88 @@ static void put_bytes(const struct insn *ip, uint8_t *to, const uint8_t *from, u
         memmove(to, from, bytes);
 }
 
-static void copy_to_shared(struct warp *w, const struct insn *ip, int i, uint64_t dst, const uint8_t *from, uint64_t bytes)
+static void copy_lands(const struct pending_copy *p)
 {
-    const uint32_t *l = ip->list;
-    struct block *owner;
-    uint32_t offset, mask = l[BULK_MASK] == NO_REF ? 0 : SLOT(const uint32_t, w, l[BULK_MASK])[i] & 0xffff;
-    uint8_t *to = shared_stretch(w, ip, i, dst, bytes, &owner, &offset);
-    if (!to)
+    struct warp *w = p->w;
+    if (!p->from) {
+        if (p->to)
+            put_bytes(p->ip, p->to, p->owner->shared + p->offset, p->bytes);
+        else
+            move_box(w, p->ip, p->lane, p->box, p->owner->shared, 0, p->offset, true);
         return;
-    for (int r = 0; r < (mask ? w->block->cluster_count : 1); r++) {
-        struct block *b = mask ? w->block->cluster[r] : owner;
-        if (mask && !(mask >> r & 1))
-            continue;
-        put_bytes(ip, b->shared + offset, from, bytes);
-        known_set(w, b, offset, bytes);
-        signal_bytes(w, ip, i, lane_value(w, l[BULK_MBAR], i), mask ? b : NULL, bytes);
     }
+    for (int r = 0; r < (p->mask ? w->block->cluster_count : 1); r++) {
+        struct block *b = p->mask ? w->block->cluster[r] : p->owner,
+                     *told = p->mask ? b : p->signal; /* multicast: the same place in each */
+        if (p->mask && !(p->mask >> r & 1))
+            continue;
+        put_bytes(p->ip, b->shared + p->offset, p->from, p->bytes);
+        mbarrier_update(w, told->shared + p->signal_at, told, p->signal_at, -(int32_t)p->bytes, 0, false);
+    }
+}
+
+void bulk_drop(struct runner *k)
+{
+    for (int i = 0; i < k->pending_count; i++) {
+        free(k->pending[i].stage);
+        free(k->pending[i].box);
+    }
+    k->pending_count = 0;
+    k->pending_bytes = 0;
+}
+
+void bulk_land(struct runner *k)
+{
+    for (int i = 0; i < k->pending_count; i++)
+        copy_lands(&k->pending[i]);
+    bulk_drop(k);
+}
+
+static void copy_waits(const struct pending_copy *p)
+{
+    struct runner *k = p->w->runner;
+    if (k->pending_bytes + p->bytes > PENDING_BYTES)
+        bulk_land(k);
+    if (k->pending_count == k->pending_room) {
+        k->pending_room = k->pending_room ? k->pending_room * 2 : 16;
+        k->pending = xrealloc(k->pending, (size_t)k->pending_room * sizeof *k->pending);
+    }
+    k->pending[k->pending_count++] = *p;
+    k->pending_bytes += p->bytes;
+}
+
+/* A copy to shared memory sets out: who may read what it writes, and the checks of who has. Takes the stage. */
+static void copy_to_shared(struct pending_copy *p, uint64_t mbar)
+{
+    struct warp *w = p->w;
+    if (!mbarrier_place(w, p->ip, p->lane, mbar, &p->signal, &p->signal_at)) {
+        free(p->stage);
+        return;
+    }
+    for (int r = 0; r < (p->mask ? w->block->cluster_count : 1); r++) {
+        struct block *b = p->mask ? w->block->cluster[r] : p->owner;
+        if (p->mask && !(p->mask >> r & 1))
+            continue;
+        uint32_t tag = p->mask || p->signal == b ? agent_of_mbarrier(b, p->signal_at) : 0;
+        agent_writes(w, p->ip, p->lane, b, p->offset, p->bytes, tag | (tag && p->ip->aux ? SHADOW_ATOMIC : 0));
+        agent_tells(w, p->mask ? b : p->signal, p->signal_at);
+        if (w->checks & CHECK_KNOWN)
+            memset(b->shared_known + p->offset, 0xff, p->bytes);
+    }
+    copy_waits(p);
+}
+
+static uint32_t multicast_mask(const struct warp *w, const struct insn *ip, int lane)
+{
+    return ip->list[BULK_MASK] == NO_REF ? 0 : SLOT(const uint32_t, w, ip->list[BULK_MASK])[lane] & 0xffff;
+}
+
+static uint8_t *staged(const void *from, uint64_t bytes)
+{
+    uint8_t *stage = xmalloc(bytes + 128); /* a swizzle may reach beyond */
+    if (from)
+        memcpy(stage, from, bytes);
+    return stage;
 }
 
 /* list: see async.h, all in 64-bit slots but size and mask (32-bit) */
@@ -119,6 +207,7 @@ const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
         uint64_t dst = lane_value(w, l[BULK_DST], i), src = lane_value(w, l[BULK_SRC], i), bytes = SLOT(const uint32_t, w, l[BULK_SIZE])[i];
         struct block *owner;
         uint32_t offset;
+        struct pending_copy p = {.w = w, .ip = ip, .lane = i, .bytes = bytes, .mask = multicast_mask(w, ip, i)};
         m->events++;
         m->bytes += bytes;
         if (!aligned_16(w, ip, i, dst, src, bytes))
@@ -126,18 +215,23 @@ const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
         if (ip->kind == BULK_GLOBAL_TO_SHARED) {
             const uint8_t *from = stretch(w, ip, i, src, bytes, false);
             m->sector_sum += sectors_of(src, bytes);
-            if (from)
-                copy_to_shared(w, ip, i, dst, from, bytes);
+            if (from && shared_stretch(w, ip, i, dst, bytes, &p.owner, &p.offset)) {
+                p.from = p.stage = staged(from, bytes);
+                copy_to_shared(&p, lane_value(w, l[BULK_MBAR], i));
+            }
         } else if (ip->kind == BULK_SHARED_TO_SHARED) {
-            const uint8_t *from = shared_stretch(w, ip, i, src, bytes, &owner, &offset);
-            if (from)
-                copy_to_shared(w, ip, i, dst, from, bytes);
+            p.from = shared_stretch(w, ip, i, src, bytes, &owner, &offset);
+            if (p.from && owner == w->block)
+                agent_reads(w, ip, i, offset, bytes, 0);
+            if (p.from && shared_stretch(w, ip, i, dst, bytes, &p.owner, &p.offset))
+                copy_to_shared(&p, lane_value(w, l[BULK_MBAR], i));
         } else {
-            const uint8_t *from = shared_stretch(w, ip, i, src, bytes, &owner, &offset);
-            uint8_t *to = from ? stretch(w, ip, i, dst, bytes, true) : NULL;
             m->sector_sum += sectors_of(dst, bytes);
-            if (to)
-                put_bytes(ip, to, from, bytes);
+            if (!shared_stretch(w, ip, i, src, bytes, &p.owner, &p.offset) || !(p.to = stretch(w, ip, i, dst, bytes, true)))
+                continue;
+            if (p.owner == w->block)
+                agent_reads(w, ip, i, p.offset, bytes, agent_of_group(w, i));
+            copy_waits(&p);
         }
     }
     return ip + 1;
@@ -147,13 +241,15 @@ const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
 const struct insn *emu_store_async(struct warp *w, const struct insn *ip)
 {
     const uint32_t *l = ip->list;
+    uint64_t address[32];
+    uint32_t sent = 0;
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
-        uint32_t bytes = (uint32_t)ip->size * ip->count, offset;
+        uint32_t bytes = (uint32_t)ip->size * ip->count;
         uint64_t at = lane_value(w, l[0], i);
-        struct block *owner;
-        uint8_t value[32], *to = shared_stretch(w, ip, i, at, bytes, &owner, &offset);
-        if (!to)
+        uint8_t value[32];
+        struct pending_copy p = {.w = w, .ip = ip, .lane = i, .bytes = bytes};
+        if (!shared_stretch(w, ip, i, at, bytes, &p.owner, &p.offset))
             continue;
         if (at % bytes) {
             emu_report(w, ip, i, "misaligned", "asynchronous store of %u bytes at 0x%llx", bytes, (unsigned long long)at);
@@ -164,10 +260,13 @@ const struct insn *emu_store_async(struct warp *w, const struct insn *ip)
                    ip->size == 4 ? (const void *)&SLOT(const uint32_t, w, l[2 + v])[i]
                                  : (const void *)&SLOT(const uint64_t, w, l[2 + v])[i],
                    ip->size);
-        put_bytes(ip, to, value, bytes);
-        known_set(w, owner, offset, bytes);
-        signal_bytes(w, ip, i, lane_value(w, l[1], i), NULL, bytes);
+        p.from = p.stage = staged(value, bytes);
+        copy_to_shared(&p, lane_value(w, l[1], i));
+        address[i] = at;
+        sent |= 1u << i;
     }
+    if (!ip->aux)
+        count_lanes(w, ip, SPACE_SHARED, address, sent, (uint32_t)ip->size * ip->count);
     return ip + 1;
 }
 
@@ -196,15 +295,8 @@ static uint32_t swizzled(uint32_t at, int swizzle)
     return at ^ ((at >> 7 & mask) << 4);
 }
 
-struct box {
-    struct tensormap t;
-    int64_t start[5];
-    uint32_t count[5]; /* elements per dimension in shared memory */
-    uint64_t elements;
-};
-
 static void move_element_row(struct warp *w, const struct insn *ip, int lane, const struct box *x, const int64_t *at, bool inside,
-                             uint8_t *shared, uint32_t offset, bool store)
+                             uint8_t *shared, uint32_t base, uint32_t offset, bool store)
 {
     const struct tensormap *t = &x->t;
     uint32_t es = t->element_bytes, n = x->count[0], step = t->element_stride[0];
@@ -232,7 +324,7 @@ static void move_element_row(struct warp *w, const struct insn *ip, int lane, co
     else if (es == 4)
         nan[3] = 0x7f;
     for (uint32_t k = 0; k < n; k++) {
-        uint8_t *cell = shared + swizzled(offset + k * es, t->swizzle);
+        uint8_t *cell = shared + (swizzled(offset + k * es, t->swizzle) - base);
         bool valid = host && (int64_t)k >= first && (int64_t)k <= last;
         uint8_t *there = valid ? host + (uint64_t)(((int64_t)k - first) * step) * es : NULL;
         if (!store)
@@ -242,8 +334,9 @@ static void move_element_row(struct warp *w, const struct insn *ip, int lane, co
     }
 }
 
-/* All rows of the box; shared is the block's memory, offset where the box begins in it. */
-static void move_box(struct warp *w, const struct insn *ip, int lane, const struct box *x, uint8_t *shared, uint32_t offset, bool store)
+/* All rows of the box; shared is the block's memory from `base` on, offset where the box begins in it. */
+static void move_box(struct warp *w, const struct insn *ip, int lane, const struct box *x, uint8_t *shared, uint32_t base, uint32_t offset,
+                     bool store)
 {
     const struct tensormap *t = &x->t;
     uint64_t rows = x->elements / x->count[0];
@@ -256,7 +349,7 @@ static void move_box(struct warp *w, const struct insn *ip, int lane, const stru
             rest /= x->count[k];
             inside &= at[k] >= 0 && at[k] <= (int64_t)t->dim[k];
         }
-        move_element_row(w, ip, lane, x, at, inside, shared, offset + (uint32_t)(r * x->count[0] * t->element_bytes), store);
+        move_element_row(w, ip, lane, x, at, inside, shared, base, offset + (uint32_t)(r * x->count[0] * t->element_bytes), store);
     }
 }
 
@@ -281,8 +374,7 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
         struct box x = {.elements = 1};
-        struct block *owner;
-        uint32_t offset, mask = l[BULK_MASK] == NO_REF ? 0 : SLOT(const uint32_t, w, l[BULK_MASK])[i] & 0xffff;
+        struct pending_copy p = {.w = w, .ip = ip, .lane = i, .mask = multicast_mask(w, ip, i)};
         if (!read_map(w, ip, i, lane_value(w, l[store ? BULK_DST : BULK_SRC], i), &x.t))
             continue;
         for (int k = 0; k < ip->count; k++) {
@@ -291,13 +383,13 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
             x.elements *= x.count[k];
         }
         uint64_t bytes = x.elements * x.t.element_bytes, at = lane_value(w, l[store ? BULK_SRC : BULK_DST], i);
-        uint8_t *shared = shared_stretch(w, ip, i, at, bytes, &owner, &offset);
         m->events++;
         m->bytes += bytes;
-        if (!shared)
+        p.bytes = bytes;
+        if (!shared_stretch(w, ip, i, at, bytes, &p.owner, &p.offset))
             continue;
-        if (offset & 127) {
-            emu_report(w, ip, i, "misaligned", "tensor copy to shared memory at 0x%x, not a multiple of 128", offset);
+        if (p.offset & 127) {
+            emu_report(w, ip, i, "misaligned", "tensor copy to shared memory at 0x%x, not a multiple of 128", p.offset);
             continue;
         }
         if (!store && x.start[0] * x.t.element_bytes % 16) /* found on an H200, with every shape of box and either swizzle */
@@ -306,19 +398,23 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
                 "tensor copy from column %lld: %lld bytes from the row's start, not a multiple of 16 (an illegal instruction on the chip)",
                 (long long)x.start[0], (long long)(x.start[0] * x.t.element_bytes));
         if (store) {
-            struct insn typed = *ip; /* a reduction's type is the map's */
-            typed.aux = ip->aux ? (uint16_t)(ip->aux | (unsigned)element_type(&x.t) << 8) : 0;
-            move_box(w, &typed, i, &x, owner->shared, offset, true);
+            x.typed = *ip; /* a reduction's type is the map's */
+            x.typed.aux = ip->aux ? (uint16_t)(ip->aux | (unsigned)element_type(&x.t) << 8) : 0;
+            p.box = xmalloc(sizeof x);
+            *p.box = x;
+            p.ip = &p.box->typed;
+            if (p.owner == w->block)
+                agent_reads(w, ip, i, p.offset, bytes, agent_of_group(w, i));
+            copy_waits(&p);
             continue;
         }
-        for (int r = 0; r < (mask ? w->block->cluster_count : 1); r++) {
-            struct block *b = mask ? w->block->cluster[r] : owner;
-            if (mask && !(mask >> r & 1))
-                continue;
-            move_box(w, ip, i, &x, b->shared, offset, false);
-            known_set(w, b, offset, bytes);
-            signal_bytes(w, ip, i, lane_value(w, l[BULK_MBAR], i), mask ? b : NULL, bytes);
-        }
+        uint64_t sectors = m->sector_sum;
+        p.from = p.stage = staged(NULL, bytes);
+        move_box(w, ip, i, &x, p.stage, p.offset, p.offset, false);
+        if (p.mask) /* each receiver's count */
+            m->sector_sum =
+                sectors + (m->sector_sum - sectors) * (uint32_t)__builtin_popcount(p.mask & ((1u << w->block->cluster_count) - 1));
+        copy_to_shared(&p, lane_value(w, l[BULK_MBAR], i));
     }
     return ip + 1;
 }

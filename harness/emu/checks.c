@@ -1,4 +1,6 @@
 #include "emu/checks.h"
+#include "emu/agents.h"
+#include "emu/cluster.h"
 #include "base/text.h"
 #include "emu/races.h"
 #include <stdarg.h>
@@ -90,16 +92,19 @@ void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const
 }
 
 /* ---- shared memory: bytes never written, races ---- */
-static void race(struct warp *w, const struct insn *ip, int lane, uint32_t offset, const char *what, uint32_t other)
+static void race(struct warp *w, const struct insn *ip, int lane, uint32_t offset, const char *what, uint32_t tag)
 {
-    if (other == SHADOW_MANY)
+    uint32_t other = tag & 63;
+    if (agent_is(w->block, other))
+        agent_race(w, ip, lane, offset, what, tag);
+    else if (other == SHADOW_MANY)
         emu_report(w, ip, lane, "race", "%s shared memory at 0x%x races with other warps: no barrier between them", what, offset);
     else
         emu_report(w, ip, lane, "race", "%s shared memory at 0x%x races with warp %u: no barrier between them", what, offset, other);
 }
 
 /* true when warp w has not waited for what `tag` says */
-static bool unordered(const struct warp *w, uint32_t tag)
+bool race_unordered(const struct warp *w, uint32_t tag)
 {
     uint32_t other = tag & 63;
     if (!tag || other == (uint32_t)w->id)
@@ -126,19 +131,21 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
     }
     if (access == ACCESS_ATOMIC &&
         !simple) /* the next atomic on this place knows what this warp did before: locks, tickets, barriers of atomics */
-        race_wait(w, at);
-    if (!silent && unordered(w, writer) && !(access == ACCESS_ATOMIC && (writer & SHADOW_ATOMIC)))
-        race(w, ip, lane, at, words[access], writer & 63);
+        race_wait(w, b, at);
+    if (!silent && race_unordered(w, writer) && !(access == ACCESS_ATOMIC && (writer & SHADOW_ATOMIC)))
+        race(w, ip, lane, at, words[access], writer);
     if (access == ACCESS_READ) {
-        s->reader[grain] = now | (unordered(w, reader) ? SHADOW_MANY : id);
+        s->reader[grain] = now | (race_unordered(w, reader) ? SHADOW_MANY : id);
         return;
     }
-    if (unordered(w, reader))
-        race(w, ip, lane, at, words[access], reader & 63);
+    if (race_unordered(w, reader))
+        race(w, ip, lane, at, words[access], reader);
+    if (s->source && race_unordered(w, s->source[grain]))
+        race(w, ip, lane, at, words[access], s->source[grain]);
     if (access == ACCESS_ATOMIC)
-        s->writer[grain] = now | SHADOW_ATOMIC | (unordered(w, writer) ? SHADOW_MANY : id);
+        s->writer[grain] = now | SHADOW_ATOMIC | (race_unordered(w, writer) ? SHADOW_MANY : id);
     if (access == ACCESS_ATOMIC && !simple)
-        race_arrive(w, at);
+        race_arrive(w, b, at);
     if (access == ACCESS_WRITE)
         s->writer[grain] = now | id;
 }
@@ -198,7 +205,7 @@ static bool disputed(const struct warp *w, const struct block *b, uint32_t offse
     const struct shadow *s = b->shadow;
     int shift = w->program->shared_shift;
     for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++)
-        if (unordered(w, s->writer[g]) || unordered(w, s->reader[g]) || s->lane[g] >> 6 == w->synced >> 6)
+        if (race_unordered(w, s->writer[g]) || race_unordered(w, s->reader[g]) || s->lane[g] >> 6 == w->synced >> 6)
             return true;
     return false;
 }
@@ -230,6 +237,8 @@ void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, i
                   known_before(w, b, offset, bytes) && silent_shared(w, ip, b, lane, offset, bytes);
     if (w->checks & CHECK_KNOWN)
         known_shared(w, ip, b, lane, offset, bytes, access);
+    if ((w->checks & CHECK_RACE) && b->shadow && b->cluster_count > 1)
+        far_access(w, ip, b, lane, offset, bytes, silent ? ACCESS_READ : access);
     if ((w->checks & CHECK_RACE) && b == w->block && b->shadow)
         for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++) {
             race_grain(w, ip, b, lane, g, silent ? ACCESS_READ : access, silent);
@@ -255,7 +264,6 @@ void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, u
 
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
 {
-    uint32_t all[64] = {0};
     for (int i = 0; i < b->warp_count; i++)
         lanes_meet(&b->warps[i]);
     if (++b->epoch == EPOCH_MAX && b->shadow && b->warps[0].program->simple_races) { /* begin again, keeping who wrote */
@@ -265,85 +273,9 @@ void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
         b->first_epoch = 1;
         b->epoch = 2;
     }
-    if (!b->shadow || b->warps[0].program->simple_races) {
-        races_join(b, arrived, waiting);
-        return;
-    }
-    for (int i = 0; i < b->warp_count; i++)
-        if (arrived >> i & 1)
-            for (int k = 0; k < b->warp_count; k++)
-                if (b->warps[i].clocks[k] > all[k])
-                    all[k] = b->warps[i].clocks[k];
-    for (int i = 0; i < b->warp_count; i++) {
-        if (waiting >> i & 1)
-            for (int k = 0; k < b->warp_count; k++)
-                if (all[k] > b->warps[i].clocks[k])
-                    b->warps[i].clocks[k] = all[k];
-        if (arrived >> i & 1)
-            b->warps[i].clocks[i]++;
-    }
+    if (b->shadow && !b->warps[0].program->simple_races)
+        agents_join(b, arrived, waiting);
     races_join(b, arrived, waiting);
-}
-
-/* ---- order through mbarriers ---- */
-struct sync_point {
-    uint32_t offset;
-    uint32_t clocks[32], known;
-    uint32_t made_by, made_at; /* mbarrier.init: the warp, its clock */
-};
-#define POINTS_MAX 256
-
-static struct sync_point *point_of(struct block *b, uint32_t offset, bool add)
-{
-    for (int i = 0; i < b->point_count; i++)
-        if (b->points[i].offset == offset)
-            return &b->points[i];
-    if (!add || b->point_count == POINTS_MAX)
-        return NULL;
-    if (!b->points)
-        b->points = xcalloc(POINTS_MAX, sizeof *b->points);
-    struct sync_point *p = &b->points[b->point_count++];
-    memset(p, 0, sizeof *p);
-    p->offset = offset;
-    return p;
-}
-
-void race_arrive(struct warp *w, uint32_t offset)
-{
-    struct sync_point *p = w->block->shadow ? point_of(w->block, offset, true) : NULL;
-    for (int i = 0; p && i < 32; i++)
-        p->clocks[i] = w->clocks[i] > p->clocks[i] ? w->clocks[i] : p->clocks[i];
-    if (!p)
-        return;
-    lanes_meet(w);
-    p->known = w->known > p->known ? w->known : p->known;
-    w->clocks[w->id]++;
-    races_tick(w);
-}
-
-void race_init(struct warp *w, uint32_t offset)
-{
-    struct sync_point *p = w->block->shadow ? point_of(w->block, offset, true) : NULL;
-    if (!p)
-        return;
-    p->made_by = (uint32_t)w->id;
-    p->made_at = w->clocks[w->id];
-}
-
-bool race_init_known(struct warp *w, uint32_t offset)
-{
-    const struct sync_point *p = w->block->shadow ? point_of(w->block, offset, false) : NULL;
-    return !p || p->made_by == (uint32_t)w->id || w->clocks[p->made_by] >= p->made_at;
-}
-
-void race_wait(struct warp *w, uint32_t offset)
-{
-    const struct sync_point *p = w->block->shadow ? point_of(w->block, offset, false) : NULL;
-    if (p)
-        lanes_meet(w);
-    for (int i = 0; p && i < 32; i++)
-        w->clocks[i] = p->clocks[i] > w->clocks[i] ? p->clocks[i] : w->clocks[i];
-    w->known = p && p->known > w->known ? p->known : w->known;
 }
 
 void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes)

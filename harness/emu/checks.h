@@ -23,7 +23,9 @@ struct report_table {
  * others: (warp's clock << 7 | atomic << 6 | warp), 0 = nobody; reader warp 63: several. */
 struct shadow {
     uint32_t *writer, *reader;
-    uint32_t *lane; /* of the last write: warp.synced | the lane, MANY_LANES or NO_LANE */
+    uint32_t *source;                     /* of the bulk copy or wgmma that reads it, agents.h; NULL: there are none */
+    uint32_t *lane;                       /* of the last write: warp.synced | the lane, MANY_LANES or NO_LANE */
+    uint32_t *far_writer, *far_reader[2]; /* cluster.h; readers of the block itself, of others; NULL: no cluster */
     uint32_t grains;
 };
 #define KNOWN_PENDING 0x80         /* in shared_known: copied by a cp.async that nobody has waited for */

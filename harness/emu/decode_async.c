@@ -101,12 +101,17 @@ static uint32_t address_value(struct decode *d, const struct ptx_operand *o, boo
 
 static bool bulk_group(struct decode *d)
 {
-    if (decode_take(d, "commit_group") || decode_take(d, "wait_group")) {
-        decode_take(d, "read");
-        decode_emit(d, OP_nop); /* data has arrived already */
-        return true;
-    }
-    return false;
+    bool waits = decode_take(d, "wait_group");
+    if (!waits && !decode_take(d, "commit_group"))
+        return false;
+    decode_take(d, "read");
+    const struct ptx_operand *n = waits ? decode_operand(d, 0) : NULL;
+    if (waits && (n->kind != OPERAND_INT || n->bits > 1000))
+        return decode_fail(d, "a small number of groups was expected") || true;
+    struct insn *ip = decode_emit(d, OP_bulk_group);
+    ip->kind = waits;
+    ip->imm = waits ? (int64_t)n->bits : 0;
+    return true;
 }
 
 static bool bulk_operands(struct decode *d, uint32_t *l, int kind, int from, bool multicast)
@@ -186,7 +191,7 @@ static bool cp_bulk(struct decode *d)
         decode_emit(d, OP_nop);
         return true;
     }
-    d->p->uses_mbarrier = true;
+    d->p->uses_mbarrier = d->p->uses_async = true;
     d->p->global_shift = d->p->global_shift > 2 ? 2 : d->p->global_shift; /* a box may end at any element */
     if (decode_take(d, "tensor"))
         return decode_tensor_copy(d);
@@ -226,7 +231,7 @@ static bool store_async(struct decode *d)
     enum ptx_type t = reduces ? (enum ptx_type)(reduction >> 8) : decode_take_type(d);
     int bytes = ptx_type_bytes(t);
     const struct ptx_operand *value = decode_operand(d, 1);
-    d->p->uses_mbarrier = d->p->uses_cluster = true;
+    d->p->uses_mbarrier = d->p->uses_cluster = d->p->uses_async = true;
     count = count ? count : 1;
     if (d->failed || (bytes != 4 && bytes != 8) || (value->kind == OPERAND_VECTOR ? value->count : 1) != count)
         return decode_fail(d, "this form is not supported") || true;

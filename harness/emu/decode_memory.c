@@ -192,36 +192,6 @@ static bool load_store(struct decode *d, bool load)
     return true;
 }
 
-/* A store that a barrier counts by its bytes: it is there at once, so both happen one after the other. */
-static bool store_async(struct decode *d)
-{
-    struct place_ref at;
-    decode_take(d, "async");
-    decode_take(d, "mbarrier::complete_tx::bytes");
-    int bytes = 0;
-    for (int i = 0; i < d->in->mod_count; i++) {
-        static const struct {
-            const char *word;
-            int bytes;
-        } words[] = {{"b32", 4}, {"u32", 4}, {"s32", 4}, {"f32", 4}, {"b64", 8}, {"u64", 8}, {"s64", 8}, {"f64", 8}};
-        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-            if (!strcmp(d->in->mods[i], words[k].word))
-                bytes = words[k].bytes * (instr_has(d->in, "v4") ? 4 : instr_has(d->in, "v2") ? 2 : 1);
-    }
-    if (!bytes || d->in->count != 3)
-        return decode_fail(d, "this form is not supported") || true;
-    if (!load_store(d, false) || d->failed || !decode_address(d, decode_operand(d, 2), SPACE_SHARED, &at))
-        return true;
-    uint32_t count = decode_constant(d, (uint64_t)bytes, 4);
-    struct insn *ip = decode_emit_internal(d, OP_mbarrier);
-    ip->kind = MBARRIER_COMPLETE;
-    ip->d = NO_REF, ip->b = count;
-    ip->a = at.a, ip->imm = at.imm, ip->flags = at.flags;
-    ip->aux = SPACE_SHARED;
-    d->p->uses_mbarrier = true;
-    return true;
-}
-
 static bool unused_result(const struct decode *d, const struct ptx_operand *o)
 {
     return o->kind == OPERAND_SINK || (o->kind == OPERAND_REG && d->uses[o->reg] == 0);
@@ -334,12 +304,13 @@ static bool decode_alloca(struct decode *d)
     return true;
 }
 
-/* kind: how far it reaches. */
+/* kind: 0 as far as the block, 1 further, 2 to what the async proxy does with shared memory */
 static bool decode_fence(struct decode *d)
 {
     d->taken = ~0u;
     bool narrow = decode_is(d, "membar") ? instr_has(d->in, "cta") : instr_has(d->in, "cta") || instr_has(d->in, "mbarrier_init");
-    decode_emit(d, OP_fence)->kind = !narrow && !instr_has(d->in, "proxy");
+    bool async = (instr_has(d->in, "async") || instr_has(d->in, "async::generic")) && !instr_has(d->in, "global");
+    decode_emit(d, OP_fence)->kind = instr_has(d->in, "proxy") ? (async ? 2 : 0) : !narrow;
     return true;
 }
 
@@ -360,9 +331,7 @@ bool decode_memory(struct decode *d)
 {
     if (decode_is(d, "ld") || decode_is(d, "ldu"))
         return load_store(d, true);
-    if (decode_is(d, "st") && instr_has(d->in, "async"))
-        return store_async(d);
-    if (decode_is(d, "st") && !instr_has(d->in, "bulk"))
+    if (decode_is(d, "st") && !instr_has(d->in, "async") && !instr_has(d->in, "bulk"))
         return load_store(d, false);
     if (decode_is(d, "atom"))
         return decode_atom(d, false);

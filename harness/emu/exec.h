@@ -130,6 +130,7 @@ struct program { /* an entry and everything it may call */
     uint8_t shared_shift; /* log2 of the smallest access to shared memory: grains of the race check */
     uint8_t global_shift; /* log2 of the smallest write to global memory */
     bool uses_mbarrier, uses_cluster, uses_heap, uses_alloca;
+    bool uses_async;            /* the async proxy reads or writes shared memory: bulk copies, wgmma */
     uint32_t fixed_local_bytes; /* of local_bytes: what lies behind is alloca's */
 };
 
@@ -221,6 +222,10 @@ struct call_node { /* one activation of a device function, shared by all lanes t
 
 struct runner;
 struct block;
+struct mbarrier_wait { /* the last that failed */
+    struct block *owner;
+    uint32_t offset, parity;
+};
 /* One warp: can be left and resumed at any instruction. mask 0: nothing runs, a fragment has to be picked. */
 struct warp {
     uint8_t *base[2];
@@ -245,8 +250,9 @@ struct warp {
     uint32_t carry; /* CC.CF by lane */
     int checks;
     uint32_t stalls; /* waits on an mbarrier that failed in a row */
-    uint32_t polls;  /* atomics and volatile reads since the last switch */
-    int boost;       /* >0: waiting fragments run first, for fairness to spinning lanes */
+    struct mbarrier_wait waits_for;
+    uint32_t polls; /* atomics and volatile reads since the last switch */
+    int boost;      /* >0: waiting fragments run first, for fairness to spinning lanes */
     struct fragment fragments[32];
     struct call_node *nodes;
     int node_room;
@@ -257,10 +263,13 @@ struct warp {
     uint32_t alloca_top[32];
     int barrier_id;
     uint32_t barrier_count;
-    uint32_t tid[3][32];   /* %tid of each lane: the same for every block */
-    uint32_t clocks[64];   /* vector clock over the block's warps, for the race check */
-    uint64_t ticks;        /* %clock */
-    uint32_t async_groups; /* cp.async: groups committed; copies nobody has waited for */
+    uint32_t tid[3][32];                          /* %tid of each lane: the same for every block */
+    uint32_t clocks[64];                          /* vector clock over the block's warps and agents, for the race check */
+    uint32_t fenced[64];                          /* of that, what the async proxy sees, too: agents.h */
+    uint32_t far[CLUSTER_MAX];                    /* by rank: up to when it knows what that block did: cluster.h */
+    uint32_t bulk_agent, bulk_groups, bulk_lanes; /* its bulk groups: id, groups committed, lanes that issued */
+    uint64_t ticks;                               /* %clock */
+    uint32_t async_groups;                        /* cp.async: groups committed; copies nobody has waited for */
     struct async_copy *copies;
     int copy_count, copy_room;
     uint32_t cluster_phase;  /* of the cluster barrier it arrived at */
@@ -307,6 +316,10 @@ struct block {
     uint32_t cluster_arrived, cluster_phase; /* in rank 0: warps at the cluster's barrier */
     struct sync_point *points;               /* mbarriers seen, for the race check */
     int point_count;
+    uint32_t ids;                         /* of vector clocks in use: warps, then agents */
+    uint32_t cluster_time;                /* in rank 0: one more at each release */
+    struct far_touch *touched;            /* by rank: its last access to this block's shared memory */
+    uint32_t cluster_far[2][CLUSTER_MAX]; /* in rank 0, by parity of the phase: what those who arrived know */
     bool failed;
 };
 
@@ -325,6 +338,9 @@ struct runner { /* one thread of the host and the blocks that are resident on it
     uint32_t stretches;        /* of all its warps */
     bool heeded;               /* something was fenced or released: blocks may know of each other */
     uint32_t turns, groups;
+    struct pending_copy *pending; /* bulk copies on their way */
+    int pending_count, pending_room;
+    uint64_t pending_bytes;
 };
 
 enum { CHECK_BOUNDS = 1, CHECK_KNOWN = 2, CHECK_RACE = 4, CHECK_SYNC = 8 };

@@ -1,5 +1,6 @@
 /* emu/order: what the race check of global memory knows of order: barriers in a block, fences, releases and acquires between blocks. */
 #include "base/text.h"
+#include "emu/agents.h"
 #include "emu/races.h"
 #include <stdlib.h>
 
@@ -227,10 +228,12 @@ static void fence(struct warp *w)
     add_event(w, (uint8_t)w->id, false);
 }
 
-/* kind: 0 as far as the block, 1 further */
+/* kind: 0 as far as the block, 1 further, 2 to the async proxy */
 const struct insn *emu_fence(struct warp *w, const struct insn *ip)
 {
-    if (w->trace && ip->kind && !races_blind(w->runner))
+    if (ip->kind == 2)
+        race_proxy_fence(w);
+    else if (w->trace && ip->kind && !races_blind(w->runner))
         fence(w);
     return ip + 1;
 }

@@ -2,7 +2,9 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "emu/async.h"
 #include "emu/checks.h"
+#include "emu/cluster.h"
 #include "emu/races.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +41,13 @@ static void resident_new(struct runner *k, struct block *b, int warps)
         s->writer = xcalloc(s->grains, sizeof *s->writer);
         s->reader = xcalloc(s->grains, sizeof *s->reader);
         s->lane = xcalloc(s->grains, sizeof *s->lane);
+        s->source = p->uses_async ? xcalloc(s->grains, sizeof *s->source) : NULL;
+        if (p->uses_cluster && l->cluster[0] * l->cluster[1] * l->cluster[2] > 1) {
+            s->far_writer = xcalloc(3 * (size_t)s->grains, sizeof *s->far_writer);
+            s->far_reader[0] = s->far_writer + s->grains;
+            s->far_reader[1] = s->far_reader[0] + s->grains;
+            b->touched = xcalloc(CLUSTER_MAX, sizeof *b->touched);
+        }
         b->shadow = s;
     }
     for (int i = 0; i < warps; i++) {
@@ -78,12 +87,15 @@ static void resident_free(struct block *b)
         free(b->shadow->writer);
         free(b->shadow->reader);
         free(b->shadow->lane);
+        free(b->shadow->source);
+        free(b->shadow->far_writer);
         free(b->shadow);
     }
     free(b->shared);
     free(b->shared_known);
     free(b->mbarriers);
     free(b->points);
+    free(b->touched);
     free(b->warps);
 }
 
@@ -121,6 +133,12 @@ static void warp_start(struct warp *w, int threads)
     w->cluster_phase = 0;
     memset(w->clocks, 0, sizeof w->clocks);
     w->clocks[w->id] = 1;
+    w->waits_for.owner = NULL;
+    w->bulk_agent = w->bulk_groups = w->bulk_lanes = 0;
+    if (p->uses_async)
+        memset(w->fenced, 0, sizeof w->fenced);
+    if (p->uses_cluster)
+        memset(w->far, 0, sizeof w->far);
     w->marks = 0x0101010101010101ull * w->runner->launch->mark;
     lanes_meet(w);
     warp_set_mask(w, mask);
@@ -151,6 +169,15 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
         b->epoch = 0;
         memset(b->shadow->writer, 0, b->shadow->grains * sizeof *b->shadow->writer);
         memset(b->shadow->reader, 0, b->shadow->grains * sizeof *b->shadow->reader);
+        if (b->shadow->source)
+            memset(b->shadow->source, 0, b->shadow->grains * sizeof *b->shadow->source);
+    }
+    b->ids = (uint32_t)b->warp_count;
+    b->cluster_time = 1;
+    if (b->touched) {
+        memset(b->touched, 0, CLUSTER_MAX * sizeof *b->touched);
+        memset(b->cluster_far, 0, sizeof b->cluster_far);
+        memset(b->shadow->far_writer, 0, 3 * (size_t)b->shadow->grains * sizeof *b->shadow->far_writer);
     }
     b->first_epoch = ++b->epoch;
     for (int i = 0; i < b->warp_count; i++)
@@ -192,7 +219,10 @@ static void run_turn(struct warp *w)
         w->turns = 0;
         barrier_warp_arrives(w);
     } else if (w->state == WARP_DONE) {
+        bulk_land(w->runner);
         barrier_warp_done(w->block);
+        if (w->block->touched && block_ended(w->block))
+            far_block_ends(w->block);
     } else if (w->state == WARP_READY && w->fuel < 0 && ++w->turns > l->turns_max) {
         give_up(w, "the kernel does not end: a warp ran its limit of instructions%.0s", 0);
     }
@@ -237,6 +267,10 @@ static void run_residents(struct runner *k, int count)
             return;
         if (ran && !all_stalled(k, count))
             continue;
+        if (k->pending_count) {
+            bulk_land(k);
+            continue;
+        }
         for (int b = 0; b < count; b++) {
             struct block *block = &k->residents[b];
             for (int i = 0; i < block->warp_count && !block->failed; i++) {
@@ -244,7 +278,9 @@ static void run_residents(struct runner *k, int count)
                 if (w->state == WARP_DONE)
                     continue;
                 w->mask = w->alive;
-                emu_report(w, place_of(w), __builtin_ctz(w->alive), "deadlock", "warp %d waits for what never comes", w->id);
+                char what[160];
+                mbarrier_explain(w, what, sizeof what);
+                emu_report(w, place_of(w), __builtin_ctz(w->alive), "deadlock", "warp %d waits for what never comes%s", w->id, what);
                 block->failed = true;
             }
         }
@@ -286,6 +322,7 @@ static void run_group(const struct grid *g, int64_t index, int thread)
     if (l->seed && !l->cooperative)
         index = shuffled(g, index);
     const uint32_t *c = l->cluster;
+    bulk_drop(k);
     for (int r = 0; r < g->size; r++) {
         uint64_t number = l->only ? l->only[index] : (uint64_t)r;
         if (!l->cooperative && !l->only) { /* group -> cluster -> block */
@@ -492,6 +529,8 @@ void launch_free(struct launch *l)
         struct runner *k = &l->runners[i];
         for (int b = 0; b < k->resident_count; b++)
             resident_free(&k->residents[b]);
+        bulk_drop(k);
+        free(k->pending);
         free(k->residents);
         free(k->by_rank);
         free(k->wgmma_tiles);

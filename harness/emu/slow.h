@@ -59,12 +59,6 @@ void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, i
                        enum access access);
 /* Order between the warps of a block: everyone in `mask` has waited for everyone in `arrived`. */
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting);
-/* What the warp did before is known to those that wait on the mbarrier at `offset` later. */
-void race_arrive(struct warp *w, uint32_t offset);
-/* Who initialises an mbarrier, and whether the warp has waited for that. */
-void race_init(struct warp *w, uint32_t offset);
-bool race_init_known(struct warp *w, uint32_t offset);
-void race_wait(struct warp *w, uint32_t offset);
 /* The warp's lanes have met: what one wrote to shared memory before, the others may read. */
 void lanes_meet(struct warp *w);
 /* Bytes of a finished cp.async count as written now. */
@@ -132,5 +126,9 @@ const struct insn *emu_store_async(struct warp *w, const struct insn *ip);
 const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip);
 const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip);
 const struct insn *emu_mapa(struct warp *w, const struct insn *ip);
+const struct insn *emu_bulk_group(struct warp *w, const struct insn *ip);
+/* The pending bulk copies of the runner's blocks arrive. */
+void bulk_land(struct runner *k);
+void bulk_drop(struct runner *k); /* or are lost */
 
 #endif

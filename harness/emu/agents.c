@@ -1,0 +1,259 @@
+#include "emu/agents.h"
+#include "base/text.h"
+#include "emu/checks.h"
+#include "emu/cluster.h"
+#include "emu/races.h"
+#include <string.h>
+
+struct sync_point { /* an mbarrier, or a word of atomics */
+    uint32_t offset;
+    uint32_t clocks[64], fenced[64], known;
+    uint32_t far[CLUSTER_MAX];
+    uint32_t made_by, made_at; /* mbarrier.init: the warp, its clock */
+    uint32_t agent, phases;    /* id of the copies that complete on it, 0: none yet; phases that are over */
+};
+#define POINTS_MAX 256
+#define IDS_MAX 62u /* 63 says: several */
+
+static struct sync_point *point_of(struct block *b, uint32_t offset, bool add)
+{
+    for (int i = 0; i < b->point_count; i++)
+        if (b->points[i].offset == offset)
+            return &b->points[i];
+    if (!add || b->point_count == POINTS_MAX)
+        return NULL;
+    if (!b->points)
+        b->points = xcalloc(POINTS_MAX, sizeof *b->points);
+    struct sync_point *p = &b->points[b->point_count++];
+    memset(p, 0, sizeof *p);
+    p->offset = offset;
+    return p;
+}
+
+static void take_clocks(uint32_t *to, const uint32_t *from, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = from[i] > to[i] ? from[i] : to[i];
+}
+
+/* ---- order ---- */
+void agents_join(struct block *b, uint64_t arrived, uint64_t waiting)
+{
+    uint32_t all[64] = {0}, fenced[64] = {0}, far[CLUSTER_MAX] = {0}, n = b->ids;
+    bool async = b->warps[0].program->uses_async, cluster = b->cluster_count > 1;
+    for (int i = 0; i < b->warp_count; i++) {
+        const struct warp *w = &b->warps[i];
+        if (!(arrived >> i & 1))
+            continue;
+        take_clocks(all, w->clocks, n);
+        if (async)
+            take_clocks(fenced, w->fenced, n);
+        if (cluster)
+            take_clocks(far, w->far, CLUSTER_MAX);
+    }
+    for (int i = 0; i < b->warp_count; i++) {
+        struct warp *w = &b->warps[i];
+        if (waiting >> i & 1) {
+            take_clocks(w->clocks, all, n);
+            if (async)
+                take_clocks(w->fenced, fenced, n);
+            if (cluster)
+                take_clocks(w->far, far, CLUSTER_MAX);
+        }
+        if (arrived >> i & 1)
+            w->clocks[i]++;
+    }
+}
+
+void race_arrive(struct warp *w, struct block *b, uint32_t offset)
+{
+    struct sync_point *p = b->shadow ? point_of(b, offset, true) : NULL;
+    if (!p)
+        return;
+    if (b->cluster_count > 1)
+        far_release(w, p->far);
+    lanes_meet(w);
+    if (b != w->block)
+        return;
+    take_clocks(p->clocks, w->clocks, b->ids);
+    if (w->program->uses_async)
+        take_clocks(p->fenced, w->fenced, b->ids);
+    p->known = w->known > p->known ? w->known : p->known;
+    w->clocks[w->id]++;
+    races_tick(w);
+}
+
+void race_wait(struct warp *w, struct block *b, uint32_t offset)
+{
+    const struct sync_point *p = b->shadow ? point_of(b, offset, false) : NULL;
+    if (!p)
+        return;
+    lanes_meet(w);
+    if (b->cluster_count > 1)
+        take_clocks(w->far, p->far, CLUSTER_MAX);
+    if (b != w->block)
+        return;
+    take_clocks(w->clocks, p->clocks, b->ids);
+    if (w->program->uses_async)
+        take_clocks(w->fenced, p->fenced, b->ids);
+    w->known = p->known > w->known ? p->known : w->known;
+}
+
+void race_init(struct warp *w, uint32_t offset)
+{
+    struct sync_point *p = w->block->shadow ? point_of(w->block, offset, true) : NULL;
+    if (!p)
+        return;
+    p->made_by = (uint32_t)w->id;
+    p->made_at = w->clocks[w->id];
+}
+
+bool race_init_known(struct warp *w, uint32_t offset)
+{
+    const struct sync_point *p = w->block->shadow ? point_of(w->block, offset, false) : NULL;
+    return !p || p->made_by == (uint32_t)w->id || w->clocks[p->made_by] >= p->made_at;
+}
+
+void race_proxy_fence(struct warp *w)
+{
+    if (!w->block->shadow || !w->program->uses_async)
+        return;
+    take_clocks(w->fenced, w->clocks, w->block->ids);
+    w->clocks[w->id]++;
+    races_tick(w);
+}
+
+/* ---- agents ---- */
+static uint32_t agent_new(struct block *b)
+{
+    return b->ids < IDS_MAX ? b->ids++ : 0;
+}
+
+void agent_phase(struct block *b, uint32_t offset)
+{
+    struct sync_point *p = b->shadow ? point_of(b, offset, true) : NULL;
+    if (!p)
+        return;
+    p->phases++;
+    if (p->agent)
+        p->clocks[p->agent] = p->fenced[p->agent] = p->phases;
+}
+
+uint32_t agent_phases(struct block *b, uint32_t offset)
+{
+    const struct sync_point *p = b->shadow ? point_of(b, offset, false) : NULL;
+    return p ? p->phases : 0;
+}
+
+uint32_t agent_of_mbarrier(struct block *b, uint32_t offset)
+{
+    struct sync_point *p = b->shadow ? point_of(b, offset, true) : NULL;
+    if (!p)
+        return 0;
+    if (!p->agent && (p->agent = agent_new(b)))
+        p->clocks[p->agent] = p->fenced[p->agent] = p->phases;
+    return p->agent ? (p->phases + 1) << 7 | p->agent : 0;
+}
+
+uint32_t agent_of_group(struct warp *w, int lane)
+{
+    if (!w->block->shadow)
+        return 0;
+    if (!w->bulk_agent)
+        w->bulk_agent = agent_new(w->block);
+    w->bulk_lanes |= 1u << lane;
+    return w->bulk_agent ? (w->bulk_groups + 1) << 7 | w->bulk_agent : 0;
+}
+
+static const struct sync_point *point_of_agent(const struct block *b, uint32_t id)
+{
+    for (int i = 0; i < b->point_count; i++)
+        if (b->points[i].agent == id)
+            return &b->points[i];
+    return NULL;
+}
+
+void agent_race(struct warp *w, const struct insn *ip, int lane, uint32_t offset, const char *what, uint32_t tag)
+{
+    const struct sync_point *p = point_of_agent(w->block, tag & 63);
+    if (p)
+        emu_report(
+            w, ip, lane, "async_wait",
+            "%s shared memory at 0x%x while a bulk copy may be under way there: phase %u of the mbarrier at 0x%x was not waited for, "
+            "what was ends with phase %u",
+            what, offset, tag >> 7, p->offset, w->clocks[tag & 63]);
+    else
+        emu_report(w, ip, lane, "async_wait", "%s shared memory at 0x%x that %s may still be reading: its group was not waited for", what,
+                   offset, "a bulk copy");
+}
+
+void agent_tells(struct warp *w, struct block *b, uint32_t offset)
+{
+    struct sync_point *p = b != w->block && b->shadow ? point_of(b, offset, false) : NULL;
+    if (p)
+        far_release(w, p->far);
+}
+
+void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block *b, uint32_t offset, uint64_t bytes, uint32_t tag)
+{
+    struct shadow *s = b->shadow;
+    int shift = w->program->shared_shift;
+    bool told = b != w->block;
+    for (uint32_t g = offset >> shift; s && bytes && g <= (offset + bytes - 1) >> shift; g++) {
+        uint32_t before = race_unordered(w, s->writer[g])                ? s->writer[g]
+                          : race_unordered(w, s->reader[g])              ? s->reader[g]
+                          : s->source && race_unordered(w, s->source[g]) ? s->source[g]
+                                                                         : 0;
+        if (before && !told && (w->checks & CHECK_RACE) && !(before & tag & SHADOW_ATOMIC)) {
+            told = true;
+            if (agent_is(b, before & 63))
+                agent_race(w, ip, lane, g << shift, "bulk copy to", before);
+            else
+                emu_report(w, ip, lane, "race", "bulk copy to shared memory at 0x%x races with warp %u: no barrier between them",
+                           g << shift, before & 63);
+        }
+        s->writer[g] = tag;
+        s->reader[g] = s->lane[g] = 0;
+    }
+    if (b->cluster_count > 1)
+        far_copy(w, ip, lane, b, offset, bytes);
+}
+
+void agent_reads(struct warp *w, const struct insn *ip, int lane, uint32_t offset, uint64_t bytes, uint32_t tag)
+{
+    struct shadow *s = w->block->shadow;
+    int shift = w->program->shared_shift;
+    bool told = !(w->checks & CHECK_RACE);
+    for (uint32_t g = offset >> shift; s && bytes && g <= (offset + bytes - 1) >> shift; g++) {
+        uint32_t of = s->writer[g];
+        if (tag)
+            s->source[g] = tag;
+        if (told || (of & SHADOW_ATOMIC) || of >> 7 <= w->fenced[of & 63])
+            continue;
+        told = true;
+        if (agent_is(w->block, of & 63))
+            agent_race(w, ip, lane, g << shift, "asynchronous read of", of);
+        else if (race_unordered(w, of))
+            emu_report(w, ip, lane, "race", "asynchronous read of shared memory at 0x%x races with warp %u: no barrier between them",
+                       g << shift, of & 63);
+        else
+            emu_report(w, ip, lane, "proxy_fence",
+                       "asynchronous read of shared memory at 0x%x, which warp %u wrote: no fence.proxy.async between them", g << shift,
+                       of & 63);
+    }
+}
+
+/* kind: 0 cp.async.bulk.commit_group, 1 wait_group: imm groups may stay open */
+const struct insn *emu_bulk_group(struct warp *w, const struct insn *ip)
+{
+    bool ours = (w->mask & w->bulk_lanes) != 0;
+    if (ip->kind) {
+        bulk_land(w->runner);
+        uint32_t open = (uint32_t)ip->imm, id = w->bulk_agent;
+        if (ours && id && w->bulk_groups >= open && w->clocks[id] < w->bulk_groups - open)
+            w->clocks[id] = w->fenced[id] = w->bulk_groups - open;
+    } else if (ours) {
+        w->bulk_groups++;
+    }
+    return ip + 1;
+}

@@ -1,0 +1,41 @@
+/* emu/agents: order between the warps of a block and what acts beside them: bulk copies, and wgmma's reads of shared memory.
+ *
+ * Each mbarrier that copies complete on and each warp that issues bulk groups or wgmma is an agent with an id of its own in the block's
+ * vector clocks. What a copy writes (shadow.writer) or reads (shadow.source) is tagged with that id and the phase or group it completes
+ * with; who waited for that, or was told by one who did, knows it. `fenced` is what of its clocks a warp knows to be visible to the async
+ * proxy: fence.proxy.async takes over all that the warp knows, barriers hand both on. */
+#ifndef BENCH_EMU_AGENTS_H
+#define BENCH_EMU_AGENTS_H
+
+#include "emu/slow.h"
+
+static inline bool agent_is(const struct block *b, uint32_t id)
+{
+    return id >= (uint32_t)b->warp_count && id < b->ids;
+}
+bool race_unordered(const struct warp *w, uint32_t tag); /* checks.c: the warp has not waited for what the tag says */
+/* An access that did not wait for the agent of the tag. */
+void agent_race(struct warp *w, const struct insn *ip, int lane, uint32_t offset, const char *what, uint32_t tag);
+
+/* Barriers of the block: all in `waiting` wait for all in `arrived`. */
+void agents_join(struct block *b, uint64_t arrived, uint64_t waiting);
+/* What the warp did before is known to those that wait on the mbarrier at `offset` of block `b` later. */
+void race_arrive(struct warp *w, struct block *b, uint32_t offset);
+void race_wait(struct warp *w, struct block *b, uint32_t offset);
+/* Who initialises an mbarrier, and whether the warp has waited for that. */
+void race_init(struct warp *w, uint32_t offset);
+bool race_init_known(struct warp *w, uint32_t offset);
+void race_proxy_fence(struct warp *w);
+
+/* A phase of the mbarrier is over; how many are. */
+void agent_phase(struct block *b, uint32_t offset);
+uint32_t agent_phases(struct block *b, uint32_t offset);
+/* The tag of a copy that completes on that mbarrier, of one in the warp's open bulk group; 0: not watched. */
+uint32_t agent_of_mbarrier(struct block *b, uint32_t offset);
+uint32_t agent_of_group(struct warp *w, int lane);
+/* Who waits for the mbarrier in another block knows what the sender's block did: completing has release semantics in the cluster. */
+void agent_tells(struct warp *w, struct block *b, uint32_t offset);
+void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block *b, uint32_t offset, uint64_t bytes, uint32_t tag);
+void agent_reads(struct warp *w, const struct insn *ip, int lane, uint32_t offset, uint64_t bytes, uint32_t tag);
+
+#endif
