@@ -244,45 +244,72 @@ struct settle {
     _Atomic int64_t bad; /* an element without a number; -1: none */
 };
 
-/* The bound of each element from what its errors are multiplied by, and that there is a number everywhere; of a line of the last axis. */
-static void settle_line(void *context, int64_t line, int thread)
+struct settling {
+    const struct work *work;
+    const struct op_bounds *is;
+    const struct tensor *t;
+    struct op_values *v;
+    const double *magnitudes; /* NULL: the reference does not say */
+    double tolerance, apart;
+    bool bounds;
+    atomic_llong wrong; /* the first element without a number; -1: none */
+};
+
+static void keep_first(struct settling *s, size_t k)
 {
-    struct settle *s = context;
-    size_t length = (size_t)s->t->dim[s->t->rank - 1], first = (size_t)line * length;
-    bool exact = op_is_exact(s->work->op), usually = !s->m && (s->is->sums || s->tolerance > 0);
-    double usual = usually ? usual_size(s->t, s->v, first, exact && !(s->tolerance > 0) ? (double)s->is->terms : 1) : 0;
+    long long at = (long long)k, was = atomic_load(&s->wrong);
+    while ((was < 0 || at < was) && !atomic_compare_exchange_weak(&s->wrong, &was, at))
+        continue;
+}
+
+/* A row of a tensor. */
+static void settle_row(void *context, int64_t row, int thread)
+{
+    struct settling *s = context;
+    const struct op_bounds *is = s->is;
+    struct op_values *v = s->v;
+    const double *m = s->magnitudes;
+    size_t length = (size_t)s->t->dim[s->t->rank - 1], first = (size_t)row * length;
+    double terms = op_is_exact(s->work->op) && !(s->tolerance > 0) ? (double)is->terms : 1;
+    double usual = !m && (is->sums || s->tolerance > 0) ? usual_size(s->t, v, first, terms) : 0;
+    (void)thread;
     for (size_t k = first; k < first + length; k++) {
-        double size = s->m ? s->m[k] : fmax(fabs(s->v->reference[k]), isfinite(usual) ? usual : 0);
-        if (isnan(s->v->reference[k]) || !(size >= 0)) {
-            int64_t seen = s->bad; /* the first of them, whoever comes first */
-            while ((seen < 0 || (int64_t)k < seen) && !atomic_compare_exchange_weak(&s->bad, &seen, (int64_t)k))
-                ;
+        double size = m ? m[k] : fmax(fabs(v->reference[k]), isfinite(usual) ? usual : 0);
+        if (isnan(v->reference[k]) || !(size >= 0)) {
+            keep_first(s, k);
             return;
         }
         double bound = s->bounds          ? size
                        : s->tolerance > 0 ? s->tolerance * size
-                       : s->is->sums
-                           ? bound_sum(s->work->math, (double)s->is->terms, (double)s->is->least, s->v->reference[k], size) * s->apart
-                           : 0;
-        if (s->v->bound) /* rounding to float must not make it smaller */
-            s->v->bound[k] = (float)(bound * (1 + 0x1p-23));
+                       : is->sums         ? bound_sum(s->work->math, (double)is->terms, (double)is->least, v->reference[k], size) * s->apart
+                                          : 0;
+        if (v->bound) /* rounding to float must not make it smaller */
+            v->bound[k] = (float)(bound * (1 + 0x1p-23));
     }
 }
 
+/* The bound of each element from what its errors are multiplied by, and that there is a number everywhere. */
 static bool reference_settle(const struct work *work, struct op_data *data, const struct op_bounds *is,
                              double *const magnitudes[OP_MAX_TENSORS], bool bounds, struct error *err)
 {
     struct tensor list[OP_MAX_TENSORS];
-    double apart = op_is_exact(work->op) ? 1 : bound_one_sign(work->math, (double)is->terms);
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
-        struct settle s = {
-            work,  is, &list[i], &data->at[list[i].role->slot], magnitudes[list[i].role->slot], bounds, work->op->file->tolerance,
-            apart, -1};
-        if (list[i].written)
-            pool_for((int64_t)s.v->elements / list[i].dim[list[i].rank - 1], s.v->elements < 65536 ? 1 : 0, settle_line, &s);
-        if (s.bad >= 0)
-            return error_set(err, ERROR_USAGE, "it leaves element %ld of %s %s", (long)s.bad, list[i].role->name,
-                             isnan(s.v->reference[s.bad]) ? "unwritten, or NaN" : "without a magnitude of at least 0");
+        int slot = list[i].role->slot;
+        struct settling s = {.work = work,
+                             .is = is,
+                             .t = &list[i],
+                             .v = &data->at[slot],
+                             .magnitudes = magnitudes[slot],
+                             .tolerance = work->op->file->tolerance,
+                             .apart = op_is_exact(work->op) ? 1 : bound_one_sign(work->math, (double)is->terms),
+                             .bounds = bounds,
+                             .wrong = -1};
+        int64_t rows = list[i].written ? (int64_t)s.v->elements / list[i].dim[list[i].rank - 1] : 0;
+        pool_for(rows, s.v->elements < 50000 ? 1 : pool_threads(), settle_row, &s);
+        long long k = atomic_load(&s.wrong);
+        if (k >= 0)
+            return error_set(err, ERROR_USAGE, "it leaves element %lld of %s %s", k, list[i].role->name,
+                             isnan(s.v->reference[k]) ? "unwritten, or NaN" : "without a magnitude of at least 0");
     }
     return true;
 }

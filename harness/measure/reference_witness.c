@@ -6,6 +6,7 @@
 #include "measure/reference_private.h"
 #include "op/generate.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,21 +41,46 @@ static double largest(const double *values, size_t count)
     return most;
 }
 
+#define HELD_AT_ONCE 65536
+struct holding {
+    size_t count;
+    const double *here, *there, *scale;
+    double most;
+    atomic_size_t compared, wrong; /* wrong: the first element that is; count: none */
+};
+
 /* What the blocks did not write is NaN. Double arithmetic may be fused here and not there: `scale` is of what is added up. */
+static void hold_some(void *context, int64_t chunk, int thread)
+{
+    struct holding *h = context;
+    size_t first = (size_t)chunk * HELD_AT_ONCE, past = first + HELD_AT_ONCE < h->count ? first + HELD_AT_ONCE : h->count, compared = 0;
+    (void)thread;
+    for (size_t i = first; i < past; i++) {
+        double here = h->here[i], there = h->there[i];
+        if (isnan(here))
+            continue;
+        compared++;
+        double slack = 0x1p-30 * fmax(fabs(here), h->scale ? fabs(h->scale[i]) : h->most);
+        if (here == there || fabs(here - there) <= slack)
+            continue;
+        for (size_t was = atomic_load(&h->wrong); i < was && !atomic_compare_exchange_weak(&h->wrong, &was, i);)
+            continue;
+        break;
+    }
+    atomic_fetch_add(&h->compared, compared);
+}
+
 static bool hold(const struct tensor *t, const double *here, const double *there, const double *scale, size_t *compared, struct error *err)
 {
     size_t count = tensor_elements(t);
-    double most = scale ? 0 : largest(there, count);
-    for (size_t i = 0; i < count; i++) {
-        if (isnan(here[i]))
-            continue;
-        ++*compared;
-        double slack = 0x1p-30 * fmax(fabs(here[i]), scale ? fabs(scale[i]) : most);
-        if (!(here[i] == there[i] || fabs(here[i] - there[i]) <= slack))
-            return error_set(err, ERROR_INTERNAL, "element %zu of %s is %.17g on the device, and %.17g where emu interprets the same code",
-                             i, t->role->name, there[i], here[i]);
-    }
-    return true;
+    struct holding h = {
+        .count = count, .here = here, .there = there, .scale = scale, .most = scale ? 0 : largest(there, count), .wrong = count};
+    pool_for((int64_t)((count + HELD_AT_ONCE - 1) / HELD_AT_ONCE), pool_threads(), hold_some, &h);
+    *compared += atomic_load(&h.compared);
+    size_t i = atomic_load(&h.wrong);
+    return i == count ||
+           error_set(err, ERROR_INTERNAL, "element %zu of %s is %.17g on the device, and %.17g where emu interprets the same code", i,
+                     t->role->name, there[i], here[i]);
 }
 
 bool reference_witness(const struct reference_run *there, const struct compiled *code, double *const magnitudes[OP_MAX_TENSORS],
