@@ -24,16 +24,24 @@ static __device__ double underflow(int64_t type)
 struct element {
     int64_t i, k, l, index, at; /* image, row, column; logical index; place in the storage */
 };
+template <typename I> static __device__ void split(I t, I b, I c, I d, bool by_storage, int64_t at[4])
+{
+    I rest;
+    if (by_storage)
+        at[1] = t % b, rest = t / b, at[3] = rest % d, rest /= d, at[2] = rest % c, at[0] = rest / c;
+    else
+        at[3] = t % d, rest = t / d, at[2] = rest % c, rest /= c, at[1] = rest % b, at[0] = rest / b;
+}
 static __device__ element element_of(int64_t t, int64_t b, int64_t c, int64_t d, int64_t sa, int64_t sb, int64_t sc, int64_t sd)
 {
     element e;
-    int64_t j;
-    if (sb == 1)
-        j = t % b, e.l = t / b % d, e.k = t / (b * d) % c;
+    int64_t at[4];
+    if ((uint64_t)t >> 32 == 0 && (uint64_t)(b | c | d) >> 32 == 0) /* a division of 64 bits takes five times as long */
+        split<uint32_t>((uint32_t)t, (uint32_t)b, (uint32_t)c, (uint32_t)d, sb == 1, at);
     else
-        e.l = t % d, e.k = t / d % c, j = t / (c * d) % b;
-    e.i = t / (b * c * d);
-    e.index = ((e.i * b + j) * c + e.k) * d + e.l;
-    e.at = e.i * sa + j * sb + e.k * sc + e.l * sd;
+        split<int64_t>(t, b, c, d, sb == 1, at);
+    e.i = at[0], e.k = at[2], e.l = at[3];
+    e.index = ((e.i * b + at[1]) * c + e.k) * d + e.l;
+    e.at = e.i * sa + at[1] * sb + e.k * sc + e.l * sd;
     return e;
 }
