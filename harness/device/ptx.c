@@ -278,6 +278,12 @@ static bool may_have_state(const char *ptx)
     return strstr(ptx, "malloc") != NULL;
 }
 
+/* A token's step into braces, or into parentheses, where a parameter may be `.ptr .global`, and out of them. */
+static int nested(const char *t)
+{
+    return *t == '{' || *t == '(' ? 1 : *t == '}' || *t == ')' ? -1 : 0;
+}
+
 int device_ptx_state(const char *ptx, char ***names, bool *heap)
 {
     *names = NULL;
@@ -290,7 +296,7 @@ int device_ptx_state(const char *ptx, char ***names, bool *heap)
     int depth = 0, count = 0;
     *heap = false;
     for (size_t n; (n = token(&s, &t));) { /* a variable stands before what refers to it */
-        depth += *t == '{' ? 1 : *t == '}' ? -1 : 0;
+        depth += nested(t);
         if (depth == 0 && ptx_is(t, n, ".global")) {
             if ((n = variable_name(&s, &t)))
                 add_variable(&v, t, n);
@@ -318,7 +324,7 @@ char *device_ptx_expose(const char *ptx)
     bool linked = false; /* .visible, .extern, .weak, .common stand before it */
     int depth = 0;
     for (size_t n; (n = token(&s, &t));) {
-        depth += *t == '{' ? 1 : *t == '}' ? -1 : 0;
+        depth += nested(t);
         if (depth == 0 && !linked && ptx_is(t, n, ".global")) {
             text_addf(&out, "%.*s.visible ", (int)(t - done), done);
             done = t;

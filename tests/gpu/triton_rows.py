@@ -3,7 +3,8 @@
 
 usage: triton_rows.py FOLDER [CC]       then: bench run SCENARIO.yaml --variants my=FOLDER
 
-SCENARIO names my/conv, my/conv_cubin (conv2d 64->64 3x3, f16, NHWC) and my/shuffle, my/shuffle_cubin (depth_to_space 128->32, CRD).
+SCENARIO names my/conv, my/conv_cubin (conv2d 64->64 3x3, f16, NHWC), my/shuffle, my/shuffle_cubin (depth_to_space 128->32, CRD) and, of ops that are
+files, my/softmax, my/softmax_cubin and my/rmsnorm, my/rmsnorm_cubin (f16, rows of at most 4096 elements).
 """
 import os
 import sys
@@ -48,6 +49,26 @@ def conv3x3(x, w, bias, y, H, W, P, slope, C: tl.constexpr, K: tl.constexpr, BM:
     tl.store(y + p[:, None] * K + k[None, :], total.to(tl.float16), mask=(p < P)[:, None])
 
 
+@triton.jit
+def softmax(x, y, cols, BLOCK: tl.constexpr):
+    """A row a program."""
+    row = tl.program_id(0).to(tl.int64)
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + row * cols + i, mask=i < cols, other=float("-inf")).to(tl.float32)
+    power = tl.exp(v - tl.max(v, axis=0))
+    tl.store(y + row * cols + i, (power / tl.sum(power, axis=0)).to(tl.float16), mask=i < cols)
+
+
+@triton.jit
+def rmsnorm(x, gain, y, cols, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    i = tl.arange(0, BLOCK)
+    v = tl.load(x + row * cols + i, mask=i < cols, other=0.0).to(tl.float32)
+    g = tl.load(gain + i, mask=i < cols, other=0.0).to(tl.float32)
+    root = tl.sqrt(tl.sum(v * v, axis=0) / cols + eps)
+    tl.store(y + row * cols + i, (v / root * g).to(tl.float16), mask=i < cols)
+
+
 CONV = """op: conv2d
 what: Triton - nine products of 128 pixels by 64 x 64
 needs: c == 64 and k == 64 and r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1
@@ -62,6 +83,18 @@ needs: c == 128 and block == 2 and mode == CRD
 layout: {input: NHWC, output: same}
 dtype: {input: f16, output: same}
 exact: yes
+"""
+
+
+SOFTMAX = """op: softmax
+what: Triton - a row a program
+needs: cols <= 4096
+dtype: {input: f16, output: same}
+"""
+RMSNORM = """op: rmsnorm
+what: Triton - a row a program
+needs: cols <= 4096
+dtype: {input: f16, gain: same, output: same}
 """
 
 
@@ -88,6 +121,11 @@ def main():
     build(folder, "conv", CONV, conv3x3, cc,
           {"x": "*fp16", "w": "*fp16", "bias": "*fp32", "y": "*fp16", "H": "i32", "W": "i32", "P": "i32", "slope": "fp32"},
           {"C": 64, "K": 64, "BM": 128}, "ceil(n * h * w, 128)", "input, filter, bias, output, h, w, n * h * w, slope(epilogue)")
+
+
+    build(folder, "softmax", SOFTMAX, softmax, cc, {"x": "*fp16", "y": "*fp16", "cols": "i32"}, {"BLOCK": 4096}, "rows", "input, output, cols")
+    build(folder, "rmsnorm", RMSNORM, rmsnorm, cc, {"x": "*fp16", "gain": "*fp16", "y": "*fp16", "cols": "i32", "eps": "fp32"}, {"BLOCK": 4096}, "rows",
+          "input, gain, output, cols, eps")
 
 
 if __name__ == "__main__":

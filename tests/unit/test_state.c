@@ -67,6 +67,7 @@ static void in_text(void **state)
                               ".global .align 8 .u64 chain[1] = {generic(behind)};\n.extern .global .f32 far[];\n"
                               ".global .align 1 .b8 message[3] = {115, 101, 0};\n.global .texref picture;\n"
                               "// .global .u32 remark;\n.const .f32 weights[4];\n"
+                              ".visible .entry other(.param .u64 .ptr .global .align 1 given)\n{\nld.param.u64 %rd1, [given];\n}\n"
                               ".visible .entry k(.param .u64 message_param_0)\n{\n.reg .u64 %malloc;\nmov.u64 %rd1, chain;\n"
                               "st.global.f32 [far+4], %f1;\nld.global.u32 %r1, [seen];\nmov.u64 %rd2, shared_one;\n}\n";
     char **names;
@@ -95,9 +96,9 @@ static void in_text(void **state)
 static void made_visible(void **state)
 {
     char *text = device_ptx_expose(".version 8.0\n.global .u32 a;\n.visible .global .u32 b;\n.extern .global .u32 c; // .global\n"
-                                   ".entry k() { ld.global.u32 %r, [a]; }\n.global .f32 d = 1;");
+                                   ".entry k(.param .u64 .ptr .global g) { ld.global.u32 %r, [a]; }\n.global .f32 d = 1;");
     assert_string_equal(text, ".version 8.0\n.visible .global .u32 a;\n.visible .global .u32 b;\n.extern .global .u32 c; // .global\n"
-                              ".entry k() { ld.global.u32 %r, [a]; }\n.visible .global .f32 d = 1;");
+                              ".entry k(.param .u64 .ptr .global g) { ld.global.u32 %r, [a]; }\n.visible .global .f32 d = 1;");
     free(text);
 }
 
