@@ -1,8 +1,7 @@
 /* The rows npp of ops of stages: what NVIDIA's library of image operations (wheel nvidia-npp) makes of them, one call a stage. NPP is
  * opened at run time and its header is not among the pinned ones, so the few calls and structures that are needed are declared here, by the
  * documentation of NPP 13.0. */
-#include "op/foreign.h"
-#include <dlfcn.h>
+#include "op/foreign_library.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -49,12 +48,6 @@ static struct {
                   void *stream, void **args, void **extra);
 } npp;
 
-static int say(struct bench_call *call, int result, const char *text)
-{
-    snprintf(call->message, call->message_bytes, "%s", text);
-    return result;
-}
-
 static long long symbol(const struct bench_call *call, const char *name)
 {
     for (int i = 0; i < call->symbol_count; i++)
@@ -63,42 +56,22 @@ static long long symbol(const struct bench_call *call, const char *name)
     return 0;
 }
 
-struct wanted {
-    const char *name;
-    void *to;
-};
-
-static int find(struct bench_call *call, const char *soname, const struct wanted *functions, int count)
-{
-    void *library = call->open_library(soname);
-    if (!library) {
-        snprintf(call->message, call->message_bytes, "%s was not found: of the wheel nvidia-npp; BENCH_LIBRARY_PATH names its folder",
-                 soname);
-        return BENCH_UNSUPPORTED;
-    }
-    for (int i = 0; i < count; i++)
-        if (!(*(void **)functions[i].to = dlsym(library, functions[i].name)))
-            return say(call, BENCH_UNSUPPORTED, functions[i].name);
-    return 0;
-}
-
 /* The context describes the stream to every call: NPP would otherwise ask the runtime, each time. */
 static int open_npp(struct bench_call *call)
 {
     int (*describe)(struct context *);
-    const struct wanted core[] = {{"nppGetStreamContext", &describe}};
-    const struct wanted points[] = {{"nppiMulC_32f_C1R_Ctx", &npp.mul},
+    const struct library_function core[] = {{"nppGetStreamContext", &describe}};
+    const struct library_function points[] = {{"nppiMulC_32f_C1R_Ctx", &npp.mul},
                                     {"nppiMulC_32f_C1IR_Ctx", &npp.mul_in_place},
                                     {"nppiMulC_32f_C3IR_Ctx", &npp.mul_3},
                                     {"nppiSubC_32f_C3IR_Ctx", &npp.sub_3},
                                     {"nppiDivC_32f_C3IR_Ctx", &npp.div_3}};
-    int failed = find(call, "libnppc.so.13", core, 1);
-    failed = failed ? failed : find(call, "libnppial.so.13", points, 5);
+    int failed = library_find(call, "libnppc.so.13", "nvidia-npp", core, 1);
+    failed = failed ? failed : library_find(call, "libnppial.so.13", "nvidia-npp", points, 5);
     if (failed)
         return failed;
     if (describe(&npp.context))
-        return say(call, 2, "nppGetStreamContext failed");
-    npp.context.stream = call->stream;
+        return library_say(call, 2, "nppGetStreamContext failed");
     npp.context.flags = 1; /* cudaStreamNonBlocking: waits for nobody's default stream */
     return 0;
 }
@@ -110,15 +83,14 @@ int npp_points(struct bench_call *call)
     const struct bench_tensor *input = &call->tensors[0], *output = &call->tensors[1];
     struct size size = {(int)symbol(call, "w"), (int)(symbol(call, "n") * symbol(call, "h"))};
     int step = size.width * 4;
-    if (call->on_host)
-        return say(call, BENCH_UNSUPPORTED, "NPP needs a GPU");
     int failed = npp.mul ? 0 : open_npp(call);
     if (failed)
         return failed;
+    npp.context.stream = call->stream;
     int status = npp.mul(input->data, step, 1.001f, output->data, step, size, npp.context);
     for (long long i = 1; !status && i < symbol(call, "length"); i++)
         status = npp.mul_in_place(1.001f, output->data, step, size, npp.context);
-    return status ? say(call, 2, "nppiMulC_32f failed") : 0;
+    return status ? library_say(call, 2, "nppiMulC_32f failed") : 0;
 }
 
 /* The boxes lie on the device, and the batched calls of NPP want a descriptor of each there: this kernel of ours writes them. */
@@ -148,31 +120,31 @@ static int compile_describe(struct bench_call *call)
         (*compile)(void *, int, const char *const *);
     int (*ptx_size)(void *, size_t *), (*get_ptx)(void *, char *), (*load)(void **, const void *),
         (*function)(void **, void *, const char *);
-    const struct wanted compiler[] = {
+    const struct library_function compiler[] = {
         {"nvrtcCreateProgram", &create}, {"nvrtcCompileProgram", &compile}, {"nvrtcGetPTXSize", &ptx_size}, {"nvrtcGetPTX", &get_ptx}};
-    const struct wanted driver[] = {{"cuModuleLoadData", &load}, {"cuModuleGetFunction", &function}, {"cuLaunchKernel", &npp.launch}};
-    int failed = find(call, "libnvrtc.so.13", compiler, 4);
-    failed = failed ? failed : find(call, "libcuda.so.1", driver, 3);
+    const struct library_function driver[] = {{"cuModuleLoadData", &load}, {"cuModuleGetFunction", &function}, {"cuLaunchKernel", &npp.launch}};
+    int failed = library_find(call, "libnvrtc.so.13", "nvidia-cuda-nvrtc", compiler, 4);
+    failed = failed ? failed : library_find(call, "libcuda.so.1", "the driver", driver, 3);
     void *program, *module;
     size_t bytes;
     if (failed)
         return failed;
     if (create(&program, describe_source, "describe.cu", 0, NULL, NULL) || compile(program, 0, NULL) || ptx_size(program, &bytes) ||
         bytes > sizeof ptx || get_ptx(program, ptx) || load(&module, ptx) || function(&npp.describe, module, "describe"))
-        return say(call, 2, "the kernel that writes NPP's descriptors does not compile");
+        return library_say(call, 2, "the kernel that writes NPP's descriptors does not compile");
     return 0;
 }
 
 static int open_thumbnails(struct bench_call *call)
 {
-    const struct wanted geometry[] = {{"nppiResizeBatch_8u_C3R_Advanced_Ctx", &npp.resize}};
-    const struct wanted exchange[] = {{"nppiSet_8u_C3R_Ctx", &npp.set},
+    const struct library_function geometry[] = {{"nppiResizeBatch_8u_C3R_Advanced_Ctx", &npp.resize}};
+    const struct library_function exchange[] = {{"nppiSet_8u_C3R_Ctx", &npp.set},
                                       {"nppiConvert_8u32f_C3R_Ctx", &npp.convert},
                                       {"nppiCopy_32f_C3P3R_Ctx", &npp.split},
                                       {"nppiSwapChannels_32f_C3IR_Ctx", &npp.swap}};
     int failed = open_npp(call);
-    failed = failed ? failed : find(call, "libnppig.so.13", geometry, 1);
-    failed = failed ? failed : find(call, "libnppidei.so.13", exchange, 4);
+    failed = failed ? failed : library_find(call, "libnppig.so.13", "nvidia-npp", geometry, 1);
+    failed = failed ? failed : library_find(call, "libnppidei.so.13", "nvidia-npp", exchange, 4);
     return failed ? failed : compile_describe(call);
 }
 
@@ -190,13 +162,12 @@ int npp_thumbnails(struct bench_call *call)
     bool packed = !strcmp(call->tensors[2].layout, "NHWC");
     float *output = call->tensors[2].data, *values = packed ? output : call->workspaces[1].data;
     struct size all = {to_w, count * to_h}, one_a_row = {pixels, count};
-    if (call->on_host)
-        return say(call, BENCH_UNSUPPORTED, "NPP needs a GPU");
     if (count < 2)
-        return say(call, BENCH_UNSUPPORTED, "NPP's batched calls want two images or more");
+        return library_say(call, BENCH_UNSUPPORTED, "NPP's batched calls want two images or more");
     int failed = npp.describe ? 0 : open_thumbnails(call);
     if (failed)
         return failed;
+    npp.context.stream = call->stream;
     void *args[] = {&input, &boxes, &fitted, &from, &to, &rectangles, &h, &w, &crops, &to_h, &to_w, &count};
     float *const planes[3] = {output + 2 * pixels, output + pixels, output};
     int status = npp.launch(npp.describe, ((unsigned)count + 127) / 128, 1, 1, 128, 1, 1, 0, call->stream, args, NULL);
