@@ -135,7 +135,7 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
     if (!silent && race_unordered(w, writer) && !(access == ACCESS_ATOMIC && (writer & SHADOW_ATOMIC)))
         race(w, ip, lane, at, words[access], writer);
     if (access == ACCESS_READ) {
-        s->reader[grain] = now | (race_unordered(w, reader) ? SHADOW_MANY : id);
+        s->reader[grain] = now | (simple && race_unordered(w, reader) ? SHADOW_MANY : id); /* of clocks the last one counts */
         return;
     }
     if (race_unordered(w, reader))
@@ -143,7 +143,7 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
     if (s->source && race_unordered(w, s->source[grain]))
         race(w, ip, lane, at, words[access], s->source[grain]);
     if (access == ACCESS_ATOMIC)
-        s->writer[grain] = now | SHADOW_ATOMIC | (race_unordered(w, writer) ? SHADOW_MANY : id);
+        s->writer[grain] = now | SHADOW_ATOMIC | (simple && race_unordered(w, writer) ? SHADOW_MANY : id);
     if (access == ACCESS_ATOMIC && !simple)
         race_arrive(w, b, at);
     if (access == ACCESS_WRITE)

@@ -273,7 +273,7 @@ struct warp {
     struct async_copy *copies;
     int copy_count, copy_room;
     uint32_t cluster_phase;  /* of the cluster barrier it arrived at */
-    bool quick_watch;        /* shared memory is watched by span: watch.inc */
+    bool quick_watch, clock_watch; /* shared memory is watched by span: watch.inc */
     uint64_t marks;          /* launch.mark eight times */
     uint8_t trace;           /* enum trace */
     bool touched;            /* global memory since its last fence */

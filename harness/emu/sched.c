@@ -71,6 +71,7 @@ static void resident_new(struct runner *k, struct block *b, int warps)
             w->tid[2][lane] = t / l->block[0] / l->block[1];
         }
         w->quick_watch = b->shadow && p->simple_races && l->checks == CHECK_ALL;
+        w->clock_watch = b->shadow && !p->simple_races && l->checks == CHECK_ALL && !b->shadow->far_writer;
     }
 }
 
@@ -133,6 +134,7 @@ static void warp_start(struct warp *w, int threads)
     w->cluster_phase = 0;
     memset(w->clocks, 0, sizeof w->clocks);
     w->clocks[w->id] = 1;
+    w->clocks[SHADOW_MANY] = UINT32_MAX;
     w->waits_for.owner = NULL;
     w->bulk_agent = w->bulk_groups = w->bulk_lanes = 0;
     if (p->uses_async)
