@@ -173,6 +173,14 @@ static const struct sync_point *point_of_agent(const struct block *b, uint32_t i
     return NULL;
 }
 
+static bool agent_multiplies(const struct block *b, uint32_t id)
+{
+    for (size_t i = 0; i < sizeof b->matrix_agent; i++)
+        if (b->matrix_agent[i] == id)
+            return true;
+    return false;
+}
+
 void agent_race(struct warp *w, const struct insn *ip, int lane, uint32_t offset, const char *what, uint32_t tag)
 {
     const struct sync_point *p = point_of_agent(w->block, tag & 63);
@@ -184,7 +192,7 @@ void agent_race(struct warp *w, const struct insn *ip, int lane, uint32_t offset
             what, offset, tag >> 7, p->offset, w->clocks[tag & 63]);
     else
         emu_report(w, ip, lane, "async_wait", "%s shared memory at 0x%x that %s may still be reading: its group was not waited for", what,
-                   offset, "a bulk copy");
+                   offset, agent_multiplies(w->block, tag & 63) ? "wgmma" : "a bulk copy");
 }
 
 void agent_tells(struct warp *w, struct block *b, uint32_t offset)
@@ -255,5 +263,40 @@ const struct insn *emu_bulk_group(struct warp *w, const struct insn *ip)
     } else if (ours) {
         w->bulk_groups++;
     }
+    return ip + 1;
+}
+
+/* ---- wgmma ---- */
+static uint8_t *matrix_agent(struct warp *w)
+{
+    uint8_t *agent = &w->block->matrix_agent[w->id / 4 & 7];
+    if (!*agent)
+        *agent = (uint8_t)agent_new(w->block);
+    return agent;
+}
+
+void agent_matrix(struct warp *w, const struct insn *ip, uint32_t offset)
+{
+    uint32_t agent = *matrix_agent(w);
+    agent_reads(w, ip, 0, offset, 1, agent ? (w->wgmma_groups + 1) << 7 | agent : 0);
+}
+
+/* kind: 0 wgmma.commit_group, 1 wait_group: imm groups may stay open. The four warps of a group make one product: who waits for it waits
+ * for all of them, and may say for all of them that what it was made of is no longer wanted. */
+const struct insn *emu_wgmma_group(struct warp *w, const struct insn *ip)
+{
+    const struct block *b = w->block;
+    uint32_t open = (uint32_t)ip->imm, over = w->wgmma_groups > open ? w->wgmma_groups - open : 0;
+    if (!ip->kind) {
+        w->wgmma_groups++;
+        return ip + 1;
+    }
+    for (int i = w->id & ~3; i < b->warp_count && i < (w->id & ~3) + 4; i++)
+        if (b->warps[i].state != WARP_DONE && b->warps[i].wgmma_groups < over && !w->others)
+            return warp_retry(w, ip);
+    w->stalls = 0;
+    uint32_t agent = b->matrix_agent[w->id / 4 & 7];
+    if (agent && w->clocks[agent] < over)
+        w->clocks[agent] = w->fenced[agent] = over;
     return ip + 1;
 }

@@ -117,16 +117,6 @@ void far_block_ends(struct block *b)
 }
 
 /* ---- barriers ---- */
-/* Waits: the same instruction is tried again in a later turn. */
-static const struct insn *warp_retry(struct warp *w, const struct insn *ip)
-{
-    w->ip = ip;
-    w->at = NULL;
-    w->fuel = -1;
-    w->stalls++;
-    return NULL;
-}
-
 /* kind: 0 arrive, 1 wait */
 const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip)
 {

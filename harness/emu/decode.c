@@ -395,7 +395,7 @@ struct program *decode_entry(const struct ptx_module *m, const struct ptx_functi
     }
     resolve_pointers(p);
     number_memos(p);
-    p->simple_races = p->full_barriers && !p->shared_spin && !p->uses_mbarrier && !p->uses_cluster;
+    p->simple_races = p->full_barriers && !p->shared_spin && !p->uses_mbarrier && !p->uses_cluster && !p->uses_async;
     const op_fn *table = isa_table(NULL);
     for (uint32_t i = 0; i < p->count; i++)
         p->code[i].fn = table[p->code[i].op];

@@ -99,19 +99,25 @@ static uint32_t address_value(struct decode *d, const struct ptx_operand *o, boo
     return a;
 }
 
+/* commit_group, or wait_group N */
+static bool group_of(struct decode *d, enum op op, bool waits)
+{
+    const struct ptx_operand *n = waits ? decode_operand(d, 0) : NULL;
+    if (waits && (n->kind != OPERAND_INT || n->bits > 1000))
+        return decode_fail(d, "a small number of groups was expected") || true;
+    struct insn *ip = decode_emit(d, op);
+    ip->kind = waits;
+    ip->imm = waits ? (int64_t)n->bits : 0;
+    return true;
+}
+
 static bool bulk_group(struct decode *d)
 {
     bool waits = decode_take(d, "wait_group");
     if (!waits && !decode_take(d, "commit_group"))
         return false;
     decode_take(d, "read");
-    const struct ptx_operand *n = waits ? decode_operand(d, 0) : NULL;
-    if (waits && (n->kind != OPERAND_INT || n->bits > 1000))
-        return decode_fail(d, "a small number of groups was expected") || true;
-    struct insn *ip = decode_emit(d, OP_bulk_group);
-    ip->kind = waits;
-    ip->imm = waits ? (int64_t)n->bits : 0;
-    return true;
+    return group_of(d, OP_bulk_group, waits);
 }
 
 static bool bulk_operands(struct decode *d, uint32_t *l, int kind, int from, bool multicast)
@@ -340,6 +346,7 @@ static bool decode_mma_async(struct decode *d)
     if (m != 64 || n < 8 || n > 256 || n % 8 || k < 8 || k > 32 || fd < 0 || fa < 0 || fb < 0 || sparse_or_sat ||
         regs->kind != OPERAND_VECTOR || regs->count != count || (na && na != 4))
         return decode_fail(d, "this form is not supported") || true;
+    d->p->uses_async = true;
     uint32_t *l = decode_list(d, WGMMA_HEADER + count + na);
     const uint32_t header[WGMMA_HEADER] = {(uint32_t)n, (uint32_t)k, (uint32_t)fa,    (uint32_t)fb, (uint32_t)fd, na != 0, 0, 0,
                                            0,           0,           (uint32_t)count, (uint32_t)na};
@@ -369,10 +376,13 @@ static bool decode_wgmma(struct decode *d)
     decode_take(d, "aligned");
     if (instr_has(d->in, "mma_async"))
         return decode_mma_async(d);
-    if (decode_take(d, "fence") || decode_take(d, "commit_group") || decode_take(d, "wait_group")) {
-        decode_emit(d, OP_nop); /* the sums are there already */
+    if (decode_take(d, "fence")) {
+        decode_emit(d, OP_nop);
         return true;
     }
+    bool waits = decode_take(d, "wait_group");
+    if (waits || decode_take(d, "commit_group"))
+        return group_of(d, OP_wgmma_group, waits);
     return decode_fail(d, "this form is not supported") || true;
 }
 

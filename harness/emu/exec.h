@@ -268,22 +268,24 @@ struct warp {
     uint32_t fenced[64];                          /* of that, what the async proxy sees, too: agents.h */
     uint32_t far[CLUSTER_MAX];                    /* by rank: up to when it knows what that block did: cluster.h */
     uint32_t bulk_agent, bulk_groups, bulk_lanes; /* its bulk groups: id, groups committed, lanes that issued */
+    uint32_t wgmma_groups;                        /* committed */
+    bool watch_matrix;                            /* wgmma's reads of shared memory are watched */
     uint64_t ticks;                               /* %clock */
     uint32_t async_groups;                        /* cp.async: groups committed; copies nobody has waited for */
     struct async_copy *copies;
     int copy_count, copy_room;
-    uint32_t cluster_phase;  /* of the cluster barrier it arrived at */
+    uint32_t cluster_phase;        /* of the cluster barrier it arrived at */
     bool quick_watch, clock_watch; /* shared memory is watched by span: watch.inc */
-    uint64_t marks;          /* launch.mark eight times */
-    uint8_t trace;           /* enum trace */
-    bool touched;            /* global memory since its last fence */
-    uint32_t tag;            /* what it does to global memory now: races.h */
-    uint32_t released, news; /* moment of its last release, and what it then knew of: fences and barriers of the block */
-    uint32_t synced;         /* number of the stretch since its lanes last met, << 6 */
-    bool doubles;            /* lanes of the store at hand share addresses: what they write was compared */
-    bool wrote;              /* shared memory in that stretch */
-    uint32_t known, heard;   /* moments up to which it knows what others released; what it will know behind a fence */
-    bool guarded;            /* inside a guarded instruction: other lanes are not elsewhere but switched off */
+    uint64_t marks;                /* launch.mark eight times */
+    uint8_t trace;                 /* enum trace */
+    bool touched;                  /* global memory since its last fence */
+    uint32_t tag;                  /* what it does to global memory now: races.h */
+    uint32_t released, news;       /* moment of its last release, and what it then knew of: fences and barriers of the block */
+    uint32_t synced;               /* number of the stretch since its lanes last met, << 6 */
+    bool doubles;                  /* lanes of the store at hand share addresses: what they write was compared */
+    bool wrote;                    /* shared memory in that stretch */
+    uint32_t known, heard;         /* moments up to which it knows what others released; what it will know behind a fence */
+    bool guarded;                  /* inside a guarded instruction: other lanes are not elsewhere but switched off */
 };
 struct barrier {
     uint32_t arrived;  /* threads */
@@ -317,6 +319,7 @@ struct block {
     struct sync_point *points;               /* mbarriers seen, for the race check */
     int point_count;
     uint32_t ids;                         /* of vector clocks in use: warps, then agents */
+    uint8_t matrix_agent[8];              /* of each four warps */
     uint32_t cluster_time;                /* in rank 0: one more at each release */
     struct far_touch *touched;            /* by rank: its last access to this block's shared memory */
     uint32_t cluster_far[2][CLUSTER_MAX]; /* in rank 0, by parity of the phase: what those who arrived know */

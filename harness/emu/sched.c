@@ -136,7 +136,8 @@ static void warp_start(struct warp *w, int threads)
     w->clocks[w->id] = 1;
     w->clocks[SHADOW_MANY] = UINT32_MAX;
     w->waits_for.owner = NULL;
-    w->bulk_agent = w->bulk_groups = w->bulk_lanes = 0;
+    w->bulk_agent = w->bulk_groups = w->bulk_lanes = w->wgmma_groups = 0;
+    w->watch_matrix = w->block->shadow && p->uses_async && (w->checks & CHECK_RACE);
     if (p->uses_async)
         memset(w->fenced, 0, sizeof w->fenced);
     if (p->uses_cluster)
@@ -175,6 +176,7 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
             memset(b->shadow->source, 0, b->shadow->grains * sizeof *b->shadow->source);
     }
     b->ids = (uint32_t)b->warp_count;
+    memset(b->matrix_agent, 0, sizeof b->matrix_agent);
     b->cluster_time = 1;
     if (b->touched) {
         memset(b->touched, 0, CLUSTER_MAX * sizeof *b->touched);

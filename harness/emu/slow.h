@@ -127,6 +127,11 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip);
 const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip);
 const struct insn *emu_mapa(struct warp *w, const struct insn *ip);
 const struct insn *emu_bulk_group(struct warp *w, const struct insn *ip);
+const struct insn *emu_wgmma_group(struct warp *w, const struct insn *ip);
+/* The warp waits: the same instruction is tried again in a later turn. */
+const struct insn *warp_retry(struct warp *w, const struct insn *ip);
+/* Shared memory that wgmma reads, 16 bytes at `offset`: is it ordered, and known to the async proxy? */
+void agent_matrix(struct warp *w, const struct insn *ip, uint32_t offset);
 /* The pending bulk copies of the runner's blocks arrive. */
 void bulk_land(struct runner *k);
 void bulk_drop(struct runner *k); /* or are lost */

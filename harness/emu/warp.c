@@ -270,6 +270,15 @@ const struct insn *warp_exit(struct warp *w)
     return warp_next_fragment(w);
 }
 
+const struct insn *warp_retry(struct warp *w, const struct insn *ip)
+{
+    w->ip = ip;
+    w->at = NULL;
+    w->fuel = -1;
+    w->stalls++;
+    return NULL;
+}
+
 const struct insn *warp_stop(struct warp *w)
 {
     w->block->failed = true;

@@ -239,7 +239,103 @@ KERNEL __cluster_dims__(2, 1, 1) cluster_arrives_only(const float *in, float *ou
     out[WHERE] = v;
     cluster.sync();
 }
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+/* 64 x 8 halves from shared memory, 16 deep, 128 bytes from 8 rows to the next 8, the same for the columns */
+__device__ unsigned long long matrix(const void *p) { return at_shared(p) >> 4 & 0x3fff | 8ull << 16 | 16ull << 32; }
+__device__ void multiply(float *d, const void *a, const void *b)
+{
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(matrix(a)), "l"(matrix(b)) : "memory");
+}
+#define BEGIN() asm volatile("wgmma.fence.sync.aligned;" ::: "memory")
+#define END() asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")
+#define WAIT(n) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory")
+#define OPERANDS                                    \
+    __shared__ __align__(128) unsigned a[512], b[64]; \
+    float d[4] = {0, 0, 0, 0};                      \
+    for (int i = threadIdx.x; i < 512; i += 256)    \
+        a[i] = 0x3c003c00;                          \
+    if (threadIdx.x < 64)                           \
+        b[threadIdx.x] = 0x3c003c00
+
+KERNEL product_no_proxy_fence(const float *in, float *out)
+{
+    OPERANDS;
+    __syncthreads();
+    BEGIN();
+    multiply(d, a, b);
+    END();
+    WAIT(0);
+    out[WHERE] = d[0];
+}
+KERNEL product_overwritten(const float *in, float *out)
+{
+    OPERANDS;
+    fence_proxy();
+    __syncthreads();
+    BEGIN();
+    multiply(d, a, b);
+    END();
+    __syncthreads();
+    for (int i = threadIdx.x; i < 512; i += 256)
+        a[i] = 0; // told here
+    WAIT(0);
+    out[WHERE] = d[0];
+}
+KERNEL product_of_what_comes(const float *in, float *out)
+{
+    __shared__ mbarrier full;
+    OPERANDS;
+    if (threadIdx.x == 0)
+        init(&full, 1);
+    fence_proxy();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        expect(&full, 256);
+        LOAD(b, in, 256, &full);
+    }
+    __syncwarp();
+    BEGIN();
+    multiply(d, a, b);
+    END();
+    WAIT(0);
+    out[WHERE] = d[0];
+}
+#endif
 /* ---- honest ---- */
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+KERNEL product_given_back(const float *in, float *out) /* one warp of four says that the stage is free: the products of all are made by then */
+{
+    __shared__ mbarrier full, empty;
+    __shared__ __align__(128) unsigned a[512], b[64];
+    float d[4] = {0, 0, 0, 0};
+    if (threadIdx.x == 0) {
+        init(&full, 1);
+        init(&empty, 1);
+    }
+    __syncthreads();
+    if (threadIdx.x >= 128) {
+        if (threadIdx.x == 128)
+            for (int i = 0; i < 4; i++) {
+                await(&empty, i & 1 ^ 1);
+                expect(&full, 2048 + 256);
+                LOAD(a, in, 2048, &full);
+                LOAD(b, in + 64 * i, 256, &full);
+            }
+    } else {
+        for (int i = 0; i < 4; i++) {
+            await(&full, i & 1);
+            BEGIN();
+            multiply(d, a, b);
+            END();
+            WAIT(0);
+            if (threadIdx.x == 0)
+                arrive(&empty);
+        }
+    }
+    out[WHERE] = d[0];
+}
+#endif
 KERNEL load_ring(const float *in, float *out) /* a producer, two stages, consumers that give them back */
 {
     __shared__ __align__(128) float s[2][256];

@@ -89,6 +89,14 @@ static const struct planted async[] = {
     {NULL, 0, NULL, NULL},
 };
 
+static const struct planted products[] = {
+    {"product_no_proxy_fence", 248, "no fence.proxy.async between them", "proxy_fence"},
+    {"product_overwritten", 281, "that wgmma may still be reading", "async_wait"},
+    {"product_of_what_comes", 248, "was not waited for", "async_wait"},
+    {"product_given_back", 0, NULL, NULL},
+    {NULL, 0, NULL, NULL},
+};
+
 static void run_one(const char *fixture, const struct planted *p, int threads, int seed, char *told, size_t room)
 {
     struct emu_test t;
@@ -144,6 +152,7 @@ static void what_is_under_way(void **state)
 {
     run_all("async.ptx", async);
     run_all("async_100.ptx", async);
+    run_all("async.ptx", products);
 }
 
 /* A seed changes who comes first, not what is found. */
