@@ -169,7 +169,7 @@ static void known_shared(struct warp *w, const struct insn *ip, struct block *b,
 
 void lanes_meet(struct warp *w)
 {
-    w->wrote = false;
+    w->wrote = w->read = false;
     w->synced = ++w->runner->stretches << 6;
     if (w->synced) /* 67 million stretches: their numbers begin again */
         return;
@@ -177,24 +177,38 @@ void lanes_meet(struct warp *w)
         const struct shadow *s = w->runner->residents[b].shadow;
         if (s)
             memset(s->lane, 0, s->grains * sizeof *s->lane);
+        if (s && s->lane_read)
+            memset(s->lane_read, 0, s->grains * sizeof *s->lane_read);
     }
     w->synced = ++w->runner->stretches << 6;
+}
+
+static void lane_race(struct warp *w, const struct insn *ip, int lane, uint32_t grain, enum access access, uint32_t other, const char *did)
+{
+    char who[32] = "several lanes";
+    if ((other & 63) != MANY_LANES)
+        snprintf(who, sizeof who, "lane %u", other & 63);
+    emu_report(w, ip, lane, "race", "%s shared memory at 0x%x by lane %d, which %s of this warp %s: no __syncwarp between them",
+               access == ACCESS_READ ? "read of" : "write to", grain << w->program->shared_shift, lane, who, did);
 }
 
 /* Lanes of one warp: only __syncwarp and its like order them. */
 static void lane_grain(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t grain, enum access access)
 {
-    uint32_t *of = &b->shadow->lane[grain], mine = w->synced | (uint32_t)lane;
-    bool strong = access == ACCESS_ATOMIC || (ip->op != OP_cp_async && (ip->flags & 2));
-    if (!strong && (*of ^ mine) < 64 && *of != mine && (*of & 63) != NO_LANE) {
-        char who[32] = "several lanes";
-        if ((*of & 63) != MANY_LANES)
-            snprintf(who, sizeof who, "lane %u", *of & 63);
-        emu_report(w, ip, lane, "race", "%s shared memory at 0x%x by lane %d, which %s of this warp wrote: no __syncwarp between them",
-                   access == ACCESS_READ ? "read of" : "write to", grain << w->program->shared_shift, lane, who);
-    }
-    if (access == ACCESS_READ)
+    uint32_t *of = &b->shadow->lane[grain], *read = b->shadow->lane_read ? &b->shadow->lane_read[grain] : NULL,
+             mine = w->synced | (uint32_t)lane;
+    bool copy = ip->op == OP_cp_async, strong = access == ACCESS_ATOMIC || (!copy && (ip->flags & ACCESS_STRONG));
+    if (!strong && (*of ^ mine) < 64 && *of != mine && (*of & 63) != NO_LANE)
+        lane_race(w, ip, lane, grain, access, *of, "wrote");
+    if (access == ACCESS_READ) {
+        if (read && !copy && !strong && (ip->flags & ACCESS_OVERTAKEN)) {
+            *read = (*read ^ mine) < 64 && *read != mine ? w->synced | MANY_LANES : mine;
+            w->read = true;
+        }
         return;
+    }
+    if (read && !strong && (*read ^ mine) < 64 && *read != mine)
+        lane_race(w, ip, lane, grain, access, *read, "read");
     w->wrote = true;
     *of = w->synced | (strong || w->doubles ? NO_LANE : (uint32_t)lane);
 }
@@ -205,7 +219,8 @@ static bool disputed(const struct warp *w, const struct block *b, uint32_t offse
     const struct shadow *s = b->shadow;
     int shift = w->program->shared_shift;
     for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++)
-        if (race_unordered(w, s->writer[g]) || race_unordered(w, s->reader[g]) || s->lane[g] >> 6 == w->synced >> 6)
+        if (race_unordered(w, s->writer[g]) || race_unordered(w, s->reader[g]) || s->lane[g] >> 6 == w->synced >> 6 ||
+            (s->lane_read && s->lane_read[g] >> 6 == w->synced >> 6))
             return true;
     return false;
 }

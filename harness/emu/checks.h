@@ -23,6 +23,7 @@ struct report_table {
  * others: (warp's clock << 7 | atomic << 6 | warp), 0 = nobody; reader warp 63: several. */
 struct shadow {
     uint32_t *writer, *reader;
+    uint32_t *lane_read;                  /* of the last read that a lane may overtake; NULL: there are none */
     uint32_t *source;                     /* of the bulk copy or wgmma that reads it, agents.h; NULL: there are none */
     uint32_t *lane;                       /* of the last write: warp.synced | the lane, MANY_LANES or NO_LANE */
     uint32_t *far_writer, *far_reader[2]; /* cluster.h; readers of the block itself, of others; NULL: no cluster */

@@ -271,7 +271,7 @@ static bool decode_block(struct decode *d, int b)
     uint32_t next_flow = d->first_flow + (uint32_t)b + 1; /* behind the last block stands a return */
     bool open = true;
     for (int i = block->first; i < block->end; i++) {
-        d->in = d->f->instrs[i];
+        d->in = d->f->instrs[d->at = i];
         bool ok = instr_is(d->in, "bra") ? decode_branch(d, next_flow)
                   : d->in->guard >= 0    ? decode_guarded(d, next_flow)
                                          : decode_plain(d, next_flow);
@@ -314,6 +314,7 @@ static bool decode_function(struct decode *d, int number)
         return false;
     p->zero_frame |= d->slots.undefined;
     decode_origins(d);
+    decode_overtaken(d);
     d->first_flow = p->flow_count;
     p->functions[number].entry = (const struct flow *)(uintptr_t)d->first_flow;
     for (int b = 0; b <= d->graph.count; b++)
@@ -325,6 +326,8 @@ static bool decode_function(struct decode *d, int number)
     free(d->uses);
     free(d->origins);
     d->origins = NULL;
+    free(d->overtaken);
+    d->overtaken = NULL;
     if (!ok)
         return false;
     begin_flow(d, d->first_flow + (uint32_t)d->graph.count);

@@ -32,9 +32,11 @@ struct decode {
     struct slots slots;
     uint32_t first_flow; /* flow of block 0 */
     int32_t *origins;    /* by register: decode_origin.c */
+    uint8_t *overtaken;  /* by instruction, a bit: a load that another lane's store may overtake: decode_origin.c */
     uint16_t *uses;      /* by register: how often it is read, to know unused results */
     /* the instruction at hand */
     const struct ptx_instr *in;
+    int at;         /* its number in the function */
     uint32_t flow;  /* current */
     uint32_t taken; /* modifiers understood, as bits */
     int scratch;
@@ -87,6 +89,7 @@ bool decode_simple(struct decode *d, enum op op, enum ptx_type t, int n);
 bool decode_predicate_logic(struct decode *d, enum op op);
 /* ---- decode_place.c ---- */
 void decode_origins(struct decode *d);
+void decode_overtaken(struct decode *d);
 uint16_t decode_origin_of(struct decode *d, const struct ptx_operand *o);
 const struct placed *decode_find_placed(const struct decode *d, const struct ptx_var *v, int function);
 /* Shared variables of the entry and all it may call, which are gathered in program.functions. */

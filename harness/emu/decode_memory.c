@@ -187,6 +187,10 @@ static bool load_store(struct decode *d, bool load)
         d->p->shared_shift--;
     if (load && space == SPACE_GLOBAL && instr_has(d->in, "nc"))
         strong |= ACCESS_CONSTANT;
+    if (load && (space == SPACE_SHARED || space == SPACE_GENERIC) && (d->overtaken[d->at >> 3] >> (d->at & 7) & 1)) {
+        strong |= ACCESS_OVERTAKEN;
+        d->p->overtaken = true;
+    }
     emit_moved(d, op, &r, &at, t, strong);
     d->p->cold[d->p->count - 1].origin = decode_origin_of(d, where);
     return true;

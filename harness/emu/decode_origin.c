@@ -128,3 +128,64 @@ uint16_t decode_origin_of(struct decode *d, const struct ptx_operand *o)
     int origin = o->kind != OPERAND_ADDRESS ? 0 : o->reg >= 0 ? d->origins[o->reg] : o->name || o->var ? of_variable(d, o) : 0;
     return origin > 0 ? (uint16_t)origin : 0;
 }
+
+/* ---- loads from shared memory that another lane's store may overtake ---- */
+static bool lanes_wait(const struct ptx_instr *in)
+{
+    static const char *const together[] = {"shfl",     "vote", "match",    "redux", "bar",      "barrier",
+                                           "ldmatrix", "wmma", "mbarrier", "elect", "stmatrix", NULL};
+    for (int i = 0; together[i]; i++)
+        if (instr_is(in, together[i]))
+            return !instr_has(in, "arrive");
+    return false;
+}
+
+static bool may_touch_shared(const struct ptx_instr *in)
+{
+    static const char *const others[] = {"global", "local", "param", "const", NULL};
+    for (int i = 0; others[i]; i++)
+        if (instr_has(in, others[i]))
+            return instr_is(in, "cp");
+    return true;
+}
+
+/* Going backwards through a block: is there a store before its lanes wait for each other? */
+static bool store_ahead(struct decode *d, int block, bool ahead, bool note)
+{
+    const struct graph_block *b = &d->graph.blocks[block];
+    for (int i = b->end; i-- > b->first;) {
+        const struct ptx_instr *in = d->f->instrs[i];
+        if (note && ahead && instr_is(in, "ld"))
+            d->overtaken[i >> 3] |= (uint8_t)(1u << (i & 7));
+        if (lanes_wait(in))
+            ahead = false;
+        else if (instr_is(in, "call") || ((instr_is(in, "st") || instr_is(in, "cp")) && may_touch_shared(in)))
+            ahead = true;
+    }
+    return ahead;
+}
+
+void decode_overtaken(struct decode *d)
+{
+    int n = d->graph.count;
+    bool *ahead = xcalloc((size_t)n + 1, sizeof *ahead); /* at a block's start */
+    d->overtaken = xcalloc((size_t)d->f->instr_count / 8 + 1, 1);
+    for (bool more = true; more;) {
+        more = false;
+        for (int b = n; b-- > 0;) {
+            bool behind = d->function > 0 && !d->graph.blocks[b].next_count; /* who called may store */
+            for (int k = 0; k < d->graph.blocks[b].next_count; k++)
+                behind |= ahead[d->graph.blocks[b].next[k]];
+            bool now = store_ahead(d, b, behind, false);
+            more |= now != ahead[b];
+            ahead[b] = now;
+        }
+    }
+    for (int b = 0; b < n; b++) {
+        bool behind = d->function > 0 && !d->graph.blocks[b].next_count;
+        for (int k = 0; k < d->graph.blocks[b].next_count; k++)
+            behind |= ahead[d->graph.blocks[b].next[k]];
+        store_ahead(d, b, behind, true);
+    }
+    free(ahead);
+}

@@ -130,6 +130,7 @@ struct program { /* an entry and everything it may call */
     uint8_t shared_shift; /* log2 of the smallest access to shared memory: grains of the race check */
     uint8_t global_shift; /* log2 of the smallest write to global memory */
     bool uses_mbarrier, uses_cluster, uses_heap, uses_alloca;
+    bool overtaken;             /* some loads from shared memory have ACCESS_OVERTAKEN */
     bool uses_async;            /* the async proxy reads or writes shared memory: bulk copies, wgmma */
     uint32_t fixed_local_bytes; /* of local_bytes: what lies behind is alloca's */
 };
@@ -283,7 +284,8 @@ struct warp {
     uint32_t released, news;       /* moment of its last release, and what it then knew of: fences and barriers of the block */
     uint32_t synced;               /* number of the stretch since its lanes last met, << 6 */
     bool doubles;                  /* lanes of the store at hand share addresses: what they write was compared */
-    bool wrote;                    /* shared memory in that stretch */
+    bool wrote, read;              /* shared memory in that stretch; read: what another lane may overwrite */
+    uint32_t stored;               /* the stretch in which it last wrote global memory, when reads are watched */
     uint32_t known, heard;         /* moments up to which it knows what others released; what it will know behind a fence */
     bool guarded;                  /* inside a guarded instruction: other lanes are not elsewhere but switched off */
 };

@@ -25,7 +25,14 @@ struct footprint {             /* of one thread of the host on one buffer */
 #define RACE_BLOCKS (1ull << 26) /* grids of more are not watched: MOMENT_MAX of them would be in any case */
 #define MOMENT_MAX ((1u << 24) - 1)
 /* insn.flags of accesses */
-enum { ACCESS_STRONG = 2, ACCESS_CONSTANT = 4 /* .nc */, ACCESS_NARROW = 16, ACCESS_ACQUIRE = 32, ACCESS_RELEASE = 64 };
+enum {
+    ACCESS_STRONG = 2,
+    ACCESS_CONSTANT = 4 /* .nc */,
+    ACCESS_NARROW = 16,
+    ACCESS_ACQUIRE = 32,
+    ACCESS_RELEASE = 64,
+    ACCESS_OVERTAKEN = 128 /* of shared memory, by another lane's store */
+};
 
 void races_begin(struct launch *l);
 /* The clock stood still: what came behind was not watched. */

@@ -41,6 +41,7 @@ static void resident_new(struct runner *k, struct block *b, int warps)
         s->writer = xcalloc(s->grains, sizeof *s->writer);
         s->reader = xcalloc(s->grains, sizeof *s->reader);
         s->lane = xcalloc(s->grains, sizeof *s->lane);
+        s->lane_read = p->overtaken ? xcalloc(s->grains, sizeof *s->lane_read) : NULL;
         s->source = p->uses_async ? xcalloc(s->grains, sizeof *s->source) : NULL;
         if (p->uses_cluster && l->cluster[0] * l->cluster[1] * l->cluster[2] > 1) {
             s->far_writer = xcalloc(3 * (size_t)s->grains, sizeof *s->far_writer);
@@ -88,6 +89,7 @@ static void resident_free(struct block *b)
         free(b->shadow->writer);
         free(b->shadow->reader);
         free(b->shadow->lane);
+        free(b->shadow->lane_read);
         free(b->shadow->source);
         free(b->shadow->far_writer);
         free(b->shadow);
