@@ -180,6 +180,12 @@ void lanes_meet(struct warp *w)
         if (s && s->lane_read)
             memset(s->lane_read, 0, s->grains * sizeof *s->lane_read);
     }
+    const struct address_space *space = w->runner->launch->space;
+    for (int i = 0; i < space->count; i++)
+        for (int t = w->runner->index; t < space->buffers[i]->print_count && t == w->runner->index; t++)
+            if (space->buffers[i]->prints[t].lane)
+                memset(space->buffers[i]->prints[t].lane, 0,
+                       ((size_t)(space->buffers[i]->bytes >> space->buffers[i]->prints[t].shift) + 16) * sizeof(uint32_t));
     w->synced = ++w->runner->stretches << 6;
 }
 

@@ -76,7 +76,8 @@ void runner_order(struct runner *k)
             for (int t = k->index; t <= k->index && t < b->print_count; t++) {
                 free(b->prints[t].writer);
                 free(b->prints[t].reader);
-                b->prints[t].writer = b->prints[t].reader = NULL;
+                free(b->prints[t].lane);
+                b->prints[t].writer = b->prints[t].reader = b->prints[t].lane = NULL;
             }
         }
         *moment = 0;

@@ -1,5 +1,6 @@
 #include "emu/races.h"
 #include "base/text.h"
+#include "emu/checks.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,7 @@ void races_free(struct buffer *b)
     for (int i = 0; i < b->print_count; i++) {
         free(b->prints[i].writer);
         free(b->prints[i].reader);
+        free(b->prints[i].lane);
         free(b->prints[i].pages);
     }
     free(b->prints);
@@ -108,6 +110,18 @@ static void tell(const struct touch *t, enum apart apart, uint32_t tag, const ch
                (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, other, who);
 }
 
+/* What another lane of the warp wrote since they last met. */
+static void tell_lane(const struct touch *t, uint32_t lane)
+{
+    static const char *const words[] = {"read of", "write to"};
+    t->w->runner->launch->raced = 1;
+    if (races_told(t->w))
+        emu_report(
+            t->w, t->ip, t->lane, "race",
+            "%s global memory at 0x%llx, offset %llu of `%s`, by lane %d, which lane %u of this warp wrote: no __syncwarp between them",
+            words[t->access], (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, t->lane, lane);
+}
+
 static void tell_constant(const struct touch *t)
 {
     t->w->runner->launch->raced = 1;
@@ -141,7 +155,10 @@ static void touch_granule(const struct touch *t, struct footprint *f, uint64_t g
     if (apart != TOGETHER && !both_strong(apart, writer, t->strong, t->narrow) && !t->silent)
         tell(t, apart, writer, writer & TAG_STRONG ? "atomic" : "write");
     if (w->trace == TRACE_ALL) {
-        uint32_t reader = f->reader[g];
+        uint32_t reader = f->reader[g], mine = w->synced | (uint32_t)t->lane;
+        if (writer >= w->runner->base_tag && (f->lane[g] ^ mine) < 64 && f->lane[g] != mine && (f->lane[g] & 63) < 32 && !t->strong &&
+            !t->silent)
+            tell_lane(t, f->lane[g] & 63);
         enum apart from = races_apart(w, reader & ~TAG_WIDE);
         if (t->access == ACCESS_READ || t->silent) {
             f->reader[g] = reader_tag(t, reader, from);
@@ -158,6 +175,10 @@ static void touch_granule(const struct touch *t, struct footprint *f, uint64_t g
     if (t->strong && ours && (!(writer & TAG_STRONG) || (writer & TAG_WIDE)))
         flags |= TAG_WIDE;
     f->writer[g] = w->tag | flags;
+    if (w->trace == TRACE_ALL) {
+        f->lane[g] = w->synced | (t->strong || w->doubles ? NO_LANE : (uint32_t)t->lane);
+        w->stored = w->synced;
+    }
 }
 
 static struct footprint *footprint_of(struct runner *k, struct buffer *b, bool reads)
@@ -168,6 +189,7 @@ static struct footprint *footprint_of(struct runner *k, struct buffer *b, bool r
     if (f->shift > shift || !f->pages) {
         free(f->writer);
         free(f->reader);
+        free(f->lane);
         free(f->pages);
         *f = (struct footprint){.shift = shift, .pages = xcalloc((b->bytes >> PAGE_SHIFT) + 1, 1)};
     }
@@ -175,6 +197,8 @@ static struct footprint *footprint_of(struct runner *k, struct buffer *b, bool r
         f->writer = xcalloc(n, sizeof *f->writer);
     if (!f->reader && reads)
         f->reader = xcalloc(n, sizeof *f->reader);
+    if (!f->lane && reads)
+        f->lane = xcalloc(n, sizeof *f->lane);
     return f;
 }
 
@@ -216,10 +240,12 @@ void races_lanes(struct warp *w, const struct insn *ip, const struct memo *m, ui
 {
     if (store && m->doubles)
         races_doubles(w, ip, m, m->buffer->base + offset, false);
+    w->doubles = store && m->doubles;
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
         races_lane(w, ip, i, m->buffer, offset + (uint64_t)(int64_t)m->rel[i], bytes, store ? ACCESS_WRITE : ACCESS_READ);
     }
+    w->doubles = false;
 }
 
 uint32_t races_silent(struct warp *w, const struct insn *ip, const struct memo *m, const uint8_t *host)

@@ -164,3 +164,20 @@ KERNEL added_in_place(const float *in, float *out)
 {
     out[blockIdx.x * 256 + threadIdx.x] += in[threadIdx.x];
 }
+KERNEL handed_over_in_a_warp(const float *in, float *out)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    out[i] = in[i];
+    __syncwarp();
+    float v = out[i ^ 1];
+    __syncwarp();
+    out[i] = v;
+}
+/* ---- no more honest ones ---- */
+KERNEL lanes_read(const float *in, float *out)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    out[i] = in[i];
+    asm volatile("" ::: "memory");
+    out[1024 + i] = out[i ^ 1]; // 182
+}

@@ -175,3 +175,26 @@ KERNEL reduced(const float *in, float *out) /* sound when out was written */
     asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], 16;" ::"l"(out), "r"(at_shared(s)) : "memory");
     asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
 }
+KERNEL lane_overtaken(const float *in, float *out) /* what lane i reads, lane i ^ 1 writes */
+{
+    __shared__ float s[256];
+    s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    float v = s[threadIdx.x ^ 1];
+    s[threadIdx.x] = 2 * v; // 184
+    __syncthreads();
+    out[blockIdx.x * 256 + threadIdx.x] = s[threadIdx.x];
+}
+KERNEL lane_changes_its_own(const float *in, float *out)
+{
+    __shared__ float s[256];
+    s[threadIdx.x] = in[threadIdx.x];
+    for (int i = 0; i < 3; i++)
+        s[threadIdx.x] += s[threadIdx.x];
+    __syncwarp();
+    float v = s[threadIdx.x ^ 1];
+    __syncwarp();
+    s[threadIdx.x] = v;
+    __syncthreads();
+    out[blockIdx.x * 256 + threadIdx.x] = s[255 - threadIdx.x];
+}

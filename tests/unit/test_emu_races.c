@@ -35,6 +35,8 @@ static const struct planted races[] = {
     {"bytes_side_by_side", 0, NULL, NULL},
     {"counted", 0, NULL, NULL},
     {"added_in_place", 0, NULL, NULL},
+    {"handed_over_in_a_warp", 0, NULL, NULL},
+    {"lanes_read", 182, "which lane 1 of this warp wrote: no __syncwarp", NULL},
     {NULL, 0, NULL, NULL},
 };
 static const struct planted sanitizer[] = {
@@ -57,6 +59,8 @@ static const struct planted sanitizer[] = {
     {"flag_of_all", 0, NULL, NULL},
     {"either_array", 0, NULL, NULL},
     {"reduced", 0, NULL, NULL},
+    {"lane_overtaken", 184, "which lane 1 of this warp read: no __syncwarp", NULL},
+    {"lane_changes_its_own", 0, NULL, NULL},
     {NULL, 0, NULL, NULL},
 };
 
