@@ -141,14 +141,15 @@ static bool stamp(struct device *dev, int slot, struct error *err)
     return !dev->ops->stamp || dev->ops->stamp(dev, slot, err);
 }
 
-/* Everything of an isolated sample that comes before its first event: nothing of an earlier launch is left. */
+/* Everything of an isolated sample that comes before its first event: nothing of an earlier launch is left. The flush is in front of a
+ * warming run, too: while the GPU is at it the host queues what is timed, which else a kernel of a few us would wait for, and the two notes of
+ * the clock are far enough apart to tell it. */
 static bool before(struct device *dev, struct rig *rig, const struct sample_plan *plan, struct error *err)
 {
-    if (!rig_prepare(rig, NULL, err) || !sample_rest(dev, plan->spacing_ns, err) || !stamp(dev, 0, err))
+    if (!rig_prepare(rig, NULL, err) || !sample_rest(dev, plan->spacing_ns, err) || !stamp(dev, 0, err) || !dev->ops->flush(dev, err) ||
+        !stamp(dev, 1, err))
         return false;
-    if (!plan->warm)
-        return dev->ops->flush(dev, err) && stamp(dev, 1, err);
-    return rig_run(rig, err) && stamp(dev, 1, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err);
+    return !plan->warm || (rig_run(rig, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err));
 }
 
 /* Queues an isolated sample, waits for it, and takes away what it left after somebody looked at it. */

@@ -73,13 +73,14 @@ static void drifting(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, in
     }
 }
 
-/* `how` placements that the rounds visit in turns; each row is off by 1.3 % on each (measured: six copies of one kernel lay 4 % apart). */
+/* `how` placements that the rounds visit in turns; each row is off by 1.3 % on each (measured: six copies of one kernel lay 4 % apart), or,
+ * where `how` has a fraction, by that times 1 %. */
 static void placed(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, int rounds, double how)
 {
-    double off[ROWS_MOST][64];
+    double off[ROWS_MOST][64], far = how > (int)how ? 0.01 * (how - (int)how) : 0.013;
     for (int k = 0; k < rows; k++)
-        for (int p = 0; p < how; p++)
-            off[k][p] = 0.013 * noise_normal();
+        for (int p = 0; p < (int)how; p++)
+            off[k][p] = far * noise_normal();
     for (int r = 0; r < rounds; r++) {
         placement[r] = r % (int)how;
         for (int k = 0; k < rows; k++)
@@ -123,6 +124,9 @@ static const struct process processes[] = {{"independent", independent, 0, 1.4, 
                                            {"drift of 2 %", drifting, 0.02, 5, 30},
                                            {"drift of 5 %", drifting, 0.05, 9, 30},
                                            {"4 placements", placed, 4, 2, 30},
+                                           {"4 off by 0.1 %", placed, 4.1, 2, 30},
+                                           {"6 off by 0.15 %", placed, 6.15, 2, 30},
+                                           {"6 off by 0.3 %", placed, 6.3, 2, 30},
                                            {"8 placements", placed, 8, 1.6, 30},
                                            {"16 placements", placed, 16, 1.6, 30},
                                            {"power, steady", coupled, 0.01, 1.6, 30},

@@ -90,11 +90,11 @@ static void a_round_is_interleaved(void **state)
             assert_int_equal(one[3], first[(3 * (1 - r) + 2 - k) * 7 + 3]); /* the odd round in reverse */
         }
     freed(3);
-    plan.warm = true; /* an untimed run in the place of the flush, and nothing is left of it */
+    plan.warm = true; /* an untimed run behind the flush, and nothing is left of it */
     sampled(ns, 1, 0, &plan);
     assert_string_equal(world.said, "paw"
-                                    "pawp|a|=w"
-                                    "pawp|a|=w");
+                                    "pFawp|a|=w"
+                                    "pFawp|a|=w");
     freed(1);
 }
 
