@@ -142,8 +142,8 @@ static bool stamp(struct device *dev, int slot, struct error *err)
 }
 
 /* Everything of an isolated sample that comes before its first event: nothing of an earlier launch is left. The flush is in front of a
- * warming run, too: while the GPU is at it the host queues what is timed, which else a kernel of a few us would wait for, and the two notes of
- * the clock are far enough apart to tell it. */
+ * warming run, too: while the GPU is at it the host queues what is timed, which else a kernel of a few us would wait for, and the two notes
+ * of the clock are far enough apart to tell it. */
 static bool before(struct device *dev, struct rig *rig, const struct sample_plan *plan, struct error *err)
 {
     if (!rig_prepare(rig, NULL, err) || !sample_rest(dev, plan->spacing_ns, err) || !stamp(dev, 0, err) || !dev->ops->flush(dev, err) ||

@@ -126,6 +126,15 @@ static void family_is_holms(void **state)
         assert_true(fabs(d[i].p_slower - want[i]) < 1e-12);
         assert_int_equal(d[i].verdict, want[i] <= 0.05 ? VERDICT_SLOWER : VERDICT_UNDECIDED);
     }
+    for (int claim = 1; claim < 3; claim++) { /* each of the three claims is a family of its own, and is adjusted once */
+        for (int i = 0; i < 4; i++)
+            d[i] = (struct decision){.p_slower = 1, .p_same = claim == 2 ? chances[i] : 1, .p_faster = claim == 1 ? chances[i] : 1};
+        decision_family(d, 4, 0.05);
+        for (int i = 0; i < 4; i++) {
+            assert_true(fabs((claim == 1 ? d[i].p_faster : d[i].p_same) - want[i]) < 1e-12 && d[i].p_slower == 1);
+            assert_int_equal(d[i].verdict, want[i] > 0.05 ? VERDICT_UNDECIDED : claim == 1 ? VERDICT_FASTER : VERDICT_SAME);
+        }
+    }
     decision_family(d, 0, 0.05);
 }
 
@@ -139,6 +148,10 @@ static void odd_cases(void **state)
     head[7] = NAN;
     d = decision_make(base, head, NULL, 40, 0.01, 0.01);
     assert_true(d.verdict == VERDICT_SAME && d.rounds == 39 && fabs(d.change) < 0.001);
+    alternate(40, 0.05, 0.001); /* a lost time slice is pulled in to the median of the others, wherever that is */
+    head[3] *= 20;
+    d = decision_make(base, head, NULL, 40, 0.01, 0.01);
+    assert_true(d.verdict == VERDICT_SLOWER && fabs(d.change - expm1(0.05)) < 0.0005);
     alternate(20, 0.02, 0);
     d = decision_make(base, head, NULL, 20, 0.01, 0.01);
     assert_true(d.verdict == VERDICT_SLOWER);
@@ -159,6 +172,10 @@ static void few_placements_must_agree(void **state)
     assert_int_equal(d.verdict, VERDICT_UNDECIDED);
     d = decision_make(base, head, NULL, 60, 0.01, 0.01);
     assert_int_equal(d.verdict, VERDICT_SLOWER);
+    d = decision_make(head, base, placement, 60, 0.01, 0.01); /* the same of what is faster */
+    assert_int_equal(d.verdict, VERDICT_UNDECIDED);
+    d = decision_make(head, base, NULL, 60, 0.01, 0.01);
+    assert_int_equal(d.verdict, VERDICT_FASTER);
 }
 
 /* ---- simulated ---- */

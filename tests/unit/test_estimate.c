@@ -48,6 +48,8 @@ static void test_small(void **state)
     e = estimate_median(x, 1);
     assert_true(e.median == 5 && e.low == 5 && e.high == 5);
     assert_true(isinf(estimate_half_width(&e))); /* one sample says nothing of its width */
+    e = estimate_median(x, 2);                   /* 5 and 1: two do */
+    within(estimate_half_width(&e), 2.0 / 3, 1e-12);
     e = estimate_median(x, 0);
     assert_true(e.count == 0 && isnan(e.median) && isnan(e.low) && isinf(estimate_half_width(&e)));
     e = estimate_median(NULL, 0);
@@ -135,6 +137,49 @@ static void test_placements(void **state)
         where[i] = i / 2 % 4;
     e = estimate_median_grouped(x, where, 16, 1);
     assert_true(e.low == plain.low && e.high == plain.high);
+}
+
+/* A share that is hardly above 1 does not make the interval narrower than order statistics do: of 100 samples the 40th and the 61st. */
+static void test_hardly_dependent(void **state)
+{
+    double x[100], sorted[100];
+    int seen = 0;
+    for (int trial = 0; trial < 3000 && seen < 3; trial++) {
+        for (int i = 0; i < 100; i++)
+            sorted[i] = x[i] = uniform();
+        double share = dependence_share(x, 100, 8, 0.05);
+        if (!(share > 1 && share < 1.03))
+            continue;
+        seen++;
+        quantile_median(sorted, 100);
+        struct estimate e = estimate_median(x, 100);
+        assert_true(e.low == sorted[39] && e.high == sorted[60]);
+    }
+    assert_int_equal(seen, 3);
+}
+
+/* A series that depends: the ends lie as many ranks from the median as its share asks for, of eight cosines from 60 samples on and of six
+ * before, and never closer than those of order statistics alone. */
+static void test_dependent_ranks(void **state)
+{
+    double x[64], sorted[64], shares[2];
+    int seen[2] = {0};
+    for (int trial = 0; trial < 400; trial++) {
+        int n = trial & 1 ? 60 : 59, left[2];
+        for (int i = 0; i < n; i++)
+            sorted[i] = x[i] = (i ? 0.5 * x[i - 1] : 0) + uniform();
+        for (int k = 0; k < 2; k++) {
+            shares[k] = dependence_share(x, n, k ? 8 : 6, 0.05);
+            left[k] = (int)floor(n / 2. - quantile_student(0.05, QUANTILE_NORMAL) * sqrt(n * shares[k]) / 2);
+        }
+        if (left[0] == left[1] || left[0] < 0 || left[1] < 0 || !(fmin(shares[0], shares[1]) > 1.1))
+            continue;
+        seen[trial & 1]++;
+        quantile_median(sorted, n);
+        struct estimate e = estimate_median(x, n);
+        assert_true(e.low == sorted[left[trial & 1]] && e.high == sorted[n - 1 - left[trial & 1]]);
+    }
+    assert_true(seen[0] > 5 && seen[1] > 5);
 }
 
 /* Tables of Student's and the normal distribution, both tails together. */
@@ -226,9 +271,11 @@ static void test_share(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student),    cmocka_unit_test(test_placements), cmocka_unit_test(test_family),
-        cmocka_unit_test(test_dependence), cmocka_unit_test(test_share),      cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_small),      cmocka_unit_test(test_ratio),      cmocka_unit_test(test_coverage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_dependent_ranks), cmocka_unit_test(test_hardly_dependent),
+                                       cmocka_unit_test(test_student),         cmocka_unit_test(test_placements),
+                                       cmocka_unit_test(test_family),          cmocka_unit_test(test_dependence),
+                                       cmocka_unit_test(test_share),           cmocka_unit_test(test_ranks),
+                                       cmocka_unit_test(test_small),           cmocka_unit_test(test_ratio),
+                                       cmocka_unit_test(test_coverage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
