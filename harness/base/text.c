@@ -263,6 +263,21 @@ void text_add_csv(struct text *t, const char *s)
     text_add(t, "\"");
 }
 
+void text_one_line(char *s)
+{
+    char *to = s;
+    for (const char *from = s; *from;) {
+        size_t blank = strspn(from, " \t\r\n"), end = strcspn(from, "\r\n");
+        if (blank && end < blank) {
+            *to++ = ' ';
+            from += blank;
+        } else {
+            *to++ = *from++;
+        }
+    }
+    *to = 0;
+}
+
 bool text_to_int(const char *s, long long *out)
 {
     const char *digits = *s == '-' || *s == '+' ? s + 1 : s;

@@ -21,6 +21,8 @@ const char *text_get(const struct text *t);
 char *text_take(struct text *t);
 void text_free(struct text *t);
 
+/* Line ends and what stands around them become one blank. */
+void text_one_line(char *s);
 /* Has `s` that end, with something before it? */
 bool text_ends(const char *s, const char *end);
 

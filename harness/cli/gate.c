@@ -368,7 +368,9 @@ int cli_baseline(const struct verb *verb, int argc, char **argv)
     while (count && words[word] && strcmp(words[word], rest[0]))
         word++;
     if (!count || !words[word] || count > 3) {
-        code = cli_usage(verb, "save, show, diff or promote?");
+        const char *near = count && !words[word] ? text_nearest_in(rest[0], words) : NULL;
+        code = cli_usage(verb, near ? "no '%s': %s?" : "save, show, diff or promote? bench baseline save gate.yaml", count ? rest[0] : "",
+                         near);
         goto done;
     }
     finish_arguments(&a, verb, argc, argv);

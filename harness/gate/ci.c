@@ -27,7 +27,7 @@ static void annotate(struct text *t, const struct gate_comparison *c, const stru
     if (*file) {
         text_add(t, "file=");
         add_command_text(t, file, true);
-        text_addf(t, ",line=%d,", line ? line : 1);
+        text_addf(t, line ? ",line=%d," : ",", line); /* no line is the file's, never its first */
     }
     text_add(t, "title=");
     add_command_text(t, text_get(&title), true);

@@ -35,13 +35,15 @@ struct gate_pair {
     const struct gate_entry *base, *head; /* one of them may be NULL */
     enum gate_verdict verdict;
     enum gate_by by;
-    bool waived;                 /* the verdict is let through */
-    bool disturbed;              /* others were on the GPU while it was timed: the time says nothing of it */
-    bool paired;                 /* the times are of the same rounds of one run */
-    int rounds;                  /* 0: no times on both sides */
-    int placements;              /* of paired times: in how many the rounds were taken */
-    struct decision decision;    /* of paired times, and of all of them as a family */
-    double ratio, low, high;     /* base's time over head's: above 1 is faster; the interval; NAN */
+    bool waived;              /* the verdict is let through */
+    bool disturbed;           /* others were on the GPU while it was timed: the time says nothing of it */
+    bool paired;              /* the times are of the same rounds of one run */
+    int rounds;               /* 0: no times on both sides */
+    int placements;           /* of paired times: in how many the rounds were taken */
+    struct decision decision; /* of paired times, and of all of them as a family */
+    double ratio, low, high;  /* base's time over head's: above 1 is faster; the interval; NAN */
+    char *file;               /* what a wrong row's reason names in head's sources, and the line; NULL: none */
+    int line;
     struct gate_change *changes; /* of facts, in the order of gate_kinds; the worst stand first */
     int change_count;
     char *note; /* what else is to be said: "renamed: ...", a reason; NULL */
@@ -77,5 +79,8 @@ const struct gate_change *gate_pair_worst(const struct gate_pair *p);
  * another. False: not known. `file` is malloc'd. */
 bool gate_place(const struct gate_entry *base, const struct gate_entry *head, const char *step, const struct gate_kind *kind, char **file,
                 int *line);
+/* The first FILE:LINE or FILE(LINE) of a message whose file is one of the row's, beside one of them, or there. False: none. `file` is
+ * malloc'd. */
+bool gate_place_said(const struct row *row, const char *says, char **file, int *line);
 
 #endif

@@ -74,7 +74,9 @@ const char *gate_place_file(const struct gate_comparison *c, const struct gate_p
 {
     const struct gate_change *x = gate_pair_worst(p);
     const struct row *row = p->head ? p->head->row : NULL;
-    *line = 0;
+    *line = p->line;
+    if (p->file)
+        return within(c->head, p->file);
     if (x && x->file) {
         *line = x->line;
         return within(c->head, x->file);
@@ -120,7 +122,7 @@ static void add_pair_lines(struct table *t, const struct gate_comparison *c, con
     int shown = p->change_count < most ? p->change_count : most;
     if (shown)
         add_change_cells(t, c, &p->changes[0]);
-    else
+    else /* a sentence, which names its place */
         table_cell(t, PAINT_NONE, "%s", p->note ? p->note : "");
     for (int i = 1; i < shown; i++) {
         table_row(t, LINE_STEP);
@@ -294,7 +296,7 @@ static json_t *json_pair(const struct gate_comparison *c, const struct gate_pair
         json_object_update_new(o, json_pack("{s:o,s:o,s:o,s:i,s:b}", "ratio", real_or_null(p->ratio), "ratio_low", real_or_null(p->low),
                                             "ratio_high", real_or_null(p->high), "rounds", p->rounds, "paired", (int)p->paired));
     if (p->note)
-        json_object_set_new(o, "note", json_string(p->note));
+        json_object_set_new(o, "note", json_text(p->note));
     return o;
 }
 

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "gate/compare.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +123,42 @@ static bool place_by_text(const struct row *base, const struct row *head, const 
             if (*line)
                 *file = xstrdup(b->file);
         }
+    return *file != NULL;
+}
+
+/* The file that a message calls so: as it stands there, of that base name among the row's, or beside one of them (a header). */
+static char *said_file(const struct row *row, const char *name)
+{
+    char *found = strchr(name, '/') && file_exists(name) ? xstrdup(name) : NULL;
+    for (int i = 0; i < row->step_count && !found; i++)
+        if (row->steps[i].file[0] && !strcmp(file_base(row->steps[i].file), file_base(name)))
+            found = xstrdup(row->steps[i].file);
+    for (int i = 0; i < row->step_count && !found; i++) {
+        char *folder = file_dir(row->steps[i].file), *beside = file_join(folder, name);
+        if (row->steps[i].file[0] && file_exists(beside))
+            found = xstrdup(beside);
+        free(folder);
+        free(beside);
+    }
+    return found;
+}
+
+bool gate_place_said(const struct row *row, const char *says, char **file, int *line)
+{
+    *file = NULL;
+    *line = 0;
+    for (const char *at = says; row && says && *at && !*file; at++) {
+        int number = 0, end = 0;
+        if (sscanf(at, ":%7d%n", &number, &end) != 1 && (sscanf(at, "(%7d%n", &number, &end) != 1 || at[end] != ')'))
+            continue;
+        const char *from = at; /* "flip.cu:17: write", "/home/me/flip.cu(23): error" */
+        while (from > says && !strchr(" \t\n\"'`", from[-1]))
+            from--;
+        char *name = text_format("%.*s", (int)(at - from), from);
+        *file = number > 0 && *name ? said_file(row, name) : NULL;
+        *line = *file ? number : 0;
+        free(name);
+    }
     return *file != NULL;
 }
 

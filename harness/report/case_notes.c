@@ -65,8 +65,7 @@ static void row_notes(const struct case_view *c, bool counters, struct block *li
             continue;
         char *name = same > 1 ? text_format("%s (and %d more)", c->views[i].name, same - 1) : xstrdup(c->views[i].name);
         char *text = text_format("%s%s", counters ? "no hardware counters: " : "", note);
-        for (char *p = text; *p; p++)
-            *p = *p == '\n' ? ' ' : *p;
+        text_one_line(text);
         block_item(list, "note", name, text);
         free(name);
         free(text);

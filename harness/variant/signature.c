@@ -163,6 +163,22 @@ static const char *read_kernel(const char *p, struct signature *out, const char 
     return p;
 }
 
+/* `seen`: those that the file has, ", " between them. */
+static void no_kernel(const char *name, const struct text *seen, struct error *err)
+{
+    char *copy = xstrdup(text_get(seen)), *rest = copy;
+    const char **names = xcalloc(strlen(copy) / 3 + 2, sizeof *names);
+    size_t count = 0;
+    for (char *one; (one = strsep(&rest, ","));)
+        names[count++] = one + (*one == ' ');
+    const char *near = text_nearest(name, names, count);
+    error_set(err, ERROR_USAGE, "no kernel '%s' in the file; it has %s", name, text_get(seen));
+    if (near)
+        error_hint(err, "--kernel %s", near);
+    free(names);
+    free(copy);
+}
+
 bool signature_read(const char *text, const char *name, struct signature *out, struct error *err)
 {
     char *code = code_only(text);
@@ -186,7 +202,7 @@ bool signature_read(const char *text, const char *name, struct signature *out, s
     if (found)
         done = read_params(open, close, out, err);
     else if (seen.len)
-        error_set(err, ERROR_USAGE, "no kernel '%s' in the file; it has %s", name, text_get(&seen));
+        no_kernel(name, &seen, err);
     else
         error_set(err, ERROR_USAGE, "the file has no __global__ function");
     text_free(&seen);
