@@ -6,6 +6,7 @@
 #include "report/number.h"
 #include "report/verdict.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,9 +77,16 @@ static void compare_case(struct comparison *y, const struct case_view *c, const 
     }
 }
 
+static const char *without_folder(const char *variant)
+{
+    const char *slash = strrchr(variant, '/');
+    return slash ? slash + 1 : variant;
+}
+
 static void answer_compare(const struct ask *ask, struct block *list)
 {
     const char *what = word_of(ask->answer, "what"), *than = word_of(ask->answer, "than");
+    const char *short_what = without_folder(what), *short_than = without_folder(than);
     struct comparison y = {0};
     struct text t = {0};
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
@@ -86,21 +94,22 @@ static void answer_compare(const struct ask *ask, struct block *list)
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);)
         compare_case(&y, &w.view, what, than);
     if (!y.cases)
-        text_addf(&t, "%s and %s: nothing can be said, no case has verified%s rows of both", what, than, counts ? "" : " and timed");
+        text_addf(&t, "nothing can be said: no case has verified%s rows of both", counts ? "" : " and timed");
     else
-        text_addf(&t, "%s %s than %s in %d of %d cases", what, counts ? "asks for fewer bytes" : "is faster", than, y.faster, y.cases);
+        text_addf(&t, "%s%s %s than %s in %d of %d cases", counts ? "Emu has no time. " : "", short_what,
+                  counts ? "asks for fewer bytes" : "is faster", short_than, y.faster, y.cases);
     if (y.slower)
         text_addf(&t, ", %s in %d", counts ? "for more" : "slower", y.slower);
-    if (y.cases > 1)
-        text_addf(&t, ": %s to %s x", number_3(y.least, a), number_3(y.most, b));
-    else if (y.cases)
-        text_addf(&t, ": %s x", number_3(y.least, a));
-    text_add(&t, !y.cases ? "" : counts ? " at the best configuration of each (emu has no time)" : " at the best configuration of each");
+    if (y.cases)
+        text_addf(&t, strcmp(number_3(y.least, a), number_3(y.most, b)) ? ": %s to %s x" : ": %s x", a, b);
+    text_add(&t, y.cases ? " at the best configuration of each" : "");
     if (y.reason)
         text_addf(&t, ", because at %s %s", y.where, y.reason);
     if (y.limit)
         text_addf(&t, ". There %s", y.limit);
-    block_item(list, "answer", NULL, text_get(&t));
+    char *question = text_format("Is %s faster than %s?", short_what, short_than);
+    block_item(list, "answer", question, text_get(&t));
+    free(question);
     text_free(&t);
     free(y.reason);
     free(y.where);
@@ -108,6 +117,50 @@ static void answer_compare(const struct ask *ask, struct block *list)
 }
 
 /* ---- best_per_layer, break_even, plan ---- */
+
+static bool has_no_time(const struct ask *ask)
+{
+    return ask->count && device_counts(ask->rows[0]->device);
+}
+
+/* Of a sparse row: the work that it schedules over that of all outputs; NaN. */
+static double scheduled_share(const struct row *row)
+{
+    bool sparse = row->status == ROW_OK && row->density_in >= 0 && row->density_in < 1 && !row_is_network(row);
+    return sparse && row->flop_scheduled > 0 && row->flop > 0 ? row->flop_scheduled / row->flop : NAN;
+}
+
+/* What emu can say in its place: who asks for the fewest bytes, and how many more than the compulsory ones. */
+static void say_least(const struct ask *ask, struct text *t)
+{
+    char least_variant[VARIANT_BASE] = "", base[VARIANT_BASE], a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
+    int cases = 0, same = 0;
+    double sum = 0, low = INFINITY, high = 0;
+    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);) {
+        const struct view *least = NULL;
+        for (int i = 0; i < w.view.count; i++) {
+            const struct view *v = &w.view.views[i];
+            if (v->row->status == ROW_OK && v->moved_over_compulsory > 0 && (!least || v->moved_bytes < least->moved_bytes))
+                least = v;
+        }
+        if (!least)
+            continue;
+        if (!cases)
+            snprintf(least_variant, VARIANT_BASE, "%s", variant_base(least->row, base));
+        same += !strcmp(variant_base(least->row, base), least_variant);
+        cases++;
+        sum += log(least->moved_over_compulsory);
+        low = fmin(low, least->moved_over_compulsory);
+        high = fmax(high, least->moved_over_compulsory);
+    }
+    text_add(t, "not told: emu has no time, and a run on a GPU tells");
+    if (cases)
+        text_addf(t,
+                  ". Of bytes the row that asks for the fewest asks for %s x the compulsory on the geometric mean of %d case%s (%s to %s)",
+                  number_3(exp(sum / cases), m), cases, cases == 1 ? "" : "s", number_3(low, a), number_3(high, b));
+    if (cases && same == cases)
+        text_addf(t, "; it is %s", least_variant);
+}
 
 /* The mean of the fastest row's speed-ups, where no network weighs the layers. */
 static void answer_best(const struct ask *ask, struct block *list)
@@ -131,39 +184,94 @@ static void answer_best(const struct ask *ask, struct block *list)
         text_addf(&t,
                   "taking the fastest verified row of each case gains %s x over the baseline on the geometric mean of %d cases (%s to %s)",
                   number_3(exp(sum / cases), m), cases, number_3(least, a), number_3(most, b));
+    else if (has_no_time(ask))
+        say_least(ask, &t);
     else
         text_add(&t, "not told: no case has a timed row beside its baseline");
     if (baseline)
         text_addf(&t, "; the baseline itself is the fastest on %d", baseline);
-    block_item(list, "answer", "best per layer", text_get(&t));
+    block_item(list, "answer", "What does the fastest row of each layer gain?", text_get(&t));
     text_free(&t);
     network_sentences(list, ask->run, ask->rows, ask->count);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What emu can say in its place: of the dense work, how much the tiles of the sparse rows are. */
+static void say_scheduled(const struct ask *ask, struct text *t)
+{
+    double *densities = xcalloc((size_t)ask->count + 1, sizeof *densities);
+    int count = 0, kinds = 0;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], d[NUMBER_TEXT];
+    for (int i = 0; i < ask->count; i++)
+        if (scheduled_share(ask->rows[i]) > 0)
+            densities[count++] = ask->rows[i]->density_in;
+    qsort(densities, (size_t)count, sizeof *densities, by_value);
+    for (int i = 0; i < count; i++)
+        if (!kinds || densities[i] > densities[kinds - 1])
+            densities[kinds++] = densities[i];
+    text_add(t, "not told: emu has no time, and a run on a GPU tells");
+    for (int i = 0; i < kinds; i++) {
+        double low = INFINITY, high = 0;
+        if (kinds > SENTENCES_MOST && i % ((kinds + SENTENCES_MOST - 1) / SENTENCES_MOST))
+            continue;
+        for (int k = 0; k < ask->count; k++)
+            if (ask->rows[k]->density_in == densities[i] && scheduled_share(ask->rows[k]) > 0) {
+                low = fmin(low, scheduled_share(ask->rows[k]));
+                high = fmax(high, scheduled_share(ask->rows[k]));
+            }
+        number_short(100 * low, a);
+        text_addf(t, "%s%s", i ? ", " : ". Of the dense work the tiles of sparse rows are ", a);
+        if (strcmp(number_short(100 * high, b), a) != 0)
+            text_addf(t, " to %s", b);
+        text_addf(t, " %% at %s %%", number_short(100 * densities[i], d));
+    }
+    text_add(t, kinds ? " of inputs changed, on the images as emu has them" : "");
+    free(densities);
+}
+
 static void answer_break_even(const struct ask *ask, struct block *list)
 {
+    static const char question[] = "Below which density does sparse beat dense?";
     struct break_group *groups;
     int made = break_even_make(&groups, ask->run, ask->rows, ask->count);
     char *rest = text_format("%d further curves stand in the break-even's table", made - SENTENCES_MOST);
     for (int i = 0; i < made && i < SENTENCES_MOST; i++) {
         struct text t = {0};
         break_even_sentence(&groups[i], &t);
-        block_item(list, "answer", NULL, text_get(&t));
+        block_item(list, "answer", i ? NULL : question, text_get(&t));
         text_free(&t);
     }
     block_item(list, "answer", NULL, made > SENTENCES_MOST ? rest : NULL);
-    if (!made)
-        block_item(list, "answer", "break-even", "not told: no masked case has a time at two densities");
+    if (!made) {
+        struct text t = {0};
+        if (has_no_time(ask))
+            say_scheduled(ask, &t);
+        else
+            text_add(&t, "not told: no masked case has a time at two densities");
+        block_item(list, "answer", question, text_get(&t));
+        text_free(&t);
+    }
     free(rest);
     break_even_free(groups, made);
 }
 
 static void answer_plan(const struct ask *ask, struct block *list)
 {
+    char *question = text_format("Which plan, by %s?", word_of(ask->answer, "by"));
     int before = list->item_count;
-    network_plans(list, ask->run, ask->rows, ask->count, word_of(ask->answer, "by"));
+    network_plans(list, ask->run, ask->rows, ask->count, word_of(ask->answer, "by"), question);
     if (list->item_count == before)
-        block_item(list, "answer", "plan", "not told: no network was timed whole");
+        block_item(list, "answer", question,
+                   has_no_time(ask)
+                       ? "not told: emu has no time, and runs a network whole only where no layer of it is the library's; a run on "
+                         "a GPU tells"
+                       : "not told: no network was timed whole");
+    free(question);
 }
 
 /* ---- */

@@ -3,7 +3,9 @@
 #include "report/plot.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#define KEY_LETTERS 24 /* of a name, of which two fit beside each other in the key */
 #define LINES_DRAWN 8
 #define GROUPS_DRAWN 24
 
@@ -111,8 +113,9 @@ static void add_curves(struct text *data, const struct break_group *g, int lines
 
 static bool group_plot(struct plots *p, const struct break_group *g, const char *dir, struct error *err)
 {
-    struct plot_draft d = {.base = "break_even.gp", .section = "Time over density", .case_index = -1, .width = 560, .height = 470};
+    struct plot_draft d = {.base = "break_even.gp", .section = "Time over density", .case_index = -1, .width = 560, .height = 440};
     int lines = g->line_count < LINES_DRAWN ? g->line_count : LINES_DRAWN;
+    int key_columns = 2;
     double least = INFINITY, most = 0, left = INFINITY, right = 0;
     for (int i = 0; i < g->dense_count; i++) {
         if (!(g->dense[i].x > 0))
@@ -123,6 +126,7 @@ static bool group_plot(struct plots *p, const struct break_group *g, const char 
         least = fmin(least, (isnan(g->floor[i]) ? g->dense[i].y : fmin(g->floor[i], g->dense[i].y)) / 1e3);
     }
     for (int k = 0; k < lines; k++) {
+        key_columns = strlen(g->lines[k].name) > KEY_LETTERS ? 1 : key_columns;
         for (int i = 0; i < g->lines[k].count; i++) {
             if (!(g->lines[k].points[i].x > 0))
                 continue;
@@ -136,9 +140,9 @@ static bool group_plot(struct plots *p, const struct break_group *g, const char 
     add_crossings(&d.data, g, lines);
     int wasted = add_waste(&d.data, g, lines);
     add_curves(&d.data, g, lines);
-    text_addf(&d.script, "lines = %d\nleast = %.9g\nmost = %.9g\nleft = %.9g\nright = %.9g\nwasted = %d\n", lines, least, most, left * 80,
-              right * 125, wasted);
-    d.height += 18 * ((lines + 2) / 2);
+    text_addf(&d.script, "lines = %d\nleast = %.9g\nmost = %.9g\nleft = %.9g\nright = %.9g\nwasted = %d\ncolumns = %d\n", lines, least,
+              most, left * 80, right * 125, wasted, key_columns);
+    d.height += 19 * ((lines + 1 + key_columns) / key_columns) - (wasted ? 0 : 60);
     return plot_write(
         p, &d,
         text_format("%s: time over the share of inputs that changed, against %s (black). A ring is a break-even with its 95 %% "

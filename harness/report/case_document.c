@@ -234,7 +234,7 @@ static void add_figures(struct document *d, const struct case_view *c, const str
             continue;
         if (aside && !any)
             document_fold(d, "Rounds and parameters");
-        document_figure(d, p->svg, p->caption, false);
+        document_figure(d, p->svg, p->caption, true);
         any = true;
     }
     if (aside && any)

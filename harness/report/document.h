@@ -163,6 +163,8 @@ const struct form *form_find(const char *name);
 void form_names(struct text *t);
 /* The next block that a form shows, beginning with *at; NULL behind the last. Blocks without anything in them are passed over. */
 const struct block *document_next(const struct document *d, int *at, bool full);
+/* What stands between an item's name and its text: a question is followed by its answer. */
+const char *item_between(const struct item *item);
 /* The item's sentence as one text: "name: text more". */
 void item_text(const struct item *item, struct text *t);
 

@@ -243,21 +243,71 @@ static struct table *glance_table(const struct run *run, struct row *const *rows
     return t;
 }
 
+/* A case, and where it stands in the table: whole networks last, and the densities of a layer in their order, also those that a bisection
+ * added behind all others. */
+struct glance {
+    struct row *const *rows;
+    int count, layer; /* the place of the first case that is only a density apart */
+};
+
+static bool one_density_apart(const struct row *a, const struct row *b)
+{
+    const char *const texts[][2] = {{a->layer, b->layer}, {a->work, b->work}, {a->mask_pattern, b->mask_pattern}};
+    bool same = a->density_in >= 0 && b->density_in >= 0 && a->mask_radius == b->mask_radius && a->mask_seed == b->mask_seed;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        same = same && !strcmp(texts[i][0] ? texts[i][0] : "", texts[i][1] ? texts[i][1] : "");
+    return same;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct glance *x = a, *y = b;
+    double p = x->rows[0]->density_in, q = y->rows[0]->density_in;
+    if (x->layer != y->layer)
+        return x->layer > y->layer ? 1 : -1;
+    return p != q ? (p > q) - (p < q) : (x->rows > y->rows) - (x->rows < y->rows);
+}
+
+static int glance_order(struct row *const *rows, int count, struct glance **out)
+{
+    int n = 0;
+    for (int i = 0, end; i < count; i = end) {
+        int first = row_is_network(rows[i]) ? count + i : i;
+        end = case_end(rows, count, i);
+        for (int k = 0; k < n && rows[i]->density_in >= 0; k++)
+            if (one_density_apart((*out)[k].rows[0], rows[i]))
+                first = (*out)[k].layer;
+        struct glance *g = APPEND(*out, n);
+        *g = (struct glance){rows + i, end - i, first};
+    }
+    if (n)
+        qsort(*out, (size_t)n, sizeof **out, by_place);
+    return n;
+}
+
 static void add_glance(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)
 {
     bool counts = count && device_counts(rows[0]->device);
     struct table *t = glance_table(run, rows, count, counts);
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = judge}; case_next(&w);) {
-        const char *id = w.view.rows[0]->case_id ? w.view.rows[0]->case_id : "?", *slash = strchr(id, '/');
+    struct glance *cases = NULL;
+    int case_count = glance_order(rows, count, &cases);
+    for (int i = 0; i < case_count; i++) {
+        struct case_view c;
+        const char *id = cases[i].rows[0]->case_id ? cases[i].rows[0]->case_id : "?", *slash = strchr(id, '/');
+        case_view_make(&c, run, cases[i].rows, cases[i].count);
+        if (judge)
+            case_judge(&c, judge);
         table_row(t, LINE_PLAIN);
         table_cell(t, PAINT_BOLD, "%s", slash ? slash + 1 : id);
         table_target(t, id);
-        table_cell(t, PAINT_DIM, "%s", w.view.rows[0]->work ? w.view.rows[0]->work : "");
+        table_cell(t, PAINT_DIM, "%s", c.rows[0]->work ? c.rows[0]->work : "");
         if (counts)
-            glance_counted(t, &w.view);
+            glance_counted(t, &c);
         else
-            glance_timed(t, &w.view);
+            glance_timed(t, &c);
+        case_view_free(&c);
     }
+    free(cases);
     document_heading(d, 2, "At a glance", NULL)->detail = DETAIL_FULL;
     document_table(d, t, DETAIL_FULL);
 }

@@ -224,14 +224,14 @@ static void add_item(struct text *t, const struct block *b, int i)
     const struct item *item = &b->items[i];
     bool again = i && item->label && item[-1].label && strcmp(item->label, item[-1].label) == 0;
     if (item->label) {
-        text_add(t, again ? "<i></i> " : "");
-        add_element(t, "i", NULL, again ? NULL : item->label);
-        text_add(t, again ? "" : " ");
+        text_add(t, "<i>"); /* the blank is inside: a line begins where the next ones do */
+        html_text(t, again ? NULL : item->label);
+        text_add(t, " </i>");
     }
     if (item->name) {
         text_add(t, "<b>");
         add_name(t, item->name);
-        text_add(t, item->text ? "</b>: " : "</b>");
+        text_addf(t, "</b>%s", item_between(item));
     }
     html_text(t, item->text);
     if (item->more) {
@@ -251,15 +251,20 @@ static void write_prose(struct text *t, const struct block *b)
     text_add(t, "</p>\n");
 }
 
+#define ITEMS_SHOWN 10 /* of a list; where there are many more, the rest is folded away */
+
 static void write_list(struct text *t, const struct block *b)
 {
+    bool folds = b->item_count > ITEMS_SHOWN + 3;
     text_add(t, "<ul class=\"notes\">\n");
     for (int i = 0; i < b->item_count; i++) {
+        if (folds && i == ITEMS_SHOWN)
+            text_addf(t, "</ul>\n<details><summary>%d more</summary>\n<ul class=\"notes\">\n", b->item_count - i);
         text_add(t, "<li>");
         add_item(t, b, i);
         text_add(t, "</li>\n");
     }
-    text_add(t, "</ul>\n");
+    text_add(t, folds ? "</ul>\n</details>\n" : "</ul>\n");
 }
 
 /* What names a heading's section: its anchor, else its words. */

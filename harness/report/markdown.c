@@ -98,7 +98,7 @@ static void write_items(struct text *t, const struct block *b)
         text_add(t, list ? "- " : "");
         if (strong) {
             add_strong(t, strong);
-            text_add(t, item->text ? ": " : "");
+            text_add(t, item_between(item));
         }
         add_escaped(t, item->text, false);
         if (item->more) {

@@ -100,6 +100,13 @@ static struct group *group_of(struct group **groups, int *count, const struct ro
     return g;
 }
 
+static int by_density(const void *a, const void *b)
+{
+    const struct case_view *x = a, *y = b;
+    double p = x->rows[0]->density_in, q = y->rows[0]->density_in;
+    return p != q ? (p > q) - (p < q) : (x->rows > y->rows) - (x->rows < y->rows);
+}
+
 void mask_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     struct group *groups = NULL;
@@ -118,6 +125,7 @@ void mask_document(struct document *d, const struct run *run, struct row *const 
     }
     for (int i = 0; i < group_count; i++) {
         if (groups[i].count >= 2) {
+            qsort(groups[i].cases, (size_t)groups[i].count, sizeof *groups[i].cases, by_density);
             char *title = text_format("us by mask: %s", groups[i].title);
             document_heading(d, 3, title, NULL);
             document_table(d, table_of(&groups[i]), DETAIL_ALWAYS);

@@ -12,7 +12,7 @@ void network_document(struct document *d, const struct run *run, struct row *con
 void network_sentences(struct block *list, const struct run *run, struct row *const *rows, int count);
 /* An item for each network that was timed whole: its fastest way, and the fastest of each value of the parameter `by`, each with the share
  * that layout changes take of it. */
-void network_plans(struct block *list, const struct run *run, struct row *const *rows, int count, const char *by);
+void network_plans(struct block *list, const struct run *run, struct row *const *rows, int count, const char *by, const char *question);
 /* One line for each verified and timed way in which the network was run whole: its time, end-to-end and layer-wise speed-up together, and
  * what lies between it and the sum of its layers. One line in all where nothing was timed. */
 void network_chains(struct text *t, const struct run *run, struct row *const *rows, int count, const char *network);

@@ -180,7 +180,7 @@ static bool same_value(const struct view *a, const struct view *b, const char *b
     return x && y && strcmp(x, y) == 0;
 }
 
-void network_plans(struct block *list, const struct run *run, struct row *const *rows, int count, const char *by)
+void network_plans(struct block *list, const struct run *run, struct row *const *rows, int count, const char *by, const char *question)
 {
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
         const struct case_view *c = &w.view;
@@ -194,11 +194,12 @@ void network_plans(struct block *list, const struct run *run, struct row *const 
                         other->time->median_ns < v->time->median_ns;
             }
             if (!known) {
-                text_add(&t, t.len ? "; " : "run whole, the fastest way of each: ");
+                text_addf(&t, t.len ? "; " : "%s run whole, the fastest way of each: ", c->rows[0]->layer);
                 add_plan(&t, v, by);
             }
         }
-        block_item(list, "answer", t.len ? c->rows[0]->layer : NULL, text_get(&t));
+        block_item(list, "answer", t.len ? question : NULL, text_get(&t));
+        question = t.len ? NULL : question;
         text_free(&t);
     }
 }

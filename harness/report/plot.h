@@ -33,7 +33,8 @@ bool plot_alone(struct plot_draft *draft, char *caption, const char *dir, char *
 int child_run(const char *const *argv, const char *folder, const char *log, double seconds);
 
 /* ---- between plot.c and those that make one ---- */
-#define PLOT_WIDTH 620 /* of one that stands alone */
+#define PLOT_WIDTH 620  /* of one that stands alone */
+#define PLOT_BESIDE 600 /* of one that may stand beside another, where the page is wide enough */
 /* A plot being written: its data file and the numbers of its script. */
 struct plot_draft {
     struct text data, script;

@@ -51,7 +51,7 @@ static double or_middle(double end, const struct layer *l)
 
 static bool speed_up(struct plots *p, const struct layer *all, int count, const char *dir, struct error *err)
 {
-    struct plot_draft d = {.base = "time.gp", .section = SECTION, .case_index = -1, .width = PLOT_WIDTH};
+    struct plot_draft d = {.base = "time.gp", .section = SECTION, .case_index = -1, .width = PLOT_BESIDE};
     int longest = 0, drawn = count < BARS_DRAWN ? count : BARS_DRAWN;
     double least = 0.5, most = 2;
     if (count < 2)
@@ -100,7 +100,7 @@ static bool known_before(const struct layer *all, int i, const char *network)
 /* Of one network: each layer by its runs; of a layer with axes its first case. */
 static bool share(struct plots *p, const struct layer *all, int count, const char *network, const char *dir, struct error *err)
 {
-    struct plot_draft d = {.base = "share.gp", .section = SECTION, .case_index = -1, .width = PLOT_WIDTH};
+    struct plot_draft d = {.base = "share.gp", .section = SECTION, .case_index = -1, .width = PLOT_BESIDE};
     double whole = 0, fast = 0, most = 0;
     int bars = 0, longest = 0;
     char a[NUMBER_TEXT];
@@ -158,7 +158,7 @@ static bool shares(struct plots *p, const struct layer *all, int count, const ch
 
 static bool over_flop(struct plots *p, const struct run *run, const struct layer *all, int count, const char *dir, struct error *err)
 {
-    struct plot_draft d = {.base = "flop.gp", .section = SECTION, .case_index = -1, .width = PLOT_WIDTH, .height = 340};
+    struct plot_draft d = {.base = "flop.gp", .section = SECTION, .case_index = -1, .width = PLOT_BESIDE, .height = 340};
     double left = INFINITY, right = 0, low = INFINITY, high = 0, rate = 0;
     int points = 0;
     for (int i = 0; i < count; i++) {
@@ -212,7 +212,7 @@ static int series_of(char names[][VARIANT_BASE], int *count, const struct row *r
 
 static bool accuracy(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
 {
-    struct plot_draft d = {.base = "accuracy.gp", .section = "Accuracy", .case_index = -1, .width = PLOT_WIDTH};
+    struct plot_draft d = {.base = "accuracy.gp", .section = "Accuracy", .case_index = -1, .width = PLOT_BESIDE};
     char names[SERIES_MAX][VARIANT_BASE];
     struct mark *marks = NULL;
     int n = 0, series = 0, left_out = 0;

@@ -339,7 +339,7 @@ static void write_items(struct text *t, const struct block *b, const struct repo
         struct text line = {0};
         bool again = before && before->label && item->label && strcmp(before->label, item->label) == 0;
         if (item->name)
-            text_addf(&line, "%s%s", item->name, item->text ? ": " : "");
+            text_addf(&line, "%s%s", item->name, item_between(item));
         text_add(&line, item->text ? item->text : "");
         if (item->more)
             add_names(&line, item);

@@ -164,7 +164,7 @@ static void every_form_shows_the_same(void **state)
            "<tr class=\"failed\"><td class=\"l mark bad\">!</td><td class=\"l name bad\">c</td>"
            "<td class=\"l reason\" colspan=\"2\"><span class=\"said\">WRONG by 1</span></td></tr>\n"
            "</tbody></table></div>\n"
-           "<ul class=\"notes\">\n<li><i>why</i> <b>c</b>: because</li>\n<li><i></i> other: <small>x, y</small></li>\n</ul>\n"
+           "<ul class=\"notes\">\n<li><i>why </i><b>c</b>: because</li>\n<li><i> </i>other: <small>x, y</small></li>\n</ul>\n"
            "<details class=\"row\" id=\"row--1--6c543234\" data-id=\"row &lt;1&gt;\"><summary>more <small>12 "
            "us</small></summary>\n<h3>hidden</h3>\n<pre>int x;\n</pre>\n</details>\n</section>\n");
 }
