@@ -1,4 +1,5 @@
 /* report/answer: what the scenario asks (`about`, `answers`), answered in a sentence with its figures from the rows. */
+#include "base/order.h"
 #include "base/node.h"
 #include "report/break_even.h"
 #include "report/first_screen.h"
@@ -195,12 +196,6 @@ static void answer_best(const struct ask *ask, struct block *list)
     network_sentences(list, ask->run, ask->rows, ask->count);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* What emu can say in its place: of the dense work, how much the tiles of the sparse rows are. */
 static void say_scheduled(const struct ask *ask, struct text *t)
 {
@@ -210,7 +205,7 @@ static void say_scheduled(const struct ask *ask, struct text *t)
     for (int i = 0; i < ask->count; i++)
         if (scheduled_share(ask->rows[i]) > 0)
             densities[count++] = ask->rows[i]->density_in;
-    qsort(densities, (size_t)count, sizeof *densities, by_value);
+    qsort(densities, (size_t)count, sizeof *densities, order_doubles);
     for (int i = 0; i < count; i++)
         if (!kinds || densities[i] > densities[kinds - 1])
             densities[kinds++] = densities[i];

@@ -1,4 +1,5 @@
 /* report/case_plots: of one case how the rounds of each row are distributed, and maps of two parameters of a variant. */
+#include "base/order.h"
 #include "report/number.h"
 #include "report/plot.h"
 #include <math.h>
@@ -15,12 +16,6 @@
 
 /* ---- distributions ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* One block: the outline of how often rounds took how long, from the 1st to the 99th of a hundred; in per cent of
  * the median, so that rows of very different times have one scale. */
 static bool add_shape(struct text *data, const struct view *v, int row, double *low, double *high)
@@ -31,7 +26,7 @@ static bool add_shape(struct text *data, const struct view *v, int row, double *
     for (int i = 0; i < t->rounds; i++)
         if (isfinite(t->samples_ns[i]) && t->samples_ns[i] > 0)
             s[n++] = 100 * (t->samples_ns[i] / t->median_ns - 1);
-    qsort(s, (size_t)n, sizeof *s, by_value);
+    qsort(s, (size_t)n, sizeof *s, order_doubles);
     bool enough = n >= ROUNDS_LEAST && s[n - 1] > s[0];
     double from = enough ? s[n / 100] : 0, to = enough ? s[n - 1 - n / 100] : 0, step = (to - from) / BINS;
     enough = enough && step > 0;
