@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define COMPILE_LIMIT_S 180.0
+#define TOLD_AFTER_S 3.0
 #define AHEAD 2 /* rows that a compiler has been given: one that it compiles, and the next, so that it never waits for us */
 
 struct compilers {
@@ -15,6 +16,8 @@ struct compilers {
     int count;
     int *rows, *neighbours; /* to be compiled; whose neighbours are, behind them */
     int row_count, neighbour_count, next, compiled;
+    double began_s;
+    bool told; /* that it takes long */
 };
 
 static bool same_build(const struct program *a, const struct program *b)
@@ -69,6 +72,16 @@ static void feed(struct compilers *c, int k)
         child_stop(&c->children[k], NULL, 0);
 }
 
+/* Once, of what a first run waits for. */
+static void tell(struct compilers *c)
+{
+    if (c->told || clock_s() - c->began_s < TOLD_AFTER_S || c->compiled == c->row_count)
+        return;
+    c->told = true;
+    session_note(c->s, "compiling %d kernels on %d cores takes most of a first run; the next one finds them in the cache", c->row_count,
+                 c->count);
+}
+
 static void take(struct compilers *c, int k, const json_t *event)
 {
     const char *name = json_string_value(json_object_get(event, "event"));
@@ -76,6 +89,7 @@ static void take(struct compilers *c, int k, const json_t *event)
         char *what = text_format("compile %d of %d", ++c->compiled, c->row_count);
         session_progress(c->s, what);
         free(what);
+        tell(c);
     } else if (name && !strcmp(name, "failed")) {
         child_stop(&c->children[k], NULL, 0);
     } else if (name && !strcmp(name, "done")) {
@@ -86,7 +100,7 @@ static void take(struct compilers *c, int k, const json_t *event)
 
 void session_precompile(struct session *s)
 {
-    struct compilers c = {.s = s};
+    struct compilers c = {.s = s, .began_s = clock_s()};
     struct error ignored = {0};
     int k;
     find_rows(&c);
