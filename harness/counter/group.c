@@ -32,7 +32,8 @@ const struct counter_fact counter_facts[] = {
     {"idle_places", "%", "block places of the launch that no block fills"},
     {"tensor", "", "1 when the machine code has tensor instructions, else 0"},
     {"pipe_width", "x", "rate of the widest pipe for the math mode over that of f32 multiply-adds"},
-    {"emu_moved", "x", "emu: bytes moved per compulsory byte"},
+    {"emu_moved", "x", "emu: bytes moved per compulsory byte; absent for a crop"},
+    {"emu_moved_here", "x", "emu: the same of what ran, crop or not"},
     {NULL, NULL, NULL},
 };
 

@@ -267,8 +267,8 @@ static void counted_cells(struct table *t, const struct case_view *c, const stru
     request_cell(t, v, step, SIDE_LOAD, verdict_reads(v, "emu_ld_waste"));
     request_cell(t, v, step, SIDE_STORE, verdict_reads(v, "emu_st_waste"));
     value_cell(t, PAINT_NONE, view_part(v, step, METRIC_EMU_CONFLICTS), number_count);
-    value_cell(t, PAINT_NONE,
-               step < 0 ? v->moved_over_compulsory : over(SECTOR_BYTES * (st + ld + (isnan(copied) ? 0 : copied)), v->row->bytes),
+    double bytes = v->row->cropped ? NAN : v->row->bytes;
+    value_cell(t, PAINT_NONE, step < 0 ? v->moved_over_compulsory : over(SECTOR_BYTES * (st + ld + (isnan(copied) ? 0 : copied)), bytes),
                number_3);
 }
 

@@ -84,6 +84,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         double value;
     } facts[] = {
         {"emu_moved", v->moved_over_compulsory},
+        {"emu_moved_here", v->moved_here},
         {"flop", v->row->flop},
         {"bytes", v->row->bytes},
         {"time_ns", v->ranked ? a->step_ns : NAN},

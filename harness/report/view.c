@@ -206,7 +206,9 @@ static void add_counters(struct view *v)
     v->moved_bytes = NAN;
     if (!isnan(sides[SIDE_LOAD]) || !isnan(sides[SIDE_STORE])) /* with cp.async and bulk copies: neither loads nor stores */
         v->moved_bytes = SECTOR_BYTES * (fmax(sides[SIDE_LOAD], 0) + fmax(sides[SIDE_STORE], 0) + fmax(copied, 0)); /* NaN gives way */
-    v->moved_over_compulsory = quotient(v->moved_bytes, v->row->bytes);
+    /* a crop's weights and its tiles' unused ends are a share of it that the layer's are not */
+    v->moved_here = quotient(v->moved_bytes, v->row->bytes);
+    v->moved_over_compulsory = v->row->cropped ? NAN : v->moved_here;
 }
 
 static void view_make(struct view *v, const struct case_view *c, const struct row *row)

@@ -34,7 +34,8 @@ struct view {
     int spill_bytes; /* of that step, stores */
     int smem_bytes;
     double sectors_request[SIDES], sectors_ideal[SIDES]; /* emu: of an average request, and the least */
-    double moved_bytes, moved_over_compulsory;           /* emu */
+    double moved_bytes, moved_over_compulsory;           /* emu; absent for a crop: */
+    double moved_here;                                   /* over the compulsory bytes of what ran */
     struct metric_index metrics;
     struct verdicts verdicts;
 };
