@@ -18,7 +18,7 @@ static void thread_index(const struct warp *w, int lane, uint32_t out[3])
     out[2] = t / dim[0] / dim[1];
 }
 
-void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
+static void report_add(struct warp *w, const struct insn *ip, int lane, bool note, const char *kind, const char *format, va_list args)
 {
     struct report_table *t = w->runner->launch->reports;
     uint64_t position = w->block->number << 16 | (uint64_t)w->id << 6 | (uint64_t)(lane < 0 ? 0 : lane + 1);
@@ -31,7 +31,7 @@ void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kin
     bool fresh = !e;
     if (!e && t->count < REPORT_MAX) {
         e = &t->entries[t->count++];
-        *e = (struct report_entry){.index = ip->index};
+        *e = (struct report_entry){.index = ip->index, .note = note};
         snprintf(e->r.kind, sizeof e->r.kind, "%s", kind);
     }
     if (e) {
@@ -39,10 +39,7 @@ void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kin
         if (fresh || position < e->position) {
             char what[256], op[64];
             uint32_t at[3];
-            va_list args;
-            va_start(args, format);
             vsnprintf(what, sizeof what, format, args);
-            va_end(args);
             thread_index(w, lane, at);
             e->position = position;
             e->r.line = c->line;
@@ -58,6 +55,22 @@ void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kin
         }
     }
     pthread_mutex_unlock(&t->lock);
+}
+
+void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report_add(w, ip, lane, false, kind, format, args);
+    va_end(args);
+}
+
+void emu_note(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report_add(w, ip, lane, true, kind, format, args);
+    va_end(args);
 }
 
 /* ---- bytes never written: global ----
@@ -132,6 +145,9 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
     if (access == ACCESS_ATOMIC &&
         !simple) /* the next atomic on this place knows what this warp did before: locks, tickets, barriers of atomics */
         race_wait(w, b, at);
+    if (silent && race_unordered(w, writer))
+        emu_note(w, ip, lane, "same_value", "write to shared memory at 0x%x of the value that another warp wrote: no barrier between them",
+                 at);
     if (!silent && race_unordered(w, writer) && !(access == ACCESS_ATOMIC && (writer & SHADOW_ATOMIC)))
         race(w, ip, lane, at, words[access], writer);
     if (access == ACCESS_READ) {

@@ -11,6 +11,7 @@ struct report_entry {
     struct device_report r;
     uint64_t position; /* of the example: block, warp, lane */
     uint32_t index;    /* instruction */
+    bool note;         /* no error */
 };
 struct report_table {
     pthread_mutex_t lock;

@@ -19,6 +19,8 @@ struct emu {
     struct address_space space;
     struct device_report *reports;
     int report_count;
+    struct device_report *notes;
+    int note_count;
     struct totals totals;
     int checks, threads, seed;
 };
@@ -84,6 +86,7 @@ static void emu_close(struct device *dev)
     free(e->space.buffers);
     free(e->space.moments);
     free(e->reports);
+    free(e->notes);
     totals_clear(&e->totals);
     free(e);
     dev->private_data = NULL;
@@ -425,20 +428,14 @@ static bool check_launch(const struct device *dev, const struct device_function 
     return true;
 }
 
-static void keep_reports(struct emu *e, const struct report_table *t)
+static void keep_report(struct device_report **list, int *count, const struct device_report *r)
 {
-    e->reports = xrealloc(e->reports, (size_t)(e->report_count + t->count + 1) * sizeof *e->reports);
-    for (int i = 0; i < t->count; i++) {
-        const struct device_report *r = &t->entries[i].r;
-        int k = 0;
-        while (k < e->report_count &&
-               (e->reports[k].line != r->line || strcmp(e->reports[k].kind, r->kind) || strcmp(e->reports[k].text, r->text)))
-            k++;
-        if (k < e->report_count)
-            e->reports[k].count += r->count;
-        else
-            e->reports[e->report_count++] = *r;
-    }
+    for (int k = 0; k < *count; k++)
+        if ((*list)[k].line == r->line && !strcmp((*list)[k].kind, r->kind) && !strcmp((*list)[k].text, r->text)) {
+            (*list)[k].count += r->count;
+            return;
+        }
+    *APPEND(*list, *count) = *r;
 }
 
 static int by_line(const void *a, const void *b)
@@ -496,7 +493,10 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     totals_add(&e->totals, &l);
     launch_free(&l);
     qsort(t->entries, (size_t)t->count, sizeof *t->entries, by_line);
-    keep_reports(e, t);
+    for (int i = 0; i < t->count; i++) {
+        const struct report_entry *r = &t->entries[i];
+        keep_report(r->note ? &e->notes : &e->reports, r->note ? &e->note_count : &e->report_count, &r->r);
+    }
     pthread_mutex_destroy(&t->lock);
     free(t);
     free(params);
@@ -544,10 +544,17 @@ static int emu_reports(struct device *dev, const struct device_report **reports)
     return e->report_count;
 }
 
+int emu_notes(const struct device *dev, const struct device_report **notes)
+{
+    const struct emu *e = dev->private_data;
+    *notes = e->notes;
+    return e->note_count;
+}
+
 static void emu_clear(struct device *dev)
 {
     struct emu *e = dev->private_data;
-    e->report_count = 0;
+    e->report_count = e->note_count = 0;
     totals_clear(&e->totals);
     for (int i = 0; i < e->space.count; i++)
         buffer_clear(e->space.buffers[i]);

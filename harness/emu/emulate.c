@@ -209,6 +209,10 @@ static bool run(struct emulation *e, struct error *err)
     r->report_count = count;
     r->reports = xcalloc((size_t)count + 1, sizeof *reports);
     memcpy(r->reports, reports, (size_t)count * sizeof *reports);
+    r->note_count = emu_notes(&e->dev, &reports);
+    r->notes = xcalloc((size_t)r->note_count + 1, sizeof *reports);
+    if (r->note_count)
+        memcpy(r->notes, reports, (size_t)r->note_count * sizeof *reports);
     struct gather g = {.out = r};
     emu_device.counters(&e->dev, see_counter, &g);
     const char *file = e->request->source ? e->request->source : emu_source_file(&e->dev);
@@ -278,5 +282,6 @@ void emulate_free(struct emulate_result *r)
     free(r->tensors);
     free(r->lines);
     free(r->reports);
+    free(r->notes);
     *r = (struct emulate_result){0};
 }

@@ -84,8 +84,8 @@ struct emulate_result {
     int counter_count;
     struct emulate_line *lines; /* by line */
     int line_count;
-    struct device_report *reports;
-    int report_count;
+    struct device_report *reports, *notes; /* notes: no errors */
+    int report_count, note_count;
     struct emulate_values *shown;
     int shown_count;
     struct emulate_expectation *expectations;

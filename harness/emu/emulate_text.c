@@ -15,15 +15,20 @@ static void emulate_text_counters(const struct emulate_result *r, struct text *t
             text_addf(t, "%-34s %16.0f %s\n", r->counters[i].name, r->counters[i].value, r->counters[i].unit);
 }
 
-void emulate_text_reports(const struct emulate_result *r, struct text *t)
+static void text_reports(const struct device_report *list, int count, const char *note, struct text *t)
 {
-    for (int i = 0; i < r->report_count; i++) {
-        const struct device_report *p = &r->reports[i];
+    for (int i = 0; i < count; i++) {
+        const struct device_report *p = &list[i];
         if (p->line > 0)
             text_addf(t, "%s%s%d: ", p->file, p->file[0] ? ":" : "line ", p->line);
-        text_addf(t, "%s: %s", p->kind, p->text);
+        text_addf(t, "%s%s: %s", note, p->kind, p->text);
         text_addf(t, p->count == 1 ? "\n" : "  (%" PRIu64 " times)\n", p->count);
     }
+}
+
+void emulate_text_reports(const struct emulate_result *r, struct text *t)
+{
+    text_reports(r->reports, r->report_count, "", t);
 }
 
 static void emulate_text_number(struct text *t, double v, int width)
@@ -215,6 +220,7 @@ void emulate_text(const struct emulate_result *r, struct text *t)
     emulate_text_reports(r, t);
     if (!r->report_count)
         text_add(t, "nothing found\n");
+    text_reports(r->notes, r->note_count, "note: ", t);
     if (!r->finished)
         text_add(t, "the kernel did not finish: the counts below are of what ran\n");
     emulate_text_facts(r, t);
@@ -259,16 +265,22 @@ static json_t *json_text(const char *s)
     return v ? v : json_string("(not UTF-8)");
 }
 
-void emulate_json(const struct emulate_result *r, struct text *t)
+static json_t *json_reports(const struct device_report *list, int count)
 {
-    json_t *counters = json_object(), *reports = json_array(), *buffers = json_object(), *expected = json_object();
-    for (int i = 0; i < r->counter_count; i++)
-        json_object_set_new(counters, r->counters[i].name, json_number(r->counters[i].value));
-    for (int i = 0; i < r->report_count; i++) {
-        const struct device_report *p = &r->reports[i];
+    json_t *reports = json_array();
+    for (int i = 0; i < count; i++) {
+        const struct device_report *p = &list[i];
         json_array_append_new(reports, json_pack("{s:o, s:o, s:i, s:o, s:I}", "kind", json_text(p->kind), "file", json_text(p->file),
                                                  "line", p->line, "text", json_text(p->text), "count", (json_int_t)p->count));
     }
+    return reports;
+}
+
+void emulate_json(const struct emulate_result *r, struct text *t)
+{
+    json_t *counters = json_object(), *buffers = json_object(), *expected = json_object();
+    for (int i = 0; i < r->counter_count; i++)
+        json_object_set_new(counters, r->counters[i].name, json_number(r->counters[i].value));
     for (int i = 0; i < r->shown_count; i++) {
         const struct emulate_values *v = &r->shown[i];
         json_t *list = json_array();
@@ -288,11 +300,12 @@ void emulate_json(const struct emulate_result *r, struct text *t)
     json_t *facts = f->known ? json_pack("{s:i, s:i, s:i, s:i, s:s}", "registers", f->registers, "spill_bytes", f->spill_bytes,
                                          "static_smem", f->static_smem, "code_bytes", f->code_bytes, "occupancy", f->occupancy)
                              : json_null();
-    json_t *all = json_pack("{s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "compiled", facts,
-                            "fields", r->fields, "expected", expected, "kernel", json_text(r->kernel), "device", json_text(r->device),
-                            "grid", json_three(r->launch.grid), "block", json_three(r->launch.block), "smem", (json_int_t)r->launch.smem,
-                            "finished", r->finished, "why", json_text(r->why), "buffers", buffers, "reports", reports, "counters", counters,
-                            "lines", json_lines(r));
+    json_t *all =
+        json_pack("{s:i, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "compiled", facts,
+                  "fields", r->fields, "expected", expected, "kernel", json_text(r->kernel), "device", json_text(r->device), "grid",
+                  json_three(r->launch.grid), "block", json_three(r->launch.block), "smem", (json_int_t)r->launch.smem, "finished",
+                  r->finished, "why", json_text(r->why), "buffers", buffers, "reports", json_reports(r->reports, r->report_count), "notes",
+                  json_reports(r->notes, r->note_count), "counters", counters, "lines", json_lines(r));
     char *s = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     text_add(t, s ? s : "{}");
     text_add(t, "\n");

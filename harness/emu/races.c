@@ -154,6 +154,11 @@ static void touch_granule(const struct touch *t, struct footprint *f, uint64_t g
     enum apart apart = races_apart(w, writer);
     if (apart != TOGETHER && !both_strong(apart, writer, t->strong, t->narrow) && !t->silent)
         tell(t, apart, writer, writer & TAG_STRONG ? "atomic" : "write");
+    else if (apart != TOGETHER && t->silent)
+        emu_note(w, t->ip, t->lane, "same_value",
+                 "write to global memory at 0x%llx, offset %llu of `%s`, of the value that another %s wrote: nothing orders them",
+                 (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label,
+                 apart == APART_BLOCKS ? "block" : "warp");
     if (w->trace == TRACE_ALL) {
         uint32_t reader = f->reader[g], mine = w->synced | (uint32_t)t->lane;
         if (writer >= w->runner->base_tag && (f->lane[g] ^ mine) < 64 && f->lane[g] != mine && (f->lane[g] & 63) < 32 && !t->strong &&

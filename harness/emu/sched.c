@@ -387,7 +387,8 @@ static bool launch_explain(struct launch *l, struct error *err)
             if (!strcmp(t->entries[i].r.kind, kinds[k]))
                 return error_set(err, k == 0 ? ERROR_USAGE : ERROR_WRONG, "%s: %s: %s", t->label, kinds[k], t->entries[i].r.text);
     for (int i = 0; i < t->count; i++)
-        return error_set(err, ERROR_WRONG, "%s: %s: %s", t->label, t->entries[i].r.kind, t->entries[i].r.text);
+        if (!t->entries[i].note)
+            return error_set(err, ERROR_WRONG, "%s: %s: %s", t->label, t->entries[i].r.kind, t->entries[i].r.text);
     return error_set(err, ERROR_INTERNAL, "%s: the launch ended without a reason", t->label);
 }
 

@@ -51,6 +51,9 @@ void emu_poll(struct warp *w);
 /* Adds to the launch's reports; lane < 0: the warp. The example kept is the first in block, warp, lane order. */
 void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+/* What is worth knowing and no error: emu_notes(). */
+void emu_note(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes,
                   bool store);
 bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store);

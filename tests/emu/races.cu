@@ -173,7 +173,7 @@ KERNEL handed_over_in_a_warp(const float *in, float *out)
     __syncwarp();
     out[i] = v;
 }
-/* ---- no more honest ones ---- */
+/* ---- and a wrong one ---- */
 KERNEL lanes_read(const float *in, float *out)
 {
     int i = blockIdx.x * 256 + threadIdx.x;
