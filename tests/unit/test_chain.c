@@ -350,6 +350,81 @@ static double of(const struct row *row, const char *name)
     return m ? m->value : NAN;
 }
 
+static int find_row(const struct plan *plan, const char *variant, const char *layer, enum layout layout)
+{
+    for (int i = 0; i < plan->row_count; i++)
+        if (plan->rows[i].variant && !strcmp(plan_row_variant(&plan->rows[i]), variant) &&
+            !strcmp(plan->cases[plan->rows[i].case_index].layer->name, layer) &&
+            plan->cases[plan->rows[i].case_index].work.layout == layout)
+            return i;
+    fail_msg("no %s on %s", variant, layer);
+    return -1;
+}
+
+/* What keeps the fastest row of a link out: another side, a mask that the network has not, another size; nothing verified is said. */
+static void choices_are_rows_that_fit(struct plan *plan, struct row **rows)
+{
+    char why[256];
+    struct side other = {0};
+    int at = find_row(plan, "conv2d/cudnn", "b1", LAYOUT_NCHW), halo = find_row(plan, "conv2d/tiled_halo", "head", LAYOUT_NCHW);
+    for (int i = 0; i < plan->row_count; i++) {
+        struct chain_row *chain = plan->rows[i].chain;
+        if (!chain || chain->layout != LAYOUT_PLAN_GIVEN || chain->pick != CHAIN_BEST)
+            continue;
+        struct text t = {0};
+        for (int sided = 0; sided < 3; sided++) {
+            plan->rows[at].side = sided ? &other : NULL;
+            chain->side = sided == 2 ? &other : NULL;
+            int *choice = choose_links(plan, i, rows, why, sizeof why);
+            assert_true(choice && (choice[1] == at) == (sided != 1));
+            free(choice);
+        }
+        plan->rows[at].side = chain->side = NULL;
+        plan->rows[at].program.uses_mask = true;
+        int *choice = choose_links(plan, i, rows, why, sizeof why);
+        assert_true(choice && choice[1] != at);
+        free(choice);
+        plan->rows[at].program.uses_mask = false;
+        choice = choose_links(plan, i, rows, why, sizeof why);
+        assert_true(choice && choice[1] == at && choice[3] == at);
+        choice[3] = find_row(plan, "conv2d/cudnn", "b1", LAYOUT_NHWC); /* one layer by two rows is named twice */
+        choose_describe(plan, i, choice, &t);
+        assert_string_equal(text_get(&t), "naive on head; cudnn on b1, b2, b1, up");
+        choice[3] = at;
+        struct work *w = &plan->cases[plan->rows[at].case_index].work;
+        for (int side = 0; side < 3; side++) { /* a cropped layer's time is not the layer's */
+            struct row *out = row_new();
+            w->h += side == 1;
+            w->w += side == 2;
+            choose_sums(plan, i, choice, rows, out);
+            assert_true(isnan(of(out, "chain.sum_ns")) == (side > 0));
+            w->h -= side == 1;
+            w->w -= side == 2;
+            row_free(out);
+        }
+        choice[0] = -1; /* its other links were traced */
+        for (int k = 1; k < 7; k++) {
+            row_free(rows[choice[k]]);
+            rows[choice[k]] = known(plan, choice[k], 10);
+            rows[choice[k]]->launched = 0; /* ... and launched nothing */
+        }
+        struct row *out = row_new();
+        choose_sums(plan, i, choice, rows, out);
+        assert_true(of(out, "chain.library_layout_ns") == 0);
+        row_free(out);
+        free(choice);
+        for (int k = 0; k < plan->row_count; k++)
+            if (!strcmp(plan->cases[plan->rows[k].case_index].layer->name, "head") && !plan->rows[k].chain)
+                rows[k]->status = ROW_WRONG;
+        assert_null(choose_links(plan, i, rows, why, sizeof why));
+        assert_non_null(strstr(why, "layer 'head' has no verified row in NCHW"));
+        assert_int_equal(rows[halo]->status, ROW_WRONG);
+        text_free(&t);
+        return;
+    }
+    fail();
+}
+
 /* cuDNN 10 us a layer, of which 3 turn a layout; naive 8 on the head (and wrong on `up`), 20 elsewhere; tiled_halo never right. */
 static void choices_follow_the_times(void **state)
 {
@@ -425,12 +500,13 @@ static void choices_follow_the_times(void **state)
             struct row *out = row_new();
             assert_true(choice && choice[0] == 0);
             choose_sums(&plan, i, choice, rows, out);
-            assert_true(of(out, "chain.sum_ns") == 5000 + 6 * 10000);
+            assert_true(of(out, "chain.sum_ns") == 5000 + 6 * 10000 && of(out, "chain.library_sum_ns") == 5000 + 6 * 10000);
             row_free(out);
             free(choice);
             looked++;
         }
     assert_int_equal(looked, 4);
+    choices_are_rows_that_fit(&plan, rows);
     for (int i = 0; i < plan.row_count; i++)
         row_free(rows[i]);
     free(rows);

@@ -2,6 +2,7 @@
 #include "works.h"
 #include "op/shape.h"
 #include "measure/rig.h"
+#include "measure/room.h"
 #include "op/chain.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -18,8 +19,11 @@ static struct rig *rig;
 static const struct program *program;
 static uint64_t scratch;
 
+static bool full;
 static bool alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
+    if (full)
+        return error_set(err, ERROR_ENVIRONMENT, "out of memory");
     *address = (uint64_t)(uintptr_t)malloc(bytes);
     if (!strcmp(label, "filter of a"))
         scratch = *address + 4096; /* behind the zone before it */
@@ -193,8 +197,55 @@ static void inputs(void **state)
     chain_says((struct harm){SCRATCH, 2 * 4 * 27, 2}, "wrote past the end of filter of a, first 0 bytes behind it");
 }
 
+/* 514 bytes, two more than a whole number of 512: the zone behind goes on to the end of what was allocated. */
+static void guards_reach_the_end(void **state)
+{
+    static const struct {
+        int64_t at;
+        const char *want;
+    } harms[] = {{4096 + 1024 - 1, "wrote past the end of output, first 4605 bytes behind it"},
+                 {514, "wrote past the end of output, first 0 bytes behind it"}};
+    for (int i = 0; i < 2; i++) {
+        struct work w = conv_work(1, 1, 1, 257, 1);
+        finish(&w);
+        struct program p = program_of(&w);
+        assert_true(tensor_bytes(&p.tensors[program_tensor(&p, "output")]) == 514);
+        program_says(&p, &w, (struct harm){program_tensor(&p, "output"), harms[i].at, 1}, harms[i].want);
+    }
+}
+
+/* A buffer of a room is whose name, number and size are the same, and nobody else's; what cannot be made is nobody's. */
+static void rooms(void **state)
+{
+    struct room *room = room_open(&device, NULL, 3, 2);
+    static const struct {
+        const char *name;
+        int index;
+        size_t bytes;
+        int as; /* the place that it must be; itself: a fresh one */
+    } asked[] = {{"filter", 0, 100, 0}, {"filter", 0, 100, 0}, {"filter", 1, 100, 2}, {"filter", 0, 200, 3},
+                 {"output", 0, 100, 4}, {"filter", 1, 100, 2}, {"output", 0, 100, 4}};
+    struct place places[7];
+    struct error err = {0};
+    bool fresh;
+    for (int i = 0; i < 7; i++) {
+        assert_true(room_place(room, asked[i].name, asked[i].index, asked[i].bytes, 512, &places[i], &fresh, &err));
+        assert_true(fresh == (asked[i].as == i) && places[i].bytes == asked[i].bytes && places[i].address == places[i].base + 512);
+        for (int k = 0; k < i; k++)
+            assert_true((places[k].address == places[i].address) == (asked[k].as == asked[i].as));
+    }
+    full = true;
+    assert_true(room_place(room, "output", 0, 100, 512, &places[0], &fresh, &err) && !fresh);
+    assert_false(room_place(room, "output", 2, 100, 512, &places[0], &fresh, &err));
+    assert_non_null(strstr(err.text, "out of memory"));
+    full = false;
+    assert_true(room_place(room, "output", 2, 100, 512, &places[0], &fresh, &err) && fresh);
+    room_close(room);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(guards), cmocka_unit_test(inputs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(guards), cmocka_unit_test(guards_reach_the_end), cmocka_unit_test(inputs),
+                                       cmocka_unit_test(rooms)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,14 @@ static void module_memory(void **state)
     says(ENTRY("mov.u32 %r1, 7; st.global.u32 [%d1], %r1;\n"), "", "");            /* merely there */
 }
 
+/* Of a variable larger than the piece that is read at a time the second piece counts, too. */
+static void large_variables(void **state)
+{
+    says(".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .align 4 .b8 wide[1572864];\n"
+         ".visible .entry k(.param .u64 to)\n{\n.reg .b32 %r<4>;\nmov.u32 %r1, 7; st.global.u32 [wide+1200000], %r1;\nret;\n}\n",
+         CHANGED "`wide` (1572864 bytes)", "");
+}
+
 static void heap(void **state)
 {
     struct device_image images[] = {{.ptx = ENTRY("")}, {.ptx = ".entry k() { call.uni (r), malloc, (n); }"}, {0}};
@@ -209,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(prepare_that_reads_inputs),
                                        cmocka_unit_test(prepare_that_hides_inputs),
                                        cmocka_unit_test(module_memory),
+                                       cmocka_unit_test(large_variables),
                                        cmocka_unit_test(heap),
                                        cmocka_unit_test(what_is_filled_is_no_state),
                                        cmocka_unit_test(what_cannot_be_read_is_not_judged)};
