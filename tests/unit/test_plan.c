@@ -294,8 +294,84 @@ static void only_leaves_the_denominator(void **state)
         options.filter.only = "naiv";
         assert_false(plan_make(&options, kinds[i], chip_find("H200"), &plan, &err));
         assert_non_null(strstr(err.text, "--only naiv selects no variant"));
+        assert_non_null(strstr(err.hint, "--only naive"));
         options.filter.only = "naive";
     }
+    unlink(path);
+    free(path);
+    path = text_file("scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1}}\nvariants: [cudnn_plain, "
+                     "naive, reg_tiled]\n");
+    options.scenario_path = path;
+    options.filter.only = "reg_tile"; /* names of a scenario that have no folder */
+    struct error err = {0};
+    struct plan plan;
+    assert_false(plan_make(&options, "cuda", chip_find("H200"), &plan, &err));
+    assert_non_null(strstr(err.hint, "--only reg_tiled"));
+    unlink(path);
+    free(path);
+}
+
+/* A mask that is not there is said of whichever case has it. */
+static void masks_that_are_missing(void **state)
+{
+    for (int bad = 0; bad < 3; bad++) {
+        char *mask = text_file("P2\n16 16\n1\n");
+        unlink(mask);
+        struct text t = {0};
+        text_addf(&t, "scenario: t\nlayers:\n");
+        for (int i = 0; i < 2; i++)
+            text_addf(&t, "  l%d: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1%s%s%s}\n", i,
+                      bad == i ? ", mask: {pattern: file, path: " : "", bad == i ? mask : "", bad == i ? "}" : "");
+        text_addf(&t, "variants: [conv2d/naive]\n");
+        char *path = text_file(text_get(&t));
+        const struct plan_options options = {.scenario_path = path};
+        struct error err = {0};
+        struct plan plan;
+        if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
+            fail_msg("%s", err.text);
+        assert_true(plan_masks_fit(&plan, &err) == (bad == 2));
+        assert_true(bad == 2 || strstr(err.text, bad ? "/l1" : "/l0"));
+        plan_free(&plan);
+        text_free(&t);
+        unlink(path);
+        free(path);
+        free(mask);
+    }
+}
+
+/* What a run resumes is told by what its files say: a variant's text and its name. */
+static void files_are_told_apart(void **state)
+{
+    char *path =
+        text_file("scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1}}\nvariants: [conv2d/naive]\n");
+    char folder[] = "/tmp/test_plan_XXXXXX", files[4][sizeof((struct plan *)0)->files];
+    assert_non_null(mkdtemp(folder));
+    static const char *const names[] = {"one", "two", "two", "two"}, *const changes[] = {"", "", "// other\n", ""};
+    size_t bytes;
+    struct error err = {0};
+    char *naive = file_share("kernels/variants/conv2d/naive.cu"), *text = file_read(naive, 1 << 20, &bytes, &err);
+    for (int i = 0; i < 4; i++) {
+        struct plan plan;
+        struct text t = {0};
+        char *file = text_format("%s/%s.cu", folder, names[i]), *dir = text_format("my=%s", folder);
+        const char *const dirs[] = {dir, NULL};
+        const struct plan_options options = {.scenario_path = path, .variant_dirs = dirs};
+        text_addf(&t, "%s%s", text, changes[i]);
+        assert_true(file_write(file, t.data, t.len, &err));
+        if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
+            fail_msg("%s", err.text);
+        memcpy(files[i], plan.files, sizeof files[i]);
+        for (int k = 0; k < i; k++)
+            assert_true(!strcmp(files[k], files[i]) == (k == 1 && i == 3));
+        plan_free(&plan);
+        unlink(file);
+        text_free(&t);
+        free(file);
+        free(dir);
+    }
+    rmdir(folder);
+    free(naive);
+    free(text);
     unlink(path);
     free(path);
 }
@@ -345,10 +421,16 @@ static void the_library_on_padded_channels(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants),      cmocka_unit_test(only_leaves_the_denominator),
-                                       cmocka_unit_test(the_library_on_padded_channels),  cmocka_unit_test(split3_has_its_own_floor),
-                                       cmocka_unit_test(searches_and_remembered_points),  cmocka_unit_test(rules_take_what_won),
-                                       cmocka_unit_test(names_without_a_layer),           cmocka_unit_test(rows_name_their_networks),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants),
+                                       cmocka_unit_test(masks_that_are_missing),
+                                       cmocka_unit_test(files_are_told_apart),
+                                       cmocka_unit_test(only_leaves_the_denominator),
+                                       cmocka_unit_test(the_library_on_padded_channels),
+                                       cmocka_unit_test(split3_has_its_own_floor),
+                                       cmocka_unit_test(searches_and_remembered_points),
+                                       cmocka_unit_test(rules_take_what_won),
+                                       cmocka_unit_test(names_without_a_layer),
+                                       cmocka_unit_test(rows_name_their_networks),
                                        cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
