@@ -107,7 +107,7 @@ static bool data_inputs(const struct work *work, enum data_part part, bool reser
             return out_of_memory(work, err);
         }
         bool whole = !reserve || t->role->values == VALUES_WEIGHT || t->role->values == VALUES_BIAS, made = true;
-        if (t->role->values == VALUES_FILE)
+        if (t->role->values == VALUES_FILE || (work->picture[0] && t->role->values == VALUES_INPUT))
             made = op_file_values(work, t, value, err);
         else if (whole)
             generate_tensor(work, t, which, value);

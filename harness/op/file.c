@@ -1,10 +1,11 @@
 /* The works of ops that are files, and the list of these ops. */
 #include "op/file_private.h"
 #include "base/file.h"
-#include "base/image.h"
+#include "base/frames.h"
 #include "base/npy.h"
 #include "base/text.h"
 #include "op/convert.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,21 +99,61 @@ double op_file_flop(const struct work *work)
     return f->flop ? file_real(work, f->flop) : f->stages ? stage_flop(work) : 0;
 }
 
-/* A picture: every image of the batch is it. */
-static bool picture_values(const char *path, const struct tensor *t, float *to, struct error *err)
+/* Red, green and blue of a frame of a video, whose three channels are brightness and colours (BT.601, the full range); the other way round
+ * for a picture that becomes NV12. */
+static void convert_colours(struct image *image, bool to_rgb)
 {
-    struct image image;
-    if (!image_read(path, &image, err))
+    double most = image->most, half = (most + 1) / 2;
+    for (int64_t i = 0; i < image->w * image->h; i++) {
+        uint16_t *p = image->at + 3 * i;
+        double a = p[0], b = p[1], c = p[2], y = 0.299 * a + 0.587 * b + 0.114 * c;
+        const double rgb[3] = {a + 1.402 * (c - half), a - 0.344136 * (b - half) - 0.714136 * (c - half), a + 1.772 * (b - half)},
+                     yuv[3] = {y, (c - y) / 1.772 + half, (a - y) / 1.402 + half};
+        for (int k = 0; k < 3; k++)
+            p[k] = (uint16_t)fmin(fmax(rint(to_rgb ? rgb[k] : yuv[k]), 0), most);
+    }
+}
+
+/* The samples of image `n`: the upper left corner of a larger picture. NV12: brightness, below it of every 2 x 2 pixels the colours. */
+static bool put_picture(const struct image *image, const struct tensor *t, bool nv12, int64_t n, float *to)
+{
+    int64_t c = t->dim[1], h = t->dim[2], w = t->dim[3], bright = nv12 ? h * 2 / 3 : h;
+    if (image->w < w || image->h < bright || image->channels != (nv12 ? 3 : c))
         return false;
-    int64_t c = t->rank == 4 ? t->dim[1] : 0, h = t->rank == 4 ? t->dim[2] : 0, w = t->rank == 4 ? t->dim[3] : 0;
-    bool fits = image.channels == c && image.h == h && image.w == w;
-    if (!fits)
-        error_set(err, ERROR_USAGE, "%s is a picture of %d channels, %lld x %lld pixels (width x height); %s wants %lld, %lld x %lld", path,
-                  image.channels, (long long)image.w, (long long)image.h, t->role->name, (long long)c, (long long)w, (long long)h);
-    for (int64_t i = 0; fits && i < (int64_t)tensor_elements(t); i++)
-        to[i] = (float)image.at[i % (h * w) * c + i / (h * w) % c];
-    image_free(&image);
-    return fits;
+    for (int64_t i = 0; i < c * h * w; i++) {
+        int64_t x = i % w, y = i / w % h, channel = i / w / h, below = y - bright;
+        to[n * c * h * w + i] = below < 0 ? (float)image->at[(y * image->w + x) * image->channels + channel]
+                                          : (float)image->at[(2 * below * image->w + x / 2 * 2) * 3 + 1 + x % 2];
+    }
+    return true;
+}
+
+/* A picture, or the frames of a video: image i of the batch is frame i, and behind the last comes the first. */
+static bool picture_values(const struct work *work, const char *path, const struct tensor *t, float *to, struct error *err)
+{
+    const struct op_file *f = work->op->file;
+    bool nv12 = f->stages && !strcmp(f->stages[0].stage->name, "nv12"), video = text_ends(path, ".y4m"), fits = t->rank == 4;
+    int64_t images = fits ? t->dim[0] : 0, size = images ? (int64_t)tensor_elements(t) / images : 0, frames_read = 0;
+    struct frames *frames = frames_open(path, NULL, err);
+    struct image image;
+    int got = frames ? 1 : -1;
+    while (got > 0 && fits && frames_read < images && (got = frames_next(frames, &image, err)) > 0) {
+        if (image.channels == 3 && video != nv12)
+            convert_colours(&image, video);
+        fits = put_picture(&image, t, nv12, frames_read++, to) && image.most == (t->dtype == DTYPE_U16 ? 65535 : 255);
+        if (!fits)
+            error_set(err, ERROR_USAGE,
+                      "%s is a picture of %d channels, %lld x %lld pixels (width x height), samples up to %d; %s wants %lld, %lld x %lld",
+                      path, image.channels, (long long)image.w, (long long)image.h, image.most, t->role->name,
+                      nv12 ? 3ll : (long long)t->dim[1], (long long)t->dim[3], (long long)(nv12 ? t->dim[2] * 2 / 3 : t->dim[2]));
+        image_free(&image);
+    }
+    frames_close(frames);
+    for (int64_t i = frames_read * size; frames_read && i < images * size; i++)
+        to[i] = to[i - frames_read * size];
+    if (got >= 0 && fits && !frames_read)
+        error_set(err, ERROR_USAGE, "%s has no picture", path);
+    return got >= 0 && fits && frames_read > 0;
 }
 
 static bool npy_values(const char *path, const struct tensor *t, float *to, struct error *err)
@@ -128,8 +169,8 @@ static bool npy_values(const char *path, const struct tensor *t, float *to, stru
 
 bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err)
 {
-    const char *path = op_file_tensor(work->op, t->role)->values_file;
-    if (!(text_ends(path, ".npy") ? npy_values(path, t, to, err) : picture_values(path, t, to, err)))
+    const char *own = op_file_tensor(work->op, t->role)->values_file, *path = own ? own : work->picture;
+    if (!(text_ends(path, ".npy") ? npy_values(path, t, to, err) : picture_values(work, path, t, to, err)))
         return false;
     convert_round(t->dtype, to, tensor_elements(t));
     return true;
@@ -143,6 +184,16 @@ void op_file_box(const struct work *work, const struct op_file_tensor *of, size_
         size[k] = of->sizes[i % (size_t)of->size_count][k];
         size[k] = size[k] < within ? size[k] : within;
     }
+}
+
+bool op_file_takes_picture(const struct op *op)
+{
+    for (int i = 0; op->file && i < op->file->tensor_count; i++) {
+        const struct op_file_tensor *t = &op->file->tensors[i];
+        if (t->role.values == VALUES_INPUT && !t->role.output)
+            return t->image && (t->role.dtype == DTYPE_U8 || t->role.dtype == DTYPE_U16);
+    }
+    return false;
 }
 
 const struct op_file_tensor *op_file_tensor(const struct op *op, const struct tensor_role *role)
@@ -163,6 +214,8 @@ void op_file_describe(const struct work *work, struct text *t)
     text_addf(t, "  %s", dtype_name(work->dtype));
     if (work->op->layouts & (work->op->layouts - 1)) /* there is a choice */
         text_addf(t, " %s", layout_name(work->layout));
+    if (work->picture[0])
+        text_addf(t, "  %s", file_base(work->picture));
 }
 
 void op_file_key(const struct work *work, struct text *t)
@@ -171,6 +224,8 @@ void op_file_key(const struct work *work, struct text *t)
     text_addf(t, "file=%s;", f->hash);
     for (int i = 0; i < f->field_count; i++)
         text_addf(t, "%s=%lld;", f->op.fields[i].name, (long long)work->value[i]);
+    if (work->picture[0])
+        text_addf(t, "picture=%s;", work->picture_hash);
 }
 
 /* ---- those that were read ---- */

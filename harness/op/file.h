@@ -61,9 +61,11 @@ bool op_file_value(const struct work *work, const struct expr *e, struct value *
 bool op_file_int(const struct work *work, const struct expr *e, int64_t *out, struct error *err);
 /* Width and height of rectangle i of a tensor of VALUES_BOXES. */
 void op_file_box(const struct work *work, const struct op_file_tensor *of, size_t i, int64_t size[2]);
+/* Can the work's input be read from a picture? It is an image of u8 or u16. */
+bool op_file_takes_picture(const struct op *op);
 /* What it says of a tensor of its own. */
 const struct op_file_tensor *op_file_tensor(const struct op *op, const struct tensor_role *role);
-/* The values of a tensor that are those of a .npy file. */
+/* The values of a tensor that are those of a .npy file, or of a picture: the op's own, or the one that the work's input is read from. */
 bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err);
 /* "rows 1024 cols 1000", appended; and `name=value;` of each field and what the op's file is, for a key. */
 void op_file_describe(const struct work *work, struct text *t);

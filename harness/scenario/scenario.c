@@ -2,7 +2,9 @@
 #include "scenario/scenario.h"
 #include "base/chip.h"
 #include "base/file.h"
+#include "base/image.h"
 #include "base/text.h"
+#include "op/file.h"
 #include "scenario/private.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +54,38 @@ static bool parse_layers(struct scenario *s, struct error *err)
     return true;
 }
 
+/* The picture, or video, that image ops read as their input. */
+static bool take_picture(struct scenario *s, const struct node *n, struct error *err)
+{
+    const struct parsed *parsed = s->parsed;
+    const char *folder = parsed->folder;
+    char *path = strcmp(folder, ".") && n->text[0] != '/' ? file_join(folder, n->text) : xstrdup(n->text), hash[HASH_TEXT];
+    size_t bytes;
+    struct error why = {0};
+    char *content = file_read(path, IMAGE_MAX_BYTES, &bytes, &why);
+    int taken = 0;
+    if (content)
+        hash_bytes(content, bytes, hash);
+    else
+        node_error(n, err, "data input: %s", why.text);
+    for (int i = 0; content && i < s->layer_count; i++) {
+        struct work *w = &s->layers[i].work;
+        if (strlen(path) >= sizeof w->picture || !op_file_takes_picture(w->op))
+            continue;
+        snprintf(w->picture, sizeof w->picture, "%s", path);
+        snprintf(w->picture_hash, sizeof w->picture_hash, "%.16s", hash);
+        taken++;
+    }
+    if (content && !taken)
+        node_error(
+            n, err,
+            "data input: no layer reads a picture; ops whose first tensor is an image of u8 or u16 do (or the path is longer than %zu)",
+            sizeof s->layers[0].work.picture - 1);
+    free(content);
+    free(path);
+    return taken > 0;
+}
+
 static bool parse_data(struct scenario *s, struct error *err)
 {
     static const char *const keys[] = {"input", "seed", NULL};
@@ -63,13 +97,15 @@ static bool parse_data(struct scenario *s, struct error *err)
     if (!node_check_keys(data, "data", keys, err) ||
         (node_get(data, "seed") && !node_int(node_get(data, "seed"), "seed", 0, INT64_MAX, &seed, err)))
         return false;
-    if (node_get(data, "input") && (kind = node_word(node_get(data, "input"), "data input", data_kind_names, err)) < 0)
+    const struct node *input = node_get(data, "input");
+    bool file = input && input->kind == NODE_SCALAR && strchr(input->text, '.');
+    if (input && !file && (kind = node_word(input, "data input", data_kind_names, err)) < 0)
         return false;
     for (int i = 0; i < s->layer_count; i++) {
         s->layers[i].work.seed = (uint64_t)seed;
         s->layers[i].work.data = (enum data_kind)kind;
     }
-    return true;
+    return !file || take_picture(s, input, err);
 }
 
 bool scenario_words(const struct node *n, const char *what, const char *const *words, bool *flags, struct error *err)

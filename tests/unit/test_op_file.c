@@ -279,10 +279,58 @@ static void test_picture(void **state)
     w.value[1] = 4;
     finish(&w);
     assert_false(op_data_inputs(&w, DATA_PART_EXACT, &d, &err));
-    assert_non_null(strstr(err.text, "is a picture of 3 channels, 3 x 2 pixels (width x height); input wants 3, 4 x 2"));
+    assert_non_null(strstr(err.text, "is a picture of 3 channels, 3 x 2 pixels (width x height), samples up to 255; input wants 3, 4 x 2"));
     free(cu);
     free(pic);
     free(path);
+}
+
+/* A video becomes what ops of stages read: NV12 as its planes lie, red, green and blue by the same matrix as the stage nv12; frames in
+ * turn. */
+static void test_video(void **state)
+{
+    static const char nv12[] =
+        "about: x\nfields: {n: 3, h: {default: 3}}\ntensors:\n  input: {shape: [n, 1, h, 4], dtype: u8, layout: NCHW}\n"
+        "  output: {shape: [n, 3, 2, 4], dtype: f32, layout: NCHW, written: yes}\nmath: none\nstages: [nv12]\ntrial: {one: {}}\n";
+    static const char rgb[] =
+        "about: x\nfields: {n: 3, h: {default: 2}}\ntensors:\n  input: {shape: [n, 3, h, 4], dtype: u8, layout: NHWC}\n"
+        "  output: {shape: [n, 3, h, 4], dtype: f32, layout: NCHW, written: yes}\nmath: none\nstages: [{mul: 2}]\ntrial: {one: {}}\n";
+    /* two frames of 4 x 2: brightness, then two pixels of each colour */
+    static const char video[] = "YUV4MPEG2 W4 H2 F25:1 C420\nFRAME\n\x10\x20\x30\x40\x50\x60\x70\x7f\x78\x80\x82\x80"
+                                "FRAME\nAAAAAAAA\x80\x80\x80\x80";
+    struct error err = {0};
+    struct op_data d;
+    char *path = put("video.y4m", video, sizeof video - 1), *one = put("of_video.yaml", nv12, sizeof nv12 - 1),
+         *other = put("of_colours.yaml", rgb, sizeof rgb - 1);
+    const char *extra[] = {one, other, NULL};
+    if (!op_load(extra, &err))
+        fail_msg("%s", err.text);
+    struct work w = {.op = op_find("of_video"), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .value = {3, 3}};
+    snprintf(w.picture, sizeof w.picture, "%s", path);
+    finish(&w);
+    assert_true(op_file_takes_picture(w.op) && op_data_inputs(&w, DATA_PART_PRECISION, &d, &err));
+    static const float want[12] = {0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70, 0x7f, 0x78, 0x82, 0x80, 0x80};
+    const float *in = op_data_of(w.op, &d, "input")->value;
+    assert_memory_equal(in, want, sizeof want);
+    assert_memory_equal(in + 24, want, sizeof want); /* the third of two is the first again */
+    assert_true(in[12] == 'A' && in[20] == 0x80);
+    op_data_free(&d);
+    w.op = op_find("of_colours"), w.value[1] = 2;
+    finish(&w);
+    assert_true(op_data_inputs(&w, DATA_PART_PRECISION, &d, &err));
+    in = op_data_of(w.op, &d, "input")->value;
+    assert_true(in[0] == rint(0x10 + 1.402 * 2) && in[8] == rint(0x10 + 0.344136 * 8 - 0.714136 * 2) &&
+                in[16] == rint(fmax(0x10 - 1.772 * 8, 0)));
+    for (int i = 24; i < 48; i++)
+        assert_true(in[i] == 'A');
+    op_data_free(&d);
+    w.value[1] = 3;
+    finish(&w);
+    assert_false(op_data_inputs(&w, DATA_PART_PRECISION, &d, &err));
+    assert_non_null(strstr(err.text, "4 x 2 pixels (width x height), samples up to 255; input wants 3, 4 x 3"));
+    free(path);
+    free(one);
+    free(other);
 }
 
 /* A file like `kinds` with one line changed is refused with these words. */
@@ -425,8 +473,9 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work),    cmocka_unit_test(test_least),  cmocka_unit_test(test_data),
-                                       cmocka_unit_test(test_picture), cmocka_unit_test(test_broken), cmocka_unit_test(test_npy),
-                                       cmocka_unit_test(test_mutated), cmocka_unit_test(test_reads),  cmocka_unit_test(test_reads_boxes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work),       cmocka_unit_test(test_least),   cmocka_unit_test(test_data),
+                                       cmocka_unit_test(test_picture),    cmocka_unit_test(test_video),   cmocka_unit_test(test_broken),
+                                       cmocka_unit_test(test_npy),        cmocka_unit_test(test_mutated), cmocka_unit_test(test_reads),
+                                       cmocka_unit_test(test_reads_boxes)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
