@@ -205,10 +205,10 @@ static bool read_boxes(struct op_file *f, struct op_file_tensor *t, const struct
 
 static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct node *n, struct error *err)
 {
-    static const char *const words[] = {"normal",  "weight", "bias",  "addend", "uniform", "bytes",
-                                        "indices", "sorted", "boxes", "npy",    "image",   NULL};
+    static const char *const words[] = {"normal", "weight", "bias", "addend", "uniform", "bytes", "indices",
+                                        "sorted", "boxes",  "npy",  "image",  "mask",    NULL};
     static const enum tensor_values values[] = {VALUES_OPERAND, VALUES_WEIGHT, VALUES_BIAS,  VALUES_ADDEND, VALUES_UNIFORM, VALUES_BYTES,
-                                                VALUES_INDICES, VALUES_SORTED, VALUES_BOXES, VALUES_FILE,   VALUES_FILE};
+                                                VALUES_INDICES, VALUES_SORTED, VALUES_BOXES, VALUES_FILE,   VALUES_FILE,    VALUES_MASK};
     _Static_assert(sizeof words / sizeof *words == sizeof values / sizeof *values + 1, "a kind for each word");
     bool map = n && n->kind == NODE_MAP;
     int word = !n ? 0 : map && n->count != 1 ? -1 : node_word(map ? n->keys[0] : n, "data", words, err);
@@ -231,6 +231,8 @@ static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct 
             return node_error(with, err, "data: `npy:` is a .npy file, `image:` a picture (PNG, PPM, PGM)");
         return name || (!with && node_error(n, err, "data: which file? like {npy: input.npy} or {image: photo.png}"));
     }
+    if (values[word] == VALUES_MASK)
+        return with ? node_real(with, "mask", 0, 1, &t->high, err) : node_error(n, err, "data: which share is 1? like {mask: 0.25}");
     if (values[word] == VALUES_UNIFORM && with)
         return (with->kind == NODE_LIST && with->count == 2) || node_error(with, err, "uniform: a list of two is expected, like [0, 1]")
                    ? node_real(with->items[0], "uniform", -1e30, 1e30, &t->low, err) &&

@@ -216,7 +216,7 @@ struct draw {
     size_t count;
     float *to;
     int bits;
-    double low, range;
+    double low, range, ones; /* ones: with this probability 1, else 0; < 0: reals */
     enum dtype type;
 };
 static void draw_chunk(void *context, int64_t chunk, int thread)
@@ -225,7 +225,10 @@ static void draw_chunk(void *context, int64_t chunk, int thread)
     size_t begin = (size_t)chunk * CHUNK, end = begin + CHUNK < d->count ? begin + CHUNK : d->count;
     for (size_t i = begin; i < end; i++) {
         uint64_t random = mix(d->key + i * UINT64_C(0x9e3779b97f4a7c15));
-        d->to[i] = d->bits ? (float)(random >> (64 - d->bits)) : (float)(d->low + d->range * ((double)(random >> 11) * 0x1p-53));
+        double share = (double)(random >> 11) * 0x1p-53;
+        d->to[i] = d->bits        ? (float)(random >> (64 - d->bits))
+                   : d->ones >= 0 ? (float)(share < d->ones)
+                                  : (float)(d->low + d->range * share);
     }
     if (!d->bits)
         convert_round(d->type, d->to + begin, end - begin);
@@ -237,13 +240,20 @@ static bool generate_for_file(const struct work *work, const struct tensor *t, b
     const struct op_file_tensor *from = op_file_tensor(work->op, t->role);
     size_t count = tensor_elements(t), length = (size_t)t->dim[t->rank - 1];
     int64_t below = 1;
-    bool whole = t->role->values == VALUES_OPERAND || t->role->values == VALUES_INPUT, reals = t->role->values == VALUES_UNIFORM;
-    struct draw draw = {.key = key, .count = count, .to = to, .low = from->low, .range = from->high - from->low, .type = t->dtype};
+    bool whole = t->role->values == VALUES_OPERAND || t->role->values == VALUES_INPUT, reals = t->role->values == VALUES_UNIFORM,
+         mask = t->role->values == VALUES_MASK;
+    struct draw draw = {.key = key,
+                        .count = count,
+                        .to = to,
+                        .low = from->low,
+                        .range = from->high - from->low,
+                        .type = t->dtype,
+                        .ones = mask ? from->high : -1};
     if (t->role->values == VALUES_BYTES)
         draw.bits = 8;
     else if (whole && (t->dtype == DTYPE_U8 || t->dtype == DTYPE_U16))
         draw.bits = t->dtype == DTYPE_U8 ? 8 : 16;
-    if (draw.bits || (reals && !(exact && op_is_exact(work->op)))) { /* of reals in an op that is exact small whole numbers */
+    if (draw.bits || mask || (reals && !(exact && op_is_exact(work->op)))) { /* of reals in an op that is exact small whole numbers */
         pool_for((int64_t)((count + CHUNK - 1) / CHUNK), count < 4 * CHUNK ? 1 : 0, draw_chunk, &draw);
         return true;
     }

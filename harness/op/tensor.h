@@ -25,6 +25,7 @@ enum tensor_values {
     VALUES_INDICES, /* whole numbers below a bound, along the last axis each at most once */
     VALUES_SORTED,  /* normal ones, ascending along the last axis */
     VALUES_BOXES,   /* x, y, width, height of rectangles inside an image */
+    VALUES_MASK,    /* 1 with a probability, else 0 */
     VALUES_FILE     /* those of a .npy */
 };
 /* What of a tensor a work with a mask must move: all of it; all of it when any output is active; its marked pixels; its active outputs. */

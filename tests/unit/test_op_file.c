@@ -333,6 +333,36 @@ static void test_video(void **state)
     free(other);
 }
 
+/* Ones with the probability that is asked for, in both sets. */
+static void test_masks(void **state)
+{
+    static const char text[] =
+        "about: x\nfields: {n: 40000}\ntensors:\n  a: {shape: [n]}\n  keep: {shape: [n], dtype: u8, data: {mask: 0.3}}\n"
+        "  none: {shape: [n], data: {mask: 0}}\n  out: {shape: [n], written: yes}\n"
+        "reference: {kernel: k, threads: n, args: [a, keep, out]}\ntrial: {one: {}}\n";
+    struct error err = {0};
+    struct op_data d;
+    char *cu = put("of_masks.cu", "//", 2), *path = put("of_masks.yaml", text, sizeof text - 1);
+    const char *extra[] = {path, NULL};
+    if (!op_load(extra, &err))
+        fail_msg("%s", err.text);
+    struct work w = {.op = op_find("of_masks"), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .seed = 5, .value = {40000}};
+    finish(&w);
+    for (int part = 0; part < 2; part++) {
+        assert_true(op_data_inputs(&w, (enum data_part)part, &d, &err));
+        const float *keep = op_data_of(w.op, &d, "keep")->value, *none = op_data_of(w.op, &d, "none")->value;
+        double ones = 0;
+        for (int i = 0; i < 40000; i++) {
+            assert_true((keep[i] == 0 || keep[i] == 1) && none[i] == 0);
+            ones += keep[i];
+        }
+        assert_true(fabs(ones / 40000 - 0.3) < 0.01);
+        op_data_free(&d);
+    }
+    free(cu);
+    free(path);
+}
+
 /* A file like `kinds` with one line changed is refused with these words. */
 static void broken(const char *line, const char *with, const char *place, const char *want)
 {
@@ -473,9 +503,9 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work),       cmocka_unit_test(test_least),   cmocka_unit_test(test_data),
-                                       cmocka_unit_test(test_picture),    cmocka_unit_test(test_video),   cmocka_unit_test(test_broken),
-                                       cmocka_unit_test(test_npy),        cmocka_unit_test(test_mutated), cmocka_unit_test(test_reads),
-                                       cmocka_unit_test(test_reads_boxes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work),    cmocka_unit_test(test_least),      cmocka_unit_test(test_data),
+                                       cmocka_unit_test(test_picture), cmocka_unit_test(test_video),      cmocka_unit_test(test_masks),
+                                       cmocka_unit_test(test_broken),  cmocka_unit_test(test_npy),        cmocka_unit_test(test_mutated),
+                                       cmocka_unit_test(test_reads),   cmocka_unit_test(test_reads_boxes)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
