@@ -139,6 +139,7 @@ void fusion_table(struct document *d, const struct case_view *c)
     table_column(t, "spill", "spill B", ALIGN_RIGHT);
     table_column(t, "stack", "stack B", ALIGN_RIGHT);
     table_column(t, "code", "code B", ALIGN_RIGHT, .about = "machine code of all kernels");
+    table_column(t, "build", "build s", ALIGN_RIGHT, .about = "compilers, for all kernels, when they were compiled");
     table_column(t, "first", "first call us", ALIGN_RIGHT, .about = "the first call, loading included");
     table_column(t, "host", "host us", ALIGN_RIGHT, .about = "host time of a call");
     for (int i = 0; i < c->count; i++) {
@@ -155,6 +156,7 @@ void fusion_table(struct document *d, const struct case_view *c)
         add_real(t, dram_bytes(v) / v->row->bytes);
         for (int k = 0; k < 4; k++)
             add_count(t, kernels[k]);
+        add_real(t, v->row->build_s);
         add_real(t, v->row->first_call_ns / 1e3);
         add_real(t, v->row->host_call_ns / 1e3);
     }

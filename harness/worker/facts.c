@@ -4,6 +4,7 @@
 #include "device/compile/cubin.h"
 #include "model/occupancy.h"
 #include "worker/private.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +241,9 @@ void build_launch_hash(const struct build *build, const struct program *p, const
 
 bool build_facts(const struct build *build, const struct program *p, const struct chip *chip, struct row *row, struct error *err)
 {
+    for (int i = 0; i < build->count; i++)
+        if (build->units[i].seconds > 0)
+            row->build_s = (isnan(row->build_s) ? 0 : row->build_s) + build->units[i].seconds;
     for (int i = 0; i < p->step_count; i++) {
         const struct step *step = &p->steps[i];
         struct row_step *out = row_add_step(row);

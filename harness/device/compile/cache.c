@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ENTRY_MAGIC "bench-compiled 1\n"
+#define ENTRY_MAGIC "bench-compiled 2\n"
 #define BUNDLE_MAGIC "bench-bundle 1\n"
 #define ENTRY_MAX_BYTES (256u << 20)
 #define BUNDLE_MAX_BYTES (1024u << 20)
@@ -34,6 +34,9 @@ void entry_write(struct text *t, const struct compiled *c)
     add_field(t, c->request, strlen(c->request));
     add_field(t, c->compiler, strlen(c->compiler));
     add_field(t, c->arch, strlen(c->arch));
+    char seconds[40];
+    snprintf(seconds, sizeof seconds, "%.6f", c->seconds);
+    add_field(t, seconds, strlen(seconds));
     add_field(t, c->log ? c->log : "", c->log ? strlen(c->log) : 0);
     add_field(t, c->ptx ? c->ptx : "", c->ptx_bytes);
     add_field(t, c->cubin ? c->cubin : "", c->cubin_bytes);
@@ -80,7 +83,7 @@ static void read_text_field(struct reader *r, char *out, size_t room)
 bool entry_read(const char *data, size_t bytes, struct compiled *c, size_t *next)
 {
     struct reader r = {data, bytes, strlen(ENTRY_MAGIC), true};
-    char check[HASH_TEXT];
+    char check[HASH_TEXT], seconds[40];
     *c = (struct compiled){0};
     if (bytes < r.at || memcmp(data, ENTRY_MAGIC, r.at))
         return false;
@@ -88,6 +91,8 @@ bool entry_read(const char *data, size_t bytes, struct compiled *c, size_t *next
     read_text_field(&r, c->request, sizeof c->request);
     read_text_field(&r, c->compiler, sizeof c->compiler);
     read_text_field(&r, c->arch, sizeof c->arch);
+    read_text_field(&r, seconds, sizeof seconds);
+    c->seconds = strtod(seconds, NULL);
     c->log = read_field(&r, NULL);
     c->ptx = read_field(&r, &c->ptx_bytes);
     c->cubin = read_field(&r, &c->cubin_bytes);

@@ -182,6 +182,9 @@ bool nvcc_compile(const struct compiler *c, const struct source *s, const struct
     argv[count++] = xstrdup(before);
     if (r->bounds.threads)
         argv[count++] = text_format("--maxrregcount=%d", r->bounds.registers);
+    for (int i = 0; i < r->define_count; i++)
+        if (!strcmp(r->defines[i], COMPILE_DEBUG))
+            argv[count++] = xstrdup("-G");
     if (!plain_name(dir, err) || !plain_name(s->path, err) || (s->folders[0] && !plain_name(s->folders[0], err)) ||
         (s->folders[1] && !plain_name(s->folders[1], err)) || !file_write(before, prelude, strlen(prelude), err))
         goto done;

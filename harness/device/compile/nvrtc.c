@@ -234,8 +234,11 @@ static int make_options(const struct compiler *c, const struct source *s, const 
             add_option(options, &count, text_format("-I%s", cccl));
         free(cccl);
     }
-    for (int i = 0; i < r->define_count; i++)
+    for (int i = 0; i < r->define_count; i++) {
         add_option(options, &count, text_format("-D%s", r->defines[i]));
+        if (!strcmp(r->defines[i], COMPILE_DEBUG))
+            add_option(options, &count, xstrdup("--device-debug"));
+    }
     if (r->bounds.threads)
         add_option(options, &count, text_format("--maxrregcount=%d", r->bounds.registers));
     return count;
@@ -257,7 +260,7 @@ bool nvrtc_compile(const struct compiler *c, const struct source *s, const struc
     nvrtcProgram program = NULL;
     bool ok = false;
     int count = 0;
-    char **options = xcalloc((size_t)r->define_count + 18, sizeof *options);
+    char **options = xcalloc((size_t)r->define_count + 19, sizeof *options);
     if (!check_arch(n, c, r->arch, err))
         goto done;
     const char *last = nvrtc_instantiate(r);

@@ -7,6 +7,8 @@
 #include "device/compile/compile.h"
 
 /* Options of every compilation, by compiler; part of the key. */
+/* A head that defines this as 1 has its code compiled for a debugger. */
+#define COMPILE_DEBUG "BENCH_DEBUG=1"
 #define COMPILE_FLAGS_NVRTC "-lineinfo -std=c++17 -default-device --ptxas-options=-v"
 #define COMPILE_FLAGS_NVCC "-lineinfo -std=c++17 -Xptxas -v -cubin"
 
