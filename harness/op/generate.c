@@ -39,13 +39,13 @@ static double normal(uint64_t key, uint64_t index)
     return ((double)sum - 393209.5 + ((double)low + 0.5) * 0x1p-32) * 0x1p-16; /* 12 x 65535 / 2 = 393,210, less a half for `low` */
 }
 
-/* Does the op multiply by weights? */
-static bool plan_weights(const struct work *w)
+/* How many tensors of the op are drawn so: weights that it multiplies by, a bias that a file adds. */
+static int plan_count(const struct work *w, enum tensor_values values)
 {
+    int count = 0;
     for (int i = 0; w->op->roles[i]; i++)
-        if (w->op->roles[i]->values == VALUES_WEIGHT)
-            return true;
-    return false;
+        count += w->op->roles[i]->values == values;
+    return count;
 }
 
 struct exact_plan generate_plan(const struct work *w)
@@ -57,10 +57,14 @@ struct exact_plan generate_plan(const struct work *w)
         largest /= 4 * (double)(w->block * w->block);
     int64_t limit = largest > 2 ? (int64_t)largest : 2, share = limit / 8 < 1000 ? limit / 8 : 1000;
     struct exact_plan plan = {.input = 1, .filter = 1, .unit = 1};
-    plan.bias = work_epilogue_find(w, EPILOGUE_BIAS) >= 0 ? share : 0;
-    plan.residual = work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0 ? share : 0;
-    limit -= plan.bias + plan.residual;
-    if (w->op->file && !plan_weights(w)) { /* sums of what is read */
+    int biases = w->op->file ? plan_count(w, VALUES_BIAS) : work_epilogue_find(w, EPILOGUE_BIAS) >= 0,
+        addends = w->op->file ? plan_count(w, VALUES_ADDEND) : work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0;
+    while (share > 1 && share * (biases + addends) > limit / 2)
+        share /= 2;
+    plan.bias = biases ? share : 0;
+    plan.residual = addends ? share : 0;
+    limit -= share * (biases + addends);
+    if (w->op->file && !plan_count(w, VALUES_WEIGHT)) { /* sums of what is read */
         int64_t terms = work_terms(w);
         plan.input = terms > 1 ? limit / terms : limit / 2 - 1;
         plan.input = plan.input < 1 ? 1 : !terms && plan.input > 7 ? 7 : plan.input; /* moved or compared: ties are common */
@@ -266,12 +270,28 @@ static bool generate_for_file(const struct work *work, const struct tensor *t, b
     }
 }
 
+/* Where values are compared and not summed, whoever leaves out an end of a line is only seen where the largest, or the least, lies there:
+ * in every other line one of them does. */
+static void mark_ends(const struct work *work, const struct tensor *t, const struct generate_recipe *recipe, float *to)
+{
+    size_t length = (size_t)t->dim[t->rank - 1], lines = tensor_elements(t) / length;
+    if (!work->op->file || t->rank < 2 || work_terms(work) > 0 || (t->role->values != VALUES_INPUT && t->role->values != VALUES_OPERAND))
+        return;
+    for (size_t i = 0; i < lines; i++) {
+        float *end = to + i * length + (i % 2 ? 0 : length - 1), most = recipe->exact ? (float)(recipe->magnitude + 1) : 6 + fabsf(*end);
+        if (i % 8 < 4)
+            *end = i % 8 < 2 ? most : -most;
+        convert_round(t->dtype, end, 1);
+    }
+}
+
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to)
 {
     if (work->op->file && generate_for_file(work, t, part == DATA_PART_EXACT, generate_recipe(work, t, part).key, to))
         return;
     struct job job = {.recipe = generate_recipe(work, t, part), .to = to, .count = tensor_elements(t)};
     pool_for((int64_t)((job.count + CHUNK - 1) / CHUNK), job.count < 4 * CHUNK ? 1 : 0, fill_chunk, &job);
+    mark_ends(work, t, &job.recipe, to);
     size_t length = (size_t)t->dim[t->rank - 1];
     for (size_t i = 0; t->role->values == VALUES_SORTED && i < job.count; i += length)
         qsort(to + i, length, sizeof *to, ascending);

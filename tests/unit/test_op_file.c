@@ -333,6 +333,37 @@ static void test_video(void **state)
     free(other);
 }
 
+/* A product with a bias and an addend: whole numbers that add up exactly, none of them 0. */
+static void test_bias(void **state)
+{
+    static const char text[] =
+        "about: x\nfields: {k: 64}\ntensors:\n  a: {shape: [9, k]}\n  w: {shape: [k, 5], data: weight}\n  b: {shape: [5], data: bias}\n"
+        "  c: {shape: [9, 5], data: addend}\n  y: {shape: [9, 5], written: yes}\ndtype: f16\nterms: k + 2\n"
+        "reference: {kernel: k, threads: 45, args: [a, w, b, c, y]}\ntrial: {one: {}}\n";
+    struct error err = {0};
+    struct op_data d;
+    char *cu = put("of_bias.cu", "//", 2), *path = put("of_bias.yaml", text, sizeof text - 1);
+    const char *extra[] = {path, NULL};
+    if (!op_load(extra, &err))
+        fail_msg("%s", err.text);
+    struct work w = {.op = op_find("of_bias"), .dtype = DTYPE_F16, .layout = LAYOUT_LINEAR, .seed = 5, .value = {64}};
+    finish(&w);
+    assert_true(op_data_inputs(&w, DATA_PART_EXACT, &d, &err));
+    const float *v[4];
+    for (int i = 0; i < 4; i++)
+        v[i] = op_data_of(w.op, &d, (const char *[]){"a", "w", "b", "c"}[i])->value;
+    for (int i = 0; i < 45; i++) {
+        double most = fabs((double)v[2][i % 5]) + fabs((double)v[3][i]);
+        assert_true(v[2][i % 5] != 0 && v[3][i] != 0 && v[3][i] == rint(v[3][i]));
+        for (int k = 0; k < 64; k++)
+            most += fabs((double)v[0][i / 5 * 64 + k] * (double)v[1][k * 5 + i % 5]);
+        assert_true(most <= 2048); /* what f16 holds */
+    }
+    op_data_free(&d);
+    free(cu);
+    free(path);
+}
+
 /* Ones with the probability that is asked for, in both sets. */
 static void test_masks(void **state)
 {
@@ -503,9 +534,9 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work),    cmocka_unit_test(test_least),      cmocka_unit_test(test_data),
-                                       cmocka_unit_test(test_picture), cmocka_unit_test(test_video),      cmocka_unit_test(test_masks),
-                                       cmocka_unit_test(test_broken),  cmocka_unit_test(test_npy),        cmocka_unit_test(test_mutated),
-                                       cmocka_unit_test(test_reads),   cmocka_unit_test(test_reads_boxes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work),    cmocka_unit_test(test_least),  cmocka_unit_test(test_data),
+                                       cmocka_unit_test(test_picture), cmocka_unit_test(test_video),  cmocka_unit_test(test_masks),
+                                       cmocka_unit_test(test_bias),    cmocka_unit_test(test_broken), cmocka_unit_test(test_npy),
+                                       cmocka_unit_test(test_mutated), cmocka_unit_test(test_reads),  cmocka_unit_test(test_reads_boxes)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
