@@ -131,8 +131,10 @@ void fusion_table(struct document *d, const struct case_view *c)
     struct table *t = table_new();
     table_column(t, "name", "", ALIGN_LEFT);
     table_column(t, "launches", "launches", ALIGN_RIGHT);
-    table_column(t, "l2", "L2 over least", ALIGN_RIGHT,
-                 .about = "bytes of the sectors that L2 was asked for (emu: that the kernels ask for), over the compulsory bytes");
+    table_column(
+        t, "l2", "L2 over least", ALIGN_RIGHT,
+        .about =
+            "bytes of the sectors that went between L2 and the multiprocessors (emu: that the kernels ask for), over the compulsory bytes");
     table_column(t, "dram", "DRAM over least", ALIGN_RIGHT,
                  .about = "bytes that DRAM delivered and took, over the compulsory bytes; below 1 the rest stayed in L2");
     table_column(t, "registers", "regs", ALIGN_RIGHT, .about = "of the kernel that has the most");
@@ -144,7 +146,7 @@ void fusion_table(struct document *d, const struct case_view *c)
     table_column(t, "host", "host us", ALIGN_RIGHT, .about = "host time of a call");
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
-        double kernels[4], l2 = view_total(v, "hw.l2_sectors") * 32 / v->row->bytes;
+        double kernels[4], l2 = (view_total(v, "hw.l2_to_l1_bytes") + view_total(v, "hw.l1_to_l2_bytes")) / v->row->bytes;
         if (v->row->status != ROW_OK && v->row->status != ROW_FOIL)
             continue;
         kernels_of(v->row, kernels);
