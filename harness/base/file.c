@@ -123,6 +123,10 @@ static char *link_end(const char *path)
 bool file_write_named(const char *path, const void *data, size_t bytes, struct error *err)
 {
     struct stat st;
+    if (!*path) {
+        error_set(err, ERROR_USAGE, "an empty name of a file");
+        return error_hint(err, "- is standard output");
+    }
     if (!strcmp(path, "-")) /* as every tool has it; a file of that name is ./- */
         return (!fflush(NULL) && write_all(STDOUT_FILENO, data, bytes)) ||
                error_set(err, ERROR_ENVIRONMENT, "standard output cannot be written: %s", strerror(errno));
@@ -157,6 +161,14 @@ bool file_begins(const char *path, const char *text)
     return same == n;
 }
 
+/* What is kept under ./.bench is nobody's source: git passes over it. Without it nothing is lost. */
+static void ignore_all(const char *folder)
+{
+    char *path = file_join(folder, ".gitignore");
+    file_write(path, "*\n", 2, NULL);
+    free(path);
+}
+
 bool file_make_dirs(const char *path, struct error *err)
 {
     char *copy = xstrdup(path);
@@ -166,10 +178,13 @@ bool file_make_dirs(const char *path, struct error *err)
             continue;
         char saved = *at;
         *at = 0;
-        if (mkdir(copy, 0777) && errno != EEXIST) {
+        bool made = !mkdir(copy, 0777);
+        if (!made && errno != EEXIST) {
             error_set(err, ERROR_ENVIRONMENT, "%s: the folder cannot be made: %s", copy, strerror(errno));
             goto done;
         }
+        if (made && !strcmp(file_base(copy), ".bench"))
+            ignore_all(copy);
         *at = saved;
         if (!saved)
             break;

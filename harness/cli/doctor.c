@@ -95,6 +95,9 @@ static void check_gpu(struct checkup *c)
     else
         line(c, BAD, "cuDNN", "not found: convolution layers have no baseline",
              "sh ci/setup fetches it where a driver is found; or BENCH_LIBRARY_PATH=FOLDER");
+    if (file_exists("/.dockerenv") || file_exists("/run/.containerenv"))
+        line(c, ABSENT, "others", "a container: runs of bench in another one on this GPU are not seen, nor do they wait",
+             "start all of them with -v /tmp:/tmp: the lock of a GPU is a file there");
     char text[4096] = "";
     FILE *f = fopen("/proc/driver/nvidia/params", "r");
     if (f) {

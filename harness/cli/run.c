@@ -102,15 +102,25 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
 static void say_untried(const char *name, struct row *const *rows, int count)
 {
     int met = 0;
+    struct text kinds = {0};
     for (int i = 0; i < count; i++)
-        if (rows[i]->variant && !strncmp(rows[i]->variant, name, strlen(name)) && rows[i]->status != ROW_INFEASIBLE)
+        if (rows[i]->variant && !strncmp(rows[i]->variant, name, strlen(name)) && rows[i]->status != ROW_INFEASIBLE) {
+            text_free(&kinds);
             return;
-        else if (rows[i]->status == ROW_INFEASIBLE)
+        } else if (rows[i]->status == ROW_INFEASIBLE) {
+            char *kind = text_format("%s%s%s", rows[i]->dtype ? rows[i]->dtype : "", rows[i]->layout ? " " : "",
+                                     rows[i]->layout ? rows[i]->layout : "");
+            if (!strstr(text_get(&kinds), kind))
+                text_addf(&kinds, "%s%s", met ? ", " : "", kind);
             met++;
+            free(kind);
+        }
     cli_say(stderr,
-            "bench: %s fits none of these %d layers (infeasible, above)\nhint: check its layout, dtype, math and needs; for a layer of "
+            "bench: %s fits none of these %d layers (infeasible, above), which are %s\nhint: check its layout, dtype, math and needs; for "
+            "a layer of "
             "your own: bench run SCENARIO.yaml --variants my=FILE.cu\n",
-            name, met);
+            name, met, text_get(&kinds));
+    text_free(&kinds);
 }
 
 /* Was an earlier run of the scenario planned with more rows, which a filter leaves out of this one? Its page stays. */

@@ -1,4 +1,5 @@
 #include "cli/side.h"
+#include "base/process.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "gate/baseline.h"
@@ -22,7 +23,7 @@ static bool git(const char *folder, const char *const *argv, char **answer, stru
     char *log = text_format("git.%ld.log", (long)getpid()), *path = file_join(folder, log);
     size_t bytes;
     unlink(path);
-    int code = child_run(argv, folder, log, GIT_LIMIT_S);
+    int code = process_run(argv, &(struct process){.folder = folder, .log = log, .append = true, .apart = true, .seconds = GIT_LIMIT_S});
     char *said = file_exists(path) ? file_read(path, ANSWER_MAX_BYTES, &bytes, NULL) : NULL;
     unlink(path);
     free(path);
@@ -30,9 +31,9 @@ static bool git(const char *folder, const char *const *argv, char **answer, stru
     if (said)
         said[strcspn(said, "\n")] = 0;
     *answer = said ? said : xstrdup("");
-    if (code == 2) /* whoever asked for a revision is told that there is none of that name */
+    if (code == PROCESS_MISSING) /* whoever asked for a revision is told that there is none of that name */
         error_set(err, ERROR_USAGE, "git is not installed: a revision cannot be read");
-    else if (code == 3)
+    else if (code == PROCESS_LATE)
         error_set(err, ERROR_ENVIRONMENT, "git did not answer within %.0f s", GIT_LIMIT_S);
     return code == 0;
 }

@@ -304,6 +304,7 @@ static bool reference_settle(const struct work *work, struct op_data *data, cons
                              .apart = op_is_exact(work->op) ? 1 : bound_one_sign(work->math, (double)is->terms),
                              .bounds = bounds,
                              .wrong = -1};
+        data->guessed |= list[i].written && is->sums && !s.magnitudes && !(s.tolerance > 0);
         int64_t rows = list[i].written ? (int64_t)s.v->elements / list[i].dim[list[i].rank - 1] : 0;
         pool_for(rows, s.v->elements < 50000 ? 1 : pool_threads(), settle_row, &s);
         long long k = atomic_load(&s.wrong);

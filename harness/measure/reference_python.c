@@ -1,23 +1,19 @@
 /* A reference that is a function of Python: run once for a work and its data, kept beside what the compiler keeps. */
 #include "base/file.h"
 #include "base/npy.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/reference_private.h"
 #include "op/file.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#define LIMIT_S 540.0 /* less than what making data may take */
 #define LOG_MOST 1500 /* bytes of what Python says, from the end */
-
-extern char **environ;
 
 struct words {
     char *items[OP_MAX_TENSORS * 2 + WORK_VALUES + 8];
@@ -31,22 +27,20 @@ static void words_add(struct words *w, char *word)
 /* Runs it in the folder, its words in FOLDER/log. */
 static bool python_run(char *const *words, const char *folder, struct error *err)
 {
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    int status = -1;
+    const char *given = getenv("BENCH_REFERENCE_LIMIT");
+    double limit = LIMIT_S;
+    if (given && (!text_to_real(given, &limit) || !(limit > 0 && limit <= LIMIT_S)))
+        return error_set(err, ERROR_USAGE, "BENCH_REFERENCE_LIMIT: a number of seconds up to %.0f is expected, not '%.40s'", LIMIT_S,
+                         given);
     char *log = file_join(folder, "log");
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    int failed = posix_spawnp(&pid, words[0], &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    while (!failed && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    bool ok = !failed && status == 0;
+    int code = process_run((const char *const *)words, &(struct process){.log = log, .seconds = limit});
+    bool failed = code == PROCESS_MISSING, ok = code == 0;
     if (failed) {
-        error_set(err, ERROR_ENVIRONMENT, "%s: %s", words[0], strerror(failed));
+        error_set(err, ERROR_ENVIRONMENT, "%s: %s", words[0], strerror(errno));
         error_hint(err, "BENCH_PYTHON=FILE names another Python; or give the op a reference kernel (docs/OP.md)");
+    } else if (code == PROCESS_LATE) {
+        error_set(err, ERROR_USAGE, "Python did not end within %g s", limit);
+        error_hint(err, "smaller layers, or a reference kernel (docs/OP.md)");
     } else if (!ok) {
         size_t bytes = 0;
         char *said = file_read(log, 1u << 20, &bytes, NULL);

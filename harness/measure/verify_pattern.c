@@ -35,17 +35,43 @@ static struct used used_of(const struct verify_look *look, int axis)
     return u;
 }
 
-/* The shortest m <= size / 2 with used(i) == used(i + m) for all i; 0 when there is none. */
-static int64_t period_of(const int64_t *wrong, int64_t size)
+/* The shortest m <= size / 3 with used(i) == used(i + m) for all i; 0 when there is none, or when as many at random places would often look
+ * so: at one of 32 such axes, or more. */
+static int64_t period_of(const int64_t *wrong, const struct used *u)
 {
-    for (int64_t m = 2; m <= size / 2 && m <= 1024; m++) {
+    double share = (double)u->count / (double)u->size, alike = share * share + (1 - share) * (1 - share);
+    for (int64_t m = 2; m <= u->size / 3 && m <= 1024; m++) {
         int64_t i = 0;
-        while (i + m < size && !wrong[i] == !wrong[i + m])
+        while (i + m < u->size && !wrong[i] == !wrong[i + m])
             i++;
-        if (i + m == size)
-            return m;
+        if (i + m == u->size)
+            return (double)i * -log2(alike) >= 5 ? m : 0;
     }
     return 0;
+}
+
+/* "columns 6 to 7 of every 8", "columns 0, 7 of every 8" when they are apart or wrap. */
+static void add_period(const int64_t *wrong, int64_t period, const char *name, struct text *t)
+{
+    int64_t begin = 0, run = 0, end = 0;
+    for (int64_t i = period - 1; i >= 0; i--)
+        begin = wrong[i] ? i : begin;
+    for (int64_t i = 0; i < period; i++) {
+        run += wrong[i] != 0;
+        end = wrong[i] ? i : end;
+    }
+    const char *nth = period == 2 ? "nd" : period == 3 ? "rd" : "th";
+    if (run == 1)
+        text_addf(t, "every %ld%s %s from %ld", (long)period, nth, name, (long)begin);
+    else if (end - begin + 1 == run)
+        text_addf(t, "%ss %ld to %ld of every %ld", name, (long)begin, (long)end, (long)period);
+    else {
+        text_addf(t, "%ss", name);
+        for (int64_t i = begin; i <= end; i++)
+            if (wrong[i])
+                text_addf(t, " %ld%s", (long)i, i < end ? "," : "");
+        text_addf(t, " of every %ld", (long)period);
+    }
 }
 
 /* "row 719", "rows 3, 5", "columns 8 to 15", "every 4th column from 2", "columns 14 to 15 of every 16"; nothing when the axis says
@@ -59,25 +85,14 @@ static void add_axis(const struct verify_look *look, int axis, struct text *t)
     const char *comma = t->len ? ", " : "";
     char name[32];
     name_of(look, axis, name);
-    int64_t period = period_of(wrong, u.size);
+    int64_t period = period_of(wrong, &u);
     if (u.count == 1) {
         text_addf(t, "%s%s %ld", comma, name, (long)u.first);
     } else if (u.last - u.first + 1 == u.count) {
         text_addf(t, "%s%ss %ld to %ld", comma, name, (long)u.first, (long)u.last);
     } else if (period) {
-        int64_t begin = 0, run = 0;
-        for (int64_t i = 0; i < period; i++)
-            run += wrong[i] != 0;
-        while (!(wrong[begin] && (begin == 0 ? !wrong[period - 1] : !wrong[begin - 1])) && begin < period - 1)
-            begin++;
-        if (run == 1)
-            text_addf(t, "%severy %ld%s %s from %ld", comma, (long)period,
-                      period == 2   ? "nd"
-                      : period == 3 ? "rd"
-                                    : "th",
-                      name, (long)begin);
-        else
-            text_addf(t, "%s%ss %ld to %ld of every %ld", comma, name, (long)begin, (long)((begin + run - 1) % period), (long)period);
+        text_add(t, comma);
+        add_period(wrong, period, name, t);
     } else if (u.count <= 6) {
         text_addf(t, "%s%ss", comma, name);
         for (int64_t i = u.first, left = u.count; left; i++)

@@ -48,6 +48,7 @@ struct op_data {
     struct op_values at[OP_MAX_TENSORS];
     float *mask_out; /* with a mask: 1 where an output pixel is active, n,1,p,q; else NULL */
     bool exact;      /* values are small integers: every correct kernel gives `reference` bit for bit (-0 counts as 0) */
+    bool guessed;    /* bounds of sums whose reference gives no magnitude */
     const double *wide_input, *wide_residual; /* not owned: activations inside a chain, in double, in place of values */
     const bool *columns;                      /* not owned: those of a row, before the epilogue, whose reference is wanted; NULL: all */
     struct op_data *links;                    /* op chain: filter and bias of each layer run */

@@ -2,7 +2,8 @@
  * own place, a branch's target, is put back where the instruction stood. */
 #include "report/disassemble.h"
 #include "base/file.h"
-#include "report/plot.h"
+#include "base/process.h"
+#include "base/text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +158,8 @@ static bool run_tool(const char *tool, const char *arch, struct row_code *const 
     if (mkdtemp(dir)) {
         char *raw = file_join(dir, "raw"), *text = file_join(dir, "text"), *chip = text_format("SM%s", arch + 3);
         const char *const argv[] = {tool, "--binary", chip, "raw", NULL};
-        if (file_write(raw, words, (size_t)count * INSTRUCTION_BYTES, &ignored) && child_run(argv, dir, "text", LIMIT_S) == 0)
+        if (file_write(raw, words, (size_t)count * INSTRUCTION_BYTES, &ignored) &&
+            process_run(argv, &(struct process){dir, "text", true, true, LIMIT_S}) == 0)
             output = file_read(text, OUTPUT_MAX_BYTES, NULL, &ignored);
         file_remove_flat(dir);
         free(raw);

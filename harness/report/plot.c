@@ -1,5 +1,6 @@
 /* report/plot: see plot.h. */
 #include "report/plot.h"
+#include "base/process.h"
 #include "base/file.h"
 #include "report/number.h"
 #include <math.h>
@@ -243,13 +244,14 @@ void plots_draw(struct plots *p, const char *dir)
         char *svg = text_format("%s/%s.svg", dir, p->items[i].name);
         remove(svg);                                                /* of an earlier run */
         const char *const argv[] = {"gnuplot", "-d", script, NULL}; /* -d: nobody's ~/.gnuplot changes a report */
-        int code = left > 0 ? child_run(argv, dir, "gnuplot.log", DRAW_LIMIT_S) : 3;
-        missing += code == 2;
-        late += code == 3;
-        left -= code == 3 ? DRAW_LIMIT_S : 0;
+        const struct process how = {.folder = dir, .log = "gnuplot.log", .append = true, .apart = true, .seconds = DRAW_LIMIT_S};
+        int code = left > 0 ? process_run(argv, &how) : PROCESS_LATE;
+        missing += code == PROCESS_MISSING;
+        late += code == PROCESS_LATE;
+        left -= code == PROCESS_LATE ? DRAW_LIMIT_S : 0;
         char *file = code == 0 ? file_read(svg, SVG_MAX_BYTES, &bytes, &ignored) : NULL;
         p->items[i].svg = file ? inline_svg(file, &p->items[i], i + 1) : NULL;
-        failed += code == 1 || (code == 0 && !p->items[i].svg);
+        failed += code > 0 || (code == 0 && !p->items[i].svg);
         free(file);
         free(svg);
     }

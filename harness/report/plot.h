@@ -28,10 +28,6 @@ struct plot_draft;
 /* One plot alone, as dir/plots/01_NAME.svg; takes the draft's texts and the caption. *problem: why it was not drawn; malloc'd, NULL. */
 bool plot_alone(struct plot_draft *draft, char *caption, const char *dir, char **problem, struct error *err);
 
-/* Runs `argv` in `folder` without a shell; at most `seconds`. What it says is added to the file `log` there. 0 done, 1 failed, 2 not
- * installed, 3 out of time. */
-int child_run(const char *const *argv, const char *folder, const char *log, double seconds);
-
 /* ---- between plot.c and those that make one ---- */
 #define PLOT_WIDTH 620  /* of one that stands alone */
 #define PLOT_BESIDE 600 /* of one that may stand beside another, where the page is wide enough */

@@ -51,6 +51,14 @@ void summary_counts(struct text *t, const struct run *run, struct row *const *ro
     text_addf(t, "%d without a reason%s", unexplained, run->ended[0] ? "" : ", the run has not ended");
 }
 
+static bool any_verified(struct row *const *rows, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (rows[i]->status == ROW_OK)
+            return true;
+    return false;
+}
+
 void report_summary(struct text *t, const struct run *run, struct row *const *rows, int count, double seconds, int exit_code,
                     const struct report_style *style)
 {
@@ -60,6 +68,8 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
     if (seconds > 0) /* a stored run is shown without a wall time */
         text_addf(&line, "   %s", number_duration(seconds, wall));
     text_addf(&line, "   exit %d", exit_code);
+    if (!exit_code && count && !any_verified(rows, count))
+        text_add(&line, ": nothing was verified, which no gate passes");
     text_paint(t, exit_code ? PAINT_BAD : PAINT_GOOD, style);
     text_add_wrapped(t, text_get(&line), 0, TEXT_LABEL_COLUMNS, style);
     text_paint(t, PAINT_NONE, style);

@@ -204,6 +204,7 @@ bool child_stop(struct child *child, char *how, size_t how_bytes)
             kill(child->pid, SIGKILL);
             waitpid(child->pid, &status, 0);
         }
+        kill(-child->pid, SIGKILL); /* compilers and references that it started, with what they started */
         if (how && WIFSIGNALED(status))
             snprintf(how, how_bytes, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
         else if (how)

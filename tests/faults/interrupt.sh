@@ -17,3 +17,30 @@ done
 bench list runs -o out | grep -q interrupted || fail 'history does not know'
 bench show -o out >log || fail 'show of an interrupted run'
 grep -q '^[0-9]* of [0-9]* rows: .*, the run has not ended' log || fail "show does not say so: $(tail -n 1 log)"
+# A reference in Python ends with the run, and with it whatever it started; it has a time limit of its own.
+mkdir -p slow; cd slow
+printf '#!/bin/sh\nsleep 300 &\necho $$ $! >"%s/pids"\nwait\n' "$PWD" >python; chmod +x python
+cp "$TOP/tests/cli/own-op/norm/layernorm.yaml" "$TOP/tests/cli/own-op/norm/k.cu" .
+sed -i 's/^reference: .*/reference: {python: "ln.py:ln"}/' layernorm.yaml
+echo 'def ln(input): return input' >ln.py
+gone() { # the processes of `pids`, however they ended, within 5 s
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        left=
+        for process in $(cat pids); do ! grep -q '^State:[[:space:]]*[RSD]' "/proc/$process/status" 2>/dev/null || left="$left $process"; done
+        [ -n "$left" ] || return 0
+        sleep 0.5
+    done
+    fail "$1: the reference still runs:$left"
+}
+BENCH_PYTHON=$PWD/python bench try --ops layernorm.yaml k.cu -d emu -o out >log 2>&1 &
+pid=$!
+while [ ! -s pids ]; do sleep 0.1; done
+kill -INT $pid
+status=0
+wait $pid || status=$?
+[ $status = 130 ] || fail "exit status $status instead of 130: $(cat log)"
+gone interrupted
+rm pids
+expect_exit 2 env BENCH_REFERENCE_LIMIT=1 BENCH_PYTHON="$PWD/python" bench try --ops layernorm.yaml k.cu -d emu -o out >log 2>&1
+grep -q 'ln.py:ln: Python did not end within 1 s' log || fail "$(cat log)"
+gone late

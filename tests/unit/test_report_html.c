@@ -1,4 +1,5 @@
 /* The page stands alone, shows hostile names as text, and says when plots are missing; plots can be redrawn without the tool. */
+#include "base/process.h"
 #include "base/file.h"
 #include "fixture_rows.h"
 #include "report/document.h"
@@ -370,12 +371,12 @@ static void a_stuck_child_is_ended(void **state)
     const char *const sleeps[] = {"sleep", "30", NULL}, *const fine[] = {"true", NULL}, *const fails[] = {"false", NULL},
                       *const none[] = {"no-such-program-at-all", NULL};
     clock_gettime(CLOCK_MONOTONIC, &a);
-    assert_int_equal(child_run(sleeps, folder, "gnuplot.log", 0.2), 3);
+    assert_int_equal(process_run(sleeps, &(struct process){folder, "gnuplot.log", true, true, 0.2}), PROCESS_LATE);
     clock_gettime(CLOCK_MONOTONIC, &b);
     assert_true(b.tv_sec - a.tv_sec < 25); /* it would have been 30; anything less may be a busy machine */
-    assert_int_equal(child_run(fine, folder, "gnuplot.log", 5), 0);
-    assert_int_equal(child_run(fails, folder, "gnuplot.log", 5), 1);
-    assert_int_equal(child_run(none, folder, "gnuplot.log", 5), 2);
+    assert_int_equal(process_run(fine, &(struct process){folder, "gnuplot.log", true, true, 5}), 0);
+    assert_int_equal(process_run(fails, &(struct process){folder, "gnuplot.log", true, true, 5}), 1);
+    assert_int_equal(process_run(none, &(struct process){folder, "gnuplot.log", true, true, 5}), PROCESS_MISSING);
 }
 
 static void unwritable_folder_is_an_error(void **state)

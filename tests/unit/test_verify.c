@@ -209,6 +209,14 @@ static void test_places(void **state)
         fails(b, 2 * 16 * 24 * 5, "all in every 8th column from 3");
         EVERY(x % 8 >= 6, put(b, n, c, y, x, 3000));
         fails(b, 2 * 16 * 24 * 10, "columns 6 to 7 of every 8");
+        EVERY(x % 8 == 0 || x % 8 == 7, put(b, n, c, y, x, 3000)); /* not "7 to 0" */
+        fails(b, 2 * 16 * 24 * 10, "columns 0, 7 of every 8");
+        EVERY(x % 8 == 1 || x % 8 == 5, put(b, n, c, y, x, 3000));
+        fails(b, 2 * 16 * 24 * 10, "every 4th column from 1");
+        EVERY(x % 8 == 1 || x % 8 == 4, put(b, n, c, y, x, 3000));
+        fails(b, 2 * 16 * 24 * 10, "columns 1, 4 of every 8");
+        EVERY(x == 1 || x == 21, put(b, n, c, y, x, 3000)); /* twice is no period */
+        fails(b, 2 * 16 * 24 * 2, "columns 1, 21");
         EVERY(y >= 20 && x >= 32, put(b, n, c, y, x, 3000));
         fails(b, 2 * 16 * 4 * 8, "rows 20 to 23, columns 32 to 39");
         EVERY(true, put(b, n, c, y, x, 3000));

@@ -1,40 +1,26 @@
 /* nvcc and its ptxas as another compiler: it needs a host compiler, and writes files; both stay in a folder of their own. */
 #include "base/file.h"
+#include "base/process.h"
 #include "device/compile/private.h"
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
 #define OUTPUT_MAX_BYTES (64u << 20)
 
 /* Runs argv with both outputs into a file; the exit status, or -1 when it could not be started. */
 static int spawn_into(char *const *argv, const char *file, struct error *err)
 {
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    int status = -1;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    int failure = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failure) {
-        error_set(err, ERROR_ENVIRONMENT, "%s cannot be run: %s", argv[0], strerror(failure));
+    int code = process_run((const char *const *)argv, &(struct process){.log = file});
+    if (code == PROCESS_MISSING) {
+        error_set(err, ERROR_ENVIRONMENT, "%s cannot be run: %s", argv[0], strerror(errno));
         error_hint(err, "leave --compiler out: the pinned NVRTC needs no nvcc");
         return -1;
     }
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return code;
 }
 
 /* A folder of our own for the files that nvcc keeps. */

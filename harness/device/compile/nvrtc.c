@@ -216,8 +216,11 @@ static int make_options(const struct compiler *c, const struct source *s, const 
     int count = 0;
     char flags[] = COMPILE_FLAGS_NVRTC, *rest = flags, *flag;
     add_option(options, &count, text_format("--gpu-architecture=%s", r->arch));
+    bool quote = strchr(s->path, '"') || (s->folders[0] && strchr(s->folders[0], '"')) || (s->folders[1] && strchr(s->folders[1], '"')) ||
+                 strchr(s->host, '"');
     while ((flag = strsep(&rest, " ")))
-        add_option(options, &count, xstrdup(flag));
+        if (!quote || strcmp(flag, "-lineinfo")) /* NVRTC writes names between quotes, as they are, and ptxas cannot read that */
+            add_option(options, &count, xstrdup(flag));
     /* NVRTC keeps results of its own beside a driver (~/.nv/ComputeCache), and one that comes from there has no log of ptxas: spills would
      * be unknown. It is no flag of the key, since the code is the same. */
     int major = 0, minor = 0;

@@ -1,0 +1,18 @@
+/* base/process: another program, without a shell, under a time limit. It ends with the thread that started it. */
+#ifndef BENCH_BASE_PROCESS_H
+#define BENCH_BASE_PROCESS_H
+
+#include <stdbool.h>
+
+struct process {
+    const char *folder; /* where it runs; NULL: here */
+    const char *log;    /* what it says, with its errors; in `folder` when relative */
+    bool append;        /* behind what `log` has */
+    bool apart;         /* a process group of its own: Ctrl-C is not for it, and the limit reaches whatever it starts */
+    double seconds;     /* the limit; 0: none */
+};
+enum { PROCESS_MISSING = -1, PROCESS_LATE = -2 };
+/* Its exit status, 128 + the signal that ended it, or one of these: errno tells why it could not be started. */
+int process_run(const char *const *argv, const struct process *p);
+
+#endif
