@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define TRIES 48
+#define NARROW 8         /* the short side of an image that is long */
 #define TRIES_COMPILED 8 /* the last of them may need code of their own: sizes are compiled in */
 
 /* Of an op's whole-number fields, what may be drawn, and how. */
@@ -29,9 +30,11 @@ static int64_t other(int64_t own, int64_t most, uint64_t random)
     return drawn + (drawn >= own);
 }
 
-/* Draws the fields. `channels`: those of channels, too. */
+/* Draws the fields. `channels`: those of channels, too. Every third image is wide and every third tall, of no more pixels than the square
+ * one: code that goes wrong from some size on meets large sizes at the cost of small works. */
 static void draw(const struct work *own, uint64_t seed, int64_t longest, bool channels, struct work *out)
 {
+    uint64_t shape = generate_bits(seed, 0, 2) % 3;
     *out = *own;
     out->seed = generate_bits(seed, 0, 0);
     out->mask.seed = generate_bits(seed, 0, 1);
@@ -44,7 +47,11 @@ static void draw(const struct work *own, uint64_t seed, int64_t longest, bool ch
             if (fields[i].how == DRAWN_COUNT)
                 *value = other(*value, 3, random);
             else if (fields[i].how == DRAWN_SIZE)
-                *value = other(*value, longest, random);
+                *value = other(*value,
+                               shape == 0                          ? longest
+                               : (shape == 1) == (*f->name == 'w') ? longest * longest / NARROW
+                                                                   : NARROW,
+                               random);
             else if (channels)
                 *value = channels_near(*value, random);
             if (*value < f->min)

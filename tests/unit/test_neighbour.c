@@ -37,7 +37,7 @@ static void neighbours_are_near(void **state)
     plan_of(
         "scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 16, h: 40, w: 16, k: 16, kernel: 3, pad: 1, epilogue: [bias, relu], dtype: f32}\n"
         "variants: [conv2d/naive]\n");
-    int row = row_of("naive"), other_batch = 0, other_channels = 0, tall = 0;
+    int row = row_of("naive"), other_batch = 0, other_channels = 0, tall = 0, long_h = 0, long_w = 0;
     const struct work *own = &plan.cases[0].work;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct work w, again;
@@ -45,18 +45,22 @@ static void neighbours_are_near(void **state)
         assert_true(plan_neighbour(&plan, row, seed, 30, &w, &p));
         assert_true(plan_neighbour(&plan, row, seed, 30, &again, &second)); /* the seed decides */
         assert_true(w.n == again.n && w.h == again.h && w.w == again.w && w.c == again.c && w.k == again.k && w.seed == again.seed);
-        assert_true(w.n >= 2 && w.n <= 3 && w.h != 40 && w.w != 16 && w.h >= 1 && w.h <= 30 && w.w >= 1 && w.w <= 30 && w.c >= 1 &&
+        assert_true(w.n >= 2 && w.n <= 3 && w.h != 40 && w.w != 16 && w.h >= 1 && w.h * w.w <= 30 * 30 && w.w >= 1 && w.c >= 1 &&
                     w.c <= 32 && w.k <= 32);
         assert_true(w.p == w.h && w.q == w.w && w.r == 3 && w.epilogue_count == 2 && w.dtype == own->dtype && w.seed != own->seed);
         assert_true(p.feasible && p.unit_count == 1 && unit_same(&p.units[0], &plan.rows[row].program.units[0]));
         other_batch += w.n == 3;
         other_channels += w.c != 16 || w.k != 16;
         tall += w.h > w.w;
+        assert_true((w.h <= 30 || w.w <= 8) && (w.w <= 30 || w.h <= 8) && w.h <= 112 && w.w <= 112);
+        long_h += w.h > 90; /* a fifth of a third */
+        long_w += w.w > 90;
         program_free(&p);
         program_free(&second);
     }
-    if (other_batch < 60 || other_batch > 140 || other_channels < 60 || tall < 60 || tall > 140)
-        fail_msg("of 200 draws %d have a batch of 3, %d other channels, %d are tall", other_batch, other_channels, tall);
+    if (other_batch < 60 || other_batch > 140 || other_channels < 60 || tall < 60 || tall > 140 || long_h < 5 || long_w < 5)
+        fail_msg("of 200 draws %d have a batch of 3, %d other channels, %d are tall, %d and %d long", other_batch, other_channels, tall,
+                 long_h, long_w);
     plan_end();
 }
 
