@@ -62,8 +62,10 @@ static struct sample_result sampled(const double *ns, int count, double noise, c
 
 static void freed(int count)
 {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         entrant_free(&entrants[i], 1);
+        assert_true(!entrants[i].samples_ns && !entrants[i].clock_hz && !entrants[i].step_ns);
+    }
 }
 
 static const struct sample_plan plain = {.rounds_min = 10, .rounds_max = 40, .half_width = 0.005, .budget_s = 60};
@@ -77,6 +79,7 @@ static void a_round_is_interleaved(void **state)
     world.random = 7;
     struct sample_result result = sampled(ns, 3, 0, &plan);
     assert_int_equal(result.rounds, 2);
+    assert_true(result.seconds > 0 && result.seconds < 60 && entrants[0].host_ns >= 0);
     for (int i = 0; i < 3; i++)
         assert_true(fabs(entrants[i].samples_ns[0] - ns[i]) < 1e-6 && fabs(entrants[i].samples_ns[1] - ns[i]) < 1e-6);
     assert_int_equal(strncmp(world.said, "pawpbwpcw", 9), 0); /* everyone once, to be blamed for what happens */
@@ -165,6 +168,10 @@ static void the_slow_do_not_starve(void **state)
     plan = plain;
     plan.warmup_rounds = 1;
     assert_true(sampled(ns, 3, 0, &plan).converged); /* the tail is not waited for */
+    freed(3);
+    const double first[] = {1000, 15000, 15001}; /* whoever the fastest is */
+    sampled(first, 3, 0, &plan);
+    assert_true(!entrants[0].tail && entrants[1].tail && entrants[2].tail);
     freed(3);
 }
 
