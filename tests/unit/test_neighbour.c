@@ -155,6 +155,10 @@ static void tasks(void **state)
     w.groups = 8;
     add_item(&w, EPILOGUE_DEPTH_TO_SPACE);
     assert_null(judged(w));
+    w = conv_work(4, 4, 310, 310, 3); /* no small image holds its filter: nothing is looked at */
+    w.dilation = 150;
+    w.pad = 0;
+    assert_null(judged(w));
     static const char *const moves[] = {"depth_to_space", "upsample", "layout"};
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
         w = simple_work(moves[i], 12, 20, 20);

@@ -49,9 +49,10 @@ static void take(double ns)
     spend(ns * (burst++ % 3 ? 1 : 1.02));
 }
 
-static bool done(struct device *dev, struct error *err)
+static int syncs, sync_fails; /* the wait, from 1, at which the device is lost; 0: never */
+static bool wait_or_fail(struct device *dev, struct error *err)
 {
-    return true;
+    return ++syncs != sync_fails || error_set(err, ERROR_WRONG, "the device is lost");
 }
 static bool alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
@@ -97,6 +98,7 @@ static bool launch(struct device *dev, struct device_function *f, const struct d
 {
     const char *name = (const char *)f;
     int32_t iterations;
+    assert_true(l->grid[1] == 1 && l->grid[2] == 1 && (l->grid[0] == 1 || strcmp(name, "roof_empty")));
     memcpy(&iterations, (const char *)l->params + 20, sizeof iterations);
     if (!strcmp(name, "roof_empty"))
         virtual_clock.capturing ? spend(NODE_NS) : take(LAUNCH_NS);
@@ -153,7 +155,7 @@ static struct device_ops ops = {.name = "fake",
                                 .unload = unload,
                                 .function = function,
                                 .launch = launch,
-                                .sync = done};
+                                .sync = wait_or_fail};
 static struct device device = {.ops = &ops, .chip = {.cc = 90, .sm_count = 132, .l2_bytes = 60 << 20}, .spec = "fake"};
 
 static const struct roof *roof(const struct roofs *r, const char *name)
@@ -202,6 +204,25 @@ static void rates_come_out_as_they_are(void **state)
     assert_int_equal(r.count, 10);
 }
 
+/* A device that is lost, at whichever wait, is an error or said, and what was not measured by then has no value. */
+static void a_lost_device_has_no_roofs(void **state)
+{
+    int lost = 0;
+    for (sync_fails = 1;; sync_fails += 5) {
+        struct roofs r;
+        char note[256];
+        struct error err = {0};
+        syncs = 0, burst = 0;
+        bool ok = roofs_measure(&device, NULL, &r, note, sizeof note, &err);
+        if (syncs < sync_fails)
+            break;
+        assert_true(!ok || (note[0] && r.count < 10));
+        lost++;
+    }
+    sync_fails = 0;
+    assert_true(lost > 10);
+}
+
 /* Two bursts of three take their time, the third 2 % more: the best is told, and that the median is as good. */
 static void spread_is_told(void **state)
 {
@@ -224,7 +245,8 @@ static void spread_is_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rates_come_out_as_they_are), cmocka_unit_test(spread_is_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rates_come_out_as_they_are), cmocka_unit_test(spread_is_told),
+                                       cmocka_unit_test(a_lost_device_has_no_roofs)};
     clock_give(&ops, 74000);
     setenv("BENCH_HOME", ".", 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
