@@ -157,6 +157,11 @@ static void test_products(void **state)
     finish(&w);
     least_of(&w, NULL, NULL, &l);
     assert_true(l.direct == 2 * 4096 && l.winograd == l.direct && l.fft == l.direct);
+    w = conv_work(8, 16, 64, 64, 1); /* groups: each output meets its group's inputs only, 2 of 8 */
+    w.groups = 4;
+    finish(&w);
+    least_of(&w, NULL, NULL, &l);
+    assert_true(l.direct == 2.0 * 16 * 2 * 4096 && l.winograd == l.direct && l.fft == l.direct);
     w = conv_work(1, 1, 64, 64, 9); /* a large filter: 81 direct, (14 / 6)^2, 1.5 */
     finish(&w);
     least_of(&w, NULL, NULL, &l);
