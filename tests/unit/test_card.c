@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/card_private.h"
+#include "measure/rig.h"
 #include "op/epilogue.h"
 #include "op/shape.h"
 #include "worker/devices.h"
@@ -396,6 +397,48 @@ static void one_element_is_seen(void **arg)
         }
 }
 
+/* The same through a rig: what a run left is summed up and judged there, and what is wrong in the CPU's words; a spoilt input is said. */
+static void a_rig_judges_by_the_card(void **arg)
+{
+    need_card();
+    struct looked l = {.w = conv_work(3, 8, 9, 11, 3)};
+    struct error err = {0};
+    struct rig *rig;
+    uint64_t sums[3];
+    l.w.dtype = DTYPE_F16;
+    lay_out(&l, DATA_PART_PRECISION);
+    if (!rig_open(dev, NULL, &l.p, NULL, true, &rig, &err) || !rig_feed(rig, &l.host, &err))
+        fail_msg("%s", err.text);
+    uint64_t output = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, l.output}),
+             input = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, program_tensor(&l.p, "input")});
+    for (int i = 0; i < 3; i++) { /* right; one wrong element; right, and an input is another */
+        struct verdict v;
+        struct text unsafe = {0};
+        unsigned char was[2], flip[2];
+        memcpy(was, l.storage + 40, 2);
+        flip[0] = was[0], flip[1] = was[1] ^ 0x80;
+        if (i == 1)
+            memcpy(l.storage + 40, flip, 2);
+        assert_true(dev->ops->write(dev, output, l.storage, l.bytes, &err));
+        memcpy(l.storage + 40, was, 2);
+        if (i == 2) {
+            assert_true(dev->ops->read(dev, input + 10, was, 2, &err));
+            was[1] ^= 0x40;
+            assert_true(dev->ops->write(dev, input + 10, was, 2, &err));
+        }
+        if (!rig_check(rig, &l.host, &v, &unsafe, NULL, &err))
+            fail_msg("%s", err.text);
+        sums[i] = rig_output_sum(rig);
+        assert_true(v.ok == (i != 1));
+        assert_true(i == 1 ? strstr(v.text, "want") != NULL : v.error_over_bound > 0 && v.error_over_bound <= 1);
+        assert_string_equal(text_get(&unsafe), i == 2 ? "changed its input: input, first at element 5 of its storage" : "");
+        text_free(&unsafe);
+    }
+    assert_true(sums[0] == sums[2] && sums[0] != sums[1]);
+    rig_close(rig);
+    take_away(&l);
+}
+
 static void inactive_outputs_are_looked_at(void **arg)
 {
     need_card();
@@ -530,6 +573,7 @@ int main(void)
         cmocka_unit_test(references_agree),
         cmocka_unit_test(rows_need_little),
         cmocka_unit_test(one_element_is_seen),
+        cmocka_unit_test(a_rig_judges_by_the_card),
         cmocka_unit_test(inactive_outputs_are_looked_at),
         cmocka_unit_test(a_tampered_reference_is_seen),
         cmocka_unit_test(long_rows_are_sampled),
