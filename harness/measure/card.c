@@ -30,6 +30,8 @@ static const struct {
                                 [CARD_CONV] = {"reference_conv", 1},
                                 [CARD_CONV_WIDE] = {"reference_conv_wide", 1},
                                 [CARD_FILTER] = {"reference_filter", 1},
+                                [CARD_INPUT] = {"reference_input", 1},
+                                [CARD_INPUT_WIDE] = {"reference_input_wide", 1},
                                 [CARD_COMPARE] = {"compare_output", 2},
                                 [CARD_WIDEN] = {"chain_widen", 3},
                                 [CARD_FORGET] = {"chain_forget", 3},
@@ -286,20 +288,32 @@ bool card_filter(struct card_data *d, const struct card_layer *g, uint64_t filte
     return ok && card_launch(d->card, CARD_FILTER, g->k * channels * taps, args, 5, err);
 }
 
+bool card_lines_in(struct card_data *d, const struct card_layer *g, enum card_kernel kernel, uint64_t from, uint64_t *lines,
+                   struct error *err)
+{
+    int64_t across = (g->w + CARD_LINE - 1) / CARD_LINE, count = g->n * g->c * g->h * g->w;
+    union card_arg args[] = {card_int((int64_t)from), {0}, card_int(g->n), card_int(g->c), card_int(g->h), card_int(g->w)};
+    bool ok = card_room(d, "input in double", (size_t)(g->n * g->c * g->h * across * CARD_LINE) * sizeof(double), lines, err);
+    args[1] = card_int((int64_t)*lines);
+    return ok && card_launch(d->card, kernel, count, args, 6, err);
+}
+
 static bool card_reference(struct card_data *d, const struct work *work, struct error *err)
 {
     struct op_bounds is = op_data_bounds(work, d->host);
     struct card_layer g;
-    uint64_t layer = 0, filter = 0;
+    uint64_t layer = 0, filter = 0, lines = 0, input = d->at[SLOT_INPUT].value;
     card_describe(work, &is, &g);
+    bool sums = g.kind < REFERENCE_MOVED - REFERENCE_CONV2D;
     size_t count = (size_t)(g.n * g.out_c * g.out_h * g.out_w);
     struct card_values *to = &d->at[SLOT_OUTPUT];
     bool ok = card_upload(d, "layer of the reference", &g, sizeof g, &layer, err) &&
               card_filter(d, &g, d->at[SLOT_FILTER].value, &filter, err) &&
+              (!sums || card_lines_in(d, &g, CARD_INPUT, input, &lines, err)) &&
               card_room_apart(d, "reference", count * sizeof(double), &to->reference, err) &&
               (!is.bounds || card_room_apart(d, "bounds", count * sizeof(float), &to->bound, err));
     union card_arg args[] = {card_int((int64_t)layer),
-                             card_int((int64_t)d->at[SLOT_INPUT].value),
+                             card_int((int64_t)(sums ? lines : input)),
                              card_int((int64_t)filter),
                              card_int((int64_t)d->at[SLOT_BIAS].value),
                              card_int((int64_t)d->at[SLOT_RESIDUAL].value),
@@ -312,6 +326,8 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
         d->card->dev->ops->release(d->card->dev, layer);
     if (filter)
         d->card->dev->ops->release(d->card->dev, filter);
+    if (lines)
+        d->card->dev->ops->release(d->card->dev, lines);
     return ok && card_sample_agrees(d, work, &g, err);
 }
 

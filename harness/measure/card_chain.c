@@ -21,7 +21,7 @@ struct net {
 /* What a link runs on, here and there. */
 struct link_data {
     struct op_data one;
-    uint64_t layer, x, residual, filter, wide, bias, mask, bound; /* wide: the filter in double */
+    uint64_t layer, x, lines, residual, filter, wide, bias, mask, bound; /* wide, lines: filter and x as sums read them */
     struct card_layer g;
 };
 
@@ -153,7 +153,9 @@ static bool link_run(struct net *k, const struct work *w, bool again, struct lin
     if (!w->op->has_filter) /* another layout of the same values */
         return dev->ops->copy(dev, *reference, own->x, (size_t)count * sizeof(double), err) &&
                dev->ops->fill(dev, own->bound, 0, (size_t)count * sizeof(float), err) && dev->ops->sync(dev, err);
-    union card_arg args[] = {card_int((int64_t)own->layer), card_int((int64_t)own->x),        card_int((int64_t)own->wide),
+    if (!card_lines_in(d, g, CARD_INPUT_WIDE, own->x, &own->lines, err))
+        return false;
+    union card_arg args[] = {card_int((int64_t)own->layer), card_int((int64_t)own->lines),    card_int((int64_t)own->wide),
                              card_int((int64_t)own->bias),  card_int((int64_t)own->residual), card_int((int64_t)own->mask),
                              card_int((int64_t)*reference), card_int((int64_t)own->bound)};
     return card_launch(d->card, CARD_CONV_WIDE, count, args, 8, err) && dev->ops->sync(dev, err) &&
@@ -257,7 +259,7 @@ static bool walk_link(struct net *k, int i, struct error *err)
             k->errors[i] = e, k->values[i] = reference;
         reference = 0;
     }
-    uint64_t *const all[] = {&own.layer, &own.filter, &own.wide, &own.bias, &own.bound, &reference};
+    uint64_t *const all[] = {&own.layer, &own.lines, &own.filter, &own.wide, &own.bias, &own.bound, &reference};
     for (size_t a = 0; a < sizeof all / sizeof *all; a++)
         release(d, all[a]);
     for (int j = 0; j < i; j++)

@@ -5,6 +5,7 @@
 #include "measure/card.h"
 
 #define CARD_THREADS 256
+#define CARD_LINE 32 /* LINE of kernels/reference/conv.cu */
 enum card_kernel {
     CARD_NORMAL,
     CARD_EXACT,
@@ -17,6 +18,8 @@ enum card_kernel {
     CARD_CONV,
     CARD_CONV_WIDE,
     CARD_FILTER,
+    CARD_INPUT,
+    CARD_INPUT_WIDE,
     CARD_WIDEN,
     CARD_FORGET,
     CARD_OWN,
@@ -84,6 +87,10 @@ bool card_leave(const struct card *card, struct error *err);
 void card_describe(const struct work *work, const struct op_bounds *is, struct card_layer *layer);
 /* The filter of a layer as that file reads it, from `filter` there; 0 of a layer without one. To be released when the layer has run. */
 bool card_filter(struct card_data *data, const struct card_layer *layer, uint64_t filter, uint64_t *wide, struct error *err);
+/* Its input as that file's sums read it, from values there in logical order (CARD_INPUT: floats, CARD_INPUT_WIDE: doubles). To be released.
+ */
+bool card_lines_in(struct card_data *data, const struct card_layer *layer, enum card_kernel kernel, uint64_t from, uint64_t *lines,
+                   struct error *err);
 /* Memory of the check, and something in it; an error says whose. */
 bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
 /* For what a kernel under test must not find: references and their bounds. */

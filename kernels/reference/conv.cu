@@ -6,6 +6,7 @@
 enum { CONV2D, CONV3D, TRANSPOSED, UPSAMPLED, MOVED, SPACE, NEAREST, BILINEAR, LARGEST, MEAN }; /* harness/op/op.h has the same order */
 enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT }; /* items, as in harness/op/work.h */
 #define ITEMS 8
+#define LINE 32 /* pixels of a row that lie side by side in an input (reference_input) */
 #define SOME 16 /* channels that are added up before the next tap's */
 
 /* What measure/card.c writes, in this order. */
@@ -80,13 +81,13 @@ static __device__ void add_product(double x, double f, double &y, double &a)
     a += fabs(product);
 }
 
-template <typename X>
-static __device__ void sum(const layer &g, const X *x, const double *f, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
+/* x as reference_input leaves it, f as reference_filter does. */
+static __device__ void sum(const layer &g, const double *x, const double *f, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
 {
     const taps at = taps_of(g);
     int channels = (int)(g.c / g.groups), rows = (int)((g.kind == CONV3D ? g.t : 1) * g.r), columns = (int)g.s;
-    int64_t first = k / (g.k / g.groups) * channels, plane = g.h * g.w;
-    x += (n * g.c + first) * plane;
+    int64_t first = k / (g.k / g.groups) * channels, across = (g.w + LINE - 1) / LINE, all = g.c * LINE;
+    x += n * g.h * across * all + first * LINE;
     f += k * rows * columns * channels;
     y = a = 0;
     for (int begin = 0; begin < channels; begin += SOME) /* so that a line that several taps read is still in the cache */
@@ -98,23 +99,23 @@ static __device__ void sum(const layer &g, const X *x, const double *f, int64_t 
                 int column = source(at, (int)q, s);
                 if (column < 0 || column >= at.w)
                     continue;
-                const X *xs = x + begin * plane + (int64_t)row * at.w + column;
+                const double *xs = x + (row * across + column / LINE) * all + begin * LINE + column % LINE;
                 const double *fs = f + (r * columns + s) * channels + begin;
                 if (begin + SOME <= channels) {
 #pragma unroll
-                    for (int c = 0; c < SOME; c++) /* which lie a plane apart in x and side by side in f */
-                        add_product(xs[c * plane], fs[c], y, a);
+                    for (int c = 0; c < SOME; c++)
+                        add_product(xs[c * LINE], fs[c], y, a);
                 } else {
 #pragma unroll 1
                     for (int c = 0; c < channels - begin; c++)
-                        add_product(xs[c * plane], fs[c], y, a);
+                        add_product(xs[c * LINE], fs[c], y, a);
                 }
             }
         }
 }
 
 /* Without weights: what output (n, k, p, q) is made of. Of values that are only moved no rounding is allowed, so a stays 0. */
-template <typename X> static __device__ void window(const layer &g, const X *x, int64_t p, int64_t q, double &y, double &a)
+static __device__ void window(const layer &g, const float *x, int64_t p, int64_t q, double &y, double &a)
 {
     const taps at = taps_of(g);
     double most = 0;
@@ -136,7 +137,7 @@ template <typename X> static __device__ void window(const layer &g, const X *x, 
 }
 
 /* Half pixel centres, the edge repeated. */
-template <typename X> static __device__ void between(const layer &g, const X *x, int64_t p, int64_t q, double &y, double &a)
+static __device__ void between(const layer &g, const float *x, int64_t p, int64_t q, double &y, double &a)
 {
     double down = (p + 0.5) / g.block - 0.5, across = (q + 0.5) / g.block - 0.5;
     for (int64_t r = 0; r < 2; r++)
@@ -149,12 +150,11 @@ template <typename X> static __device__ void between(const layer &g, const X *x,
         }
 }
 
-template <typename X>
-static __device__ void move(const layer &g, const X *x, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
+static __device__ void move(const layer &g, const float *x, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
 {
     int64_t b = g.kind == SPACE || g.kind == NEAREST ? g.block : 1, phase = p % b * b + q % b, plane = g.h * g.w;
     int64_t channel = g.kind != SPACE ? k : g.crd ? k * b * b + phase : phase * (g.c / (b * b)) + k;
-    const X *from = x + (n * g.c + channel) * plane;
+    const float *from = x + (n * g.c + channel) * plane;
     y = a = 0;
     if (g.kind == LARGEST || g.kind == MEAN)
         window(g, from, p, q, y, a);
@@ -196,26 +196,27 @@ static __device__ void slope(const layer &g, double alpha, double &y, double &e)
         e += 2.01 * 0x1p-11 * scaled;
 }
 
-/* mask NULL: every output is asked for; else n, p, q, and the sum of an inactive one is 0. bound may be NULL. */
+/* x: of a sum in lines and in double, of what is only moved as it is. mask NULL: every output is asked for; else n, p, q, and the sum of an inactive one is 0. bound may be NULL. */
 template <typename X>
-static __device__ void convolve(const layer *layer_at, const X *x, const double *f, const float *bias, const X *residual, const float *mask,
+static __device__ void convolve(const layer *layer_at, const void *x, const double *f, const float *bias, const X *residual, const float *mask,
                                 double *out, float *bound)
 {
     const layer &g = *layer_at;
     int64_t across = (g.out_w + 31) / 32, count = g.n * g.out_h * across * g.out_c * 32;
     /* Threads that follow one another have 32 pixels of a row, then the same pixels of the next channel: what they read is the same. */
     for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count; t += (int64_t)gridDim.x * blockDim.x) {
-        int64_t at[ITEMS + 1][3], n = t / (32 * g.out_c * across * g.out_h), m = g.items;
-        at[m][2] = t % 32 + t / (32 * g.out_c) % across * 32;
-        at[m][1] = t / (32 * g.out_c * across) % g.out_h;
-        at[m][0] = t / 32 % g.out_c;
+        int64_t n = t / (32 * g.out_c * across * g.out_h), m = g.items;
+        int at[ITEMS + 1][3]; /* as few bytes as can be: they lie in the cache that sums read from */
+        at[m][2] = (int)(t % 32 + t / (32 * g.out_c) % across * 32);
+        at[m][1] = (int)(t / (32 * g.out_c * across) % g.out_h);
+        at[m][0] = (int)(t / 32 % g.out_c);
         if (at[m][2] >= g.out_w)
             continue;
         int64_t i = ((n * g.out_c + at[m][0]) * g.out_h + at[m][1]) * g.out_w + at[m][2];
         for (; m > 0; m--) { /* where the value was before each item */
-            int64_t b = g.item[m - 1].block, c = at[m][0], y = at[m][1], px = at[m][2];
+            int b = (int)g.item[m - 1].block, c = at[m][0], y = at[m][1], px = at[m][2];
             bool moves = g.item[m - 1].kind == TO_SPACE;
-            int64_t phase = moves ? y % b * b + px % b : 0, channels = moves ? g.item[m - 1].c / (b * b) : 0;
+            int phase = moves ? y % b * b + px % b : 0, channels = moves ? (int)g.item[m - 1].c / (b * b) : 0;
             at[m - 1][0] = !moves ? c : g.item[m - 1].crd ? c * b * b + phase : phase * channels + c;
             at[m - 1][1] = moves ? y / b : y;
             at[m - 1][2] = moves ? px / b : px;
@@ -223,9 +224,9 @@ static __device__ void convolve(const layer *layer_at, const X *x, const double 
         double y = 0, a = 0, e = 0;
         if (!mask || mask[(n * g.p + at[0][1]) * g.q + at[0][2]] != 0) {
             if (g.kind < MOVED)
-                sum(g, x, f, n, at[0][0], at[0][1], at[0][2], y, a);
+                sum(g, (const double *)x, f, n, at[0][0], at[0][1], at[0][2], y, a);
             else
-                move(g, x, n, at[0][0], at[0][1], at[0][2], y, a);
+                move(g, (const float *)x, n, at[0][0], at[0][1], at[0][2], y, a);
             e = g.sums && a > 0 ? bound_of_sum(g, y, a) : 0;
         }
         for (m = 0; m < g.items; m++) {
@@ -243,14 +244,14 @@ static __device__ void convolve(const layer *layer_at, const X *x, const double 
     }
 }
 
-extern "C" __global__ void reference_conv(const layer *layer_at, const float *x, const double *f, const float *bias, const float *residual,
+extern "C" __global__ void reference_conv(const layer *layer_at, const void *x, const double *f, const float *bias, const float *residual,
                                           const float *mask, double *out, float *bound)
 {
     convolve(layer_at, x, f, bias, residual, mask, out, bound);
 }
 
 /* The same of activations inside a network. */
-extern "C" __global__ void reference_conv_wide(const layer *layer_at, const double *x, const double *f, const float *bias, const double *residual,
+extern "C" __global__ void reference_conv_wide(const layer *layer_at, const void *x, const double *f, const float *bias, const double *residual,
                                                const float *mask, double *out, float *bound)
 {
     convolve(layer_at, x, f, bias, residual, mask, out, bound);
@@ -261,4 +262,25 @@ extern "C" __global__ void reference_filter(const float *from, double *to, int64
 {
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n * channels * taps; i += (int64_t)gridDim.x * blockDim.x)
         to[(i / (channels * taps) * taps + i % taps) * channels + i / taps % channels] = from[i];
+}
+
+/* An input as sums read it: in double, LINE pixels of a row and of each channel behind one another. A channel's plane is a power of two times
+ * a few lines of the cache long: side by side, the channels of a pixel would all want the same places there. */
+template <typename X> static __device__ void lines_of(const X *from, double *to, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    int64_t across = (w + LINE - 1) / LINE;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n * c * h * w; i += (int64_t)gridDim.x * blockDim.x) {
+        int64_t x = i % w, line = i / w, y = line % h, plane = line / h;
+        to[(((plane / c * h + y) * across + x / LINE) * c + plane % c) * LINE + x % LINE] = from[i];
+    }
+}
+
+extern "C" __global__ void reference_input(const float *from, double *to, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    lines_of(from, to, n, c, h, w);
+}
+
+extern "C" __global__ void reference_input_wide(const double *from, double *to, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    lines_of(from, to, n, c, h, w);
 }
