@@ -302,9 +302,9 @@ int device_ptx_state(const char *ptx, char ***names, bool *heap)
                 add_variable(&v, t, n);
             continue;
         }
-        *heap |= depth > 0 && ptx_is(t, n, "malloc");
+        *heap |= depth > 0 && *t == 'm' && ptx_is(t, n, "malloc");
         for (int i = 0; word_char(*t) && i < v.count; i++)
-            v.used[i] |= ptx_is(t, n, v.names[i]);
+            v.used[i] |= *t == *v.names[i] && ptx_is(t, n, v.names[i]);
     }
     for (int i = 0; i < v.count; i++)
         if (v.used[i])

@@ -1,4 +1,5 @@
 #include "base/image.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "op/chain.h"
 #include "op/generate.h"
@@ -99,6 +100,39 @@ static void dilate_chain(const struct work *work, const float *in, float *out)
     free(marks);
 }
 
+struct dilation {
+    const struct work *w;
+    const float *in;
+    float *rows, *out; /* dilated along x; along both */
+    int64_t taps;
+    int64_t *from; /* by tap and output column: the input's, or -1 */
+};
+
+static void dilate_across(void *context, int64_t y, int thread)
+{
+    const struct dilation *d = context;
+    const float *in = d->in + y * d->w->w;
+    float *row = d->rows + y * d->w->q;
+    (void)thread;
+    memset(row, 0, (size_t)d->w->q * sizeof *row);
+    for (int64_t tap = 0; tap < d->taps; tap++)
+        for (int64_t q = 0, *from = d->from + tap * d->w->q; q < d->w->q; q++)
+            row[q] = from[q] >= 0 && in[from[q]] != 0 ? 1 : row[q];
+}
+
+static void dilate_down(void *context, int64_t p, int thread)
+{
+    const struct dilation *d = context;
+    float *out = d->out + p * d->w->q;
+    (void)thread;
+    memset(out, 0, (size_t)d->w->q * sizeof *out);
+    for (int64_t r = 0; r < op_taps(d->w, AXIS_ROWS); r++) {
+        int64_t y = input_of(d->w, AXIS_ROWS, p, r);
+        for (int64_t q = 0; y >= 0 && q < d->w->q; q++)
+            out[q] = d->rows[y * d->w->q + q] != 0 ? 1 : out[q];
+    }
+}
+
 void mask_dilate(const struct work *work, const float *in, float *out)
 {
     if (work->chain) {
@@ -106,28 +140,18 @@ void mask_dilate(const struct work *work, const float *in, float *out)
         return;
     }
     const struct work *w = work;
-    int64_t taps = op_taps(w, AXIS_COLUMNS);
-    float *rows = xmalloc((size_t)(w->h * w->q) * sizeof *rows); /* dilated along x */
-    int64_t *from = xmalloc((size_t)(taps * w->q) * sizeof *from);
-    for (int64_t i = 0; i < taps * w->q; i++)
-        from[i] = input_of(w, AXIS_COLUMNS, i % w->q, i / w->q);
-    for (int64_t n = 0; n < w->n; n++, in += w->h * w->w, out += w->p * w->q) {
-        memset(rows, 0, (size_t)(w->h * w->q) * sizeof *rows);
-        memset(out, 0, (size_t)(w->p * w->q) * sizeof *out);
-        for (int64_t y = 0; y < w->h; y++)
-            for (int64_t i = 0, q = 0; i < taps * w->q; i++, q = q + 1 < w->q ? q + 1 : 0) {
-                float *to = &rows[y * w->q + q];
-                *to = from[i] >= 0 && in[y * w->w + from[i]] != 0 ? 1 : *to;
-            }
-        for (int64_t p = 0; p < w->p; p++)
-            for (int64_t r = 0; r < op_taps(w, AXIS_ROWS); r++) {
-                int64_t y = input_of(w, AXIS_ROWS, p, r);
-                for (int64_t q = 0; y >= 0 && q < w->q; q++)
-                    out[p * w->q + q] = rows[y * w->q + q] != 0 ? 1 : out[p * w->q + q];
-            }
+    int threads = w->h * w->q < 100000 ? 1 : pool_threads();
+    struct dilation d = {.w = w, .in = in, .out = out, .taps = op_taps(w, AXIS_COLUMNS)};
+    d.rows = xmalloc((size_t)(w->h * w->q) * sizeof *d.rows);
+    d.from = xmalloc((size_t)(d.taps * w->q) * sizeof *d.from);
+    for (int64_t i = 0; i < d.taps * w->q; i++)
+        d.from[i] = input_of(w, AXIS_COLUMNS, i % w->q, i / w->q);
+    for (int64_t n = 0; n < w->n; n++, d.in += w->h * w->w, d.out += w->p * w->q) {
+        pool_for(w->h, threads, dilate_across, &d);
+        pool_for(w->p, threads, dilate_down, &d);
     }
-    free(from);
-    free(rows);
+    free(d.from);
+    free(d.rows);
 }
 
 /* The inputs that any active output reads. */

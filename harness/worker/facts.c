@@ -72,6 +72,38 @@ bool build_make(const struct worker *w, const struct program *program, struct bu
     return true;
 }
 
+void build_drop(struct worker *w)
+{
+    for (int i = 0; w->kept && i < w->plan.row_count; i++)
+        build_free(&w->kept[i]);
+    free(w->kept);
+    w->kept = NULL;
+}
+
+void build_keep(struct worker *w, int row, struct build *build)
+{
+    const struct plan_row *p = &w->plan.rows[row];
+    if (!w->dev->ops->keeps_time || p->kind != PLAN_LAYER)
+        return;
+    if (w->kept && w->kept_case != p->case_index)
+        build_drop(w);
+    if (!w->kept)
+        w->kept = xcalloc((size_t)w->plan.row_count, sizeof *w->kept);
+    w->kept_case = p->case_index;
+    build_free(&w->kept[row]);
+    w->kept[row] = *build;
+    *build = (struct build){0};
+}
+
+bool build_kept(struct worker *w, int row, struct build *build)
+{
+    if (!w->kept || !w->kept[row].count)
+        return false;
+    *build = w->kept[row];
+    w->kept[row] = (struct build){0};
+    return true;
+}
+
 void build_free(struct build *build)
 {
     for (int i = 0; i < build->count; i++)

@@ -37,6 +37,7 @@
 
 #define WORKER_DATA (DATA_PART_COUNT + 1)
 
+struct build;
 struct worker {
     void (*emit)(void *context, json_t *event); /* takes the reference */
     void *context;
@@ -60,6 +61,8 @@ struct worker {
     /* data of the case in hand, by set of inputs, then enum data_part, then the precision data without zeros (DATA_FULL) */
     int data_case[ROOM_SETS][WORKER_DATA]; /* -1 = none */
     struct op_data data[ROOM_SETS][WORKER_DATA];
+    struct build *kept; /* by row; NULL: of no case */
+    int kept_case;
     struct phase_clock clock;  /* the ranges in it: the run, the case and the row in hand, the phase */
     int range_case, range_row; /* -1: none */
     int stage_depth, inside;   /* ranges that are open with the stage; and when others were opened in it, as by a timed round, with them */
@@ -104,6 +107,11 @@ struct build {
 struct compile_request build_request(const struct worker *w, const struct unit *unit);
 bool build_make(const struct worker *w, const struct program *program, struct build *build, struct error *err);
 void build_free(struct build *build);
+/* What a verified layer's row was compiled to stays until it is timed, or a row of another case is kept: reading it anew costs a hash over
+ * all of it. Takes it from `build`; and gives it back, false when there is none. */
+void build_keep(struct worker *w, int row, struct build *build);
+bool build_kept(struct worker *w, int row, struct build *build);
+void build_drop(struct worker *w);
 /* What the compiler says of one kernel of a unit. */
 struct kernel_facts;
 bool build_kernel_facts(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err);

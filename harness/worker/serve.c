@@ -263,6 +263,7 @@ static void forget_plan(struct worker *w)
     phase_unwind(&w->clock, 0);
     for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
         drop_data(w, i / WORKER_DATA, i % WORKER_DATA);
+    build_drop(w);
     card_close(w->card); /* it has borrowed the compiler's name */
     worker_sequence_close(w);
     if (w->planned)

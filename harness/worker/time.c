@@ -18,6 +18,7 @@
 #define SHORT_NS 20e3 /* below this a launch is a good part of what an event sees: the row is timed in a graph too */
 #define GRAPH_ROUNDS 60
 #define GRAPH_BUDGET_S 0.5
+#define NETWORK_SETS 2
 #define LOAD_LIMIT_S 120.0
 #define DATA_LIMIT_S 600.0
 
@@ -174,7 +175,7 @@ bool bout_enter(struct bout *b, int i, struct error *err)
     struct op_data *data;
     b->blame = b->index[i];
     worker_stage(w, b->blame, "load", LOAD_LIMIT_S);
-    if ((!b->builds[i].count && !build_make(w, p, &b->builds[i], err)) ||
+    if ((!b->builds[i].count && !build_kept(w, b->index[i], &b->builds[i]) && !build_make(w, p, &b->builds[i], err)) ||
         !rig_open_in(b->room, worker_timed_part(w, b->index[i]), w->dev, w->library, p, b->builds[i].images, false, &b->rigs[i], err))
         return false;
     rig_set_name(b->rigs[i], w->plan.rows[b->index[i]].id);
@@ -491,7 +492,8 @@ static bool bout(struct bout *b, struct error *err)
 {
     struct worker *w = b->w;
     const struct scenario_case *c = &w->plan.cases[w->plan.rows[b->index[0]].case_index];
-    b->room = room_open(w->dev, worker_card(w), ROOM_SETS, ROOM_SEATS);
+    bool network = w->plan.rows[b->index[0]].kind == PLAN_CHAIN; /* each of whose sets costs a reference of all layers */
+    b->room = room_open(w->dev, worker_card(w), network ? NETWORK_SETS : ROOM_SETS, ROOM_SEATS);
     for (int i = 0; i < b->count; i++)
         if (!bout_enter(b, i, err))
             return false;

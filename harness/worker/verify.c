@@ -495,6 +495,8 @@ bool worker_verify(struct worker *w, int index, struct error *err)
             goto done;
     }
     worker_remember(w, index, t.row);
+    if (t.row->status == ROW_OK || t.row->status == ROW_FOIL)
+        build_keep(w, index, &build);
     w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", index, "fields", wire_row(t.row)));
     w->lost = t.row->status == ROW_CRASHED && w->dev->ops->keeps_time;
     ok = true;
