@@ -283,7 +283,8 @@ static bool end_row(struct session *s, int row, enum outcome outcome, const stru
                 *err = *why;
             return false;
         }
-        condemn(s, row, ROW_CRASHED, "%s (while: %s)", why->text, s->stage);
+        bool ours = !strcmp(s->stage, "data"); /* the reference: nothing of the row has run on them */
+        condemn(s, row, ours ? ROW_PLANNED : ROW_CRASHED, "%s%s (while: %s)", ours ? "not judged: " : "", why->text, s->stage);
         return true;
     case OUTCOME_LATE:
         child_stop(&s->worker, NULL, 0);

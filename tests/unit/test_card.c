@@ -489,6 +489,25 @@ static void tampered_is_seen(const struct work *w, int64_t row, bool end, bool a
     op_data_free(&host);
 }
 
+/* Magnitudes of 19,600 products are a thousandth apart where the CPU adds them up in float: that is no disagreement. */
+static void long_sums_agree(void **unused)
+{
+    need_card();
+    struct work w = conv_work(400, 1, 9, 10, 7);
+    struct op_data host;
+    struct error err = {0};
+    w.dtype = DTYPE_F16;
+    w.math = MATH_F16_ACC32;
+    w.layout = LAYOUT_NHWC;
+    add_item(&w, EPILOGUE_BIAS);
+    add_item(&w, EPILOGUE_RELU);
+    assert_true(work_finish(&w, &err));
+    if (!card_data_make(card, &w, DATA_PART_PRECISION, &host, &err))
+        fail_msg("%s", err.text);
+    card_data_free(host.card);
+    op_data_free(&host);
+}
+
 static void a_tampered_reference_is_seen(void **arg)
 {
     need_card();
@@ -576,6 +595,7 @@ int main(void)
         cmocka_unit_test(a_rig_judges_by_the_card),
         cmocka_unit_test(inactive_outputs_are_looked_at),
         cmocka_unit_test(a_tampered_reference_is_seen),
+        cmocka_unit_test(long_sums_agree),
         cmocka_unit_test(long_rows_are_sampled),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
