@@ -176,6 +176,7 @@ static void add_memory(struct document *d, const struct case_view *c, const stru
     if (svg.len)
         document_heading(d, 4, "Memory", NULL)->detail = DETAIL_FULL;
     figure(d, &svg, NULL);
+    row_levels(d, c, v);
 }
 
 static void add_resources(struct document *d, const struct case_view *c, const struct view *v, const struct breakdown *a)
@@ -346,7 +347,9 @@ static void add_whole(struct document *d, const struct case_view *c, const struc
         add_traffic(d, v);
     else
         add_time(d, c, v, &a);
+    row_pipes(d, v);
     add_memory(d, c, v);
+    row_schedulers(d, c, v);
     add_states(d, v, &a);
     add_roofline(d, c, v, &a);
     add_resources(d, c, v, &a);

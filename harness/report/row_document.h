@@ -12,6 +12,12 @@ void row_document(struct document *d, const struct case_view *c, const struct vi
 /* What links to the row's page name; of rows of two sides too. The caller frees it. */
 char *row_anchor(const struct row *row);
 
+/* row_units.c: each kind of access at each level of memory; what an average scheduler had; how busy each pipe was. Nothing of what was not
+ * counted. */
+void row_levels(struct document *d, const struct case_view *c, const struct view *v);
+void row_schedulers(struct document *d, const struct case_view *c, const struct view *v);
+void row_pipes(struct document *d, const struct view *v);
+
 /* The source lines that take most, what they do and what the compiler made of them (row_source.c); nothing without counts or samples by
  * line. Brief and whole are for forms that are read at once. */
 enum source_extent { SOURCE_BRIEF, SOURCE_PAGE, SOURCE_WHOLE };

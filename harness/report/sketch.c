@@ -85,7 +85,7 @@ static void shared_box(struct text *t, double waves, double conflicts, double bu
     char a[NUMBER_TEXT], p[64], first[64] = "", second[80] = "";
     if (!(waves > 0))
         return;
-    snprintf(first, sizeof first, "%s wavefronts", waves >= 1e5 ? number_si(waves, "", a) : number_count(waves, a));
+    snprintf(first, sizeof first, "%s wavefronts", waves >= 1e4 ? number_si(waves, "", a) : number_count(waves, a));
     if (!isnan(conflicts))
         snprintf(second, sizeof second, "%s %% conflicts", number_percent(conflicts / waves, p));
     else
@@ -322,7 +322,7 @@ void sketch_roofline(struct text *t, const struct case_view *c, const struct vie
 
 /* ---- rounds ---- */
 
-#define ROUNDS_WIDTH 620
+#define ROUNDS_WIDTH 680
 #define ROUNDS_HEIGHT 96
 #define ROUNDS_SPLIT 470 /* the rounds in order on the left, how they are distributed on the right */
 #define ROUNDS_DRAWN 90
@@ -341,16 +341,21 @@ static void strip(struct text *t, const struct row_time *time, const double *val
         }
     if (!(high > 0))
         return;
-    double scale = high > low ? (STRIP_HEIGHT - 10) / (high - low) : 0, before = -1;
+    double scale = high > low ? (STRIP_HEIGHT - 10) / (high - low) : 0;
+    int before = -1, at = 0;
     text_add(t, "<path class=\"w\" d=\"");
     for (int i = 0; i < time->rounds; i++) {
         if (!isfinite(values[i]) || values[i] <= 0)
             continue;
-        double y = top + 5 + (high - values[i]) * scale;
-        if (before < 0 || fabs(y - before) > 0.4) { /* a clock stays where it is for many rounds */
-            text_addf(t, before < 0 ? "M%.0f %.1f" : "H%.0fV%.1f", 62 + i * each, y);
-            before = y;
-        }
+        int y = top + 5 + (int)round((high - values[i]) * scale);
+        if (before < 0)
+            text_addf(t, "M%.0f %d", 62 + i * each, y);
+        else if (y != before) /* a clock stays where it is for many rounds */
+            text_addf(t, "h%.3gv%d", (i - at) * each, y - before);
+        else
+            continue;
+        before = y;
+        at = i;
     }
     text_addf(t, "H%d\"/>", ROUNDS_SPLIT);
     snprintf(words, sizeof words, high > low ? "%s to %s %s" : "%.0s%s %s", number_count(round(low / unit), a),
@@ -380,13 +385,21 @@ void sketch_rounds(struct text *t, const struct row_time *time)
     double scale = (ROUNDS_HEIGHT - 26) / (high - low), each = (double)(ROUNDS_SPLIT - 60) / time->rounds;
     int step = 1 + time->rounds / ROUNDS_DRAWN; /* of many, every second, third ... */
     text_addf(t, "<path class=\"f\" d=\"M60 %.4gH%d\"/><path class=\"p\" d=\"", 8 + (high - time->median_ns) * scale, ROUNDS_WIDTH - 4);
+    int before = 0, at = -1; /* a step further each, by the same text: a page packs it well */
     for (int i = 0; i < time->rounds; i++) {
         double s = time->samples_ns[i];
         if (!isfinite(s) || s <= 0)
             continue;
         bins[(int)fmin(BINS - 1, (high - s) / (high - low) * BINS)]++;
-        if (i % step == 0)
-            text_addf(t, "M%.0f %.0fh2", 62 + i * each, 8 + (high - s) * scale);
+        if (i % step)
+            continue;
+        int y = 8 + (int)round((high - s) * scale);
+        if (at < 0)
+            text_addf(t, "M%.0f %dh2", 62 + i * each, y);
+        else
+            text_addf(t, "m%.3g %dh2", (i - at) * each - 2, y - before);
+        before = y;
+        at = i;
     }
     text_add(t, "\"/><path class=\"h\" d=\"");
     for (int i = 0; i < BINS; i++)

@@ -49,7 +49,7 @@ static void refuses(struct counter_wish wish, const char *scenario, const char *
 }
 
 #define BASIC "core memory coalescing shared occupancy stalls divergence spills launch"
-#define FULL "core roofline memory l2 coalescing shared occupancy stalls tensor divergence spills launch"
+#define FULL "core roofline memory l2 coalescing shared occupancy stalls tensor divergence spills launch pipes"
 
 static void test_chosen(void **state)
 {

@@ -113,8 +113,8 @@ static void test_find(void **state)
     struct error err = {0};
     if (!counter_groups_load("harness/counter/groups", NULL, &groups, &err))
         fail_msg("%s", err.text);
-    static const char *const wanted[] = {"core",      "roofline", "memory", "l2",         "coalescing", "shared",
-                                         "occupancy", "stalls",   "tensor", "divergence", "spills",     "launch"}; /* as a page has them */
+    static const char *const wanted[] = {"core",   "roofline", "memory",     "l2",     "coalescing", "shared", "occupancy",
+                                         "stalls", "tensor",   "divergence", "spills", "launch",     "pipes"}; /* as a page has them */
     assert_int_equal(groups.count, (int)(sizeof wanted / sizeof *wanted));
     for (int i = 0; i < groups.count; i++) {
         const struct counter_group *g = groups.items[i];

@@ -98,6 +98,12 @@ static void verdicts_with_counters(void **state)
     r = row_of(&f, "conv2d/busy_pipe", 400, 1);
     hw(r, "sol_compute", 88);
     hw(r, "sol_memory", 40);
+    r = row_of(&f, "conv2d/index_arithmetic", 400, 1);
+    hw(r, "pipe_alu", 91);
+    hw(r, "pipe_fma", 95); /* which is what an FMA kernel is for */
+    r = row_of(&f, "conv2d/exponentials", 400, 1);
+    hw(r, "pipe_xu", 84);
+    hw(r, "pipe_alu", 79);
     expect(&f, 0, "memory", "DRAM runs at 85 %");
     expect(&f, 1, "", "");
     expect(&f, 2, "conflicts", "12 % of the shared memory wavefronts");
@@ -106,6 +112,8 @@ static void verdicts_with_counters(void **state)
     expect(&f, 5, "spills", "6 % of the instructions");
     expect(&f, 6, "", "");
     expect(&f, 7, "compute", "compute runs at 88 %");
+    expect(&f, 8, "compute", "the ALU pipe is at 91 %");
+    expect(&f, 9, "compute", "the XU pipe is at 84 %");
     fixture_free(&f);
     measured_run(&f);
     /* As counted of mma_sync on an H200, which Nsight Compute calls compute bound. */

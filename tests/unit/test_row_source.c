@@ -75,7 +75,21 @@ static void counted(struct fixture *f)
     add_code(r, "ptx", 5, 34, 500, "fma.rn.f32 %f2, %f1, %f1, %f2", "");
 }
 
-static char *shown(const struct fixture *f, const struct form *form, enum source_extent extent)
+static void add_source(struct document *d, const struct case_view *c, const struct view *v, int extent)
+{
+    row_source(d, c, v, (enum source_extent)extent);
+}
+
+static void add_units(struct document *d, const struct case_view *c, const struct view *v, int ignored)
+{
+    (void)ignored;
+    row_pipes(d, v);
+    row_levels(d, c, v);
+    row_schedulers(d, c, v);
+}
+
+static char *told(const struct fixture *f, const struct form *form,
+                  void (*add)(struct document *, const struct case_view *, const struct view *, int), int extent)
 {
     struct case_view c;
     struct judge judge;
@@ -84,12 +98,17 @@ static char *shown(const struct fixture *f, const struct form *form, enum source
     judge_open(&judge);
     case_view_make(&c, &f->run, f->rows, f->count);
     case_judge(&c, &judge);
-    row_source(&d, &c, &c.views[0], extent);
+    add(&d, &c, &c.views[0], extent);
     form->write(&t, &d, &(struct report_style){0});
     document_free(&d);
     case_view_free(&c);
     judge_close(&judge);
     return t.len ? text_take(&t) : xstrdup("");
+}
+
+static char *shown(const struct fixture *f, const struct form *form, enum source_extent extent)
+{
+    return told(f, form, add_source, extent);
 }
 
 static void has(const char *text, const char *what)
@@ -192,9 +211,63 @@ static void samples_are_the_heat(void **state)
     fixture_free(&f);
 }
 
+/* What each level did, in one table; on emu without what only caches have; what was not counted has no line. */
+static void units_are_tables(void **state)
+{
+    struct fixture f = {0};
+    counted(&f);
+    struct row *r = f.rows[0];
+    row_add_metric(r, -1, 0, "emu.global_requests_ld", "request", "emu", 10);
+    row_add_metric(r, -1, 0, "emu.global_sectors_ld", "sector", "emu", 160);
+    row_add_metric(r, -1, 0, "emu.global_sectors_ideal_ld", "sector", "emu", 40);
+    char *page = told(&f, &form_html, add_units, 0);
+    has(page, "<td class=\"l level\">global loads</td><td>10</td><td>160</td><td>16 <small>(4)</small></td><td>25</td>");
+    assert_true(!strstr(page, "DRAM") && !strstr(page, "Schedulers") && !strstr(page, "Pipes") && !strstr(page, "global stores"));
+    free(page);
+    row_set(&r->device, "cuda:0");
+    snprintf(r->steps[0].limit, sizeof r->steps[0].limit, "warps");
+    const struct {
+        const char *name;
+        double value;
+    } counts[] = {{"global_requests_ld", 100},
+                  {"global_sectors_ld", 450},
+                  {"useful_ld", 88.9},
+                  {"l1_hit_rate_ld", 61},
+                  {"l2_busy", 33},
+                  {"l2_sectors", 300},
+                  {"l2_bytes", 9600},
+                  {"dram_throughput", 71},
+                  {"dram_bytes_read", 6000},
+                  {"shared_loads", 20},
+                  {"shared_wavefronts", 50},
+                  {"shared_conflicts", 10},
+                  {"pipe_alu", 40},
+                  {"issue_active", 62},
+                  {"warps_eligible", 1.5},
+                  {"warps_per_sm_achieved", 24}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        char *name = text_format("hw.%s", counts[i].name);
+        row_add_metric(r, -1, 0, name, "", "cupti", counts[i].value);
+        free(name);
+    }
+    page = told(&f, &form_html, add_units, 0);
+    has(page, "global loads</td><td>100</td><td>450</td><td>4.50</td><td>88.9</td><td>61</td><td>14.4 kB</td>");
+    has(page, "shared</td><td>20</td><td>50</td><td>2.50 <small>(2)</small></td><td>80</td>");
+    has(page, "L2</td><td></td><td>300</td><td></td><td></td><td></td><td>9.60 kB</td><td>33</td>");
+    has(page, "DRAM</td><td></td><td></td><td></td><td></td><td></td><td>6.00 kB</td><td>71</td>");
+    has(page, "<td class=\"l part\">ALU</td><td class=\"share\">40.0</td>");
+    has(page, "<td class=\"l part\">active</td><td>6</td>");
+    has(page, "<td class=\"l part\">issued</td><td>0.620</td>");
+    assert_true(!strstr(page, ">tensor<") && !strstr(page, "DRAM writes"));
+    free(page);
+    unlink(path);
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(beside_each_other), cmocka_unit_test(at_once),
-                                       cmocka_unit_test(the_file_may_be_gone), cmocka_unit_test(samples_are_the_heat)};
+                                       cmocka_unit_test(the_file_may_be_gone), cmocka_unit_test(samples_are_the_heat),
+                                       cmocka_unit_test(units_are_tables)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

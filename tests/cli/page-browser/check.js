@@ -35,6 +35,14 @@
     await wait(300);
     ok(!rows.some(r => r.hidden), 'the filter does not give back');
     for (const row of rows.slice(0, 4)) row.open = true;
+    await wait(300);
+    for (const table of document.querySelectorAll('details.row[open] table[data-name=source]')) { /* beside each line its code, the hottest's open */
+      const folds = Array.from(table.querySelectorAll('details')), open = folds.filter(d => d.open);
+      ok(!folds.length || open.length, 'no line of code is open');
+      ok(open.every(d => d.querySelectorAll('tr').length > 0 && d.getBoundingClientRect().height > 20), 'an open line of code shows nothing');
+      const line = open[0] && open[0].closest('tr'), text = line && line.querySelector('td.source').getBoundingClientRect(), code = open[0] && open[0].getBoundingClientRect();
+      ok(!line || (innerWidth > 1000 ? code.left >= text.right - 1 : code.top >= text.bottom - 1), 'code is neither beside its line nor, on a narrow page, below it');
+    }
     rows[0].closest('section').scrollIntoView();
     await wait(300);
     location.hash = rows[1].id + '+' + rows[2].id;
@@ -43,6 +51,8 @@
     ok(box && box.querySelectorAll('table').length > 0, 'two rows are not held beside each other');
     ok(!document.querySelector('details[open] > .more'), 'an open page is not unpacked');
     ok(document.activeElement === box, 'the comparison has not the focus');
+    document.head.append(Object.assign(document.createElement('style'), {textContent: 'main > section { content-visibility: visible !important; }'})); /* else what is too wide is cut off */
+    await wait(300);
     ok(document.documentElement.scrollWidth <= innerWidth, 'with two rows the page scrolls sideways');
     ok(window.pwned === undefined, 'a name was executed by the script');
     if (window.axe) {

@@ -62,7 +62,7 @@ class Browser:
     def open(self, page, width, medium):
         target = self.call('Target.createTarget', url='about:blank')['targetId']
         self.session = self.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
-        self.call('Emulation.setDeviceMetricsOverride', width=width, height=HEIGHT, deviceScaleFactor=1, mobile=width < 600)
+        self.call('Emulation.setDeviceMetricsOverride', width=width, height=HEIGHT, deviceScaleFactor=1, mobile=False)
         self.call('Emulation.setEmulatedMedia', media='print' if medium == 'print' else 'screen',
                   features=[{'name': 'prefers-color-scheme', 'value': 'dark' if medium == 'dark' else 'light'}])
         self.call('Page.enable')
