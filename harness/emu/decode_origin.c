@@ -145,7 +145,7 @@ static bool may_touch_shared(const struct ptx_instr *in)
     static const char *const others[] = {"global", "local", "param", "const", NULL};
     for (int i = 0; others[i]; i++)
         if (instr_has(in, others[i]))
-            return instr_is(in, "cp");
+            return false;
     return true;
 }
 
@@ -159,7 +159,7 @@ static bool store_ahead(struct decode *d, int block, bool ahead, bool note)
             d->overtaken[i >> 3] |= (uint8_t)(1u << (i & 7));
         if (lanes_wait(in))
             ahead = false;
-        else if (instr_is(in, "call") || ((instr_is(in, "st") || instr_is(in, "cp")) && may_touch_shared(in)))
+        else if (instr_is(in, "call") || (instr_is(in, "st") && may_touch_shared(in)))
             ahead = true;
     }
     return ahead;

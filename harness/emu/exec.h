@@ -130,7 +130,9 @@ struct program { /* an entry and everything it may call */
     uint8_t shared_shift; /* log2 of the smallest access to shared memory: grains of the race check */
     uint8_t global_shift; /* log2 of the smallest write to global memory */
     bool uses_mbarrier, uses_cluster, uses_heap, uses_alloca;
-    bool overtaken;             /* some loads from shared memory have ACCESS_OVERTAKEN */
+    bool overtaken;  /* some loads from shared memory have ACCESS_OVERTAKEN */
+    double launch_s; /* of all threads, of the last launch; of so many blocks */
+    uint64_t launch_groups;
     bool uses_async;            /* the async proxy reads or writes shared memory: bulk copies, wgmma */
     uint32_t fixed_local_bytes; /* of local_bytes: what lies behind is alloca's */
 };
@@ -184,6 +186,10 @@ struct memo {
     int32_t run_base[RUNS_MAX]; /* where lane 0 of the run would be, as rel */
     struct buffer *buffer;
     uint32_t low_at, high_at; /* shared: where the instruction may go */
+    bool lanes_known;
+    uint8_t lane_of[128]; /* shared: the lane of each grain of the spans, MANY_LANES */
+    struct memo *others;  /* MEMO_WAYS patterns that the instruction had before, by a hash of them; NULL: it had one or two */
+    uint32_t learnt;      /* how many it has learnt */
     /* counters since the last clear */
     uint64_t requests, sector_sum, line_sum, best_sum;  /* global */
     uint64_t shared_requests, wavefront_sum, ideal_sum; /* shared */
@@ -192,9 +198,9 @@ struct memo {
     uint64_t events;    /* divergent branches, contention, async copies */
     uint64_t split;     /* cp.async.cg: pieces beyond the sectors they are of */
     uint64_t bytes;
-    bool lanes_known;
-    uint8_t lane_of[128]; /* shared: the lane of each grain of the spans, MANY_LANES */
 };
+#define PATTERN_BYTES offsetof(struct memo, others)
+#define MEMO_WAYS 32
 struct block_count {
     uint64_t executions, threads;
 };

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define FUEL (1 << 15)  /* block entries in a turn: some milliseconds at most, so that the time limit holds */
+#define SMALL_S 100e-6  /* a launch of less than that runs on one thread */
 #define STALLS_MAX 2000 /* failed waits in a row */
 
 /* ---- resident blocks ---- */
@@ -511,10 +512,16 @@ bool launch_run(struct launch *l, struct error *err)
     struct program *p = l->program;
     int threads = p->ordered || l->cooperative ? 1 : l->threads > 0 ? l->threads : pool_threads();
     enum verdict v = RACES_NONE;
-    if ((l->checks & CHECK_RACE) && (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] <= RACE_BLOCKS)
+    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], groups = l->only ? (uint64_t)l->only_count : blocks;
+    if ((l->checks & CHECK_RACE) && blocks <= RACE_BLOCKS)
         l->trace = p->ordered || l->cooperative || p->trace_all ? TRACE_ALL : TRACE_WRITES;
+    if (p->launch_s > 0 && p->launch_s * (double)groups < SMALL_S * (double)p->launch_groups)
+        threads = 1; /* threads would take longer to start */
     for (;;) {
+        double begun = clock_s();
         run_once(l, threads);
+        p->launch_s = (clock_s() - begun) * threads;
+        p->launch_groups = groups;
         v = races_end(l);
         if (v == RACES_NONE)
             break;
@@ -542,6 +549,8 @@ void launch_free(struct launch *l)
         free(k->by_rank);
         free(k->wgmma_tiles);
         free(k->blocks);
+        for (uint32_t m = 0; m < l->program->memo_count && k->memos; m++)
+            free(k->memos[m].others);
         free(k->memos);
         runner_order_free(k);
     }

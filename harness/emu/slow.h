@@ -12,6 +12,10 @@ enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 /* Learns the pattern of the active lanes' addresses; false: too irregular (several buffers, no buffer, other spaces). */
 bool memo_global(struct warp *w, const struct insn *ip, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes);
 void memo_rows(struct memo *m, const uint32_t *a, int matrices);
+uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap);
+#define SECTOR_GAP 32 /* accesses are aligned to their size, so none reaches into the next one's sector unless that begins there, too */
+/* The buffer that the instruction's pointer is of; NULL: not known. */
+const struct buffer *origin_buffer(const struct warp *w, const struct insn *ip);
 void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const uint32_t *a, uint32_t bytes);
 /* Different 32-byte sectors, and 128-byte lines, of a learnt global pattern whose first lane is at `at`. */
 static inline uint32_t span_sectors(const struct memo *m, int64_t at, uint32_t *lines)
