@@ -155,9 +155,17 @@
     first = null;
     said.textContent = '';
   };
-  const line = (table, key) => key.textContent.split(/[:;]/)[0] + /* behind it stand the row's own numbers */
-     (table.dataset.name === 'source' ? ' ' + key.parentElement.querySelector('.source').firstChild.textContent : '');
-  const lines = table => new Map(Array.from(table.tBodies[0].rows, r => [line(table, r.cells[0]), Array.from(r.cells)]));
+  /* behind a colon stand the row's own numbers; of source its text: the same line is another number in another file */
+  const line = (table, key) => table.dataset.name !== 'source' ? key.textContent.split(/[:;]/)[0] : (key.parentElement.querySelector('.source')?.firstChild?.textContent ?? '').trim();
+  const lines = table => {
+    const found = new Map();
+    for (const r of table.tBodies[0].rows) {
+      let key = line(table, r.cells[0]);
+      while (found.has(key)) key += ' '; /* the second of its kind */
+      found.set(key, Array.from(r.cells));
+    }
+    return found;
+  };
   const numeric = cell => { const v = cell ? value(cell) : NaN; return typeof v === 'number' ? v : NaN; };
   const paired = heads => { const t = make('table', ''), r = t.createTHead().insertRow(); for (const text of heads) r.append(make('th', text)); r.cells[0].className = 'l'; return t; };
   const add = (body, key, p, q) => {
@@ -185,10 +193,15 @@
   };
   const merge = (a, b) => {
     const x = a ? lines(a) : new Map(), y = b ? lines(b) : new Map(), heads = (a || b).tHead.rows[0].cells;
-    const column = Math.max(1, Array.from(heads).findIndex((h, i) => i && !h.classList.contains('l')));
+    const numbers = Array.from(heads).map((h, i) => i).filter(i => i && !heads[i].classList.contains('l'));
+    const several = (a || b).dataset.name === 'levels'; /* each column says something else of its line */
     const table = paired([heads[0].textContent || 'part', 'A', 'B', 'B / A']), body = table.createTBody();
-    body.parentElement.tHead.rows[0].cells[1].textContent = 'A, ' + heads[column].textContent;
-    for (const key of new Set([...x.keys(), ...y.keys()])) add(body, key, (x.get(key) || [])[column], (y.get(key) || [])[column]);
+    if (!several) body.parentElement.tHead.rows[0].cells[1].textContent = 'A, ' + heads[numbers[0] || 1].textContent;
+    for (const key of new Set([...x.keys(), ...y.keys()]))
+      for (const i of several ? numbers : [numbers[0] || 1]) {
+        const p = (x.get(key) || [])[i], q = (y.get(key) || [])[i];
+        if (p && p.textContent || q && q.textContent) add(body, several ? key + ', ' + heads[i].textContent : key, p, q);
+      }
     return table;
   };
   const show = async (a, b) => {

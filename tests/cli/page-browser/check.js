@@ -49,6 +49,13 @@
     for (let i = 0; i < 20 && !document.getElementById('compare'); i++) await wait(100);
     const box = document.getElementById('compare');
     ok(box && box.querySelectorAll('table').length > 0, 'two rows are not held beside each other');
+    ok(box && Array.from(box.querySelectorAll('h3')).at(-1).textContent === 'As each page has it', 'the comparison stops before its end');
+    ok(Array.from(box.querySelectorAll('table.pair td')).every(c => c.getBoundingClientRect().width > 60), 'a side of the comparison has no room');
+    for (const name of ['levels', 'source']) {
+      const both = [rows[1], rows[2]].every(r => r.querySelector(`table[data-name=${name}]`)), lines = Array.from(box.querySelectorAll('tbody td.l')).map(c => c.textContent);
+      const texts = Array.from(rows[1].querySelectorAll('table[data-name=source] > tbody > tr > td.source'), c => c.firstChild ? c.firstChild.textContent.trim() : '');
+      ok(!both || lines.some(l => name === 'levels' ? l.startsWith('global loads, ') : l && texts.includes(l.trim())), 'the comparison has not the lines of ' + name);
+    }
     ok(!document.querySelector('details[open] > .more'), 'an open page is not unpacked');
     ok(document.activeElement === box, 'the comparison has not the focus');
     document.head.append(Object.assign(document.createElement('style'), {textContent: 'main > section { content-visibility: visible !important; }'})); /* else what is too wide is cut off */
