@@ -222,10 +222,8 @@ static bool unknown_format(const char *known, struct error *err)
 
 static bool calibration_wanted;
 
-#define COMPARED_MOST 32
-
 /* The runs that the words name, by number or by scenario (its last); without words the last runs of the scenario. */
-static int compared(struct stored *s, struct stored_run *runs, struct error *err)
+static int compared(struct stored *s, struct stored_run **runs, struct error *err)
 {
     struct text words = {0};
     struct run *all = NULL;
@@ -239,17 +237,16 @@ static int compared(struct stored *s, struct stored_run *runs, struct error *err
                 all[i].ended[0])
                 text_addf(&words, "%lld ", (long long)all[i].id);
     char *copy = text_take(&words), *rest = copy;
+    *runs = xcalloc((copy ? strlen(copy) : 0) / 2 + 1, sizeof **runs); /* as many words as it can hold */
     for (char *word; ok && (word = strsep(&rest, " "));) {
         struct run run = {0};
         long long id;
         if (!word[0])
             continue;
-        if (count == COMPARED_MOST)
-            ok = error_set(err, ERROR_USAGE, "more than %d runs in one report", COMPARED_MOST);
-        else if (text_to_int(word, &id))
-            ok = cli_run_open(&runs[count++], s->database, id, err);
+        if (text_to_int(word, &id))
+            ok = cli_run_open(&(*runs)[count++], s->database, id, err);
         else if ((ok = store_last_run(s->r.store, NULL, word, s->device, &run, err)))
-            ok = cli_run_open(&runs[count++], s->database, run.id, err);
+            ok = cli_run_open(&(*runs)[count++], s->database, run.id, err);
         else if (err->kind == ERROR_NONE) {
             error_set(err, ERROR_USAGE, "%s holds no run '%s'", s->database, word);
             error_hint(err, "bench list runs lists what there is");
@@ -269,14 +266,16 @@ static int compared(struct stored *s, struct stored_run *runs, struct error *err
 
 static bool make_compare(struct stored *s, const struct form *form, struct text *t, struct error *err)
 {
-    struct stored_run runs[COMPARED_MOST] = {{0}};
-    struct report_run list[COMPARED_MOST];
-    int count = compared(s, runs, err);
+    struct stored_run *runs = NULL;
+    int count = compared(s, &runs, err);
+    struct report_run *list = xcalloc((size_t)(count > 0 ? count : 0) + 1, sizeof *list);
     for (int i = 0; i < count; i++)
         list[i] = (struct report_run){&runs[i].run, runs[i].rows, runs[i].count};
     bool ok = count > 0 && report_runs(t, form, list, count, s->out_dir, err);
     for (int i = 0; i < (count < 0 ? -1 - count : count); i++)
         cli_run_close(&runs[i]);
+    free(runs);
+    free(list);
     return ok;
 }
 

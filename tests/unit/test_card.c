@@ -586,17 +586,15 @@ static int tear_down(void **arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_agree),
-        cmocka_unit_test(space_to_depth_inverts),
-        cmocka_unit_test(references_agree),
-        cmocka_unit_test(rows_need_little),
-        cmocka_unit_test(one_element_is_seen),
-        cmocka_unit_test(a_rig_judges_by_the_card),
-        cmocka_unit_test(inactive_outputs_are_looked_at),
-        cmocka_unit_test(a_tampered_reference_is_seen),
-        cmocka_unit_test(long_sums_agree),
-        cmocka_unit_test(long_rows_are_sampled),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(types_agree),
+                                       cmocka_unit_test(space_to_depth_inverts),
+                                       cmocka_unit_test(references_agree),
+                                       cmocka_unit_test(rows_need_little),
+                                       cmocka_unit_test(one_element_is_seen),
+                                       cmocka_unit_test(a_rig_judges_by_the_card),
+                                       cmocka_unit_test(inactive_outputs_are_looked_at),
+                                       cmocka_unit_test(a_tampered_reference_is_seen),
+                                       cmocka_unit_test(long_sums_agree),
+                                       cmocka_unit_test(long_rows_are_sampled)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
