@@ -61,6 +61,43 @@ void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *
     shared->ideal_sum += total - ideal;
 }
 
+/* Lines of global memory and rows of the banks have 128 bytes: what a pattern costs is the same wherever it begins in them. */
+struct bypass {
+    int32_t from[32], to[32];
+    uint32_t full, mask, at;
+    uint64_t split, wavefronts, ideal;
+};
+#define BYPASS_WAYS 8
+
+void emu_count_bypass_again(struct memo *global, struct memo *shared, uint64_t from, uint32_t to, uint32_t full, uint32_t mask)
+{
+    uint64_t lane_from[32], lane_to[32];
+    uint32_t at = (uint32_t)(from & 127) << 7 | (to & 127);
+    uint32_t h = (at ^ full ^ (uint32_t)global->rel[31] * 3 ^ (uint32_t)global->rel[16] * 5 ^ (uint32_t)shared->rel[31] * 7) * 2654435761u;
+    if (!global->bypass)
+        global->bypass = xcalloc(BYPASS_WAYS, sizeof *global->bypass);
+    struct bypass *k = &global->bypass[h >> 29];
+    if (!full || k->full != full || k->mask != mask || k->at != at || memcmp(k->from, global->rel, sizeof k->from) != 0 ||
+        memcmp(k->to, shared->rel, sizeof k->to) != 0) {
+        for (int i = 0; i < 32; i++) {
+            lane_from[i] = from + (uint64_t)(int64_t)global->rel[i];
+            lane_to[i] = (uint32_t)(to + (uint32_t)shared->rel[i]);
+        }
+        *k = (struct bypass){
+            .full = full, .mask = mask, .at = at, .split = global->split, .wavefronts = shared->wavefront_sum, .ideal = shared->ideal_sum};
+        emu_count_bypass(global, shared, lane_from, lane_to, full, mask, shared->wavefronts, shared->ideal);
+        k->split = global->split - k->split;
+        k->wavefronts = shared->wavefront_sum - k->wavefronts;
+        k->ideal = shared->ideal_sum - k->ideal;
+        memcpy(k->from, global->rel, sizeof k->from);
+        memcpy(k->to, shared->rel, sizeof k->to);
+        return;
+    }
+    global->split += k->split;
+    shared->wavefront_sum += k->wavefronts;
+    shared->ideal_sum += k->ideal;
+}
+
 /* a = destination (imm), list: source slot, source-size slot or NO_REF, ignore predicate or NO_REF; size = bytes, kind = constant offset of
  * the source in list[3..4] */
 const struct insn *emu_cp_async(struct warp *w, const struct insn *ip)

@@ -187,9 +187,10 @@ struct memo {
     struct buffer *buffer;
     uint32_t low_at, high_at; /* shared: where the instruction may go */
     bool lanes_known;
-    uint8_t lane_of[128]; /* shared: the lane of each grain of the spans, MANY_LANES */
-    struct memo *others;  /* MEMO_WAYS patterns that the instruction had before, by a hash of them; NULL: it had one or two */
-    uint32_t learnt;      /* how many it has learnt */
+    uint8_t lane_of[128];  /* shared: the lane of each grain of the spans, MANY_LANES */
+    struct memo *others;   /* MEMO_WAYS patterns that the instruction had before, by a hash of them; NULL: it had one or two */
+    uint32_t learnt;       /* how many it has learnt */
+    struct bypass *bypass; /* what some of its cp.async.cg cost: async.c */
     /* counters since the last clear */
     uint64_t requests, sector_sum, line_sum, best_sum;  /* global */
     uint64_t shared_requests, wavefront_sum, ideal_sum; /* shared */

@@ -549,8 +549,10 @@ void launch_free(struct launch *l)
         free(k->by_rank);
         free(k->wgmma_tiles);
         free(k->blocks);
-        for (uint32_t m = 0; m < l->program->memo_count && k->memos; m++)
+        for (uint32_t m = 0; m < l->program->memo_count && k->memos; m++) {
             free(k->memos[m].others);
+            free(k->memos[m].bypass);
+        }
         free(k->memos);
         runner_order_free(k);
     }

@@ -122,6 +122,8 @@ const struct insn *emu_cp_async(struct warp *w, const struct insn *ip);
 #define COPY_BYPASS 8 /* flag: cp.async.cg, past the L1 */
 void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask,
                       uint64_t plain, uint64_t ideal);
+/* The same of learnt patterns whose first lanes are at `from` and `to`; what it comes to is remembered. */
+void emu_count_bypass_again(struct memo *global, struct memo *shared, uint64_t from, uint32_t to, uint32_t full, uint32_t mask);
 /* Bytes of shared memory that a cp.async fills: nobody may read them before it was waited for. */
 void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes);
 const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip);
