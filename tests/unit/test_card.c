@@ -496,9 +496,7 @@ static void long_sums_agree(void **unused)
     struct work w = conv_work(400, 1, 9, 10, 7);
     struct op_data host;
     struct error err = {0};
-    w.dtype = DTYPE_F16;
-    w.math = MATH_F16_ACC32;
-    w.layout = LAYOUT_NHWC;
+    w.dtype = DTYPE_F16, w.math = MATH_F16_ACC32, w.layout = LAYOUT_NHWC;
     add_item(&w, EPILOGUE_BIAS);
     add_item(&w, EPILOGUE_RELU);
     assert_true(work_finish(&w, &err));
