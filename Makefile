@@ -96,7 +96,7 @@ check: all
 
 # The same tests on a build that stops at the first bad access or undefined operation, and is some five times slower: what is heavy is left to
 # sanitize-all, so that sanitize ends in minutes.
-SANITIZE := BUILD=build-asan BIN=build-asan/bench CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+SANITIZE := BUILD=build-asan BIN=build-asan/bench CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 sanitize: SANITIZED := --light unit cli faults
 sanitize-unit: SANITIZED := unit
 sanitize-all: SANITIZED := unit cli faults

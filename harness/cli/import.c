@@ -75,7 +75,7 @@ static enum import_kind import_kind(const char *path)
 {
     static const char sqlite[] = "SQLite format 3";
     char head[64] = "";
-    FILE *f = fopen(path, "r");
+    FILE *f = file_is_stream(path) ? NULL : fopen(path, "r"); /* a pipe would be waited for */
     size_t got = f ? fread(head, 1, sizeof head - 1, f) : 0;
     if (f)
         fclose(f);

@@ -105,7 +105,8 @@ static struct variant *load_cu(const char *path, const char *folder, const struc
     size_t length = strlen(base), bytes = 0;
     struct head_place place;
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+    bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    if (stat(path, &st) ? link : !S_ISREG(st.st_mode)) { /* a link that leads nowhere, too */
         *note = text_format("%s/%s: not a file, passed over", folder, base);
         return NULL;
     }

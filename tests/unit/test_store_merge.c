@@ -225,7 +225,8 @@ static void every_table_is_merged(void **state)
     while (sqlite3_step(s) == SQLITE_ROW)
         text_addf(&names, "%s ", (const char *)sqlite3_column_text(s, 0));
     sqlite3_finalize(s);
-    assert_string_equal(text_get(&names), "axis case kernel launch metric network param part plan result roof run timing wisdom ");
+    assert_string_equal(text_get(&names),
+                        "axis case instruction kernel launch metric network param part plan result roof run timing wisdom ");
     text_free(&names);
     store_close(store);
 }
