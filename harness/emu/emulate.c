@@ -208,7 +208,8 @@ static bool run(struct emulation *e, struct error *err)
     snprintf(r->why, sizeof r->why, "%.*s", (int)sizeof r->why - 1, failed.text);
     r->report_count = count;
     r->reports = xcalloc((size_t)count + 1, sizeof *reports);
-    memcpy(r->reports, reports, (size_t)count * sizeof *reports);
+    if (count)
+        memcpy(r->reports, reports, (size_t)count * sizeof *reports);
     r->note_count = emu_notes(&e->dev, &reports);
     r->notes = xcalloc((size_t)r->note_count + 1, sizeof *reports);
     if (r->note_count)
