@@ -132,13 +132,14 @@ static bool put_picture(const struct image *image, const struct tensor *t, bool 
 static bool picture_values(const struct work *work, const char *path, const struct tensor *t, float *to, struct error *err)
 {
     const struct op_file *f = work->op->file;
-    bool nv12 = f->stages && !strcmp(f->stages[0].stage->name, "nv12"), video = text_ends(path, ".y4m"), fits = t->rank == 4;
+    const char *first = f->stages ? f->stages[0].stage->name : "";
+    bool nv12 = !strcmp(first, "nv12"), yuv = nv12 || !strcmp(first, "yuv"), video = text_ends(path, ".y4m"), fits = t->rank == 4;
     int64_t images = fits ? t->dim[0] : 0, size = images ? (int64_t)tensor_elements(t) / images : 0, frames_read = 0;
     struct frames *frames = frames_open(path, NULL, err);
     struct image image;
     int got = frames ? 1 : -1;
     while (got > 0 && fits && frames_read < images && (got = frames_next(frames, &image, err)) > 0) {
-        if (image.channels == 3 && video != nv12)
+        if (image.channels == 3 && video != yuv)
             convert_colours(&image, video);
         fits = put_picture(&image, t, nv12, frames_read++, to) && image.most == (t->dtype == DTYPE_U16 ? 65535 : 255);
         if (!fits)

@@ -10,11 +10,10 @@ flop: 4
 dtype: f32
 */
 #pragma once
-#include "stage/pixel.cuh"
+#include "stage/yuv.cuh"
 
 template <class R, class From>
 __device__ __forceinline__ pixel<R, 3> nv12(const From &from, image in, image out, int b, int y, int x)
 {
-    R bright = from(b, y, x).v[0], u = from(b, out.h + y / 2, x / 2 * 2).v[0] - R(128), v = from(b, out.h + y / 2, x / 2 * 2 + 1).v[0] - R(128);
-    return {{bright + v * R(1.402), bright - u * R(0.344136) - v * R(0.714136), bright + u * R(1.772)}};
+    return yuv(pixel<R, 3>{{from(b, y, x).v[0], from(b, out.h + y / 2, x / 2 * 2).v[0], from(b, out.h + y / 2, x / 2 * 2 + 1).v[0]}});
 }

@@ -68,13 +68,17 @@ def mirror(image, by):
     return [[image[at(y, h)][at(x, w)] for x in range(-by, w + by)] for y in range(-by, h + by)]
 
 
+def yuv(p):
+    b, u, v = p[0], p[1] - 128, p[2] - 128
+    return [b + 1.402 * v, b - 0.344136 * u - 0.714136 * v, b + 1.772 * u]
+
+
 def nv12(image):
     h, w, out = len(image) * 2 // 3, len(image[0]), []
     for y in range(h):
         out.append([])
         for x in range(w):
-            b, u, v = image[y][x][0], image[h + y // 2][x - x % 2][0] - 128, image[h + y // 2][x - x % 2 + 1][0] - 128
-            out[y].append([b + 1.402 * v, b - 0.344136 * u - 0.714136 * v, b + 1.772 * u])
+            out[y].append(yuv([image[y][x][0], image[h + y // 2][x - x % 2][0], image[h + y // 2][x - x % 2 + 1][0]]))
     return out
 
 
@@ -144,6 +148,10 @@ image = each(warp(deep[0], m, 30000), lambda p: [v * 1.2 for v in p])
 op("deep", deep, [image], ["warp: {a: %d, b: %d, c: %d, d: %d, e: %d, f: %d, value: 30000}" % m, "mul: 1.2"], (1, 2, 19, 31),
    ("u16", "NCHW", "f32", "NHWC"))
 op("round", deep, [turn(deep[0])], ["cast: f32", "turn", "cast: u16"], (1, 2, 31, 19), ("u16", "NHWC", "u16", "NCHW"))
+
+tones = [picture(9, 21, 3, 0)]
+op("tones", tones, [each(tones[0], lambda p: [min(max(v, 0), 255) for v in yuv(p)])], ["yuv", "clamp: {low: 0, high: 255}"], (1, 3, 9, 21),
+   ("u8", "NHWC", "f32", "NCHW"))
 
 own = [picture(7, 33, 3)]
 op("own", own, [each(own[0], lambda p: [min(max((v / 255) ** 2 * 3, 0), 1) for v in p])], ["div: 255", "power: {by: 3}", "saturate"], (1, 3, 7, 33),
