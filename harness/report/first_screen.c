@@ -221,6 +221,7 @@ static struct table *glance_table(const struct run *run, struct row *const *rows
     struct table *t = table_new();
     char zero[VARIANT_BASE];
     common_zero(run, rows, count, zero);
+    t->name = "glance";
     table_column(t, "name", "case", ALIGN_LEFT);
     table_column(t, "work", "work", ALIGN_LEFT);
     if (counts) {

@@ -236,6 +236,7 @@ void sketch_occupancy(struct text *t, const struct case_view *c, const struct ro
 #define ROOF_HEIGHT 190
 #define ROOF_LEFT 52
 #define ROOF_BOTTOM 34
+#define ROOF_RIGHT 26 /* half of the last label */
 
 struct frame {
     double low_x, high_x, low_y, high_y; /* decades, of powers of ten */
@@ -243,7 +244,7 @@ struct frame {
 
 static double at_x(const struct frame *f, double x)
 {
-    return ROOF_LEFT + (log10(x) - f->low_x) / (f->high_x - f->low_x) * (ROOF_WIDTH - ROOF_LEFT - 10);
+    return ROOF_LEFT + (log10(x) - f->low_x) / (f->high_x - f->low_x) * (ROOF_WIDTH - ROOF_LEFT - ROOF_RIGHT);
 }
 
 static double at_y(const struct frame *f, double y)
@@ -261,7 +262,7 @@ static void decades(struct text *t, const struct frame *f)
     }
     for (int d = (int)f->low_y; d <= (int)f->high_y; d++) {
         double y = at_y(f, pow(10, d));
-        text_addf(t, "<path class=\"f\" d=\"M%d %.4gH%d\"/>", ROOF_LEFT, y, ROOF_WIDTH - 10);
+        text_addf(t, "<path class=\"f\" d=\"M%d %.4gH%d\"/>", ROOF_LEFT, y, ROOF_WIDTH - ROOF_RIGHT);
         label(t, ROOF_LEFT - 4, y + 4, "e s", number_si(pow(10, d), "", n));
     }
 }
@@ -273,7 +274,7 @@ static void ceiling(struct text *t, const struct frame *f, double band, double r
     if (!(band > 0) || !(rate > 0) || start > ridge || ridge > right)
         return;
     text_addf(t, "<path class=\"%s\" d=\"M%.4g %.4gL%.4g %.4gH%d\"/>", class, at_x(f, start), at_y(f, start * band), at_x(f, ridge),
-              at_y(f, rate), ROOF_WIDTH - 10);
+              at_y(f, rate), ROOF_WIDTH - ROOF_RIGHT);
 }
 
 void sketch_roofline(struct text *t, const struct case_view *c, const struct view *v, const struct breakdown *a)
