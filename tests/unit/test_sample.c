@@ -173,6 +173,11 @@ static void the_slow_do_not_starve(void **state)
     sampled(first, 3, 0, &plan);
     assert_true(!entrants[0].tail && entrants[1].tail && entrants[2].tail);
     freed(3);
+    const double many[] = {20000, 250000}; /* 50 and 40 launches a sample: what counts is one */
+    plan.sustained = true;
+    sampled(many, 2, 0, &plan);
+    assert_true(!entrants[0].tail && entrants[1].tail && entrants[0].batch > entrants[1].batch);
+    freed(2);
 }
 
 static int stamps;
