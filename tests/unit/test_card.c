@@ -414,13 +414,10 @@ static void a_rig_judges_by_the_card(void **arg)
     for (int i = 0; i < 3; i++) { /* right; one wrong element; right, and an input is another */
         struct verdict v;
         struct text unsafe = {0};
-        unsigned char was[2], flip[2];
-        memcpy(was, l.storage + 40, 2);
-        flip[0] = was[0], flip[1] = was[1] ^ 0x80;
-        if (i == 1)
-            memcpy(l.storage + 40, flip, 2);
+        unsigned char was[2];
+        l.storage[41] ^= i == 1 ? 0x80 : 0;
         assert_true(dev->ops->write(dev, output, l.storage, l.bytes, &err));
-        memcpy(l.storage + 40, was, 2);
+        l.storage[41] ^= i == 1 ? 0x80 : 0;
         if (i == 2) {
             assert_true(dev->ops->read(dev, input + 10, was, 2, &err));
             was[1] ^= 0x40;
