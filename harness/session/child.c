@@ -35,7 +35,8 @@ static void become_worker(int socket_end, int errors, pid_t parent)
         _exit(127);
     signal(SIGINT, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
-    /* NVRTC 13.0 orders some of its work by address: with addresses drawn at random one source gave 73 registers or 80 (general_tiled). */
+    /* NVRTC 13.0 orders some of its work by address (device/compile/apart.c): addresses are not drawn at random either, where that is
+     * allowed. */
     personality((unsigned long)personality(0xffffffff) | ADDR_NO_RANDOMIZE);
     execv("/proc/self/exe", argv);
     _exit(127);
@@ -113,16 +114,32 @@ size_t child_compile_memory(void)
     return half < most ? half : most;
 }
 
-static size_t memory_of(pid_t pid)
+static void read_proc(pid_t pid, const char *file, char *text, size_t bytes)
 {
-    char path[32], text[128] = "";
-    unsigned long pages = 0;
-    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, bytes - 1);
     if (fd >= 0)
         close(fd);
-    return n > 0 && sscanf(text, "%*u %lu", &pages) == 1 ? (size_t)pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
+    text[n > 0 ? n : 0] = 0;
+}
+
+/* The process's, and that of the one that compiles for it. */
+static size_t memory_of(pid_t pid)
+{
+    char children[64], text[128];
+    int child = 0;
+    unsigned long pages = 0, own = 0;
+    snprintf(children, sizeof children, "task/%d/children", (int)pid);
+    read_proc(pid, "statm", text, sizeof text);
+    sscanf(text, "%*u %lu", &pages);
+    read_proc(pid, children, text, sizeof text);
+    if (sscanf(text, "%d", &child) == 1) {
+        read_proc(child, "statm", text, sizeof text);
+        sscanf(text, "%*u %lu", &own);
+    }
+    return (size_t)(pages + own) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 void child_limit_memory(struct child *child, size_t more)

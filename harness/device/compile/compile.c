@@ -9,7 +9,7 @@
 #define FORMAT "compile 1" /* changes when keys mean something else */
 
 /* The compilers opened so far, by the name they were asked for. */
-static pthread_mutex_t compilers_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t compile_loading = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     char *name;
     struct compiler compiler;
@@ -44,7 +44,7 @@ static const struct compiler *compiler_open(const char *name, struct error *err)
         name = "nvrtc";
     if (!compiler_parse(name, &kind, &path, err))
         return NULL;
-    pthread_mutex_lock(&compilers_lock);
+    pthread_mutex_lock(&compile_loading);
     for (int i = 0; i < compiler_count && !found; i++)
         if (strcmp(compilers[i].name, name) == 0)
             found = &compilers[i].compiler;
@@ -58,7 +58,7 @@ static const struct compiler *compiler_open(const char *name, struct error *err)
             found = c;
         }
     }
-    pthread_mutex_unlock(&compilers_lock);
+    pthread_mutex_unlock(&compile_loading);
     return found;
 }
 
@@ -101,11 +101,13 @@ static void hash_request(const struct source *s, const struct compile_request *r
     if (r->bounds.threads)
         hash_add(h, &r->bounds, sizeof r->bounds);
     hash_add_text(h, build);
+    if (*build && kind == COMPILER_NVRTC)
+        hash_add_text(h, "apart"); /* entries of before are of processes that had compiled other things */
     hash_end(h, out);
 }
 
-/* The cache's file also depends on where things lie: PTX and line tables carry the paths that messages show. */
-static char *entry_name(const struct source *s, const struct compiler *c, const char *key)
+/* The cache's file also depends on where things lie: PTX and line tables carry the paths that messages show; and on how it was made. */
+static char *entry_name(const struct source *s, const struct compiler *c, const char *key, bool apart)
 {
     char out[HASH_TEXT];
     struct hash *h = hash_begin();
@@ -113,16 +115,19 @@ static char *entry_name(const struct source *s, const struct compiler *c, const 
     hash_add_text(h, s->path);
     hash_add_text(h, s->folders[1] ? s->folders[1] : "");
     hash_add_text(h, c->include ? c->include : "");
+    if (!apart)
+        hash_add_text(h, "beside a driver");
     hash_end(h, out);
     return text_format("%s.compiled", out);
 }
 
-static bool from_cache(const char *name, const char *key, struct compiled *out)
+static bool from_cache(const struct source *s, const struct compiler *compiler, const char *key, bool apart, struct compiled *out)
 {
     size_t bytes, next;
     struct compiled c;
-    char *data = compile_cache_load(name, &bytes);
+    char *name = entry_name(s, compiler, key, apart), *data = compile_cache_load(name, &bytes);
     bool ok = data && entry_read(data, bytes, &c, &next);
+    free(name);
     free(data);
     if (!ok)
         return false;
@@ -135,11 +140,13 @@ static bool from_cache(const char *name, const char *key, struct compiled *out)
     return true;
 }
 
-static bool compile_now(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+static bool compile_now(const struct compiler *c, const struct source *s, const struct compile_request *r, bool apart, struct compiled *out,
                         struct error *err)
 {
     double start = clock_s();
-    bool ok = c->kind == COMPILER_NVRTC ? nvrtc_compile(c, s, r, out, err) : nvcc_compile(c, s, r, out, err);
+    bool ok = c->kind == COMPILER_NVCC ? nvcc_compile(c, s, r, out, err)
+              : apart                  ? compile_apart(c, s, r, out, err)
+                                       : nvrtc_compile(c, s, r, out, err);
     out->seconds = clock_s() - start;
     return ok;
 }
@@ -173,7 +180,6 @@ bool compile(const struct compile_request *r, struct compiled *out, struct error
     enum compiler_kind kind;
     const char *path;
     char request[HASH_TEXT], key[HASH_TEXT];
-    char *name = NULL;
     bool ok = false;
     *out = (struct compiled){0};
     if (!compiler_parse(r->compiler ? r->compiler : "nvrtc", &kind, &path, err) ||
@@ -191,24 +197,25 @@ bool compile(const struct compile_request *r, struct compiled *out, struct error
         goto done;
     }
     hash_request(&s, r, kind, c->build, key);
-    name = entry_name(&s, c, key);
-    if (from_cache(name, key, out)) {
+    bool apart = c->kind == COMPILER_NVCC || compile_may_fork();
+    if (from_cache(&s, c, key, true, out) || (!apart && from_cache(&s, c, key, false, out))) {
         ok = true;
         goto done;
     }
-    if (!compile_now(c, &s, r, out, err))
+    if (!compile_now(c, &s, r, apart, out, err))
         goto done;
     memcpy(out->key, key, sizeof key);
     memcpy(out->request, request, sizeof request);
     snprintf(out->compiler, sizeof out->compiler, "%s", c->version);
     snprintf(out->arch, sizeof out->arch, "%s", r->arch);
     struct text entry = {0};
+    char *name = entry_name(&s, c, key, apart);
     entry_write(&entry, out);
     compile_cache_save(name, entry.data, entry.len);
     text_free(&entry);
+    free(name);
     ok = true;
 done:
-    free(name);
     source_free(&s);
     if (!ok)
         compiled_free(out);

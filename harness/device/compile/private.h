@@ -5,6 +5,7 @@
 #include "base/source.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
+#include <pthread.h>
 
 /* Options of every compilation, by compiler; part of the key. */
 /* A head that defines this as 1 has its code compiled for a debugger. */
@@ -21,12 +22,17 @@ struct compiler {
     char *include;    /* CUDA headers, or NULL */
     void *private_data;
 };
+extern pthread_mutex_t compile_loading; /* held where a library is loaded, and where a process is forked that may load one */
 bool nvrtc_open(struct compiler *c, const char *path, struct error *err);
 bool nvcc_open(struct compiler *c, const char *path, struct error *err);
 
 /* Both fill ptx, cubin and log of `out`; a compile error is a usage error with the compiler's lines. */
 bool nvrtc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                    struct error *err);
+/* nvrtc_compile in a process of its own, whose end, should it crash, is this one's. */
+bool compile_apart(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                   struct error *err);
+bool compile_may_fork(void); /* false where a driver is loaded: what it has mapped does not bear it */
 bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                   struct error *err);
 /* What goes before the source so that other launch bounds hold; "" when the request has none. Line numbers stay the source's. Caller frees.

@@ -1,0 +1,112 @@
+/* apart.c: a request's code is its own, whatever its process compiled before; a compiler that dies is told like one in this process. Needs
+ * NVRTC. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "device/compile/compile.h"
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define TURNS 40
+#define CONFIGURATIONS 2
+
+static bool compiler_present;
+
+static void need_compiler(void)
+{
+    if (!compiler_present) {
+        print_message("skipped: no NVRTC here\n");
+        skip();
+    }
+}
+
+/* general_tiled is the kernel whose code NVRTC 13.0 was seen to write in several ways: 5 of 60 in one process. */
+static void a_request_s_code_is_its_own(void **state)
+{
+    static const char *const defines[CONFIGURATIONS][18] = {
+        {"TX=32", "TY=8", "PX=2", "KB=8", "CC=2", "NHWC=1", "WHOLE=1", "FILTER=KRSC", "INPUT_T=__half", "OUTPUT_T=__half", "EPI_BIAS=0",
+         "EPI_SLOPE=1", "R=3", "S=3", "STRIDE=1", "DILATION=1"},
+        {"TX=32", "TY=8", "PX=2", "KB=8", "CC=2", "NHWC=1", "WHOLE=1", "FILTER=KRSC", "INPUT_T=__half", "OUTPUT_T=__half", "EPI_BIAS=1",
+         "EPI_SLOPE=0", "R=3", "S=3", "STRIDE=1", "DILATION=1"}};
+    need_compiler();
+    char first[CONFIGURATIONS][HASH_TEXT] = {{0}}, now[HASH_TEXT], *path = file_share("kernels/variants/conv2d/general_tiled.cu");
+    for (int i = 0; i < TURNS; i++) {
+        int k = i % CONFIGURATIONS;
+        struct error err = {0};
+        struct compiled c;
+        struct compile_request r = {
+            .path = path, .label = "conv2d/general_tiled", .defines = defines[k], .define_count = 16, .arch = "sm_90a"};
+        if (!compile(&r, &c, &err))
+            fail_msg("%s", err.text);
+        assert_false(c.from_cache); /* else nothing is compared */
+        hash_bytes(c.ptx, c.ptx_bytes, now);
+        compiled_free(&c);
+        if (i < CONFIGURATIONS)
+            memcpy(first[k], now, sizeof now);
+        else if (strcmp(first[k], now))
+            fail_msg("compilation %d of %d gave other PTX than compilation %d", i + 1, TURNS, k + 1);
+    }
+    free(path);
+}
+
+/* What a process of ours that ended so is taken for. */
+static int end_of(void (*body)(void))
+{
+    int status = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        body();
+        _exit(99);
+    }
+    waitpid(child, &status, 0);
+    return status;
+}
+
+/* A compiler's stack that runs over: a source nested without end, or a stand-in, as newer ones may bear it. */
+static void crash_compiler(void)
+{
+    struct text t = {0};
+    struct error err = {0};
+    struct compiled c;
+    char path[] = "/tmp/bench-test-apart.XXXXXX";
+    int file = mkstemp(path);
+    for (int i = 0; i < 300000; i++)
+        text_add(&t, "(");
+    char *source = text_format("__device__ int x = %s1;\n", text_get(&t));
+    if (file >= 0 && write(file, source, strlen(source)) > 0) {
+        struct compile_request r = {.path = path, .label = "deep", .arch = "sm_90a"};
+        compile(&r, &c, &err);
+    }
+    unlink(path);
+    _exit(err.kind == ERROR_USAGE ? 98 : 97);
+}
+
+static void a_compiler_s_end_is_its_caller_s(void **state)
+{
+    need_compiler();
+    int status = end_of(crash_compiler);
+    if (!(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) && !(WIFEXITED(status) && WEXITSTATUS(status) == 98))
+        fail_msg("status %x", (unsigned)status);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_request_s_code_is_its_own),
+        cmocka_unit_test(a_compiler_s_end_is_its_caller_s),
+    };
+    struct error err = {0};
+    char version[96];
+    setenv("BENCH_CACHE", "/proc/none", 1); /* no cache: each time it is compiled */
+    compiler_present = compile_version(NULL, version, sizeof version, &err);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
