@@ -87,8 +87,9 @@ static void decide_by_counts(struct gate_pair *p)
     if (worse && better)
         p->note = xstrdup("some counts are worse, some better: only a time can tell");
     else if (p->verdict == GATE_UNDECIDED)
-        p->note = xstrdup(p->change_count ? "other code or launch; no count that is judged changed beyond its allowance: only a time can tell"
-                                          : "other code or launch, every count equal: only a time can tell");
+        p->note =
+            xstrdup(p->change_count ? "other code or launch; no count that is judged changed beyond its allowance: only a time can tell"
+                                    : "other code or launch, every count equal: only a time can tell");
 }
 
 /* ---- times ---- */
