@@ -161,6 +161,26 @@ static const char *today(char out[11])
     return out;
 }
 
+/* A path of the rules that is not here, but beside their file, is meant there: said from here, as every tree is looked into from its root.
+ */
+static void find_beside(const char *rules, char **word)
+{
+    char *equals = strchr(*word, '='), *name = equals ? equals + 1 : *word;
+    if (*name == '/' || file_exists(name))
+        return;
+    char *folder = file_dir(rules), *path = file_join(folder, name), *real = realpath(path, NULL), *here = realpath(".", NULL);
+    size_t n = here ? strlen(here) : 0;
+    if (real && n && !strncmp(real, here, n) && (real[n] == '/' || !real[n])) {
+        char *found = text_format("%.*s%s", (int)(name - *word), *word, real[n] ? real + n + 1 : ".");
+        free(*word);
+        *word = found;
+    }
+    free(here);
+    free(real);
+    free(path);
+    free(folder);
+}
+
 /* The rules' words stand where the command line has none. */
 static bool take_rules(struct gate_arguments *a, const char *path, struct gate_rules *rules, struct error *err)
 {
@@ -171,6 +191,12 @@ static bool take_rules(struct gate_arguments *a, const char *path, struct gate_r
     }
     if (!gate_rules_read(path, today(day), rules, err))
         return false;
+    for (char **p = rules->scenarios; p && *p; p++)
+        find_beside(path, p);
+    for (char **p = rules->variants; p && *p; p++)
+        find_beside(path, p);
+    if (rules->against)
+        find_beside(path, &rules->against);
     if (!a->scenarios.count)
         a->side.scenarios = (const char *const *)rules->scenarios;
     if (!a->variants.count && rules->variants[0])

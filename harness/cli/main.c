@@ -12,7 +12,8 @@ const struct verb verbs[] = {
      "crash, --resume goes on."},
     {"try", "FILE.cu", "one variant file against the baseline and `naive` on its op's standard layers", cli_try, false,
      "The file needs a head (bench new makes one). --loop runs again whenever the file is saved."},
-    {"list", "WHAT [NAME]", "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs, history ROW", cli_list, false,
+    {"list", "WHAT [NAME]", "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs; `bench history ROW`", cli_list,
+     false,
      "`bench list runs` tells what the database holds, oldest first; `bench history ROW`, or `bench list history ROW`, one number of a row "
      "over "
      "them: where it changed, by how much, and what crept since the last release."},

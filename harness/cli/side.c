@@ -219,6 +219,25 @@ static char **tree_variants(const struct tree *tree, const struct side_options *
     return out;
 }
 
+/* A folder that --variants names and the tree has not may be why nothing was found: the hint then is the nearest that it has. */
+static bool hint_variants(const struct tree *tree, const struct side_options *o, struct error *err)
+{
+    for (int i = 0; tree->root && o->variants && o->variants[i]; i++) {
+        const char *equals = strchr(o->variants[i], '='), *near = NULL;
+        char *inside = equals ? tree_path(tree, equals + 1) : NULL, **names = NULL;
+        int count = equals && !inside ? file_list(tree->root, "", &names, NULL) : 0;
+        if (count > 0 && (near = text_nearest(equals + 1, (const char *const *)names, (size_t)count)))
+            error_hint(err, "it has no folder '%s' (%s): did you mean '%s'?", equals + 1, o->variants[i], near);
+        else if (equals && !inside)
+            error_hint(err, "it has no folder '%s' (%s)", equals + 1, o->variants[i]);
+        for (int k = 0; k < count; k++)
+            free(names[k]);
+        free(names);
+        free(inside);
+    }
+    return false;
+}
+
 /* Has the folder variants of its own, right in it? */
 static bool holds_variants(const char *folder)
 {
@@ -269,7 +288,7 @@ done:
     free(own);
     free(path);
     free(revision);
-    return ok || error_where(err, "%s", side->name);
+    return ok || hint_variants(tree, o, err) || error_where(err, "%s", side->name);
 }
 
 static bool run_side(const struct tree *tree, const struct side_options *o, struct gate_side *side, struct error *err)
@@ -462,7 +481,7 @@ static bool run_both(const char *scenario, const struct tree *tree, const struct
     free(revision);
     asked_free(&a);
     free(database);
-    return ok;
+    return ok || hint_variants(tree, o, err);
 }
 
 bool cli_sides_timed(const char *const words[2], const struct side_options *o, const struct gate_rules *rules, struct gate_side *base,
