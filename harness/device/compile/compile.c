@@ -102,7 +102,7 @@ static void hash_request(const struct source *s, const struct compile_request *r
         hash_add(h, &r->bounds, sizeof r->bounds);
     hash_add_text(h, build);
     if (*build && kind == COMPILER_NVRTC)
-        hash_add_text(h, "apart"); /* entries of before are of processes that had compiled other things */
+        hash_add_text(h, "a heap of its own"); /* entries of before are of processes that had compiled other things */
     hash_end(h, out);
 }
 
