@@ -44,11 +44,15 @@ extern "C" __global__ void compare_output(const void *storage, int type, int64_t
                                           const float *mask, int64_t block, int inactive_is, uint32_t inactive,
                                           unsigned long long *counts)
 {
-    int64_t count = a * b * c * d;
+    /* Of storage whose channels lie side by side 32 threads have 32 pixels of a row, the next ones the same pixels of the next channel: references
+     * and bounds are read in whole lines, and the few lines of storage stay in the cache. */
+    int64_t across = (d + 31) / 32, count = sb == 1 ? a * c * across * b * 32 : a * b * c * d;
     unsigned long long compared = 0, wrong = 0, worst = 0;
     double below = 0; /* a smaller ratio is not the thread's worst: it needs no division */
     for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count; t += (int64_t)gridDim.x * blockDim.x) {
-        element e = element_of(t, b, c, d, sa, sb, sc, sd);
+        element e = sb == 1 ? element_of_line(t, b, c, d, sa, sc, sd) : element_of(t, b, c, d, sa, sb, sc, sd);
+        if (e.l >= d)
+            continue;
         bool active = !mask || mask[(e.i * (c / block) + e.k / block) * (d / block) + e.l / block] != 0;
         if (!active && !inactive_is)
             continue;

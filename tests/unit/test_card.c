@@ -42,7 +42,8 @@ static struct work any_work(void)
                                       "depth_to_space", "upsample", "layout", "pointwise",        "upsample_bilinear", "pool_max",
                                       "pool_average"};
     static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16};
-    struct work w = conv_work(1 + below(6) + 8 * below(2), 4 * (1 + below(3)), 5 + below(7), 5 + below(9), 1 + 2 * below(2));
+    struct work w =
+        conv_work(1 + below(6) + 8 * below(2), 4 * (1 + below(3)), 5 + below(7), 5 + below(9) + (below(4) ? 0 : 32), 1 + 2 * below(2));
     w.op = op_find(ops[below(sizeof ops / sizeof *ops)]);
     w.n = 1 + below(2);
     w.dtype = types[below(3)];
