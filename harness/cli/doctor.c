@@ -149,9 +149,15 @@ static void check_folders(struct checkup *c, const char *out_dir)
 {
     struct error err = {0};
     char *probe = file_join(out_dir, ".doctor");
+    bool was = file_is_dir(out_dir);
     if (file_make_dirs(out_dir, &err) && file_write(probe, "ok", 2, &err)) {
         unlink(probe);
-        rmdir(out_dir); /* only when it was made just now and is empty */
+        if (!was) { /* it was made just now, with a .gitignore where it is ./.bench */
+            char *ignore = file_join(out_dir, ".gitignore");
+            unlink(ignore);
+            rmdir(out_dir);
+            free(ignore);
+        }
         line(c, GOOD, "output", out_dir, NULL);
     } else {
         line(c, BAD, "output", err.text, "-o DIR or BENCH_OUT=DIR names a folder that can be written");

@@ -18,7 +18,6 @@
 #define SHORT_NS 20e3 /* below this a launch is a good part of what an event sees: the row is timed in a graph too */
 #define GRAPH_ROUNDS 60
 #define GRAPH_BUDGET_S 0.5
-#define NETWORK_SETS 2
 #define LOAD_LIMIT_S 120.0
 #define DATA_LIMIT_S 600.0
 
@@ -492,8 +491,7 @@ static bool bout(struct bout *b, struct error *err)
 {
     struct worker *w = b->w;
     const struct scenario_case *c = &w->plan.cases[w->plan.rows[b->index[0]].case_index];
-    bool network = w->plan.rows[b->index[0]].kind == PLAN_CHAIN; /* each of whose sets costs a reference of all layers */
-    b->room = room_open(w->dev, worker_card(w), network ? NETWORK_SETS : ROOM_SETS, ROOM_SEATS);
+    b->room = room_open(w->dev, worker_card(w), ROOM_SETS, ROOM_SEATS);
     for (int i = 0; i < b->count; i++)
         if (!bout_enter(b, i, err))
             return false;
