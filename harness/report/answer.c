@@ -282,8 +282,8 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
     struct node *root = *text ? node_parse_text("scenario", text, strlen(text), 1, 1, &ignored) : NULL;
     const struct node *about = root ? node_get(root, "about") : NULL, *answers = root ? node_get(root, "answers") : NULL;
     if (about && about->kind == NODE_SCALAR)
-        block_item(document_prose(d, TONE_PLAIN, DETAIL_FULL), NULL, NULL, about->text);
-    struct block *list = document_list(d, DETAIL_FULL);
+        block_item(document_prose(d, TONE_PLAIN, DETAIL_ALWAYS), NULL, NULL, about->text);
+    struct block *list = document_list(d, DETAIL_ALWAYS);
     bool asked[sizeof kinds / sizeof *kinds] = {false}; /* a break-even asked twice is answered whole at once */
     for (int i = 0; answers && answers->kind == NODE_LIST && i < answers->count; i++)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {

@@ -321,6 +321,21 @@ static struct table *source_table(const struct source *s)
     return t;
 }
 
+/* The file of a step's lines, where it was; or where a shipped one lies here, as the run may be another machine's. */
+static char *source_of(const struct row_step *k, size_t *bytes, struct error *err)
+{
+    char *text = file_read(k->file, SOURCE_MAX_BYTES, bytes, err);
+    const char *shipped = text ? NULL : strstr(k->file, "/kernels/");
+    if (shipped) {
+        struct error ignored = {0};
+        char *here = file_share(shipped + 1);
+        text = file_read(here, SOURCE_MAX_BYTES, bytes, &ignored);
+        error_clear(&ignored);
+        free(here);
+    }
+    return text;
+}
+
 static void add_step(struct document *d, const struct row *row, int step, struct source *s, const struct block *said,
                      const struct extent *e)
 {
@@ -328,7 +343,7 @@ static void add_step(struct document *d, const struct row *row, int step, struct
     const struct row_step *k = &row->steps[step];
     enum detail detail = e == &extents[SOURCE_PAGE] ? DETAIL_FULL : DETAIL_ALWAYS;
     size_t bytes = 0;
-    char *text = file_read(k->file, SOURCE_MAX_BYTES, &bytes, &err), *title = text_format("Source: %s", file_base(k->file));
+    char *text = source_of(k, &bytes, &err), *title = text_format("Source: %s", file_base(k->file));
     int rest = choose(s, e), number = 1;
     struct table *t = source_table(s);
     document_heading(d, 4, title, row->step_count > 1 ? k->name : NULL)->detail = detail;
