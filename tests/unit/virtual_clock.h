@@ -8,6 +8,7 @@
 
 struct device_event {
     double at_ns;
+    struct device_event *next;
 };
 struct device_graph {
     double ns;
@@ -15,7 +16,8 @@ struct device_graph {
 static struct virtual_clock {
     double now_ns, captured_ns, flush_ns;
     bool capturing;
-    int events; /* open */
+    int events;                /* open */
+    struct device_event *open; /* those of a device that is lost are nobody's to give back, and no leak */
 } virtual_clock;
 
 static inline void spend(double ns)
@@ -26,11 +28,17 @@ static inline void spend(double ns)
 static inline bool clock_event(struct device *dev, struct device_event **e, struct error *err)
 {
     *e = calloc(1, sizeof **e);
+    (*e)->next = virtual_clock.open;
+    virtual_clock.open = *e;
     virtual_clock.events++;
     return true;
 }
 static inline void clock_event_free(struct device *dev, struct device_event *e)
 {
+    struct device_event **at = &virtual_clock.open;
+    while (*at != e)
+        at = &(*at)->next;
+    *at = e->next;
     virtual_clock.events--;
     free(e);
 }
