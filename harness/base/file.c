@@ -241,6 +241,15 @@ int file_list(const char *dir, const char *suffix, char ***names, struct error *
     return count;
 }
 
+void file_unmake_dir(const char *path)
+{
+    char *ignore = file_join(path, ".gitignore");
+    if (!strcmp(file_base(path), ".bench"))
+        unlink(ignore);
+    rmdir(path);
+    free(ignore);
+}
+
 void file_remove_flat(const char *dir)
 {
     char **names;

@@ -19,6 +19,8 @@ bool file_write_named(const char *path, const void *data, size_t bytes, struct e
 bool file_begins(const char *path, const char *text);
 /* mkdir -p */
 bool file_make_dirs(const char *path, struct error *err);
+/* Takes back a folder that file_make_dirs made and nothing was put into. */
+void file_unmake_dir(const char *path);
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 /* A pipe or a device: opening it may wait, and it cannot be read twice. */

@@ -152,12 +152,8 @@ static void check_folders(struct checkup *c, const char *out_dir)
     bool was = file_is_dir(out_dir);
     if (file_make_dirs(out_dir, &err) && file_write(probe, "ok", 2, &err)) {
         unlink(probe);
-        if (!was) { /* it was made just now, with a .gitignore where it is ./.bench */
-            char *ignore = file_join(out_dir, ".gitignore");
-            unlink(ignore);
-            rmdir(out_dir);
-            free(ignore);
-        }
+        if (!was)
+            file_unmake_dir(out_dir);
         line(c, GOOD, "output", out_dir, NULL);
     } else {
         line(c, BAD, "output", err.text, "-o DIR or BENCH_OUT=DIR names a folder that can be written");

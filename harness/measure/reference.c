@@ -233,17 +233,6 @@ static double usual_size(const struct tensor *t, const struct op_values *v, size
     return sqrt(squares / (double)length * terms);
 }
 
-struct settle {
-    const struct work *work;
-    const struct op_bounds *is;
-    const struct tensor *t;
-    struct op_values *v;
-    const double *m; /* NULL: the reference does not say */
-    bool bounds;     /* the magnitudes are bounds themselves */
-    double tolerance, apart;
-    _Atomic int64_t bad; /* an element without a number; -1: none */
-};
-
 struct settling {
     const struct work *work;
     const struct op_bounds *is;

@@ -83,22 +83,10 @@ static bool is_sample(const struct row_metric *m)
     return metric_begins(m, METRIC_SAMPLES) && strcmp(m->name, metric_names[METRIC_SAMPLES_DROPPED]) != 0;
 }
 
-static double code_heat(const struct row_code *c)
-{
-    return c->samples >= 0 ? c->samples : c->executed >= 0 ? c->executed : 0;
-}
-
-/* Of instructions that ran as often, as those of a loop do, what they move tells most. */
-static bool code_moves(const struct row_code *c)
-{
-    return c->sectors > 0 || c->wavefronts > 0;
-}
-
 static int by_line_and_heat(const void *a, const void *b)
 {
     const struct row_code *x = *(const struct row_code *const *)a, *y = *(const struct row_code *const *)b;
-    double p = code_heat(x), q = code_heat(y);
-    return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : p != q ? (p < q) - (p > q) : code_moves(y) - code_moves(x);
+    return x->line != y->line ? (x->line > y->line) - (x->line < y->line) : row_code_order(x, y);
 }
 
 static int by_address(const void *a, const void *b)
@@ -241,7 +229,7 @@ static void code_row(struct table *t, const struct source *s, const struct row_c
     code_facts(c, &s->lines[c->line], &facts);
     table_row(t, LINE_CODE);
     table_cell(t, PAINT_DIM, strcmp(c->language, "sass") ? ":%lld" : "%04llx", (long long)c->address);
-    table_bar(t, 100 * code_heat(c) / s->heat);
+    table_bar(t, 100 * row_code_heat(c) / s->heat);
     table_cell(t, PAINT_DIM, "%s", c->text[0] ? c->text : "?");
     if (c->inlined[0])
         table_note(t, "%s", c->inlined);

@@ -223,6 +223,18 @@ struct row_code *row_add_code(struct row *row)
     return row_add(row, COLUMN_CODE);
 }
 
+double row_code_heat(const struct row_code *code)
+{
+    return code->samples >= 0 ? code->samples : code->executed >= 0 ? code->executed : 0;
+}
+
+int row_code_order(const struct row_code *x, const struct row_code *y)
+{
+    double p = row_code_heat(x), q = row_code_heat(y);
+    int moves = (y->sectors > 0 || y->wavefronts > 0) - (x->sectors > 0 || x->wavefronts > 0);
+    return p != q ? (p < q) - (p > q) : moves ? moves : (x->address > y->address) - (x->address < y->address);
+}
+
 const char *row_pair_value(const struct row_pair *pairs, int count, const char *name)
 {
     for (int i = 0; i < count; i++)

@@ -125,6 +125,10 @@ void row_add_part(struct row *row, const char *variant);
 struct row_plan *row_add_plan(struct row *row);
 struct row_launch *row_add_launch(struct row *row);
 struct row_code *row_add_code(struct row *row);
+/* Samples where warps were sampled, else how often it ran; 0: neither is known. */
+double row_code_heat(const struct row_code *code);
+/* For qsort: the hotter first; of those that ran as often, as those of a loop do, what moves something, then as they stand. */
+int row_code_order(const struct row_code *x, const struct row_code *y);
 /* The value of one of them; NULL when there is none of that name. */
 const char *row_pair_value(const struct row_pair *pairs, int count, const char *name);
 const char *row_axis(const struct row *row, const char *name);

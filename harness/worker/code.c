@@ -12,19 +12,9 @@
 #define LINE_SHARE 0.01 /* of a step: what colder lines' instructions are is not kept */
 #define TEXT_MOST 120
 
-/* Samples where warps were sampled, else how often it ran. */
-static double heat(const struct row_code *c)
-{
-    return c->samples >= 0 ? c->samples : c->executed >= 0 ? c->executed : 0;
-}
-
-/* The hotter first; of those that ran as often, as those of a loop do, what moves something, then as they stand. */
 static int by_heat(const void *a, const void *b)
 {
-    const struct row_code *x = a, *y = b;
-    double p = heat(x), q = heat(y);
-    int moves = (y->sectors > 0 || y->wavefronts > 0) - (x->sectors > 0 || x->wavefronts > 0);
-    return p != q ? (p < q) - (p > q) : moves ? moves : (x->address > y->address) - (x->address < y->address);
+    return row_code_order(a, b);
 }
 
 static int by_line(const void *a, const void *b)
@@ -44,12 +34,12 @@ void worker_keep_code(struct row *row, struct row_code *all, int count)
     int kept = 0, end;
     double whole = 0;
     for (int i = 0; i < count; i++)
-        whole += heat(&all[i]);
+        whole += row_code_heat(&all[i]);
     qsort(all, (size_t)count, sizeof *all, by_line);
     for (int i = 0; i < count; i = end) {
         double of_line = 0;
         for (end = i; end < count && all[end].line == all[i].line; end++)
-            of_line += heat(&all[end]);
+            of_line += row_code_heat(&all[end]);
         for (int k = i; k < end; k++)
             if (k < i + KEPT_OF_LINE && of_line >= LINE_SHARE * whole)
                 all[kept++] = all[k];
