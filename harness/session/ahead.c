@@ -21,7 +21,7 @@ void session_ahead(struct session *s, int first)
         if (asks_library(s, i))
             json_array_append_new(rows, json_integer(i));
     if (json_array_size(rows) && s->worker.launched && !s->worker.ahead)
-        s->worker.ahead = child_send(&s->worker, json_pack("{s:s,s:O}", "do", "ahead", "rows", rows));
+        s->worker.ahead = child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:O}", "rows", rows));
     json_decref(rows);
 }
 

@@ -269,7 +269,7 @@ int child_any(const struct child *children, int count, double deadline_s, volati
 }
 
 /* The answer or NULL, with the command's end behind it; *died: the worker is gone, and *err says how. */
-static json_t *ask_once(const char *who, const json_t *command, const char *answer, double limit_s, struct child *child,
+static json_t *ask_once(const char *who, const json_t *command, enum event answer, double limit_s, struct child *child,
                         volatile sig_atomic_t *interrupted, bool *died, struct error *err)
 {
     char how[512];
@@ -282,12 +282,12 @@ static json_t *ask_once(const char *who, const json_t *command, const char *answ
     while (!over) {
         json_t *event = NULL;
         enum child_event what = child_next(child, deadline, interrupted, &event);
-        const char *name = what == CHILD_EVENT ? json_string_value(json_object_get(event, "event")) : NULL;
-        if (name && !strcmp(name, answer))
+        enum event said = what == CHILD_EVENT ? event_of(event) : EVENT_UNKNOWN;
+        if (said == answer)
             found = json_incref(event);
-        over = what != CHILD_EVENT || (name && (!strcmp(name, "failed") || !strcmp(name, "done")));
+        over = what != CHILD_EVENT || said == EVENT_FAILED || said == EVENT_DONE;
         *died = what == CHILD_DIED;
-        if (name && !strcmp(name, "failed"))
+        if (said == EVENT_FAILED)
             child_failure(event, err);
         else if (what == CHILD_INTERRUPTED)
             error_set(err, ERROR_INTERRUPTED, "interrupted");
@@ -302,7 +302,7 @@ static json_t *ask_once(const char *who, const json_t *command, const char *answ
     return found;
 }
 
-json_t *child_ask(const char *who, const json_t *command, const char *answer, double limit_s, struct child *keep,
+json_t *child_ask(const char *who, const json_t *command, enum event answer, double limit_s, struct child *keep,
                   volatile sig_atomic_t *interrupted, struct error *err)
 {
     struct child child = {.fd = -1, .errors = -1};

@@ -64,7 +64,7 @@ static void feed(struct compilers *c, int k)
     while (c->given[k] < AHEAD && c->next < c->row_count + c->neighbour_count) {
         bool own = c->next < c->row_count;
         int row = own ? c->rows[c->next] : c->neighbours[c->next - c->row_count];
-        child_send(&c->children[k], json_pack("{s:s,s:[i]}", "do", "compile", own ? "rows" : "neighbours", row));
+        child_send(&c->children[k], command_new(COMMAND_COMPILE, "{s:[i]}", own ? "rows" : "neighbours", row));
         c->next++;
         c->given[k]++;
     }
@@ -84,15 +84,15 @@ static void tell(struct compilers *c)
 
 static void take(struct compilers *c, int k, const json_t *event)
 {
-    const char *name = json_string_value(json_object_get(event, "event"));
-    if (name && !strcmp(name, "compiled")) {
-        char *what = text_format("compile %d of %d", ++c->compiled, c->row_count);
-        session_progress(c->s, what);
-        free(what);
+    enum event what = event_of(event);
+    if (what == EVENT_COMPILED) {
+        char *said = text_format("compile %d of %d", ++c->compiled, c->row_count);
+        session_progress(c->s, said);
+        free(said);
         tell(c);
-    } else if (name && !strcmp(name, "failed")) {
+    } else if (what == EVENT_FAILED) {
         child_stop(&c->children[k], NULL, 0);
-    } else if (name && !strcmp(name, "done")) {
+    } else if (what == EVENT_DONE) {
         c->given[k]--;
         feed(c, k);
     }

@@ -157,14 +157,14 @@ void session_count_launch(struct session *s)
 {
     struct error told_later = {0};
     if (s->counts && session_launch(s, &s->counter, &told_later))
-        s->counter.ahead = child_send(&s->counter, json_pack("{s:s}", "do", "count check"));
+        s->counter.ahead = child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, "{}"));
 }
 
 static enum outcome check(struct session *s, struct error *why)
 {
     if (!session_start(s, &s->counter, why))
         return OUTCOME_FAILED;
-    if (!s->counter.ahead && !child_send(&s->counter, json_pack("{s:s}", "do", "count check")))
+    if (!s->counter.ahead && !child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, "{}")))
         return OUTCOME_DIED;
     s->counter.ahead = false;
     return session_answer(s, &s->counter, START_LIMIT_S, no_event, why);
@@ -254,7 +254,7 @@ static bool count_once(struct session *s, int first, int last)
             give_up(s, &why);
         return false;
     }
-    enum outcome outcome = session_command(s, &s->counter, json_pack("{s:s,s:b,s:o}", "do", "count", "warm", (int)warm, "rows", rows),
+    enum outcome outcome = session_command(s, &s->counter, command_new(COMMAND_COUNT, "{s:b,s:o}", "warm", (int)warm, "rows", rows),
                                            START_LIMIT_S, session_event, &why);
     if (outcome == OUTCOME_DONE)
         return false;

@@ -35,7 +35,7 @@ static bool identify(struct session *s, int row, struct error *err)
         return true;
     if (!session_start(s, &s->worker, err))
         return s->interrupted;
-    json_t *ask = json_pack("{s:s,s:i}", "do", "identify", "row", row);
+    json_t *ask = command_new(COMMAND_IDENTIFY, "{s:i}", "row", row);
     enum outcome outcome = session_command(s, &s->worker, ask, IDENTIFY_LIMIT_S, session_event, &why);
     s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
     if (outcome != OUTCOME_DONE)

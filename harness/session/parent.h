@@ -2,6 +2,7 @@
 #ifndef BENCH_SESSION_PARENT_H
 #define BENCH_SESSION_PARENT_H
 
+#include "message/verb.h"
 #include "message/wire.h"
 #include "session/child.h"
 #include "session/session.h"

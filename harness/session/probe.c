@@ -33,8 +33,8 @@ bool session_hold(const char *spec, const struct session_sink *sink, struct chil
     *fd = -1;
     if (spec && strncmp(spec, "cuda", 4) != 0)
         return true;
-    json_t *command = json_pack("{s:s,s:s?}", "do", "uuid", "device", spec);
-    json_t *event = child_ask("the device probe", command, "uuid", PROBE_LIMIT_S, keep, interrupted, &ignored);
+    json_t *command = command_new(COMMAND_UUID, "{s:s?}", "device", spec);
+    json_t *event = child_ask("the device probe", command, EVENT_UUID, PROBE_LIMIT_S, keep, interrupted, &ignored);
     const char *uuid = json_string_value(json_object_get(event, "uuid"));
     bool ok = !uuid || !*uuid || lock_gpu(uuid, still_waiting, &waiting, fd, err);
     json_decref(command);
@@ -50,9 +50,9 @@ static void probe_take(char *to, size_t bytes, const json_t *event, const char *
 
 bool session_device(const struct session_probe *ask, volatile sig_atomic_t *interrupted, struct session_device *out, struct error *err)
 {
-    json_t *command = json_pack("{s:s,s:s?,s:s?,s:s?,s:s?,s:b}", "do", "probe", "device", ask->spec, "emu", ask->emu_chip, "compiler",
-                                ask->compiler, "bundle", ask->bundle, "compiles", (int)ask->compiles);
-    json_t *event = child_ask("the device probe", command, "device", PROBE_LIMIT_S, ask->keep, interrupted, err);
+    json_t *command = command_new(COMMAND_PROBE, "{s:s?,s:s?,s:s?,s:s?,s:b}", "device", ask->spec, "emu", ask->emu_chip, "compiler",
+                                  ask->compiler, "bundle", ask->bundle, "compiles", (int)ask->compiles);
+    json_t *event = child_ask("the device probe", command, EVENT_DEVICE, PROBE_LIMIT_S, ask->keep, interrupted, err);
     *out = (struct session_device){0};
     json_decref(command);
     if (!event) { /* a word that is no device is the user's; everything else is the machine's */

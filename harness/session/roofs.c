@@ -13,8 +13,8 @@
 bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted,
                            struct roofs *out, char *note, size_t note_bytes, struct error *err)
 {
-    json_t *command = json_pack("{s:s,s:s?,s:s?,s:s?}", "do", "roofs", "device", spec, "compiler", compiler, "bundle", bundle);
-    json_t *event = child_ask("the process that measures the ceilings", command, "roofs", ROOFS_LIMIT_S, NULL, interrupted, err);
+    json_t *command = command_new(COMMAND_ROOFS, "{s:s?,s:s?,s:s?}", "device", spec, "compiler", compiler, "bundle", bundle);
+    json_t *event = child_ask("the process that measures the ceilings", command, EVENT_ROOFS, ROOFS_LIMIT_S, NULL, interrupted, err);
     json_decref(command);
     if (!event)
         return false;

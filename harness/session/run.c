@@ -42,8 +42,8 @@ json_t *session_setup(const struct session *s, bool compile_only)
     double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : strncmp(s->device.spec, "cuda", 4) ? 60 : 10;
     options.device = s->device.spec;
     json_t *out =
-        json_pack("{s:s,s:o,s:o,s:s,s:s?,s:f,s:b}", "do", "setup", "options", options_write(&options), "chip", wire_chip(&s->device.chip),
-                  "files", s->plan.files, "dump", dump, "time_limit", limit, "compile_only", (int)compile_only);
+        command_new(COMMAND_SETUP, "{s:o,s:o,s:s,s:s?,s:f,s:b}", "options", options_write(&options), "chip", wire_chip(&s->device.chip),
+                    "files", s->plan.files, "dump", dump, "time_limit", limit, "compile_only", (int)compile_only);
     free(dump);
     return out;
 }
@@ -110,12 +110,12 @@ enum outcome session_answer(struct session *s, struct child *child, double limit
         if (what != CHILD_EVENT)
             return broke_off(s, ends[what]);
         take_spent(s, event);
-        const char *name = json_string_value(json_object_get(event, "event"));
+        enum event said = event_of(event);
         enum outcome end = OUTCOME_DONE;
         bool over = true;
-        if (name && !strcmp(name, "done")) {
+        if (said == EVENT_DONE) {
             end = json_is_true(json_object_get(event, "lost")) ? OUTCOME_LOST : OUTCOME_DONE;
-        } else if (name && !strcmp(name, "failed")) {
+        } else if (said == EVENT_FAILED) {
             child_failure(event, err);
             end = OUTCOME_FAILED;
         } else {
@@ -214,11 +214,11 @@ static bool worker_ready(struct session *s, struct error *err)
 
 void session_event(struct session *s, const json_t *event)
 {
-    const char *name = json_string_value(json_object_get(event, "event"));
+    enum event said = event_of(event);
     int row = json_is_integer(json_object_get(event, "row")) ? (int)json_integer_value(json_object_get(event, "row")) : -1;
-    if (!name || row >= s->plan.row_count)
+    if (row >= s->plan.row_count)
         return;
-    if (!strcmp(name, "stage")) {
+    if (said == EVENT_STAGE) {
         s->stage_row = row; /* who is to blame from now on, and until when */
         snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
         s->deadline_s = clock_s() + json_number_value(json_object_get(event, "limit"));
@@ -226,13 +226,13 @@ void session_event(struct session *s, const json_t *event)
         char *what = text_format("%s %s", s->stage, row >= 0 ? s->plan.rows[row].id : "");
         session_progress(s, what);
         free(what);
-    } else if (!strcmp(name, "row") && row >= 0) {
+    } else if (said == EVENT_ROW && row >= 0) {
         wire_row_merge(json_object_get(event, "fields"), s->rows[row]);
         take_density(&s->plan.rows[row], s->rows[row]);
         keep_origin(s->plan.rows[row].note, s->rows[row]);
-    } else if (!strcmp(name, "blame")) {
+    } else if (said == EVENT_BLAME) {
         s->stage_row = row;
-    } else if (!strcmp(name, "environment")) {
+    } else if (said == EVENT_ENVIRONMENT) {
         struct error err = {0};
         json_t *one = json_object();
         json_object_set(one, json_string_value(json_object_get(event, "name")), json_object_get(event, "value"));
@@ -347,7 +347,7 @@ static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct
         if (!worker_ready(s, err))
             return false;
         snprintf(s->stage, sizeof s->stage, NOT_TAKEN_UP);
-        json_t *message = json_pack("{s:s,s:i,s:o}", "do", "verify", "row", row, "choice", choice_json(s, row));
+        json_t *message = command_new(COMMAND_VERIFY, "{s:i,s:o}", "row", row, "choice", choice_json(s, row));
         *outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, why);
         if (*outcome != OUTCOME_DIED || strcmp(s->stage, NOT_TAKEN_UP) || tries == CHILD_TRIES)
             return true;
@@ -420,8 +420,8 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             return s->interrupted;
         }
         s->stage_row = -1;
-        json_t *message = json_pack("{s:s,s:o,s:o,s:o*}", "do", s->asked.tune ? "race" : "measure", "rows", rows, "choices",
-                                    choices_of(s, first, last), "gate", gate);
+        json_t *message = command_new(s->asked.tune ? COMMAND_RACE : COMMAND_MEASURE, "{s:o,s:o,s:o*}", "rows", rows, "choices",
+                                      choices_of(s, first, last), "gate", gate);
         enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
         if (outcome == OUTCOME_DONE)
             break;

@@ -128,7 +128,7 @@ bool worker_ablate(struct worker *w, int index, struct error *err)
     if (ok) {
         json_t *fields = wire_row(out);
         json_object_del(fields, "status"); /* the row was judged elsewhere */
-        w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", index, "fields", fields));
+        w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", index, "fields", fields));
     }
     for (int i = 0; i <= WHOLE; i++) {
         if (ok)

@@ -115,5 +115,5 @@ void bout_environment(struct worker *w, const char *name)
     if (s.throttle >= 0)
         json_object_set_new(o, "throttle", json_string(text_get(&throttle)));
     text_free(&throttle);
-    w->emit(w->context, json_pack("{s:s,s:s,s:o}", "event", "environment", "name", name, "value", o));
+    w->emit(w->context, event_new(EVENT_ENVIRONMENT, "{s:s,s:o}", "name", name, "value", o));
 }

@@ -414,7 +414,7 @@ bool worker_count(struct worker *w, const json_t *command, int *blame, struct er
     cupti_pc_close(t.pc);
     for (size_t i = 0; i < count; i++) {
         if (ok)
-            w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", t.index[i], "fields", wire_row(t.rows[i])));
+            w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", t.index[i], "fields", wire_row(t.rows[i])));
         if (ok)
             rig_close(t.items[i].rig);           /* else the context may be lost, and this process ends */
         worker_keep_list(t.rows[i], &t.code[i]); /* where something failed between */

@@ -1,22 +1,4 @@
-/* worker/private: what one worker process holds, and what it does. Commands and events are JSON lines:
- *
- *   {"do":"setup", ...}                 -> {"event":"done"}             plan made, device opened; again: another plan, on the same device
- *   {"do":"roofs", "device":..}     -> {"event":"roofs","uuid":..,"roofs":{..},"note":".."}   the ceilings of the machine; needs no setup
- *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
- *   {"do":"compile","neighbours":[..]}  -> {"event":"done"}             what these rows' neighbours need beside the rows' own code
- *   {"do":"ahead","rows":[..]}          -> {"event":"done"}             the library's plans of these rows are made
- *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
- *   {"do":"identify","row":i}           -> {"event":"row",...}, {"event":"done"}   compiled: the compiler's facts and launch_hash
- *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
- *   {"do":"count check"}                -> {"event":"done"}             counters can be had here, and the metrics that are asked for exist
- *   {"do":"count","warm":b,"rows":[{"row":i,"plan":[ENGINE,"A",RANK],"facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent
- * to a worker that times
- *   {"do":"race","rows":[..]}           -> the same, for `bench tune`
- *   {"do":"ablate","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{"metrics":[..]}}, {"event":"done"}
- *   anything that fails as a whole      -> {"event":"failed","kind":k,"text":"..","hint":"..","row":i or -1}
- *
- * Before anything that may take long or never end, a stage event says what, for which row, and how long at most. It also says, and so does
- * {"event":"spent"} at a command's end, which seconds went by in which phase since the last word of that: "spent":{"data":0.2, ...}. */
+/* worker/private: what one worker process holds, and what it does on each command (message/verb.h). */
 #ifndef BENCH_WORKER_PRIVATE_H
 #define BENCH_WORKER_PRIVATE_H
 
@@ -29,6 +11,7 @@
 #include "measure/reference.h"
 #include "measure/rig.h"
 #include "measure/room.h"
+#include "message/verb.h"
 #include "message/wire.h"
 #include "plan/plan.h"
 #include "worker/devices.h"

@@ -102,7 +102,7 @@ bool worker_recall(struct worker *w, int index)
     json_array_foreach(json_object_get(fields, "steps"), i, step) if (json_object_get(step, "file"))
         json_object_set_new(step, "file", json_string(p->units[p->steps[i].unit].path)); /* the files may lie elsewhere now */
     if (fields)
-        w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", index, "fields", fields));
+        w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", index, "fields", fields));
     return fields != NULL;
 }
 

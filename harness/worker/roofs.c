@@ -13,6 +13,6 @@ bool worker_roofs(struct worker *w, const json_t *command, struct error *err)
         return false;
     if (!device_open(spec ? spec : "cuda:0", &w->dev, err) || !roofs_measure(w->dev, compiler, &roofs, note, sizeof note, err))
         return false;
-    w->emit(w->context, json_pack("{s:s,s:s,s:s,s:o}", "event", "roofs", "note", note, "uuid", w->dev->uuid, "roofs", wire_roofs(&roofs)));
+    w->emit(w->context, event_new(EVENT_ROOFS, "{s:s,s:s,s:o}", "note", note, "uuid", w->dev->uuid, "roofs", wire_roofs(&roofs)));
     return true;
 }

@@ -77,8 +77,8 @@ static void enter_phase(struct worker *w, int row, enum phase phase, const char 
 void worker_stage(struct worker *w, int row, const char *stage, double limit_s)
 {
     enter_phase(w, row, phase_of(stage), stage);
-    w->emit(w->context, json_pack("{s:s,s:i,s:s,s:s,s:f,s:o}", "event", "stage", "row", row, "stage", stage, "phase",
-                                  phase_name(phase_of(stage)), "limit", limit_s, "spent", wire_spent(&w->clock)));
+    w->emit(w->context, event_new(EVENT_STAGE, "{s:i,s:s,s:s,s:f,s:o}", "row", row, "stage", stage, "phase", phase_name(phase_of(stage)),
+                                  "limit", limit_s, "spent", wire_spent(&w->clock)));
 }
 
 void worker_ready(struct worker *w)
@@ -107,7 +107,7 @@ struct card *worker_card(struct worker *w)
         return w->card;
     w->card_tried = true;
     if (!card_open(w->dev, w->options.compiler, &w->card, &err))
-        w->emit(w->context, json_pack("{s:s,s:s,s:s}", "event", "environment", "name", "cpu_checks", "value", err.text));
+        w->emit(w->context, event_new(EVENT_ENVIRONMENT, "{s:s,s:s}", "name", "cpu_checks", "value", err.text));
     return w->card;
 }
 
@@ -131,7 +131,7 @@ static void open_witness(struct worker *w, const struct op *op)
         if (!strcmp(chips[i].arch, w->dev->chip.arch))
             spec = text_format("emu:%s", chips[i].name);
     if (!device_open(spec ? spec : "emu", &w->witness, &err))
-        w->emit(w->context, json_pack("{s:s,s:s,s:s}", "event", "environment", "name", "no_witness", "value", err.text));
+        w->emit(w->context, event_new(EVENT_ENVIRONMENT, "{s:s,s:s}", "name", "no_witness", "value", err.text));
     w->dev->witness = w->witness;
     free(spec);
 }
@@ -238,9 +238,9 @@ static bool probe(struct worker *w, const json_t *command, struct error *err)
     open_library(w);
     if (w->library)
         cudnn_version(w->library, version, sizeof version);
-    w->emit(w->context, json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "event", "device", "spec", w->dev->spec, "about", w->dev->about,
-                                  "uuid", w->dev->uuid, "driver", w->dev->driver, "library", version, "compiler", compiler, "why", why,
-                                  "chip", wire_chip(&w->dev->chip)));
+    w->emit(w->context,
+            event_new(EVENT_DEVICE, "{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "spec", w->dev->spec, "about", w->dev->about, "uuid", w->dev->uuid,
+                      "driver", w->dev->driver, "library", version, "compiler", compiler, "why", why, "chip", wire_chip(&w->dev->chip)));
     return true;
 }
 
@@ -253,7 +253,7 @@ static bool tell_uuid(struct worker *w, const json_t *command, struct error *err
     const char *number = here && spec && strchr(spec, ':') ? strchr(spec, ':') + 1 : "";
     if (here && !device_cuda_uuid(number, uuid, sizeof uuid, err))
         return false;
-    w->emit(w->context, json_pack("{s:s,s:s}", "event", "uuid", "uuid", uuid));
+    w->emit(w->context, event_new(EVENT_UUID, "{s:s}", "uuid", uuid));
     return true;
 }
 
@@ -323,7 +323,7 @@ static void compile_rows(struct worker *w, const json_t *command)
         if (!worker_remembers(w, row) && (w->plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&w->plan, row, &ignored)) &&
             build_make(w, &w->plan.rows[row].program, &build, &ignored))
             build_free(&build);
-        w->emit(w->context, json_pack("{s:s,s:i}", "event", "compiled", "row", row));
+        w->emit(w->context, event_new(EVENT_COMPILED, "{s:i}", "row", row));
     }
     json_array_foreach(json_object_get(command, "neighbours"), i, one)
     {
@@ -378,55 +378,38 @@ static bool take_choices(struct worker *w, const json_t *choices, struct error *
 
 static bool obey(struct worker *w, const json_t *command, struct error *err)
 {
-    const char *verb = text_of(command, "do");
-    int row = (int)json_integer_value(json_object_get(command, "row"));
-    if (!verb)
-        return error_set(err, ERROR_INTERNAL, "a command without a verb");
-    if (!strcmp(verb, "uuid"))
-        return tell_uuid(w, command, err);
-    if (!strcmp(verb, "probe"))
-        return probe(w, command, err);
-    if (!strcmp(verb, "setup"))
-        return setup(w, command, err);
-    if (!strcmp(verb, "roofs"))
-        return worker_roofs(w, command, err);
-    if (!w->planned)
-        return error_set(err, ERROR_INTERNAL, "'%s' before setup", verb);
-    if (!strcmp(verb, "compile")) {
-        compile_rows(w, command);
-        return true;
-    }
-    if (!strcmp(verb, "ahead")) {
-        plans_ahead(w, command);
-        return true;
-    }
-    if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))
+    enum command what = command_of(command);
+    int row = (int)json_integer_value(json_object_get(command, "row")), blame = -1;
+    const json_t *rows = json_object_get(command, "rows");
+    bool ok = true, of_row = what == COMMAND_ABLATE || what == COMMAND_VERIFY || what == COMMAND_IDENTIFY;
+    if (what == COMMAND_UNKNOWN)
+        return error_set(err, ERROR_INTERNAL, "unknown command");
+    if (what > COMMAND_ROOFS && !w->planned)
+        return error_set(err, ERROR_INTERNAL, "'%s' before setup", command_word(what));
+    if (of_row && (row < 0 || row >= w->plan.row_count))
+        return error_set(err, ERROR_INTERNAL, "'%s' of no row", command_word(what));
+    if (what > COMMAND_AHEAD &&
+        (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err)))
         return false;
-    if (!strcmp(verb, "ablate") && row >= 0 && row < w->plan.row_count)
-        return worker_ablate(w, row, err);
-    if (!strcmp(verb, "verify") && row >= 0 && row < w->plan.row_count)
-        return worker_verify(w, row, err);
-    if (!strcmp(verb, "identify") && row >= 0 && row < w->plan.row_count)
-        return worker_identify(w, row, err);
-    if (!strcmp(verb, "measure") || !strcmp(verb, "race")) {
-        int blame = -1;
-        const json_t *rows = json_object_get(command, "rows");
-        if (!strcmp(verb, "race") ? worker_race(w, rows, &blame, err)
-                                  : worker_measure(w, rows, json_object_get(command, "gate"), &blame, err))
-            return true;
-        w->emit(w->context, json_pack("{s:s,s:i}", "event", "blame", "row", blame));
-        return false;
+    switch (what) {
+    case COMMAND_UUID: return tell_uuid(w, command, err);
+    case COMMAND_PROBE: return probe(w, command, err);
+    case COMMAND_SETUP: return setup(w, command, err);
+    case COMMAND_ROOFS: return worker_roofs(w, command, err);
+    case COMMAND_COMPILE: compile_rows(w, command); break;
+    case COMMAND_AHEAD: plans_ahead(w, command); break;
+    case COMMAND_ABLATE: return worker_ablate(w, row, err);
+    case COMMAND_VERIFY: return worker_verify(w, row, err);
+    case COMMAND_IDENTIFY: return worker_identify(w, row, err);
+    case COMMAND_COUNT_CHECK: return worker_count_check(w, err);
+    case COMMAND_MEASURE: ok = worker_measure(w, rows, json_object_get(command, "gate"), &blame, err); break;
+    case COMMAND_RACE: ok = worker_race(w, rows, &blame, err); break;
+    case COMMAND_COUNT: ok = worker_count(w, command, &blame, err); break;
+    case COMMAND_UNKNOWN: break;
     }
-    if (!strcmp(verb, "count check"))
-        return worker_count_check(w, err);
-    if (!strcmp(verb, "count")) {
-        int blame = -1;
-        if (worker_count(w, command, &blame, err))
-            return true;
-        w->emit(w->context, json_pack("{s:s,s:i}", "event", "blame", "row", blame));
-        return false;
-    }
-    return error_set(err, ERROR_INTERNAL, "unknown command '%s'", verb);
+    if (!ok)
+        w->emit(w->context, event_new(EVENT_BLAME, "{s:i}", "row", blame));
+    return ok;
 }
 
 bool worker_handle(struct worker *w, const json_t *command, struct error *err)
@@ -435,7 +418,7 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
     phase_unwind(&w->clock, 1); /* whatever an error left open */
     w->stage_depth = w->inside = 0;
     w->range_case = w->range_row = -1;
-    w->emit(w->context, json_pack("{s:s,s:o}", "event", "spent", "spent", wire_spent(&w->clock)));
+    w->emit(w->context, event_new(EVENT_SPENT, "{s:o}", "spent", wire_spent(&w->clock)));
     return ok;
 }
 
@@ -503,11 +486,11 @@ int worker_main(void)
         bool ok = command && worker_handle(&w, command, &err);
         json_decref(command);
         if (ok) {
-            emit_line(out, json_pack("{s:s,s:b}", "event", "done", "lost", (int)w.lost));
+            emit_line(out, event_new(EVENT_DONE, "{s:b}", "lost", (int)w.lost));
             if (w.lost)
                 break;
         } else {
-            emit_line(out, json_pack("{s:s,s:i,s:s,s:s}", "event", "failed", "kind", (int)err.kind, "text", err.text, "hint", err.hint));
+            emit_line(out, event_new(EVENT_FAILED, "{s:i,s:s,s:s}", "kind", (int)err.kind, "text", err.text, "hint", err.hint));
             code = 1;
         }
     }

@@ -533,7 +533,7 @@ void bout_close(struct bout *b, bool ok)
         if (b->rows[i]->time_count)
             row_set(&b->rows[i]->others, w->others);
         if (ok)
-            w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", b->index[i], "fields", wire_row(b->rows[i])));
+            w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", b->index[i], "fields", wire_row(b->rows[i])));
         if (ok)
             rig_close(b->rigs[i]); /* else the context may be lost, and this process ends */
         build_free(&b->builds[i]);

@@ -458,7 +458,7 @@ bool worker_identify(struct worker *w, int index, struct error *err)
     worker_stage(w, index, "compile", COMPILE_LIMIT_S);
     bool ok = compile_row(&t, &build, err);
     if (ok && t.row->status == ROW_PLANNED) /* else it is told when it is verified */
-        w->emit(w->context, json_pack("{s:s,s:i,s:{s:s}}", "event", "row", "row", index, "fields", "launch_hash", t.row->launch_hash));
+        w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:{s:s}}", "row", index, "fields", "launch_hash", t.row->launch_hash));
     build_free(&build);
     row_free(t.row);
     return ok;
@@ -497,7 +497,7 @@ bool worker_verify(struct worker *w, int index, struct error *err)
     worker_remember(w, index, t.row);
     if (t.row->status == ROW_OK || t.row->status == ROW_FOIL)
         build_keep(w, index, &build);
-    w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", index, "fields", wire_row(t.row)));
+    w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", index, "fields", wire_row(t.row)));
     w->lost = t.row->status == ROW_CRASHED && w->dev->ops->keeps_time;
     ok = true;
 done:
