@@ -19,23 +19,15 @@ const char *const card_sources[] = {"kernels/reference/data.cu", "kernels/refere
 static const struct {
     const char *kernel;
     int source;
-} card_kernels[CARD_KERNELS] = {[CARD_NORMAL] = {"data_normal", 0},
-                                [CARD_EXACT] = {"data_exact", 0},
-                                [CARD_BLANK] = {"data_blank", 0},
-                                [CARD_PACK] = {"data_pack", 0},
-                                [CARD_SUM] = {"data_sum", 0},
-                                [CARD_DIFFER] = {"data_differ", 0},
-                                [CARD_ROWS_F64] = {"data_rows_f64", 0},
-                                [CARD_ROWS_F32] = {"data_rows_f32", 0},
-                                [CARD_CONV] = {"reference_conv", 1},
-                                [CARD_CONV_WIDE] = {"reference_conv_wide", 1},
-                                [CARD_FILTER] = {"reference_filter", 1},
-                                [CARD_INPUT] = {"reference_input", 1},
-                                [CARD_INPUT_WIDE] = {"reference_input_wide", 1},
-                                [CARD_COMPARE] = {"compare_output", 2},
-                                [CARD_WIDEN] = {"chain_widen", 3},
-                                [CARD_FORGET] = {"chain_forget", 3},
-                                [CARD_OWN] = {"chain_own", 3},
+} card_kernels[CARD_KERNELS] = {[CARD_NORMAL] = {"data_normal", 0},     [CARD_EXACT] = {"data_exact", 0},
+                                [CARD_BLANK] = {"data_blank", 0},       [CARD_PACK] = {"data_pack", 0},
+                                [CARD_SUM] = {"data_sum", 0},           [CARD_DIFFER] = {"data_differ", 0},
+                                [CARD_ROWS_F64] = {"data_rows_f64", 0}, [CARD_ROWS_F32] = {"data_rows_f32", 0},
+                                [CARD_CONV] = {"reference_conv", 1},    [CARD_CONV_WIDE] = {"reference_conv_wide", 1},
+                                [CARD_MOVE] = {"reference_move", 1},    [CARD_FILTER] = {"reference_filter", 1},
+                                [CARD_INPUT] = {"reference_input", 1},  [CARD_INPUT_WIDE] = {"reference_input_wide", 1},
+                                [CARD_COMPARE] = {"compare_output", 2}, [CARD_WIDEN] = {"chain_widen", 3},
+                                [CARD_FORGET] = {"chain_forget", 3},    [CARD_OWN] = {"chain_own", 3},
                                 [CARD_SPREAD] = {"chain_spread", 3}};
 
 static bool card_load(struct card *card, int source, const char *compiler, struct error *err)
@@ -280,12 +272,13 @@ void card_describe(const struct work *work, const struct op_bounds *is, struct c
 bool card_filter(struct card_data *d, const struct card_layer *g, uint64_t filter, uint64_t *wide, struct error *err)
 {
     int64_t channels = g->c / g->groups, taps = (g->t > 0 ? g->t : 1) * g->r * g->s;
+    int64_t count = g->groups * ((g->k / g->groups + CARD_FILTERS - 1) / CARD_FILTERS) * CARD_FILTERS * channels * taps;
     if (!filter)
         return true;
-    union card_arg args[] = {card_int((int64_t)filter), {0}, card_int(g->k), card_int(channels), card_int(taps)};
-    bool ok = card_room(d, "filter in double", (size_t)(g->k * channels * taps) * sizeof(double), wide, err);
+    union card_arg args[] = {card_int((int64_t)filter), {0}, card_int(g->k), card_int(g->groups), card_int(channels), card_int(taps)};
+    bool ok = card_room(d, "filter in double", (size_t)count * sizeof(double), wide, err);
     args[1] = card_int((int64_t)*wide);
-    return ok && card_launch(d->card, CARD_FILTER, g->k * channels * taps, args, 5, err);
+    return ok && card_launch(d->card, CARD_FILTER, count, args, 6, err);
 }
 
 bool card_lines_in(struct card_data *d, const struct card_layer *g, enum card_kernel kernel, uint64_t from, uint64_t *lines,
@@ -312,23 +305,30 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
               (!sums || card_lines_in(d, &g, CARD_INPUT, input, &lines, err)) &&
               card_room_apart(d, "reference", count * sizeof(double), &to->reference, err) &&
               (!is.bounds || card_room_apart(d, "bounds", count * sizeof(float), &to->bound, err));
-    union card_arg args[] = {card_int((int64_t)layer),
-                             card_int((int64_t)(sums ? lines : input)),
-                             card_int((int64_t)filter),
-                             card_int((int64_t)d->at[SLOT_BIAS].value),
-                             card_int((int64_t)d->at[SLOT_RESIDUAL].value),
-                             card_int((int64_t)d->mask_out),
-                             card_int((int64_t)to->reference),
-                             card_int((int64_t)to->bound)};
+    union card_arg args[8];
+    int arg_count = 0;
+    args[arg_count++] = card_int((int64_t)layer);
+    args[arg_count++] = card_int((int64_t)(sums ? lines : input));
+    if (sums)
+        args[arg_count++] = card_int((int64_t)filter);
+    const uint64_t rest[] = {d->at[SLOT_BIAS].value, d->at[SLOT_RESIDUAL].value, d->mask_out, to->reference, to->bound};
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        args[arg_count++] = card_int((int64_t)rest[i]);
     to->elements = count;
-    ok = ok && card_launch(d->card, CARD_CONV, (int64_t)count, args, 8, err) && d->card->dev->ops->sync(d->card->dev, err);
+    phase_open(d->card->dev->clock, "sums");
+    ok = ok && card_launch(d->card, sums ? CARD_CONV : CARD_MOVE, (int64_t)count, args, arg_count, err) &&
+         d->card->dev->ops->sync(d->card->dev, err);
+    phase_pop(d->card->dev->clock);
     if (layer)
         d->card->dev->ops->release(d->card->dev, layer);
     if (filter)
         d->card->dev->ops->release(d->card->dev, filter);
     if (lines)
         d->card->dev->ops->release(d->card->dev, lines);
-    return ok && card_sample_agrees(d, work, &g, err);
+    phase_open(d->card->dev->clock, "sample");
+    ok = ok && card_sample_agrees(d, work, &g, err);
+    phase_pop(d->card->dev->clock);
+    return ok;
 }
 
 /* References that are made elsewhere, up. */
@@ -361,11 +361,14 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
     *d = (struct card_data){.card = card, .host = host, .part = part};
     bool there = work->op->on_card != REFERENCE_CPU;
     bool made = (there || work->chain ? op_data_reserve : op_data_inputs)(work, part, host, err);
-    bool ok = made && card_inputs(d, work, part, err) &&
-              (!references || (work->chain ? card_chain(d, work, part, err)
-                               : there     ? card_reference(d, work, err)
-                                           : card_upload_references(d, work, part, err))) &&
-              card_leave(card, err);
+    phase_open(card->dev->clock, "inputs");
+    bool ok = made && card_inputs(d, work, part, err);
+    phase_pop(card->dev->clock);
+    ok = ok &&
+         (!references || (work->chain ? card_chain(d, work, part, err)
+                          : there     ? card_reference(d, work, err)
+                                      : card_upload_references(d, work, part, err))) &&
+         card_leave(card, err);
     if (ok) {
         host->card = d;
         return true;

@@ -5,7 +5,8 @@
 #include "measure/card.h"
 
 #define CARD_THREADS 256
-#define CARD_LINE 32 /* LINE of kernels/reference/conv.cu */
+#define CARD_LINE 32   /* LINE and */
+#define CARD_FILTERS 8 /* FILTERS of kernels/reference/conv.cu */
 enum card_kernel {
     CARD_NORMAL,
     CARD_EXACT,
@@ -17,6 +18,7 @@ enum card_kernel {
     CARD_ROWS_F32,
     CARD_CONV,
     CARD_CONV_WIDE,
+    CARD_MOVE,
     CARD_FILTER,
     CARD_INPUT,
     CARD_INPUT_WIDE,

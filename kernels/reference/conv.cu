@@ -1,6 +1,6 @@
-/* The convolutions in double, one output a thread: plain sums over channels and taps, or what the ops without weights do with theirs; then the epilogue item by item, and beside each value the
- * largest error that a correct kernel may show (harness/op/bound.h, harness/op/epilogue.c). Written from those definitions and not from the
- * CPU's loops, which are blocked: a case is trusted only where both agree. */
+/* The convolutions in double: plain sums over channels and taps, some outputs a thread, or what the ops without weights do with theirs; then
+ * the epilogue item by item, and beside each value the largest error that a correct kernel may show (harness/op/bound.h,
+ * harness/op/epilogue.c). Written from those definitions: a case is trusted only where the CPU's sums agree. */
 #include "storage.cuh"
 
 enum { CONV2D, CONV3D, TRANSPOSED, UPSAMPLED, MOVED, SPACE, NEAREST, BILINEAR, LARGEST, MEAN }; /* harness/op/op.h has the same order */
@@ -8,6 +8,8 @@ enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT }; /* items, as in h
 #define ITEMS 8
 #define LINE 32 /* pixels of a row that lie side by side in an input (reference_input) */
 #define SOME 16 /* channels that are added up before the next tap's */
+#define FILTERS 8 /* output channels of a thread, and */
+#define ROWS 2    /* rows: one value from the cache is a factor of as many products */
 
 /* What measure/card.c writes, in this order. */
 struct layer {
@@ -74,41 +76,51 @@ static __device__ int source_row(const taps &g, int p, int tap)
     return z >= 0 && z < g.d && y >= 0 && y < g.plane ? z * g.plane + y : -1;
 }
 
-static __device__ void add_product(double x, double f, double &y, double &a)
-{
-    double product = x * f;
-    y += product;
-    a += fabs(product);
-}
-
-/* x as reference_input leaves it, f as reference_filter does. */
-static __device__ void sum(const layer &g, const double *x, const double *f, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
+/* The sums of ROWS rows and FILTERS output channels in one column: what a thread reads serves them all. x as reference_input leaves it, f as
+ * reference_filter does, at its first channel. Products of inputs are exact in double, so that a fused one rounds as the sum alone does. */
+static __device__ void sum(const layer &g, const double *x, const double *f, int64_t p, int64_t q, double y[ROWS][FILTERS],
+                           double a[ROWS][FILTERS])
 {
     const taps at = taps_of(g);
     int channels = (int)(g.c / g.groups), rows = (int)((g.kind == CONV3D ? g.t : 1) * g.r), columns = (int)g.s;
-    int64_t first = k / (g.k / g.groups) * channels, across = (g.w + LINE - 1) / LINE, all = g.c * LINE;
-    x += n * g.h * across * all + first * LINE;
-    f += k * rows * columns * channels;
-    y = a = 0;
+    int64_t across = (g.w + LINE - 1) / LINE, all = g.c * LINE;
     for (int begin = 0; begin < channels; begin += SOME) /* so that a line that several taps read is still in the cache */
         for (int r = 0; r < rows; r++) {
-            int row = source_row(at, (int)p, r);
-            if (row < 0 || row >= at.h)
+            int row[ROWS];
+            bool any = false;
+#pragma unroll
+            for (int i = 0; i < ROWS; i++) {
+                row[i] = p + i < g.p ? source_row(at, (int)p + i, r) : -1;
+                if (row[i] >= at.h)
+                    row[i] = -1;
+                any |= row[i] >= 0;
+            }
+            if (!any)
                 continue;
             for (int s = 0; s < columns; s++) {
-                int column = source(at, (int)q, s);
+                int column = source(at, (int)q, s), count = min(SOME, channels - begin);
                 if (column < 0 || column >= at.w)
                     continue;
-                const double *xs = x + (row * across + column / LINE) * all + begin * LINE + column % LINE;
-                const double *fs = f + (r * columns + s) * channels + begin;
-                if (begin + SOME <= channels) {
+                const double *xs = x + column / LINE * all + begin * LINE + column % LINE;
+                const double2 *fs = (const double2 *)(f + ((r * columns + s) * (int64_t)channels + begin) * FILTERS);
+#pragma unroll 2
+                for (int c = 0; c < count; c++) {
+                    double2 w[FILTERS / 2];
+                    double v[ROWS];
 #pragma unroll
-                    for (int c = 0; c < SOME; c++)
-                        add_product(xs[c * LINE], fs[c], y, a);
-                } else {
-#pragma unroll 1
-                    for (int c = 0; c < channels - begin; c++)
-                        add_product(xs[c * LINE], fs[c], y, a);
+                    for (int k = 0; k < FILTERS / 2; k++)
+                        w[k] = fs[c * (FILTERS / 2) + k];
+#pragma unroll
+                    for (int i = 0; i < ROWS; i++)
+                        v[i] = row[i] >= 0 ? xs[row[i] * across * all + c * LINE] : 0;
+#pragma unroll
+                    for (int k = 0; k < FILTERS; k++)
+#pragma unroll
+                        for (int i = 0; i < ROWS; i++) {
+                            double factor = k % 2 ? w[k / 2].y : w[k / 2].x;
+                            y[i][k] = fma(v[i], factor, y[i][k]);
+                            a[i][k] = fma(fabs(v[i]), fabs(factor), a[i][k]);
+                        }
                 }
             }
         }
@@ -196,72 +208,111 @@ static __device__ void slope(const layer &g, double alpha, double &y, double &e)
         e += 2.01 * 0x1p-11 * scaled;
 }
 
-/* x: of a sum in lines and in double, of what is only moved as it is. mask NULL: every output is asked for; else n, p, q, and the sum of an inactive one is 0. bound may be NULL. */
+/* The epilogue of one value, item by item, to where they leave it. */
+template <typename X> struct leaving {
+    const float *bias;
+    const X *residual;
+    double *out;
+    float *bound; /* may be NULL */
+};
 template <typename X>
-static __device__ void convolve(const layer *layer_at, const void *x, const double *f, const float *bias, const X *residual, const float *mask,
-                                double *out, float *bound)
+static __device__ void leave(const layer &g, const leaving<X> &to, int64_t n, int64_t c, int64_t row, int64_t column, double y, double a)
 {
-    const layer &g = *layer_at;
-    int64_t across = (g.out_w + 31) / 32, count = g.n * g.out_h * across * g.out_c * 32;
-    /* Threads that follow one another have 32 pixels of a row, then the same pixels of the next channel: what they read is the same. */
+    double e = g.sums && a > 0 ? bound_of_sum(g, y, a) : 0;
+    for (int64_t m = 0; m < g.items; m++) {
+        int64_t b = g.item[m].block, channels = g.item[m].c;
+        if (g.item[m].kind == BIAS)
+            add(g, to.bias[c], y, e);
+        else if (g.item[m].kind == RESIDUAL)
+            add(g, to.residual[((n * channels + c) * g.item[m].h + row) * g.item[m].w + column], y, e);
+        else if (g.item[m].kind == RELU || g.item[m].kind == LEAKY_RELU)
+            slope(g, g.item[m].kind == RELU ? 0 : g.item[m].alpha, y, e);
+        else if (g.item[m].kind == TO_SPACE) {
+            int64_t left = channels / (b * b), phase = g.item[m].crd ? c % (b * b) : c / left;
+            c = g.item[m].crd ? c / (b * b) : c % left;
+            row = row * b + phase / b, column = column * b + phase % b;
+        }
+    }
+    int64_t i = ((n * g.out_c + c) * g.out_h + row) * g.out_w + column;
+    to.out[i] = y;
+    if (to.bound)
+        to.bound[i] = (float)(e * (1 + 0x1p-23));
+}
+
+/* mask NULL: every output is asked for; else n, p, q, and the sum of an inactive one is 0. */
+static __device__ bool active(const layer &g, const float *mask, int64_t n, int64_t p, int64_t q)
+{
+    return !mask || mask[(n * g.p + p) * g.q + q] != 0;
+}
+
+template <typename X>
+static __device__ void convolve(const layer &g, const double *x, const double *f, const float *mask, const leaving<X> &to)
+{
+    int64_t across = (g.q + 31) / 32, pairs = (g.p + ROWS - 1) / ROWS, of_group = g.k / g.groups, parts = (of_group + FILTERS - 1) / FILTERS;
+    int64_t channels = g.c / g.groups, taps = (g.kind == CONV3D ? g.t : 1) * g.r * g.s, wide = (g.w + LINE - 1) / LINE;
+    int64_t count = g.n * pairs * across * g.groups * parts * 32;
+    /* Threads that follow one another have 32 pixels of a row, then the same pixels of other channels: what they read is the same. */
     for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count; t += (int64_t)gridDim.x * blockDim.x) {
-        int64_t n = t / (32 * g.out_c * across * g.out_h), m = g.items;
-        int at[ITEMS + 1][3]; /* as few bytes as can be: they lie in the cache that sums read from */
-        at[m][2] = (int)(t % 32 + t / (32 * g.out_c) % across * 32);
-        at[m][1] = (int)(t / (32 * g.out_c * across) % g.out_h);
-        at[m][0] = (int)(t / 32 % g.out_c);
-        if (at[m][2] >= g.out_w)
+        int64_t part = t / 32 % (g.groups * parts), at = t / (32 * g.groups * parts), group = part / parts;
+        int64_t q = at % across * 32 + t % 32, p = at / across % pairs * ROWS, n = at / (across * pairs), k = part % parts * FILTERS;
+        double y[ROWS][FILTERS] = {}, a[ROWS][FILTERS] = {}, left[2][ROWS * FILTERS];
+        bool on[ROWS], any = false;
+        if (q >= g.q)
             continue;
-        int64_t i = ((n * g.out_c + at[m][0]) * g.out_h + at[m][1]) * g.out_w + at[m][2];
-        for (; m > 0; m--) { /* where the value was before each item */
-            int b = (int)g.item[m - 1].block, c = at[m][0], y = at[m][1], px = at[m][2];
-            bool moves = g.item[m - 1].kind == TO_SPACE;
-            int phase = moves ? y % b * b + px % b : 0, channels = moves ? (int)g.item[m - 1].c / (b * b) : 0;
-            at[m - 1][0] = !moves ? c : g.item[m - 1].crd ? c * b * b + phase : phase * channels + c;
-            at[m - 1][1] = moves ? y / b : y;
-            at[m - 1][2] = moves ? px / b : px;
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+            any |= on[i] = p + i < g.p && active(g, mask, n, p + i, q);
+        if (any)
+            sum(g, x + (n * g.h * wide * g.c + group * channels) * LINE, f + part * taps * channels * FILTERS, p, q, y, a);
+#pragma unroll
+        for (int i = 0; i < ROWS * FILTERS; i++) {
+            left[0][i] = on[i / FILTERS] ? y[i / FILTERS][i % FILTERS] : 0;
+            left[1][i] = on[i / FILTERS] ? a[i / FILTERS][i % FILTERS] : 0;
         }
-        double y = 0, a = 0, e = 0;
-        if (!mask || mask[(n * g.p + at[0][1]) * g.q + at[0][2]] != 0) {
-            if (g.kind < MOVED)
-                sum(g, (const double *)x, f, n, at[0][0], at[0][1], at[0][2], y, a);
-            else
-                move(g, (const float *)x, n, at[0][0], at[0][1], at[0][2], y, a);
-            e = g.sums && a > 0 ? bound_of_sum(g, y, a) : 0;
-        }
-        for (m = 0; m < g.items; m++) {
-            int64_t c = at[m][0], plane = g.item[m].h * g.item[m].w;
-            if (g.item[m].kind == BIAS)
-                add(g, bias[c], y, e);
-            else if (g.item[m].kind == RESIDUAL)
-                add(g, residual[(n * g.item[m].c + c) * plane + at[m][1] * g.item[m].w + at[m][2]], y, e);
-            else if (g.item[m].kind == RELU || g.item[m].kind == LEAKY_RELU)
-                slope(g, g.item[m].kind == RELU ? 0 : g.item[m].alpha, y, e);
-        }
-        out[i] = y;
-        if (bound)
-            bound[i] = (float)(e * (1 + 0x1p-23));
+#pragma unroll 1
+        for (int i = 0; i < ROWS * FILTERS; i++)
+            if (p + i / FILTERS < g.p && k + i % FILTERS < of_group)
+                leave(g, to, n, group * of_group + k + i % FILTERS, p + i / FILTERS, q, left[0][i], left[1][i]);
     }
 }
 
-extern "C" __global__ void reference_conv(const layer *layer_at, const void *x, const double *f, const float *bias, const float *residual,
+extern "C" __global__ void reference_conv(const layer *g, const double *x, const double *f, const float *bias, const float *residual,
                                           const float *mask, double *out, float *bound)
 {
-    convolve(layer_at, x, f, bias, residual, mask, out, bound);
+    convolve(*g, x, f, mask, leaving<float>{bias, residual, out, bound});
 }
 
 /* The same of activations inside a network. */
-extern "C" __global__ void reference_conv_wide(const layer *layer_at, const void *x, const double *f, const float *bias, const double *residual,
+extern "C" __global__ void reference_conv_wide(const layer *g, const double *x, const double *f, const float *bias, const double *residual,
                                                const float *mask, double *out, float *bound)
 {
-    convolve(layer_at, x, f, bias, residual, mask, out, bound);
+    convolve(*g, x, f, mask, leaving<double>{bias, residual, out, bound});
 }
 
-/* A filter of n output channels as these kernels read it: in double, the input's channels fastest, not the taps. */
-extern "C" __global__ void reference_filter(const float *from, double *to, int64_t n, int64_t channels, int64_t taps)
+/* What is only moved, or has a window without weights: x as it is, one output a thread. */
+extern "C" __global__ void reference_move(const layer *layer_at, const float *x, const float *bias, const float *residual, const float *mask,
+                                          double *out, float *bound)
 {
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n * channels * taps; i += (int64_t)gridDim.x * blockDim.x)
-        to[(i / (channels * taps) * taps + i % taps) * channels + i / taps % channels] = from[i];
+    const layer &g = *layer_at;
+    for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < g.n * g.k * g.p * g.q; t += (int64_t)gridDim.x * blockDim.x) {
+        int64_t q = t % g.q, p = t / g.q % g.p, k = t / (g.q * g.p) % g.k, n = t / (g.q * g.p * g.k);
+        double y = 0, a = 0;
+        if (active(g, mask, n, p, q))
+            move(g, x, n, k, p, q, y, a);
+        leave(g, leaving<float>{bias, residual, out, bound}, n, k, p, q, y, a);
+    }
+}
+
+/* Filters of n output channels in `groups` as sums read them: in double, FILTERS output channels of a group side by side (0 past its last),
+ * then the input's channels, then the taps. */
+extern "C" __global__ void reference_filter(const float *from, double *to, int64_t n, int64_t groups, int64_t channels, int64_t taps)
+{
+    int64_t of_group = n / groups, parts = (of_group + FILTERS - 1) / FILTERS, count = groups * parts * taps * channels * FILTERS;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
+        int64_t c = i / FILTERS % channels, tap = i / (FILTERS * channels) % taps, part = i / (FILTERS * channels * taps);
+        int64_t k = part % parts * FILTERS + i % FILTERS;
+        to[i] = k < of_group ? from[((part / parts * of_group + k) * channels + c) * taps + tap] : 0;
+    }
 }
 
 /* An input as sums read it: in double, LINE pixels of a row and of each channel behind one another. A channel's plane is a power of two times
