@@ -81,7 +81,6 @@ const char *variant_short(const struct row *row);
 const char *variant_base(const struct row *row, char out[VARIANT_BASE]);
 /* A warning about the row, or why it has no hardware counters; "" when there is none. */
 const char *row_note(const struct row *row, bool counters);
-/* One value of "a=1,b=2"; false when absent. */
 /* A row of a masked case that does all outputs. */
 bool row_runs_dense(const struct row *row);
 /* A metric of a step, or of the row (step -1), by its name. NaN when absent. */

@@ -1,5 +1,6 @@
 /* session/: a verified time below the lowest floor of its work is no time of that work. The figures of an H200: 4.8 TB/s, 60 MiB of L2. */
 #include "scenario_text.h"
+#include "message/wire.h"
 #include "session/parent.h"
 #include <math.h>
 
@@ -111,6 +112,41 @@ static void test_unknown(void **state)
     assert_int_equal(status_at("wide", ROW_OK, "cold", "isolated", 1, NULL), ROW_IMPOSSIBLE);
 }
 
+/* A step may be as fast as it likes, a row not; and of a mask that is not there nobody knows the least time. */
+static void test_steps_and_masks(void **state)
+{
+    struct error err = {0};
+    struct row *row = s.rows[1] = plan_row_new(&s.plan, 1, "cuda:0");
+    row->status = ROW_OK;
+    for (int step = 1; step >= -1; step--) {
+        struct row_time *t = row_add_time(row);
+        *t = (struct row_time){.step = step, .median_ns = step < 0 ? 58.8e3 : 1, .low_ns = 1, .high_ns = step < 0 ? 59e3 : 1};
+        snprintf(t->cache, sizeof t->cache, "cold");
+    }
+    assert_true(session_row_judge(&s, 1, &err) && row->status == ROW_OK);
+    row_free(row);
+    char *mask = text_file("P2\n16 16\n1\n"), *text;
+    unlink(mask);
+    text = text_format(
+        "scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1, mask: {pattern: file, path: %s}}}\n"
+        "variants: [conv2d/naive]\n",
+        mask);
+    struct session masked = {0};
+    char *own = text_file(text);
+    const struct plan_options o = {.scenario_path = own};
+    if (!plan_make(&o, "cuda", chip_find("H200"), &masked.plan, &err))
+        fail_msg("%s", err.text);
+    struct row of_mask = {.status = ROW_OK, .least_ns = 1}, *rows[] = {&of_mask, &of_mask};
+    masked.rows = rows;
+    assert_false(session_row_judge(&masked, 1, &err));
+    assert_true(err.kind != ERROR_NONE);
+    plan_free(&masked.plan);
+    unlink(own);
+    free(own);
+    free(text);
+    free(mask);
+}
+
 /* The roof of a row is a cold one: its bytes come at the rate of a copy, however fast the L2 is. */
 static void test_roof(void **state)
 {
@@ -137,6 +173,93 @@ static void test_roof(void **state)
     s.roofs = before;
 }
 
+/* ---- the ceilings of the machine, measured by a process that this program is when it is called `worker` ---- */
+
+static void answer(json_t *event)
+{
+    char *line = json_dumps(event, JSON_COMPACT);
+    dprintf(3, "%s\n", line);
+    free(line);
+    json_decref(event);
+}
+
+static int be_the_worker(void)
+{
+    char line[4096];
+    ssize_t got = read(3, line, sizeof line - 1);
+    line[got > 0 ? got : 0] = 0;
+    json_t *command = json_loads(line, 0, NULL);
+    const char *what = json_string_value(json_object_get(command, "do")), *device = json_string_value(json_object_get(command, "device"));
+    if (!what || strcmp(what, "roofs") || !device || !strcmp(device, "cuda:9")) {
+        answer(json_pack("{s:s,s:s,s:i}", "event", "failed", "text", "no such device", "kind", ERROR_ENVIRONMENT));
+        return 0;
+    }
+    const struct roofs found = {.measured = "2026-11-21T22:00:00Z", .count = 1, .items = {{"copy", "B/s", "a copy", 4e12}}};
+    answer(json_pack("{s:s,s:o,s:s}", "event", "roofs", "roofs", wire_roofs(&found), "note", strcmp(device, "cuda:1") ? "" : "no l2"));
+    answer(json_pack("{s:s}", "event", "done"));
+    return 0;
+}
+
+static struct text noted;
+static int measured;
+static void take_note(void *context, const char *text)
+{
+    text_addf(&noted, "%s|", text);
+}
+static void take_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
+{
+    measured++;
+}
+
+/* Measured once for a GPU, kept in the database and taken from there; nothing where no time is kept, or where nobody knows which GPU it is.
+ */
+static void test_ceilings(void **state)
+{
+    static const struct {
+        const char *spec, *uuid;
+        bool no_time, inside;
+        int measured, count;
+        const char *noted;
+    } runs[] = {
+        {"cuda:0", "GPU-1", true, false, 0, 0, ""},
+        {"emu:GH100", "GPU-1", false, false, 0, 0, ""},
+        {"cuda:0", "", false, false, 0, 0, ""},
+        {"cuda:0", "GPU-1", false, true, 0, 0, ""},
+        {"cuda:9", "GPU-1", false, false, 1, 0, "the ceilings of this machine are not known, and no row has a roof: no such device|"},
+        {"cuda:0", "GPU-1", false, false, 1, 1, ""},
+        {"cuda:0", "GPU-1", false, false, 0, 1, ""}, /* from the database */
+        {"cuda:0", "GPU-1", true, false, 0, 0, ""},
+        {"cuda:1", "GPU-2", false, false, 1, 1, "ceilings that could not be measured: no l2|"},
+        {"cuda:1", "GPU-2", false, false, 0, 1, ""}};
+    const struct session_sink sink = {.note = take_note, .progress = take_progress};
+    char folder[] = "/tmp/test_impossible.XXXXXX", database[64], command[64];
+    struct error err = {0};
+    assert_non_null(mkdtemp(folder));
+    snprintf(database, sizeof database, "%s/rows.db", folder);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        const struct message_server *inside = runs[i].inside ? (const struct message_server *)&sink : NULL;
+        const struct session_options o = {.no_time = runs[i].no_time, .inside = inside};
+        struct session one = {.options = &o, .sink = &sink, .start_s = clock_s()};
+        snprintf(one.device.spec, sizeof one.device.spec, "%s", runs[i].spec);
+        snprintf(one.device.uuid, sizeof one.device.uuid, "%s", runs[i].uuid);
+        measured = 0;
+        if (!store_open(database, false, &one.store, &err))
+            fail_msg("%s", err.text);
+        session_roofs(&one);
+        store_close(one.store);
+        assert_string_equal(text_get(&noted), runs[i].noted);
+        assert_true(measured == runs[i].measured && one.roofs.count == runs[i].count);
+        if (one.roofs.count) {
+            assert_string_equal(one.roofs.measured, "2026-11-21T22:00:00Z");
+            assert_string_equal(one.roofs.items[0].name, "copy");
+            assert_true(one.roofs.items[0].value == 4e12);
+        }
+        text_free(&noted);
+    }
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
 static void test_words(void **state)
 {
     assert_string_equal(row_status_name(ROW_IMPOSSIBLE), "impossible");
@@ -150,9 +273,12 @@ static void test_words(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),  cmocka_unit_test(test_warm), cmocka_unit_test(test_launch),
-                                       cmocka_unit_test(test_unknown), cmocka_unit_test(test_roof), cmocka_unit_test(test_words)};
+    if (argc == 2 && !strcmp(argv[1], "worker"))
+        return be_the_worker();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),   cmocka_unit_test(test_warm), cmocka_unit_test(test_launch),
+                                       cmocka_unit_test(test_unknown),  cmocka_unit_test(test_roof), cmocka_unit_test(test_steps_and_masks),
+                                       cmocka_unit_test(test_ceilings), cmocka_unit_test(test_words)};
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -111,6 +111,22 @@ static void blind_row(const struct work *w, const struct op_data *data, int64_t 
     }
 }
 
+/* One number of all reads what it is given. */
+static void one_sees(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
+{
+    const struct op_values *input = op_data_of(w->op, (struct op_data *)data, "input");
+    constant_row(w, data, n, p, y, a);
+    y[0] = n || p ? 0.5 : (double)input->value[0];
+}
+
+/* Of the image's size: a constant as long as it is a small one. */
+static void small_row(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
+{
+    constant_row(w, data, n, p, y, a);
+    if (w->n > 1 || w->h > 16 || w->w > 16 || w->c > 16 || w->k > 16)
+        fail_msg("looked at on %d x %d x %d x %d", (int)w->n, (int)w->h, (int)w->w, (int)w->c);
+}
+
 static const char *judged(struct work w)
 {
     struct error err = {0};
@@ -131,6 +147,19 @@ static void no_tasks(void **state)
     assert_string_equal(judged(w), "every output is the same number: a kernel that writes it would pass");
     fake.reference_row = blind_row;
     assert_string_equal(judged(w), "no output depends on the inputs: a kernel that never reads them would pass");
+    fake.reference_row = one_sees;
+    assert_null(judged(w));
+    fake.reference_row = small_row;
+    w = conv_work(64, 64, 640, 720, 3);
+    w.n = 4;
+    w.op = &fake;
+    assert_non_null(judged(w));
+    fake.reference_row = constant_row;
+    w = conv_work(4, 4, 310, 310, 3); /* a filter that no small image holds: nothing is looked at */
+    w.dilation = 150;
+    w.pad = 0;
+    w.op = &fake;
+    assert_null(judged(w));
 }
 
 /* Nothing that can be asked for here is one: also behind a ReLU, with masks, of one channel, of large filters and strides. */

@@ -277,56 +277,9 @@ static void graph_and_prepare(void **state)
     fixture_free(&f);
 }
 
-/* Which row the ratios are to, what a row is called, and what is known of the library's: of views, not of words. */
-static void views_know_the_baseline(void **state)
-{
-    struct fixture f = {0};
-    struct case_view c;
-    fixture_run(&f.run, "edsr", "cuda:0", "NVIDIA H200");
-    struct row *slow = fixture_row(&f, 0, "body", "", "conv2d 64->64", "conv2d/cudnn_plain", "", ROW_FOIL);
-    struct row *fast = fixture_row(&f, 0, "body", "", "conv2d 64->64", "conv2d/cudnn", "", ROW_FOIL);
-    struct row *same = fixture_row(&f, 0, "body", "", "conv2d 64->64", "my/same", "TH=8,TW=16", ROW_OK);
-    struct row *other = fixture_row(&f, 0, "body", "", "conv2d 64->64", "my/same", "TH=16,TW=16", ROW_OK);
-    fixture_step(fast, "cudnn", 99, 0, 0, 1.0, "regs");
-    fixture_step(same, "conv", 77, 0, 0, 1.0, "regs");
-    row_add_metric(same, 0, 0, "hw.inst", "", "cupti", 5);
-    row_add_metric(same, -1, 0, "emu.warp_instructions", "", "emu", 30);
-    row_add_metric(same, 0, 0, "emu.warp_instructions", "", "emu", 10);
-    row_add_metric(same, -1, 0, "emu.global_sectors_st", "", "emu", 7); /* its loads are all asynchronous */
-    row_add_metric(same, -1, 0, "emu.async_sectors", "", "emu", 4);
-    row_add_metric(other, -1, 0, "emu.async_sectors", "", "emu", 4); /* nothing is stored either: not counted at all */
-    fast->engine_number = 0;
-    fixture_time(slow, -1, 200, 1, 0.5, 0.49, 0.51);
-    fixture_time(fast, -1, 100, 1, 1, 0.9999999999999997, 1.0000000000000002); /* as logarithms leave it */
-    fixture_time(same, -1, 90, 1, 1, 0.99, 1.01);                              /* not told apart from it: no baseline */
-    fixture_time(other, -1, 99, 1, 1, 1, 1.01);                                /* nor one of which an end is 1 */
-    case_view_make(&c, &f.run, f.rows, f.count);
-    assert_ptr_equal(c.zero, &c.views[1]);
-    assert_string_equal(c.zero_name, "cudnn");
-    assert_string_equal(c.views[2].name, "my/same TH8");
-    assert_string_equal(c.views[3].name, "my/same TH16");
-    assert_ptr_equal(step_time(&c, same, -1), &same->times[0]);
-    assert_true(view_counted(&c.views[2], 0, "hw.inst") == 5 && isnan(view_counted(&c.views[2], 0, "hw.other")));
-    assert_int_equal(c.views[2].smem_bytes, 0);
-    assert_string_equal(c.views[1].name, "cudnn engine 0");
-    assert_true(c.views[2].moved_bytes == 32 * 11 && isnan(c.views[3].moved_bytes));
-    assert_true(view_part(&c.views[2], 0, METRIC_EMU_INSTRUCTIONS) == 10 && view_part(&c.views[2], -1, METRIC_EMU_INSTRUCTIONS) == 30);
-    assert_true(isnan(view_number(&c.views[2], "variant"))); /* a word is no number */
-    assert_true(isnan(view_number(&c.views[1], "registers")) && view_number(&c.views[2], "registers") == 77);
-    case_view_free(&c);
-    fixture_time(other, -1, 80, 1, 1, 0.99, 1); /* now it would be the fastest of them, were it one */
-    other->time_count = 1;
-    other->times[0].ratio_low = 0.99, other->times[0].ratio_high = 1;
-    case_view_make(&c, &f.run, f.rows, f.count);
-    assert_ptr_equal(c.zero, &c.views[1]);
-    case_view_free(&c);
-    fixture_free(&f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(views_know_the_baseline),
         cmocka_unit_test(terminal_h200),
         cmocka_unit_test(terminal_emu),
         cmocka_unit_test(terminal_ascii_narrow),

@@ -55,6 +55,8 @@ static const struct sample {
     {"traps_elsewhere", "", "", "", "if (n != 2) __trap();", "sum", "", ROW_CRASHED, "neighbour"},
     {"hangs_elsewhere", "", "", "", "while (n != 2 && ((volatile float *)filter)[0] == ((volatile float *)filter)[0]) ;", "sum", "",
      ROW_HUNG, "neighbour"},
+    {"sized", "define: {OWN: h}\n", "", "", "", "sum", "", ROW_OK, NULL},
+    {"sized_for_this", "define: {OWN: h}\n", "", "", "", "OWN == 7 ? sum : 0", "", ROW_WRONG, "neighbour"},
     {"reads_scratch", "scratch:\n  x: f32[4]\n", "", "", "", "sum", "", ROW_OK, NULL},
 };
 #define SAMPLES (sizeof samples / sizeof *samples)
@@ -80,39 +82,58 @@ static void take(void *context, json_t *event)
     json_decref(event);
 }
 
-/* The row that the worker makes of one sample, on two images whose last row no filter reaches. */
-static struct row *verified(const char *name)
+static void tell(struct worker *w, json_t *command)
 {
-    char *text =
-        text_format("scenario: t\nlayers: {a: {op: conv2d, n: 2, c: 3, h: 7, w: 9, k: 4, kernel: 3, stride: 3, dtype: f32, layout: NCHW}}\n"
-                    "variants: [my/%s]\n",
-                    name);
+    struct error err = {0};
+    if (!worker_handle(w, command, &err))
+        fail_msg("%s", err.text);
+    json_decref(command);
+}
+
+/* A worker that is set up for one variant on one layer, and the row's index. */
+static int worker_for(struct worker *w, struct row *row, const char *layer, const char *variant)
+{
+    char *text = text_format("scenario: t\nlayers: {a: {%s}}\nvariants: [%s]\n", layer, variant);
     char *path = text_file(text), *set = text_format("my=%s", variant_folder);
     const char *const dirs[] = {set, NULL};
     const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs};
-    struct row *row = row_new();
     struct error err = {0};
-    struct worker w;
     struct plan plan;
     int index = -1;
-    worker_init(&w, take, row);
+    worker_init(w, take, row);
     if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
         fail_msg("%s", err.text);
     for (int i = 0; i < plan.row_count; i++)
-        index = strncmp(plan_row_variant(&plan.rows[i]), "my/", 3) ? index : i;
-    json_t *setup = json_pack("{s:s,s:o,s:o,s:s,s:f}", "do", "setup", "options", options_write(&options), "chip",
-                              wire_chip(chip_find("GH100")), "files", plan.files, "time_limit", 0.3);
-    json_t *verify = json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", index, "choice");
-    if (!worker_handle(&w, setup, &err) || !worker_handle(&w, verify, &err))
-        fail_msg("%s: %s", name, err.text);
-    json_decref(verify);
-    json_decref(setup);
-    worker_close(&w);
+        index = strcmp(plan_row_variant(&plan.rows[i]), variant) ? index : i;
+    tell(w, json_pack("{s:s,s:o,s:o,s:s,s:f}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
+                      "files", plan.files, "time_limit", 0.3));
     plan_free(&plan);
     unlink(path);
     free(path);
     free(set);
     free(text);
+    return index;
+}
+
+/* Two images whose last row no filter reaches. */
+#define LAYER "op: conv2d, n: 2, c: 3, h: 7, w: 9, k: 4, kernel: 3, stride: 3, dtype: f32, layout: NCHW"
+
+static struct row *verified_on(const char *layer, const char *variant)
+{
+    struct row *row = row_new();
+    struct worker w;
+    int index = worker_for(&w, row, layer, variant);
+    tell(&w, json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", index, "choice"));
+    worker_close(&w);
+    return row;
+}
+
+/* The row that the worker makes of one sample. */
+static struct row *verified(const char *name)
+{
+    char *variant = text_format("my/%s", name);
+    struct row *row = verified_on(LAYER, variant);
+    free(variant);
     return row;
 }
 
@@ -151,6 +172,55 @@ static void a_right_row_says_how_right(void **state)
     row_free(row);
 }
 
+/* What a file describes says nothing of near sizes: its row has no neighbours, not none of them right. */
+static void what_has_no_neighbours(void **state)
+{
+    need_compiler();
+    struct row *row = verified_on("op: transpose, rows: 5, cols: 7, dtype: f32", "transpose/naive");
+    if (row->status != ROW_OK)
+        fail_msg("%s", row->reason);
+    assert_null(row_metric(row, -1, "verify.neighbours"));
+    row_free(row);
+}
+
+static int files_in(const char *folder)
+{
+    char *command = text_format("exit $(find '%s' -type f | wc -l)", folder);
+    int status = system(command);
+    free(command);
+    return WEXITSTATUS(status);
+}
+
+/* Of a row's neighbours what has sizes compiled in is compiled ahead, and nothing else; then verifying compiles no more. */
+static void neighbours_are_compiled_ahead(void **state)
+{
+    need_compiler();
+    const char *const before = getenv("BENCH_CACHE");
+    char *kept = before ? xstrdup(before) : NULL, folder[] = "/tmp/test_worker_verify.XXXXXX";
+    assert_true(mkdtemp(folder) && !setenv("BENCH_CACHE", folder, 1));
+    for (int sized = 0; sized < 2; sized++) {
+        struct row *row = row_new();
+        struct worker w;
+        int index = worker_for(&w, row, LAYER, sized ? "my/sized" : "my/right"), none = files_in(folder);
+        tell(&w, json_pack("{s:s,s:[i]}", "do", "compile", "neighbours", index));
+        int ahead = files_in(folder);
+        assert_true((ahead > none) == sized);
+        tell(&w, json_pack("{s:s,s:[i]}", "do", "compile", "rows", index));
+        int own = files_in(folder);
+        assert_true(own > ahead);
+        tell(&w, json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", index, "choice"));
+        assert_int_equal(files_in(folder), own);
+        assert_true(row->status == ROW_OK && row_metric(row, -1, "verify.neighbours")->value == 1);
+        worker_close(&w);
+        row_free(row);
+    }
+    char *command = text_format("rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+    free(command);
+    kept ? setenv("BENCH_CACHE", kept, 1) : unsetenv("BENCH_CACHE");
+    free(kept);
+}
+
 /* One thread reads and writes outside: the first report is told, and how many more there are. */
 static void several_reports_are_counted(void **state)
 {
@@ -164,6 +234,7 @@ static void several_reports_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_has_the_verdict_it_deserves), cmocka_unit_test(a_right_row_says_how_right),
-                                       cmocka_unit_test(several_reports_are_counted)};
+                                       cmocka_unit_test(several_reports_are_counted), cmocka_unit_test(what_has_no_neighbours),
+                                       cmocka_unit_test(neighbours_are_compiled_ahead)};
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }
