@@ -15,6 +15,7 @@ static struct harm {
     int64_t at;
     size_t bytes;
 } harm;
+static unsigned wrong; /* bits of the tensors of which the fourth element is wrong */
 static struct rig *rig;
 static const struct program *program;
 static uint64_t scratch;
@@ -74,13 +75,17 @@ static bool sync(struct device *dev, struct error *err)
 static const struct op_data *expected;
 static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
-    int output = program_tensor(program, "output");
-    uint64_t to = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, output});
-    const struct tensor *o = &program->tensors[output];
-    for (size_t i = 0; i < expected->at[SLOT_OUTPUT].elements; i++)
-        dtype_set(o->dtype, (void *)(uintptr_t)to, tensor_index(o, i), expected->at[SLOT_OUTPUT].reference[i]);
+    for (int t = 0; t < program->tensor_count; t++) {
+        const struct tensor *o = &program->tensors[t];
+        uint64_t to = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, t});
+        for (size_t i = 0; o->written && i < expected->at[SLOT_OUTPUT].elements; i++) {
+            dtype_set(o->dtype, (void *)(uintptr_t)to, tensor_index(o, i), expected->at[SLOT_OUTPUT].reference[i]);
+            if (i == 3 && wrong & 1u << t)
+                dtype_set(o->dtype, (void *)(uintptr_t)to, tensor_index(o, i), expected->at[SLOT_OUTPUT].reference[i] + 1);
+        }
+    }
     if (harm.tensor != NOTHING) {
-        to = harm.tensor == SCRATCH ? scratch : rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, harm.tensor});
+        uint64_t to = harm.tensor == SCRATCH ? scratch : rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, harm.tensor});
         unsigned char *p = (unsigned char *)(uintptr_t)(to + (uint64_t)harm.at);
         for (size_t i = 0; i < harm.bytes; i++)
             p[i] ^= 0x5a;
@@ -214,6 +219,67 @@ static void guards_reach_the_end(void **state)
     }
 }
 
+/* What a run of a program of one kernel comes to. */
+static struct verdict checked(struct program *p, const struct work *w, const char *dump, uint64_t *sum)
+{
+    struct op_data data;
+    make_data(w, DATA_PART_EXACT, &data);
+    struct unit unit = {.label = "kernel"};
+    struct step step = {.kind = STEP_KERNEL, .name = "kernel"};
+    struct device_image image = {.label = "kernel", .ptx = "."};
+    struct error err = {0};
+    struct verdict v;
+    struct text unsafe = {0};
+    p->units = &unit, p->unit_count = 1, p->steps = &step, p->step_count = 1;
+    program = p, expected = &data, harm = (struct harm){NOTHING, 0, 0};
+    if (!rig_open(&device, NULL, p, &image, true, &rig, &err) || !rig_feed(rig, &data, &err) || !rig_run(rig, &err) ||
+        !rig_check(rig, &data, &v, &unsafe, dump, &err))
+        fail_msg("%s", err.text);
+    *sum = rig_output_sum(rig);
+    text_free(&unsafe);
+    rig_close(rig);
+    p->units = NULL, p->steps = NULL, p->unit_count = p->step_count = 0;
+    op_data_free(&data);
+    return v;
+}
+
+static bool dumped(const char *folder, const char *name)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return !remove(path);
+}
+
+/* Of two tensors that are written each must be right; what is wrong with the second is said behind what is wrong with the first. What is
+ * wrong is dumped and what is right is not; another value is another sum. */
+static void two_outputs(void **state)
+{
+    struct work w = conv_work(3, 4, 5, 7, 3);
+    finish(&w);
+    char folder[] = "/tmp/test_rig.XXXXXX";
+    uint64_t sums[4];
+    assert_non_null(mkdtemp(folder));
+    for (unsigned bad = 0; bad < 4; bad++) {
+        struct program p = program_of(&w);
+        int first = program_tensor(&p, "output"), second = p.tensor_count++;
+        p.tensors[second] = p.tensors[first];
+        wrong = (bad & 1) << first | bad >> 1 << second;
+        struct verdict v = checked(&p, &w, folder, &sums[bad]);
+        assert_int_equal(v.ok, !bad);
+        const char *once = strstr(v.text, "output(0,0,3,0)"), *twice = once ? strstr(once + 1, "output(0,0,3,0)") : NULL;
+        assert_true(!once == !bad && !twice == (bad != 3));
+        assert_true(!twice || !strncmp(twice - 2, "; ", 2));
+        assert_true(dumped(folder, "output.npy") == (bad > 0));
+        assert_true(dumped(folder, "reference.npy") == (bad > 0));
+        assert_true(dumped(folder, "error.pgm") == (bad > 0));
+        for (unsigned k = 0; k < bad; k++)
+            assert_true(sums[k] != sums[bad]);
+        wrong = 0;
+        program_free(&p);
+    }
+    assert_int_equal(remove(folder), 0);
+}
+
 /* A buffer of a room is whose name, number and size are the same, and nobody else's; what cannot be made is nobody's. */
 static void rooms(void **state)
 {
@@ -246,6 +312,6 @@ static void rooms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(guards), cmocka_unit_test(guards_reach_the_end), cmocka_unit_test(inputs),
-                                       cmocka_unit_test(rooms)};
+                                       cmocka_unit_test(rooms), cmocka_unit_test(two_outputs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

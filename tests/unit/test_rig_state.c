@@ -212,6 +212,36 @@ static void what_cannot_be_read_is_not_judged(void **state)
     rig_close(rig);
 }
 
+static bool waiting_fails(struct device *d, struct error *err)
+{
+    return error_set(err, ERROR_WRONG, "the device is lost");
+}
+
+/* Before a variable is looked at the launches are waited for; without one nothing is. */
+static void what_cannot_be_waited_for_is_not_judged(void **state)
+{
+    struct step step = {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1};
+    step.args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
+    for (int has = 0; has < 2; has++) {
+        struct error err = {0};
+        struct text said = {0};
+        struct verdict v;
+        struct rig *rig = rig_of(&step, 1, has ? ENTRY("mov.u64 %d2, hits; atom.global.add.u32 %r1, [%d2], 1;\n") : ENTRY(""));
+        whole = dev->ops;
+        failing = *whole;
+        failing.sync = waiting_fails;
+        dev->ops = &failing;
+        assert_true(rig_state_keep(rig, &err) == !has);
+        assert_true(rig_state_check(rig, &said, &err) == !has);
+        assert_false(rig_check(rig, &data, &v, &said, NULL, &err));
+        assert_string_equal(err.text, "the device is lost");
+        assert_int_equal(said.len, 0);
+        dev->ops = whole;
+        text_free(&said);
+        rig_close(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(prepare_that_reads_inputs),
@@ -220,6 +250,7 @@ int main(void)
                                        cmocka_unit_test(large_variables),
                                        cmocka_unit_test(heap),
                                        cmocka_unit_test(what_is_filled_is_no_state),
-                                       cmocka_unit_test(what_cannot_be_read_is_not_judged)};
+                                       cmocka_unit_test(what_cannot_be_read_is_not_judged),
+                                       cmocka_unit_test(what_cannot_be_waited_for_is_not_judged)};
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -49,7 +49,10 @@ static void take(double ns)
     spend(ns * (burst++ % 3 ? 1 : 1.02));
 }
 
-static int syncs, sync_fails; /* the wait, from 1, at which the device is lost; 0: never */
+static int held, given;                     /* buffers and modules */
+static const char *no_function, *no_launch; /* the kernel that cannot be found, or launched */
+static bool no_copy, free_copy;             /* refused, or in no time at all */
+static int syncs, sync_fails;               /* the wait, from 1, at which the device is lost; 0: never */
 static bool wait_or_fail(struct device *dev, struct error *err)
 {
     return ++syncs != sync_fails || error_set(err, ERROR_WRONG, "the device is lost");
@@ -57,13 +60,20 @@ static bool wait_or_fail(struct device *dev, struct error *err)
 static bool alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
     *address = 4096;
+    held++;
     return true;
 }
-static void release(struct device *dev, uint64_t address) {}
+static void release(struct device *dev, uint64_t address)
+{
+    held--;
+    given++;
+}
 /* Data are as in use: halves of both signs up to 0.5. */
 static bool put(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
 {
     double sum = 0, most = 0;
+    if (fed) /* looked at once */
+        return true;
     for (size_t i = 0; i < bytes / 2; i++) {
         double v = dtype_get(DTYPE_F16, from, i);
         sum += v;
@@ -79,25 +89,35 @@ static bool fill(struct device *dev, uint64_t address, uint32_t pattern, size_t 
 }
 static bool copy(struct device *dev, uint64_t to, uint64_t from, size_t bytes, struct error *err)
 {
+    if (to == 4096 && no_copy)
+        return error_set(err, ERROR_ENVIRONMENT, "refused");
     fed += to > 4096 ? bytes : 0; /* behind what is there */
-    take(2.0 * (double)bytes / COPY_RATE * 1e9);
+    take(to == 4096 && free_copy ? 0 : 2.0 * (double)bytes / COPY_RATE * 1e9);
     return true;
 }
 static bool load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err)
 {
     *module = (struct device_module *)dev;
+    held++;
     return true;
 }
-static void unload(struct device *dev, struct device_module *module) {}
+static void unload(struct device *dev, struct device_module *module)
+{
+    held--;
+    given++;
+}
 static bool function(struct device *dev, struct device_module *module, const char *name, struct device_function **f, struct error *err)
 {
     *f = (struct device_function *)(uintptr_t)name;
-    return true;
+    return !no_function || strcmp(no_function, name) || error_set(err, ERROR_ENVIRONMENT, "no such function");
 }
 static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
     const char *name = (const char *)f;
     int32_t iterations;
+    if (no_launch && !strcmp(no_launch, name))
+        return error_set(err, ERROR_ENVIRONMENT, "refused");
+    assert_int_equal(l->carveout, -1); /* as the driver likes it */
     assert_true(l->grid[1] == 1 && l->grid[2] == 1 && (l->grid[0] == 1 || strcmp(name, "roof_empty")));
     memcpy(&iterations, (const char *)l->params + 20, sizeof iterations);
     if (!strcmp(name, "roof_empty"))
@@ -180,6 +200,7 @@ static void measure(struct roofs *out, char note[256])
     burst = 0;
     if (!roofs_measure(&device, NULL, out, note, 256, &err))
         fail_msg("%s", err.text);
+    assert_true(held == 0 && virtual_clock.events == 0);
 }
 
 static void rates_come_out_as_they_are(void **state)
@@ -212,11 +233,13 @@ static void a_lost_device_has_no_roofs(void **state)
         struct roofs r;
         char note[256];
         struct error err = {0};
-        syncs = 0, burst = 0;
+        syncs = 0, burst = 0, given = 0;
         bool ok = roofs_measure(&device, NULL, &r, note, sizeof note, &err);
         if (syncs < sync_fails)
             break;
         assert_true(!ok || (note[0] && r.count < 10));
+        assert_true(ok || (err.kind == ERROR_WRONG && given <= 1)); /* but for cublasLt's workspace */
+        held = virtual_clock.events = 0;
         lost++;
     }
     sync_fails = 0;
@@ -243,10 +266,53 @@ static void spread_is_told(void **state)
     is(&r, "tf32", 250e12, "kernel roof_mma_tf32");
 }
 
+static bool has(const struct roofs *r, const char *name)
+{
+    for (int i = 0; i < r->count; i++)
+        if (!strcmp(r->items[i].name, name))
+            return true;
+    return false;
+}
+
+static bool graph_refused(struct device *dev, struct error *err)
+{
+    return error_set(err, ERROR_ENVIRONMENT, "refused");
+}
+
+/* What cannot be asked is said, and nothing else is lost by it; what takes no time has no rate. */
+static void what_cannot_be_asked(void **state)
+{
+    static const struct {
+        const char *function, *launch, *note, *without;
+        bool copy, free, graph;
+        int count;
+    } tries[] = {{.function = "roof_l2", .note = "l2: no such function", .without = "l2", .count = 9},
+                 {.function = "roof_empty", .note = "launch: no such function", .without = "launch", .count = 8},
+                 {.launch = "roof_shared", .note = "shared: refused", .without = "shared", .count = 9},
+                 {.launch = "roof_empty", .note = "launch: refused", .without = "graph_node", .count = 8},
+                 {.graph = true, .note = "launch: refused", .without = "graph_node", .count = 9},
+                 {.copy = true, .note = "copy: refused", .count = 10},
+                 {.free = true, .note = "", .count = 10}};
+    bool (*const begin)(struct device *, struct error *) = ops.graph_begin;
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        struct roofs r;
+        char note[256];
+        no_function = tries[i].function, no_launch = tries[i].launch, no_copy = tries[i].copy, free_copy = tries[i].free;
+        ops.graph_begin = tries[i].graph ? graph_refused : begin;
+        measure(&r, note);
+        assert_string_equal(note, tries[i].note);
+        assert_true(r.count == tries[i].count && (!tries[i].without || !has(&r, tries[i].without)));
+        if (no_copy || free_copy)
+            is(&r, "copy", 1.5e12, "kernel roof_copy");
+        is(&r, "f16_acc16", 900e12, "as f16_acc32"); /* what comes last */
+    }
+    no_function = no_launch = NULL, no_copy = free_copy = false, ops.graph_begin = begin;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rates_come_out_as_they_are), cmocka_unit_test(spread_is_told),
-                                       cmocka_unit_test(a_lost_device_has_no_roofs)};
+                                       cmocka_unit_test(a_lost_device_has_no_roofs), cmocka_unit_test(what_cannot_be_asked)};
     clock_give(&ops, 74000);
     setenv("BENCH_HOME", ".", 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
