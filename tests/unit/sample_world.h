@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* The one clock. A run of a rig takes its time; everything is drawn from a seeded generator. */
 #define FLUSH_NS 74000.0
@@ -16,6 +17,7 @@ struct rig {
     const char *name;
     int runs;
     int set, seat;
+    long sleep_ns;  /* what a run takes of the real clock */
     int wrong_from; /* its run of this number leaves other bits; 0: none */
     struct {
         int set, seat;
@@ -99,6 +101,8 @@ bool rig_run(struct rig *rig, struct error *err)
     if (++world.ran == world.lost_at)
         return error_set(err, ERROR_WRONG, "the device is lost");
     sits(rig);
+    if (rig->sleep_ns)
+        nanosleep(&(struct timespec){.tv_nsec = rig->sleep_ns}, NULL);
     say((char[]){'a' + (char)(rig->program.step_count == 2 ? 25 : rig->program.unit_count), 0});
     for (int i = 0; i < rig->program.step_count; i++)
         spend(rig->ns / rig->program.step_count * exp(rig->noise * normal()));

@@ -130,6 +130,10 @@ static void far_behind_is_out(void **state)
     assert_true(rig.runs[0] == 1 + ROUNDS && rig.runs[1] == 1 + ROUNDS);
     assert_true(rig.runs[2] == 1 + 2 && rig.runs[3] == 1 + 1); /* so far behind that one round tells */
     assert_true(medians[2] == 1550 && medians[3] == 200000);
+    struct rig first = {.ns = {1000, 1550, 3900, 4100}}; /* the same when it is the first that wins */
+    assert_true(sample_plans(&device, &first, 1, ROUNDS, medians, &err));
+    assert_true(first.used == 0 && first.runs[0] == 1 + ROUNDS && first.runs[1] == 1 + 2 && first.runs[2] == 1 + 2 &&
+                first.runs[3] == 1 + 1);
 }
 
 /* The plan of an earlier run, or of another layer of the network, runs once to see that it does: its time is nobody's question. */

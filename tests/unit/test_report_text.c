@@ -280,18 +280,10 @@ static void graph_and_prepare(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(terminal_h200),
-        cmocka_unit_test(terminal_emu),
-        cmocka_unit_test(terminal_ascii_narrow),
-        cmocka_unit_test(terminal_colour),
-        cmocka_unit_test(markdown),
-        cmocka_unit_test(ranking),
-        cmocka_unit_test(ranking_of_a_tie),
-        cmocka_unit_test(placement_is_said),
-        cmocka_unit_test(graph_and_prepare),
-        cmocka_unit_test(emu_has_no_time),
-        cmocka_unit_test(absent_is_not_zero),
-        cmocka_unit_test(every_failure_is_said),
+        cmocka_unit_test(terminal_h200),    cmocka_unit_test(terminal_emu),       cmocka_unit_test(terminal_ascii_narrow),
+        cmocka_unit_test(terminal_colour),  cmocka_unit_test(markdown),           cmocka_unit_test(ranking),
+        cmocka_unit_test(ranking_of_a_tie), cmocka_unit_test(placement_is_said),  cmocka_unit_test(graph_and_prepare),
+        cmocka_unit_test(emu_has_no_time),  cmocka_unit_test(absent_is_not_zero), cmocka_unit_test(every_failure_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

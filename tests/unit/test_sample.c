@@ -43,7 +43,8 @@ static struct sample_result sampled(const double *ns, int count, double noise, c
     struct sample_result result;
     for (int i = 0; i < count; i++) {
         int wrong_from = rigs[i].wrong_from;
-        rigs[i] = (struct rig){.ns = ns[i], .noise = noise, .wrong_from = wrong_from};
+        long sleep_ns = rigs[i].sleep_ns;
+        rigs[i] = (struct rig){.ns = ns[i], .noise = noise, .wrong_from = wrong_from, .sleep_ns = sleep_ns};
         rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps, .unit_count = i};
         entrants[i] = (struct entrant){.rig = &rigs[i]};
     }
@@ -180,6 +181,23 @@ static void the_slow_do_not_starve(void **state)
     freed(2);
 }
 
+/* Once the slow have had the case's time they have six rounds, which are no time of the others. */
+static void the_slow_have_a_time_of_their_own(void **state)
+{
+    const double ns[] = {1000, 20001};
+    struct sample_plan plan = plain;
+    plan.rounds_min = plan.rounds_max = 40;
+    plan.half_width = 0;
+    plan.warmup_rounds = 1;
+    plan.budget_s = 0.02;
+    rigs[1].sleep_ns = 10000000;
+    struct sample_result result = sampled(ns, 2, 0, &plan);
+    assert_true(result.rounds >= 10 && entrants[1].tail && isfinite(entrants[0].samples_ns[9]));
+    assert_true(isfinite(entrants[1].samples_ns[5]) && isnan(entrants[1].samples_ns[6]));
+    rigs[1].sleep_ns = 0;
+    freed(2);
+}
+
 static int stamps;
 static bool stamp(struct device *dev, int slot, struct error *err)
 {
@@ -218,6 +236,14 @@ static void a_low_clock_is_not_taken(void **state)
     assert_int_equal(sensed, 5); /* behind each round */
     watch.sense = NULL;
     assert_true(entrants[0].clock_hz[1] == 1.98e9 && entrants[0].clock_hz[3] == 1.90e9 && isnan(entrants[0].clock_hz[4]));
+    freed(1);
+    for (int i = 0; i < 64; i++)
+        world.hz[i] = i == 1 ? 1.90e9 : 1.98e9; /* while it warms up: that is nobody's sample */
+    world.hz_asked = 0;
+    plan.warmup_rounds = 2;
+    sampled(ns, 1, 0, &plan);
+    assert_true(entrants[0].retaken == 0 && entrants[0].kept_low == 0);
+    assert_int_equal(world.hz_asked, 8);
     device.ops = &ops;
     freed(1);
 }
@@ -374,6 +400,11 @@ static void steps_and_prepare(void **state)
     assert_true(fabs(entrants[0].step_ns[0][4] - 2000) < 1e-6 && fabs(entrants[0].step_ns[1][4] - 6000) < 1e-6);
     entrant_free(&entrants[0], 2);
     sample_result_free(&result);
+    plan.step_rounds = 1;
+    assert_true(sample_run(&device, entrants, 1, &plan, &watch, &result, &err));
+    assert_true(entrants[0].step_rounds == 1 && fabs(entrants[0].step_ns[1][0] - 6000) < 1e-6);
+    entrant_free(&entrants[0], 2);
+    sample_result_free(&result);
     rigs[1] = (struct rig){.ns = 8000};
     rigs[1].program = (struct program){.step_count = 1, .steps = rigs[1].steps};
     entrants[1] = (struct entrant){.rig = &rigs[1]};
@@ -472,6 +503,7 @@ int main(void)
                                        cmocka_unit_test(a_round_sits_together),
                                        cmocka_unit_test(what_is_left_is_looked_at),
                                        cmocka_unit_test(the_slow_do_not_starve),
+                                       cmocka_unit_test(the_slow_have_a_time_of_their_own),
                                        cmocka_unit_test(a_low_clock_is_not_taken),
                                        cmocka_unit_test(the_odd_round_is_the_even_one_backwards),
                                        cmocka_unit_test(drift_cancels),
