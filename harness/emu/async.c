@@ -339,6 +339,7 @@ const struct insn *emu_mbarrier(struct warp *w, const struct insn *ip)
         if (w->others && ++w->polls > 256) {
             w->polls = 0;
             w->boost = 1024;
+            w->earliest = 0;
         }
     }
     return ip + 1;

@@ -301,7 +301,7 @@ static void barrier_reduce(struct warp *w, const struct fragment *f, struct barr
     if (ip->kind < 2)
         return;
     const uint8_t *base = ip->c & 1 ? w->base[1] : w->stack + (f->node < 0 ? 0 : w->nodes[f->node].frame);
-    uint32_t p = *(const uint32_t *)(const void *)(base + (ip->c & ~1u)) ^ (ip->flags & 1 ? ~0u : 0);
+    uint32_t p = *(const uint32_t *)(const void *)(base + ip->c) ^ (ip->flags & 1 ? ~0u : 0);
     bar->reduce_count += (uint32_t)__builtin_popcount(p & f->mask);
     bar->reduce_and &= (p & f->mask) == f->mask;
     bar->reduce_or |= (p & f->mask) != 0;

@@ -64,9 +64,14 @@ static void count_code(struct totals *t, const struct program *p, const struct c
 {
     const struct ptx_module *m = p->module;
     const struct ptx_place *place = &c->source->place;
-    int at = t->code_count;
-    while (at > 0 && t->code[at - 1].ptx_line > c->source->ptx_line)
-        at--;
+    int at = 0, high = t->code_count; /* behind those of this line and before */
+    while (at < high) {
+        int middle = (at + high) / 2;
+        if (t->code[middle].ptx_line <= c->source->ptx_line)
+            at = middle + 1;
+        else
+            high = middle;
+    }
     if (!at || t->code[at - 1].ptx_line != c->source->ptx_line) {
         if (t->code_count == t->code_room) {
             t->code_room = t->code_room ? t->code_room * 2 : 256;

@@ -29,7 +29,7 @@ struct flow;
 typedef const struct insn *(*op_fn)(struct warp *w, const struct insn *ip);
 
 /* ---- programs ---- */
-struct insn { /* 56 bytes; operands are byte offsets from base[ref & 1]: 0 the frame, 1 the constants */
+struct insn { /* 56 bytes; operands are byte offsets from base[ref & 1]: 0 the frame, 1 a byte before the constants */
     op_fn fn;
     uint32_t d, a, b, c;
     int64_t imm;
@@ -181,6 +181,7 @@ struct memo {
     bool gaps, doubles;        /* the spans hold bytes of no lane; lanes share an address */
     uint8_t wavefronts, ideal; /* shared; ideal also: sectors that would do for a global access */
     int32_t from[32], to[32];  /* bytes of each span, as rel; ascending */
+    uint8_t quarters;          /* by eight lanes, a bit: all are on, and their words of 4 bytes side by side */
     uint8_t runs;              /* lanes side by side, of 4 bytes each: few such runs make the pattern; 0: not so */
     uint32_t run_lanes[RUNS_MAX];
     int32_t run_base[RUNS_MAX]; /* where lane 0 of the run would be, as rel */
@@ -246,6 +247,7 @@ struct warp {
     struct block *block;
     struct runner *runner;
     const struct program *program;
+    uint32_t earliest;           /* all fragments are ready, at starts of blocks of this activation, none before this order; 0: not known */
     _Alignas(64) int32_t on[32]; /* mask as lanes: 0 or -1 */
     uint32_t alive;
     int32_t node;

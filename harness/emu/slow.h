@@ -5,7 +5,7 @@
 #include "emu/exec.h"
 #include "emu/ops.h"
 
-#define SLOT(T, w, ref) ((T *)(void *)((w)->base[(ref)&1] + ((ref) & ~1u)))
+#define SLOT(T, w, ref) ((T *)(void *)((w)->base[(ref)&1] + (ref)))
 
 /* ---- memory.c ---- */
 enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };

@@ -17,6 +17,7 @@ void warp_set_mask(struct warp *w, uint32_t mask)
 void warp_park(struct warp *w, const struct flow *at, const struct insn *ip, uint8_t state, uint32_t wanted)
 {
     struct fragment *f = &w->fragments[w->others++];
+    w->earliest = 0;
     *f = (struct fragment){.at = at, .ip = ip, .mask = w->mask, .node = w->node, .state = state, .wanted = wanted};
     w->mask = 0;
 }
@@ -24,6 +25,7 @@ void warp_park(struct warp *w, const struct flow *at, const struct insn *ip, uin
 static void use_node(struct warp *w, int32_t node)
 {
     w->node = node;
+    w->earliest = 0;
     w->base[0] = w->stack + (node < 0 ? 0 : w->nodes[node].frame);
     w->local_base = node < 0 ? 0 : w->nodes[node].local;
 }
