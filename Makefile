@@ -1,6 +1,6 @@
 # make            ./bench
 # make test       unit, check, cli and fault tests; needs no GPU
-# make test-all   the same, then those that take long
+# make test-all, long  the same, then those that take long; those alone
 # make check      layers, headers, heads, columns, help (ci/check)
 # make sanitize   unit tests, and the cli and fault tests that are not heavy, under AddressSanitizer and UndefinedBehaviorSanitizer
 # make sanitize-unit, sanitize-all  the unit tests alone, as CI runs them; everything of make test
@@ -86,6 +86,8 @@ units: $(UNIT)
 test: all units $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit check cli faults
 test-all: test
+	@$(MAKE) --no-print-directory long
+long: all
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run --long cli
 unit: units
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit
@@ -140,6 +142,6 @@ dist: all
 	@BENCH=$(abspath $(BIN)) sh ci/dist
 clean:
 	rm -rf $(BUILD) build-asan bench $(ROWS)
-.PHONY: all units test test-all unit cli faults check sanitize sanitize-unit sanitize-all fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals mutate install carry dist clean
+.PHONY: all units test test-all long unit cli faults check sanitize sanitize-unit sanitize-all fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals mutate install carry dist clean
 .DELETE_ON_ERROR:
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d)
