@@ -42,10 +42,39 @@ static void become_worker(int socket_end, int errors, pid_t parent)
     _exit(127);
 }
 
+/* In a process of the worker's group: when bench is gone, however it went, what the worker's compilers and references started goes, too. A
+ * member, so that the group's number stays taken. */
+static void become_guard(pid_t worker, int end)
+{
+    char byte;
+    if (setpgid(0, worker) || dup2(end, 0) != 0)
+        _exit(127);
+    close_range(1, ~0u, 0);
+    while (read(0, &byte, 1) < 0 && errno == EINTR)
+        ;
+    kill(0, SIGKILL);
+}
+
+static bool guard_start(struct child *child)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC))
+        return false;
+    setpgid(child->pid, child->pid); /* as it does itself: whoever is first */
+    child->guard = fork();
+    if (child->guard == 0)
+        become_guard(child->pid, ends[0]);
+    close(ends[0]);
+    child->guarded = ends[1];
+    if (child->guard < 0)
+        close(ends[1]);
+    return child->guard > 0;
+}
+
 bool child_start(struct child *child, struct error *err)
 {
     int ends[2];
-    *child = (struct child){.fd = -1, .errors = -1};
+    *child = (struct child){.fd = -1, .errors = -1, .guarded = -1};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return error_set(err, ERROR_ENVIRONMENT, "no socket for a worker: %s", strerror(errno));
     child->errors = memfd_create("bench-worker-stderr", MFD_CLOEXEC);
@@ -55,14 +84,12 @@ bool child_start(struct child *child, struct error *err)
     if (child->pid == 0)
         become_worker(ends[1], child->errors, parent);
     close(ends[1]);
-    if (child->pid < 0) {
-        error_set(err, ERROR_ENVIRONMENT, "no worker process: %s", strerror(errno));
-        close(ends[0]);
-        child->pid = 0;
-        return false;
-    }
     child->fd = ends[0];
-    return true;
+    if (child->pid > 0 && guard_start(child))
+        return true;
+    error_set(err, ERROR_ENVIRONMENT, "no worker process: %s", strerror(errno));
+    child_stop(child, NULL, 0);
+    return false;
 }
 
 bool child_send(struct child *child, json_t *command)
@@ -230,12 +257,16 @@ bool child_stop(struct child *child, char *how, size_t how_bytes)
             last_words(child->errors, how + strlen(how), how_bytes - strlen(how));
         outside = how && !killed && ended_outside(status, how);
     }
+    if (child->guard > 0) {
+        close(child->guarded);
+        waitpid(child->guard, NULL, 0);
+    }
     if (child->fd >= 0)
         close(child->fd);
     if (child->errors >= 0)
         close(child->errors);
     free(child->buffer);
-    *child = (struct child){.fd = -1, .errors = -1};
+    *child = (struct child){.fd = -1, .errors = -1, .guarded = -1};
     return outside;
 }
 

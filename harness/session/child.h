@@ -12,9 +12,11 @@
 #include <sys/types.h>
 
 struct child {
-    pid_t pid;  /* 0: not running */
-    int fd;     /* socket: JSON lines both ways */
-    int errors; /* a memory file that holds what it wrote to stderr */
+    pid_t pid;   /* 0: not running */
+    int fd;      /* socket: JSON lines both ways */
+    int errors;  /* a memory file that holds what it wrote to stderr */
+    pid_t guard; /* ends the worker's process group when nobody holds the other end of its pipe, which is `guarded` */
+    int guarded;
     char *buffer;
     size_t used, cap;
     bool launched, ready; /* its setup was sent; and answered */
