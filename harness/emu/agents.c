@@ -61,8 +61,26 @@ void agents_join(struct block *b, uint64_t arrived, uint64_t waiting)
                 take_clocks(w->far, far, CLUSTER_MAX);
         }
         if (arrived >> i & 1)
-            w->clocks[i]++;
+            w->flag_fence = w->clocks[i]++;
     }
+}
+
+void race_flag_fence(struct warp *w)
+{
+    if (w->block->shadow && !w->program->simple_races)
+        w->flag_fence = w->clocks[w->id]++;
+}
+
+void race_flag_heard(struct warp *w, const struct warp *of, uint32_t clock)
+{
+    uint32_t before = w->clocks[of->id], told = of->flag_fence < clock ? of->flag_fence : clock;
+    take_clocks(w->clocks, of->clocks, w->block->ids);
+    w->clocks[of->id] = told > before ? told : before;
+    if (w->program->uses_async)
+        take_clocks(w->fenced, of->fenced, w->block->ids);
+    if (w->block->cluster_count > 1)
+        take_clocks(w->far, of->far, CLUSTER_MAX);
+    w->known = of->known > w->known ? of->known : w->known;
 }
 
 void race_arrive(struct warp *w, struct block *b, uint32_t offset)
@@ -72,7 +90,7 @@ void race_arrive(struct warp *w, struct block *b, uint32_t offset)
         return;
     if (b->cluster_count > 1)
         far_release(w, p->far);
-    lanes_meet(w);
+    lanes_parted(w);
     if (b != w->block)
         return;
     take_clocks(p->clocks, w->clocks, b->ids);
@@ -88,7 +106,7 @@ void race_wait(struct warp *w, struct block *b, uint32_t offset)
     const struct sync_point *p = b->shadow ? point_of(b, offset, false) : NULL;
     if (!p)
         return;
-    lanes_meet(w);
+    lanes_parted(w);
     if (b->cluster_count > 1)
         take_clocks(w->far, p->far, CLUSTER_MAX);
     if (b != w->block)

@@ -26,6 +26,9 @@ void race_wait(struct warp *w, struct block *b, uint32_t offset);
 void race_init(struct warp *w, uint32_t offset);
 bool race_init_known(struct warp *w, uint32_t offset);
 void race_proxy_fence(struct warp *w);
+/* Flags in shared memory, volatile ones: a fence, or a store that releases; a flag is read that warp `of` set at that clock. */
+void race_flag_fence(struct warp *w);
+void race_flag_heard(struct warp *w, const struct warp *of, uint32_t clock);
 
 /* A phase of the mbarrier is over; how many are. */
 void agent_phase(struct block *b, uint32_t offset);

@@ -197,8 +197,10 @@ void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_
     if (drop)
         expected = expected > arrivals ? expected - arrivals : 0;
     bool over = pending == 0 && bytes == 0;
-    if (arrivals)
+    if (arrivals) {
+        lanes_meet(w);
         race_arrive(w, owner, offset);
+    }
     if (over) {
         phase ^= 1;
         pending = expected;
@@ -297,8 +299,10 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
     case MBARRIER_COMPLETE: mbarrier_update(w, host, owner, offset, -(int32_t)count, 0, false); break;
     default: *yes = mbarrier_over(w, ip, i, host, owner, offset); break;
     }
-    if (*yes)
+    if (*yes) {
+        lanes_meet(w);
         race_wait(w, owner, offset);
+    }
 }
 
 /* a = address; b = count, bytes, parity or state; d = state or predicate; aux = space; flags 4 = arrive.expect_tx */

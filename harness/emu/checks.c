@@ -134,10 +134,12 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
     bool simple = w->program->simple_races;
     uint32_t now = (simple ? b->epoch : w->clocks[w->id]) << 7, id = (uint32_t)w->id, writer = s->writer[grain], reader = s->reader[grain];
     uint32_t at = grain << w->program->shared_shift;
-    if ((ip->flags & 2) && ip->op != OP_atom) { /* volatile: a flag; what its writer did before is known to the reader */
+    if ((ip->flags & ACCESS_RELEASE) && access != ACCESS_READ)
+        race_flag_fence(w);
+    if ((ip->flags & 2) && ip->op != OP_atom) { /* volatile: a flag; what its writer did before its last fence is known to the reader */
         if (access == ACCESS_READ) {
-            if (writer && (writer & 63) != id && (writer & 63) != SHADOW_MANY)
-                race_join(b, 1ull << (writer & 63), 1ull << id);
+            if (writer && (writer & 63) != id && (writer & 63) < (uint32_t)b->warp_count)
+                race_flag_heard(w, &b->warps[writer & 63], writer >> 7);
             return;
         }
         access = ACCESS_ATOMIC;
@@ -158,7 +160,7 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
         race(w, ip, lane, at, words[access], reader);
     if (s->source && race_unordered(w, s->source[grain]))
         race(w, ip, lane, at, words[access], s->source[grain]);
-    if (access == ACCESS_ATOMIC)
+    if (access == ACCESS_ATOMIC && writer != (now | id)) /* else what this warp stored itself a moment ago: no atomic to others */
         s->writer[grain] = now | SHADOW_ATOMIC | (simple && race_unordered(w, writer) ? SHADOW_MANY : id);
     if (access == ACCESS_ATOMIC && !simple)
         race_arrive(w, b, at);
@@ -186,6 +188,7 @@ static void known_shared(struct warp *w, const struct insn *ip, struct block *b,
 void lanes_meet(struct warp *w)
 {
     w->wrote = w->read = false;
+    w->part_count = 0;
     w->synced = ++w->runner->stretches << 6;
     if (w->synced) /* 67 million stretches: their numbers begin again */
         return;
@@ -205,6 +208,38 @@ void lanes_meet(struct warp *w)
     w->synced = ++w->runner->stretches << 6;
 }
 
+/* Some lanes meet: what the others do stays apart from them. */
+void lanes_meet_some(struct warp *w, uint32_t who)
+{
+    uint32_t next = w->runner->stretches + 1;
+    if (!(w->alive & ~who) || !w->block->shadow || !(next << 6) || w->part_count == PARTS_MAX) {
+        lanes_meet(w);
+        return;
+    }
+    if (!w->part_count)
+        w->parts[w->part_count++] = (struct part){w->synced, ~0u};
+    w->runner->stretches = next;
+    w->synced = next << 6;
+    w->parts[w->part_count++] = (struct part){w->synced, who};
+}
+
+/* Did a lane of this warp leave this tag, and has `lane` not met it since? Of several lanes the last stretch counts. */
+static bool lanes_apart(const struct warp *w, uint32_t tag, uint32_t lane)
+{
+    uint32_t other = tag & 63;
+    if (other == lane || other == NO_LANE)
+        return false;
+    if ((tag ^ w->synced) < 64)
+        return true;
+    for (int i = w->part_count - 1; i > 0 && other < 32; i--) {
+        if (w->parts[i].who >> lane & w->parts[i].who >> other & 1)
+            return false;
+        if ((tag & ~63u) == w->parts[i - 1].synced)
+            return true;
+    }
+    return false;
+}
+
 static void lane_race(struct warp *w, const struct insn *ip, int lane, uint32_t grain, enum access access, uint32_t other, const char *did)
 {
     char who[32] = "several lanes";
@@ -214,13 +249,15 @@ static void lane_race(struct warp *w, const struct insn *ip, int lane, uint32_t 
                access == ACCESS_READ ? "read of" : "write to", grain << w->program->shared_shift, lane, who, did);
 }
 
-/* Lanes of one warp: only __syncwarp and its like order them. */
+/* Lanes of one warp: only __syncwarp and its like order them. A volatile access keeps no order of lanes that run side by side; of lanes
+ * that do not, one may have waited for the other. */
 static void lane_grain(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t grain, enum access access)
 {
     uint32_t *of = &b->shadow->lane[grain], *read = b->shadow->lane_read ? &b->shadow->lane_read[grain] : NULL,
-             mine = w->synced | (uint32_t)lane;
-    bool copy = ip->op == OP_cp_async, strong = access == ACCESS_ATOMIC || (!copy && (ip->flags & ACCESS_STRONG));
-    if (!strong && (*of ^ mine) < 64 && *of != mine && (*of & 63) != NO_LANE)
+             mine = w->synced | (uint32_t)lane, other = *of & 63;
+    bool copy = ip->op == OP_cp_async, atomic = access == ACCESS_ATOMIC || ip->op == OP_atom,
+         strong = atomic || (!copy && (ip->flags & ACCESS_STRONG)), beside = other < 32 && (w->mask >> other & 1);
+    if (!atomic && (!strong || beside) && lanes_apart(w, *of, (uint32_t)lane))
         lane_race(w, ip, lane, grain, access, *of, "wrote");
     if (access == ACCESS_READ) {
         if (read && !copy && !strong && (ip->flags & ACCESS_OVERTAKEN)) {
@@ -229,20 +266,20 @@ static void lane_grain(struct warp *w, const struct insn *ip, struct block *b, i
         }
         return;
     }
-    if (read && !strong && (*read ^ mine) < 64 && *read != mine)
+    if (read && !strong && lanes_apart(w, *read, (uint32_t)lane))
         lane_race(w, ip, lane, grain, access, *read, "read");
     w->wrote = true;
-    *of = w->synced | (strong || w->doubles ? NO_LANE : (uint32_t)lane);
+    *of = w->synced | (atomic || w->doubles ? NO_LANE : (uint32_t)lane);
 }
 
 /* Has some other warp or lane touched these bytes with nothing between? */
-static bool disputed(const struct warp *w, const struct block *b, uint32_t offset, uint32_t bytes)
+static bool disputed(const struct warp *w, const struct block *b, int lane, uint32_t offset, uint32_t bytes)
 {
     const struct shadow *s = b->shadow;
     int shift = w->program->shared_shift;
     for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++)
         if (race_unordered(w, s->writer[g]) || race_unordered(w, s->reader[g]) || s->lane[g] >> 6 == w->synced >> 6 ||
-            (s->lane_read && s->lane_read[g] >> 6 == w->synced >> 6))
+            (w->part_count && lanes_apart(w, s->lane[g], (uint32_t)lane)) || (s->lane_read && s->lane_read[g] >> 6 == w->synced >> 6))
             return true;
     return false;
 }
@@ -270,7 +307,7 @@ void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, i
                        enum access access)
 {
     int shift = w->program->shared_shift;
-    bool silent = access == ACCESS_WRITE && b->shadow && b == w->block && disputed(w, b, offset, bytes) &&
+    bool silent = access == ACCESS_WRITE && b->shadow && b == w->block && disputed(w, b, lane, offset, bytes) &&
                   known_before(w, b, offset, bytes) && silent_shared(w, ip, b, lane, offset, bytes);
     if (w->checks & CHECK_KNOWN)
         known_shared(w, ip, b, lane, offset, bytes, access);
@@ -279,7 +316,8 @@ void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, i
     if ((w->checks & CHECK_RACE) && b == w->block && b->shadow)
         for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++) {
             race_grain(w, ip, b, lane, g, silent ? ACCESS_READ : access, silent);
-            lane_grain(w, ip, b, lane, g, silent ? ACCESS_READ : access);
+            if (!silent)
+                lane_grain(w, ip, b, lane, g, access);
         }
 }
 

@@ -358,10 +358,31 @@ static uint32_t lanes_elsewhere(const struct warp *w)
     return m;
 }
 
+/* What no machine promises anything of: false when the kernel cannot go on. */
+static bool barrier_sound(struct warp *w, const struct insn *ip, uint32_t id, uint32_t count)
+{
+    int lane = __builtin_ctz(w->mask);
+    if (id > 15 || count % 32) {
+        if (id > 15)
+            emu_report(w, ip, lane, "trap", "barrier %u: a block has 0 to 15", id);
+        else
+            emu_report(w, ip, lane, "trap", "a barrier of %u threads: whole warps are wanted", count);
+        w->runner->launch->fatal = 1;
+        return false;
+    }
+    const struct barrier *bar = &w->block->barriers[id];
+    if ((w->checks & CHECK_SYNC) && bar->present && bar->expected != count)
+        emu_report(w, ip, lane, "divergent_barrier", "warp %d comes to barrier %u of %u threads, others to it of %u (0: all)", w->id, id,
+                   count, bar->expected);
+    return true;
+}
+
 const struct insn *emu_bar(struct warp *w, const struct insn *ip)
 {
-    uint32_t id = uniform_value(w, ip->a, w->mask) & 15, count = ip->b == NO_REF ? 0 : uniform_value(w, ip->b, w->mask);
+    uint32_t id = uniform_value(w, ip->a, w->mask), count = ip->b == NO_REF ? 0 : uniform_value(w, ip->b, w->mask);
     w->memos[ip->memo].events++;
+    if (!barrier_sound(w, ip, id, count))
+        return warp_stop(w);
     if (ip->kind == 1) { /* arrive: goes on */
         struct barrier *bar = &w->block->barriers[id];
         if (!bar->present) {

@@ -249,7 +249,7 @@ struct warp {
     const struct program *program;
     uint32_t earliest;           /* all fragments are ready, at starts of blocks of this activation, none before this order; 0: not known */
     _Alignas(64) int32_t on[32]; /* mask as lanes: 0 or -1 */
-    uint32_t alive;
+    uint32_t alive, born; /* lanes; at the start */
     int32_t node;
     uint32_t local_base;
     const struct flow *at; /* READY with at: enters it; else goes on at ip */
@@ -275,6 +275,7 @@ struct warp {
     uint32_t barrier_count;
     uint32_t tid[3][32];                          /* %tid of each lane: the same for every block */
     uint32_t clocks[64];                          /* vector clock over the block's warps and agents, for the race check */
+    uint32_t flag_fence;                          /* its own clock at its last fence: who hears a flag of it knows what it did until then */
     uint32_t fenced[64];                          /* of that, what the async proxy sees, too: agents.h */
     uint32_t far[CLUSTER_MAX];                    /* by rank: up to when it knows what that block did: cluster.h */
     uint32_t bulk_agent, bulk_groups, bulk_lanes; /* its bulk groups: id, groups committed, lanes that issued */
@@ -292,11 +293,16 @@ struct warp {
     uint32_t tag;                  /* what it does to global memory now: races.h */
     uint32_t released, news;       /* moment of its last release, and what it then knew of: fences and barriers of the block */
     uint32_t synced;               /* number of the stretch since its lanes last met, << 6 */
-    bool doubles;                  /* lanes of the store at hand share addresses: what they write was compared */
-    bool wrote, read;              /* shared memory in that stretch; read: what another lane may overwrite */
-    uint32_t stored;               /* the stretch in which it last wrote global memory, when reads are watched */
-    uint32_t known, heard;         /* moments up to which it knows what others released; what it will know behind a fence */
-    bool guarded;                  /* inside a guarded instruction: other lanes are not elsewhere but switched off */
+    struct part {                  /* since all lanes met: who met, and the stretch that began then */
+        uint32_t synced, who;
+    } parts[16];
+#define PARTS_MAX 16
+    int part_count;        /* 0: all lanes met last */
+    bool doubles;          /* lanes of the store at hand share addresses: what they write was compared */
+    bool wrote, read;      /* shared memory in that stretch; read: what another lane may overwrite */
+    uint32_t stored;       /* the stretch in which it last wrote global memory, when reads are watched */
+    uint32_t known, heard; /* moments up to which it knows what others released; what it will know behind a fence */
+    bool guarded;          /* inside a guarded instruction: other lanes are not elsewhere but switched off */
 };
 struct barrier {
     uint32_t arrived;  /* threads */

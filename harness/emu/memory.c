@@ -37,10 +37,10 @@ enum ptx_space space_of(uint64_t generic)
     }
 }
 
-/* A spin that waits for others must let them run: give up the turn after some polls. Lanes may have waited for one another that way. */
+/* A spin that waits for others must let them run: give up the turn after some polls. */
 void emu_poll(struct warp *w)
 {
-    lanes_meet(w);
+    lanes_parted(w);
     w->fuel -= 1 << 9;
     if (w->others && ++w->polls > 1024) {
         w->polls = 0;

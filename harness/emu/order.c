@@ -3,6 +3,7 @@
 #include "emu/agents.h"
 #include "emu/races.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- moments ---- */
 struct moment {
@@ -10,6 +11,7 @@ struct moment {
 };
 struct event {                      /* a fence, or a release of what was fenced before */
     uint32_t moment, clock, before; /* before: 1 + index of the one before of this block */
+    uint32_t knew;                  /* 1 + where `clocks` has what its warp knew then of the block's others; 0: not kept */
     uint8_t warp;                   /* TAG_MANY: all of them */
     bool release;
 };
@@ -18,6 +20,7 @@ struct order {
     uint32_t room;
     struct event *events;
     uint32_t event_count, event_room;
+    uint32_t *clocks, clock_count, clock_room;
     uint32_t *last; /* by block: 1 + index of its last event */
     struct place {
         uint64_t address; /* 0: free */
@@ -98,6 +101,7 @@ void runner_order_free(struct runner *k)
         return;
     free(k->order->moments);
     free(k->order->events);
+    free(k->order->clocks);
     free(k->order->last);
     free(k->order->places);
     free(k->order);
@@ -172,6 +176,23 @@ void races_join(struct block *b, uint64_t arrived, uint64_t waiting)
 }
 
 /* ---- order between blocks: fences, releases, acquires ---- */
+#define CLOCKS_MOST (64u << 20) /* events beyond that count as if their warp knew of all others */
+
+static uint32_t keep_clocks(const struct warp *w)
+{
+    struct order *o = w->runner->order;
+    uint32_t n = (uint32_t)w->block->warp_count, at = o->clock_count;
+    if (by_barriers(w) || at > CLOCKS_MOST)
+        return 0;
+    if (at + n > o->clock_room) {
+        o->clock_room = o->clock_room ? o->clock_room * 2 : 1024;
+        o->clocks = xrealloc(o->clocks, o->clock_room * sizeof *o->clocks);
+    }
+    memcpy(o->clocks + at, w->clocks, n * sizeof *o->clocks);
+    o->clock_count += n;
+    return at + 1;
+}
+
 static uint32_t add_event(struct warp *w, uint8_t warp, bool release)
 {
     struct order *o = w->runner->order;
@@ -182,7 +203,8 @@ static uint32_t add_event(struct warp *w, uint8_t warp, bool release)
     struct block *b = w->block;
     uint32_t moment = w->runner->moment;
     w->runner->heeded = true;
-    o->events[o->event_count++] = (struct event){moment, by_barriers(w) ? b->epoch : w->clocks[w->id], o->last[b->number], warp, release};
+    o->events[o->event_count++] =
+        (struct event){moment, by_barriers(w) ? b->epoch : w->clocks[w->id], o->last[b->number], keep_clocks(w), warp, release};
     o->last[b->number] = o->event_count;
     if (by_barriers(w))
         block_moment(b);
@@ -232,9 +254,12 @@ static void fence(struct warp *w)
 /* kind: 0 as far as the block, 1 further, 2 to the async proxy */
 const struct insn *emu_fence(struct warp *w, const struct insn *ip)
 {
-    if (ip->kind == 2)
+    if (ip->kind == 2) {
         race_proxy_fence(w);
-    else if (w->trace && ip->kind && !races_blind(w->runner))
+        return ip + 1;
+    }
+    race_flag_fence(w);
+    if (w->trace && ip->kind && !races_blind(w->runner))
         fence(w);
     return ip + 1;
 }
@@ -275,15 +300,22 @@ void races_cluster(struct block *b)
             b->cluster[c]->warps[i].known = k->moment;
 }
 
+/* Was what warp `of` did at clock `clock` known to the warp of this event? */
+static bool event_knows(const struct order *o, const struct event *e, uint32_t of, uint32_t clock)
+{
+    return !e->knew || o->clocks[e->knew - 1 + of] >= clock;
+}
+
 /* Did the fence come behind what warp `of` did at clock `clock`, and the release behind the fence? Its own fence and a barrier
  * to the one who releases; or a barrier and that one's fence. */
-static bool fence_covers(const struct event *f, const struct event *release, uint32_t of, uint32_t clock, bool barriers)
+static bool fence_covers(const struct order *o, const struct event *f, const struct event *release, uint32_t of, uint32_t clock,
+                         bool barriers)
 {
     if (f->release)
         return false;
-    if (f->warp == of && (f->warp == release->warp || !barriers || f->clock < release->clock))
+    if (f->warp == of && (f->warp == release->warp || (barriers ? f->clock < release->clock : event_knows(o, release, of, clock))))
         return true;
-    return f->warp == release->warp && (!barriers || clock < f->clock);
+    return f->warp == release->warp && (barriers ? clock < f->clock : event_knows(o, f, of, clock));
 }
 
 static bool heard_of(const struct warp *w, uint32_t tag, const struct moment *m)
@@ -297,7 +329,7 @@ static bool heard_of(const struct warp *w, uint32_t tag, const struct moment *m)
         if (r->warp == TAG_MANY || of == TAG_MANY)
             return true;
         for (uint32_t k = r->before; k && o->events[k - 1].moment >= since; k = o->events[k - 1].before)
-            if (fence_covers(&o->events[k - 1], r, of, m->clock, by_barriers(w)))
+            if (fence_covers(o, &o->events[k - 1], r, of, m->clock, by_barriers(w)))
                 return true;
     }
     return false;

@@ -120,7 +120,7 @@ static void warp_start(struct warp *w, int threads)
     w->base[1] = p->constants - 1;
     w->others = 0;
     w->earliest = 0;
-    w->alive = mask;
+    w->alive = w->born = mask;
     w->node = -1;
     w->local_base = 0;
     for (int i = 0; i < 32; i++)
@@ -138,6 +138,7 @@ static void warp_start(struct warp *w, int threads)
     w->cluster_phase = 0;
     memset(w->clocks, 0, sizeof w->clocks);
     w->clocks[w->id] = 1;
+    w->flag_fence = 0;
     w->clocks[SHADOW_MANY] = UINT32_MAX;
     w->waits_for.owner = NULL;
     w->bulk_agent = w->bulk_groups = w->bulk_lanes = w->wgmma_groups = 0;

@@ -68,6 +68,13 @@ void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, i
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting);
 /* The warp's lanes have met: what one wrote to shared memory before, the others may read. */
 void lanes_meet(struct warp *w);
+/* At an atomic or a volatile access: lanes that have parted may have waited for one another that way. */
+static inline void lanes_parted(struct warp *w)
+{
+    if (w->mask != w->born)
+        lanes_meet(w);
+}
+void lanes_meet_some(struct warp *w, uint32_t who);
 /* Bytes of a finished cp.async count as written now. */
 void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes);
 

@@ -5,7 +5,6 @@
 /* Lanes of the instruction's mask that are alive but elsewhere are waited for. True: the running lanes were set aside. */
 static bool wait_for(struct warp *w, const struct insn *ip, uint32_t members, const struct insn **next)
 {
-    lanes_meet(w);
     if (!w->others || w->guarded || !(members & w->alive & ~w->mask))
         return false;
     warp_park(w, NULL, ip, FRAGMENT_SYNC, members);
@@ -41,6 +40,7 @@ static uint32_t next_group(struct warp *w, const struct insn *ip, uint32_t ref, 
     if ((w->checks & CHECK_SYNC) && outside)
         emu_report(w, ip, __builtin_ctz(outside), "inactive_lane", "lane %d runs this but is not in its mask 0x%08x",
                    __builtin_ctz(outside), *members);
+    lanes_meet_some(w, group);
     return group;
 }
 #define EACH_GROUP(ref) \

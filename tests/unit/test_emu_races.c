@@ -64,6 +64,30 @@ static const struct planted sanitizer[] = {
     {NULL, 0, NULL, NULL},
 };
 
+static const struct planted order[] = {
+    {"stored_then_added", 11, "races with warp 0", NULL},
+    {"volatile_sum", 32, "which lane 2 of this warp wrote: no __syncwarp", NULL},
+    {"flag_in_shared", 50, "races with warp 0", NULL},
+    {"published_by_another", 65, "races with the write of block 0,0,0", NULL},
+    {"barrier_of_forty", 71, "a barrier of 41 threads: whole warps are wanted", "trap"},
+    {"barrier_seventeen", 77, "barrier 17: a block has 0 to 15", "trap"},
+    {"barrier_of_two_counts", 85, "warp 1 comes to barrier 1 of 128 threads, others to it of 64", "divergent_barrier"},
+    {"halves_meet", 0, NULL, NULL},
+    {"quarters_sum", 0, NULL, NULL},
+    {"flag_behind_a_fence", 0, NULL, NULL},
+    {"flag_released", 0, NULL, NULL},
+    {"flag_between_lanes", 0, NULL, NULL},
+    {"published_for_all", 0, NULL, NULL},
+    {"fenced_by_each", 0, NULL, NULL},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct planted one_order[] = {
+    /* which half of a warp goes first is the compiler's */
+    {"half_meets", 22, "by lane 16, which lane 0 of this warp wrote: no __syncwarp", NULL},
+    {NULL, 0, NULL, NULL},
+};
+
 static const struct planted async[] = {
     {"load_read_early", 47, "was not waited for", "async_wait"},
     {"load_stale_parity", 63, "was not waited for", "async_wait"},
@@ -114,7 +138,7 @@ static void run_one(const char *fixture, const struct planted *p, int threads, i
     emu_test_pointer(&t, emu_test_buffer(&t, "out", out, sizeof out));
     t.launch.block[0] = 256;
     t.launch.grid[0] = 4;
-    if (emu_test_launch(&t) != !(p->kind && !strcmp(p->kind, "deadlock")))
+    if (emu_test_launch(&t) != !(p->kind && (!strcmp(p->kind, "deadlock") || !strcmp(p->kind, "trap"))))
         fail_msg("%s: %s", p->kernel, t.err.text);
     const struct device_report *r;
     bool note = p->kind && !strcmp(p->kind, "same_value");
@@ -154,6 +178,13 @@ static void what_sanitizers_find(void **state)
 {
     run_all("sanitizer.ptx", sanitizer);
     run_all("sanitizer_100.ptx", sanitizer);
+}
+
+static void what_orders_nothing(void **state)
+{
+    run_all("order.ptx", order);
+    run_all("order_100.ptx", order);
+    run_all("order.ptx", one_order);
 }
 
 static void what_is_under_way(void **state)
@@ -221,8 +252,9 @@ static void too_many_moments(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_race),        cmocka_unit_test(what_sanitizers_find),
-                                       cmocka_unit_test(what_is_under_way), cmocka_unit_test(another_order),
-                                       cmocka_unit_test(reduction_reads),   cmocka_unit_test(too_many_moments)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_race),          cmocka_unit_test(what_sanitizers_find),
+                                       cmocka_unit_test(what_orders_nothing), cmocka_unit_test(what_is_under_way),
+                                       cmocka_unit_test(another_order),       cmocka_unit_test(reduction_reads),
+                                       cmocka_unit_test(too_many_moments)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
