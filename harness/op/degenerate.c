@@ -74,14 +74,11 @@ bool op_degenerate(const struct work *work, const char **why, struct error *err)
     if (!op_data_make(&small, DATA_PART_PRECISION, &data, err))
         return false;
     look(tensors, count, &data, NULL, &differ, &react, &elements);
-    for (int i = 0; i < count; i++) { /* the second reference gets room of its own */
+    for (int i = 0; i < count; i++) { /* the second reference gets room of its own, for both */
         struct op_values *v = &data.at[tensors[i].role->slot];
         before[i] = tensors[i].written ? v->reference : NULL;
-        if (tensors[i].written) {
+        if (tensors[i].written)
             free(v->bound);
-            v->reference = NULL;
-            v->bound = NULL;
-        }
     }
     turn_inputs(tensors, count, &data);
     ok = op_data_reference(&small, &data, err);

@@ -30,7 +30,7 @@ struct fake {
 static struct world {
     struct offered list[4][MOST]; /* by number of the heuristic; HEURISTIC_A is 3 */
     int counts[4];
-    bool narrow_offers_nothing, wide_offers_nothing, narrow_is_no_graph, lists_nothing;
+    bool narrow_offers_nothing, wide_offers_nothing, narrow_is_no_graph, is_no_graph, lists_nothing, is_no_pack;
     int no_more; /* the type that cannot be made once `room` of it are there; 0:
                     none */
     int room;
@@ -95,7 +95,9 @@ static int a_handle;
 
 static bool is_about_the_gpu(const struct fake *d, int properties, int handle)
 {
-    void *const *p = (void *const *)attribute(d, properties, NULL), *const *h = handle ? (void *const *)attribute(d, handle, NULL) : NULL;
+    int64_t one = 1, two = 1;
+    void *const *p = (void *const *)attribute(d, properties, &one), *const *h = handle ? (void *const *)attribute(d, handle, &two) : NULL;
+    assert_true(one == 1 && two == 1);
     return described ? p && *p == &gpu && !h : !p && (!handle || (h && *h == &a_handle));
 }
 
@@ -109,12 +111,14 @@ static int finalize(void *descriptor)
     if (d->type == DESCRIPTOR_TENSOR && *(const int64_t *)attribute(d, ATTR_TENSOR_UNIQUE_ID, NULL) == UID_BIAS)
         world.narrow = *(const int *)attribute(d, ATTR_TENSOR_DATA_TYPE, NULL) != DATA_FLOAT;
     if (d->type == DESCRIPTOR_OPERATIONGRAPH)
-        return world.narrow && world.narrow_is_no_graph ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
+        return world.is_no_graph || (world.narrow && world.narrow_is_no_graph) ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
     if (d->type == DESCRIPTOR_ENGINEHEUR) {
         of = attribute(d, ATTR_ENGINEHEUR_OPERATION_GRAPH, &count);
         assert_true(of && count == 1 && (*(struct fake *const *)of)->final && is_about_the_gpu(d, ATTR_ENGINEHEUR_DEVICEPROP, 0));
         assert_true(attribute(d, ATTR_ENGINEHEUR_MODE, &count) && count == 1);
     }
+    if (d->type == DESCRIPTOR_VARIANT_PACK && world.is_no_pack)
+        return STATUS_NOT_SUPPORTED;
     if (d->type == DESCRIPTOR_EXECUTION_PLAN) {
         of = attribute(d, ATTR_EXECUTION_PLAN_ENGINE_CONFIG, &count);
         assert_true(of && count == 1 && is_about_the_gpu(d, ATTR_EXECUTION_PLAN_DEVICEPROP, ATTR_EXECUTION_PLAN_HANDLE));
@@ -171,8 +175,9 @@ static int execute(void *handle, void *plan, void *pack)
     assert_true(handle == &a_handle && ((struct fake *)plan)->final && p->final);
     memcpy(world.uids, attribute(p, ATTR_VARIANT_PACK_UNIQUE_IDS, &world.uid_count), sizeof world.uids);
     memcpy(world.pointers, attribute(p, ATTR_VARIANT_PACK_DATA_POINTERS, &count), sizeof world.pointers);
-    memcpy(&world.workspace, attribute(p, ATTR_VARIANT_PACK_WORKSPACE, NULL), sizeof world.workspace);
     assert_int_equal(count, world.uid_count);
+    memcpy(&world.workspace, attribute(p, ATTR_VARIANT_PACK_WORKSPACE, &count), sizeof world.workspace);
+    assert_int_equal(count, 1);
     world.executed++;
     return execute_status;
 }

@@ -289,7 +289,11 @@ static void a_bias_in_either_type(void **state)
     plans_are(&c, 9, "");
     assert_non_null(strstr(err.text, "(0 offered, all refused)"));
     c.bias = false;
-    world.wide_offers_nothing = false;
+    world.is_no_graph = true; /* whose words are the library's */
+    plans_are(&c, 9, "");
+    assert_string_equal(err.text, "cuDNN: the operation graph: a status: why");
+    assert_null(cudnn_plan_again(handle, &c, &(struct cudnn_plan_facts){.mode = 'A', .text = "engine 1"}, &err));
+    world.is_no_graph = world.wide_offers_nothing = false;
     world.list[HEURISTIC_A][0].refused = false;
     plans_are(&c, 9, "A0:1 ");
     end();
@@ -371,6 +375,9 @@ static void what_is_executed(void **state)
         world.no_more = DESCRIPTOR_VARIANT_PACK;
         assert_false(cudnn_execute(handle, plans[0], 10, 20, 30, 40, 50, 62, &err));
         world.no_more = 0;
+        world.is_no_pack = true;
+        assert_false(cudnn_execute(handle, plans[0], 10, 20, 30, 40, 50, 62, &err));
+        world.is_no_pack = false;
         ran(plans[0], 40, 62);
         assert_int_equal(world.executed, 5);
         give_back(1);

@@ -134,6 +134,15 @@ static void the_baseline_as_the_scenario_wants_it(void **state)
              "a:transpose/copy[T=2] a:transpose/naive[T=1] b:transpose/copy[T=3] b:transpose/naive[T=1] ");
     o.variant_names = names;
     rows_are(&o, TRANSPOSE "variants: [transpose/copy: {T: 3}]\n", "a:transpose/copy[T=2] a:transpose/naive[T=1] ");
+    static const char *const wrong[] = {"transpose/naive: {T: 9}", "transpose/naive, transpose/copy: {T: 9}"};
+    for (int i = 0; i < 2; i++) { /* which neither has */
+        struct error err = {0};
+        char *text = text_format(TRANSPOSE "variants: [%s]\n", wrong[i]);
+        o = (struct plan_options){.kernels = kernels};
+        assert_false(planned(&o, text, "cuda", &err));
+        assert_int_equal(err.kind, ERROR_USAGE);
+        free(text);
+    }
     o = (struct plan_options){.kernels = kernels, .tune = true};
     rows_are(&o, TRANSPOSE "variants: [transpose/naive]\n",
              "a:transpose/copy[T=1] a:transpose/copy[T=2] a:transpose/copy[T=3] a:transpose/naive[T=1] a:transpose/naive[T=2] ");
@@ -232,6 +241,9 @@ static void every_file_tells(void **state)
     char *kernels = in_root("%s/tree"), *variants = in_root("%s/side/variants"), *include = in_root("%s/side/include");
     const struct side list[] = {{.name = "side", .variants = variants, .include = include}, {0}};
     struct plan_options o = {.kernels = kernels, .sides = list};
+    char *empty = in_root("%s/tree/include/empty");
+    assert_int_equal(mkdir(empty, 0777), 0);
+    free(empty);
     files_of(&o, files[0]);
     files_of(&o, files[1]);
     assert_string_equal(files[0], files[1]);
