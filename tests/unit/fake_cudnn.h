@@ -152,6 +152,8 @@ static int get(void *descriptor, int name, int type, int64_t wanted, int64_t *co
     case ATTR_ENGINE_GLOBAL_INDEX: *(int64_t *)values = d->of->engine; return STATUS_SUCCESS;
     case ATTR_ENGINE_NUMERICAL_NOTE:
         *count = d->of->note_count;
+        for (int64_t i = 0; i < wanted; i++)
+            ((int *)values)[i] = -1;
         memcpy(values, d->of->notes, sizeof d->of->notes);
         return STATUS_SUCCESS;
     case ATTR_ENGINECFG_KNOB_CHOICES:

@@ -109,6 +109,9 @@ static void the_order_of_plans(void **state)
         plans_are(&c, 6, "A0:1 F0:6 B1:5 A2:3 A3:4 A4:0 ");
         assert_int_equal(cudnn_plans(handle, &c, 0, &plans, &err), 0);
         assert_null(plans);
+        world.list[HEURISTIC_A][0].refused = world.list[HEURISTIC_FALLBACK][0].refused = true; /* fewer are left than are wanted */
+        plans_are(&c, 5, "B1:5 A2:3 A3:4 A4:0 ");
+        world.list[HEURISTIC_A][0].refused = world.list[HEURISTIC_FALLBACK][0].refused = false;
         world.list[HEURISTIC_B][1].engine = -1; /* it does not say which */
         world.list[HEURISTIC_A][4].workspace = -1;
         plans_are(&c, 20, "A0:1 F0:6 A2:3 A3:4 ");
@@ -162,6 +165,9 @@ static void what_a_plan_says(void **state)
     o = offer(HEURISTIC_A, 62);
     o->knobs[0][0] = 43, o->knobs[0][1] = 9, o->knob_count = 1;
     o->notes[0] = NOTE_DOWN_CONVERT_INPUTS, o->note_count = 1;
+    for (int i = 1; i < 4; i++)
+        o->notes[i] = -1;
+    o->note_count = NOTE_COUNT + 5; /* more than anybody knows */
     assert_int_equal(cudnn_plans(handle, &c, 9, &plans, &err), 3);
     const struct cudnn_plan_facts *f = cudnn_plan_facts(plans[0]);
     assert_string_equal(f->text, "engine 62 TILE_SIZE=4 KNOB44=-5");

@@ -2,6 +2,7 @@
  * and 790, 400, 60 TFLOP/s and 4.3 TB/s measured. */
 #include "works.h"
 #include "model/floor.h"
+#include "op/chain.h"
 #include "op/least.h"
 
 static struct need all_of(const struct work *w)
@@ -178,6 +179,11 @@ static void test_products_of_strides(void **state)
     near(l.direct, 2.0 * 8 * 16 * 95 * 95, 0);                                     /* 32 * 3 - 1 */
     near(l.winograd, 2.0 * 8 * 16 * pow(31 * (7 / 6.0 + 1) + 2, 2), 1e-3);         /* odd inputs: F(6, 2); even ones: one product */
     near(l.fft, fmin(2.0 * 8 * 16 * 1.5 * 64 * 64, 2.0 * 8 * 16 * 95 * 95), 1e-3); /* two classes along each axis */
+    w = conv_work(8, 16, 64, 64, 3);                                               /* all taps lie on inputs of one class */
+    w.stride = w.dilation = w.pad = 2;
+    finish(&w);
+    least_of(&w, NULL, NULL, &l);
+    near(l.fft, 2.0 * 8 * 16 * 1.5 * 32 * 32, 1e-3);
     w = conv_work(8, 16, 64, 64, 1);
     w.stride = 2;
     finish(&w);
@@ -248,6 +254,28 @@ static void test_products_of_masks(void **state)
     near(l.fft, 2.0 * 16 * 32 * 3, 1e-9);
 }
 
+/* Of a network run whole its input is read once, its weights, and its last output is written; the products are those of its layers. */
+static void test_least_of_a_chain(void **state)
+{
+    struct error err = {0};
+    struct chain_link links[2] = {{.work = conv_work(3, 4, 5, 7, 3), .name = "a", .input = CHAIN_INPUT, .residual = CHAIN_NONE},
+                                  {.work = conv_work(4, 2, 5, 7, 3), .name = "b", .input = 0, .residual = CHAIN_NONE}};
+    struct least l, one, two;
+    struct work w;
+    for (int i = 0; i < 2; i++)
+        finish(&links[i].work);
+    struct chain chain = {links, 2};
+    if (!chain_work(&chain, &w, &err))
+        fail_msg("%s", err.text);
+    least_of(&w, NULL, NULL, &l);
+    least_of(&links[0].work, NULL, NULL, &one);
+    least_of(&links[1].work, NULL, NULL, &two);
+    near(l.direct, one.direct + two.direct, 0);
+    near(l.winograd, one.winograd + two.winograd, 0);
+    near(l.read_bytes, 2 * 3 * 35 + 256 + 192, 0); /* filters of 216 and 144 bytes begin at multiples of 64 */
+    near(l.write_bytes, 2 * 2 * 35, 0);
+}
+
 static void test_measured(void **state)
 {
     struct roofs r = {.measured = "2026-11-21T22:00:00Z", .count = 6};
@@ -273,13 +301,9 @@ static void test_measured(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table_of_floors),
-                                       cmocka_unit_test(test_datasheet),
-                                       cmocka_unit_test(test_sides),
-                                       cmocka_unit_test(test_measured),
-                                       cmocka_unit_test(test_other_pipes),
-                                       cmocka_unit_test(test_products),
-                                       cmocka_unit_test(test_products_of_strides),
-                                       cmocka_unit_test(test_products_of_masks)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table_of_floors), cmocka_unit_test(test_datasheet),           cmocka_unit_test(test_sides),
+        cmocka_unit_test(test_measured),        cmocka_unit_test(test_least_of_a_chain),    cmocka_unit_test(test_other_pipes),
+        cmocka_unit_test(test_products),        cmocka_unit_test(test_products_of_strides), cmocka_unit_test(test_products_of_masks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,21 @@ static void test_warm(void **state)
     assert_int_equal(status_at("wide", ROW_OK, "warm", "sustained", 22, NULL), ROW_IMPOSSIBLE);
 }
 
+/* A launch raises a floor that is known and lower, and no other. */
+static void test_floor_of_a_launch(void **state)
+{
+    static const double floors[] = {0, 100, 670, 672, 1e6}, want[] = {0, 671, 671, 672, 1e6};
+    for (int i = 0; i < 5; i++) {
+        struct row *row = s.rows[1] = plan_row_new(&s.plan, 1, "cuda:0");
+        row->floor_ns = row->least_ns = floors[i];
+        snprintf(row->floor_by, sizeof row->floor_by, "memory");
+        session_row_roof(&s, 1);
+        assert_true(row->floor_ns == want[i] && row->least_ns == want[i]);
+        assert_string_equal(row->floor_by, want[i] == 671 ? "launch" : "memory");
+        row_free(row);
+    }
+}
+
 /* What is too small for any bandwidth still needs a launch. */
 static void test_launch(void **state)
 {
@@ -277,8 +292,14 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && !strcmp(argv[1], "worker"))
         return be_the_worker();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),   cmocka_unit_test(test_warm), cmocka_unit_test(test_launch),
-                                       cmocka_unit_test(test_unknown),  cmocka_unit_test(test_roof), cmocka_unit_test(test_steps_and_masks),
-                                       cmocka_unit_test(test_ceilings), cmocka_unit_test(test_words)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_warm),
+                                       cmocka_unit_test(test_launch),
+                                       cmocka_unit_test(test_floor_of_a_launch),
+                                       cmocka_unit_test(test_unknown),
+                                       cmocka_unit_test(test_roof),
+                                       cmocka_unit_test(test_steps_and_masks),
+                                       cmocka_unit_test(test_ceilings),
+                                       cmocka_unit_test(test_words)};
     return cmocka_run_group_tests(tests, begin, end);
 }

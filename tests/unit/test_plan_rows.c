@@ -132,6 +132,7 @@ static void the_baseline_as_the_scenario_wants_it(void **state)
              "scenario: t\nlayers:\n  a: {op: transpose, rows: 8, cols: 4, variants: [transpose/naive]}\n"
              "  b: {op: transpose, rows: 8, cols: 4}\nvariants: [transpose/naive, transpose/copy: {T: 3}]\n",
              "a:transpose/copy[T=2] a:transpose/naive[T=1] b:transpose/copy[T=3] b:transpose/naive[T=1] ");
+    rows_are(&o, TRANSPOSE "variants: [transpose/copy: {T: 3}, transpose/naive]\n", "a:transpose/copy[T=3] a:transpose/naive[T=1] ");
     o.variant_names = names;
     rows_are(&o, TRANSPOSE "variants: [transpose/copy: {T: 3}]\n", "a:transpose/copy[T=2] a:transpose/naive[T=1] ");
     static const char *const wrong[] = {"transpose/naive: {T: 9}", "transpose/naive, transpose/copy: {T: 9}"};
@@ -146,6 +147,13 @@ static void the_baseline_as_the_scenario_wants_it(void **state)
     o = (struct plan_options){.kernels = kernels, .tune = true};
     rows_are(&o, TRANSPOSE "variants: [transpose/naive]\n",
              "a:transpose/copy[T=1] a:transpose/copy[T=2] a:transpose/copy[T=3] a:transpose/naive[T=1] a:transpose/naive[T=2] ");
+    put_variant("tree/variants/transpose/copy.cu", "transpose", "check: none\n", ""); /* nothing to search, but a baseline all the same */
+    put_variant("tree/variants/transpose/one.cu", "transpose", "", "");
+    rows_are(&o, TRANSPOSE "variants: [transpose/one, transpose/naive]\n",
+             "a:transpose/copy a:transpose/naive[T=1] a:transpose/naive[T=2] ");
+    char *one = in_root("%s/tree/variants/transpose/one.cu");
+    assert_int_equal(unlink(one), 0);
+    free(one);
     free(kernels);
 }
 
@@ -162,8 +170,14 @@ static void nothing_to_search(void **state)
     o.filter.only = "zzzzzzzzzzz";
     assert_false(planned(&o, TRANSPOSE "variants: [transpose/tiled, transpose/naive]\n", "cuda", &err));
     assert_string_equal(err.hint, "variants: tiled, naive");
-    o = (struct plan_options){0};
-    assert_false(planned(&o, "scenario: t\nlayers: {a: {op: stages, h: 8, w: 8}}\nvariants: [nobody]\n", "cuda", &err));
+    o = (struct plan_options){0}; /* nor is a name that nobody has one of what runs over frames */
+    assert_false(
+        planned(&o,
+                "scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 16, h: 12, w: 40, k: 16, kernel: 3, pad: 1, dtype: f16, layout: NHWC}}\n"
+                "sequences: {s: {of: [a], frames: 9, changes: {pattern: blobs, radius: 3, density: 0.1}, noise: 0.002, threshold: "
+                "0.02, truncate: {rms: 0.01}, bound: 0.05}}\nvariants: [naive, nobody]\n",
+                "cuda", &err));
+    assert_non_null(strstr(err.text, "nobody"));
 }
 
 /* Two builds in one run: the baseline and the library's rows are shared, a variant has a row of each side that has it. */

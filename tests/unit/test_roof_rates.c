@@ -151,6 +151,7 @@ bool cublas_gemm_make(struct cublas *c, int math, int n, uint64_t a, uint64_t b,
                       struct error *err)
 {
     *out = calloc(1, sizeof **out);
+    assert_true(a == 4096 && b == a + (256 << 20) && d == 4096); /* both operands in the first buffer, which is half a GiB */
     /* 2 n^3 FLOP: f16 with f32 sums at 900 TFLOP/s, everything else at 100 */
     (*out)->ns = 2.0 * n * n * n / (math == MATH_F16_ACC32 ? 900e12 : 100e12) * 1e9;
     return true;
