@@ -1,5 +1,6 @@
-/* The library's plans of the case that comes next, made while this one is counted or the first kernels are compiled: half a second and more
- * where their kernels are compiled then, on the CPU alone, in the worker that has the device. Never while something is timed. */
+/* What is made before its turn comes. The library's plans of the case that comes next, made while this one is counted or the first kernels
+ * are compiled: half a second and more where their kernels are compiled then, on the CPU alone, in the worker that has the device. Never
+ * while something is timed. */
 #include "session/parent.h"
 #include <stdlib.h>
 
@@ -45,4 +46,27 @@ bool session_ahead_settle(struct session *s, struct error *err)
     child_stop(&s->worker, NULL, 0);
     s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
     return !s->interrupted && session_start(s, &s->worker, err); /* whose row it is shows when the row's turn comes */
+}
+
+/* The ceilings are measured while compilers work, which leave the GPU alone, as the worker does that comes up; counters are opened behind
+ * them. */
+bool session_prepare(struct session *s, struct error *err)
+{
+    struct error told_later = {0};
+    bool due = false;
+    for (int i = 0; i < s->plan.row_count; i++)
+        due = due || (!s->kept[i] && s->rows[i]->status == ROW_PLANNED);
+    if (due && !s->options->inside) {
+        session_roofs_launch(s);
+        if (session_launch(s, &s->worker, &told_later))
+            session_ahead(s, 0);
+        phase_turn(&s->clock, PHASE_COMPILING);
+        session_precompile(s);
+        phase_turn(&s->clock, PHASE_START_UP);
+        if (!session_roofs_settle(s, err))
+            return false;
+        session_count_launch(s);
+    }
+    phase_turn(&s->clock, PHASE_WAITING);
+    return true;
 }

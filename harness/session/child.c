@@ -308,7 +308,9 @@ static json_t *ask_once(const char *who, const json_t *command, enum event answe
     bool over = false;
     if (child->pid <= 0 && !child_start(child, err))
         return NULL;
-    child_send(child, json_incref((json_t *)(uintptr_t)command));
+    if (!child->ahead)
+        child_send(child, json_incref((json_t *)(uintptr_t)command));
+    child->ahead = false;
     double deadline = clock_s() + limit_s;
     while (!over) {
         json_t *event = NULL;

@@ -45,7 +45,7 @@ bool child_stop(struct child *child, char *how, size_t how_bytes);
 bool child_failure(const json_t *event, struct error *err);
 /* One command to a new worker: the event called `answer` (new reference), NULL + err otherwise. One that is killed from outside is asked
  * again. `who` begins the sentence of a worker that dies or does not answer in time. `keep`: the worker, when it has answered; one that
- * is there already is asked first. NULL: it is thrown away. */
+ * is there already is asked first, or only waited for, where it was sent the command ahead. NULL: it is thrown away. */
 json_t *child_ask(const char *who, const json_t *command, enum event answer, double limit_s, struct child *keep,
                   volatile sig_atomic_t *interrupted, struct error *err);
 /* How often a worker is started that dies before it takes up anything: killed from outside, short of memory. */

@@ -22,10 +22,11 @@ struct session {
     struct tuned_point *remembered; /* plan.tuned */
     struct child worker;
     struct child
-        counter;  /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
-    int gpu_lock; /* -1: on no GPU */
-    bool follows; /* worker and device are those of the run before, of the same command */
-    bool counts;  /* this run counts at all */
+        counter; /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
+    struct child ceilings; /* measures the machine's ceilings while compilers work; gone when it has said them */
+    int gpu_lock;          /* -1: on no GPU */
+    bool follows;          /* worker and device are those of the run before, of the same command */
+    bool counts;           /* this run counts at all */
     bool count_checked;
     bool counter_again; /* the case in hand has been tried in a second worker */
     int counter_deaths;
@@ -87,8 +88,14 @@ bool session_open(struct session *s, struct error *err);
 void session_keep(struct session *s);
 /* Makes the rows, takes over those of an interrupted run, writes the run's provenance. `kept`: how many were taken over. */
 bool session_rows(struct session *s, int *kept, struct error *err);
-/* The machine's ceilings: from the database, or measured now and kept (roofs.c); never fails, it says what is missing. */
+/* What the rows will need comes up together: the worker, the ceilings, on all cores what is to be compiled, then the worker that counts.
+ * Nothing is timed before all of it is there. False: the store. */
+bool session_prepare(struct session *s, struct error *err);
+/* The machine's ceilings (roofs.c): from the database; or measured now, in a process of their own that session_roofs_settle waits for,
+ * kept, and given to the rows. What is missing is told. */
 void session_roofs(struct session *s);
+void session_roofs_launch(struct session *s);
+bool session_roofs_settle(struct session *s, struct error *err);
 /* The roof of a row, as metrics. */
 void session_row_roof(const struct session *s, int index);
 /* A verified row whose time is below the lowest floor of its work is `impossible`. False with err when the mask cannot be made. */

@@ -10,11 +10,15 @@
 
 #define ROOFS_LIMIT_S 120.0
 
-bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted,
-                           struct roofs *out, char *note, size_t note_bytes, struct error *err)
+static json_t *question(const char *spec, const char *compiler, const char *bundle)
 {
-    json_t *command = command_new(COMMAND_ROOFS, "{s:s?,s:s?,s:s?}", "device", spec, "compiler", compiler, "bundle", bundle);
-    json_t *event = child_ask("the process that measures the ceilings", command, EVENT_ROOFS, ROOFS_LIMIT_S, NULL, interrupted, err);
+    return command_new(COMMAND_ROOFS, "{s:s?,s:s?,s:s?}", "device", spec, "compiler", compiler, "bundle", bundle);
+}
+
+static bool measure(json_t *command, struct child *child, volatile sig_atomic_t *interrupted, struct roofs *out, char *note,
+                    size_t note_bytes, struct error *err)
+{
+    json_t *event = child_ask("the process that measures the ceilings", command, EVENT_ROOFS, ROOFS_LIMIT_S, child, interrupted, err);
     json_decref(command);
     if (!event)
         return false;
@@ -25,23 +29,79 @@ bool session_roofs_measure(const char *spec, const char *compiler, const char *b
     return true;
 }
 
+bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted,
+                           struct roofs *out, char *note, size_t note_bytes, struct error *err)
+{
+    return measure(question(spec, compiler, bundle), NULL, interrupted, out, note, note_bytes, err);
+}
+
+static void tell_unknown(struct session *s, const struct error *why)
+{
+    session_note(s, "the ceilings of this machine are not known, and no row has a roof: %s", why->text);
+}
+
+static bool has_ceilings(const struct session *s)
+{
+    bool timed = !s->options->no_time && !strncmp(s->device.spec, "cuda", 4);
+    return timed && s->device.uuid[0] && !s->options->inside && !s->options->gate; /* a gate judges rows by each other, not by a roof */
+}
+
 void session_roofs(struct session *s)
 {
     struct error err = {0};
-    char note[512] = "";
-    bool timed = !s->options->no_time && !strncmp(s->device.spec, "cuda", 4);
-    if (!timed || !s->device.uuid[0] || s->options->inside || store_roofs(s->store, s->device.uuid, &s->roofs, &err))
+    if (has_ceilings(s) && !store_roofs(s->store, s->device.uuid, &s->roofs, &err) && err.kind != ERROR_NONE)
+        tell_unknown(s, &err);
+}
+
+void session_roofs_launch(struct session *s)
+{
+    struct error told_later = {0};
+    if (!has_ceilings(s) || s->roofs.count || !child_start(&s->ceilings, &told_later))
         return;
-    if (err.kind == ERROR_NONE) {
-        session_progress(s, "the ceilings of this machine, once");
-        if (session_roofs_measure(s->device.spec, s->options->plan.compiler, s->options->plan.bundle, s->options->interrupted, &s->roofs,
-                                  note, sizeof note, &err))
-            store_roofs_put(s->store, s->device.uuid, &s->roofs, &err);
+    session_progress(s, "the ceilings of this machine, once");
+    s->ceilings.ahead = child_send(&s->ceilings, question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle));
+}
+
+/* Rows were planned without them; those that need not run are stored already. */
+static bool give_rows(struct session *s, struct error *err)
+{
+    struct row **stored = NULL;
+    int count = 0;
+    for (int i = 0; i < s->plan.row_count; i++) {
+        if (s->kept[i] || s->plan.rows[i].kind == PLAN_SEQUENCE)
+            continue;
+        session_row_roof(s, i);
+        if (s->rows[i]->status != ROW_PLANNED)
+            *APPEND(stored, count) = s->rows[i];
     }
-    if (err.kind != ERROR_NONE)
-        session_note(s, "the ceilings of this machine are not known, and no row has a roof: %s", err.text);
-    else if (note[0])
+    bool ok = store_put_all(s->store, s->run.id, stored, count, err);
+    free(stored);
+    return ok;
+}
+
+bool session_roofs_settle(struct session *s, struct error *err)
+{
+    struct error why = {0};
+    char note[512] = "";
+    bool ok = true;
+    if (!s->ceilings.ahead)
+        return true;
+    json_t *command = question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle);
+    if (measure(command, &s->ceilings, s->options->interrupted, &s->roofs, note, sizeof note, &why)) {
+        json_t *environment = json_pack("{s:o}", "roofs", wire_roofs(&s->roofs));
+        char *text = json_dumps(environment, JSON_COMPACT);
+        ok = store_roofs_put(s->store, s->device.uuid, &s->roofs, err) && store_run_environment(s->store, s->run.id, text, err) &&
+             give_rows(s, err);
+        free(text);
+        json_decref(environment);
+    } else {
+        s->interrupted = s->interrupted || why.kind == ERROR_INTERRUPTED;
+        tell_unknown(s, &why);
+    }
+    if (note[0])
         session_note(s, "ceilings that could not be measured: %s", note);
+    child_stop(&s->ceilings, NULL, 0);
+    return ok;
 }
 
 /* No launch costs less than one of many in a graph did on this machine. */

@@ -511,6 +511,7 @@ void session_close(struct session *s)
 {
     child_stop(&s->worker, NULL, 0);
     child_stop(&s->counter, NULL, 0);
+    child_stop(&s->ceilings, NULL, 0);
     lock_release(&s->gpu_lock);
     if (s->inside)
         s->options->inside->close(s->inside);
@@ -530,24 +531,6 @@ void session_close(struct session *s)
         plan_free(&s->plan);
 }
 
-/* What the rows will need comes up together: the worker, the one that counts, and on all cores what is to be compiled. Nothing is timed
- * before all of it is there. */
-static void prepare(struct session *s)
-{
-    struct error told_later = {0};
-    bool due = false;
-    for (int i = 0; i < s->plan.row_count; i++)
-        due = due || (!s->kept[i] && s->rows[i]->status == ROW_PLANNED);
-    if (due && !s->options->inside) {
-        if (session_launch(s, &s->worker, &told_later))
-            session_ahead(s, 0);
-        session_count_launch(s);
-        phase_turn(&s->clock, PHASE_COMPILING);
-        session_precompile(s);
-    }
-    phase_turn(&s->clock, PHASE_WAITING);
-}
-
 bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err)
 {
     struct session s = {.options = options,
@@ -555,6 +538,7 @@ bool session_run(const struct session_options *options, const struct session_sin
                         .sink = sink,
                         .worker = {.fd = -1, .errors = -1},
                         .counter = {.fd = -1, .errors = -1},
+                        .ceilings = {.fd = -1, .errors = -1},
                         .gpu_lock = -1,
                         .start_s = clock_s()};
     bool ok = false;
@@ -562,8 +546,7 @@ bool session_run(const struct session_options *options, const struct session_sin
     phase_begin(&s.clock, PHASE_START_UP);
     if (!session_seed(&s, err) || !session_open(&s, err) || !session_counts(&s, &s.counts, err))
         goto done;
-    if (!options->gate) /* which judges rows by each other, not by a roof */
-        session_roofs(&s);
+    session_roofs(&s);
     s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
     s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
     s.choices = xcalloc((size_t)s.plan.row_count, sizeof *s.choices);
@@ -572,9 +555,8 @@ bool session_run(const struct session_options *options, const struct session_sin
     result->run_id = s.run.id;
     if (sink->begin)
         sink->begin(sink->context, &s.run, &s.plan, result->kept);
-    prepare(&s);
-    ok = (!session_count_asked(&s) || session_count_check(&s, err)) && (!options->gate || session_gate_identify(&s, err)) &&
-         run_cases(&s, err);
+    ok = session_prepare(&s, err) && (!session_count_asked(&s) || session_count_check(&s, err)) &&
+         (!options->gate || session_gate_identify(&s, err)) && run_cases(&s, err);
     ok = store_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, err));
 done:
     phase_settle(&s.clock);

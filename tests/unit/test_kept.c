@@ -1,0 +1,199 @@
+/* What lies ready for its turn: a verified row's code until it is timed, and a command that was sent ahead until its answer is wanted. */
+#include "message/options.h"
+#include "message/verb.h"
+#include "message/wire.h"
+#include "session/child.h"
+#include "variant_folder.h"
+#include "virtual_clock.h"
+#include "worker/private.h"
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- code ---- */
+
+static struct {
+    const struct device_ops *emu;
+    struct device_ops ops;
+    struct worker w;
+    struct plan plan;
+    char *path, *set;
+    const char *dirs[2];
+    json_t *setup;
+    struct row *rows[4];
+    int ours[2]; /* the variant's row of each case */
+} world;
+
+static void take(void *context, json_t *event)
+{
+    const char *name = json_string_value(json_object_get(event, "event"));
+    if (name && !strcmp(name, "row"))
+        wire_row_merge(json_object_get(event, "fields"), world.rows[json_integer_value(json_object_get(event, "row"))]);
+    json_decref(event);
+}
+
+static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
+{
+    spend(1000);
+    return world.emu->launch(dev, f, l, err);
+}
+
+/* One variant on two small layers, on emu with a clock. */
+static void open_world(void)
+{
+    struct error err = {0};
+    size_t bytes;
+    struct text source = {0};
+    char *naive = file_read("kernels/variants/conv2d/naive.cu", 1 << 20, &bytes, &err);
+    assert_non_null(naive);
+    text_add(&source, naive);
+    free(naive);
+    assert_true(variant_put("ours", &source));
+    world.path = text_file("scenario: t\n"
+                           "defaults: {op: conv2d, n: 1, c: 2, h: 6, w: 8, k: 2, kernel: 3, pad: 1, dtype: f32, layout: NCHW}\n"
+                           "layers: {a: {}, b: {c: 3}}\nvariants: [my/ours]\ntime: {rounds: [6, 6]}\n");
+    world.set = text_format("my=%s", variant_folder);
+    world.dirs[0] = world.set;
+    const struct plan_options options = {.scenario_path = world.path, .device = "emu:GH100", .variant_dirs = world.dirs};
+    if (!plan_make(&options, "emu", chip_find("GH100"), &world.plan, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(world.plan.row_count, 4); /* the library's, too */
+    for (int i = 0, at = 0; i < 4 && at < 2; i++)
+        if (!strcmp(plan_row_variant(&world.plan.rows[i]), "my/ours"))
+            world.ours[at++] = i;
+    worker_init(&world.w, take, NULL);
+    world.setup = json_pack("{s:s,s:o,s:o,s:s,s:f}", "do", "setup", "options", options_write(&options), "chip",
+                            wire_chip(chip_find("GH100")), "files", world.plan.files, "time_limit", 60.0);
+    if (!worker_handle(&world.w, world.setup, &err))
+        fail_msg("%s", err.text);
+    world.emu = world.w.dev->ops;
+    world.ops = *world.emu;
+    clock_give(&world.ops, 1000);
+    world.ops.launch = launch;
+    world.w.dev->ops = &world.ops;
+    for (int i = 0; i < 4; i++)
+        world.rows[i] = row_new();
+}
+
+static void close_world(void)
+{
+    world.w.dev->ops = world.emu;
+    worker_close(&world.w);
+    plan_free(&world.plan);
+    json_decref(world.setup);
+    unlink(world.path);
+    free(world.path);
+    free(world.set);
+    for (int i = 0; i < 4; i++)
+        row_free(world.rows[i]);
+}
+
+static bool handle(json_t *command, struct error *err)
+{
+    bool ok = worker_handle(&world.w, command, err);
+    json_decref(command);
+    return ok;
+}
+
+static void verify(int row)
+{
+    struct error err = {0};
+    if (!handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err))
+        fail_msg("%s", err.text);
+    if (world.rows[row]->status != ROW_OK)
+        fail_msg("row %d: %s", row, world.rows[row]->reason ? world.rows[row]->reason : "no reason");
+}
+
+/* Its file is gone, so nothing can be compiled: what is timed is what was verified. Once taken it is there no more. */
+static void verified_code_is_what_is_timed(void **state)
+{
+    need_compiler();
+    struct error err = {0};
+    open_world();
+    int row = world.ours[0];
+    verify(row);
+    assert_true(world.w.kept && world.w.kept[row].count == 1);
+    char *path = file_join(variant_folder, "ours.cu");
+    assert_int_equal(unlink(path), 0);
+    if (!handle(json_pack("{s:s,s:[i]}", "do", "measure", "rows", row), &err))
+        fail_msg("%s", err.text);
+    const struct row *r = world.rows[row];
+    assert_true(r->status == ROW_OK && r->time_count == 1 && r->times[0].median_ns == 1000);
+    assert_true(!world.w.kept[row].count);
+    assert_false(handle(json_pack("{s:s,s:[i]}", "do", "measure", "rows", row), &err));
+    assert_non_null(strstr(err.text, "ours.cu"));
+    free(path);
+    close_world();
+}
+
+/* Code of a case that is over is not kept. */
+static void another_case_drops_it(void **state)
+{
+    need_compiler();
+    open_world();
+    verify(world.ours[0]);
+    verify(world.ours[1]);
+    assert_true(!world.w.kept[world.ours[0]].count && world.w.kept[world.ours[1]].count == 1);
+    close_world();
+}
+
+/* ---- commands ---- */
+
+/* Answers each line with the number in it. */
+static void answer(int fd)
+{
+    FILE *in = fdopen(fd, "r");
+    char line[256];
+    while (fgets(line, sizeof line, in)) {
+        char *at = strpbrk(line, "0123456789");
+        char *said = text_format("{\"event\":\"uuid\",\"n\":%d}\n{\"event\":\"done\"}\n", at ? atoi(at) : -1);
+        if (write(fd, said, strlen(said)) < 0)
+            break;
+        free(said);
+    }
+    _exit(0);
+}
+
+static int64_t ask(struct child *child, int number)
+{
+    struct error err = {0};
+    json_t *command = json_pack("{s:i}", "n", number), *event = child_ask("the test", command, EVENT_UUID, 20, child, NULL, &err);
+    if (!event)
+        fail_msg("%s", err.text);
+    int64_t n = json_integer_value(json_object_get(event, "n"));
+    json_decref(event);
+    json_decref(command);
+    return n;
+}
+
+/* What was sent ahead is not sent again: else the answer after next would be the one before. */
+static void a_command_sent_ahead_is_waited_for(void **state)
+{
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    struct child child = {.fd = ends[0], .errors = -1, .pid = fork()};
+    if (!child.pid) {
+        close(ends[0]);
+        answer(ends[1]);
+    }
+    close(ends[1]);
+    child.ahead = child_send(&child, json_pack("{s:i}", "n", 1));
+    assert_int_equal(ask(&child, 1), 1);
+    assert_int_equal(ask(&child, 2), 2);
+    assert_int_equal(ask(&child, 3), 3);
+    child_stop(&child, NULL, 0);
+}
+
+static int set_up(void **state)
+{
+    return !variant_folder_open();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(verified_code_is_what_is_timed),
+        cmocka_unit_test(another_case_drops_it),
+        cmocka_unit_test(a_command_sent_ahead_is_waited_for),
+    };
+    return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
+}
