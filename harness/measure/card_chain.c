@@ -10,6 +10,7 @@
 
 struct net {
     struct card_data *d;
+    bool again; /* of further inputs: the first ones' reference was held to the CPU's on whole samples */
     const struct chain *chain;
     uint64_t input;   /* in double */
     uint64_t *values; /* by link, while a later one reads them */
@@ -250,7 +251,7 @@ static bool walk_link(struct net *k, int i, struct error *err)
     struct card_data *d = k->d;
     struct link_data own;
     uint64_t reference = 0;
-    bool last = i == k->chain->count - 1, again = false;
+    bool last = i == k->chain->count - 1, again = k->again && !last;
     for (int j = 0; j < i && !last; j++)
         again |= l->layer >= 0 && k->chain->links[j].layer == l->layer;
     bool ok = link_open(k, i, &own, err) && link_run(k, &l->work, again, &own, &reference, err);
@@ -276,7 +277,7 @@ static bool walk_link(struct net *k, int i, struct error *err)
 bool card_chain(struct card_data *d, const struct work *work, enum data_part part, struct error *err)
 {
     const struct chain *chain = work->chain;
-    struct net k = {.d = d, .chain = chain, .clean = chain_errors_new(work->c)};
+    struct net k = {.d = d, .again = work->set_seed != 0, .chain = chain, .clean = chain_errors_new(work->c)};
     size_t pixels = (size_t)(work->n * work->h * work->w), inputs = pixels * (size_t)work->c;
     k.values = xcalloc((size_t)chain->count, sizeof *k.values);
     k.errors = xcalloc((size_t)chain->count, sizeof *k.errors);
