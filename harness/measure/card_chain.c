@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct host_room {
+    double *at;
+    size_t bytes;
+};
 struct net {
     struct card_data *d;
     bool again; /* of further inputs: the first ones' reference was held to the CPU's on whole samples */
@@ -16,6 +20,7 @@ struct net {
     uint64_t *values; /* by link, while a later one reads them */
     int *last_use;
     struct chain_errors *errors, clean; /* by link; of the input */
+    struct host_room rooms[2];          /* of a link's input and of what is added to it */
     float *marks;                       /* of what the last link left; NULL: it has no mask, or runs as if it had none */
     uint64_t marks_at;
 };
@@ -53,60 +58,88 @@ static const struct chain_errors *errors_of(const struct net *k, int link)
     return link < 0 ? &k->clean : &k->errors[link];
 }
 
-/* Lines of a (n, channels, height, width) tensor there into the same places of a room here. */
-static bool fetch_lines(const struct card_data *d, uint64_t from, const int64_t dim[4], int64_t per, const int64_t *rows, int count,
-                        double *to, struct error *err)
+/* Room here for a tensor of which some lines are looked at: pages that were touched stay, as the same places are looked at of every link.
+ */
+static double *host_room(struct host_room *room, const int64_t dim[4])
 {
-    int64_t channels = dim[1], height = dim[2], width = dim[3], p = height / per;
-    size_t line = (size_t)(per * width);
-    double *compact = xmalloc((size_t)(count * channels) * line * sizeof *compact);
-    const struct card_lines l = {.channels = channels, .p = p, .per = per, .width = width, .rows = rows, .count = count, .picked = width};
-    bool ok = card_fetch_rows(d, CARD_ROWS_F64, from, sizeof *compact, &l, compact, err);
-    for (int64_t r = 0; ok && r < count; r++)
-        for (int64_t c = 0; c < channels; c++)
-            memcpy(to + (size_t)((rows[r] / p * channels + c) * height * width) + (size_t)(rows[r] % p) * line,
-                   compact + (size_t)(r * channels + c) * line, line * sizeof *compact);
+    size_t bytes = (size_t)(dim[0] * dim[1] * dim[2] * dim[3]) * sizeof *room->at;
+    if (bytes > room->bytes) {
+        free(room->at);
+        room->at = malloc(bytes);
+        room->bytes = room->at ? bytes : 0;
+    }
+    return room->at;
+}
+
+/* Lines of a (n, channels, height, width) tensor there, of each the columns picked, into the same places of a room here. */
+static bool fetch_lines(const struct card_data *d, uint64_t from, const int64_t dim[4], const struct card_lines *l, double *to,
+                        struct error *err)
+{
+    int64_t height = dim[2], p = height / l->per;
+    double *compact = xmalloc((size_t)(l->count * l->channels * l->per * l->picked) * sizeof *compact), *at = compact;
+    bool ok = card_fetch_rows(d, CARD_ROWS_F64, from, sizeof *compact, l, compact, err);
+    for (int64_t r = 0; ok && r < l->count; r++)
+        for (int64_t c = 0; c < l->channels; c++)
+            for (int64_t line = 0; line < l->per; line++) {
+                double *row = to + ((l->rows[r] / p * l->channels + c) * height + l->rows[r] % p * l->per + line) * l->width;
+                for (int64_t k = 0; k < l->picked; k++)
+                    row[l->columns[k]] = *at++;
+            }
     free(compact);
+    return ok;
+}
+
+/* What the rows of a sample read of the link's input and of what is added to it (dim added[0] 0: nothing is), here. */
+static bool fetch_sample(struct net *k, const struct work *w, struct link_data *own, const int64_t *rows, int count, const int64_t added[4],
+                         struct error *err)
+{
+    const int64_t input[] = {w->n, w->c, w->h, w->w};
+    int64_t *lines = xcalloc((size_t)(w->n * w->h), sizeof *lines), *columns = xcalloc((size_t)(w->w + added[3]), sizeof *columns);
+    double *x = host_room(&k->rooms[0], input), *residual = added[0] ? host_room(&k->rooms[1], added) : NULL;
+    bool ok = (x && (residual || !added[0])) || error_set(err, ERROR_ENVIRONMENT, "not enough memory for a sample of a chain");
+    struct card_lines l = {.channels = w->c, .p = w->h, .per = 1, .width = w->w, .rows = lines, .columns = columns};
+    l.count = op_lines_read(w, rows, count, lines);
+    l.picked = op_columns_read(w, own->one.columns, true, w->w, columns);
+    ok = ok && fetch_lines(k->d, own->x, input, &l, x, err);
+    if (ok && residual) {
+        l = (struct card_lines){.channels = added[1], .p = w->p, .per = added[2] / w->p, .width = added[3], .rows = rows, .count = count};
+        l.columns = columns;
+        l.picked = op_columns_read(w, own->one.columns, false, added[3], columns);
+        ok = fetch_lines(k->d, own->residual, added, &l, residual, err);
+    }
+    own->one.wide_input = x;
+    own->one.wide_residual = residual;
+    free(lines);
+    free(columns);
     return ok;
 }
 
 /* Holds a link's reference against the CPU's, made of the device's own inputs of it; of a layer that a link before has run (`again`) on a
  * border and somewhere. */
-static bool sample_link(const struct card_data *d, const struct work *w, bool again, struct link_data *own, uint64_t reference,
-                        struct error *err)
+static bool sample_link(struct net *k, const struct work *w, bool again, struct link_data *own, uint64_t reference, struct error *err)
 {
     struct card_sample s;
     card_sample_draw(w, own->one.mask_out, &s);
-    int64_t *rows = s.rows, input[] = {w->n, w->c, w->h, w->w}, added[4] = {0};
+    int64_t *rows = s.rows, added[4] = {0};
     int item = work_epilogue_find(w, EPILOGUE_RESIDUAL), count = s.count;
     if (again && count > 2) {
         rows[1] = rows[count - 1];
         count = 2;
     }
     own->one.columns = s.columns;
-    int64_t *lines = xcalloc((size_t)(w->n * w->h), sizeof *lines), found = op_lines_read(w, rows, count, lines);
-    double *x = malloc((size_t)(w->n * w->c * w->h * w->w) * sizeof *x), *residual = NULL;
     if (item >= 0 && own->residual) {
         struct stage at = epilogue_stage(w, item);
         memcpy(added, (int64_t[]){w->n, at.c, at.h, at.w}, sizeof added);
-        residual = malloc((size_t)(w->n * at.c * at.h * at.w) * sizeof *residual);
     }
-    bool ok = (x && (residual || !added[0])) || error_set(err, ERROR_ENVIRONMENT, "not enough memory for a sample of a chain");
-    ok = ok && fetch_lines(d, own->x, input, 1, lines, (int)found, x, err) &&
-         (!residual || fetch_lines(d, own->residual, added, added[2] / w->p, rows, count, residual, err));
-    own->one.wide_input = x;
-    own->one.wide_residual = residual;
-    struct card_data link = {.card = d->card, .host = &own->one, .at[SLOT_OUTPUT] = {.reference = reference, .bound = own->bound}};
-    ok = ok && op_data_reference_rows(w, &own->one, rows, count, err) && card_rows_agree(&link, &own->g, rows, count, err);
+    struct card_data link = {.card = k->d->card, .host = &own->one, .at[SLOT_OUTPUT] = {.reference = reference, .bound = own->bound}};
+    bool ok = fetch_sample(k, w, own, rows, count, added, err) && op_data_reference_rows(w, &own->one, rows, count, err) &&
+              card_rows_agree(&link, &own->g, rows, count, err);
     for (int i = 0; i < OP_MAX_TENSORS; i++) {
         free(own->one.at[i].reference);
         free(own->one.at[i].bound);
     }
     own->one.columns = NULL;
     card_sample_free(&s);
-    free(lines);
-    free(x);
-    free(residual);
     return ok;
 }
 
@@ -163,7 +196,7 @@ static bool link_run(struct net *k, const struct work *w, bool again, struct lin
     bool ok = card_launch(d->card, CARD_CONV_WIDE, count, args, 8, err) && dev->ops->sync(dev, err);
     phase_pop(dev->clock);
     phase_open(dev->clock, "sample");
-    ok = ok && sample_link(d, w, again, own, *reference, err);
+    ok = ok && sample_link(k, w, again, own, *reference, err);
     phase_pop(dev->clock);
     return ok;
 }
@@ -304,6 +337,8 @@ bool card_chain(struct card_data *d, const struct work *work, enum data_part par
     release(d, &k.input);
     release(d, &k.marks_at);
     chain_errors_free(&k.clean);
+    for (int i = 0; i < 2; i++)
+        free(k.rooms[i].at);
     free(k.marks);
     free(k.values);
     free(k.errors);

@@ -146,23 +146,21 @@ bool card_fetch_rows(const struct card_data *d, enum card_kernel kernel, uint64_
                      void *to, struct error *err)
 {
     struct device *dev = d->card->dev;
-    uint64_t compact = 0, rows_at = 0, columns_at = 0;
+    uint64_t room = 0;
     int64_t values = l->count * l->channels * l->per * l->picked;
-    bool ok = dev->ops->alloc(dev, "rows of the sample", (size_t)values * element, &compact, err) &&
-              dev->ops->alloc(dev, "sample", (size_t)l->count * sizeof *l->rows, &rows_at, err) &&
-              dev->ops->write(dev, rows_at, l->rows, (size_t)l->count * sizeof *l->rows, err) &&
-              (!l->columns || (dev->ops->alloc(dev, "columns of the sample", (size_t)l->picked * sizeof *l->columns, &columns_at, err) &&
-                               dev->ops->write(dev, columns_at, l->columns, (size_t)l->picked * sizeof *l->columns, err)));
-    union card_arg args[] = {card_int((int64_t)from), card_int((int64_t)compact), card_int((int64_t)rows_at),
-                             card_int(l->count),      card_int(l->channels),      card_int(l->p),
-                             card_int(l->per),        card_int(l->width),         card_int((int64_t)columns_at),
+    size_t bytes = ((size_t)values * element + 7) / 8 * 8, rows = (size_t)l->count * sizeof *l->rows,
+           columns = (size_t)l->picked * sizeof *l->columns;
+    bool ok = dev->ops->alloc(dev, "rows of the sample", bytes + rows + columns, &room, err) &&
+              dev->ops->write(dev, room + bytes, l->rows, rows, err) &&
+              (!l->columns || dev->ops->write(dev, room + bytes + rows, l->columns, columns, err));
+    union card_arg args[] = {card_int((int64_t)from), card_int((int64_t)room), card_int((int64_t)(room + bytes)),
+                             card_int(l->count),      card_int(l->channels),   card_int(l->p),
+                             card_int(l->per),        card_int(l->width),      card_int(l->columns ? (int64_t)(room + bytes + rows) : 0),
                              card_int(l->picked)};
     ok = ok && card_launch(d->card, kernel, values, args, 10, err) && dev->ops->sync(dev, err) &&
-         dev->ops->read(dev, compact, to, (size_t)values * element, err);
-    const uint64_t all[] = {compact, rows_at, columns_at};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i])
-            dev->ops->release(dev, all[i]);
+         dev->ops->read(dev, room, to, (size_t)values * element, err);
+    if (room)
+        dev->ops->release(dev, room);
     return ok;
 }
 
@@ -286,8 +284,17 @@ static bool card_compare(const struct card_data *d, const struct program *p, int
 bool card_verify(const struct card_data *d, const struct program *p, int tensor, uint64_t address, bool *right, struct verdict *v,
                  struct error *err)
 {
-    return card_reach(d, p->tensors[tensor].role->slot, err) && card_compare(d, p, tensor, address, right, v, err) &&
-           card_leave(d->card, err);
+    struct phase_clock *clock = d->card->dev->clock;
+    phase_open(clock, "reach");
+    bool ok = card_reach(d, p->tensors[tensor].role->slot, err);
+    phase_pop(clock);
+    phase_open(clock, "compare");
+    ok = ok && card_compare(d, p, tensor, address, right, v, err);
+    phase_pop(clock);
+    phase_open(clock, "leave");
+    ok = ok && card_leave(d->card, err);
+    phase_pop(clock);
+    return ok;
 }
 
 bool card_fetch(struct card_data *d, struct error *err)

@@ -94,41 +94,48 @@ static double summed(const struct work *work, double v, double e)
     return stored(work->math == MATH_F16_ACC16 ? DTYPE_F16 : DTYPE_F32, v, e);
 }
 
+/* plane_step 0: one value per channel (a bias); wide: in place of values. asked: of the columns before the epilogue; NULL: all. */
 static void add_array(const struct work *work, const struct stage *s, const float *values, const double *wide, size_t plane_step,
-                      size_t row_at, struct epilogue_row *row, int64_t rows)
+                      size_t row_at, const bool *asked, struct epilogue_row *row, int64_t rows)
 {
-    /* plane_step 0: one value per channel (a bias); wide: in place of values */
-    size_t per_channel = (size_t)rows * (size_t)s->w;
-    for (size_t c = 0; c < (size_t)s->c; c++)
-        for (size_t i = 0; i < per_channel; i++) {
-            size_t at = c * per_channel + i;
+    size_t line = (size_t)s->w, each = line / (size_t)work->q;
+    for (size_t k = 0; k < (size_t)(s->c * rows); k++)
+        for (size_t x = 0; x < line; x++) {
+            if (asked && !asked[x / each])
+                continue;
+            size_t at = k * line + x, c = k / (size_t)rows;
             double before = row->y[at];
-            size_t from = plane_step ? c * plane_step + row_at + i : c;
+            size_t from = plane_step ? c * plane_step + row_at + k % (size_t)rows * line + x : c;
             row->y[at] = before + (wide ? wide[from] : (double)values[from]);
             if (row->e)
                 row->e[at] = summed(work, row->y[at], stored(work_result_dtype(work), before, row->e[at]));
         }
 }
 
-static void apply_slope(const struct work *work, double alpha, size_t count, struct epilogue_row *row)
+static void slope_one(const struct work *work, double alpha, double slope, size_t i, struct epilogue_row *row)
+{
+    double v = row->y[i];
+    if (v < 0)
+        row->y[i] = alpha == 0 ? 0 : v * alpha; /* never -0 */
+    if (!row->e)
+        return;
+    double e = row->e[i];
+    if (alpha != 0 && (v < 0 || e > 0)) { /* the slope itself is a float, and the product is rounded: two roundings of f32 */
+        double scaled = fabs(v * alpha) + slope * e;
+        bool exact = e == 0 && (double)(float)alpha == alpha && holds(work_result_dtype(work), v) && holds(DTYPE_F32, v * alpha);
+        e = slope * stored(work_result_dtype(work), v, e) + (exact ? 0 : 2.01 * 0x1p-24 * scaled);
+        if (work->math == MATH_F16_ACC16 && !exact)
+            e += 2.01 * 0x1p-11 * scaled;
+    }
+    row->e[i] = e;
+}
+
+static void apply_slope(const struct work *work, double alpha, size_t lines, size_t line, const bool *asked, struct epilogue_row *row)
 {
     double slope = fabs(alpha) > 1 ? fabs(alpha) : 1; /* how much the function can stretch an error */
-    for (size_t i = 0; i < count; i++) {
-        double v = row->y[i];
-        if (v < 0)
-            row->y[i] = alpha == 0 ? 0 : v * alpha; /* never -0 */
-        if (!row->e)
-            continue;
-        double e = row->e[i];
-        if (alpha != 0 && (v < 0 || e > 0)) { /* the slope itself is a float, and the product is rounded: two roundings of f32 */
-            double scaled = fabs(v * alpha) + slope * e;
-            bool exact = e == 0 && (double)(float)alpha == alpha && holds(work_result_dtype(work), v) && holds(DTYPE_F32, v * alpha);
-            e = slope * stored(work_result_dtype(work), v, e) + (exact ? 0 : 2.01 * 0x1p-24 * scaled);
-            if (work->math == MATH_F16_ACC16 && !exact)
-                e += 2.01 * 0x1p-11 * scaled;
-        }
-        row->e[i] = e;
-    }
+    for (size_t i = 0; i < lines * line; i++)
+        if (!asked || asked[i % line * (size_t)work->q / line])
+            slope_one(work, alpha, slope, i, row);
 }
 
 static void rearrange(const struct stage *s, const struct epilogue *item, int64_t rows, struct epilogue_row *row)
@@ -160,13 +167,13 @@ void epilogue_apply(const struct work *work, const struct op_data *data, int64_t
         struct stage s = epilogue_stage(work, i);
         size_t plane = (size_t)s.h * (size_t)s.w;
         switch (item->kind) {
-        case EPILOGUE_BIAS: add_array(work, &s, data->at[SLOT_BIAS].value, NULL, 0, 0, row, rows); break;
+        case EPILOGUE_BIAS: add_array(work, &s, data->at[SLOT_BIAS].value, NULL, 0, 0, data->columns, row, rows); break;
         case EPILOGUE_RESIDUAL:
             add_array(work, &s, data->at[SLOT_RESIDUAL].value, data->wide_residual, plane,
-                      (size_t)n_i * (size_t)s.c * plane + (size_t)(p_i * rows) * (size_t)s.w, row, rows);
+                      (size_t)n_i * (size_t)s.c * plane + (size_t)(p_i * rows) * (size_t)s.w, data->columns, row, rows);
             break;
-        case EPILOGUE_RELU: apply_slope(work, 0, (size_t)(s.c * rows * s.w), row); break;
-        case EPILOGUE_LEAKY_RELU: apply_slope(work, item->alpha, (size_t)(s.c * rows * s.w), row); break;
+        case EPILOGUE_RELU: apply_slope(work, 0, (size_t)(s.c * rows), (size_t)s.w, data->columns, row); break;
+        case EPILOGUE_LEAKY_RELU: apply_slope(work, item->alpha, (size_t)(s.c * rows), (size_t)s.w, data->columns, row); break;
         case EPILOGUE_DEPTH_TO_SPACE:
             rearrange(&s, item, rows, row);
             rows *= item->block;

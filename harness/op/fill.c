@@ -64,22 +64,37 @@ static void fill_line(void *context, int64_t index, int thread)
         }
 }
 
-/* Of what is read: the columns under any tap of a column that is asked for; of what is added: those that it becomes. */
-static void want_columns(struct fill *f)
+/* Of what is read: the columns under any tap of a column that is asked for (NULL: of all); of what is added: those that it becomes. */
+static void mark_columns(const struct work *w, const bool *asked, bool read, int64_t width, bool *wanted)
 {
-    const struct work *w = f->work;
-    const bool *asked = f->data->columns;
-    int64_t taps = op_taps(w, AXIS_COLUMNS), each = f->w / w->q;
-    bool read = f->t->role->slot == SLOT_INPUT, all = !asked || (read && !says(w));
-    f->wanted = xcalloc((size_t)f->w + 1, sizeof *f->wanted);
-    for (int64_t x = 0; x < f->w && all; x++)
-        f->wanted[x] = true;
+    int64_t taps = op_taps(w, AXIS_COLUMNS), each = width / w->q;
+    bool all = !asked || (read && !says(w));
+    for (int64_t x = 0; x < width && all; x++)
+        wanted[x] = true;
     for (int64_t q = 0; q < w->q && !all; q++)
         for (int64_t i = 0; asked[q] && i < (read ? taps : each); i++) {
             int64_t x = read ? reads_at(w, AXIS_COLUMNS, q, i) : q * each + i;
-            if (x >= 0 && x < f->w)
-                f->wanted[x] = true;
+            if (x >= 0 && x < width)
+                wanted[x] = true;
         }
+}
+
+static void want_columns(struct fill *f)
+{
+    f->wanted = xcalloc((size_t)f->w + 1, sizeof *f->wanted);
+    mark_columns(f->work, f->data->columns, f->t->role->slot == SLOT_INPUT, f->w, f->wanted);
+}
+
+int64_t op_columns_read(const struct work *w, const bool *asked, bool read, int64_t width, int64_t *columns)
+{
+    bool *wanted = xcalloc((size_t)width, sizeof *wanted);
+    int64_t found = 0;
+    mark_columns(w, asked, read, width, wanted);
+    for (int64_t x = 0; x < width; x++)
+        if (wanted[x])
+            columns[found++] = x;
+    free(wanted);
+    return found;
 }
 
 int64_t op_lines_read(const struct work *w, const int64_t *rows, int count, int64_t *lines)

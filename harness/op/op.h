@@ -213,6 +213,9 @@ void op_data_fill_rows(const struct work *work, enum data_part part, struct op_d
 
 /* Those lines of the input (image * h + line; room for n * h) that any tap of the rows reads. Returns how many. */
 int64_t op_lines_read(const struct work *work, const int64_t *rows, int count, int64_t *lines);
+/* Those columns of the input (`read`), or of what is added to what these have become, of lines that are `width` long, that the columns
+ * asked for need (op_data.columns; NULL: all). Room for `width`. */
+int64_t op_columns_read(const struct work *work, const bool *asked, bool read, int64_t width, int64_t *columns);
 
 /* How many taps `reads` is asked for along an axis. */
 int64_t op_taps(const struct work *work, enum axis_of axis);

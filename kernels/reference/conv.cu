@@ -10,6 +10,8 @@ enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT }; /* items, as in h
 #define SOME 16 /* channels that are added up before the next tap's */
 #define FILTERS 8 /* output channels of a thread, and */
 #define ROWS 2    /* rows: one value from the cache is a factor of as many products */
+#define SOON 4    /* channels */
+#define THREADS 256 /* of a block, as measure/card.c launches them */
 
 /* What measure/card.c writes, in this order. */
 struct layer {
@@ -76,54 +78,72 @@ static __device__ int source_row(const taps &g, int p, int tap)
     return z >= 0 && z < g.d && y >= 0 && y < g.plane ? z * g.plane + y : -1;
 }
 
-/* The sums of ROWS rows and FILTERS output channels in one column: what a thread reads serves them all. x as reference_input leaves it, f as
- * reference_filter does, at its first channel. Products of inputs are exact in double, so that a fused one rounds as the sum alone does. */
+/* Inputs of some channels in a column, of ROWS rows; of a row that is not there (NULL) zeros. */
+static __device__ void inputs_of(const double *const x[ROWS], int c, int count, double v[SOON][ROWS])
+{
+#pragma unroll
+    for (int k = 0; k < SOON; k++)
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+            v[k][i] = x[i] && c + k < count ? x[i][(c + k) * LINE] : 0;
+}
+
+/* The sums of ROWS rows and FILTERS output channels in one column: what a thread reads serves them all. A warp comes here as a whole; its
+ * filters lie in shared memory, those of the next turn are on their way meanwhile, and so are the inputs of channels that come SOON. x as
+ * reference_input leaves it, f as reference_filter does, at its first channel. Products of inputs are exact in double, so that a fused one
+ * rounds as the sum alone does. */
 static __device__ void sum(const layer &g, const double *x, const double *f, int64_t p, int64_t q, double y[ROWS][FILTERS],
                            double a[ROWS][FILTERS])
 {
+    __shared__ double2 filters[THREADS / 32][SOME * FILTERS / 2];
     const taps at = taps_of(g);
-    int channels = (int)(g.c / g.groups), rows = (int)((g.kind == CONV3D ? g.t : 1) * g.r), columns = (int)g.s;
-    int64_t across = (g.w + LINE - 1) / LINE, all = g.c * LINE;
-    for (int begin = 0; begin < channels; begin += SOME) /* so that a line that several taps read is still in the cache */
-        for (int r = 0; r < rows; r++) {
-            int row[ROWS];
-            bool any = false;
+    const int channels = (int)(g.c / g.groups), columns = (int)g.s, taps = (int)((g.kind == CONV3D ? g.t : 1) * g.r) * columns;
+    const int64_t all = g.c * LINE, line = (g.w + LINE - 1) / LINE * all;
+    double2 *mine = filters[threadIdx.x / 32], coming[SOME * FILTERS / 64];
+    /* a turn has a tap and some channels: all taps of those, so that a line that several taps read is still in the cache, then the next */
+    for (int turn = -1, turns = (channels + SOME - 1) / SOME * taps; turn < turns; turn++) {
+        const int next = turn + 1, to = next / taps * SOME;
+        const double2 *from = (const double2 *)(f + ((int64_t)(next % taps) * channels + to) * FILTERS);
+        __syncwarp();
 #pragma unroll
-            for (int i = 0; i < ROWS; i++) {
-                row[i] = p + i < g.p ? source_row(at, (int)p + i, r) : -1;
-                if (row[i] >= at.h)
-                    row[i] = -1;
-                any |= row[i] >= 0;
-            }
-            if (!any)
-                continue;
-            for (int s = 0; s < columns; s++) {
-                int column = source(at, (int)q, s), count = min(SOME, channels - begin);
-                if (column < 0 || column >= at.w)
-                    continue;
-                const double *xs = x + column / LINE * all + begin * LINE + column % LINE;
-                const double2 *fs = (const double2 *)(f + ((r * columns + s) * (int64_t)channels + begin) * FILTERS);
-#pragma unroll 2
-                for (int c = 0; c < count; c++) {
-                    double2 w[FILTERS / 2];
-                    double v[ROWS];
-#pragma unroll
-                    for (int k = 0; k < FILTERS / 2; k++)
-                        w[k] = fs[c * (FILTERS / 2) + k];
-#pragma unroll
-                    for (int i = 0; i < ROWS; i++)
-                        v[i] = row[i] >= 0 ? xs[row[i] * across * all + c * LINE] : 0;
-#pragma unroll
-                    for (int k = 0; k < FILTERS; k++)
-#pragma unroll
-                        for (int i = 0; i < ROWS; i++) {
-                            double factor = k % 2 ? w[k / 2].y : w[k / 2].x;
-                            y[i][k] = fma(v[i], factor, y[i][k]);
-                            a[i][k] = fma(fabs(v[i]), fabs(factor), a[i][k]);
-                        }
-                }
-            }
+        for (int i = 0; i < SOME * FILTERS / 64; i++) {
+            int k = threadIdx.x % 32 + 32 * i;
+            if (turn >= 0)
+                mine[k] = coming[i];
+            coming[i] = next < turns && k < (channels - to) * FILTERS / 2 ? from[k] : make_double2(0, 0);
         }
+        __syncwarp();
+        if (turn < 0)
+            continue;
+        const int tap = turn % taps, begin = turn / taps * SOME, count = min(SOME, channels - begin);
+        const int column = q < g.q ? source(at, (int)q, tap % columns) : -1;
+        const double *xs[ROWS];
+        bool any = false;
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            int row = p + i < g.p ? source_row(at, (int)p + i, tap / columns) : -1;
+            bool inside = row >= 0 && row < at.h;
+            any |= inside;
+            xs[i] = inside && column >= 0 && column < at.w ? x + row * line + column / LINE * all + begin * LINE + column % LINE : NULL;
+        }
+        if (!any)
+            continue;
+        double soon[SOON][ROWS], v[SOON][ROWS];
+        inputs_of(xs, 0, count, soon);
+        for (int c = 0; c < count; c += SOON) {
+            memcpy(v, soon, sizeof v);
+            inputs_of(xs, c + SOON, count, soon);
+#pragma unroll
+            for (int k = 0; k < SOON * FILTERS; k++) /* past the last channel both are 0 */
+#pragma unroll
+                for (int i = 0; i < ROWS; i++) {
+                    double2 pair = mine[(c * FILTERS + k) / 2];
+                    double factor = k % 2 ? pair.y : pair.x;
+                    y[i][k % FILTERS] = fma(v[k / FILTERS][i], factor, y[i][k % FILTERS]);
+                    a[i][k % FILTERS] = fma(fabs(v[k / FILTERS][i]), fabs(factor), a[i][k % FILTERS]);
+                }
+        }
+    }
 }
 
 /* Without weights: what output (n, k, p, q) is made of. Of values that are only moved no rounding is allowed, so a stays 0. */
@@ -257,12 +277,10 @@ static __device__ void convolve(const layer &g, const double *x, const double *f
         int64_t q = at % across * 32 + t % 32, p = at / across % pairs * ROWS, n = at / (across * pairs), k = part % parts * FILTERS;
         double y[ROWS][FILTERS] = {}, a[ROWS][FILTERS] = {}, left[2][ROWS * FILTERS];
         bool on[ROWS], any = false;
-        if (q >= g.q)
-            continue;
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
-            any |= on[i] = p + i < g.p && active(g, mask, n, p + i, q);
-        if (any)
+            any |= on[i] = p + i < g.p && q < g.q && active(g, mask, n, p + i, q);
+        if (__any_sync(~0u, any))
             sum(g, x + (n * g.h * wide * g.c + group * channels) * LINE, f + part * taps * channels * FILTERS, p, q, y, a);
 #pragma unroll
         for (int i = 0; i < ROWS * FILTERS; i++) {
@@ -271,19 +289,19 @@ static __device__ void convolve(const layer &g, const double *x, const double *f
         }
 #pragma unroll 1
         for (int i = 0; i < ROWS * FILTERS; i++)
-            if (p + i / FILTERS < g.p && k + i % FILTERS < of_group)
+            if (q < g.q && p + i / FILTERS < g.p && k + i % FILTERS < of_group)
                 leave(g, to, n, group * of_group + k + i % FILTERS, p + i / FILTERS, q, left[0][i], left[1][i]);
     }
 }
 
-extern "C" __global__ void reference_conv(const layer *g, const double *x, const double *f, const float *bias, const float *residual,
+extern "C" __global__ void __launch_bounds__(THREADS, 1) reference_conv(const layer *g, const double *x, const double *f, const float *bias, const float *residual,
                                           const float *mask, double *out, float *bound)
 {
     convolve(*g, x, f, mask, leaving<float>{bias, residual, out, bound});
 }
 
 /* The same of activations inside a network. */
-extern "C" __global__ void reference_conv_wide(const layer *g, const double *x, const double *f, const float *bias, const double *residual,
+extern "C" __global__ void __launch_bounds__(THREADS, 1) reference_conv_wide(const layer *g, const double *x, const double *f, const float *bias, const double *residual,
                                                const float *mask, double *out, float *bound)
 {
     convolve(*g, x, f, mask, leaving<double>{bias, residual, out, bound});
