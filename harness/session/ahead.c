@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define AHEAD_LIMIT_S 180.0
+#define AHEAD_MOST 12 /* rows: each of them has some 20 plans, with their kernels in the GPU's memory */
 
 static bool asks_library(const struct session *s, int row)
 {
@@ -15,12 +16,14 @@ static bool asks_library(const struct session *s, int row)
     return library && !s->kept[row] && s->rows[row]->status == ROW_PLANNED;
 }
 
-void session_ahead(struct session *s, int first)
+void session_ahead(struct session *s, int first, bool further)
 {
     json_t *rows = json_array();
-    for (int i = first; i < s->plan.row_count && s->plan.rows[i].case_index == s->plan.rows[first].case_index; i++)
-        if (asks_library(s, i))
+    for (int i = first; i < s->plan.row_count && json_array_size(rows) < AHEAD_MOST; i++) {
+        bool next = s->plan.rows[i].case_index == s->plan.rows[first].case_index;
+        if ((next || further) && asks_library(s, i))
             json_array_append_new(rows, json_integer(i));
+    }
     if (json_array_size(rows) && s->worker.launched && !s->worker.ahead)
         s->worker.ahead = child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:O}", "rows", rows));
     json_decref(rows);
@@ -39,7 +42,10 @@ bool session_ahead_settle(struct session *s, struct error *err)
         return true;
     s->worker.ahead = false;
     enum phase former = phase_turn(&s->clock, PHASE_PLANS);
+    bool asked = child_send(&s->worker, command_new(COMMAND_ENOUGH, "{}"));
     enum outcome outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, drop_event, &why);
+    if (asked && outcome == OUTCOME_DONE)
+        outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, drop_event, &why);
     phase_turn(&s->clock, former);
     if (outcome == OUTCOME_DONE)
         return true;
@@ -59,7 +65,7 @@ bool session_prepare(struct session *s, struct error *err)
     if (due && !s->options->inside) {
         session_roofs_launch(s);
         if (session_launch(s, &s->worker, &told_later))
-            session_ahead(s, 0);
+            session_ahead(s, 0, false); /* compilers want the cores */
         phase_turn(&s->clock, PHASE_COMPILING);
         session_precompile(s);
         phase_turn(&s->clock, PHASE_START_UP);

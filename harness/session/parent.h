@@ -74,8 +74,9 @@ void session_count_launch(struct session *s);
 bool session_count_check(struct session *s, struct error *err);
 /* The user named counters: whether they can be had is said before the first row. */
 bool session_count_asked(const struct session *s);
-/* ahead.c. Sends the worker after the library's plans of the case that begins with that row; session_start of the worker waits for them. */
-void session_ahead(struct session *s, int first);
+/* ahead.c. Sends the worker after the library's plans of the case that begins with that row, and `further` ones; session_start of the
+ * worker ends that. */
+void session_ahead(struct session *s, int first, bool further);
 bool session_ahead_settle(struct session *s, struct error *err);
 /* Hardware counters of a case's verified rows, into s->rows. What goes wrong is told and stays with the counters, unless they are required.
  */

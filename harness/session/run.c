@@ -455,7 +455,7 @@ static bool count_case(struct session *s, int first, int last, struct error *err
 {
     if (s->interrupted || !s->counts)
         return true;
-    session_ahead(s, last);
+    session_ahead(s, last, true);
     return session_count(s, first, last, err) && session_put(s, first, last, err);
 }
 

@@ -24,6 +24,7 @@ struct build;
 struct worker {
     void (*emit)(void *context, json_t *event); /* takes the reference */
     void *context;
+    bool (*waiting)(void); /* has a further command come? NULL: nobody can tell */
     struct plan_options options;
     json_t *setup; /* keeps the strings of options alive */
     struct plan plan;

@@ -10,6 +10,7 @@
 #include "message/options.h"
 #include "message/wire.h"
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -337,14 +338,19 @@ static void compile_rows(struct worker *w, const json_t *command)
     }
 }
 
-/* The library's plans of rows whose turn comes. It is nobody's time: others are waited for meanwhile. */
+/* The library's plans of rows whose turn comes: of the next case, and of later ones as long as nobody wants something else. It is nobody's
+ * time: others are waited for meanwhile. */
 static void plans_ahead(struct worker *w, const json_t *command)
 {
     const json_t *one;
     size_t i;
+    int first = -1;
     json_array_foreach(json_object_get(command, "rows"), i, one)
     {
-        int row = (int)json_integer_value(one);
+        int row = (int)json_integer_value(one), in_case = w->plan.rows[row].case_index;
+        if (i && in_case != first && w->waiting && w->waiting())
+            break;
+        first = i ? first : in_case;
         enter_phase(w, row, PHASE_PLANS, "ahead");
         if (w->library)
             rig_library_ahead(w->library, &w->plan.rows[row].program);
@@ -400,6 +406,7 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
     case COMMAND_SETUP: return setup(w, command, err);
     case COMMAND_ROOFS: return worker_roofs(w, command, err);
     case COMMAND_COMPILE: compile_rows(w, command); break;
+    case COMMAND_ENOUGH: break; /* whoever made something ahead has seen it wait */
     case COMMAND_AHEAD: plans_ahead(w, command); break;
     case COMMAND_ABLATE: return worker_ablate(w, row, err);
     case COMMAND_VERIFY: return worker_verify(w, row, err);
@@ -471,6 +478,12 @@ static void inside_close(void *server)
 
 const struct message_server worker_inside = {inside_open, inside_handle, inside_close};
 
+static bool command_waits(void)
+{
+    struct pollfd in = {.fd = 3, .events = POLLIN};
+    return poll(&in, 1, 0) > 0;
+}
+
 int worker_main(void)
 {
     FILE *in = fdopen(3, "r"), *out = fdopen(dup(3), "w");
@@ -480,6 +493,7 @@ int worker_main(void)
     prctl(PR_SET_TIMERSLACK, 1); /* a rest before a sample is as long as it says, not 50 us longer */
     struct worker w;
     worker_init(&w, emit_line, out);
+    w.waiting = command_waits;
     char *line = NULL;
     size_t cap = 0;
     int code = 0;

@@ -161,6 +161,46 @@ static void a_network_has_no_exact_reference(void **state)
 
 /* ---- commands ---- */
 
+static bool is_wanted;
+static bool waiting(void)
+{
+    return is_wanted;
+}
+
+static int reached[2]; /* rows of the first case, and of later ones */
+static void see_range(const char *name)
+{
+    for (int i = 0; i < world.plan.row_count; i++)
+        if (!strcmp(world.plan.rows[i].id, name))
+            reached[world.plan.rows[i].case_index != 0]++;
+}
+static void see_end(void) {}
+
+/* Plans of the next case are made; of those behind it as long as no other command waits. */
+static void what_is_made_ahead_ends(void **state)
+{
+    need_compiler();
+    struct error err = {0};
+    open_world();
+    world.w.waiting = waiting;
+    world.w.clock.draw_open = see_range;
+    world.w.clock.draw_close = see_end;
+    for (int i = 0; i < 2; i++) {
+        json_t *rows = json_array();
+        for (int row = 0; row < world.plan.row_count; row++)
+            if (world.plan.rows[row].kind == PLAN_LAYER)
+                json_array_append_new(rows, json_integer(row));
+        is_wanted = i == 1;
+        reached[0] = reached[1] = 0;
+        if (!handle(json_pack("{s:s,s:o}", "do", "ahead", "rows", rows), &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(reached[0], 2);
+        assert_int_equal(reached[1], is_wanted ? 0 : 2);
+    }
+    assert_true(handle(json_pack("{s:s}", "do", "enough"), &err));
+    close_world();
+}
+
 /* Answers each line with the number in it. */
 static void answer(int fd)
 {
@@ -214,9 +254,8 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verified_code_is_what_is_timed),
-        cmocka_unit_test(another_case_drops_it),
-        cmocka_unit_test(a_network_has_no_exact_reference),
+        cmocka_unit_test(verified_code_is_what_is_timed),     cmocka_unit_test(another_case_drops_it),
+        cmocka_unit_test(a_network_has_no_exact_reference),   cmocka_unit_test(what_is_made_ahead_ends),
         cmocka_unit_test(a_command_sent_ahead_is_waited_for),
     };
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
