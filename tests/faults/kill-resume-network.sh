@@ -3,8 +3,8 @@ need nvrtc
 cat >net.yaml <<X
 scenario: net
 layers:
-  a: {op: conv2d, n: 1, c: 8, h: 64, w: 64, k: 8, kernel: 3, pad: 1, epilogue: [bias, relu]}
-  b: {op: conv2d, n: 1, c: 8, h: 64, w: 64, k: 8, kernel: 3, pad: 1, epilogue: [bias]}
+  a: {op: conv2d, n: 1, c: 8, h: 44, w: 44, k: 8, kernel: 3, pad: 1, epilogue: [bias, relu]}
+  b: {op: conv2d, n: 1, c: 8, h: 44, w: 44, k: 8, kernel: 3, pad: 1, epilogue: [bias]}
 network: {order: [a, {repeat: 6, of: [b]}], launch: [stream, graph]}
 sequences: {s: {of: [a, b], frames: 24, changes: {pattern: box, density: 0.1}, bound: 0.1}}
 variants: [conv2d/naive, conv2d/reg_tiled, {conv2d/tiled_halo: {BLOCK: [8, 16], CC: [2, 4], KPT: 4}}]
