@@ -147,7 +147,7 @@ static bool parse_time(struct scenario *s, struct error *err)
                              *const loads[] = {"isolated", "sustained", NULL};
     const struct node *time = node_get(s->root, "time"), *rounds = node_get(time, "rounds");
     struct timing_plan *t = &s->time;
-    int64_t least = 30, most = 1000;
+    int64_t least = 60, most = 1000;
     *t = (struct timing_plan){.cache = {true, false}, .load = {true, false}, .half_width = 0.005, .budget_s = 20};
     if (time && !node_check_keys(time, "time", keys, err))
         return false;

@@ -42,7 +42,7 @@ struct timing_plan {
     bool cache[2], load[2];     /* which of each are wanted; default cold + isolated */
     double half_width;          /* stop when the 95 % interval's half width of every ratio is below this; default 0.005 */
     double budget_s;            /* per layer; default 20 */
-    int rounds_min, rounds_max; /* default 30, 1000 */
+    int rounds_min, rounds_max; /* default 60, 1000 */
 };
 /* One item of network.order, in a tree. */
 struct network_item {

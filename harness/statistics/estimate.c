@@ -2,16 +2,19 @@
 #include "base/text.h"
 #include "statistics/dependence.h"
 #include "statistics/quantile.h"
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LEVEL 0.05
-#define FEWEST 6        /* samples of which an interval can be made */
-#define COSINES 8       /* the lowest frequencies, in which dependence is looked for */
-#define COSINES_SHORT 6 /* ... of a short series: eight reach up to where short dependence ends */
-#define SHORT 60
+#define FEWEST 6 /* samples of which an interval can be made */
+/* The lowest frequencies, in which dependence is looked for: of a series shorter than `below` fewer of them, for eight reach up to where
+ * the dependence of twenty rounds ends. What fewer do not know makes the interval wider. */
+static const struct {
+    int below, cosines;
+} looks[] = {{60, 4}, {100, 5}, {INT_MAX, 8}};
 
 /* The number of samples below the median is binomial(count, 1/2), whatever the distribution. The interval [x(r+1), x(count-r)] misses it
  * with probability 2 P(B <= r): the largest r that keeps this within `level` is taken (David and Nagaraja, Order Statistics, 3rd ed.,
@@ -36,12 +39,20 @@ static double beyond(double median, double last, double times)
     return median > 0 && last > 0 ? median * pow(last / median, times) : median + (last - median) * times;
 }
 
+static int cosines_of(int count)
+{
+    int i = 0;
+    while (count >= looks[i].below)
+        i++;
+    return looks[i].cosines;
+}
+
 static void serial_interval(struct estimate *e, const double *series, const double *sorted, double level)
 {
     int n = e->count, out = excluded_each_side(n, level);
     e->low = sorted[out > 0 ? out : 0];
     e->high = sorted[n - 1 - (out > 0 ? out : 0)];
-    double share = dependence_share(series, n, n < SHORT ? COSINES_SHORT : COSINES, level);
+    double share = dependence_share(series, n, cosines_of(n), level);
     if (n < FEWEST || (share <= 1 && out >= 0))
         return;
     double ranks = quantile_student(level, QUANTILE_NORMAL) * sqrt(n * share) / 2; /* from the median to either end */

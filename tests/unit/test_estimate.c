@@ -158,28 +158,32 @@ static void test_hardly_dependent(void **state)
     assert_int_equal(seen, 3);
 }
 
-/* A series that depends: the ends lie as many ranks from the median as its share asks for, of eight cosines from 60 samples on and of six
- * before, and never closer than those of order statistics alone. */
+/* A series that depends: the ends lie as many ranks from the median as its share asks for, of four cosines below 60 samples, of five below
+ * 100 and of eight from there on, and never closer than those of order statistics alone. */
 static void test_dependent_ranks(void **state)
 {
-    double x[64], sorted[64], shares[2];
-    int seen[2] = {0};
-    for (int trial = 0; trial < 400; trial++) {
-        int n = trial & 1 ? 60 : 59, left[2];
+    static const struct {
+        int n, cosines, not ;
+    } looks[] = {{59, 4, 5}, {60, 5, 4}, {99, 5, 8}, {100, 8, 5}};
+    double x[100], sorted[100], shares[2];
+    int seen[4] = {0};
+    for (int trial = 0; trial < 1600; trial++) {
+        int n = looks[trial % 4].n, left[2];
         for (int i = 0; i < n; i++)
             sorted[i] = x[i] = (i ? 0.5 * x[i - 1] : 0) + uniform();
         for (int k = 0; k < 2; k++) {
-            shares[k] = dependence_share(x, n, k ? 8 : 6, 0.05);
+            shares[k] = dependence_share(x, n, k ? looks[trial % 4].not : looks[trial % 4].cosines, 0.05);
             left[k] = (int)floor(n / 2. - quantile_student(0.05, QUANTILE_NORMAL) * sqrt(n * shares[k]) / 2);
         }
         if (left[0] == left[1] || left[0] < 0 || left[1] < 0 || !(fmin(shares[0], shares[1]) > 1.1))
             continue;
-        seen[trial & 1]++;
+        seen[trial % 4]++;
         quantile_median(sorted, n);
         struct estimate e = estimate_median(x, n);
-        assert_true(e.low == sorted[left[trial & 1]] && e.high == sorted[n - 1 - left[trial & 1]]);
+        assert_true(e.low == sorted[left[0]] && e.high == sorted[n - 1 - left[0]]);
     }
-    assert_true(seen[0] > 5 && seen[1] > 5);
+    for (int i = 0; i < 4; i++)
+        assert_true(seen[i] > 5);
 }
 
 /* Tables of Student's and the normal distribution, both tails together. */

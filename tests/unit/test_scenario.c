@@ -157,7 +157,7 @@ static void defaults_and_own_keys(void **state)
     scenario_free(s);
     s = loaded(SCENARIO_HEAD); /* what is not said */
     assert_true(s->time.cache[CACHE_COLD] && !s->time.cache[CACHE_WARM] && s->time.load[LOAD_ISOLATED] && !s->time.load[LOAD_SUSTAINED]);
-    assert_true(s->time.half_width == 0.005 && s->time.budget_s == 20 && s->time.rounds_min == 30 && s->time.rounds_max == 1000);
+    assert_true(s->time.half_width == 0.005 && s->time.budget_s == 20 && s->time.rounds_min == 60 && s->time.rounds_max == 1000);
     assert_true(s->network_count == 0 && s->counter_count == 0 && !s->answers && s->layers[0].repeat == 1);
     assert_true(s->layers[0].work.dtype == DTYPE_F32 && s->layers[0].work.layout == LAYOUT_NCHW && s->layers[0].work.seed == 1);
     scenario_free(s);
