@@ -6,7 +6,9 @@
 #include <string.h>
 
 #define TRIES 48
-#define NARROW 8         /* the short side of an image that is long */
+#define NARROW 8         /* the short side of an image that is long, */
+#define NARROWER 4       /* ... or longer than the row's own */
+#define TRIES_EACH 8     /* of a kind of image, before the next kind */
 #define TRIES_COMPILED 8 /* the last of them may need code of their own: sizes are compiled in */
 
 /* Of an op's whole-number fields, what may be drawn, and how. */
@@ -23,6 +25,9 @@ static int64_t channels_near(int64_t channels, uint64_t random)
     return near < 1 ? 1 : near;
 }
 
+/* Code that goes wrong from some size on meets large sizes at the cost of small works. */
+enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES }; /* beyond: larger than the row's own along one axis */
+
 /* A number from 1 to `most`, but for its own one: who knows only that must meet another. */
 static int64_t other(int64_t own, int64_t most, uint64_t random)
 {
@@ -30,11 +35,21 @@ static int64_t other(int64_t own, int64_t most, uint64_t random)
     return drawn + (drawn >= own);
 }
 
-/* Draws the fields. `channels`: those of channels, too. Every third image is wide and every third tall, of no more pixels than the square
- * one: code that goes wrong from some size on meets large sizes at the cost of small works. */
-static void draw(const struct work *own, uint64_t seed, int64_t longest, bool channels, struct work *out)
+/* along: the axis that is long. */
+static int64_t size_of(enum image image, bool along, int64_t own, int64_t longest, uint64_t random)
 {
-    uint64_t shape = generate_bits(seed, 0, 2) % 3;
+    if (image == IMAGE_SQUARE)
+        return other(own, longest, random);
+    if (!along)
+        return other(own, image == IMAGE_LONG ? NARROW : NARROWER, random);
+    return image == IMAGE_LONG ? other(own, longest * longest / NARROW, random)
+                               : own + 1 + (int64_t)(random % (uint64_t)(own / 4 + NARROW));
+}
+
+/* Draws the fields. `channels`: those of channels, too. */
+static void draw(const struct work *own, uint64_t seed, enum image image, int64_t longest, bool channels, struct work *out)
+{
+    char along = "hw"[generate_bits(seed, 0, 2) % 2];
     *out = *own;
     out->seed = generate_bits(seed, 0, 0);
     out->mask.seed = generate_bits(seed, 0, 1);
@@ -47,11 +62,7 @@ static void draw(const struct work *own, uint64_t seed, int64_t longest, bool ch
             if (fields[i].how == DRAWN_COUNT)
                 *value = other(*value, 3, random);
             else if (fields[i].how == DRAWN_SIZE)
-                *value = other(*value,
-                               shape == 0                          ? longest
-                               : (shape == 1) == (*f->name == 'w') ? longest * longest / NARROW
-                                                                   : NARROW,
-                               random);
+                *value = size_of(image, *f->name == along, *value, longest, random);
             else if (channels)
                 *value = channels_near(*value, random);
             if (*value < f->min)
@@ -81,7 +92,8 @@ static bool is_own_shape(const struct work *a, const struct work *b)
     return a->n == b->n && a->c == b->c && a->d == b->d && a->h == b->h && a->w == b->w && a->k == b->k;
 }
 
-bool plan_neighbour(const struct plan *plan, int index, uint64_t seed, int64_t longest, struct work *work, struct program *program)
+bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t seed, int64_t longest, struct work *work,
+                    struct program *program)
 {
     const struct plan_row *p = &plan->rows[index];
     const struct work *own = &plan->cases[p->case_index].work;
@@ -92,7 +104,7 @@ bool plan_neighbour(const struct plan *plan, int index, uint64_t seed, int64_t l
     for (int i = 0; i < TRIES; i++) {
         struct error ignored = {0};
         bool channels = i % 2 == 0, compiled = i >= TRIES - TRIES_COMPILED;
-        draw(own, generate_bits(seed, 2, (uint64_t)i), longest, channels, work);
+        draw(own, generate_bits(seed, 2, (uint64_t)i), (enum image)((number + i / TRIES_EACH) % IMAGES), longest, channels, work);
         if (p->program.completed_count && i >= TRIES / 4) /* what completes it is another variant's, whose own rows have neighbours */
             work->epilogue_count = items - i % (items + 1);
         if (!work_finish(work, &ignored) || is_own_shape(work, own) || !variant_bind(set, p->point, work, &plan->chip, program, &ignored))

@@ -96,7 +96,9 @@ static bool is_gpu(const struct worker *w)
 static bool draw_neighbour(const struct worker *w, int index, int number, struct work *work, struct program *program)
 {
     uint64_t seed = generate_bits(worker_secret(w), 3, (uint64_t)number);
-    return plan_neighbour(&w->plan, index, seed, is_gpu(w) ? LONGEST : LONGEST_EMU, work, program);
+    if (!is_gpu(w)) /* one only: of any kind */
+        number = (int)(seed % NEIGHBOURS);
+    return plan_neighbour(&w->plan, index, number, seed, is_gpu(w) ? LONGEST : LONGEST_EMU, work, program);
 }
 
 /* Counts in *seen; *more: another one is worth its cost, which a compilation is not. */

@@ -37,13 +37,14 @@ static void neighbours_are_near(void **state)
     plan_of(
         "scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 16, h: 40, w: 16, k: 16, kernel: 3, pad: 1, epilogue: [bias, relu], dtype: f32}\n"
         "variants: [conv2d/naive]\n");
-    int row = row_of("naive"), other_batch = 0, other_channels = 0, tall = 0, long_h = 0, long_w = 0;
+    int row = row_of("naive"), other_batch = 0, other_channels = 0, tall = 0, long_h = 0, long_w = 0, beyond = 0;
     const struct work *own = &plan.cases[0].work;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct work w, again;
         struct program p, second;
-        assert_true(plan_neighbour(&plan, row, seed, 30, &w, &p));
-        assert_true(plan_neighbour(&plan, row, seed, 30, &again, &second)); /* the seed decides */
+        int number = (int)(seed % 3);
+        assert_true(plan_neighbour(&plan, row, number, seed, 30, &w, &p));
+        assert_true(plan_neighbour(&plan, row, number, seed, 30, &again, &second)); /* the seed decides */
         assert_true(w.n == again.n && w.h == again.h && w.w == again.w && w.c == again.c && w.k == again.k && w.seed == again.seed);
         assert_true(w.n >= 2 && w.n <= 3 && w.h != 40 && w.w != 16 && w.h >= 1 && w.h * w.w <= 30 * 30 && w.w >= 1 && w.c >= 1 &&
                     w.c <= 32 && w.k <= 32);
@@ -52,13 +53,19 @@ static void neighbours_are_near(void **state)
         other_batch += w.n == 3;
         other_channels += w.c != 16 || w.k != 16;
         tall += w.h > w.w;
-        assert_true((w.h <= 30 || w.w <= 8) && (w.w <= 30 || w.h <= 8) && w.h <= 112 && w.w <= 112);
-        long_h += w.h > 90; /* a fifth of a third */
+        if (number == 0)
+            assert_true(w.h <= 30 && w.w <= 30);
+        else if (number == 1)
+            assert_true((w.h <= 8 && w.w <= 112) || (w.w <= 8 && w.h <= 112));
+        else
+            assert_true((w.h <= 4 && w.w > 16 && w.w <= 28) || (w.w <= 4 && w.h > 40 && w.h <= 58));
+        beyond += w.h > 50;
+        long_h += w.h > 90; /* a fifth of half of a third */
         long_w += w.w > 90;
         program_free(&p);
         program_free(&second);
     }
-    if (other_batch < 60 || other_batch > 140 || other_channels < 60 || tall < 60 || tall > 140 || long_h < 5 || long_w < 5)
+    if (other_batch < 60 || other_batch > 140 || other_channels < 60 || tall < 60 || tall > 140 || long_h < 2 || long_w < 2 || beyond < 10)
         fail_msg("of 200 draws %d have a batch of 3, %d other channels, %d are tall, %d and %d long", other_batch, other_channels, tall,
                  long_h, long_w);
     plan_end();
@@ -73,7 +80,7 @@ static void heads_decide(void **state)
             "variants: [conv2d/wgmma_rs]\n");
     int row = row_of("wgmma_rs");
     for (uint64_t seed = 1; seed <= 50; seed++)
-        if (plan_neighbour(&plan, row, seed, 30, &w, &p)) {
+        if (plan_neighbour(&plan, row, 2, seed, 30, &w, &p)) {
             assert_int_equal(w.c % 16, 0);
             program_free(&p);
         }
@@ -82,7 +89,7 @@ static void heads_decide(void **state)
             "variants: [depth_to_space/d2s_native]\n");
     row = row_of("d2s_native");
     for (uint64_t seed = 1; seed <= 50; seed++) {
-        assert_true(plan_neighbour(&plan, row, seed, 30, &w, &p));
+        assert_true(plan_neighbour(&plan, row, 0, seed, 30, &w, &p));
         assert_true(w.c % 4 == 0 && w.block == 2);
         program_free(&p);
     }
