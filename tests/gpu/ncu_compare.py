@@ -150,6 +150,7 @@ def compare_rows(results):
         for metric in EQUAL + SPREAD + POINTS:
             results.append((row["id"], n, metric, ours.get(metric), [combine(metric, r) for r in runs]))
         cost.append((row["id"], n, ours["hw.passes"], 1e3 * ours["hw.cost_s"], 1e3 * (seconds - plain) / REPEAT))
+        store(results, cost, None)  # who is stopped has what was compared
     return cost
 
 
