@@ -10,6 +10,7 @@
 const char *const span_cuts[] = {[CUT_EACH] = "each", [CUT_SAMPLED] = "sampled", [CUT_NONE] = "whole", [CUT_NONE + 1] = NULL};
 #define BLOCK_X 32 /* as chain.cuh has it */
 #define BLOCK_Y 8
+#define BLOCK (BLOCK_X * BLOCK_Y)
 #define POINTS_A_THREAD 4 /* of f32, 16 bytes; where pixels are gathered, neighbours a thread only cost registers */
 
 /* The join behind the branch of stage i; 0: it is in none. */
@@ -54,8 +55,24 @@ static void add_argument(struct step *s, const char *name, struct buffer_ref buf
     snprintf(a->name, sizeof a->name, "%s", name);
 }
 
+static int64_t rounded_up(int64_t n, int64_t by)
+{
+    return (n + by - 1) / by;
+}
+
+/* Does a block make pixels one behind another, row after row, in place of 32 x 8? So every store of a narrow image, whose rows begin
+ * anywhere in a line of memory, is of whole lines. Not where each image has a size of its own (of boxes, or of branches). */
+static bool by_row(const struct stage_image *all, int i, int64_t wide)
+{
+    int64_t w = all[i].w;
+    while (all[i].use && all[i].use->stage->kind == STAGE_POINT)
+        i = all[i].before;
+    bool fixed = !all[i].use || all[i].use->stage->kind == STAGE_SAMPLE;
+    return fixed && w % (BLOCK_X * wide) && w < BLOCK * wide;
+}
+
 static void add_launch(struct bind *b, const struct head_step *h, int first, int last, const struct stage_image *s, struct buffer_ref from,
-                       struct buffer_ref to, const int64_t each[2], int64_t image, int64_t images)
+                       struct buffer_ref to, const int64_t each[2], bool rows, int64_t image, int64_t images)
 {
     struct step *step = bind_step_new(b->program, STEP_KERNEL, false);
     int boxes = program_tensor(b->program, "boxes");
@@ -63,8 +80,8 @@ static void add_launch(struct bind *b, const struct head_step *h, int first, int
     step->file = h->node->file;
     step->line = h->node->line;
     step->column = h->node->column;
-    step->grid[0] = (uint32_t)((s->w + BLOCK_X * each[0] - 1) / (BLOCK_X * each[0]));
-    step->grid[1] = (uint32_t)((s->h + BLOCK_Y * each[1] - 1) / (BLOCK_Y * each[1]));
+    step->grid[0] = (uint32_t)(rows ? rounded_up(rounded_up(s->w, each[0]) * s->h, BLOCK * each[1]) : rounded_up(s->w, BLOCK_X * each[0]));
+    step->grid[1] = (uint32_t)(rows ? 1 : rounded_up(s->h, BLOCK_Y * each[1]));
     step->grid[2] = (uint32_t)images;
     step->block[0] = BLOCK_X;
     step->block[1] = BLOCK_Y;
@@ -134,13 +151,14 @@ static bool launch_span(struct bind *b, const struct head_step *h, const struct 
         points &= all[k].use->stage->kind == STAGE_POINT || all[k].use->stage->kind == STAGE_JOIN;
     int64_t each[2] = {given[0] ? given[0] : points ? POINTS_A_THREAD : 1, given[1]};
     int same = h->cut == CUT_EACH && first == last && !branch ? repeats(all, count, last) : last;
+    bool rows = by_row(all, last, each[0]);
     if (same == last)
-        text_addf(spans, "%sSPAN(%d,%d,%d,%d,%d,%d,%d)", spans->len > 6 ? " " : "", first, last, (int)(to - stored), points, (int)each[0],
-                  (int)each[1], (int)step);
+        text_addf(spans, "%sSPAN(%d,%d,%d,%d,%d,%d,%d,%d)", spans->len > 6 ? " " : "", first, last, (int)(to - stored), points, rows,
+                  (int)each[0], (int)each[1], (int)step);
     if (images > 65535)
         return bind_infeasible(b, "stages: %lld images are more than a grid is deep", (long long)images);
     for (int64_t k = 0; k < (h->each_image ? images : images > 0); k++)
-        add_launch(b, h, same == last ? first : same, same, s, from, *to, each, begin + k * step, h->each_image ? 1 : images);
+        add_launch(b, h, same == last ? first : same, same, s, from, *to, each, rows, begin + k * step, h->each_image ? 1 : images);
     return b->program->step_count <= SPAN_MOST || bind_infeasible(b, "stages: more than %d launches", SPAN_MOST);
 }
 

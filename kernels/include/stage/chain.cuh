@@ -8,8 +8,8 @@
  *
  * A kernel span_F_L computes stages F to L: each of its threads asks stage L for a pixel, which asks the one before it for what it needs, down to the image in
  * memory that stage F reads (the read pattern is pulled through). What lies between two spans is stored packed, the last output as OUT_PLANAR says.
- * SPANS is a list of SPAN(F, L, S, points, pixels, rows, step): stage S is what is stored (a join behind L, or L); whether F to L are all point stages; how many
- * neighbours in a row, in how many rows, a thread makes; from one image to the next, for those of a branch.
+ * SPANS is a list of SPAN(F, L, S, points, by_row, pixels, rows, step): stage S is what is stored (a join behind L, or L); whether F to L are all point stages;
+ * whether a block makes pixels row after row; how many neighbours in a row, in how many rows, a thread makes; from one image to the next, for those of a branch.
  * IN_PLANAR, OUT_PLANAR; LAST: the number of the last stage. */
 #pragma once
 #include "element/element.cuh"
@@ -236,11 +236,22 @@ static __device__ __forceinline__ void pixels(const void *from, void *to, const 
     }
 }
 
-/* A block of 32 x 8 threads makes 32 WIDE x 8 HIGH pixels of image `first_image` + STEP blockIdx.z; a thread's rows are 8 apart. */
-template <int FIRST, int TO, int STORED, bool POINTS, int WIDE, int HIGH, int STEP>
+/* A block of 32 x 8 threads makes 32 WIDE x 8 HIGH pixels of image `first_image` + STEP blockIdx.z; a thread's rows are 8 apart. BY_ROW: 256 HIGH
+ * groups of WIDE pixels, one behind another, row after row; a thread's are 256 apart. */
+template <int FIRST, int TO, int STORED, bool POINTS, bool BY_ROW, int WIDE, int HIGH, int STEP>
 static __device__ __forceinline__ void span(const void *from, void *to, const int *boxes, int first_image)
 {
     int b = first_image + STEP * blockIdx.z, x0 = (blockIdx.x * 32 + threadIdx.x) * WIDE;
+    if constexpr (BY_ROW) {
+        constexpr int w = stage_at<TO>::w, h = stage_at<TO>::h, groups = (w + WIDE - 1) / WIDE;
+#pragma unroll
+        for (int i = 0; i < HIGH; i++) {
+            int group = (blockIdx.x * HIGH + i) * 256 + threadIdx.y * 32 + threadIdx.x;
+            if (group < groups * h)
+                pixels<FIRST, TO, STORED, POINTS, WIDE>(from, to, boxes, b, group / groups, group % groups * WIDE, w);
+        }
+        return;
+    }
     image size = size_of<TO>(boxes, b);
     if (x0 >= size.w)
         return;
@@ -252,9 +263,9 @@ static __device__ __forceinline__ void span(const void *from, void *to, const in
     }
 }
 
-#define SPAN(FIRST, TO, STORED, POINTS, WIDE, HIGH, STEP) \
+#define SPAN(FIRST, TO, STORED, POINTS, BY_ROW, WIDE, HIGH, STEP) \
     extern "C" __global__ void __launch_bounds__(256) span_##FIRST##_##TO(const void *from, void *to, const int *boxes, int first_image) \
     { \
-        span<FIRST, TO, STORED, POINTS, WIDE, HIGH, STEP>(from, to, boxes, first_image); \
+        span<FIRST, TO, STORED, POINTS, BY_ROW, WIDE, HIGH, STEP>(from, to, boxes, first_image); \
     }
 SPANS

@@ -8,8 +8,8 @@ define:
   PLANAR: layout(output) == NCHW
 steps:
   - kernel: thumbnail
-    grid: ceil(to_w, 32), ceil(to_h, 8), n * crops
-    block: 32, 8
+    grid: ceil(to_w * to_h, 256), 1, n * crops
+    block: 256
     args: input, boxes, output, h, w, crops, to_h, to_w
 */
 
@@ -18,8 +18,8 @@ steps:
 extern "C" __global__ void __launch_bounds__(256)
 thumbnail(const unsigned char *input, const int *boxes, float *output, int h, int w, int crops, int to_h, int to_w)
 {
-    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y, b = blockIdx.z;
-    if (x >= to_w || y >= to_h)
+    int pixel = blockIdx.x * 256 + threadIdx.x, x = pixel % to_w, y = pixel / to_w, b = blockIdx.z;
+    if (y >= to_h)
         return;
     int4 box = ((const int4 *)boxes)[b]; /* x, y, width, height */
     bool wide = box.z * to_h > box.w * to_w;
