@@ -79,6 +79,12 @@ static void emulate_text_lines(const struct emulate_result *r, struct text *t)
     free(text);
 }
 
+/* Whole numbers of 32 bits in full: ten digits. */
+static void add_value(struct text *t, double v)
+{
+    text_addf(t, v >= -2147483648.0 && v <= 4294967295.0 && v == (double)(int64_t)v ? "%.10g" : "%.9g", v);
+}
+
 void emulate_text_shown(const struct emulate_result *r, struct text *t)
 {
     for (int i = 0; i < r->shown_count; i++) {
@@ -89,8 +95,10 @@ void emulate_text_shown(const struct emulate_result *r, struct text *t)
                 run++;
             if (run)
                 text_addf(t, " (%" PRId64 " never written)", run);
-            else
-                text_addf(t, " %.9g", dtype_get(v->type, v->values, (size_t)k));
+            else {
+                text_add(t, " ");
+                add_value(t, dtype_get(v->type, v->values, (size_t)k));
+            }
             run += !run;
         }
         text_add(t, "\n");
@@ -103,8 +111,13 @@ static void emulate_text_expected(const struct emulate_result *r, struct text *t
         const struct emulate_expectation *x = &r->expectations[i];
         if (x->wrong) {
             text_addf(t, "%s: WRONG: %" PRId64 " of %" PRId64 ", first [%" PRId64 "]: ", x->name, x->wrong, x->count, x->first);
-            text_addf(t, x->first_unwritten ? "never written" : "%.9g", x->got);
-            text_addf(t, ", expected %.9g; ", x->want);
+            if (x->first_unwritten)
+                text_add(t, "never written");
+            else
+                add_value(t, x->got);
+            text_add(t, ", expected ");
+            add_value(t, x->want);
+            text_add(t, "; ");
             if (x->unwritten)
                 text_addf(t, "%" PRId64 " never written; ", x->unwritten);
             text_addf(t, "largest error %.2g, %.2g is right\n", x->worst, x->tolerance);
