@@ -249,7 +249,7 @@ struct warp {
     const struct program *program;
     uint32_t earliest;           /* all fragments are ready, at starts of blocks of this activation, none before this order; 0: not known */
     _Alignas(64) int32_t on[32]; /* mask as lanes: 0 or -1 */
-    uint32_t alive, born; /* lanes; at the start */
+    uint32_t alive, born;        /* lanes; at the start */
     int32_t node;
     uint32_t local_base;
     const struct flow *at; /* READY with at: enters it; else goes on at ip */
