@@ -1,5 +1,6 @@
 /* session/: a verified time below the lowest floor of its work is no time of that work. The figures of an H200: 4.8 TB/s, 60 MiB of L2. */
 #include "scenario_text.h"
+#include "fixture_rows.h"
 #include "message/wire.h"
 #include "session/parent.h"
 #include <math.h>
@@ -260,7 +261,14 @@ static void test_ceilings(void **state)
         measured = 0;
         if (!store_open(database, false, &one.store, &err))
             fail_msg("%s", err.text);
+        fixture_run(&one.run, "ceilings", "cuda:0", "NVIDIA H200");
+        one.run.id = 0;
+        if (!store_run_begin(one.store, &one.run, &err))
+            fail_msg("%s", err.text);
         session_roofs(&one);
+        session_roofs_launch(&one);
+        if (!session_roofs_settle(&one, &err))
+            fail_msg("%s", err.text);
         store_close(one.store);
         assert_string_equal(text_get(&noted), runs[i].noted);
         assert_true(measured == runs[i].measured && one.roofs.count == runs[i].count);
@@ -269,6 +277,7 @@ static void test_ceilings(void **state)
             assert_string_equal(one.roofs.items[0].name, "copy");
             assert_true(one.roofs.items[0].value == 4e12);
         }
+        run_clear(&one.run);
         text_free(&noted);
     }
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
