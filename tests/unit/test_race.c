@@ -179,7 +179,7 @@ static void ties_stay_in(void **state)
             w.truth[i] = 400;
         assert_true(race_run(&plan, &ops, racers, 6, 1, &r, NULL));
         dropped += 6 - r.still_in;
-        assert_true(w.rounds <= 60);
+        assert_true(w.rounds <= 80); /* what a half width of 1 % takes of such noise, and a third more */
         for (int i = 0; i < 6; i++)
             racer_free(&racers[i]);
     }
