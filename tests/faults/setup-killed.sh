@@ -12,7 +12,7 @@ strike() { # PID
             case $seen in *" $child "*) continue ;; esac
             seen="$seen$child "
             if [ "$before" -gt 0 ]; then before=$((before - 1)); elif [ ! "$planned" ] || grep -qs 'started again' log; then continue; fi
-            kill -KILL "$child" 2>/dev/null
+            kill -KILL "$child" 2>/dev/null || : # it has ended by itself
         done
     done 2>/dev/null
 }
