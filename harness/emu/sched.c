@@ -117,7 +117,7 @@ static void warp_start(struct warp *w, int threads)
     for (int i = 0; i < w->node_room; i++)
         w->nodes[i].mask = 0;
     w->base[0] = w->stack;
-    w->base[1] = p->constants - 1;
+    w->base[1] = p->constants ? p->constants - 1 : NULL; /* operands count from 1 */
     w->others = 0;
     w->earliest = 0;
     w->alive = w->born = mask;
