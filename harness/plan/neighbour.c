@@ -28,6 +28,35 @@ static int64_t channels_near(int64_t channels, uint64_t random)
 /* Code that goes wrong from some size on meets large sizes at the cost of small works. */
 enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES }; /* beyond: larger than the row's own along one axis */
 
+/* What is drawn: sides from the least that its filter allows, so many of them. */
+struct limits {
+    int64_t least, count, longest, narrow, narrower;
+};
+
+/* A draw that was too much work is followed by smaller ones, as far as that goes. */
+static bool shrink(struct limits *l)
+{
+    struct limits was = *l;
+    l->count = 2;
+    l->longest = l->longest > 4 ? l->longest / 2 : 2;
+    l->narrow = l->narrow > 4 ? l->narrow / 2 : 2;
+    l->narrower = 2;
+    return memcmp(&was, l, sizeof was) != 0;
+}
+
+/* The smallest image that there are works of. */
+static int64_t least_side(const struct work *own)
+{
+    struct work w = *own;
+    for (w.h = w.w = 1; w.h < own->h; w.w = ++w.h) {
+        struct error ignored = {0};
+        struct work tried = w;
+        if (work_finish(&tried, &ignored))
+            break;
+    }
+    return w.h;
+}
+
 /* A number from 1 to `most`, but for its own one: who knows only that must meet another. */
 static int64_t other(int64_t own, int64_t most, uint64_t random)
 {
@@ -36,18 +65,21 @@ static int64_t other(int64_t own, int64_t most, uint64_t random)
 }
 
 /* along: the axis that is long. */
-static int64_t size_of(enum image image, bool along, int64_t own, int64_t longest, uint64_t random)
+static int64_t size_of(enum image image, bool along, int64_t own, const struct limits *l, uint64_t random)
 {
-    if (image == IMAGE_SQUARE)
-        return other(own, longest, random);
-    if (!along)
-        return other(own, image == IMAGE_LONG ? NARROW : NARROWER, random);
-    return image == IMAGE_LONG ? other(own, longest * longest / NARROW, random)
-                               : own + 1 + (int64_t)(random % (uint64_t)(own / 4 + NARROW));
+    int64_t before = l->least - 1;
+    if (image == IMAGE_BEYOND && along)
+        return own + 1 + (int64_t)(random % (uint64_t)(own / 4 + NARROW));
+    return before + other(own - before,
+                          image == IMAGE_SQUARE  ? l->longest
+                          : !along               ? image == IMAGE_LONG ? l->narrow : l->narrower
+                          : l->longest >= NARROW ? l->longest * l->longest / NARROW
+                                                 : l->longest,
+                          random);
 }
 
 /* Draws the fields. `channels`: those of channels, too. */
-static void draw(const struct work *own, uint64_t seed, enum image image, int64_t longest, bool channels, struct work *out)
+static void draw(const struct work *own, uint64_t seed, enum image image, const struct limits *limits, bool channels, struct work *out)
 {
     char along = "hw"[generate_bits(seed, 0, 2) % 2];
     *out = *own;
@@ -60,9 +92,9 @@ static void draw(const struct work *own, uint64_t seed, enum image image, int64_
             if (f->kind != FIELD_INT || strcmp(f->name, fields[i].name))
                 continue;
             if (fields[i].how == DRAWN_COUNT)
-                *value = other(*value, 3, random);
+                *value = other(*value, limits->count, random);
             else if (fields[i].how == DRAWN_SIZE)
-                *value = size_of(image, *f->name == along, *value, longest, random);
+                *value = size_of(image, *f->name == along, *value, limits, random);
             else if (channels)
                 *value = channels_near(*value, random);
             if (*value < f->min)
@@ -92,7 +124,7 @@ static bool is_own_shape(const struct work *a, const struct work *b)
     return a->n == b->n && a->c == b->c && a->d == b->d && a->h == b->h && a->w == b->w && a->k == b->k;
 }
 
-bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t seed, int64_t longest, struct work *work,
+bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
                     struct program *program)
 {
     const struct plan_row *p = &plan->rows[index];
@@ -101,13 +133,15 @@ bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t see
     if (p->kind != PLAN_LAYER || !p->point || own->mask.pattern == MASK_FILE)
         return false;
     int items = own->epilogue_count;
+    struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER};
     for (int i = 0; i < TRIES; i++) {
         struct error ignored = {0};
         bool channels = i % 2 == 0, compiled = i >= TRIES - TRIES_COMPILED;
-        draw(own, generate_bits(seed, 2, (uint64_t)i), (enum image)((number + i / TRIES_EACH) % IMAGES), longest, channels, work);
+        draw(own, generate_bits(seed, 2, (uint64_t)i), (enum image)((number + i / TRIES_EACH) % IMAGES), &limits, channels, work);
         if (p->program.completed_count && i >= TRIES / 4) /* what completes it is another variant's, whose own rows have neighbours */
             work->epilogue_count = items - i % (items + 1);
-        if (!work_finish(work, &ignored) || is_own_shape(work, own) || !variant_bind(set, p->point, work, &plan->chip, program, &ignored))
+        if (!work_finish(work, &ignored) || is_own_shape(work, own) || (work_flop(work) > flop && shrink(&limits)) ||
+            !variant_bind(set, p->point, work, &plan->chip, program, &ignored))
             continue;
         if (program->feasible && (is_part_of(program, &p->program) || (compiled && !p->program.completed_count)))
             return true;

@@ -12,6 +12,8 @@
 #define NEIGHBOURS_EMU 1 /* a multiple of what an interpreted row costs */
 #define LONGEST 48
 #define LONGEST_EMU 14
+#define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
+#define FLOP_EMU 2e7
 #define DATA_LIMIT_S 60.0
 
 struct visit {
@@ -98,7 +100,7 @@ static bool draw_neighbour(const struct worker *w, int index, int number, struct
     uint64_t seed = generate_bits(worker_secret(w), 3, (uint64_t)number);
     if (!is_gpu(w)) /* one only: of any kind */
         number = (int)(seed % NEIGHBOURS);
-    return plan_neighbour(&w->plan, index, number, seed, is_gpu(w) ? LONGEST : LONGEST_EMU, work, program);
+    return plan_neighbour(&w->plan, index, number, seed, is_gpu(w) ? LONGEST : LONGEST_EMU, is_gpu(w) ? FLOP : FLOP_EMU, work, program);
 }
 
 /* Counts in *seen; *more: another one is worth its cost, which a compilation is not. */

@@ -43,8 +43,8 @@ static void neighbours_are_near(void **state)
         struct work w, again;
         struct program p, second;
         int number = (int)(seed % 3);
-        assert_true(plan_neighbour(&plan, row, number, seed, 30, &w, &p));
-        assert_true(plan_neighbour(&plan, row, number, seed, 30, &again, &second)); /* the seed decides */
+        assert_true(plan_neighbour(&plan, row, number, seed, 30, 1e18, &w, &p));
+        assert_true(plan_neighbour(&plan, row, number, seed, 30, 1e18, &again, &second)); /* the seed decides */
         assert_true(w.n == again.n && w.h == again.h && w.w == again.w && w.c == again.c && w.k == again.k && w.seed == again.seed);
         assert_true(w.n >= 2 && w.n <= 3 && w.h != 40 && w.w != 16 && w.h >= 1 && w.h * w.w <= 30 * 30 && w.w >= 1 && w.c >= 1 &&
                     w.c <= 32 && w.k <= 32);
@@ -80,7 +80,7 @@ static void heads_decide(void **state)
             "variants: [conv2d/wgmma_rs]\n");
     int row = row_of("wgmma_rs");
     for (uint64_t seed = 1; seed <= 50; seed++)
-        if (plan_neighbour(&plan, row, 2, seed, 30, &w, &p)) {
+        if (plan_neighbour(&plan, row, 2, seed, 30, 1e18, &w, &p)) {
             assert_int_equal(w.c % 16, 0);
             program_free(&p);
         }
@@ -89,10 +89,30 @@ static void heads_decide(void **state)
             "variants: [depth_to_space/d2s_native]\n");
     row = row_of("d2s_native");
     for (uint64_t seed = 1; seed <= 50; seed++) {
-        assert_true(plan_neighbour(&plan, row, 0, seed, 30, &w, &p));
+        assert_true(plan_neighbour(&plan, row, 0, seed, 30, 1e18, &w, &p));
         assert_true(w.c % 4 == 0 && w.block == 2);
         program_free(&p);
     }
+    plan_end();
+}
+
+/* A filter of 150 MB: its neighbours need no minute of a CPU each, and are images that hold it. */
+static void neighbours_cost_little(void **state)
+{
+    plan_of(
+        "scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 256, h: 6, w: 6, k: 4096, kernel: 6, dtype: f32}\nvariants: [conv2d/naive]\n");
+    int row = row_of("naive"), beyond = 0;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct work w;
+        struct program p;
+        assert_true(plan_neighbour(&plan, row, (int)(seed % 3), seed, 48, 3e8, &w, &p));
+        assert_true(w.h >= 6 && w.w >= 6);
+        if (work_flop(&w) > 6e9)
+            fail_msg("%.3g operations: %d x %d x %d x %d to %d channels", work_flop(&w), (int)w.n, (int)w.h, (int)w.w, (int)w.c, (int)w.k);
+        beyond += w.h > 6 || w.w > 6;
+        program_free(&p);
+    }
+    assert_true(beyond > 50);
     plan_end();
 }
 
@@ -207,7 +227,7 @@ static void tasks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(neighbours_are_near), cmocka_unit_test(heads_decide), cmocka_unit_test(no_tasks),
-                                       cmocka_unit_test(tasks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(neighbours_are_near), cmocka_unit_test(heads_decide),
+                                       cmocka_unit_test(neighbours_cost_little), cmocka_unit_test(no_tasks), cmocka_unit_test(tasks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
