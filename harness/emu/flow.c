@@ -8,13 +8,13 @@
 
 bool instr_is(const struct ptx_instr *in, const char *op)
 {
-    return !strcmp(in->op, op);
+    return *in->op == *op && !strcmp(in->op, op); /* asked for every instruction, hundreds of times */
 }
 
 bool instr_has(const struct ptx_instr *in, const char *mod)
 {
     for (int i = 0; i < in->mod_count; i++)
-        if (!strcmp(in->mods[i], mod))
+        if (*in->mods[i] == *mod && !strcmp(in->mods[i], mod))
             return true;
     return false;
 }

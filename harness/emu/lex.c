@@ -60,7 +60,7 @@ static const struct {
 enum ptx_type ptx_type_parse(const char *s)
 {
     for (int t = 1; t < T_COUNT; t++)
-        if (!strcmp(s, type_table[t].name))
+        if (*s == *type_table[t].name && !strcmp(s, type_table[t].name))
             return (enum ptx_type)t;
     return T_NONE;
 }

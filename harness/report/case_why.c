@@ -56,20 +56,19 @@ static void look_at_line(struct places *p, const struct case_view *c, const stru
 {
     static const char *const sectors[] = {"load", "store"}, *const accesses[] = {"shared loads", "shared stores"};
     const struct counter_limits *limits = c->judge->groups.limits;
-    double many_sectors = counter_limit(limits, "line_sectors"), many_waves = counter_limit(limits, "line_wavefronts");
     char a[NUMBER_TEXT], b[NUMBER_TEXT], d[NUMBER_TEXT];
     for (int k = 0; k < SIDES; k++) {
-        double requests = at_line(v->row, m, metric_names[METRIC_EMU_REQUESTS + k]);
         if (strcmp(m->name, metric_names[METRIC_EMU_SECTORS + k]) == 0) {
+            double requests = at_line(v->row, m, metric_names[METRIC_EMU_REQUESTS + k]);
             double ideal = at_line(v->row, m, metric_names[METRIC_EMU_SECTORS_IDEAL + k]);
-            if (m->value >= ideal * many_sectors && requests > 0) {
+            if (m->value >= ideal * counter_limit(limits, "line_sectors") && requests > 0) {
                 add_place(p, 2000 * (m->value - ideal) / (v->moved_bytes > 0 ? v->moved_bytes / SECTOR_BYTES : m->value),
                           text_format("%s:%d  %s sectors/request (ideal %s): uncoalesced %s", file_of(v->row, m->step), m->line,
                                       number_short(m->value / requests, a), number_short(ideal / requests, b), sectors[k]));
             }
         } else if (strcmp(m->name, metric_names[METRIC_EMU_WAVEFRONTS + k]) == 0) {
             double ideal = at_line(v->row, m, metric_names[METRIC_EMU_WAVEFRONTS_IDEAL + k]);
-            if (m->value >= ideal * many_waves && ideal > 0) {
+            if (m->value >= ideal * counter_limit(limits, "line_wavefronts") && ideal > 0) {
                 add_place(p, 1000 * (m->value - ideal) / m->value,
                           text_format("%s:%d  %s-way bank conflict: %s take %s wavefronts (ideal %s)", file_of(v->row, m->step), m->line,
                                       number_short(m->value / ideal, a), accesses[k], number_count(m->value, b), number_count(ideal, d)));
