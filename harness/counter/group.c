@@ -34,6 +34,8 @@ const struct counter_fact counter_facts[] = {
     {"pipe_width", "x", "rate of the widest pipe for the math mode over that of f32 multiply-adds"},
     {"emu_moved", "x", "emu: bytes moved per compulsory byte; absent for a crop"},
     {"emu_moved_here", "x", "emu: the same of what ran, crop or not"},
+    {"intensity", "FLOP/B", "FLOP of the work per compulsory byte"},
+    {"balance", "FLOP/B", "FLOP in the math mode that the chip can do while DRAM moves a byte, by its data sheet"},
     {NULL, NULL, NULL},
 };
 
@@ -306,7 +308,7 @@ static bool parse_gain(const struct node *n, struct counter_rule *r, struct erro
 
 static bool parse_rule(struct counter_group *g, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"when", "bottleneck", "says", "try", "gain", "why", NULL};
+    static const char *const keys[] = {"when", "bottleneck", "says", "try", "gain", "why", "alone", NULL};
     if (!node_check_keys(n, "rule", keys, err))
         return false;
     for (int i = 0; i < 4; i++)
@@ -325,6 +327,8 @@ static bool parse_rule(struct counter_group *g, const struct node *n, struct err
     if (why && !(r->why = node_text(why, "why", err)))
         return false;
     if (!r->remedy || !check_sentence(g, node_get(n, "says"), r->says, err) || !check_sentence(g, node_get(n, "try"), r->remedy, err))
+        return false;
+    if (node_get(n, "alone") && !node_bool(node_get(n, "alone"), "alone", &r->alone, err))
         return false;
     r->when = expr_parse(node_get(n, "when"), err);
     return r->when && (!gain || parse_gain(gain, r, err));

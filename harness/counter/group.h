@@ -24,6 +24,7 @@
  *       gain: min(conflict_share * pipe / 100, headroom)
  *       why: a whole sentence that says where the formula comes from
  *       try: what to do
+ *       alone: yes                           # holds only of a row of which no other rule does
  *
  * `head`: the value is a column of the table of what limits the rows of a case; with `brief` also of the case's own table on a terminal.
  * `more`: what is said of two rows when one has `from` times as much of it as the other; {ratio}, {this}, {that} and {other}'s name. With
@@ -101,6 +102,7 @@ struct counter_rule {
     const char *says, *remedy, *why;
     struct expr *gains[COUNTER_GAINS]; /* none: the gain cannot be estimated */
     int gain_count;
+    bool alone; /* holds only where no other rule does */
 };
 struct counter_group {
     char *path;

@@ -1,4 +1,5 @@
 #include "report/verdict.h"
+#include "base/dtype.h"
 #include "model/occupancy.h"
 #include "report/resources.h"
 #include <math.h>
@@ -65,6 +66,15 @@ static double idle_places(const struct view *v, const struct breakdown *a, const
     return percent(isnan(stored) && step && occupancy_tail(step->waves, &tail) ? tail.idle : stored);
 }
 
+/* FLOP that the chip does in the row's math mode, or else in f32, while DRAM moves a byte. */
+static double balance(const struct case_view *c, const struct row *row)
+{
+    const struct chip *chip = c->machine.chip;
+    double rate = chip ? chip_flop_s(chip, row->math && *row->math ? math_parse(row->math) : MATH_F32) : 0;
+    rate = rate > 0 || !chip ? rate : chip_flop_s(chip, MATH_F32);
+    return rate > 0 && chip->dram_bytes_s > 0 ? rate / chip->dram_bytes_s : NAN;
+}
+
 /* A value of a counter group, or a fact of counter_facts, of the breakdown's step: NaN where the row has none. */
 static double value_of(const struct case_view *c, const struct view *v, const struct breakdown *a, const char *name)
 {
@@ -86,6 +96,8 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         {"emu_moved", v->moved_over_compulsory},
         {"emu_moved_here", v->moved_here},
         {"flop", v->row->flop},
+        {"intensity", v->row->bytes > 0 ? v->row->flop / v->row->bytes : NAN},
+        {"balance", balance(c, v->row)},
         {"bytes", v->row->bytes},
         {"time_ns", v->ranked ? a->step_ns : NAN},
         {"counted", counted(v)},
@@ -113,6 +125,7 @@ struct judging {
     struct verdicts *out; /* NULL: only asked */
     struct breakdown breakdown;
     double share; /* of the row's time that the step takes */
+    bool alone;   /* the rules for rows of which no other holds */
     char lift[200];
 };
 
@@ -150,6 +163,8 @@ static void keep(void *context, const struct counter_finding *f)
 {
     struct judging *j = context;
     struct verdicts *all = j->out;
+    if (f->rule->alone != j->alone)
+        return;
     double gain = f->gain * j->share, least = counter_limit(j->c->judge->groups.limits, "gain_least");
     if (gain < least || (j->share < 1 && isnan(gain) && j->breakdown.step != j->v->step))
         return; /* it does not show in the row's time */
@@ -204,6 +219,9 @@ static void judge_row(struct case_view *c, struct view *v)
         j.share = fmin(1, time->median_ns / v->time->median_ns);
         judge_step(&j);
     }
+    j.alone = !v->verdicts.count;
+    if (j.alone)
+        judge_step(&j);
     sort(&v->verdicts);
 }
 

@@ -168,6 +168,16 @@ static void add_defines(const struct guess *g, struct text *t)
     }
 }
 
+/* "A symbol (rows, cols, ...), ...": what a number may be. */
+static void add_symbols(const struct guess *g, struct text *t)
+{
+    const char *const *symbols = work_symbol_names(g->op);
+    text_add(t, "A symbol (");
+    for (int i = 0; symbols[i]; i++)
+        text_addf(t, "%s%s", i ? ", " : "", symbols[i]);
+    text_add(t, "), a parameter, or an expression under `let:`");
+}
+
 static void new_add_step(const struct guess *g, struct text *t)
 {
     const char *elements = g->op->elements                                  ? g->op->elements
@@ -188,11 +198,14 @@ static void new_add_step(const struct guess *g, struct text *t)
     text_add(t, "   # by name, in the order of my signature\n");
     for (int i = 0; i < g->s.count; i++) {
         const struct signature_param *p = &g->s.params[i];
-        if (!g->args[i])
-            text_addf(t, "    # `%s`: not known. %s\n", p->name,
-                      p->map       ? "Declare it under `tensor_maps:`"
-                      : p->pointer ? "A tensor by its name, or a buffer under `scratch:`"
-                                   : "A symbol, a parameter, or an expression under `let:`");
+        if (g->args[i])
+            continue;
+        text_addf(t, "    # `%s`: not known. ", p->name);
+        if (p->map || p->pointer)
+            text_add(t, p->map ? "Declare it under `tensor_maps:`" : "A tensor by its name, or a buffer under `scratch:`");
+        else
+            add_symbols(g, t);
+        text_add(t, "\n");
     }
 }
 

@@ -243,7 +243,7 @@ static void test_new(void **state)
                        NULL, &err);
     assert_non_null(text); /* unknown ones are left in, explained, and refused by name when the head is read */
     assert_non_null(strstr(text, "args: input, output, tiles, m "));
-    assert_non_null(strstr(text, "# `tiles`: not known. A symbol, a parameter, or an expression under `let:`"));
+    assert_non_null(strstr(text, "# `tiles`: not known. A symbol (n, c, "));
     assert_non_null(strstr(text, "# `m`: not known. Declare it under `tensor_maps:`"));
     assert_non_null(strstr(text, "*/\nextern \"C\" __global__ void k(const float *a")); /* its C name is written for the author */
     free(text);

@@ -1,14 +1,14 @@
 /* host/: the headers of the host's compiler that kernels name most, for NVRTC, which has none: what of them device code can use. The functions themselves (expf,
- * memcpy, printf ...) it knows without a header. nvcc is not shown this folder. */
+ * memcpy, printf ...) it knows without a header. The builtins __builtin_huge_valf and __builtin_nanf it does not know before <cuda/std/cmath>. nvcc is not shown this folder. */
 #pragma once
 #ifndef INFINITY
-#define INFINITY __builtin_huge_valf()
+#define INFINITY __builtin_bit_cast(float, 0x7f800000)
 #endif
 #ifndef NAN
-#define NAN __builtin_nanf("")
+#define NAN __builtin_bit_cast(float, 0x7fc00000)
 #endif
-#define HUGE_VALF __builtin_huge_valf()
-#define HUGE_VAL __builtin_huge_val()
+#define HUGE_VALF INFINITY
+#define HUGE_VAL __builtin_bit_cast(double, 0x7ff0000000000000)
 #define M_E 2.7182818284590452354
 #define M_LOG2E 1.4426950408889634074
 #define M_LOG10E 0.43429448190325182765
