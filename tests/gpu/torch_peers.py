@@ -129,7 +129,9 @@ def with_defaults(layer):
     if not os.path.exists(path):
         return None
     fields = yaml.safe_load(open(path))["fields"]
-    return {**{k: v["default"] for k, v in fields.items() if isinstance(v, dict) and "default" in v}, **layer}
+    given = {**{k: v["default"] for k, v in fields.items() if isinstance(v, dict) and "default" in v}, **layer}
+    reals = [k for k, v in fields.items() if isinstance(v, dict) and v.get("type") == "real" and k in given]
+    return {**given, **{k: float(given[k]) for k in reals}}  # to PyYAML 1e-5 is a text
 
 
 def thumbnails(f):
