@@ -114,16 +114,28 @@ static void convert_colours(struct image *image, bool to_rgb)
     }
 }
 
-/* The samples of image `n`: the upper left corner of a larger picture. NV12: brightness, below it of every 2 x 2 pixels the colours. */
-static bool put_picture(const struct image *image, const struct tensor *t, bool nv12, int64_t n, float *to)
+/* How the samples of a frame lie: as the tensor's channels; brightness, below it of every 2 x 2 pixels the colours, in turn or one behind
+ * the other. */
+enum samples { SAMPLES_WHOLE, SAMPLES_NV12, SAMPLES_I420 };
+
+/* Colour `i` of those below the brightness of a frame w pixels wide, `bright` high. */
+static uint16_t colour_of(const struct image *image, enum samples as, int64_t i, int64_t bright, int64_t w)
 {
-    int64_t c = t->dim[1], h = t->dim[2], w = t->dim[3], bright = nv12 ? h * 2 / 3 : h;
-    if (image->w < w || image->h < bright || image->channels != (nv12 ? 3 : c))
+    int64_t quarter = bright / 2 * (w / 2), pair = as == SAMPLES_NV12 ? i / 2 : i % quarter,
+            which = as == SAMPLES_NV12 ? i % 2 : i / quarter;
+    return image->at[(2 * (pair / (w / 2)) * image->w + 2 * (pair % (w / 2))) * 3 + 1 + which];
+}
+
+/* The samples of image `n`: the upper left corner of a larger picture. */
+static bool put_picture(const struct image *image, const struct tensor *t, enum samples as, int64_t n, float *to)
+{
+    int64_t c = t->dim[1], h = t->dim[2], w = t->dim[3], bright = as ? h * 2 / 3 : h;
+    if (image->w < w || image->h < bright || image->channels != (as ? 3 : c) || (as && (w % 2 || bright % 2 || bright * 3 != h * 2)))
         return false;
     for (int64_t i = 0; i < c * h * w; i++) {
-        int64_t x = i % w, y = i / w % h, channel = i / w / h, below = y - bright;
-        to[n * c * h * w + i] = below < 0 ? (float)image->at[(y * image->w + x) * image->channels + channel]
-                                          : (float)image->at[(2 * below * image->w + x / 2 * 2) * 3 + 1 + x % 2];
+        int64_t x = i % w, y = i / w % h, channel = i / w / h;
+        to[n * c * h * w + i] = y < bright ? (float)image->at[(y * image->w + x) * image->channels + channel]
+                                           : (float)colour_of(image, as, (y - bright) * w + x, bright, w);
     }
     return true;
 }
@@ -133,7 +145,8 @@ static bool picture_values(const struct work *work, const char *path, const stru
 {
     const struct op_file *f = work->op->file;
     const char *first = f->stages ? f->stages[0].stage->name : "";
-    bool nv12 = !strcmp(first, "nv12"), yuv = nv12 || !strcmp(first, "yuv"), video = text_ends(path, ".y4m"), fits = t->rank == 4;
+    enum samples as = !strcmp(first, "nv12") ? SAMPLES_NV12 : !strcmp(first, "i420") ? SAMPLES_I420 : SAMPLES_WHOLE;
+    bool yuv = as || !strcmp(first, "yuv"), video = text_ends(path, ".y4m"), fits = t->rank == 4;
     int64_t images = fits ? t->dim[0] : 0, size = images ? (int64_t)tensor_elements(t) / images : 0, frames_read = 0;
     struct frames *frames = frames_open(path, NULL, err);
     struct image image;
@@ -141,12 +154,12 @@ static bool picture_values(const struct work *work, const char *path, const stru
     while (got > 0 && fits && frames_read < images && (got = frames_next(frames, &image, err)) > 0) {
         if (image.channels == 3 && video != yuv)
             convert_colours(&image, video);
-        fits = put_picture(&image, t, nv12, frames_read++, to) && image.most == (t->dtype == DTYPE_U16 ? 65535 : 255);
+        fits = put_picture(&image, t, as, frames_read++, to) && image.most == (t->dtype == DTYPE_U16 ? 65535 : 255);
         if (!fits)
             error_set(err, ERROR_USAGE,
                       "%s is a picture of %d channels, %lld x %lld pixels (width x height), samples up to %d; %s wants %lld, %lld x %lld",
                       path, image.channels, (long long)image.w, (long long)image.h, image.most, t->role->name,
-                      nv12 ? 3ll : (long long)t->dim[1], (long long)t->dim[3], (long long)(nv12 ? t->dim[2] * 2 / 3 : t->dim[2]));
+                      as ? 3ll : (long long)t->dim[1], (long long)t->dim[3], (long long)(as ? t->dim[2] * 2 / 3 : t->dim[2]));
         image_free(&image);
     }
     frames_close(frames);

@@ -200,6 +200,7 @@ static void test_reads(void **state)
                 p.mark[k / 40][k % 40] = p.mark[40 + k / 80][k % 40 / 2 * 2] = p.mark[40 + k / 80][k % 40 / 2 * 2 + 1] = true;
     }
     assert_true(bytes_read("stages: [nv12, {resize: {to_h: 9, to_w: 9}}]", 60, 40, 1, "[2, 3, 9, 9]") == 2 * marked(&p));
+    assert_true(bytes_read("stages: [i420, {resize: {to_h: 9, to_w: 9}}]", 60, 40, 1, "[2, 3, 9, 9]") == 2 * marked(&p)); /* as many */
     double both = 0; /* every other image of the batch in another way */
     p = (struct picture){.h = 51, .w = 66};
     for (int i = 0; i < 20 * 20; i++)
@@ -295,14 +296,17 @@ static void test_video(void **state)
     static const char rgb[] =
         "about: x\nfields: {n: 3, h: {default: 2}}\ntensors:\n  input: {shape: [n, 3, h, 4], dtype: u8, layout: NHWC}\n"
         "  output: {shape: [n, 3, h, 4], dtype: f32, layout: NCHW, written: yes}\nmath: none\nstages: [{mul: 2}]\ntrial: {one: {}}\n";
+    static const char i420[] =
+        "about: x\nfields: {n: 3, h: {default: 3}}\ntensors:\n  input: {shape: [n, 1, h, 4], dtype: u8, layout: NCHW}\n"
+        "  output: {shape: [n, 3, 2, 4], dtype: f32, layout: NCHW, written: yes}\nmath: none\nstages: [i420]\ntrial: {one: {}}\n";
     /* two frames of 4 x 2: brightness, then two pixels of each colour */
     static const char video[] = "YUV4MPEG2 W4 H2 F25:1 C420\nFRAME\n\x10\x20\x30\x40\x50\x60\x70\x7f\x78\x80\x82\x80"
                                 "FRAME\nAAAAAAAA\x80\x80\x80\x80";
     struct error err = {0};
     struct op_data d;
     char *path = put("video.y4m", video, sizeof video - 1), *one = put("of_video.yaml", nv12, sizeof nv12 - 1),
-         *other = put("of_colours.yaml", rgb, sizeof rgb - 1);
-    const char *extra[] = {one, other, NULL};
+         *planar = put("of_planes.yaml", i420, sizeof i420 - 1), *other = put("of_colours.yaml", rgb, sizeof rgb - 1);
+    const char *extra[] = {one, planar, other, NULL};
     if (!op_load(extra, &err))
         fail_msg("%s", err.text);
     struct work w = {.op = op_find("of_video"), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .value = {3, 3}};
@@ -314,6 +318,13 @@ static void test_video(void **state)
     assert_memory_equal(in, want, sizeof want);
     assert_memory_equal(in + 24, want, sizeof want); /* the third of two is the first again */
     assert_true(in[12] == 'A' && in[20] == 0x80);
+    op_data_free(&d);
+    w.op = op_find("of_planes");
+    finish(&w);
+    assert_true(op_data_inputs(&w, DATA_PART_PRECISION, &d, &err));
+    in = op_data_of(w.op, &d, "input")->value;
+    assert_memory_equal(in, want, 8 * sizeof *want);
+    assert_true(in[8] == 0x78 && in[9] == 0x80 && in[10] == 0x82 && in[11] == 0x80); /* as the file has them */
     op_data_free(&d);
     w.op = op_find("of_colours"), w.value[1] = 2;
     finish(&w);
@@ -329,6 +340,7 @@ static void test_video(void **state)
     assert_false(op_data_inputs(&w, DATA_PART_PRECISION, &d, &err));
     assert_non_null(strstr(err.text, "4 x 2 pixels (width x height), samples up to 255; input wants 3, 4 x 3"));
     free(path);
+    free(planar);
     free(one);
     free(other);
 }

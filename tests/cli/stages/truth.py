@@ -82,6 +82,16 @@ def nv12(image):
     return out
 
 
+def i420(image):
+    """The planes, cut out of the bytes as they lie."""
+    flat = [p[0] for row in image for p in row]
+    h, w = len(image) * 2 // 3, len(image[0])
+    bright, quarter = flat[:h * w], h // 2 * (w // 2)
+    blue, red = flat[h * w:h * w + quarter], flat[h * w + quarter:]
+    assert len(red) == quarter
+    return [[yuv([bright[y * w + x], blue[y // 2 * (w // 2) + x // 2], red[y // 2 * (w // 2) + x // 2]]) for x in range(w)] for y in range(h)]
+
+
 def turn(image):
     return [[image[len(image) - 1 - x][y] for x in range(len(image))] for y in range(len(image[0]))]
 
@@ -135,6 +145,10 @@ image = each(resize(nv12(video[0]), 13, 17), lambda p: [0.299 * p[0] + 0.587 * p
 image = each(image, lambda p: [whole(255)(min(max(p[0], 120), 230) * 1.01)] * 3)
 op("video", video, [image], ["nv12", "resize: {to_h: 13, to_w: 17}", "grey", "clamp: {low: 120, high: 230}", "mul: 1.01", "cast: u8", "spread"],
    (1, 3, 13, 17), ("u8", "NCHW", "u8", "NHWC"))
+
+# of 10 rows: V begins in the middle of a row of the tensor
+film = [picture(15, 14, 1, 0), picture(15, 14, 1, 0)]
+op("film", film, [resize(i420(frame), 7, 9) for frame in film], ["i420", "resize: {to_h: 7, to_w: 9}"], (2, 3, 7, 9), ("u8", "NCHW", "f32", "NCHW"))
 
 half = lambda v: struct.unpack("<e", struct.pack("<e", v))[0]
 marks = [each(picture(9, 14, 4), lambda p: [half(v / 8) for v in p])]
