@@ -60,9 +60,11 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
         !worker_open_rig(w, &p->program, build.images, true, which, &rig, err) || !rig_feed(rig, data, err) || !rig_prepare(rig, &ns, err))
         goto done;
     worker_stage(w, index, "run", 0);
+    phase_open(&w->clock, "launches"); /* what a profiler is to look at: not what makes the data, nor what checks the result */
     for (int i = 0; i < repeat; i++)
         if (!rig_run(rig, err))
             goto done;
+    phase_pop(&w->clock);
     worker_stage(w, index, "verify", 0);
     if (!rig_check(rig, data, &v, &unsafe, NULL, err))
         goto done;

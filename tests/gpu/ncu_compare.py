@@ -144,8 +144,9 @@ def compare_rows(results):
         if row["engine_heuristic"]:
             argv += ["--engine", f"{row['engine_number']}:{row['engine_heuristic']}{row['engine_rank']}"]
         _, plain = run(argv)
-        theirs, seconds = ncu_kernels(ALL, argv)
-        theirs = theirs[-n * REPEAT:]  # what ran before prepared the row
+        theirs, seconds = ncu_kernels(ALL, argv, "--nvtx", "--nvtx-include", "launches/")  # not what makes the data, prepares or checks
+        if len(theirs) != n * REPEAT:
+            sys.exit("%s: ncu saw %d kernels in %d launches of %d each: %s" % (row["id"], len(theirs), REPEAT, n, sorted({t["name"] for t in theirs})))
         runs = [theirs[i * n:(i + 1) * n] for i in range(REPEAT)]
         for metric in EQUAL + SPREAD + POINTS:
             results.append((row["id"], n, metric, ours.get(metric), [combine(metric, r) for r in runs]))
