@@ -111,9 +111,7 @@ struct cuda_state {
     struct cuda_apart *aparts;
     int apart_count;
     struct cuda_clock clock;
-    struct cuda_flush flush, aside;
-    CUcontext aside_context; /* cuda_flush_aside */
-    CUstream aside_stream;
+    struct cuda_flush flush;
 };
 static inline struct cuda_state *cuda_state(const struct device *dev)
 {
