@@ -34,9 +34,9 @@ struct place {
 
 struct ring {
     unsigned rows, full, empty; /* addresses in shared memory */
-    __device__ __forceinline__ unsigned row(int i) const { return rows + i % RING * ROW_BYTES; }
-    __device__ __forceinline__ void wait_full(int i) const { barrier_wait(full + i % RING * 8, i / RING & 1); }
-    __device__ __forceinline__ void wait_empty(int i) const { barrier_wait(empty + i % RING * 8, (i / RING & 1) ^ 1); }
+    __device__ __forceinline__ unsigned row(unsigned i) const { return rows + i % RING * ROW_BYTES; }
+    __device__ __forceinline__ void wait_full(unsigned i) const { barrier_wait(full + i % RING * 8, i / RING & 1); }
+    __device__ __forceinline__ void wait_empty(unsigned i) const { barrier_wait(empty + i % RING * 8, (i / RING & 1) ^ 1); }
 };
 
 /* Asks for image rows, one after another, strip by strip: row y of the image and strip of `at`. */

@@ -42,6 +42,7 @@ static __device__ __forceinline__ int filter_channel(int k, int K)
 
 template <int PIXELS> struct staged_rows {
     static constexpr int BYTES = PIXELS * 128; /* of one area */
+    static constexpr int SOON = 2;                        /* fours of a residual's blocks that are in registers before their sums are needed */
     static constexpr int ROW = NCHW ? 128 : STORE_BOX * 2; /* bytes, of a box */
     unsigned area, come;                                   /* shared memory: the first staging area and, with a residual, the first barrier; 8 bytes each */
     int k0, group;                                         /* first channel; which warpgroup, of those that call with its own area */
@@ -59,6 +60,14 @@ template <int PIXELS> struct staged_rows {
         return NCHW ? (first ^ j % 8 * 16) + j / 8 * (64 * 128) : first + j * 8 * ROW;
     }
 
+    static __device__ __forceinline__ void load_blocks(unsigned m[4], unsigned at)
+    {
+        if (NCHW)
+            load_matrix_4(m, at);
+        else
+            load_matrix_4_transposed(m, at);
+    }
+
     /* Moves the boxes of a row; `load`: the residual into the area, else the area into the tensor. */
     __device__ __forceinline__ void boxes(bool load, unsigned row, const tensor_map *map, int K, int image, int p, int q) const
     {
@@ -68,7 +77,7 @@ template <int PIXELS> struct staged_rows {
         for (int i = 0; i < count; i++) {
             int k = k0 + (NCHW ? 0 : i * STORE_BOX);
             unsigned at = area + row % STORE_AREAS * BYTES + i * (BYTES / count);
-            int x0 = NCHW ? q + i * 64 : k % line, x1 = NCHW ? p : q, x2 = NCHW ? k : p * D2S_BLOCK + k / line;
+            int x0 = NCHW ? q + i * 64 : D2S_BLOCK == 1 ? k : k % line, x1 = NCHW ? p : q, x2 = NCHW ? k : D2S_BLOCK == 1 ? p : p * D2S_BLOCK + k / line;
             if (load)
                 copy_box_4d(at, map, come + row % STORE_AREAS * 8, x0, x1, x2, image);
             else if (k < K)
@@ -85,30 +94,37 @@ template <int PIXELS> struct staged_rows {
         boxes(true, row, map, K, image, p, q);
     }
 
-    /* After them. The whole warpgroup. bias: of the lane's two channels. */
-    __device__ __forceinline__ void store(const float sum[PIXELS / 2], const float bias[2], const tensor_map *map, int K, int image, int p, int q, unsigned row) const
+    /* Until the area is free, or the residual is there. The whole warpgroup, before put(), best while products are made. The first blocks of the residual. */
+    __device__ __forceinline__ void ready(unsigned row, unsigned residual[SOON][4]) const
     {
-        bool leader = threadIdx.x % 128 == 0;
-        if (EPI_RESIDUAL) {
-            barrier_wait(come + row % STORE_AREAS * 8, STORE_AREAS == 1 ? row : row / 2);
-        } else {
-            if (leader)
+        if (!EPI_RESIDUAL) {
+            if (threadIdx.x % 128 == 0)
                 store_wait_read(); /* of the row before */
             warpgroup_sync(group);
+            return;
         }
+        barrier_wait(come + row % STORE_AREAS * 8, STORE_AREAS == 1 ? row : row / 2);
+        unsigned first = first_block(area + row % STORE_AREAS * BYTES);
+#pragma unroll
+        for (int i = 0; i < SOON; i++)
+            load_blocks(residual[i], block(first, 2 * i));
+    }
+
+    /* After the products. The whole warpgroup. bias: of the lane's two channels. */
+    __device__ __forceinline__ void put(const float sum[PIXELS / 2], const float bias[2], unsigned residual[SOON][4], const tensor_map *map, int K, int image, int p, int q,
+                                        unsigned row) const
+    {
         unsigned first = first_block(area + row % STORE_AREAS * BYTES);
 #pragma unroll
         for (int j = 0; j < PIXELS / 8; j += 2) {
             unsigned at = block(first, j), m[4];
             pack<TYPE, 2> add[4];
-            if (EPI_RESIDUAL) {
-                if (NCHW)
-                    load_matrix_4(m, at);
-                else
-                    load_matrix_4_transposed(m, at);
+            if (EPI_RESIDUAL) { /* of blocks that this warp alone reads and overwrites: later ones can be read before earlier ones are written */
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    add[i].word = m[i];
+                    add[i].word = residual[j / 2 % SOON][i];
+                if (j + 2 * SOON < PIXELS / 8)
+                    load_blocks(residual[j / 2 % SOON], block(first, j + 2 * SOON));
             }
 #pragma unroll
             for (int i = 0; i < 4; i++) { /* a lane's two neighbours in a block are pixels */
@@ -126,10 +142,16 @@ template <int PIXELS> struct staged_rows {
         }
         fence_async();
         warpgroup_sync(group);
-        if (leader) {
+        if (threadIdx.x % 128 == 0) {
             boxes(false, row, map, K, image, p, q);
             store_commit();
         }
+    }
+    __device__ __forceinline__ void store(const float sum[PIXELS / 2], const float bias[2], const tensor_map *map, int K, int image, int p, int q, unsigned row) const
+    {
+        unsigned residual[SOON][4];
+        ready(row, residual);
+        put(sum, bias, residual, map, K, image, p, q, row);
     }
     /* At the end, before the block gives its shared memory back. */
     __device__ __forceinline__ void finish() const

@@ -94,6 +94,14 @@ struct barriers {
     unsigned turn, weights_come, weights_gone, residual; /* two, one, one, two or four */
 };
 
+/* Waits until image rows `full` .. end - 1 have arrived. */
+static __device__ __forceinline__ void see_rows(const ring &ring, int &full, int end)
+{
+#pragma unroll 1
+    for (; full < end; full++)
+        ring.wait_full(full);
+}
+
 static __device__ __forceinline__ void consume(const ring &ring, const share &own, const barriers &b, unsigned weights, unsigned staging, const tensor_map *output_map,
                                                const tensor_map *residual_map, const float *bias, int K)
 {
@@ -122,7 +130,7 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
 
     place at(own);
     at.advance(own, SPLIT == 1 ? me : 0);
-    int freed = 0; /* image rows that this warpgroup has let go */
+    int full = 0, freed = 0; /* image rows that this warpgroup has seen arrive, and those that it has let go */
     unsigned turn_i = 0; /* of this warpgroup's rows the number modulo 2 STORE_AREAS */
     if (STORE_AREAS == 2 && threadIdx.x % 128 == 0 && at.row < own.end)
         stored.ask_residual(residual_map, K, at.image, at.p, at.strip * STRIP_WIDTH, 0);
@@ -130,17 +138,22 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
         int q = at.strip * STRIP_WIDTH;
         if (EPI_RESIDUAL && STORE_AREAS == 1 && threadIdx.x % 128 == 0)
             stored.ask_residual(residual_map, K, at.image, at.p, q, turn_i);
-        for (int r = 0; r < R; r++)
-            ring.wait_full(at.loaded + r);
+        see_rows(ring, full, at.loaded + R);
         barrier_wait(b.turn + me * 8, (STORE_AREAS == 1 ? turn_i : turn_i & 1) ^ (me == 0));
         float sum[STRIP_WIDTH / 2];
         multiply_row(sum, ring, at.loaded + down, across, held, weights);
         if (lane == 0)
             barrier_arrive(b.turn + (me ^ 1) * 8);
+
+        /* Meanwhile all that need not stand between this row's sums and the next row's products: what stands there keeps the other consumer's products alone. */
         place next = at;
         next.advance(own, step);
         if (STORE_AREAS == 2 && threadIdx.x % 128 == 0 && next.row < own.end)
             stored.ask_residual(residual_map, K, next.image, next.p, next.strip * STRIP_WIDTH, turn_i + 1 & 3);
+        unsigned residual[stored.SOON][4];
+        stored.ready(turn_i, residual);
+        if (next.row < own.end && next.loaded + R <= freed + RING) /* at a new strip they may be more than the ring holds before some are let go */
+            see_rows(ring, full, next.loaded + R);
         wgmma_wait<0>();
 
         /* Nothing before the next row's first is needed again. A row that another reads still is waited for too: letting it go twice in one turn of
@@ -148,11 +161,12 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
         if (next.row < own.end)
 #pragma unroll 1
             for (; freed < next.loaded; freed++) {
-                ring.wait_full(freed);
+                if (freed == full)
+                    ring.wait_full(full++);
                 if (lane == 0)
-                    barrier_arrive(ring.empty + freed % RING * 8);
+                    barrier_arrive(ring.empty + unsigned(freed) % RING * 8);
             }
-        stored.store(sum, own_bias, output_map, K, at.image, at.p, q, turn_i);
+        stored.put(sum, own_bias, residual, output_map, K, at.image, at.p, q, turn_i);
         at = next;
         turn_i = STORE_AREAS == 1 ? turn_i ^ 1 : turn_i + 1 & 3;
     }
