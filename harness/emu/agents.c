@@ -9,8 +9,10 @@ struct sync_point { /* an mbarrier, or a word of atomics */
     uint32_t offset;
     uint32_t clocks[64], fenced[64], known;
     uint32_t far[CLUSTER_MAX];
-    uint32_t made_by, made_at; /* mbarrier.init: the warp, its clock */
-    uint32_t agent, phases;    /* id of the copies that complete on it, 0: none yet; phases that are over */
+    uint32_t made_by, made_at, made_far; /* mbarrier.init: the warp, its clock, the cluster's time */
+    uint64_t state;                      /* of an mbarrier, as its last operation left it */
+    bool has_state;
+    uint32_t agent, phases; /* id of the copies that complete on it, 0: none yet; phases that are over */
 };
 #define POINTS_MAX 256
 #define IDS_MAX 62u /* 63 says: several */
@@ -124,12 +126,30 @@ void race_init(struct warp *w, uint32_t offset)
         return;
     p->made_by = (uint32_t)w->id;
     p->made_at = w->clocks[w->id];
+    p->made_far = w->block->cluster_count > 1 ? w->block->cluster[0]->cluster_time : 0;
 }
 
-bool race_init_known(struct warp *w, uint32_t offset)
+bool race_init_known(struct warp *w, struct block *b, uint32_t offset)
 {
-    const struct sync_point *p = w->block->shadow ? point_of(w->block, offset, false) : NULL;
+    const struct sync_point *p = b->shadow ? point_of(b, offset, false) : NULL;
+    if (p && b != w->block)
+        return w->far[b->cluster_rank] >= p->made_far;
     return !p || p->made_by == (uint32_t)w->id || w->clocks[p->made_by] >= p->made_at;
+}
+
+void agent_keeps(struct block *b, uint32_t offset, uint64_t state)
+{
+    struct sync_point *p = b->shadow ? point_of(b, offset, true) : NULL;
+    if (p) {
+        p->state = state;
+        p->has_state = true;
+    }
+}
+
+bool agent_kept(struct block *b, uint32_t offset, uint64_t state)
+{
+    const struct sync_point *p = b->shadow ? point_of(b, offset, false) : NULL;
+    return !p || !p->has_state || p->state == state;
 }
 
 void race_proxy_fence(struct warp *w)
@@ -173,14 +193,23 @@ uint32_t agent_of_mbarrier(struct block *b, uint32_t offset)
     return p->agent ? (p->phases + 1) << 7 | p->agent : 0;
 }
 
-uint32_t agent_of_group(struct warp *w, int lane)
+uint32_t agent_of_group(struct warp *w, const struct insn *ip, int lane)
 {
     if (!w->block->shadow)
         return 0;
     if (!w->bulk_agent)
         w->bulk_agent = agent_new(w->block);
     w->bulk_lanes |= 1u << lane;
+    w->bulk_last = w->bulk_groups + 1;
+    w->bulk_ip = ip;
     return w->bulk_agent ? (w->bulk_groups + 1) << 7 | w->bulk_agent : 0;
+}
+
+void agent_ends(struct warp *w)
+{
+    if (w->bulk_agent && (w->checks & CHECK_RACE) && w->bulk_last > w->clocks[w->bulk_agent])
+        emu_report(w, w->bulk_ip, __builtin_ctz(w->bulk_lanes), "async_wait",
+                   "the warp that sent this copy ends and has not waited for its group: its shared memory may be given to another block");
 }
 
 static const struct sync_point *point_of_agent(const struct block *b, uint32_t id)

@@ -24,7 +24,10 @@ void race_arrive(struct warp *w, struct block *b, uint32_t offset);
 void race_wait(struct warp *w, struct block *b, uint32_t offset);
 /* Who initialises an mbarrier, and whether the warp has waited for that. */
 void race_init(struct warp *w, uint32_t offset);
-bool race_init_known(struct warp *w, uint32_t offset);
+bool race_init_known(struct warp *w, struct block *b, uint32_t offset);
+/* What an operation left in an mbarrier; false: something else has written there since. */
+void agent_keeps(struct block *b, uint32_t offset, uint64_t state);
+bool agent_kept(struct block *b, uint32_t offset, uint64_t state);
 void race_proxy_fence(struct warp *w);
 /* Flags in shared memory, volatile ones: a fence, or a store that releases; a flag is read that warp `of` set at that clock. */
 void race_flag_fence(struct warp *w);
@@ -35,7 +38,9 @@ void agent_phase(struct block *b, uint32_t offset);
 uint32_t agent_phases(struct block *b, uint32_t offset);
 /* The tag of a copy that completes on that mbarrier, of one in the warp's open bulk group; 0: not watched. */
 uint32_t agent_of_mbarrier(struct block *b, uint32_t offset);
-uint32_t agent_of_group(struct warp *w, int lane);
+uint32_t agent_of_group(struct warp *w, const struct insn *ip, int lane);
+/* The warp ends: has it waited for the copies that read its shared memory? */
+void agent_ends(struct warp *w);
 /* Who waits for the mbarrier in another block knows what the sender's block did: completing has release semantics in the cluster. */
 void agent_tells(struct warp *w, struct block *b, uint32_t offset);
 void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block *b, uint32_t offset, uint64_t bytes, uint32_t tag);

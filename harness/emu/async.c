@@ -207,6 +207,7 @@ void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_
     }
     v = mbarrier_pack(expected, pending, bytes, phase);
     memcpy(host, &v, 8);
+    agent_keeps(owner, offset, v);
     if (over)
         agent_phase(owner, offset);
 }
@@ -271,8 +272,13 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
     uint32_t offset, count = ip->b == NO_REF ? 1 : SLOT(const uint32_t, w, ip->b)[i];
     struct block *owner = owner_of(w, address, &offset);
     memcpy(&v, host, 8);
-    if (ip->kind != MBARRIER_INIT && mbarrier_there(w, ip, i, owner, offset) && owner == w->block && !race_init_known(w, offset))
-        emu_report(w, ip, i, "race", "the mbarrier at shared 0x%x is initialised by another warp: no barrier between them", offset);
+    if (ip->kind != MBARRIER_INIT && mbarrier_there(w, ip, i, owner, offset)) {
+        if (!race_init_known(w, owner, offset))
+            emu_report(w, ip, i, "race", "the mbarrier at shared 0x%x is initialised by another %s: no barrier between them", offset,
+                       owner == w->block ? "warp" : "block");
+        if ((w->runner->launch->checks & CHECK_SYNC) && !agent_kept(owner, offset, v))
+            emu_report(w, ip, i, "mbarrier", "the mbarrier at shared 0x%x was overwritten: mbarrier.inval must come first", offset);
+    }
     far_note(w, ip, i, owner);
     switch (ip->kind) {
     case MBARRIER_INIT:
@@ -281,6 +287,7 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
             race_init(w, offset);
         v = mbarrier_pack(count, count, 0, 0);
         memcpy(host, &v, 8);
+        agent_keeps(owner, offset, v);
         break;
     case MBARRIER_INVAL: mbarrier_begin(w, ip, i, owner, offset, false); break;
     case MBARRIER_ARRIVE:
@@ -295,6 +302,7 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
     case MBARRIER_EXPECT: /* no phase ends by expecting more */
         v = mbarrier_pack(MBARRIER_EXPECTED(v), MBARRIER_PENDING(v), MBARRIER_TX(v) + (int32_t)count, MBARRIER_PHASE(v));
         memcpy(host, &v, 8);
+        agent_keeps(owner, offset, v);
         break;
     case MBARRIER_COMPLETE: mbarrier_update(w, host, owner, offset, -(int32_t)count, 0, false); break;
     default: *yes = mbarrier_over(w, ip, i, host, owner, offset); break;

@@ -197,6 +197,21 @@ static uint8_t *staged(const void *from, uint64_t bytes)
     return stage;
 }
 
+/* A piece of 16 bytes that nobody has written goes out. */
+static void source_known(struct warp *w, const struct insn *ip, int lane, const struct block *b, uint32_t offset, uint64_t bytes)
+{
+    for (uint64_t at = 0; (w->checks & CHECK_KNOWN) && at < bytes; at += 16) {
+        bool known = false;
+        for (int k = 0; k < 16; k++)
+            known |= b->shared_known[offset + at + (uint64_t)k] != 0;
+        if (!known) {
+            emu_report(w, ip, lane, "uninitialised", "bulk copy of shared memory at 0x%llx that no thread has written",
+                       (unsigned long long)(offset + at));
+            return;
+        }
+    }
+}
+
 /* list: see async.h, all in 64-bit slots but size and mask (32-bit) */
 const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
 {
@@ -230,7 +245,8 @@ const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
             if (!shared_stretch(w, ip, i, src, bytes, &p.owner, &p.offset) || !(p.to = stretch(w, ip, i, dst, bytes, true)))
                 continue;
             if (p.owner == w->block)
-                agent_reads(w, ip, i, p.offset, bytes, agent_of_group(w, i));
+                agent_reads(w, ip, i, p.offset, bytes, agent_of_group(w, ip, i));
+            source_known(w, ip, i, p.owner, p.offset, bytes);
             copy_waits(&p);
         }
     }
@@ -365,6 +381,14 @@ static enum ptx_type element_type(const struct tensormap *t)
     }
 }
 
+static bool box_inside(const struct box *x)
+{
+    bool inside = true;
+    for (int k = 0; k < x->t.rank; k++)
+        inside &= x->start[k] >= 0 && x->start[k] + (int64_t)(x->count[k] - 1) * x->t.element_stride[k] <= (int64_t)x->t.dim[k];
+    return inside;
+}
+
 /* kind: BULK_GLOBAL_TO_SHARED or BULK_SHARED_TO_GLOBAL; list: dst / src is the shared side, the other the map; count = dimensions */
 const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
 {
@@ -404,7 +428,9 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
             *p.box = x;
             p.ip = &p.box->typed;
             if (p.owner == w->block)
-                agent_reads(w, ip, i, p.offset, bytes, agent_of_group(w, i));
+                agent_reads(w, ip, i, p.offset, bytes, agent_of_group(w, ip, i));
+            if (box_inside(&x))
+                source_known(w, ip, i, p.owner, p.offset, bytes);
             copy_waits(&p);
             continue;
         }

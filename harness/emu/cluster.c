@@ -127,7 +127,10 @@ const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip)
         warp_park(w, NULL, ip, FRAGMENT_SYNC, w->mask | missing);
         return warp_next_fragment(w);
     }
+    if (ip->kind == 0 && w->cluster_waits && (w->checks & CHECK_SYNC))
+        emu_report(w, ip, -1, "divergent_barrier", "warp %d arrives at the barrier of the cluster again before it has waited", w->id);
     if (ip->kind == 0) {
+        w->cluster_waits = true;
         w->cluster_phase = first->cluster_phase;
         first->cluster_arrived++;
         if (w->block->cluster_count > 1)
@@ -150,6 +153,7 @@ const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip)
     }
     if (ip->kind == 1 && first->cluster_phase == w->cluster_phase)
         return warp_retry(w, ip);
+    w->cluster_waits &= ip->kind == 0;
     for (int r = 0; ip->kind == 1 && w->block->cluster_count > 1 && r < CLUSTER_MAX; r++) {
         uint32_t known = first->cluster_far[w->cluster_phase & 1][r];
         w->far[r] = known > w->far[r] ? known : w->far[r];

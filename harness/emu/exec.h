@@ -279,6 +279,8 @@ struct warp {
     uint32_t fenced[64];                          /* of that, what the async proxy sees, too: agents.h */
     uint32_t far[CLUSTER_MAX];                    /* by rank: up to when it knows what that block did: cluster.h */
     uint32_t bulk_agent, bulk_groups, bulk_lanes; /* its bulk groups: id, groups committed, lanes that issued */
+    uint32_t bulk_last;                           /* the group of the last copy that reads its shared memory */
+    const struct insn *bulk_ip;                   /* that copy */
     uint32_t wgmma_groups;                        /* committed */
     bool watch_matrix;                            /* wgmma's reads of shared memory are watched */
     uint64_t ticks;                               /* %clock */
@@ -286,6 +288,7 @@ struct warp {
     struct async_copy *copies;
     int copy_count, copy_room;
     uint32_t cluster_phase;        /* of the cluster barrier it arrived at */
+    bool cluster_waits;            /* it arrived and has not waited yet */
     bool quick_watch, clock_watch; /* shared memory is watched by span: watch.inc */
     uint64_t marks;                /* launch.mark eight times */
     uint8_t trace;                 /* enum trace */

@@ -125,6 +125,19 @@ static const struct planted products[] = {
     {NULL, 0, NULL, NULL},
 };
 
+static const struct planted pending[] = {
+    {"mbarrier_overwritten", 16, "was overwritten: mbarrier.inval must come first", "mbarrier"},
+    {"mbarrier_of_another_block", 17, "is initialised by another block", NULL},
+    {"store_of_nothing", 63, "bulk copy of shared memory at 0x600 that no thread has written", "uninitialised"},
+    {"store_at_the_end", 75, "has not waited for its group", "async_wait"},
+    {"cluster_arrives_twice", 82, "again before it has waited", "divergent_barrier"},
+    {"mbarrier_given_up", 0, NULL, NULL},
+    {"mbarrier_of_another_announced", 0, NULL, NULL},
+    {"store_of_gaps", 0, NULL, NULL},
+    {"cluster_arrives_early", 0, NULL, NULL},
+    {NULL, 0, NULL, NULL},
+};
+
 static void run_one(const char *fixture, const struct planted *p, int threads, int seed, char *told, size_t room)
 {
     struct emu_test t;
@@ -192,6 +205,8 @@ static void what_is_under_way(void **state)
     run_all("async.ptx", async);
     run_all("async_100.ptx", async);
     run_all("async.ptx", products);
+    run_all("pending.ptx", pending);
+    run_all("pending_100.ptx", pending);
 }
 
 /* A seed changes who comes first, not what is found. */
