@@ -298,7 +298,10 @@ static bool read_map(struct warp *w, const struct insn *ip, int lane, uint64_t a
     if (!host)
         return false;
     memcpy(t, host, sizeof *t);
-    if (t->magic == TENSORMAP_MAGIC && t->rank == ip->count)
+    bool sound = t->magic == TENSORMAP_MAGIC && t->rank == ip->count && t->rank <= 5 && t->element_bytes && t->element_bytes <= 8;
+    for (int k = 0; sound && k < t->rank; k++) /* something may have written into it since it was made */
+        sound = t->box[k] && t->box[k] <= 256 && t->element_stride[k] && t->element_stride[k] <= 8;
+    if (sound)
         return true;
     emu_report(w, ip, lane, "out_of_bounds", "0x%llx holds no tensor map of %d dimensions", (unsigned long long)address, ip->count);
     return false;

@@ -1,10 +1,12 @@
-/* Sectors, lines, wavefronts, FLOP and instructions of tests/emu/memory.cu, counted by hand. One warp, lines as in the source. */
+/* Sectors, lines, wavefronts, FLOP and instructions of tests/emu/memory.cu, counted by hand: one warp, lines as in the source. Damaged
+ * tensor maps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 #include "emu/slow.h"
+#include "emu/tensormap.h"
 #include "emu_run.h"
 
 static float in[4096];
@@ -244,6 +246,36 @@ static void float_atomics(void **state)
     }
 }
 
+/* A tensor map that something has written into is told, whatever stands there now. */
+static const char *const tensor_load =
+    PTX_HEAD ".visible .entry k(.param .align 64 .b8 map[128]) { .reg .b64 %rd<3>; .reg .b32 %r<4>; .shared .align 128 .b8 s[256]; .shared "
+             ".align 8 .b64 bar;\n"
+             "mov.b64 %rd1, map; mov.u32 %r1, s; mov.u32 %r2, bar; mov.u32 %r3, 0; mbarrier.init.shared.b64 [%r2], 1;\n"
+             "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r3}], [%r2]; ret; }\n";
+
+static void damaged_maps(void **state)
+{
+    static const size_t places[] = {offsetof(struct tensormap, box), offsetof(struct tensormap, element_stride),
+                                    offsetof(struct tensormap, element_bytes), offsetof(struct tensormap, rank),
+                                    offsetof(struct tensormap, magic)};
+    float data[64] = {0};
+    for (size_t i = 0; i <= sizeof places / sizeof *places; i++) {
+        struct emu_test t;
+        emu_test_text(&t, "map", tensor_load, "k");
+        t.launch.block[0] = 1;
+        struct device_tensor_map map = {.address = emu_test_buffer(&t, "in", data, sizeof data), .element_bytes = 4, .rank = 1};
+        map.dim[0] = map.box[0] = 64;
+        map.element_stride[0] = 1;
+        assert_true(tensormap_encode(&map, t.params, &t.err));
+        for (int k = 0; i && k < 2; k++)
+            t.params[places[i - 1] + (size_t)k] = 0;
+        emu_test_run(&t);
+        const struct device_report *r = emu_test_report(&t, "out_of_bounds");
+        assert_true(i ? r && strstr(r->text, "holds no tensor map") : !r);
+        emu_test_close(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(strides),
@@ -256,6 +288,7 @@ int main(void)
                                        cmocka_unit_test(flop),
                                        cmocka_unit_test(contention),
                                        cmocka_unit_test(float_atomics),
-                                       cmocka_unit_test(instructions_make_lines)};
+                                       cmocka_unit_test(instructions_make_lines),
+                                       cmocka_unit_test(damaged_maps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
