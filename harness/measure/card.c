@@ -356,7 +356,7 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
                       struct error *err)
 {
     if (work->chain && !card_chain_able(work))
-        return op_data_make(work, part, host, err);
+        return reference_data_make(card->dev, card->compiler, work, part, host, err);
     struct card_data *d = xcalloc(1, sizeof *d);
     *d = (struct card_data){.card = card, .host = host, .part = part};
     bool there = work->op->on_card != REFERENCE_CPU;

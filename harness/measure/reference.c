@@ -5,6 +5,7 @@
 #include "device/compile/compile.h"
 #include "measure/reference_private.h"
 #include "op/bound.h"
+#include "op/chain.h"
 #include "op/file.h"
 #include <math.h>
 #include <stdatomic.h>
@@ -325,9 +326,24 @@ bool reference_make(struct device *dev, const char *compiler, const struct work 
     return ok || error_where(err, "the reference of %s", work->op->name);
 }
 
+struct link_maker {
+    struct device *dev;
+    const char *compiler;
+    enum data_part part;
+};
+
+static bool make_link(void *context, const struct work *work, struct op_data *data, struct error *err)
+{
+    const struct link_maker *m = context;
+    return reference_make(m->dev, m->compiler, work, m->part, data, err);
+}
+
 bool reference_data_make(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
                          struct error *err)
 {
+    struct link_maker links = {dev, compiler, part};
+    if (work->chain)
+        return chain_data_make(work, part, &(struct chain_maker){make_link, &links}, out, err);
     if (!work->op->file)
         return op_data_make(work, part, out, err);
     if (!op_data_inputs(work, part, out, err))

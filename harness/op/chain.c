@@ -103,18 +103,12 @@ const struct op op_chain = {
     .reference_row = NULL,
 };
 
-/* What link i reads as input or residual. */
-static bool source_tensor(const struct chain *chain, int from, struct tensor *out)
-{
-    return from >= 0 ? work_tensor(&chain->links[from].work, "output", out) : work_tensor(&chain->links[0].work, "input", out);
-}
-
 static bool fits(const struct chain *chain, int i, const char *name, int from, struct error *err)
 {
     struct tensor given, wanted;
-    if (from >= i || from < CHAIN_INPUT || !source_tensor(chain, from, &given) || !work_tensor(&chain->links[i].work, name, &wanted))
+    if (from >= i || from < CHAIN_INPUT || !chain_flow(chain, from, &given) || !work_tensor(&chain->links[i].work, name, &wanted))
         return error_set(err, ERROR_INTERNAL, "chain: link %d (%s) reads its %s from nowhere", i, chain->links[i].name, name);
-    if (tensor_same_shape(&given, &wanted) && given.dtype == wanted.dtype && given.layout == wanted.layout)
+    if (chain_joins(&given, &wanted))
         return true;
     int64_t want[4], have[4];
     tensor_fold(&wanted, want);
@@ -225,35 +219,39 @@ bool chain_work(const struct chain *chain, struct work *out, struct error *err)
     for (int i = 0; i < chain->count; i++) {
         const struct chain_link *l = &chain->links[i];
         bool adds = work_epilogue_find(&l->work, EPILOGUE_RESIDUAL) >= 0;
-        if (l->work.op->file)
-            return error_set(err, ERROR_USAGE, "layer '%s': %s is a file, whose layers run alone only", l->name, l->work.op->name);
+        if (!chain_takes(&l->work, err))
+            return error_where(err, "layer '%s'", l->name);
         if (!fits(chain, i, "input", l->input, err) || (adds && !fits(chain, i, "residual", l->residual, err)))
             return false;
     }
     if (!chain_passes_marks(chain, err))
         return false;
     const struct work *first = &chain->links[0].work;
+    struct tensor input;
+    int64_t dim[4];
+    if (!chain_flow(chain, CHAIN_INPUT, &input) || input.rank < 4)
+        return error_set(err, ERROR_USAGE, "layer '%s' takes rows and columns, and a network begins with an image", chain->links[0].name);
+    tensor_fold(&input, dim);
     *out = (struct work){.op = &op_chain,
-                         .n = first->n,
-                         .c = first->c,
-                         .h = first->h,
-                         .w = first->w,
+                         .n = dim[0],
+                         .c = dim[1],
+                         .h = dim[2],
+                         .w = dim[3],
                          .dtype = first->dtype,
-                         .layout = first->layout,
+                         .layout = input.layout,
                          .data = first->data,
                          .seed = first->seed,
                          .mask = first->mask,
                          .chain = chain};
     for (int i = 0; i < chain->count && out->math == MATH_NONE; i++)
         out->math = chain->links[i].work.math;
-    if (!source_tensor(chain, chain->count - 1, &last))
+    if (!chain_flow(chain, chain->count - 1, &last))
         return error_set(err, ERROR_INTERNAL, "chain: no output");
-    int64_t dim[4];
     tensor_fold(&last, dim);
     out->k = dim[1];
     out->p = dim[2];
     out->q = dim[3];
-    out->to = last.layout != first->layout ? last.layout : LAYOUT_NONE;
+    out->to = last.layout != input.layout ? last.layout : LAYOUT_NONE;
     in_common(chain, out);
     return work_finish(out, err);
 }
@@ -307,7 +305,9 @@ bool chain_data_inputs(const struct work *work, bool reserve, struct op_data *ou
         const struct chain_link *l = &chain->links[i];
         struct work own = l->work; /* its own values, whatever layout plan it is part of */
         own.seed = generate_bits(l->work.seed, 1000, (uint64_t)l->layer);
-        if (l->layer >= 0)
+        if (l->layer >= 0 && own.op->file)
+            ok = chain_file_constants(&own, &out->links[l->layer], err);
+        else if (l->layer >= 0)
             ok = make_values(&own, "filter", false, gain_of(&own), &out->links[l->layer].at[SLOT_FILTER].value, err) &&
                  make_values(&own, "bias", false, 0.1, &out->links[l->layer].at[SLOT_BIAS].value, err);
     }
@@ -422,13 +422,13 @@ static void own_of_plane(void *context, int64_t index, int thread)
 }
 
 /* Adds a link's own: the mean over the (active) pixels of its bound, and of one rounding of what it stores. */
-static void add_own(struct chain_errors *e, const struct work *w, const struct op_values *of, const float *active)
+static void add_own(struct chain_errors *e, const struct work *w, int64_t n, const struct op_values *of, const float *active)
 {
-    int64_t planes = w->n * e->channels;
+    int64_t planes = n * e->channels;
     struct own_errors own = {
         .of = of, .plane = of->elements / (size_t)planes, .channels = e->channels, .unit = dtype_unit_roundoff(w->dtype), .active = active};
-    double pixels = (double)(own.plane * (size_t)w->n) * (active ? mask_density(active, own.plane * (size_t)w->n) : 1);
-    if (!w->op->has_filter && !w->epilogue_count)
+    double pixels = (double)(own.plane * (size_t)n) * (active ? mask_density(active, own.plane * (size_t)n) : 1);
+    if (w->op->file ? chain_file_moves(w) : !w->op->has_filter && !w->epilogue_count)
         return; /* it only moves */
     if (pixels < 1)
         return; /* nothing is computed */
@@ -454,6 +454,9 @@ struct walk {
     struct chain_errors clean;   /* of the input */
     double *input;
     float *marks; /* of what the last link left; NULL: it has no mask, or runs as if it had none */
+    const struct work *whole;
+    const struct chain_maker *maker;
+    double *local; /* mean squares of the last link's errors, by element; NULL: as those of its channel */
 };
 
 static const double *values_of(const struct walk *k, int link)
@@ -474,6 +477,28 @@ static void forget_inactive(const struct work *w, const float *active, double *v
             values[i] = 0;
 }
 
+/* A link's results, in at[SLOT_OUTPUT], and what errors of its inputs become. */
+static bool link_reference(struct walk *k, int i, struct op_data *one, struct chain_errors *e, struct error *err)
+{
+    const struct chain_link *l = &k->chain->links[i];
+    const struct op_data *own = l->layer >= 0 ? &k->out->links[l->layer] : NULL;
+    const struct chain_errors *in = errors_of(k, l->input);
+    if (l->work.op->file) {
+        int probes = i == k->chain->count - 1 ? CHAIN_PROBES : 1;
+        struct chain_file f = {k->chain, i, own, k->maker, k->whole->set_seed, k->whole->n, 0, probes};
+        free(k->local); /* of the last link alone it is looked at */
+        return chain_file_reference(&f, one->wide_input, in, &one->at[SLOT_OUTPUT], e, &k->local, err);
+    }
+    if (own) {
+        one->at[SLOT_FILTER].value = own->at[SLOT_FILTER].value;
+        one->at[SLOT_BIAS].value = own->at[SLOT_BIAS].value;
+    }
+    if (!op_data_reference(&l->work, one, err))
+        return false;
+    *e = chain_carried(l, one->at[SLOT_FILTER].value, in, l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual));
+    return true;
+}
+
 static bool walk_link(struct walk *k, int i, struct error *err)
 {
     const struct chain_link *l = &k->chain->links[i];
@@ -488,27 +513,24 @@ static bool walk_link(struct walk *k, int i, struct error *err)
     one.mask_out = last ? k->out->mask_out : k->marks; /* of the last one all that is looked at */
     if (l->residual != CHAIN_NONE)
         one.wide_residual = values_of(k, l->residual);
-    if (l->layer >= 0) {
-        one.at[SLOT_FILTER].value = k->out->links[l->layer].at[SLOT_FILTER].value;
-        one.at[SLOT_BIAS].value = k->out->links[l->layer].at[SLOT_BIAS].value;
-    }
-    if (!op_data_reference(&l->work, &one, err))
+    struct chain_errors e;
+    if (!link_reference(k, i, &one, &e, err))
         return false;
-    struct chain_errors e =
-        chain_carried(l, one.at[SLOT_FILTER].value, errors_of(k, l->input), l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual));
     if (last) {
-        size_t plane = made->elements / (size_t)l->work.n / (size_t)e.channels;
+        size_t plane = made->elements / (size_t)k->whole->n / (size_t)e.channels;
         made->carried = xmalloc(made->elements * sizeof *made->carried);
         for (size_t at = 0; at < made->elements; at++) {
             size_t c = at / plane % (size_t)e.channels;
-            made->bound[at] += (float)(CHAIN_SPREAD * sqrt(e.sums[c]));
-            made->carried[at] = (float)(CHAIN_SPREAD * sqrt(e.roundings[c]));
+            double mean = e.sums[c] + e.roundings[c],
+                   more = l->work.op->file && k->local && k->local[at] > mean && mean > 0 ? k->local[at] / mean : 1;
+            made->bound[at] += (float)(CHAIN_SPREAD * sqrt(e.sums[c] * more));
+            made->carried[at] = (float)(CHAIN_SPREAD * sqrt(e.roundings[c] * more));
         }
         k->out->at[SLOT_OUTPUT] = *made;
         k->out->at[SLOT_MASK_OUT] = one.at[SLOT_MASK_OUT];
         chain_errors_free(&e);
     } else {
-        add_own(&e, &l->work, made, k->marks);
+        add_own(&e, &l->work, k->whole->n, made, k->marks);
         if (k->marks)
             forget_inactive(&l->work, k->marks, made->reference, e.channels);
         k->errors[i] = e;
@@ -524,12 +546,12 @@ static bool walk_link(struct walk *k, int i, struct error *err)
     return true;
 }
 
-bool chain_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
+bool chain_data_make(const struct work *work, enum data_part part, const struct chain_maker *maker, struct op_data *out, struct error *err)
 {
     const struct chain *chain = work->chain;
     if (!op_data_inputs(work, part, out, err))
         return false;
-    struct walk k = {.chain = chain, .out = out, .clean = chain_errors_new(work->c)};
+    struct walk k = {.chain = chain, .out = out, .clean = chain_errors_new(work->c), .whole = work, .maker = maker};
     size_t inputs = (size_t)work->n * (size_t)work->c * (size_t)work->h * (size_t)work->w;
     bool ok = true;
     k.values = xcalloc((size_t)chain->count, sizeof *k.values);
@@ -556,6 +578,7 @@ bool chain_data_make(const struct work *work, enum data_part part, struct op_dat
         chain_errors_free(&k.errors[i]);
     }
     chain_errors_free(&k.clean);
+    free(k.local);
     free(k.marks);
     free(k.values);
     free(k.errors);

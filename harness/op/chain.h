@@ -71,11 +71,47 @@ void chain_errors_free(struct chain_errors *errors);
 /* Those of a link's output that its input and residual (NULL: none) bring. */
 struct chain_errors chain_carried(const struct chain_link *link, const float *filter, const struct chain_errors *in,
                                   const struct chain_errors *residual);
-bool chain_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
+/* Who makes reference and bounds of a link whose op is a file, from inputs that are there (measure/reference). */
+struct chain_maker {
+    bool (*make)(void *context, const struct work *work, struct op_data *data, struct error *err);
+    void *context;
+};
+/* maker: NULL where no link needs one. */
+bool chain_data_make(const struct work *work, enum data_part part, const struct chain_maker *maker, struct op_data *out, struct error *err);
 /* What the network's input is drawn as: the first link's, in the network's set of inputs. */
 struct work chain_input(const struct work *work);
 /* Without masks: op_data_inputs adds them. reserve: of the input, room. */
 bool chain_data_inputs(const struct work *work, bool reserve, struct op_data *out, struct error *err);
+
+/* Links whose op is a file (chain_file.c): its tensors `input` and `output` are images, or [rows, cols] that are the pixels and channels of
+ * an image stored NHWC. Its reference is made by its maker; what errors of its input become is found by asking it again, with the input off
+ * by them. */
+/* Can it be a layer of a network at all? */
+bool chain_takes(const struct work *work, struct error *err);
+/* Is what one layer leaves what another takes? */
+bool chain_joins(const struct tensor *given, const struct tensor *wanted);
+/* What a link leaves, as the image that it is; CHAIN_INPUT: what the chain reads. */
+bool chain_flow(const struct chain *chain, int link, struct tensor *out);
+/* The fields that its input's shape names, as the image has them. */
+void chain_size(struct work *work, const struct tensor *flow);
+struct chain_file {
+    const struct chain *chain;
+    int link;
+    const struct op_data *constants; /* the link's own; NULL: none */
+    const struct chain_maker *maker;
+    uint64_t set_seed;
+    int64_t images;
+    size_t inputs;
+    int probes; /* 1 says what a channel's mean is, CHAIN_PROBES what an element's is */
+};
+#define CHAIN_PROBES 8
+bool chain_file_constants(const struct work *work, struct op_data *out, struct error *err);
+/* Reference and bound in the image's order, what errors of its input (`in`) become, and the mean square of each element's of those, which
+ * of a softmax's large values is more than the channel's. All malloc'd. */
+bool chain_file_reference(struct chain_file *file, const double *input, const struct chain_errors *in, struct op_values *made,
+                          struct chain_errors *out, double **local, struct error *err);
+/* Does it compute nothing? */
+bool chain_file_moves(const struct work *work);
 
 /* Masks: where the links' works have one, the first one's marks the inputs that changed. Each link's active outputs are its receptive
  * field's dilation of the marks it is given, and these are the marks that the next link is given (only the pattern of the others' masks

@@ -118,7 +118,7 @@ static bool place_tensors(struct compose *c, int link, int span, const struct pr
         else if (marks)
             r->tensors[i] = marks_of(c, l->input);
         else
-            r->tensors[i] = leaves ? c->flows[link + span - 1] : flow_of(c, t->role->values == VALUES_INPUT ? l->input : l->residual);
+            r->tensors[i] = leaves ? c->flows[link + span - 1] : flow_of(c, !strcmp(t->role->name, "input") ? l->input : l->residual);
     }
     return true;
 }

@@ -262,7 +262,7 @@ bool op_data_reference(const struct work *work, struct op_data *data, struct err
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
 {
     if (work->chain)
-        return chain_data_make(work, part, out, err);
+        return chain_data_make(work, part, NULL, out, err);
     if (!op_data_inputs(work, part, out, err))
         return false;
     if (op_data_reference(work, out, err))

@@ -25,8 +25,7 @@ struct scope {
 
 static bool output_of(const struct builder *b, int link, struct tensor *t)
 {
-    return link >= 0 ? work_tensor(&b->chain->links[link].work, "output", t)
-                     : b->chain->count > 0 && work_tensor(&b->chain->links[0].work, "input", t);
+    return chain_flow(b->chain, link, t);
 }
 
 static int add_link(struct builder *b, const struct work *work, const char *name, int input, int residual, int layer)
@@ -99,11 +98,14 @@ static bool layer_work(struct builder *b, const struct layer *layer, int from, s
         if (w->op->task == TASK_LAYOUT || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0)
             return error_set(b->err, ERROR_USAGE, "layer '%s' changes the layout itself, so the network has no other layout plan",
                              layer->name);
-        w->layout = b->plan == LAYOUT_PLAN_NCHW ? LAYOUT_NCHW : LAYOUT_NHWC;
+        if (w->layout != LAYOUT_LINEAR)
+            w->layout = b->plan == LAYOUT_PLAN_NCHW ? LAYOUT_NCHW : LAYOUT_NHWC;
     }
     if (b->chain->count == 0)
         return crop_work(w, b->crop, b->cropped, b->err) && work_finish(w, b->err);
-    if (output_of(b, from, &t)) {
+    if (w->op->file && output_of(b, from, &t)) {
+        chain_size(w, &t);
+    } else if (output_of(b, from, &t)) {
         int64_t dim[4];
         tensor_fold(&t, dim);
         w->h = dim[2];

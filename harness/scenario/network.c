@@ -137,8 +137,11 @@ static const char *shape_text(const struct tensor *t, char out[96])
 {
     int64_t dim[4];
     tensor_fold(t, dim);
-    snprintf(out, 96, "%lldx%lldx%lldx%lld %s %s", (long long)dim[0], (long long)dim[1], (long long)dim[2], (long long)dim[3],
-             dtype_name(t->dtype), layout_name(t->layout));
+    if (t->rank == 2)
+        snprintf(out, 96, "[%lld, %lld] %s", (long long)t->dim[0], (long long)t->dim[1], dtype_name(t->dtype));
+    else
+        snprintf(out, 96, "%lldx%lldx%lldx%lld %s %s", (long long)dim[0], (long long)dim[1], (long long)dim[2], (long long)dim[3],
+                 dtype_name(t->dtype), layout_name(t->layout));
     return out;
 }
 
@@ -152,11 +155,18 @@ static bool joins(const struct flow *a, const struct flow *b, const struct node 
 {
     char x[96], y[96];
     bool same_shape = !memcmp(a->out.dim, b->in.dim, sizeof a->out.dim), same_dtype = a->out.dtype == b->in.dtype;
-    if (same_shape && same_dtype && a->out.layout == b->in.layout)
+    if (chain_joins(&a->out, &b->in))
         return true;
     node_error(place, err, "network: layer '%s' leaves %s, but '%s' takes %s", a->last->name, shape_text(&a->out, x), b->first->name,
                shape_text(&b->in, y));
-    if (same_shape && same_dtype)
+    const struct tensor *image = a->out.rank == 2 ? &b->in : &a->out;
+    int64_t dim[4];
+    tensor_fold(image, dim);
+    if (image->rank > 2 && (a->out.rank == 2 || b->in.rank == 2))
+        error_hint(err, "rows are the pixels and columns the channels of an image stored NHWC: [%lld, %lld]%s%s",
+                   (long long)(dim[0] * dim[2] * dim[3]), (long long)dim[1], image->layout == LAYOUT_NHWC ? "" : ", and this one is ",
+                   image->layout == LAYOUT_NHWC ? "" : layout_name(image->layout));
+    else if (same_shape && same_dtype)
         error_hint(err, "a layer of op layout between them, or {layout: %s} at the end of the epilogue of '%s'", layout_name(b->in.layout),
                    a->last->name);
     return false;
@@ -168,8 +178,10 @@ static bool flow_items(const struct network_item *group, struct flow *out, struc
     for (int i = 0; i < group->count; i++) {
         const struct network_item *item = &group->items[i];
         struct flow one = {.first = item->layer, .last = item->layer};
-        if (item->layer && (!work_tensor(&item->layer->work, "input", &one.in) || !work_tensor(&item->layer->work, "output", &one.out)))
-            return error_set(err, ERROR_INTERNAL, "layer '%s' has no input or no output", item->layer->name);
+        if (item->layer && (!chain_takes(&item->layer->work, err) || !work_tensor(&item->layer->work, "input", &one.in) ||
+                            !work_tensor(&item->layer->work, "output", &one.out)))
+            return error_where(err, "%s:%d:%d: network: layer '%s'", item->node->file, item->node->line, item->node->column,
+                               item->layer->name);
         if (!item->layer && !flow_items(item, &one, err))
             return false;
         if (i && !joins(out, &one, item->node, err))
