@@ -76,7 +76,7 @@ static void describe_filter(const struct work *w, struct text *t)
         text_addf(t, " g%ld", (long)w->groups);
 }
 
-static void describe_epilogue(const struct work *w, struct text *t)
+void work_describe_epilogue(const struct work *w, struct text *t)
 {
     for (int i = 0; i < w->epilogue_count; i++) {
         const struct epilogue *e = &w->epilogue[i];
@@ -111,7 +111,7 @@ void work_describe(const struct work *w, struct text *t)
         text_addf(t, " x%ld", (long)w->block);
     if (w->mode != D2S_NONE)
         text_addf(t, " %s", d2s_mode_name(w->mode));
-    describe_epilogue(w, t);
+    work_describe_epilogue(w, t);
     text_addf(t, "  %ldx", (long)w->n);
     if (w->op->volume)
         text_addf(t, "%ldx", (long)w->d);

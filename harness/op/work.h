@@ -115,6 +115,8 @@ static inline int64_t work_filter_taps(const struct work *w)
 
 /* "conv2d 64->64 3x3 +bias+relu  1x720x1280 f16 acc32 NHWC" appended to t. */
 void work_describe(const struct work *work, struct text *t);
+/* " +bias+leaky_relu:0.1", appended; nothing where there is none. */
+void work_describe_epilogue(const struct work *work, struct text *t);
 /* SHA-256 over every field that changes the work or its data (never the names of layer and scenario). */
 void work_key(const struct work *work, char out[HASH_TEXT]);
 /* SHA-256 of the layer as a tuner sees it: work_key without the seeds and distribution of the data, which no launch depends on. */

@@ -24,6 +24,17 @@ static const struct row_time *headline(const struct row *row)
     return t || !row ? t : row_time(row, "warm", "isolated");
 }
 
+static bool same_epilogue(const struct work *a, const struct work *b)
+{
+    struct text x = {0}, y = {0};
+    work_describe_epilogue(a, &x);
+    work_describe_epilogue(b, &y);
+    bool same = !strcmp(text_get(&x), text_get(&y));
+    text_free(&x);
+    text_free(&y);
+    return same;
+}
+
 /* Does the row stand for this link: its layer, with the network's mask, in this layout and type? Sizes may differ where cases are cropped.
  */
 static bool stands_for(const struct plan *plan, int index, const struct chain_link *link)
@@ -32,7 +43,7 @@ static bool stands_for(const struct plan *plan, int index, const struct chain_li
     const struct scenario_case *c = &plan->cases[p->case_index];
     return p->kind == PLAN_LAYER && !strcmp(c->layer->name, link->name) && mask_same(&c->work.mask, &link->work.mask) &&
            c->work.layout == link->work.layout && c->work.dtype == link->work.dtype && c->work.math == link->work.math &&
-           c->work.n == link->work.n && c->work.c == link->work.c && c->work.k == link->work.k;
+           c->work.n == link->work.n && c->work.c == link->work.c && c->work.k == link->work.k && same_epilogue(&c->work, &link->work);
 }
 
 static bool same_size(const struct plan *plan, int index, const struct chain_link *link)

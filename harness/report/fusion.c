@@ -283,19 +283,23 @@ static const struct view *best_row(const struct case_view *c, bool one, const st
     return best;
 }
 
-/* "95.3 us (+2.3 %)", "118 MB (+0.4 %)" */
-static void add_over(struct text *t, const struct view *v, const struct view *bare)
+/* A case with an epilogue beside the same work without: the convolution alone, with it in one launch, and in passes of its own. */
+struct behind {
+    char *layer, *epilogue;    /* its own */
+    const struct row *row;     /* of the bare case, whom the group is known by */
+    char *fused_name;          /* its own */
+    double bare, fused, apart; /* ns, or bytes asked for */
+    double fused_bytes, apart_bytes;
+    int launches;
+    bool timed;
+};
+
+static double bytes_of(const struct view *v)
 {
-    char n[NUMBER_TEXT];
-    double more = 100 * (fusion_cost(v) / fusion_cost(bare) - 1);
-    if (v->time)
-        text_addf(t, "%s us", number_3(v->time->median_ns / 1e3, n));
-    else
-        text_addf(t, "%s", number_si(v->moved_bytes, "B", n));
-    text_addf(t, " (%s%.3g %%)", more < 0 ? "-" : "+", fabs(more));
+    return isnan(v->moved_bytes) ? dram_bytes(v) : v->moved_bytes;
 }
 
-static void say_epilogue(const struct case_view *c, const struct case_view *bare, const char *epilogue, struct block *list)
+static bool look_behind(const struct case_view *c, const struct case_view *bare, const char *epilogue, struct behind *out)
 {
     const struct view *plain = NULL, *fused = NULL, *apart = NULL;
     for (int i = 0; i < c->count; i++) { /* the best fused row that has both: a bare op of its family, and passes of their own */
@@ -308,27 +312,117 @@ static void say_epilogue(const struct case_view *c, const struct case_view *bare
         apart = a;
     }
     if (!fused || !!fused->time != !!plain->time || !!apart->time != !!plain->time)
-        return;
+        return false;
+    *out = (struct behind){.layer = xstrdup(c->rows[0]->layer ? c->rows[0]->layer : ""),
+                           .epilogue = xstrdup(epilogue),
+                           .row = bare->rows[0],
+                           .fused_name = xstrdup(variant_short(fused->row)),
+                           .bare = fusion_cost(plain),
+                           .fused = fusion_cost(fused),
+                           .apart = fusion_cost(apart),
+                           .fused_bytes = bytes_of(fused),
+                           .apart_bytes = bytes_of(apart),
+                           .launches = apart->steps,
+                           .timed = plain->time != NULL};
+    return true;
+}
+
+static const char *cost_text(const struct behind *b, double cost, char out[NUMBER_TEXT])
+{
+    if (!b->timed)
+        return number_si(cost, "B", out);
+    number_3(cost / 1e3, out);
+    return strcat(out, " us");
+}
+
+/* "95.3 us (+2.3 %)", "118 MB (+0.4 %)" */
+static void add_over(struct text *t, const struct behind *b, double cost)
+{
+    char n[NUMBER_TEXT];
+    double more = 100 * (cost / b->bare - 1);
+    text_addf(t, "%s (%s%.3g %%)", cost_text(b, cost, n), more < 0 ? "-" : "+", fabs(more));
+}
+
+static void say_one(const struct behind *b, struct block *list)
+{
     char n[NUMBER_TEXT];
     struct text t = {0};
-    text_addf(&t, "%s: bare ", epilogue);
-    add_over(&t, plain, plain);
-    t.data[t.len = (size_t)(strrchr(t.data, '(') - t.data) - 1] = 0;
-    text_addf(&t, "; fused into %s ", variant_short(fused->row));
-    add_over(&t, fused, plain);
-    text_addf(&t, "; in %d launches ", apart->steps);
-    add_over(&t, apart, plain);
-    double f = isnan(fused->moved_bytes) ? dram_bytes(fused) : fused->moved_bytes,
-           a = isnan(apart->moved_bytes) ? dram_bytes(apart) : apart->moved_bytes;
-    if (a > f)
-        text_addf(&t, "; fusing saves %s%s", number_si(a - f, "B", n), isnan(fused->moved_bytes) ? " of DRAM" : "");
-    block_item(list, "fusing", c->rows[0]->layer ? c->rows[0]->layer : "", text_get(&t));
+    text_addf(&t, "%s: bare %s; fused into %s ", b->epilogue, cost_text(b, b->bare, n), b->fused_name);
+    add_over(&t, b, b->fused);
+    text_addf(&t, "; in %d launches ", b->launches);
+    add_over(&t, b, b->apart);
+    if (b->apart_bytes > b->fused_bytes)
+        text_addf(&t, "; fusing saves %s%s", number_si(b->apart_bytes - b->fused_bytes, "B", n), b->timed ? " of DRAM" : "");
+    block_item(list, "fusing", b->layer, text_get(&t));
     text_free(&t);
 }
 
-/* Each case with an epilogue beside the case that is the same work without one. */
-static void epilogues(const struct run *run, struct row *const *rows, int count, const struct judge *judge, struct block *list)
+/* What several of them have in common: "4 epilogues: fused +0.5 to +3 % over the bare op's 91.1 us, apart ...". */
+static void say_several(const struct behind *all, int count, struct block *list)
 {
+    double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY}, least = INFINITY, most = -INFINITY;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    struct text t = {0};
+    for (int i = 0; i < count; i++) {
+        const double over[2] = {100 * (all[i].fused / all[i].bare - 1), 100 * (all[i].apart / all[i].bare - 1)};
+        for (int k = 0; k < 2; k++) {
+            low[k] = fmin(low[k], over[k]);
+            high[k] = fmax(high[k], over[k]);
+        }
+        least = fmin(least, all[i].apart_bytes - all[i].fused_bytes);
+        most = fmax(most, all[i].apart_bytes - all[i].fused_bytes);
+    }
+    text_addf(&t, "%d epilogues: fused %+.3g to %+.3g %% over the bare op, as passes of their own %+.3g to %+.3g %%", count, low[0],
+              high[0], low[1], high[1]);
+    if (least > 0)
+        text_addf(&t, "; fusing saves %s to %s%s", number_si(least, "B", a), number_si(most, "B", b), all[0].timed ? " of DRAM" : "");
+    block_item(list, "fusing", all[0].layer, text_get(&t));
+    text_free(&t);
+}
+
+static void add_over_cell(struct table *t, double more)
+{
+    char n[NUMBER_TEXT];
+    snprintf(n, sizeof n, "%+.3g", more);
+    table_number(t, PAINT_NONE, more, n);
+}
+
+static void behind_table(struct document *d, const struct behind *all, int count)
+{
+    char n[NUMBER_TEXT];
+    struct table *t = table_new();
+    table_column(t, "layer", "layer", ALIGN_LEFT);
+    table_column(t, "epilogue", "epilogue", ALIGN_LEFT);
+    table_column(t, "fused", "fused", ALIGN_RIGHT,
+                 .about = "the best kernel that takes one launch; without a GPU the bytes that it asks for");
+    table_column(t, "fused_over", "over bare %", ALIGN_RIGHT, .about = "over the same family's kernel for the op without an epilogue");
+    table_column(t, "apart", "apart", ALIGN_RIGHT, .about = "the same family's kernel and passes behind it");
+    table_column(t, "apart_over", "over bare %", ALIGN_RIGHT);
+    table_column(t, "launches", "launches", ALIGN_RIGHT);
+    table_column(t, "saved", "saved", ALIGN_RIGHT,
+                 .about = "bytes of DRAM (without a GPU: bytes asked for) that apart has and fused has not");
+    for (int i = 0; i < count; i++) {
+        const struct behind *b = &all[i];
+        double saved = b->apart_bytes - b->fused_bytes;
+        table_row(t, LINE_PLAIN);
+        table_cell(t, PAINT_NONE, "%s", b->layer);
+        table_cell(t, PAINT_NONE, "%s", b->epilogue);
+        table_number(t, PAINT_NONE, b->fused, cost_text(b, b->fused, n));
+        table_about(t, b->fused_name);
+        add_over_cell(t, 100 * (b->fused / b->bare - 1));
+        table_number(t, PAINT_NONE, b->apart, cost_text(b, b->apart, n));
+        add_over_cell(t, 100 * (b->apart / b->bare - 1));
+        table_number(t, PAINT_NONE, b->launches, number_count(b->launches, n));
+        table_number(t, PAINT_NONE, saved, isnan(saved) ? "" : number_si(saved, "B", n));
+    }
+    document_heading(d, 2, "Epilogues, fused and apart", NULL);
+    document_table(d, t, DETAIL_ALWAYS);
+}
+
+/* Each case with an epilogue beside the case that is the same work without one. */
+static int find_behind(const struct run *run, struct row *const *rows, int count, const struct judge *judge, struct behind **out)
+{
+    int found = 0;
     for (int i = 0, end; i < count; i = end) {
         char epilogue[120];
         char *work = work_without_epilogue(rows[i]->work, epilogue, sizeof epilogue);
@@ -338,12 +432,31 @@ static void epilogues(const struct run *run, struct row *const *rows, int count,
             if (!rows[k]->work || strcmp(rows[k]->work, work) || !rows[k]->op || !rows[i]->op || strcmp(rows[k]->op, rows[i]->op))
                 continue;
             struct case_walk w = {.run = run, .rows = rows + i, .count = end - i, .judge = judge};
+            struct behind one;
             while (case_next(&w))
                 for (struct case_walk b = {.run = run, .rows = rows + k, .count = stop - k, .judge = judge}; case_next(&b);)
-                    say_epilogue(&w.view, &b.view, epilogue, list);
+                    if (look_behind(&w.view, &b.view, epilogue, &one))
+                        *APPEND(*out, found) = one;
         }
         free(work);
     }
+    return found;
+}
+
+/* One is a sentence; several of one op are a table, and a sentence for all of them. True: there is a table. */
+static bool say_epilogues(const struct behind *all, int count, struct block *list)
+{
+    bool table = false;
+    for (int i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && all[end].row == all[i].row;)
+            end++;
+        if (end - i == 1)
+            say_one(&all[i], list);
+        else
+            say_several(&all[i], end - i, list);
+        table |= end - i > 1;
+    }
+    return table;
 }
 
 void fusion_document(struct document *d, const struct run *run, struct row *const *rows, int count)
@@ -360,6 +473,15 @@ void fusion_document(struct document *d, const struct run *run, struct row *cons
         if (!said)
             knee_of(run, rows, count, r->layer, r->axis[0].name, &judge, list);
     }
-    epilogues(run, rows, count, &judge, list);
+    struct behind *all = NULL;
+    int found = find_behind(run, rows, count, &judge, &all);
+    if (say_epilogues(all, found, list))
+        behind_table(d, all, found);
+    for (int i = 0; i < found; i++) {
+        free(all[i].layer);
+        free(all[i].epilogue);
+        free(all[i].fused_name);
+    }
+    free(all);
     judge_close(&judge);
 }

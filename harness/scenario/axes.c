@@ -62,8 +62,9 @@ static bool column_parse(struct parsed *p, struct column *c, const struct node *
         return add_range(p, c, n, err);
     if (n->kind != NODE_LIST)
         return node_error(n, err, "%s: a list of values is expected, or a range like {from: 3, to: 15, step: 2}", c->what);
+    bool range = strcmp(c->field, "epilogue") != 0; /* whose values are lists */
     for (int i = 0; i < n->count; i++)
-        if (n->items[i]->kind == NODE_MAP ? !add_range(p, c, n->items[i], err) : !add_item(c, n->items[i], err))
+        if (range && n->items[i]->kind == NODE_MAP ? !add_range(p, c, n->items[i], err) : !add_item(c, n->items[i], err))
             return false;
     return c->count || node_error(n, err, "%s has no values", c->what);
 }
@@ -72,6 +73,8 @@ static bool column_parse(struct parsed *p, struct column *c, const struct node *
 static bool add_label(struct text *t, const struct column *c, const struct node *n, struct error *err)
 {
     long long a, b;
+    if (!strcmp(c->field, "epilogue"))
+        return epilogue_label(n, t, err);
     bool pair = n->kind == NODE_LIST && n->count == 2 && !strcmp(c->field, "kernel");
     const struct node *one = pair ? n->items[0] : n, *other = pair ? n->items[1] : n;
     if (one->kind != NODE_SCALAR || other->kind != NODE_SCALAR) {
@@ -128,7 +131,7 @@ static bool fields_parse(struct parsed *p, struct axis *axis, struct node *const
     for (int i = 0; ok && i < count; i++) {
         const char *field = axis->fields[i] = keys[i]->text;
         const char *const *all = field_names(p->root);
-        size_t known = 0, words = 0;
+        size_t known = !strcmp(field, "epilogue"), words = 0;
         for (; all[words]; words++)
             known += !strcmp(all[words], field);
         if (!known) {

@@ -57,8 +57,10 @@ bool field_known(const struct op *op, const char *name)
 {
     bool one_layout = !(op->layouts & (op->layouts - 1)); /* there is nothing to say */
     return find_field(op, name) || !strcmp(name, "dtype") || (!strcmp(name, "layout") && !one_layout) ||
-           (!strcmp(name, "math") && op->has_math);
+           (!strcmp(name, "math") && op->has_math) || (!strcmp(name, "epilogue") && op->epilogues);
 }
+
+static bool epilogue_parse(const struct node *n, struct work *work, struct error *err);
 
 static bool set_kernel(struct work *work, const struct op_field *f, const char *what, const struct node *n, struct error *err)
 {
@@ -92,6 +94,8 @@ bool field_set(struct work *work, const char *name, const char *what, const stru
                                : kind == FIELD_MATH   ? math_names
                                                       : modes;
     int word;
+    if (!strcmp(name, "epilogue"))
+        return epilogue_parse(n, work, err);
     if (kind == FIELD_REAL)
         return node_real(n, what, (double)f->min, (double)f->max, at, err);
     if (kind == FIELD_WORD) {
@@ -181,14 +185,28 @@ static bool epilogue_item(const struct node *n, struct epilogue *out, struct err
 
 static bool epilogue_parse(const struct node *n, struct work *work, struct error *err)
 {
+    work->epilogue_count = 0;
+    if (n->kind == NODE_SCALAR && n->text && !strcmp(n->text, "none"))
+        return true;
     if (n->kind != NODE_LIST)
         return node_error(n, err, "epilogue: a list is expected, like [bias, relu]");
     if (n->count > WORK_MAX_EPILOGUE)
         return node_error(n, err, "epilogue: %d items; at most %d", n->count, WORK_MAX_EPILOGUE);
-    work->epilogue_count = 0;
     for (int i = 0; i < n->count; i++)
         if (!epilogue_item(n->items[i], &work->epilogue[work->epilogue_count++], err))
             return false;
+    return true;
+}
+
+bool epilogue_label(const struct node *n, struct text *t, struct error *err)
+{
+    struct work scratch = {0};
+    struct text said = {0};
+    if (!epilogue_parse(n, &scratch, err))
+        return false;
+    work_describe_epilogue(&scratch, &said);
+    text_add(t, said.len ? text_get(&said) + strlen(" +") : "none");
+    text_free(&said);
     return true;
 }
 

@@ -47,8 +47,10 @@ bool scenario_name_ok(const struct node *key, const char *what, struct error *er
 /* layers.c: a layer's map over the defaults -> a finished work. */
 bool layer_parse(const struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out,
                  struct error *err);
-/* Sets one field of a work ("n", "kernel", "dtype" ...) that the op has from a node; `what` begins the error. */
+/* Sets one field of a work ("n", "kernel", "dtype", "epilogue" ...) that the op has from a node; `what` begins the error. */
 bool field_set(struct work *work, const char *name, const char *what, const struct node *n, struct error *err);
+/* An epilogue as ids have it: "bias+leaky_relu:0.1", "none". */
+bool epilogue_label(const struct node *n, struct text *t, struct error *err);
 /* Known keys only, and of the right type for an op that has the field. */
 bool defaults_check(const struct node *root, const struct node *defaults, struct error *err);
 /* Does this op have the field? */

@@ -109,6 +109,35 @@ static void test_epilogue(void **state)
     fixture_free(&f);
 }
 
+/* Several epilogues of one op: a table with what each saves, and one sentence for all. */
+static void test_epilogues(void **state)
+{
+    static const char *const works[] = {"conv2d 64->64 3x3  1x720x1280 f16", "conv2d 64->64 3x3 +bias  1x720x1280 f16",
+                                        "conv2d 64->64 3x3 +bias+residual  1x720x1280 f16"};
+    struct fixture f = {0};
+    fixture_run(&f.run, "epilogues", "cuda:0", "NVIDIA H200");
+    behind(&f, 0, works[0], "conv2d/rs", "conv2d/rows", 1, 100);
+    for (int i = 1; i < 3; i++) {
+        behind(&f, i, works[i], "conv2d/rs", "conv2d/rows", 1, 101 + i);
+        behind(&f, i, works[i], "conv2d/rs_plain + pointwise/epilogue", "rs", 2, 140 + 20 * i);
+    }
+    for (int i = 0; i < f.count; i++) { /* moved by DRAM: 200 MB fused, 300 and 400 MB apart */
+        bool apart = strstr(f.rows[i]->variant, "plain") != NULL;
+        f.rows[i]->case_id[0] = (char)('a' + f.rows[i]->case_index);
+        row_add_metric(f.rows[i], -1, 0, "hw.dram_bytes_read", "B", "ncu", apart ? 1e8 * (1 + f.rows[i]->case_index) : 1e8);
+        row_add_metric(f.rows[i], -1, 0, "hw.dram_bytes_written", "B", "ncu", 1e8);
+    }
+    char *t = said(&f);
+    assert_string_equal(t, "fusing  leaky: 2 epilogues: fused +2 to +3 % over the bare op, as passes of their own +60 to +80 %; fusing "
+                           "saves 100 MB to 200 MB of DRAM\n"
+                           "Epilogues, fused and apart\n"
+                           "layer  epilogue         fused  over bare %   apart  over bare %  launches   saved\n"
+                           "leaky  +bias           102 us           +2  160 us          +60         2  100 MB\n"
+                           "leaky  +bias+residual  103 us           +3  180 us          +80         2  200 MB\n");
+    free(t);
+    fixture_free(&f);
+}
+
 /* Of each case with such steps a table, in which a kernel that is launched ten times has its code once. */
 static void test_table(void **state)
 {
@@ -138,6 +167,6 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_knee), cmocka_unit_test(test_steps), cmocka_unit_test(test_epilogue),
-                                       cmocka_unit_test(test_table)};
+                                       cmocka_unit_test(test_epilogues), cmocka_unit_test(test_table)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

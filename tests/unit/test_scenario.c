@@ -58,6 +58,31 @@ static void target_scenario_loads(void **state)
     free(path);
 }
 
+/* What stands behind an op is an axis: lists, which `none` and the layer's own begin; ids tell it as the work does. */
+static void epilogues_are_an_axis(void **state)
+{
+    struct error err = {0};
+    struct scenario *s =
+        loaded("scenario: t\n"
+               "defaults: {op: conv2d, n: 1, c: 8, k: 8, h: 6, w: 5, kernel: 3, pad: 1}\n"
+               "layers: {a: {}, d: {op: pool_max, kernel: 2}, b: {epilogue: [bias]}}\n"
+               "axes: {epilogue: [none, [bias], [bias, {leaky_relu: 0.1}, {depth_to_space: {block: 2, mode: CRD}}]], n: [1, 2]}\n"
+               "variants: [conv2d/naive]\n");
+    struct scenario_case *cases;
+    assert_int_equal(scenario_expand(s, "emu", NULL, &cases, &err), 3 * 2 + 2 + 3 * 2);
+    scenario_cases_free(cases, 14);
+    struct work w = work_of(s, "emu", "t/a[epilogue=bias+leaky_relu:0.1+depth_to_space:2:CRD,n=2]");
+    assert_true(w.n == 2 && w.epilogue_count == 3 && w.epilogue[1].alpha == 0.1 && w.epilogue[2].block == 2);
+    assert_int_equal(work_of(s, "emu", "t/a").epilogue_count, 0);
+    assert_int_equal(work_of(s, "emu", "t/b[epilogue=none]").epilogue_count, 0); /* in place of its own */
+    assert_int_equal(work_of(s, "emu", "t/b").epilogue_count, 1);
+    const char *const set[] = {"epilogue=bias+leaky*", NULL};
+    struct scenario_filter filter = {.set = set};
+    assert_int_equal(scenario_expand(s, "emu", &filter, &cases, &err), 4);
+    scenario_cases_free(cases, 4);
+    scenario_free(s);
+}
+
 /* GFLOP of 720p EDSR-baseline x2 (4 x 632.5 at 640x360) and of the x4 network, from the literature's layer lists. */
 static void shipped_networks_have_the_published_cost(void **state)
 {
@@ -295,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(target_scenario_loads),
+        cmocka_unit_test(epilogues_are_an_axis),
         cmocka_unit_test(shipped_networks_have_the_published_cost),
         cmocka_unit_test(shipped_scenarios_expand),
         cmocka_unit_test(defaults_and_own_keys),
