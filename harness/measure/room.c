@@ -24,11 +24,11 @@ struct room *room_open(struct device *dev, struct card *card, int sets, int seat
     return room;
 }
 
-void room_close(struct room *room)
+void room_close(struct room *room, bool lost)
 {
     if (!room)
         return;
-    for (int i = 0; i < room->count; i++)
+    for (int i = 0; i < room->count && !lost; i++)
         room->dev->ops->release(room->dev, room->places[i].place.base);
     free(room->places);
     free(room);

@@ -17,8 +17,8 @@ struct room;
 
 /* card: not owned, outlives the room; NULL: nothing is summed up. */
 struct room *room_open(struct device *dev, struct card *card, int sets, int seats);
-/* After its rigs. */
-void room_close(struct room *room);
+/* After its rigs. lost: the device may not answer any more, so what lies on it is left there. */
+void room_close(struct room *room, bool lost);
 int room_sets(const struct room *room);
 int room_seats(const struct room *room);
 struct card *room_card(const struct room *room);

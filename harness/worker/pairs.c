@@ -203,7 +203,7 @@ static bool sit_down(struct contest *c, int sitting, double left_s, struct error
             rig_close(b->rigs[i]);
             b->rigs[i] = NULL;
         }
-    room_close(b->room);
+    room_close(b->room, false);
     b->room = own;
     for (int i = 0; i < 2; i++)
         w->dev->ops->release(w->dev, pads[i].base);

@@ -539,8 +539,7 @@ void bout_close(struct bout *b, bool ok)
         build_free(&b->builds[i]);
         row_free(b->rows[i]);
     }
-    if (ok)
-        room_close(b->room);
+    room_close(b->room, !ok);
     free(b->index);
     free(b->rows);
     free(b->builds);

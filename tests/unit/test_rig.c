@@ -319,7 +319,7 @@ static void rooms(void **state)
     assert_non_null(strstr(err.text, "out of memory"));
     full = false;
     assert_true(room_place(room, "output", 2, 100, 512, &places[0], &fresh, &err) && fresh);
-    room_close(room);
+    room_close(room, false);
 }
 
 int main(void)

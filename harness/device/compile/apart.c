@@ -16,8 +16,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef __SANITIZE_ADDRESS__
+/* The heap of GCC 12's AddressSanitizer does not bear a fork while another thread is in it: the new process may wait for its locks for
+ * ever. */
+static bool alone(void)
+{
+    char **tasks = NULL;
+    int count = file_list("/proc/self/task", "", &tasks, NULL);
+    for (int i = 0; i < count; i++)
+        free(tasks[i]);
+    free(tasks);
+    return count == 1;
+}
+#else
+static bool alone(void)
+{
+    return true;
+}
+#endif
+
 bool compile_may_fork(void)
 {
+    if (!alone())
+        return false;
     pthread_mutex_lock(&compile_loading);
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (driver)

@@ -32,7 +32,7 @@ bool nvrtc_compile(const struct compiler *c, const struct source *s, const struc
 /* nvrtc_compile in a process of its own, whose end, should it crash, is this one's. */
 bool compile_apart(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                    struct error *err);
-bool compile_may_fork(void); /* false where a driver is loaded: what it has mapped does not bear it */
+bool compile_may_fork(void); /* false where a driver is loaded, or a sanitizer with other threads: they do not bear it */
 bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                   struct error *err);
 /* What goes before the source so that other launch bounds hold; "" when the request has none. Line numbers stay the source's. Caller frees.
