@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define ALIGNMENT 512
-#define UNCOUNTED_PARTS 32
 
 bool cuda_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
@@ -52,6 +51,13 @@ void cuda_memory_close(struct cuda_state *s)
         s->api->cuMemFree(s->flush.buffer);
     if (s->flush.module)
         s->api->cuModuleUnload(s->flush.module);
+    if (s->aside_context) { /* with all that is in it */
+        __typeof__(&cuCtxDestroy) destroy =
+            (__typeof__(&cuCtxDestroy))library_symbol((struct library *)&s->api->library, "cuCtxDestroy_v2", NULL);
+        if (destroy)
+            destroy(s->aside_context);
+        s->api->cuCtxSetCurrent(s->context);
+    }
 }
 
 bool cuda_write(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
@@ -190,15 +196,23 @@ bool cuda_flush(struct device *dev, struct error *err)
            flush_run(s, &dev->chip, &s->flush, s->stream, err);
 }
 
-/* The last copy leaves a thirty-second of the buffer dirty; what it was copied from, most of the cache, is clean. */
-bool cuda_flush_uncounted(struct device *dev, struct error *err)
+/* The context is made current for its own calls only. */
+static bool aside_open(struct device *dev, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
-    if (!s->flush.buffer && !flush_open(s, &dev->chip, &s->flush, err))
-        return false;
-    size_t part = s->flush.bytes / UNCOUNTED_PARTS;
-    bool ok = cuda_check(s, s->api->cuMemsetD32Async(s->flush.buffer, ++s->flush.round, s->flush.bytes / 4, s->stream), "flushing L2", err);
-    for (size_t i = 1; ok && i < UNCOUNTED_PARTS; i++)
-        ok = cuda_check(s, s->api->cuMemcpyDtoDAsync(s->flush.buffer, s->flush.buffer + i * part, part, s->stream), "flushing L2", err);
-    return ok && cuda_check(s, s->api->cuStreamSynchronize(s->stream), "flushing L2", err);
+    __typeof__(&cuCtxCreate) create = (__typeof__(&cuCtxCreate))library_symbol((struct library *)&s->api->library, "cuCtxCreate_v4", err);
+    CUctxCreateParams none = {0};
+    return create && cuda_check(s, create(&s->aside_context, &none, 0, s->device), "opening a second context", err) &&
+           cuda_check(s, s->api->cuStreamCreate(&s->aside_stream, CU_STREAM_NON_BLOCKING), "making a stream", err) &&
+           flush_open(s, &dev->chip, &s->aside, err);
+}
+
+bool cuda_flush_aside(struct device *dev, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    bool ok = s->aside.buffer || aside_open(dev, err);
+    ok = ok && cuda_check(s, s->api->cuCtxSetCurrent(s->aside_context), "going to the second context", err) &&
+         flush_run(s, &dev->chip, &s->aside, s->aside_stream, err) &&
+         cuda_check(s, s->api->cuStreamSynchronize(s->aside_stream), "flushing L2", err);
+    return cuda_check(s, s->api->cuCtxSetCurrent(s->context), "coming back to the first context", ok ? err : NULL) && ok;
 }

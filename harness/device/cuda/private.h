@@ -111,7 +111,9 @@ struct cuda_state {
     struct cuda_apart *aparts;
     int apart_count;
     struct cuda_clock clock;
-    struct cuda_flush flush;
+    struct cuda_flush flush, aside;
+    CUcontext aside_context; /* cuda_flush_aside */
+    CUstream aside_stream;
 };
 static inline struct cuda_state *cuda_state(const struct device *dev)
 {
