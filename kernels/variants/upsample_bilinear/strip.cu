@@ -44,7 +44,8 @@ constexpr int STORE = divisor(LINE * BLOCK, divisor(RUN, V)), LOAD = divisor(LIN
 
 extern __shared__ __align__(16) unsigned char shared[];
 
-static __device__ __forceinline__ float mix(float a, float b, float share) { return fmaf(share, b - a, a); }
+/* Always the nearer one and a share of the way to the other: the other way round the difference errs by more than the two products may. */
+static __device__ __forceinline__ float mix(float a, float b, float share) { return share <= 0.5f ? fmaf(share, b - a, a) : fmaf(share - 1, b - a, b); }
 constexpr float share_of(int place) { return (place + 0.5f) / BLOCK; } /* of the farther side, for the output at this place in a cell */
 
 /* The means along the row of an item's outputs, [pixel][channel]. `from`: the first pixel's left neighbour. */
