@@ -222,14 +222,18 @@ static struct row **rows_of(const struct session_options *o, int64_t run_id, str
     return rows;
 }
 
-/* Once each. */
-static bool add_more(struct option_list *more, const char *id)
+/* Once each; takes the id, which may be NULL. */
+static bool add_more(struct option_list *more, char *id)
 {
-    for (int k = 0; k < more->count; k++)
-        if (!strcmp(more->items[k], id))
-            return false;
+    bool fresh = id;
+    for (int k = 0; fresh && k < more->count; k++)
+        fresh = strcmp(more->items[k], id) != 0;
+    if (!fresh) {
+        free(id);
+        return false;
+    }
     more->items = xrealloc(more->items, sizeof *more->items * (size_t)(more->count + 2));
-    more->items[more->count++] = xstrdup(id);
+    more->items[more->count++] = id;
     more->items[more->count] = NULL;
     return true;
 }
@@ -239,18 +243,19 @@ static bool add_more(struct option_list *more, const char *id)
 static bool more_densities(struct session_options *o, int64_t run_id, struct option_list *more, struct screen *screen)
 {
     struct run run = {0};
+    struct break_wish *wishes = NULL;
     int count, wanted = 0, before;
     struct row **rows = rows_of(o, run_id, &run, &count);
-    char **ids = rows ? break_even_more(&run, rows, count) : NULL;
-    for (int i = 0; ids && i < count; i++)
-        if (rows[i]->case_id && strstr(rows[i]->case_id, "mask="))
-            add_more(more, rows[i]->case_id);
+    int wishing = rows ? break_even_more(&run, rows, count, &wishes) : 0;
+    for (int i = 0; wishing > 0 && i < count; i++)
+        if (rows[i]->case_id && rows[i]->mask_pattern)
+            add_more(more, xstrdup(rows[i]->case_id));
     before = more->count;
-    for (int i = 0; ids && ids[i]; i++) {
-        wanted += add_more(more, ids[i]);
-        free(ids[i]);
+    for (int i = 0; i < wishing; i++) {
+        wanted += add_more(more, scenario_id_at(wishes[i].case_id, wishes[i].density));
+        free(wishes[i].case_id);
     }
-    free(ids);
+    free(wishes);
     if (rows)
         rows_free(rows, count);
     run_clear(&run);

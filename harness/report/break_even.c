@@ -262,22 +262,19 @@ static const struct view *view_named(const struct case_view *c, const char *name
     return NULL;
 }
 
-/* Where the density stands in a label of a mask, "0.10" of "iid:0.10:3"; NULL when it has none. */
-static const char *label_density(const char *mask)
+/* Can the pattern of its mask be drawn at another density? */
+static bool has_density(const struct row *row)
 {
-    const char *at = strchr(mask, ':');
-    char *end;
-    if (!at || !strncmp(mask, "file", 4))
-        return NULL;
-    strtod(at + 1, &end);
-    return end > at + 1 && strchr(":,]", *end) ? at + 1 : NULL;
+    for (int i = 0; row->mask_pattern && mask_pattern_names[i]; i++)
+        if (!strcmp(mask_pattern_names[i], row->mask_pattern))
+            return mask_patterns[i]->density;
+    return false;
 }
 
 static void break_even_add_case(struct break_group *g, const struct case_view *c, const struct view *dense, bool paired)
 {
     double x = c->rows[0]->density_in;
-    const char *mask = row_axis(c->rows[0], "mask");
-    if (mask && label_density(mask) && c->rows[0]->case_id) {
+    if (has_density(c->rows[0]) && c->rows[0]->case_id) {
         g->cases = xrealloc(g->cases, (size_t)(g->case_count + 1) * sizeof *g->cases);
         g->cases[g->case_count++] = (struct break_case){x, xstrdup(c->rows[0]->case_id)};
     }
@@ -493,33 +490,27 @@ int break_even_make(struct break_group **out, const struct run *run, struct row 
 #define MORE_APART 0.05
 
 /* The case of the group that lies nearest by its density; with merged cases all that lie there. */
-static void want_density(const struct break_group *g, double x, char ***ids, int *count)
+static void want_density(const struct break_group *g, double x, struct break_wish **wishes, int *count)
 {
     int nearest = 0;
     char number[32];
     snprintf(number, sizeof number, "%.3g", x);
-    mask_density_text(strtod(number, NULL), number, sizeof number);
     for (int i = 1; i < g->case_count; i++)
         if (fabs(g->cases[i].x - x) < fabs(g->cases[nearest].x - x))
             nearest = i;
-    for (int i = 0; i < g->case_count; i++) {
-        const char *id = g->cases[i].id, *mask = strstr(id, "mask="), *density = mask ? label_density(mask + 5) : NULL;
-        if (!density || (i != nearest && !(g->merges && same_density(g, g->cases[i].x, g->cases[nearest].x))))
-            continue;
-        *ids = xrealloc(*ids, sizeof **ids * (size_t)(*count + 2));
-        (*ids)[(*count)++] = text_format("%.*s%s%s", (int)(density - id), id, number, density + strcspn(density, ":,]"));
-        (*ids)[*count] = NULL;
-    }
+    for (int i = 0; i < g->case_count; i++)
+        if (i == nearest || (g->merges && same_density(g, g->cases[i].x, g->cases[nearest].x)))
+            *APPEND(*wishes, *count) = (struct break_wish){xstrdup(g->cases[i].id), strtod(number, NULL)};
 }
 
-char **break_even_more(const struct run *run, struct row *const *rows, int count)
+int break_even_more(const struct run *run, struct row *const *rows, int count, struct break_wish **wishes)
 {
     struct ask asks[ASKED_MOST];
     struct break_group *groups;
-    char **ids = NULL;
     int found = 0;
+    *wishes = NULL;
     if (asked(run, asks, ASKED_MOST) < 1 || asks[0].everything)
-        return NULL;
+        return -1;
     int made = break_even_make(&groups, run, rows, count);
     for (int i = 0; i < made; i++) {
         double wanted[MORE_A_ROUND];
@@ -532,11 +523,11 @@ char **break_even_more(const struct run *run, struct row *const *rows, int count
             if (!fresh)
                 continue;
             wanted[taken++] = x;
-            want_density(&groups[i], x, &ids, &found);
+            want_density(&groups[i], x, wishes, &found);
         }
     }
     break_even_free(groups, made);
-    return ids;
+    return found;
 }
 
 void break_even_free(struct break_group *groups, int count)

@@ -60,9 +60,13 @@ struct break_group {
 /* By and against what the scenario's answers say, else the baseline. Groups with two densities or more; their count. */
 int break_even_make(struct break_group **out, const struct run *run, struct row *const *rows, int count);
 void break_even_free(struct break_group *groups, int count);
-/* Ids of cases that the scenario's questions want measured yet, a round of bisection: those of `rows` at other densities. Malloc'd,
- * NULL-terminated, each its own; NULL when all is known as well as it will be, and when the scenario asks for no break-even. */
-char **break_even_more(const struct run *run, struct row *const *rows, int count);
+/* What the scenario's questions want measured yet, a round of bisection: a case of `rows` at another density of its mask. */
+struct break_wish {
+    char *case_id; /* malloc'd */
+    double density;
+};
+/* Their count; 0 when all is known as well as it will be, -1 when the scenario asks for no break-even. */
+int break_even_more(const struct run *run, struct row *const *rows, int count, struct break_wish **wishes);
 /* "body_1, blobs24, f16 f16_acc32: sparse_tile beats cudnn below 71 % [68 74] of inputs changed; delta_tile ...". */
 void break_even_sentence(const struct break_group *g, struct text *t);
 /* The sentences of all groups. */

@@ -25,6 +25,12 @@ static char *with_density(const char *text, double density)
     return find_density(text, &from, &to) ? text_format("%.*s%s%s", (int)from, text, number, text + to) : xstrdup(text);
 }
 
+char *scenario_id_at(const char *id, double density)
+{
+    size_t from, to;
+    return strstr(id, "mask=") && find_density(id, &from, &to) ? with_density(id, density) : NULL;
+}
+
 /* Are they one text but for the density? */
 static bool same_but_density(const char *a, const char *b)
 {

@@ -121,6 +121,8 @@ struct scenario_filter {
 int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases,
                     struct error *err);
 void scenario_cases_free(struct scenario_case *cases, int count);
+/* The id of the case that is like that of `id` but for the density of its mask; NULL when that has none. Caller frees. */
+char *scenario_id_at(const char *id, double density);
 /* Does the entry of `variants:` run on the layer? What the layer's own `variants` selects, and everything where it has none. */
 bool scenario_layer_takes(const struct layer *layer, const struct scenario_variant *variant);
 /* Chip named under on.<device_kind>.chip, or NULL. */

@@ -90,6 +90,17 @@ static void more_densities(void **state)
     scenario_free(s);
 }
 
+/* An id at another density is that of the case with it; a mask without one, and a case without a mask, has none. */
+static void id_at_another_density(void **state)
+{
+    char *id = scenario_id_at("t/a[mask=blobs24:0.10:3,n=2]", 0.0485);
+    assert_string_equal(id, "t/a[mask=blobs24:0.0485:3,n=2]");
+    free(id);
+    assert_null(scenario_id_at("t/a[mask=full,n=2]", 0.1));
+    assert_null(scenario_id_at("t/a[n=2]", 0.1));
+    assert_null(scenario_id_at("t/a:0.1:3", 0.2));
+}
+
 static void masks(void **state)
 {
     expands_to("axes: {mask: {values: [none, full, {pattern: iid, density: [0.1, 0.005]}, {pattern: blobs, radius: 3, density: 0.5, seed: "
@@ -188,6 +199,7 @@ int main(void)
                                        cmocka_unit_test(every_field_is_an_axis),
                                        cmocka_unit_test(masks),
                                        cmocka_unit_test(more_densities),
+                                       cmocka_unit_test(id_at_another_density),
                                        cmocka_unit_test(filters),
                                        cmocka_unit_test(many_cases),
                                        cmocka_unit_test(an_axis_at_its_old_default_renames_nothing)};

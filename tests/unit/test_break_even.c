@@ -362,17 +362,19 @@ static void bisection_asks_for_cases(void **state)
         row_set(&f.rows[i]->case_id, id);
         free(id);
     }
-    assert_null(break_even_more(&f.run, f.rows, f.count));
+    struct break_wish *wishes;
+    assert_int_equal(break_even_more(&f.run, f.rows, f.count, &wishes), -1);
     row_set(&f.run.scenario_text, "answers:\n  - break_even: {over: mask.density, by: [layer, mask.pattern], against: cudnn}\n");
-    char **ids = break_even_more(&f.run, f.rows, f.count);
-    assert_non_null(ids);
-    assert_string_equal(ids[0], "sparsity/body[mask=blobs24:0.36]");   /* beside 35 %, where the line crosses */
-    assert_string_equal(ids[1], "sparsity/body[mask=blobs24:0.0485]"); /* and 5 % */
-    assert_string_equal(ids[2], "sparsity/body[mask=iid:0.316]");      /* far apart: the geometric mean */
-    assert_null(ids[3]);
-    for (int i = 0; ids[i]; i++)
-        free(ids[i]);
-    free(ids);
+    static const struct break_wish want[] = {{"sparsity/body[mask=blobs24:0.4]", 0.36},     /* beside 35 %, where the line crosses */
+                                             {"sparsity/body[mask=blobs24:0.045]", 0.0485}, /* and 5 % */
+                                             {"sparsity/body[mask=iid:0.10]", 0.316}};      /* far apart: the geometric mean */
+    assert_int_equal(break_even_more(&f.run, f.rows, f.count, &wishes), 3);
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(wishes[i].case_id, want[i].case_id);
+        near(wishes[i].density, want[i].density);
+        free(wishes[i].case_id);
+    }
+    free(wishes);
     fixture_free(&f);
 }
 
