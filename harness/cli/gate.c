@@ -1,5 +1,6 @@
 /* Verbs that compare: compare, gate, baseline. */
 #include "base/file.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "cli/side.h"
 #include "gate/baseline.h"
@@ -213,7 +214,7 @@ static bool make_sides(const struct gate_arguments *a, const struct gate_rules *
                        struct error *err)
 {
     const char *const words[] = {a->against, a->head};
-    bool timed = a->side.device && !strncmp(a->side.device, "cuda", 4);
+    bool timed = spec_is_timed(a->side.device);
     if (timed && cli_side_is_tree(words[0]) && cli_side_is_tree(words[1]))
         return cli_sides_timed(words, &a->side, rules, base, head, err);
     return cli_side(words[0], &a->side, base, err) && cli_side(words[1], &a->side, head, err);

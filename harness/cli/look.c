@@ -1,5 +1,6 @@
 /* Verbs that look and run nothing: list, plan. */
 #include "base/file.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
@@ -454,15 +455,14 @@ static void plan_case(struct text *t, struct table *record, const struct plan *p
 /* Planning opens no device: cuda means the full shapes, on an H200's limits. */
 static const struct chip *device_chip(const char *device, bool *cuda, struct error *err)
 {
-    size_t kind = device ? strcspn(device, ":") : 0;
     char name[64] = "GH100";
-    *cuda = device && kind == 4 && !strncmp(device, "cuda", kind);
-    if (device && !*cuda && (kind != 3 || strncmp(device, "emu", kind))) {
+    *cuda = spec_is_timed(device);
+    if (device && !*cuda && !spec_is(device, SPEC_COUNTS)) {
         error_set(err, ERROR_USAGE, "there is no device '%.60s'", device);
         error_hint(err, "cuda:0, emu, emu:CHIP");
         return NULL;
     }
-    const char *option = device && device[kind] ? device + kind + 1 : "";
+    const char *option = spec_option(device);
     if (device && !*cuda && strcmp(option, "no-check") && *option)
         snprintf(name, sizeof name, "%.*s", (int)strcspn(option, ","), option);
     return cli_chip(name, "emu:", err);

@@ -1,5 +1,6 @@
 /* bench doctor --noise: how far apart this machine times one kernel and itself, and what change that lets it see. */
 #include "base/file.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "base/throttle.h"
 #include "cli/cli.h"
@@ -136,7 +137,7 @@ int cli_noise(const struct roofs_arguments *a, const char *out_dir, const char *
     struct stored_run stored = {0};
     struct error err = {0};
     struct text t = {0};
-    bool ok = strncmp(run.plan.device, "emu", 3) != 0;
+    bool ok = !spec_is(run.plan.device, SPEC_COUNTS);
     if (!ok) {
         error_set(&err, ERROR_ENVIRONMENT, "%s keeps no time: there is no noise", run.plan.device);
         error_hint(&err, "a machine with a GPU: --device cuda:0");

@@ -1,5 +1,6 @@
 /* bench why --measure: runs one row (and the baseline beside it) with every counter group, and prints all that explains it. */
 #include "base/file.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "report/listing.h"
@@ -197,7 +198,7 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
                                   &device, err);
     free(emu);
     scenario_free(s);
-    if (!ok || !plan_make(&p->a->plan, strncmp(device.spec, "cuda", 4) ? "emu" : "cuda", &device.chip, &plan, err))
+    if (!ok || !plan_make(&p->a->plan, spec_kind(device.spec), &device.chip, &plan, err))
         return cli_fail(err);
     if (!find_row(p, &plan, &index, err)) {
         plan_free(&plan);

@@ -1,4 +1,5 @@
 #include "gate/side.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include <jansson.h>
 #include <math.h>
@@ -137,13 +138,6 @@ static char *environment_text(const struct run *run, const char *key)
     return copy;
 }
 
-/* The product: what a device says of itself up to its driver. */
-static char *product_of(const struct run *run)
-{
-    const char *about = run->device_about ? run->device_about : "", *end = strstr(about, " \302\267 ");
-    return *about ? xstrndup(about, end ? (size_t)(end - about) : strlen(about)) : NULL;
-}
-
 struct maker {
     const char *name;
     size_t offset;
@@ -183,9 +177,10 @@ void gate_side_describe(const struct gate_side *side, struct text *t)
 
 static void side_describe_run(struct gate_side *side, const struct run *run, struct row *const *rows, int count)
 {
-    bool timed = run->device && !strncmp(run->device, "cuda", 4);
+    bool timed = spec_is_timed(run->device);
     side->device = xstrdup(run->device ? run->device : "");
-    side->about = timed ? product_of(run) : xstrdup(side->device); /* emu is the same wherever it runs */
+    const char *about = timed ? run->product : side->device; /* emu is the same wherever it runs */
+    side->about = about ? xstrdup(about) : NULL;
     side->compiler = run->compiler ? xstrdup(run->compiler) : NULL;
     side->driver = timed && run->driver ? xstrdup(run->driver) : NULL;
     side->library = timed ? environment_text(run, "cudnn") : NULL;

@@ -180,12 +180,27 @@ static void set_parts(struct row *row, const struct plan_row *p)
     }
 }
 
+static void set_work(struct row *row, const struct work *work)
+{
+    struct text t = {0};
+    work_describe(work, &t);
+    row->work = text_take(&t);
+    if (!work->epilogue_count)
+        return;
+    struct work bare = *work;
+    bare.epilogue_count = 0;
+    work_describe(&bare, &t);
+    row->bare_work = text_take(&t);
+    work_describe_epilogue(work, &t);
+    row_set(&row->epilogue, text_get(&t) + 1); /* behind its blank */
+    text_free(&t);
+}
+
 struct row *plan_row_new(const struct plan *plan, int index, const char *device)
 {
     const struct plan_row *p = &plan->rows[index];
     const struct scenario_case *c = &plan->cases[p->case_index];
     struct row *row = row_new();
-    struct text t = {0};
     row_set(&row->id, p->id);
     row_set(&row->case_id, c->id);
     row_set(&row->scenario, plan->scenario->name);
@@ -210,8 +225,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     for (int i = 0; i < plan->scenario->network_count; i++)
         if (scenario_layer_count(plan->scenario, i, c->layer))
             row_add_network(row, plan->scenario->networks[i].name, scenario_layer_count(plan->scenario, i, c->layer));
-    work_describe(&c->work, &t);
-    row->work = text_take(&t);
+    set_work(row, &c->work);
     row_set(&row->op, c->work.op->name);
     row_set(&row->dtype, dtype_name(c->work.dtype));
     row_set(&row->math, c->work.op->has_math ? math_name(c->work.math) : "");

@@ -302,6 +302,8 @@ void plan_sequence_describe(const struct plan_row *p, struct row *row)
     work_describe(&layers->links[0].work, &t);
     free(row->work);
     row->work = text_take(&t);
+    row_set(&row->bare_work, NULL);
+    row_set(&row->epilogue, NULL);
     row_set(&row->op, "sequence");
     row->bytes = 0;
     for (int i = 0; i < layers->count; i++)

@@ -1,6 +1,7 @@
 /* report/answer: what the scenario asks (`about`, `answers`), answered in a sentence with its figures from the rows. */
 #include "base/order.h"
 #include "base/node.h"
+#include "base/spec.h"
 #include "report/break_even.h"
 #include "report/first_screen.h"
 #include "report/network.h"
@@ -91,7 +92,7 @@ static void answer_compare(const struct ask *ask, struct block *list)
     struct comparison y = {0};
     struct text t = {0};
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    bool counts = ask->count && device_counts(ask->rows[0]->device);
+    bool counts = ask->count && spec_is(ask->rows[0]->device, SPEC_COUNTS);
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);)
         compare_case(&y, &w.view, what, than);
     if (!y.cases)
@@ -121,7 +122,7 @@ static void answer_compare(const struct ask *ask, struct block *list)
 
 static bool has_no_time(const struct ask *ask)
 {
-    return ask->count && device_counts(ask->rows[0]->device);
+    return ask->count && spec_is(ask->rows[0]->device, SPEC_COUNTS);
 }
 
 /* Of a sparse row: the work that it schedules over that of all outputs; NaN. */

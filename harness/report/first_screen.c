@@ -1,5 +1,6 @@
 /* report/first_screen: see first_screen.h. */
 #include "report/first_screen.h"
+#include "base/spec.h"
 #include "report/number.h"
 #include "report/row_document.h"
 #include "report/verdict.h"
@@ -85,7 +86,7 @@ static void add_lead(struct document *d, const struct run *run, struct row *cons
         text_addf(&rest, "a variant beats the baseline on %d of %d timed cases", y.won, y.timed);
         tally_part(&rest, y.lost, "it loses");
         tally_part(&rest, y.timed - y.won - y.lost, "are too close to tell");
-    } else if (count && device_counts(rows[0]->device))
+    } else if (count && spec_is(rows[0]->device, SPEC_COUNTS))
         text_add(&rest, "counted on emu: exact counts, no time and no ranking");
     block_item(lead, NULL, NULL, text_get(&rest));
     text_free(&rest);
@@ -288,7 +289,7 @@ static int glance_order(struct row *const *rows, int count, struct glance **out)
 
 static void add_glance(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)
 {
-    bool counts = count && device_counts(rows[0]->device);
+    bool counts = count && spec_is(rows[0]->device, SPEC_COUNTS);
     struct table *t = glance_table(run, rows, count, counts);
     struct glance *cases = NULL;
     int case_count = glance_order(rows, count, &cases);

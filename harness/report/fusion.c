@@ -244,17 +244,6 @@ static void knee_of(const struct run *run, struct row *const *rows, int count, c
 
 /* ---- what stands behind an op: an epilogue ---- */
 
-/* "conv2d 64->64 3x3 +bias+relu  1x8x16 f16" without and with its word of pluses; NULL: it has none. Caller frees. */
-static char *work_without_epilogue(const char *work, char *epilogue, size_t bytes)
-{
-    const char *at = work ? strstr(work, " +") : NULL;
-    if (!at)
-        return NULL;
-    size_t length = strcspn(at + 1, " ");
-    snprintf(epilogue, bytes, "%.*s", (int)length, at + 1);
-    return text_format("%.*s%s", (int)(at - work), work, at + 1 + length);
-}
-
 static bool made_from(const struct row *r, const char *base)
 {
     const char *name = r->from ? strrchr(r->from, '/') : NULL;
@@ -424,8 +413,7 @@ static int find_behind(const struct run *run, struct row *const *rows, int count
 {
     int found = 0;
     for (int i = 0, end; i < count; i = end) {
-        char epilogue[120];
-        char *work = work_without_epilogue(rows[i]->work, epilogue, sizeof epilogue);
+        const char *work = rows[i]->bare_work;
         end = case_end(rows, count, i);
         for (int k = 0, stop; work && k < count; k = stop) {
             stop = case_end(rows, count, k);
@@ -435,10 +423,9 @@ static int find_behind(const struct run *run, struct row *const *rows, int count
             struct behind one;
             while (case_next(&w))
                 for (struct case_walk b = {.run = run, .rows = rows + k, .count = stop - k, .judge = judge}; case_next(&b);)
-                    if (look_behind(&w.view, &b.view, epilogue, &one))
+                    if (look_behind(&w.view, &b.view, rows[i]->epilogue ? rows[i]->epilogue : "", &one))
                         *APPEND(*out, found) = one;
         }
-        free(work);
     }
     return found;
 }

@@ -1,5 +1,6 @@
 #include "report/machine.h"
 #include "base/dtype.h"
+#include "base/spec.h"
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,17 +25,11 @@ static void read_roofs(const json_t *json, struct roofs *out)
 struct machine machine_of(const struct run *run, const struct row *row)
 {
     struct machine m = {0};
-    char name[160] = "";
-    if (row && row->device && !strncmp(row->device, "emu", 3)) { /* "emu:GH100"; of plain "emu" the architecture tells */
-        m.chip = row->device[3] == ':' ? chip_find(row->device + 4) : chip_find(row->arch);
+    if (row && spec_is(row->device, SPEC_COUNTS)) { /* "emu:GH100"; of plain "emu" the architecture tells */
+        m.chip = chip_find(*spec_option(row->device) ? spec_option(row->device) : row->arch);
         return m;
     }
-    /* "NVIDIA H200 · driver 580.159.04 · 132 SMs" */
-    snprintf(name, sizeof name, "%s", run && run->device_about ? run->device_about : "");
-    char *dot = strstr(name, " ·");
-    if (dot)
-        *dot = 0;
-    m.chip = chip_find(name);
+    m.chip = run && run->product ? chip_find(run->product) : NULL;
     json_t *environment = run && run->environment ? json_loads(run->environment, 0, NULL) : NULL;
     const json_t *json = json_object_get(environment, "roofs");
     const char *library = json_string_value(json_object_get(environment, "cudnn"));

@@ -1,4 +1,5 @@
 /* report/run_document: what is said of a whole run, in blocks, and the forms that it takes. */
+#include "base/spec.h"
 #include "report/disassemble.h"
 #include "report/break_even.h"
 #include "report/case_document.h"
@@ -113,7 +114,7 @@ static void add_provenance(struct document *d, const struct run *run)
 static bool asked_without_time(struct row *const *rows, int count)
 {
     for (int i = 0; i < count; i++)
-        if (rows[i]->density_in >= 0 && !row_is_network(rows[i]) && device_counts(rows[i]->device))
+        if (rows[i]->density_in >= 0 && !row_is_network(rows[i]) && spec_is(rows[i]->device, SPEC_COUNTS))
             return true;
     return false;
 }
@@ -214,7 +215,7 @@ static void add_run(struct document *d, const struct run *run, struct row *const
     add_plots(d, plots);
     for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = judge}; case_next(&w);)
         case_document(d, &w.view, plots);
-    add_how_to_read(d, count && device_counts(rows[0]->device));
+    add_how_to_read(d, count && spec_is(rows[0]->device, SPEC_COUNTS));
     spent_document(d, run, rows, count);
     add_provenance(d, run);
 }

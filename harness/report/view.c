@@ -1,5 +1,6 @@
 /* report/view: see view.h. */
 #include "report/view.h"
+#include "base/spec.h"
 #include "report/verdict.h"
 #include "op/op.h"
 #include <ctype.h>
@@ -9,11 +10,6 @@
 #include <string.h>
 
 #define STEPS_LISTED 8
-
-bool device_counts(const char *device)
-{
-    return device && strncmp(device, "emu", 3) == 0;
-}
 
 int case_end(struct row *const *rows, int count, int from)
 {
@@ -306,7 +302,7 @@ static void sort_views(struct case_view *c)
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count)
 {
     *c = (struct case_view){.run = run, .rows = rows, .count = count, .noise = NAN, .roof_ns = NAN, .zero_name = "baseline"};
-    c->counts = count > 0 && device_counts(rows[0]->device);
+    c->counts = count > 0 && spec_is(rows[0]->device, SPEC_COUNTS);
     c->machine = machine_of(run, count > 0 ? rows[0] : NULL);
     c->views = xcalloc((size_t)count + 1, sizeof *c->views);
     c->order = xcalloc((size_t)count + 1, sizeof *c->order);

@@ -1,5 +1,5 @@
-/* row/former: what schemas before 9 (masks: before 10) kept as text becomes fields and lists, once, when such a database is opened. Nothing
- * else reads that text. */
+/* row/former: what schemas before 9 (masks: before 10; product and epilogue: before 11) kept as text becomes fields and lists, once, when
+ * such a database is opened. Nothing else reads that text. */
 #include "row/database.h"
 #include <jansson.h>
 #include <stdio.h>
@@ -279,5 +279,18 @@ bool former_masks(struct store *store, struct error *err)
                       " WHEN rest = '' OR word = 'file' THEN NULL WHEN instr(rest, ':') THEN CAST(substr(rest, instr(rest, ':') + 1) AS "
                       "INTEGER) ELSE 1 END"
                       " FROM mask WHERE mask.case_key = \"case\".case_key",
+                      "migrating", err);
+}
+
+bool former_words(struct store *store, struct error *err)
+{
+    /* "NVIDIA H200 \302\267 driver 580 \302\267 132 SMs"; "conv2d 64->64 3x3 +bias+relu  1x8x16 f16" */
+    return store_exec(store,
+                      "UPDATE run SET product = substr(device_about, 1, instr(device_about || ' \302\267 ', ' \302\267 ') - 1);"
+                      "WITH found AS (SELECT case_key, instr(work, ' +') AS at FROM \"case\" WHERE instr(work, ' +')),"
+                      " cut AS (SELECT case_key, at, substr(work, at + 1) AS rest FROM found JOIN \"case\" USING (case_key))"
+                      " UPDATE \"case\" SET epilogue = substr(rest, 1, instr(rest || ' ', ' ') - 1),"
+                      " bare_work = substr(work, 1, at - 1) || substr(rest, instr(rest || ' ', ' '))"
+                      " FROM cut WHERE cut.case_key = \"case\".case_key",
                       "migrating", err);
 }

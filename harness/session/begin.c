@@ -1,6 +1,7 @@
 /* Before a run: the device, the plan, the store, the rows that an interrupted run left, and where everything came from. */
 #include "base/file.h"
 #include "base/pool.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "row/lock.h"
@@ -81,6 +82,7 @@ static void note_provenance(struct session *s)
     r->commit = xstrdup(bench_version());
     row_set(&r->revision, s->options->revision);
     r->device = xstrdup(s->device.spec);
+    r->product = xstrdup(s->device.chip.name);
     r->device_about = xstrdup(s->device.about);
     r->uuid = xstrdup(s->device.uuid);
     r->driver = xstrdup(s->device.driver);
@@ -128,7 +130,7 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     struct run old = {0};
     struct row **rows = NULL;
     int kept = 0, changed = 0, count = 0;
-    bool timed = !s->options->no_time && !strncmp(s->device.spec, "cuda", 4);
+    bool timed = !s->options->no_time && spec_is_timed(s->device.spec);
     if (!store_last_run(s->store, s->asked.tune ? "tune" : "run", s->plan.scenario->name, s->device.spec, &old, err))
         return err->kind == ERROR_NONE ? 0 : -1;
     count = store_rows(s->store, old.id, &rows, err);
@@ -267,7 +269,7 @@ bool session_open(struct session *s, struct error *err)
     const struct session_options *o = s->options;
     if (!take_kept(s) && !find_device(s, err))
         return false;
-    bool timed = !strncmp(s->device.spec, "cuda", 4);
+    bool timed = spec_is_timed(s->device.spec);
     if (o->plan.tune && !timed && !o->no_time) {
         error_set(err, ERROR_ENVIRONMENT, "%s keeps no time: configurations cannot be compared on it", s->device.spec);
         return error_hint(err,
@@ -276,7 +278,7 @@ bool session_open(struct session *s, struct error *err)
     if (o->tuned && !session_remembered(o->database, &s->device, s->device.compiler, &s->remembered, err))
         return false;
     s->asked.tuned = s->remembered;
-    if (!plan_make(&s->asked, timed ? "cuda" : "emu", &s->device.chip, &s->plan, err))
+    if (!plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err))
         return false;
     char *dir = file_dir(o->database);
     bool ok =

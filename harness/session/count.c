@@ -1,4 +1,5 @@
 /* The parent's side of counting: which rows, with which facts; what a machine refuses; a worker that dies over a row. */
+#include "base/spec.h"
 #include "base/text.h"
 #include "session/parent.h"
 #include <math.h>
@@ -10,11 +11,6 @@
 #define DEATHS_MAX 3 /* of counting workers in one run */
 /* A row that takes longer is slow: the basic set is ten runs of it, and one with patched code that takes as long as 25 (on an H200). */
 #define SLOW_NS 10e6
-
-static bool on_cuda(const struct session *s)
-{
-    return !strncmp(s->device.spec, "cuda", 4);
-}
 
 static bool asked_for(const struct counter_wish *wish)
 {
@@ -28,7 +24,7 @@ bool session_counts(const struct session *s, bool *counts, struct error *err)
     *counts = false;
     if (wish->off || (s->asked.tune && !asked_for(wish))) /* a search has hundreds of configurations, and ranks them by time */
         return true;
-    if (!on_cuda(s))
+    if (!spec_is_timed(s->device.spec))
         why = "this device has no hardware counters; emu counts by itself (emu.*)";
     else if (s->options->no_time)
         why = "--no-time only verifies";
@@ -37,7 +33,7 @@ bool session_counts(const struct session *s, bool *counts, struct error *err)
     *counts = !why;
     if (why && wish->required) {
         error_set(err, ERROR_ENVIRONMENT, "counters are required, but %s", why);
-        return error_hint(err, on_cuda(s) ? "leave that option out" : "--device cuda:0, on a machine with a GPU");
+        return error_hint(err, spec_is_timed(s->device.spec) ? "leave that option out" : "--device cuda:0, on a machine with a GPU");
     }
     return true;
 }

@@ -1,4 +1,5 @@
 /* What a device is, asked in a process of its own: the parent never loads a driver. */
+#include "base/spec.h"
 #include "session/parent.h"
 #include "message/wire.h"
 #include "row/lock.h"
@@ -31,7 +32,7 @@ bool session_hold(const char *spec, const struct session_sink *sink, struct chil
     struct waiting waiting = {sink, interrupted, false};
     struct error ignored = {0}; /* who opens the device says what is wrong with it */
     *fd = -1;
-    if (spec && strncmp(spec, "cuda", 4) != 0)
+    if (spec && !spec_is_timed(spec))
         return true;
     json_t *command = command_new(COMMAND_UUID, "{s:s?}", "device", spec);
     json_t *event = child_ask("the device probe", command, EVENT_UUID, PROBE_LIMIT_S, keep, interrupted, &ignored);

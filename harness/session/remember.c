@@ -6,13 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-/* The GPU's product name: what a device says of itself up to its driver. */
-static char *chip_name_of(const struct session_device *device)
-{
-    const char *end = strstr(device->about, " \302\267 ");
-    return xstrndup(device->about, end ? (size_t)(end - device->about) : strlen(device->about));
-}
-
 /* Which of two remembered configurations of one variant on one layer is nearer to this machine: its chip counts more than its compiler,
  * then the newer one. */
 static int nearness(const struct wisdom *w, const char *chip, const char *compiler)
@@ -63,7 +56,7 @@ bool session_remembered(const char *database, const struct session_device *devic
     }
     struct tuned_point *out = xcalloc((size_t)count + 1, sizeof *out);
     const struct wisdom **from = xcalloc((size_t)count + 1, sizeof *from);
-    char *chip = chip_name_of(device);
+    const char *chip = device->chip.name;
     for (int i = 0; i < count; i++) {
         int best = i;
         bool seen = false; /* sorted by variant and layer, but an earlier one may be the same layer */
@@ -84,7 +77,6 @@ bool session_remembered(const char *database, const struct session_device *devic
     for (int i = 0; i < count; i++)
         wisdom_clear(&all[i]);
     free(all);
-    free(chip);
     store_close(store);
     *list = out;
     return true;
@@ -154,7 +146,7 @@ static bool best_of(const struct session *s, int first, int last, struct wisdom 
     *w = (struct wisdom){.work = xstrdup(best->work),
                          .variant = xstrdup(s->plan.rows[first].variant->name),
                          .params = xstrdup(best->params ? best->params : ""),
-                         .chip = chip_name_of(&s->device),
+                         .chip = xstrdup(s->device.chip.name),
                          .arch = xstrdup(s->plan.chip.arch),
                          .compiler = xstrdup(s->device.compiler),
                          .median_ns = time->median_ns,

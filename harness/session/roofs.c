@@ -1,5 +1,6 @@
 /* The ceilings of a machine: measured once, in a process of its own, kept by GPU in the database, and the roof that they are for each row.
  */
+#include "base/spec.h"
 #include "base/text.h"
 #include "message/wire.h"
 #include "model/floor.h"
@@ -42,7 +43,7 @@ static void tell_unknown(struct session *s, const struct error *why)
 
 static bool has_ceilings(const struct session *s)
 {
-    bool timed = !s->options->no_time && !strncmp(s->device.spec, "cuda", 4);
+    bool timed = !s->options->no_time && spec_is_timed(s->device.spec);
     return timed && s->device.uuid[0] && !s->options->inside && !s->options->gate; /* a gate judges rows by each other, not by a roof */
 }
 

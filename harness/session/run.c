@@ -1,5 +1,6 @@
 /* The parent of a run: hands rows to workers, watches the clock, blames what dies, stores what comes back. */
 #include "base/file.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "plan/choose.h"
 #include "row/lock.h"
@@ -39,7 +40,7 @@ json_t *session_setup(const struct session *s, bool compile_only)
 {
     struct plan_options options = s->asked;
     char *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
-    double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : strncmp(s->device.spec, "cuda", 4) ? 60 : 10;
+    double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : spec_is_timed(s->device.spec) ? 10 : 60;
     options.device = s->device.spec;
     json_t *out =
         command_new(COMMAND_SETUP, "{s:o,s:o,s:s,s:s?,s:f,s:b}", "options", options_write(&options), "chip", wire_chip(&s->device.chip),
@@ -485,7 +486,7 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
 
 static bool run_cases(struct session *s, struct error *err)
 {
-    bool timed = !s->options->no_time && !strncmp(s->device.spec, "cuda", 4);
+    bool timed = !s->options->no_time && spec_is_timed(s->device.spec);
     for (int first = 0, last; first < s->plan.row_count && !s->interrupted; first = last) {
         for (last = first; last < s->plan.row_count && s->plan.rows[last].case_index == s->plan.rows[first].case_index;)
             last++;

@@ -1,6 +1,7 @@
 /* The verified rows of one case, counted in a worker that times nothing: it opens a session of CUPTI once and keeps it for all cases that
  * follow, at rest between them. */
 #include "base/clock.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "counter/combine.h"
 #include "counter/set.h"
@@ -51,20 +52,13 @@ static bool count_has(void *context, const char *metric)
     return cupti_has(context, metric);
 }
 
-/* "cuda:1" is 1. */
-static int ordinal_of(const struct device *dev)
-{
-    const char *colon = strchr(dev->spec, ':');
-    return colon ? atoi(colon + 1) : 0;
-}
-
 /* Opened for the first case; afterwards only the set is there already. */
 static bool open_counters(struct worker *w, struct error *err)
 {
     void *context, *stream;
     if (w->cupti)
         return true;
-    if (!cuda_native(w->dev, &context, &stream, err) || !cupti_session_open(context, ordinal_of(w->dev), &w->cupti, err))
+    if (!cuda_native(w->dev, &context, &stream, err) || !cupti_session_open(context, atoi(spec_option(w->dev->spec)), &w->cupti, err))
         return false;
     cupti_session_rest(w->cupti); /* it can be had; the rows are traced before they are counted */
     struct cupti_chip *chip = cupti_session_chip(w->cupti);
@@ -219,7 +213,7 @@ static bool count_lines(struct tally *t, struct error *err)
     void *context, *stream;
     stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
     if (!w->sass && (!cuda_native(w->dev, &context, &stream, err) ||
-                     !cupti_sass_open(context, ordinal_of(w->dev), source_metrics, source_metric_count, &w->sass, err)))
+                     !cupti_sass_open(context, atoi(spec_option(w->dev->spec)), source_metrics, source_metric_count, &w->sass, err)))
         return false;
     for (int i = 0; i < t->count; i++) {
         struct source_job job = source_job(t, i);

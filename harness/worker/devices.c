@@ -1,4 +1,5 @@
 #include "worker/devices.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "device/cuda/cuda.h"
 #include "emu/emu.h"
@@ -26,15 +27,15 @@ static const char *missing_hook(const struct device_ops *o)
 bool device_open(const char *spec, struct device **dev, struct error *err)
 {
     const char *names[8];
-    size_t count = 0, length = strcspn(spec, ":");
+    size_t count = 0;
     const struct device_ops *ops = NULL;
     for (int i = 0; device_table[i]; i++) {
         names[count++] = device_table[i]->name;
-        if (strlen(device_table[i]->name) == length && strncmp(spec, device_table[i]->name, length) == 0)
+        if (spec_is(spec, device_table[i]->name))
             ops = device_table[i];
     }
     if (!ops) {
-        char *kind = xstrndup(spec, length);
+        char *kind = xstrndup(spec, strcspn(spec, ":"));
         const char *near = text_nearest(kind, names, count);
         error_set(err, ERROR_USAGE, "no such device: '%s'", spec);
         error_hint(err, "%s%s%scuda, cuda:1 (a GPU) or emu, emu:GH100 (the embedded interpreter)", near ? "did you mean " : "",
@@ -47,7 +48,7 @@ bool device_open(const char *spec, struct device **dev, struct error *err)
         return error_set(err, ERROR_INTERNAL, "device %s was built for another bench: %s", ops->name, hole ? hole : "version");
     struct device *d = xcalloc(1, sizeof *d);
     d->ops = ops;
-    if (!ops->open(d, spec[length] ? spec + length + 1 : "", err)) {
+    if (!ops->open(d, spec_option(spec), err)) {
         free(d);
         return error_where(err, "device %s", spec);
     }

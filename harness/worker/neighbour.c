@@ -1,6 +1,7 @@
 /* A row is also right on shapes that nobody showed it: the code that was compiled for its layer, on a few small works that its head
  * accepts.
  */
+#include "base/spec.h"
 #include "base/text.h"
 #include "measure/reference.h"
 #include "op/generate.h"
@@ -88,19 +89,14 @@ static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
     return judge_neighbour(v, data, err);
 }
 
-/* A compiler has no device, so the options say which. */
-static bool is_gpu(const struct worker *w)
-{
-    return !strncmp(w->options.device, "cuda", 4);
-}
-
 /* Nobody can foresee which they are. */
 static bool draw_neighbour(const struct worker *w, int index, int number, struct work *work, struct program *program)
 {
     uint64_t seed = generate_bits(worker_secret(w), 3, (uint64_t)number);
-    if (!is_gpu(w)) /* one only: of any kind */
+    bool timed = spec_is_timed(w->options.device);
+    if (!timed) /* one only: of any kind */
         number = (int)(seed % NEIGHBOURS);
-    return plan_neighbour(&w->plan, index, number, seed, is_gpu(w) ? LONGEST : LONGEST_EMU, is_gpu(w) ? FLOP : FLOP_EMU, work, program);
+    return plan_neighbour(&w->plan, index, number, seed, timed ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
 }
 
 /* Counts in *seen; *more: another one is worth its cost, which a compilation is not. */
@@ -145,7 +141,7 @@ static int wanted(const struct worker *w, int index)
             return 0;
     if (row->kind != PLAN_LAYER || !p->checked || p->work.op->file) /* a file says nothing of near sizes */
         return 0;
-    return is_gpu(w) ? NEIGHBOURS : NEIGHBOURS_EMU;
+    return spec_is_timed(w->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
 }
 
 void worker_neighbours_compile(struct worker *w, int index)

@@ -1,6 +1,7 @@
 /* What emu found out of a row, kept from run to run: emu is exact, so the same code, launched in the same way on the same data by the same
  * build of bench, is not run again. */
 #include "base/file.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "message/wire.h"
 #include "worker/private.h"
@@ -38,7 +39,7 @@ static bool memory_key(struct worker *w, int index, char out[HASH_TEXT])
     const struct plan_row *row = &w->plan.rows[index];
     const struct program *p = &row->program;
     const char *device = w->options.device;
-    if (!w->options.remember || strncmp(device, "emu", 3) || w->options.bundle || row->kind == PLAN_SEQUENCE || row->side || !p->feasible ||
+    if (!w->options.remember || spec_is_timed(device) || w->options.bundle || row->kind == PLAN_SEQUENCE || row->side || !p->feasible ||
         !p->unit_count || !hash_self(w))
         return false;
     char(*keys)[HASH_TEXT] = xcalloc((size_t)p->unit_count, sizeof *keys), launches[HASH_TEXT];

@@ -1,3 +1,4 @@
+#include "base/spec.h"
 #include "worker/private.h"
 #include "plan/choose.h"
 #include "base/crash.h"
@@ -253,9 +254,8 @@ static bool tell_uuid(struct worker *w, const json_t *command, struct error *err
 {
     char uuid[64] = "", why[8];
     const char *spec = text_of(command, "device");
-    bool here = spec ? !strncmp(spec, "cuda", 4) : device_cuda_present(why, sizeof why);
-    const char *number = here && spec && strchr(spec, ':') ? strchr(spec, ':') + 1 : "";
-    if (here && !device_cuda_uuid(number, uuid, sizeof uuid, err))
+    bool here = spec ? spec_is_timed(spec) : device_cuda_present(why, sizeof why);
+    if (here && !device_cuda_uuid(spec_option(spec), uuid, sizeof uuid, err))
         return false;
     w->emit(w->context, event_new(EVENT_UUID, "{s:s}", "uuid", uuid));
     return true;
@@ -296,7 +296,7 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
         return error_set(err, ERROR_INTERNAL, "a worker was set up without a chip");
     if (o->bundle && !compile_bundle_use(o->bundle, err))
         return false;
-    if (!plan_make(o, strncmp(device, "cuda", 4) ? "emu" : "cuda", &chip, &w->plan, err))
+    if (!plan_make(o, spec_kind(device), &chip, &w->plan, err))
         return false;
     w->planned = true;
     const char *files = text_of(w->setup, "files");

@@ -36,6 +36,7 @@ static inline void fixture_run(struct run *run, const char *scenario, const char
     run->verb = xstrdup("run");
     run->commit = xstrdup("1a2b3c4+dirty");
     run->device = xstrdup(device);
+    run->product = xstrdup(about);
     run->device_about = xstrdup(about);
     run->compiler = xstrdup("nvrtc 13.0.88");
     run->cpu = xstrdup("2 x some CPU");

@@ -78,9 +78,12 @@ static void test_steps(void **state)
     fixture_free(&f);
 }
 
-static void behind(struct fixture *f, int index, const char *work, const char *variant, const char *from, int launches, double us)
+static void behind(struct fixture *f, int index, const char *epilogue, const char *variant, const char *from, int launches, double us)
 {
-    struct row *r = fixture_row(f, index, index ? "leaky" : "bare", "", work, variant, "", ROW_OK);
+    static const char bare[] = "conv2d 64->64 3x3  1x720x1280 f16";
+    struct row *r = fixture_row(f, index, index ? "leaky" : "bare", "", index ? "a convolution" : bare, variant, "", ROW_OK);
+    row_set(&r->epilogue, epilogue);
+    row_set(&r->bare_work, epilogue ? bare : NULL);
     row_set(&r->from, from);
     row_set(&r->op, "conv2d");
     for (int i = 0; i < launches; i++)
@@ -91,11 +94,11 @@ static void behind(struct fixture *f, int index, const char *work, const char *v
 /* The same work with and without an epilogue: of a family of heads, not of the library, however fast. */
 static void test_epilogue(void **state)
 {
-    static const char bare[] = "conv2d 64->64 3x3  1x720x1280 f16", leaky[] = "conv2d 64->64 3x3 +bias+leaky_relu:0.1  1x720x1280 f16";
+    static const char leaky[] = "+bias+leaky_relu:0.1";
     struct fixture f = {0};
     fixture_run(&f.run, "epilogues", "cuda:0", "NVIDIA H200");
-    behind(&f, 0, bare, "conv2d/tiled", "", 1, 50); /* no apart row of its family */
-    behind(&f, 0, bare, "conv2d/rs", "conv2d/rows", 1, 100);
+    behind(&f, 0, NULL, "conv2d/tiled", "", 1, 50); /* no apart row of its family */
+    behind(&f, 0, NULL, "conv2d/rs", "conv2d/rows", 1, 100);
     behind(&f, 1, leaky, "conv2d/tiled", "", 1, 60);
     behind(&f, 1, leaky, "conv2d/rs", "conv2d/rows", 1, 102);
     behind(&f, 1, leaky, "conv2d/rs_plain + pointwise/epilogue", "rs", 2, 180);

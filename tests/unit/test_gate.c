@@ -80,7 +80,7 @@ static struct gate_side make_side(int64_t run_id, const char *side, const char *
     struct row **rows = xcalloc(1, sizeof *rows);
     rows[0] = row;
     run.device = xstrdup("cuda:0");
-    run.device_about = xstrdup("NVIDIA H200 \302\267 more");
+    run.product = xstrdup("NVIDIA H200");
     run.driver = xstrdup(driver);
     run.environment = xstrdup("{\"cudnn\": \"9.1\"}");
     assert_true(gate_side_take(&s, &run, rows, 1, side, &err));

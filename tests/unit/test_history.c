@@ -23,7 +23,7 @@ static void make_runs(int count, const double *us)
         struct error err = {0};
         rows[0] = row;
         run.device = xstrdup("cuda:0");
-        run.device_about = xstrdup("NVIDIA H200");
+        run.product = xstrdup("NVIDIA H200");
         run.driver = xstrdup(i < 50 ? "580" : "590");
         run.revision = text_format("%010d", 1000000 + i / 3);
         row_set(&row->id, "s/conv/my/one");

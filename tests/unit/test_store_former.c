@@ -241,10 +241,39 @@ static void masks_of_schema_9(void **state)
     fixture_free(&f);
 }
 
+/* The product was the first word of what the device says of itself, the epilogue a word of the work. */
+static void words_become_columns(void **state)
+{
+    static const char bare[] = "conv2d 64->64 3x3  1x8x16 f16";
+    struct error err = {0};
+    struct fixture f = {0};
+    struct row **rows;
+    struct run run = {0};
+    struct store *store = open_or_fail(false);
+    fixture_run(&f.run, "words", "cuda:0", "NVIDIA H200 \302\267 driver 580 \302\267 132 SMs");
+    fixture_row(&f, 0, "bare", "", bare, "cudnn", "", ROW_OK);
+    fixture_row(&f, 1, "both", "", "conv2d 64->64 3x3 +bias+relu  1x8x16 f16", "cudnn", "", ROW_OK);
+    put_all(store, &f);
+    assert_true(store_exec(store, "UPDATE run SET product = NULL; PRAGMA user_version = 10", "test", &err));
+    store_close(store);
+    store = open_or_fail(false);
+    assert_true(store_run(store, f.run.id, &run, &err));
+    assert_string_equal(run.product, "NVIDIA H200");
+    assert_int_equal(store_rows(store, f.run.id, &rows, &err), 2);
+    assert_true(!rows[0]->epilogue && !rows[0]->bare_work);
+    assert_string_equal(rows[1]->epilogue, "+bias+relu");
+    assert_string_equal(rows[1]->bare_work, bare);
+    rows_free(rows, 2);
+    run_clear(&run);
+    store_close(store);
+    fixture_free(&f);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {TEST(text_becomes_fields), TEST(former_and_present_are_merged), TEST(a_new_column_is_added),
-                                       TEST(sides_stand_beside_each_other), TEST(masks_of_schema_9)};
+    const struct CMUnitTest tests[] = {TEST(text_becomes_fields),   TEST(former_and_present_are_merged),
+                                       TEST(a_new_column_is_added), TEST(sides_stand_beside_each_other),
+                                       TEST(masks_of_schema_9),     TEST(words_become_columns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

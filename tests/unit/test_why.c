@@ -255,7 +255,7 @@ static void unknown_machines_stay_unknown(void **state)
     report_why(&t, &f.run, f.rows, f.count, 0, &style);
     assert_non_null(strstr(text_get(&t), "no ceilings are known of this machine"));
     assert_non_null(strstr(text_get(&t), "limited by warps")); /* what was stored is said all the same */
-    row_set(&f.run.device_about, "NVIDIA H200 · driver 580 · 132 SMs");
+    row_set(&f.run.product, "NVIDIA H200");
     row_set(&f.run.environment, "[1, \"no object\"]");
     a = only(&f, 0);
     assert_true(a.known && !a.measured);

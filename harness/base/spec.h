@@ -1,0 +1,18 @@
+/* base/spec: what a device is called: a kind, and behind a colon what the kind makes of it: "cuda:0", "emu", "emu:GH100". */
+#ifndef BENCH_BASE_SPEC_H
+#define BENCH_BASE_SPEC_H
+
+#include <stdbool.h>
+
+#define SPEC_TIMED "cuda" /* the kind that keeps time */
+#define SPEC_COUNTS "emu" /* the kind that counts exactly, and keeps none */
+
+/* Is it of the kind? NULL is of none. */
+bool spec_is(const char *spec, const char *kind);
+/* What stands behind the colon; "" where there is none. */
+const char *spec_option(const char *spec);
+/* Does it keep time? And which of the two kinds a plan is made for. */
+bool spec_is_timed(const char *spec);
+const char *spec_kind(const char *spec);
+
+#endif
