@@ -295,12 +295,12 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
     int case_count = glance_order(rows, count, &cases);
     for (int i = 0; i < case_count; i++) {
         struct case_view c;
-        const char *id = cases[i].rows[0]->case_id ? cases[i].rows[0]->case_id : "?", *slash = strchr(id, '/');
+        const char *id = cases[i].rows[0]->case_id ? cases[i].rows[0]->case_id : "?";
         case_view_make(&c, run, cases[i].rows, cases[i].count);
         if (judge)
             case_judge(&c, judge);
         table_row(t, LINE_PLAIN);
-        table_cell(t, PAINT_BOLD, "%s", slash ? slash + 1 : id);
+        table_cell(t, PAINT_BOLD, "%s", id_short(cases[i].rows[0], id));
         table_target(t, id);
         table_cell(t, PAINT_DIM, "%s", c.rows[0]->work ? c.rows[0]->work : "");
         if (counts)

@@ -156,7 +156,6 @@ static void add_case(struct lines *lines, const struct plot_file *f, const struc
 {
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        const char *id = v->row->case_id ? v->row->case_id : "", *slash = strchr(id, '/');
         struct line line = {.several = false};
         bool any = false;
         for (int k = 0; k < f->count; k++) {
@@ -164,7 +163,7 @@ static void add_case(struct lines *lines, const struct plot_file *f, const struc
             any = any || !isnan(line.numbers[k]);
         }
         memcpy(line.name, v->name, sizeof line.name);
-        snprintf(line.where, sizeof line.where, "%.95s", slash ? slash + 1 : id);
+        snprintf(line.where, sizeof line.where, "%.95s", id_short(v->row, v->row->case_id));
         if (any && (f->verified ? v->row->status == ROW_OK : v->row->status != ROW_INFEASIBLE))
             add_line(lines, f, &line);
     }

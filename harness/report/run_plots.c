@@ -29,11 +29,10 @@ static int layers_of(const struct run *run, struct row *const *rows, int count, 
     *out = NULL;
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
         const struct view *best = case_best(&w.view), *zero = w.view.zero;
-        const char *id = w.view.rows[0]->case_id, *slash = id ? strchr(id, '/') : NULL;
         if (!best || !zero || !zero->ranked || row_is_network(zero->row))
             continue;
         struct layer *l = APPEND(*out, n);
-        *l = (struct layer){slash ? slash + 1 : id ? id : "?", zero->row->layer, zero->row, "", best->time, zero->time};
+        *l = (struct layer){id_short(w.view.rows[0], w.view.rows[0]->case_id), zero->row->layer, zero->row, "", best->time, zero->time};
         struct text name = {0};
         winner_name(best, &name);
         snprintf(l->best, sizeof l->best, "%s", text_get(&name));

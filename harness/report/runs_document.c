@@ -29,13 +29,6 @@ struct seen {
     int case_count, count;
 };
 
-/* A row's id without its scenario: runs of a scenario under another name are held beside each other, too. */
-static const char *key_of(const struct row *row)
-{
-    const char *id = row->id ? row->id : "", *slash = strchr(id, '/');
-    return slash ? slash + 1 : id;
-}
-
 static int by_key(const void *a, const void *b)
 {
     const struct place *p = a, *q = b;
@@ -52,8 +45,8 @@ static void see(struct seen *s, const struct report_run *of, const struct judge 
         case_view_make(c, of->run, of->rows + i, end - i);
         case_judge(c, judge);
         for (int k = i; k < end; k++)
-            s->places[s->count++] =
-                (struct place){key_of(of->rows[k]), of->rows[k]->side ? of->rows[k]->side : "", s->case_count - 1, k - i};
+            s->places[s->count++] = (struct place){id_short(of->rows[k], of->rows[k]->id), of->rows[k]->side ? of->rows[k]->side : "",
+                                                   s->case_count - 1, k - i};
     }
     qsort(s->places, (size_t)s->count, sizeof *s->places, by_key);
 }
@@ -61,7 +54,7 @@ static void see(struct seen *s, const struct report_run *of, const struct judge 
 /* NULL: that run has no such row. */
 static const struct place *find(const struct seen *s, const struct row *row)
 {
-    struct place wanted = {.key = key_of(row), .side = row->side ? row->side : ""};
+    struct place wanted = {.key = id_short(row, row->id), .side = row->side ? row->side : ""};
     return s->count ? bsearch(&wanted, s->places, (size_t)s->count, sizeof wanted, by_key) : NULL;
 }
 
@@ -337,8 +330,8 @@ static bool history(struct plots *p, const struct seen *s, int count, const char
             if (isnan(measure(v, false)))
                 continue;
             if (!points++) {
-                const char *id = s[0].cases[k].rows[0]->case_id ? s[0].cases[k].rows[0]->case_id : "", *slash = strchr(id, '/');
-                char *label = text_format("%s: %s", slash ? slash + 1 : id, best->name);
+                const struct row *first = s[0].cases[k].rows[0];
+                char *label = text_format("%s: %s", id_short(first, first->case_id), best->name);
                 text_add(&d.data, lines++ ? "\n\n" : "");
                 plot_add_name(&d.data, label);
                 text_add(&d.data, "\n");

@@ -28,6 +28,12 @@ static const char *without_op(const struct row *row, const char *name)
     return op && strncmp(name, row->op, op) == 0 && name[op] == '/' ? name + op + 1 : name;
 }
 
+const char *id_short(const struct row *row, const char *id)
+{
+    size_t n = row->scenario ? strlen(row->scenario) : 0;
+    return !id ? "" : n && !strncmp(id, row->scenario, n) && id[n] == '/' ? id + n + 1 : id;
+}
+
 const char *variant_short(const struct row *row)
 {
     return without_op(row, row->variant);

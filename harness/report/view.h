@@ -74,6 +74,8 @@ bool view_itemises(const struct view *v);
 
 /* The first row behind `from` that belongs to another case: rows are sorted by case. */
 int case_end(struct row *const *rows, int count, int from);
+/* An id of the row, or of its case, without the scenario, which may have another name in another run; "" for NULL. */
+const char *id_short(const struct row *row, const char *id);
 /* The row's name without its op's own folder: "naive", "my/halo_regs". */
 const char *variant_short(const struct row *row);
 /* That without the steps that completed it: "mma_sync" of "mma_sync + depth_to_space/d2s_native". Returns out. */
