@@ -34,7 +34,7 @@
 
 #define SM_COMMON \
     .warp_size = 32, .threads_per_block = 1024, .registers_per_sm = 65536, .registers_per_block = 65536, .registers_per_thread = 255, \
-    .register_unit = 256, .warp_register_granularity = 4, .smem_banks = 32, .smem_per_block = 48 * 1024
+    .smem_banks = 32, .smem_per_block = 48 * 1024
 #define SM_75 \
     .arch = "sm_75", .cc = 75, .threads_per_sm = 1024, .warps_per_sm = 32, .blocks_per_sm = 16, .smem_per_sm = 64 * 1024, \
     .smem_per_block_optin = 64 * 1024, .smem_reserved = 0, .flop_f32 = 128, .flop_f16_simt = 256, .flop_f16_tensor = 1024, \

@@ -16,7 +16,6 @@ struct chip {
     int warp_size;
     int threads_per_block, threads_per_sm, warps_per_sm, blocks_per_sm;
     int registers_per_sm, registers_per_block, registers_per_thread;
-    int register_unit, warp_register_granularity; /* registers are given to a warp in units of this many per thread-warp */
     size_t smem_per_sm, smem_per_block, smem_per_block_optin, smem_reserved; /* bytes */
     int smem_banks;
     size_t l2_bytes;

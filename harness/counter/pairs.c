@@ -52,11 +52,3 @@ const struct counter_pair counter_pairs[] = {
      NO("DRAM is read a line at a time, with the kernel's code and parameters, and what was evicted again")},
     {NULL, {{0, NULL}}, NO("")},
 };
-
-bool counter_gated(const char *emu)
-{
-    for (const struct counter_pair *p = counter_pairs; p->emu; p++)
-        if (!strcmp(p->emu, emu))
-            return p->gated;
-    return false;
-}

@@ -20,7 +20,5 @@ struct counter_pair {
     const char *why; /* what keeps the ratio from being constant; "" when gated */
 };
 extern const struct counter_pair counter_pairs[]; /* ends with emu NULL */
-/* True when a gate may stand on this counter of emu: it has a pair and the pair agrees. */
-bool counter_gated(const char *emu);
 
 #endif

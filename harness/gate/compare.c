@@ -323,10 +323,8 @@ static void count_pairs(struct gate_comparison *c)
         c->unrun += c->pairs[i].by == GATE_BY_IMAGE && c->pairs[i].head->status == ROW_SKIPPED;
         c->promotable += c->pairs[i].verdict == GATE_FASTER || c->pairs[i].verdict == GATE_NEW || c->pairs[i].verdict == GATE_MISSING;
     }
-    for (int i = 0; i < c->rules->waiver_count; i++) {
+    for (int i = 0; i < c->rules->waiver_count; i++)
         c->expired += c->rules->waivers[i].expired;
-        c->unused += !c->rules->waivers[i].used;
-    }
 }
 
 /* Every id of both sides once; both are sorted. */

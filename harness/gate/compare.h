@@ -54,14 +54,14 @@ struct gate_comparison {
     struct gate_pair *pairs;  /* what is to be acted on first, then by id */
     int count;
     int counts[GATE_VERDICTS];
-    int verified;        /* rows of head that were verified */
-    int unrun;           /* rows that a timed gate did not run, as both sides launch the same */
-    int left_out;        /* rows that stand on neither side: infeasible, skipped */
-    int timed;           /* rows that are judged by their times: the alpha of the rules is that of all of them together */
-    bool ratchet;        /* base is a baseline, and what got better or came fails until it is promoted */
-    char *across;        /* what made head is not what made base, in words; NULL */
-    int expired, unused; /* waivers */
-    int promotable;      /* rows that got better, came or went, not yet in the baseline */
+    int verified;   /* rows of head that were verified */
+    int unrun;      /* rows that a timed gate did not run, as both sides launch the same */
+    int left_out;   /* rows that stand on neither side: infeasible, skipped */
+    int timed;      /* rows that are judged by their times: the alpha of the rules is that of all of them together */
+    bool ratchet;   /* base is a baseline, and what got better or came fails until it is promoted */
+    char *across;   /* what made head is not what made base, in words; NULL */
+    int expired;    /* waivers */
+    int promotable; /* rows that got better, came or went, not yet in the baseline */
 };
 /* Compares. Two sides that were made by something else are an environment error, unless `across`. A side without rows is an error. */
 bool gate_compare(const struct gate_side *base, const struct gate_side *head, struct gate_rules *rules, bool across,

@@ -152,7 +152,6 @@ struct program {
     struct tile tile;               /* of a sparse variant that declares its tiles; h 0: none, and when it runs dense */
     struct tile *link_tiles;        /* op chain: by link, those of the variant that runs it alone; NULL in other programs */
     int64_t tile_weight_bytes;      /* filter bytes that a tile reads, as its head says; -1: it does not say */
-    bool filter_packed;             /* the filter is stored in another layout than the case's; permuted once outside the time */
     struct tensor *tensors;         /* in the layouts that this program wants */
     int tensor_count;
     struct scratch *scratch;

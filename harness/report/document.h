@@ -45,7 +45,6 @@ enum line_kind {
     LINE_STEP,
     LINE_FAILED,
     LINE_SKIPPED,
-    LINE_EXPLAINED /* the next line is its sentence */,
     LINE_CODE /* of the plain line before it */
 };
 struct table {

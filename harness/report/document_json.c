@@ -24,7 +24,7 @@ static json_t *json_cell(const struct cell *c)
 
 static json_t *json_table(const struct table *t)
 {
-    static const char *const kinds[] = {"plain", "baseline", "step", "failed", "skipped", "plain", "code"};
+    static const char *const kinds[] = {"plain", "baseline", "step", "failed", "skipped", "code"};
     json_t *heads = json_array(), *rows = json_array();
     for (int i = 0; i < t->column_count; i++) {
         const struct table_column *c = &t->columns[i];

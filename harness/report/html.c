@@ -63,7 +63,7 @@ static void add_anchor(struct text *t, const char *s)
 /* ---- tables ---- */
 
 static const char *const paints[] = {"", "strong", "soft", "good", "bad", "warn"};
-static const char *const lines[] = {"", "zero", "step", "failed", "skipped", "explained", "code"};
+static const char *const lines[] = {"", "zero", "step", "failed", "skipped", "code"};
 
 /* A number is the usual cell and has no class; the script draws the bar of a share. */
 static void open_cell(struct text *t, const struct table_column *column, const struct cell *c, bool wide)

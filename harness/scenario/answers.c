@@ -112,7 +112,6 @@ static bool check_answer(const struct scenario *s, const struct node *n, struct 
 
 bool answers_parse(struct scenario *s, const struct node *list, struct error *err)
 {
-    s->answers = list;
     if (!list)
         return true;
     if (list->kind != NODE_LIST || !list->count || list->count > SCENARIO_MAX_ITEMS)

@@ -99,8 +99,7 @@ struct scenario {
     int network_count;
     struct scenario_sequence *sequences;
     int sequence_count;
-    const struct node *answers; /* checked; read by report/ */
-    void *parsed;               /* private */
+    void *parsed; /* private */
 };
 
 struct scenario *scenario_load(const char *path, struct error *err);

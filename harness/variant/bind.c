@@ -61,10 +61,8 @@ static bool make_tensors(struct bind *b, struct error *err)
         const struct tensor *own = bind_tensor(b, all[i].role->slot);
         if (tensor_role_is_mask(all[i].role) && !own)
             continue;
-        if (own && (!all[i].role->result || !b->completed)) {
-            p->filter_packed |= all[i].role->constant && own->layout != all[i].layout;
+        if (own && (!all[i].role->result || !b->completed))
             all[i].layout = own->layout;
-        }
         p->tensors[p->tensor_count++] = all[i];
     }
     const struct tensor *output = bind_result(b);

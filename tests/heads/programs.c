@@ -117,9 +117,9 @@ static void print_program(const struct program *p)
         printf(" not: %s\n", p->reason);
         return;
     }
-    printf(" %s exact %d claims %d checked %d mask %d %d %d tile %lld %lld %lld %lld %lld packed %d predicted %lld %lld %lld ablate %d%d%d",
+    printf(" %s exact %d claims %d checked %d mask %d %d %d tile %lld %lld %lld %lld %lld predicted %lld %lld %lld ablate %d%d%d",
            p->algorithm, p->exact, p->claims, p->checked, p->uses_mask, p->reads_inactive, p->inactive, (long long)p->tile.h,
-           (long long)p->tile.w, (long long)p->tile.every, (long long)p->tile.d, (long long)p->tile_weight_bytes, p->filter_packed,
+           (long long)p->tile.w, (long long)p->tile.every, (long long)p->tile.d, (long long)p->tile_weight_bytes,
            (long long)p->predicted[0], (long long)p->predicted[1], (long long)p->predicted[2], p->ablations[0], p->ablations[1],
            p->ablations[2]);
     for (int i = 0; i < p->tensor_count; i++)

@@ -28,7 +28,7 @@ static void target_scenario_loads(void **state)
     assert_int_equal(s->counter_count, 4);
     assert_string_equal(scenario_chip(s, "emu"), "sm_90");
     assert_null(scenario_chip(s, "cuda"));
-    assert_int_equal(s->answers->count, 2);
+    assert_int_equal(node_get(s->root, "answers")->count, 2);
     assert_true(s->networks[0].stream && s->networks[0].graph);
     assert_int_equal(strlen(s->hash), 64);
     int64_t convs = 0;
@@ -183,7 +183,7 @@ static void defaults_and_own_keys(void **state)
     s = loaded(SCENARIO_HEAD); /* what is not said */
     assert_true(s->time.cache[CACHE_COLD] && !s->time.cache[CACHE_WARM] && s->time.load[LOAD_ISOLATED] && !s->time.load[LOAD_SUSTAINED]);
     assert_true(s->time.half_width == 0.005 && s->time.budget_s == 20 && s->time.rounds_min == 60 && s->time.rounds_max == 1000);
-    assert_true(s->network_count == 0 && s->counter_count == 0 && !s->answers && s->layers[0].repeat == 1);
+    assert_true(s->network_count == 0 && s->counter_count == 0 && !node_get(s->root, "answers") && s->layers[0].repeat == 1);
     assert_true(s->layers[0].work.dtype == DTYPE_F32 && s->layers[0].work.layout == LAYOUT_NCHW && s->layers[0].work.seed == 1);
     scenario_free(s);
     s = loaded(SCENARIO_HEAD "time: {cache: [cold, warm], load: sustained, half_width: 2 %, budget: 2 min, rounds: [10, 50]}\n");

@@ -26,7 +26,6 @@ void cuda_chip(struct device *dev)
     } else {
         memset(c, 0, sizeof *c);
         snprintf(c->arch, sizeof c->arch, "%s", arch);
-        c->register_unit = 256; /* every architecture so far */
         c->smem_banks = 32;
         c->registers_per_thread = 255;
     }

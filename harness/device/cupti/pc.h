@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CUPTI_PC_PERIOD_MIN 5
 #define CUPTI_PC_PERIOD_MAX 31
 
 struct cupti_pc;
