@@ -485,8 +485,8 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     struct library_plan which;
     struct plan_arguments a = {0};
     int repeat = 1, count, tail, code;
-    struct option options[PLAN_OPTION_COUNT + 4] = {{0}};
-    const char *engine = NULL, *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct option options[PLAN_OPTION_COUNT + 5] = {{0}};
+    const char *engine = NULL, *out = NULL, *save = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct error err = {0};
     struct text id = {0}, says = {0};
     struct row_words row = {0};
@@ -497,6 +497,8 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
         "--engine", 0, OPTION_TEXT, "N:HRANK", "cuDNN's plan: engine, heuristic and rank of the row, 41:A0; default its first", &engine};
     options[PLAN_OPTION_COUNT + 2] =
         (struct option){"--out", 'o', OPTION_TEXT, "DIR", "where the database is, for a row without a scenario; default ./.bench", &out};
+    options[PLAN_OPTION_COUNT + 3] =
+        (struct option){"--save", 0, OPTION_TEXT, "DIR", "its tensors, inputs and results, as DIR/NAME.npy, in logical order", &save};
     if (!cli_options(verb, options, argc, argv, rest, &count, &tail, &code))
         goto done;
     if (!count) {
@@ -510,7 +512,7 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     bool named = take_engine(engine, &which, &err) && cli_row_words(&a, rest, count, cli_out_dir(out), &row, &err);
     a.device = a.device ? a.device : row.device;
     bool right = named && cli_plan_arguments(&a, row.scenario, &path, &err) &&
-                 worker_alone(&a.plan, row.words, repeat, engine ? &which : NULL, &id, &says, &err);
+                 worker_alone(&a.plan, row.words, repeat, engine ? &which : NULL, save, &id, &says, &err);
     if (id.len) {
         json_t *o = fields("exec");
         fields_text(o, "row", text_get(&id));

@@ -1,4 +1,7 @@
 /* What a run left behind: the output, the mask, guard zones, and inputs that must be as they were. */
+#include "base/file.h"
+#include "base/npy.h"
+#include "base/text.h"
 #include "measure/card.h"
 #include "measure/rig_private.h"
 #include <stdio.h>
@@ -185,4 +188,27 @@ bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verd
                 !check_output(rig, i, data, verdict, dump_dir, err))
                 return false;
     return rig_harm(rig, unsafe, err);
+}
+
+bool rig_save(struct rig *rig, const char *dir, struct error *err)
+{
+    const struct program *p = rig->program;
+    bool ok = rig->dev->ops->sync(rig->dev, err) && file_make_dirs(dir, err);
+    for (int i = 0; ok && i < p->tensor_count; i++) {
+        const struct tensor *t = &p->tensors[i];
+        const struct place *place = rig_tensor(rig, i);
+        if (t->layout == LAYOUT_BITS)
+            continue;
+        char *path = text_format("%s/%s.npy", dir, t->role->name);
+        unsigned char *storage = xmalloc(place->bytes);
+        float *values = xmalloc(tensor_elements(t) * sizeof *values);
+        ok = rig->dev->ops->read(rig->dev, place->address, storage, place->bytes, err);
+        if (ok)
+            tensor_unpack(t, storage, values);
+        ok = ok && npy_write(path, t->dim, t->rank, values, err);
+        free(values);
+        free(storage);
+        free(path);
+    }
+    return ok;
 }

@@ -45,7 +45,8 @@ static bool run_frames(struct worker *w, int index, int repeat, struct text *say
     return ok;
 }
 
-static bool run_alone(struct worker *w, int index, int repeat, const struct library_plan *which, struct text *says, struct error *err)
+static bool run_alone(struct worker *w, int index, int repeat, const struct library_plan *which, const char *save, struct text *says,
+                      struct error *err)
 {
     const struct plan_row *p = &w->plan.rows[index];
     struct build build = {0};
@@ -66,7 +67,7 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
             goto done;
     phase_pop(&w->clock);
     worker_stage(w, index, "verify", 0);
-    if (!rig_check(rig, data, &v, &unsafe, NULL, err))
+    if ((save && !rig_save(rig, save, err)) || !rig_check(rig, data, &v, &unsafe, NULL, err))
         goto done;
     text_addf(says, "%s%s%s", v.ok ? p->program.checked ? "right" : "ran (nothing to check)" : v.text, unsafe.len ? "; it " : "",
               text_get(&unsafe));
@@ -82,8 +83,8 @@ done:
     return ok;
 }
 
-bool worker_alone(const struct plan_options *options, const char *row_id, int repeat, const struct library_plan *which, struct text *id,
-                  struct text *says, struct error *err)
+bool worker_alone(const struct plan_options *options, const char *row_id, int repeat, const struct library_plan *which, const char *save,
+                  struct text *id, struct text *says, struct error *err)
 {
     struct worker w;
     struct error own = {0};
@@ -111,7 +112,7 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
     worker_ready(&w);
     ok = has_library(&w, &w.plan.rows[index], err) &&
          (w.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, says, err)
-                                                   : run_alone(&w, index, repeat, which, says, err));
+                                                   : run_alone(&w, index, repeat, which, save, says, err));
 done:
     w.options = (struct plan_options){0}; /* the caller's */
     worker_close(&w);

@@ -29,9 +29,9 @@ int worker_registers(const struct plan *plan, int row, int step, const char *com
 int worker_main(void);
 /* Runs one row alone in this process, for `bench exec ROW -- COMMAND`: open, feed, prepare, `repeat` runs, verify. The row's id and what
  * was found of it go to `id` and `says`, also of a row that is wrong. `which`: the library's plan as a stored row names it; NULL = the
- * first that its heuristics list. */
+ * first that its heuristics list. save: a folder for its tensors as .npy files; NULL: none. */
 struct library_plan;
-bool worker_alone(const struct plan_options *options, const char *row_id, int repeat, const struct library_plan *which, struct text *id,
-                  struct text *says, struct error *err);
+bool worker_alone(const struct plan_options *options, const char *row_id, int repeat, const struct library_plan *which, const char *save,
+                  struct text *id, struct text *says, struct error *err);
 
 #endif
