@@ -70,6 +70,10 @@ static void open_ends_and_turns(void **state)
     assert_int_equal(c.kind, CROSSING_BETWEEN);
     assert_true(isnan(c.low) && isnan(c.at) && c.turns == 0 && isnan(crossing_next(open, 4)));
     near(c.high, 0.4);
+    c = crossing_find(open + 3, 1);
+    assert_int_equal(c.kind, CROSSING_FEW);
+    const struct crossing_point lost[] = {{0.1, 1.09, 1.05, 1.2, 0}, {0.2, 1.02, 0.95, 1.1, 0}};
+    near(crossing_find(lost, 2).high, 0.1); /* the first of all */
     const struct crossing_point turning[] = {
         {0.1, 0.9, 0.8, 0.95, 0}, {0.2, 1.1, 1.05, 1.2, 0}, {0.3, 0.9, 0.8, 0.95, 0}, {0.4, 1.1, 1.05, 1.2, 0}};
     c = crossing_find(turning, 4);
@@ -398,6 +402,9 @@ static void seeds_are_merged(void **state)
     near(g->lines[0].points[0].y, 0.6);
     near(g->lines[0].points[0].low, 0.5);
     near(g->lines[0].points[0].high, 0.7);
+    near(g->lines[0].ns[0], 60e3);
+    near(g->lines[0].ns_low[0], 50e3);
+    near(g->lines[0].ns_high[0], 70e3);
     near(g->lines[0].crossing.low, 0.1);
     near(g->lines[0].crossing.high, 0.2);
     break_even_free(g, 1);
