@@ -263,10 +263,21 @@ static void test_operands(void **state)
         assert_false(bound_factors(m, "split3") & (FACTOR_F8 | FACTOR_BITS));
 }
 
+/* What an algorithm is given beyond a plain sum, at 576 terms; an op without groups has one. */
+static void slack_of_algorithms(void **state)
+{
+    struct work conv = of_terms(576, MATH_F32), none = conv;
+    none.groups = 0;
+    assert_true(bound_factor("split3", &conv) > 1.5 && bound_factor("split3", &conv) < 8);
+    assert_true(bound_factor("winograd", &conv) > bound_factor("split3", &conv));
+    assert_true(bound_factor("winograd", &none) == bound_factor("winograd", &conv));
+    assert_true(bound_factor("direct", &conv) == 1 && bound_factor("no such word", &conv) == 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_strict_f32), cmocka_unit_test(test_split),
-                                       cmocka_unit_test(test_sums_of_16_bits), cmocka_unit_test(test_winograd),
-                                       cmocka_unit_test(test_operands)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(slack_of_algorithms), cmocka_unit_test(test_strict_f32),
+                                       cmocka_unit_test(test_split),          cmocka_unit_test(test_sums_of_16_bits),
+                                       cmocka_unit_test(test_winograd),       cmocka_unit_test(test_operands)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -381,6 +381,26 @@ static void test_mask_out(void **state)
     stop(b);
 }
 
+/* A head that does not say may leave whole bytes behind the last column unwritten, and no bit before it. */
+static void test_mask_out_unwritten(void **state)
+{
+    struct work w = conv_work(8, 8, 3, 13, 3);
+    uint32_t bits[3];
+    w.mask = (struct mask){.pattern = MASK_BLOBS, .density = 0.5, .radius = 1, .seed = 3};
+    struct bench *b = start(w, DATA_PART_EXACT);
+    int mask = program_tensor(&b->p, "mask_out");
+    assert_int_equal(tensor_bytes(&b->p.tensors[mask]), sizeof bits);
+    b->p.finds_padding = true;
+    tensor_pack(&b->p.tensors[mask], b->d.mask_out, bits);
+    bits[0] = (bits[0] & 0xffff) | (VERIFY_POISON & 0xffff0000);
+    verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+    assert_true(b->v.ok && strstr(b->v.note, "behind the last column are not written"));
+    bits[0] = VERIFY_POISON;
+    verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+    assert_true(!b->v.ok && b->v.worst_at[2] == 0 && b->v.worst_at[3] < 13);
+    stop(b);
+}
+
 /* The verdict is the same for every number of threads, also when several elements are equally wrong. */
 static void test_threads(void **state)
 {
@@ -451,6 +471,7 @@ int main(void)
                                        cmocka_unit_test(test_exact_data_notices),
                                        cmocka_unit_test(test_masks),
                                        cmocka_unit_test(test_mask_out),
+                                       cmocka_unit_test(test_mask_out_unwritten),
                                        cmocka_unit_test(test_threads),
                                        cmocka_unit_test(test_dump)};
     return cmocka_run_group_tests(tests, NULL, NULL);
