@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct emulate_arguments {
     const char *kernel, *chip, *arch, *compiler, *device, *out;
@@ -226,6 +227,20 @@ static int emulate_on_device(const struct emulate_arguments *a, const char *file
     return code;
 }
 
+/* With --json stdout is the document alone: what the kernel prints goes to stderr. */
+static bool emulated(const struct emulate_request *request, struct emulate_result *result, struct error *err)
+{
+    int kept = cli_json() && !fflush(stdout) ? dup(STDOUT_FILENO) : -1;
+    if (kept >= 0)
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    bool ok = emulate(request, result, err);
+    if (kept >= 0) {
+        dup2(kept, STDOUT_FILENO);
+        close(kept);
+    }
+    return ok;
+}
+
 static int emulate_launch(const struct emulate_arguments *a, const char *file, const struct node *launch, struct emulate_source *s,
                           const char *line)
 {
@@ -242,7 +257,7 @@ static int emulate_launch(const struct emulate_arguments *a, const char *file, c
     for (int i = 0; i < points && !on_device && !failed; i++) {
         struct emulate_result result = {0};
         struct emulate_request request = request_of(a, file, launch, s, reference.ptx, i);
-        failed = !emulate(&request, &result, &err);
+        failed = !emulated(&request, &result, &err);
         if (failed)
             break;
         add_facts(s, chip, &result);

@@ -181,7 +181,7 @@ static void known_shared(struct warp *w, const struct insn *ip, struct block *b,
     if (pending && access != ACCESS_WRITE)
         emu_report(w, ip, lane, "cp_async_wait", "shared read of %u bytes at 0x%x before the cp.async that fills them was waited for",
                    bytes, offset);
-    if (!known && access != ACCESS_WRITE)
+    if (!known && access != ACCESS_WRITE && !(access == ACCESS_READ && (ip->flags & ACCESS_CHOSEN)))
         emu_report(w, ip, lane, "uninitialised", "shared read of %u bytes at 0x%x that no thread has written", bytes, offset);
 }
 

@@ -137,12 +137,18 @@ static bool decode_mul(struct decode *d, bool mad)
 
 static bool decode_mul24(struct decode *d, bool add)
 {
-    bool high = !add && decode_take(d, "hi");
+    bool high = decode_take(d, "hi"), saturated = high && add && decode_take(d, "sat");
     if (!high && !decode_take(d, "lo"))
-        return decode_fail(d, "only .lo is supported") || true;
+        return decode_fail(d, ".lo or .hi is wanted") || true;
     enum ptx_type t = decode_take_type(d);
     if (high) {
-        decode_simple(d, t == T_U32 ? OP_mul24_hi_u32 : t == T_S32 ? OP_mul24_hi_s32 : OP_none, t, 2);
+        decode_simple(d,
+                      t == T_U32 && !saturated ? (add ? OP_mad24_hi_u32 : OP_mul24_hi_u32)
+                      : t == T_S32             ? (saturated ? OP_mad24_hi_sat_s32
+                                                  : add     ? OP_mad24_hi_s32
+                                                            : OP_mul24_hi_s32)
+                                               : OP_none,
+                      t, 2 + add);
         return true;
     }
     decode_simple(d,
@@ -553,7 +559,7 @@ bool decode_alu(struct decode *d)
     }
     if (decode_is(d, "sad")) {
         enum ptx_type t = decode_take_type(d);
-        decode_simple(d, signed_op(t, OP_none, OP_none, OP_sad_u32, OP_sad_s32, OP_sad_u64, OP_sad_s64), t, 3);
+        decode_simple(d, signed_op(t, OP_sad_u16, OP_sad_s16, OP_sad_u32, OP_sad_s32, OP_sad_u64, OP_sad_s64), t, 3);
         return true;
     }
     return decode_bits(d);

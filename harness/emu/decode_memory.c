@@ -152,6 +152,16 @@ static void narrow_granule(struct program *p, uint64_t bytes)
         p->global_shift--;
 }
 
+/* `c ? v : -1` with v in memory: compilers load it in any case. */
+static bool chosen(const struct decode *d, const struct ptx_operand *value)
+{
+    const struct ptx_instr *next = d->at + 1 < d->f->instr_count ? d->f->instrs[d->at + 1] : NULL;
+    bool is = false;
+    for (int k = 1; next && instr_is(next, "selp") && k < 3 && k < next->count; k++)
+        is |= value->kind == OPERAND_REG && next->operands[k].kind == OPERAND_REG && next->operands[k].reg == value->reg;
+    return is;
+}
+
 static bool load_store(struct decode *d, bool load)
 {
     uint8_t strong = take_order(d);
@@ -187,6 +197,8 @@ static bool load_store(struct decode *d, bool load)
         d->p->shared_shift--;
     if (load && space == SPACE_GLOBAL && instr_has(d->in, "nc"))
         strong |= ACCESS_CONSTANT;
+    if (load && chosen(d, value))
+        strong |= ACCESS_CHOSEN;
     if (load && (space == SPACE_SHARED || space == SPACE_GENERIC) && (d->overtaken[d->at >> 3] >> (d->at & 7) & 1)) {
         strong |= ACCESS_OVERTAKEN;
         d->p->overtaken = true;

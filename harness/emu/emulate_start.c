@@ -186,7 +186,32 @@ static void write_buffers(const struct start *s, struct text *t)
     }
 }
 
-static void write_arguments(const struct start *s, struct text *t)
+/* Threads in two dimensions: matrices of 32 x 32, tiles of the first number among the template's arguments where that may be one. */
+#define SIDE 32
+static int tile_side(const struct start *s, const char *kernel)
+{
+    bool two = false;
+    for (int i = 0; i < s->f->instr_count && !two; i++)
+        for (int k = 0; k < s->f->instrs[i]->count; k++) {
+            const struct ptx_operand *o = &s->f->instrs[i]->operands[k];
+            two |=
+                o->kind == OPERAND_SPECIAL && (!strcmp(o->name, "%tid.y") || !strcmp(o->name, "%ctaid.y") || !strcmp(o->name, "%ntid.y"));
+        }
+    if (!two)
+        return 0;
+    const char *number = strchr(kernel, '<');
+    number = number                  ? number + 1
+             : strstr(kernel, "ILi") ? strstr(kernel, "ILi") + 3
+             : strstr(kernel, "ILj") ? strstr(kernel, "ILj") + 3
+                                     : "";
+    int side = atoi(number);
+    side = side == 4 || side == 8 || side == 32 ? side : 16;
+    while (s->f->max_threads > 0 && side * side > s->f->max_threads && side > 4)
+        side /= 2;
+    return side;
+}
+
+static void write_arguments(const struct start *s, int side, struct text *t)
 {
     text_add(t, "args: [");
     for (int i = 0; i < s->count; i++) {
@@ -199,11 +224,11 @@ static void write_arguments(const struct start *s, struct text *t)
             text_addf(t, "{tensor map: %s, dims: [32, 32], box: [32, 32], swizzle: 0}", g->name);
         else if (array) {
             text_add(t, "[");
-            for (uint64_t k = 0; k < g->var->bytes && k < 512; k += g->var->align < 4 ? 1 : 4)
+            for (uint64_t k = 0; k < g->var->bytes; k += g->var->align < 4 ? 1 : 4)
                 text_addf(t, "%s%s", k ? ", " : "", g->var->align < 4 ? "u8 0" : "i32 0");
             text_add(t, "]");
         } else
-            text_add(t, ptx_type_float(g->var->type) ? "1.0" : g->var->bytes < 4 ? "1" : "1024");
+            text_add(t, ptx_type_float(g->var->type) ? "1.0" : g->var->bytes < 4 ? "1" : side ? "32" : "1024");
     }
     text_add(t, "]");
     for (int i = 0; i < s->count; i++)
@@ -226,10 +251,16 @@ static void emulate_start_write(const struct start *s, const char *label, const 
 {
     const struct ptx_function *f = s->f;
     text_addf(t, "# a launch of %s, to be adapted: bench emulate %s THIS.yaml\n", kernel, label);
-    text_addf(t, "kernel: %s\ngrid: [4, 1, 1]\n", kernel);
+    int side = tile_side(s, kernel), blocks = side ? SIDE / side : 0;
+    if (side)
+        text_addf(t, "kernel: %s\ngrid: [%d, %d, 1]\n", kernel, blocks, blocks);
+    else
+        text_addf(t, "kernel: %s\ngrid: [4, 1, 1]\n", kernel);
     if (f->req_threads[0])
         text_addf(t, "block: [%d, %d, %d]  # the kernel insists on it\n", f->req_threads[0], f->req_threads[1] ? f->req_threads[1] : 1,
                   f->req_threads[2] ? f->req_threads[2] : 1);
+    else if (side)
+        text_addf(t, "block: [%d, %d, 1]\n", side, side);
     else
         text_addf(t, "block: [%d, 1, 1]%s\n", f->max_threads > 0 ? f->max_threads : 256,
                   f->max_threads > 0 ? "  # at most, by __launch_bounds__" : "");
@@ -237,7 +268,7 @@ static void emulate_start_write(const struct start *s, const char *label, const 
         text_add(t, "smem: 4096  # bytes of dynamic shared memory\n");
     write_buffers(s, t);
     write_symbols(s, t);
-    write_arguments(s, t);
+    write_arguments(s, side, t);
 }
 
 bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const char *source_text, const char *kernel, struct text *out,

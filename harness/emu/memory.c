@@ -161,7 +161,7 @@ static uint8_t *lane_local(struct warp *w, const struct insn *ip, int lane, uint
             if (access != ACCESS_READ)
                 *bits |= bit;
         }
-        if (!known && access == ACCESS_READ)
+        if (!known && access == ACCESS_READ && !(ip->flags & ACCESS_CHOSEN))
             emu_report(w, ip, lane, "uninitialised", "local read of %u bytes at 0x%llx that the thread has not written", bytes,
                        (unsigned long long)address);
     }

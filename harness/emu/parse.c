@@ -322,6 +322,25 @@ static bool parse_function(struct parser *p, bool is_entry)
     return true;
 }
 
+/* .alias NAME, FUNCTION; NAME is declared, FUNCTION has its body above */
+static bool parse_alias(struct parser *p)
+{
+    const char *name = parser_take_name(p, "a function"), *of = NULL;
+    if (name && parser_expect(p, ','))
+        of = parser_take_name(p, "a function");
+    struct ptx_function *f = name ? ptx_find_function(p->m, name) : NULL, *g = of ? ptx_find_function(p->m, of) : NULL;
+    if (!of)
+        return false;
+    if (!f || f->has_body || f->is_entry || !g || !g->has_body || g->is_entry)
+        return parser_fail(p, "a declared function and one that has a body are wanted");
+    struct ptx_function *next = f->next;
+    const char *kept = f->name;
+    *f = *g;
+    f->next = next;
+    f->name = kept;
+    return parser_expect(p, ';');
+}
+
 static bool module_var(struct parser *p, enum ptx_space space, bool is_extern)
 {
     struct ptx_var *v = parse_var(p, space, is_extern);
@@ -419,6 +438,8 @@ static bool parse_top(struct parser *p)
         return module_var(p, SPACE_CONST, is_extern);
     if (parser_word(p, ".shared"))
         return module_var(p, SPACE_SHARED, is_extern);
+    if (parser_word(p, ".alias"))
+        return parse_alias(p);
     if (parser_word(p, ".pragma")) {
         parser_next(p);
         return parser_expect(p, ';');

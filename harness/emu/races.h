@@ -29,6 +29,7 @@ struct footprint {             /* of one thread of the host on one buffer */
 enum {
     ACCESS_STRONG = 2,
     ACCESS_CONSTANT = 4 /* .nc */,
+    ACCESS_CHOSEN = 8 /* of loads: the next instruction takes the value or another */,
     ACCESS_NARROW = 16,
     ACCESS_ACQUIRE = 32,
     ACCESS_RELEASE = 64,

@@ -261,10 +261,43 @@ static void carry_is_no_borrow(void **state)
     }
 }
 
+/* The high half of mad24, sad of 16 bits, a function by its alias, and memory that is loaded before it is known whether it is wanted. */
+static void rare_instructions(void **state)
+{
+    static const char ptx[] = PTX_HEAD
+        ".func (.param .b32 r) twice (.param .b32 a)\n{\n.reg .b32 x;\nld.param.b32 x, [a];\nadd.u32 x, x, x;\nst.param.b32 [r], "
+        "x;\nret;\n}\n"
+        ".func (.param .b32 r) doubled (.param .b32 a);\n.alias doubled, twice;\n" KERNEL
+        ".reg .b32 a, b, r<5>; .reg .b16 h, g; .reg .pred p; .local .align 4 .b8 l[4];\n"
+        "mov.b64 {a, b}, v;\nmad24.hi.u32 r0, a, b, a;\nmad24.hi.s32 r1, a, b, a;\nmad24.hi.sat.s32 r2, a, b, 0x7fff0000;\n"
+        "cvt.u16.u32 h, a;\nsad.s16 g, h, 7, 100;\ncvt.u32.u16 r3, g;\nsad.u16 g, h, 7, 100;\nmov.b32 r3, {g, g};\nsad.s16 g, h, 7, 100;\n"
+        "mov.b32 r4, {g, h};\ncall.uni (a), doubled, (b);\nsetp.lt.u32 p, lane, 16;\n@p st.local.b32 [l], lane;\nld.local.b32 b, [l];\n"
+        "selp.b32 b, b, 77, p;\nst.global.b32 [o], r0;\nst.global.b32 [o+4], r1;\nst.global.b32 [o+256], r2;\nst.global.b32 [o+260], r3;\n"
+        "st.global.b32 [o+512], r4;\nst.global.b32 [o+516], a;\nst.global.b32 [o+768], b;\nret;\n}\n";
+    uint64_t in[32], got[128];
+    for (int i = 0; i < 32; i++)
+        in[i] = 0x9e3779b97f4a7c15ull * (uint64_t)(i + 3);
+    run_lanes(ptx, in, got, sizeof got);
+    for (int i = 0; i < 32; i++) {
+        uint32_t a = (uint32_t)in[i], b = (uint32_t)(in[i] >> 32);
+        int64_t high = ((int64_t)((int32_t)(a << 8) >> 8) * ((int32_t)(b << 8) >> 8)) >> 16, cut = high + 0x7fff0000;
+        int h = (int16_t)a, u = (uint16_t)a;
+        assert_int_equal((uint32_t)got[i], (uint32_t)(((uint64_t)(a & 0xffffff) * (b & 0xffffff) >> 16) + a));
+        assert_int_equal((uint32_t)(got[i] >> 32), (uint32_t)(high + (int32_t)a));
+        assert_int_equal((uint32_t)got[32 + i], (uint32_t)(cut > INT32_MAX ? INT32_MAX : cut));
+        assert_int_equal((uint16_t)(got[32 + i] >> 32), (uint16_t)(abs(u - 7) + 100));
+        assert_int_equal((uint16_t)got[64 + i], (uint16_t)(abs(h - 7) + 100));
+        assert_int_equal((uint32_t)(got[64 + i] >> 32), (uint32_t)(b + b));
+        assert_int_equal((uint32_t)got[96 + i], i < 16 ? i : 77);
+    }
+    assert_false(parses(PTX_HEAD ".func f ();\n.alias f, g;\n"));
+    assert_false(parses(PTX_HEAD ".func f ();\n.func g ();\n.alias f, g;\n"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(carry_is_no_borrow), cmocka_unit_test(constant_expressions),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(carry_is_no_borrow),   cmocka_unit_test(constant_expressions),
                                        cmocka_unit_test(forward_declarations), cmocka_unit_test(parameters_in_registers),
-                                       cmocka_unit_test(vector_registers)};
+                                       cmocka_unit_test(vector_registers),     cmocka_unit_test(rare_instructions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
