@@ -310,6 +310,8 @@ static bool read_dtypes(struct op_file *f, const struct node *n, struct error *e
         int word = node_word(n->kind == NODE_LIST ? n->items[i] : n, "dtype", dtype_names, err);
         if (word < 0)
             return false;
+        if (dtype_parse(dtype_names[word]) == DTYPE_F64)
+            return node_error(n->kind == NODE_LIST ? n->items[i] : n, err, "dtype: f64: values are drawn and compared in f32 at most");
         f->op.dtypes |= BIT(dtype_parse(dtype_names[word]));
     }
     return f->op.dtypes || node_error(n, err, "dtype: an empty list");

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "message/wire.h"
+#include "op/file.h"
 #include "worker/private.h"
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 
 #define COMPILE_LIMIT_S 180.0
 #define DATA_LIMIT_S 600.0
-#define GUESSED_MOST 1e4 /* bounds: more is no matter of cancelling */
+#define GUESSED_MOST 1e4   /* bounds: more is no matter of cancelling */
+#define NO_TERMS_MOST 1e-3 /* of the value: more is no matter of rounding */
 #define LOAD_LIMIT_S 60.0
 
 struct trial {
@@ -139,6 +141,20 @@ static bool run_once(struct trial *t, bool counted, struct error *err)
     return rig_run_stepwise(t->rig, count_step, t, err) && dev->ops->sync(dev, err);
 }
 
+/* What of an op's file may make a right kernel look wrong, where it is off by little; "": nothing. */
+static const char *near_why(const struct trial *t, const struct op_data *data, const struct verdict *v)
+{
+    const struct work *work = &t->w->plan.rows[t->index].program.work;
+    double off = fabs(v->worst_got - v->worst_want);
+    if (data->guessed && off <= GUESSED_MOST * v->worst_bound)
+        return "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "
+               "(docs/OP.md, How far off a row may be)";
+    if (work->op->file && !work->op->file->stages && work_terms(work) == 0 && !(work->op->file->tolerance > 0) && off > 0 &&
+        off <= NO_TERMS_MOST * fabs(v->worst_want))
+        return "; the op says no `terms`, so that values must come out bit for bit: where they are computed it is 1 or more (docs/OP.md)";
+    return "";
+}
+
 /* After a run: true when the row is still right. */
 static bool judge(struct trial *t, const struct op_data *data, const char *when, double *over, struct error *err, bool *failed)
 {
@@ -152,13 +168,7 @@ static bool judge(struct trial *t, const struct op_data *data, const char *when,
             *failed = true;
         } else if (!v.ok) {
             t->row->status = ROW_WRONG;
-            bool near = data->guessed && fabs(v.worst_got - v.worst_want) <= GUESSED_MOST * v.worst_bound;
-            char *reason =
-                text_format("%s%s%s%s%s", v.text, *when ? " " : "", when,
-                            near ? "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "
-                                   "(docs/OP.md, How far off a row may be)"
-                                 : "",
-                            unsafe.len ? "; it also " : "");
+            char *reason = text_format("%s%s%s%s%s", v.text, *when ? " " : "", when, near_why(t, data, &v), unsafe.len ? "; it also " : "");
             char *whole = text_format("%s%s", reason, text_get(&unsafe));
             row_set(&t->row->reason, whole);
             free(whole);

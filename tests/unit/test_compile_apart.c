@@ -57,6 +57,24 @@ static void a_request_s_code_is_its_own(void **state)
     free(path);
 }
 
+/* A macro of the head's that breaks the compiler's own templates is named; others are not. */
+static void a_taken_name_is_told(void **state)
+{
+    static const char *const defines[] = {"UNUSED=1", "T=float"};
+    struct error err = {0};
+    struct compiled c;
+    need_compiler();
+    char *path = file_share("kernels/variants/conv2d/general_tiled.cu");
+    struct compile_request r = {.path = path, .label = "k", .defines = defines, .define_count = 2, .arch = "sm_90a"};
+    assert_false(compile(&r, &c, &err));
+    assert_non_null(
+        strstr(err.text, ":\n(T, which the head defines, is a name in the compiler's own headers: call it something longer)\n"));
+    r.define_count = 1;
+    assert_false(compile(&r, &c, &err)); /* without what its head gives it */
+    assert_null(strstr(err.text, "compiler's own headers"));
+    free(path);
+}
+
 /* What a process of ours that ended so is taken for. */
 static int end_of(void (*body)(void))
 {
@@ -102,6 +120,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_s_code_is_its_own),
+        cmocka_unit_test(a_taken_name_is_told),
         cmocka_unit_test(a_compiler_s_end_is_its_caller_s),
     };
     struct error err = {0};

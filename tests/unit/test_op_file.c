@@ -444,6 +444,7 @@ static void test_broken(void **state)
     broken("dtype: u16, written: yes", "dtype: f64", "11:34", "f32 at most");
     broken("data: sorted", "data: {image: a.npy}", "10:46", "a picture");
     broken("dtype: [f32, f16]", "dtype: [f32, f61]", "12:14", "f61");
+    broken("dtype: [f32, f16]", "dtype: [f32, f64]", "12:14", "f32 at most");
     broken("reference: {npy: {out: out.npy}}", "reference: {npy: {out: out.npy}}", "6:3", "needs `data: {npy: FILE}` too");
     broken("reference: {npy: {out: out.npy}}", "reference: {kernel: k, args: [plain], threads: 1}", "16:12", "there is no");
     broken("reference: {npy: {out: out.npy}}", "reference: {python: nowhere.py}", "16:21", "FILE:FUNCTION");

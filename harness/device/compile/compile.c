@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "device/compile/private.h"
+#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,6 +257,24 @@ static bool add_include_path(struct text *t, const char *log)
     return found;
 }
 
+/* A macro of ours whose name the compiler's own headers use: T of `template <typename T>`. They break far from what is at fault. */
+static void add_taken_name(struct text *t, const struct compile_request *r, const char *log)
+{
+    const char *at = strstr(log, "__nv_nvrtc_builtin_header.h(");
+    for (int i = 0; at && i < r->define_count; i++) {
+        size_t n = strcspn(r->defines[i], "=");
+        for (const char *p = at; (p = strchr(p, r->defines[i][0])) != NULL; p++) {
+            bool word = !strncmp(p, r->defines[i], n) && !isalnum((unsigned char)p[n]) && p[n] != '_' && !isalnum((unsigned char)p[-1]) &&
+                        p[-1] != '_';
+            if (!word)
+                continue;
+            text_addf(t, "\n(%.*s, which the head defines, is a name in the compiler's own headers: call it something longer)", (int)n,
+                      r->defines[i]);
+            return;
+        }
+    }
+}
+
 /* Diagnostics come as blocks behind blank lines; a block of warnings alone is left out, so that the errors fit. */
 /* A message about an absolute path that is no source shows its lines: /etc/passwd as an include. */
 static bool shows_no_source(const char *block)
@@ -274,6 +293,7 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
 {
     struct text t = {0};
     int hidden = 0;
+    add_taken_name(&t, r, log);
     for (const char *p = log; *p;) {
         const char *end = strstr(p, "\n\n");
         size_t n = end ? (size_t)(end - p) : strlen(p);
