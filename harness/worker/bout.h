@@ -47,7 +47,10 @@ struct bout_rounds {
     const double *ns, *base; /* base (may be NULL): the same rounds of what it is compared with */
     const int *places;       /* of the buffers, by round; NULL: one */
     int count, family;       /* family: so many rows whose ratios are to hold together */
+    int paired;              /* of what it is compared with, the first rounds are there alone; 0: all */
 };
+/* Those of an entrant of a bout; base: of the entrant it is compared with (NULL: none), which may have left it earlier. */
+struct bout_rounds bout_rounds_of(const struct entrant *e, const struct entrant *base, const struct sample_result *result, int family);
 /* Adds their estimate to a row; the time is valid until the next is added. */
 struct row_time *bout_time(struct row *row, int step, const char *cache, const char *load, const struct bout_rounds *rounds);
 /* board.c. What is asked behind each round (sample_watch); context: the bout. */

@@ -238,7 +238,7 @@ static void report_rows(struct contest *c)
         bool paired = c->library >= 0 && c->taken[c->library] >= c->taken[i];
         if (!c->taken[i] || !bout_is_sound(b, i))
             continue;
-        const struct bout_rounds rounds = {c->ns[i], paired ? c->ns[c->library] : NULL, c->sitting, c->taken[i], b->count - 1};
+        const struct bout_rounds rounds = {c->ns[i], paired ? c->ns[c->library] : NULL, c->sitting, c->taken[i], b->count - 1, 0};
         struct row_time *t = bout_time(b->rows[i], -1, "cold", "isolated", &rounds);
         t->places = xcalloc((size_t)t->rounds, sizeof *t->places);
         for (int r = 0; r < t->rounds; r++)

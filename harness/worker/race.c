@@ -164,7 +164,7 @@ static void report_race(struct search *s, const struct race_result *result)
         struct row *row = s->b.rows[s->points[i]];
         if (!r->rounds || row->status != ROW_OK)
             continue;
-        bout_time(row, -1, "cold", "isolated", &(struct bout_rounds){r->samples_ns, r->base_ns, NULL, r->rounds, s->point_count});
+        bout_time(row, -1, "cold", "isolated", &(struct bout_rounds){r->samples_ns, r->base_ns, NULL, r->rounds, s->point_count, 0});
         row_add_metric(row, -1, 0,
                        r->out              ? "tune.dropped_after"
                        : i == result->best ? "tune.best_of"
@@ -182,7 +182,7 @@ static void report_race(struct search *s, const struct race_result *result)
         struct row *row = s->b.rows[s->pinned[i]];
         if (row->time_count == 0 && s->pinned_rounds > 0) /* the rounds of the first variant's last heat */
             bout_time(row, -1, "cold", "isolated",
-                      &(struct bout_rounds){s->pinned_ns + (size_t)i * ROUNDS_MAX, base, NULL, s->pinned_rounds, s->pinned_count - 1});
+                      &(struct bout_rounds){s->pinned_ns + (size_t)i * ROUNDS_MAX, base, NULL, s->pinned_rounds, s->pinned_count - 1, 0});
     }
 }
 

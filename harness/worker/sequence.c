@@ -340,7 +340,7 @@ static bool time_frames(struct bout *b, int i, struct error *err)
     for (int n = 0; ok && n < frames; n++)
         ok = run_frame(&r, n, &ns[n], err);
     if (ok) {
-        bout_time(r.row, -1, "warm", "isolated", &(struct bout_rounds){ns + 1, NULL, NULL, frames - 1, 1});
+        bout_time(r.row, -1, "warm", "isolated", &(struct bout_rounds){.ns = ns + 1, .count = frames - 1, .family = 1});
         row_add_metric(r.row, -1, 0, "sequence.frame0_ns", "ns", "measured", ns[0]);
         rig_close(r.rig); /* the next row needs the memory */
         b->rigs[i] = NULL;

@@ -207,7 +207,8 @@ struct row_time *bout_time(struct row *row, int step, const char *cache, const c
     t->samples_ns = xcalloc((size_t)rounds->count, sizeof *t->samples_ns);
     memcpy(t->samples_ns, rounds->ns, (size_t)rounds->count * sizeof *t->samples_ns);
     if (rounds->base) {
-        struct estimate r = estimate_ratio_grouped(rounds->base, rounds->ns, rounds->places, rounds->count, rounds->family);
+        int paired = rounds->paired ? rounds->paired : rounds->count;
+        struct estimate r = estimate_ratio_grouped(rounds->base, rounds->ns, rounds->places, paired, rounds->family);
         t->ratio = r.median;
         t->ratio_low = r.low;
         t->ratio_high = r.high;
@@ -247,6 +248,12 @@ static int taken(const struct entrant *e, int rounds)
     while (count < rounds && isfinite(e->samples_ns[count]))
         count++;
     return count;
+}
+
+struct bout_rounds bout_rounds_of(const struct entrant *e, const struct entrant *base, const struct sample_result *result, int family)
+{
+    int rounds = taken(e, result->rounds), paired = base ? taken(base, rounds) : 0;
+    return (struct bout_rounds){e->samples_ns, paired ? base->samples_ns : NULL, result->places, rounds, family, paired};
 }
 
 /* What the ratios are to, the baseline: the fastest of the library's rows, so that the denominator is never a weak one. */
@@ -338,11 +345,10 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
         const struct program *p = rig_program(b->rigs[i]);
         const struct entrant *e = &entrants[i];
         struct row *row = b->rows[i];
-        int rounds = taken(e, result->rounds), paired = base >= 0 ? taken(&entrants[base], rounds) : 0;
+        const struct bout_rounds taken_part = bout_rounds_of(e, base >= 0 ? &entrants[base] : NULL, result, b->count - 1);
+        int rounds = taken_part.count;
         if (e->out || !rounds)
             continue;
-        const struct bout_rounds taken_part = {e->samples_ns, paired == rounds ? entrants[base].samples_ns : NULL, result->places, rounds,
-                                               b->count - 1};
         put_conditions(bout_time(row, -1, cache, load, &taken_part), e, plan, result);
         bout_clock(row, e, rounds);
         if (isnan(row->noise))
@@ -351,7 +357,7 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
             row->host_call_ns = e->host_ns;
         for (int s = 0; e->step_ns && s < p->step_count; s++)
             if (e->step_ns[s])
-                bout_time(row, s, cache, load, &(struct bout_rounds){e->step_ns[s], NULL, NULL, e->step_rounds, 1});
+                bout_time(row, s, cache, load, &(struct bout_rounds){.ns = e->step_ns[s], .count = e->step_rounds, .family = 1});
         put_chain(row, p, e);
         put_rounds_note(row, e, plan, result, rounds);
     }
