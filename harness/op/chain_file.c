@@ -117,13 +117,13 @@ static size_t own_index(const struct tensor *own, const struct tensor *image, si
 }
 
 /* What it makes of an image, whose values are rounded to floats, as all that a reference reads. */
-static bool file_make(const struct chain_file *f, const double *input, struct op_values *out, struct error *err)
+static bool file_make(const struct chain_file *f, const double *input, bool probe, struct op_values *out, struct error *err)
 {
     const struct chain_link *l = &f->chain->links[f->link];
     struct tensor in, made, from, to;
     struct op_data data = f->constants ? *f->constants : (struct op_data){0};
     struct work work = l->work;
-    work.set_seed = f->set_seed;
+    work.set_seed = probe ? f->set_seed | 1 : f->set_seed; /* a probe is not held to the interpreter, and not kept */
     if (!work_tensor(&work, "input", &in) || !work_tensor(&work, "output", &made) || !chain_flow(f->chain, l->input, &from) ||
         !chain_flow(f->chain, f->link, &to) || !f->maker)
         return error_set(err, ERROR_INTERNAL, "chain: nobody makes the reference of link %d (%s)", f->link, l->name);
@@ -174,7 +174,7 @@ static bool probe_once(const struct chain_file *f, const double *input, const st
         size_t c = i / plane % (size_t)channels;
         x[i] = input[i] + grow * off[c] * sign_of(f->chain->links[f->link].work.seed, probe, i, c);
     }
-    bool ok = file_make(f, x, &moved, err);
+    bool ok = file_make(f, x, true, &moved, err);
     for (size_t i = 0; ok && i < made->elements; i++) {
         double d = (moved.reference[i] - made->reference[i]) / grow;
         local[i] += d * d / (double)f->probes;
@@ -225,7 +225,7 @@ bool chain_file_reference(struct chain_file *f, const double *input, const struc
         return error_set(err, ERROR_INTERNAL, "chain: no output");
     f->inputs = tensor_elements(&from);
     tensor_fold(&to, dim);
-    if (!file_make(f, input, made, err))
+    if (!file_make(f, input, false, made, err))
         return false;
     *out = chain_errors_new(dim[1]);
     *local = xcalloc(made->elements, sizeof **local);
