@@ -202,9 +202,12 @@ void lanes_meet(struct warp *w)
     const struct address_space *space = w->runner->launch->space;
     for (int i = 0; i < space->count; i++)
         for (int t = w->runner->index; t < space->buffers[i]->print_count && t == w->runner->index; t++)
-            if (space->buffers[i]->prints[t].lane)
-                memset(space->buffers[i]->prints[t].lane, 0,
-                       ((size_t)(space->buffers[i]->bytes >> space->buffers[i]->prints[t].shift) + 16) * sizeof(uint32_t));
+            if (space->buffers[i]->prints[t].lane) {
+                const struct footprint *f = &space->buffers[i]->prints[t];
+                size_t n = (size_t)(space->buffers[i]->bytes >> f->shift) + 16;
+                memset(f->lane, 0, n * sizeof *f->lane);
+                memset(f->lane_read, 0, n * sizeof *f->lane_read);
+            }
     w->synced = ++w->runner->stretches << 6;
 }
 

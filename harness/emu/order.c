@@ -80,7 +80,8 @@ void runner_order(struct runner *k)
                 free(b->prints[t].writer);
                 free(b->prints[t].reader);
                 free(b->prints[t].lane);
-                b->prints[t].writer = b->prints[t].reader = b->prints[t].lane = NULL;
+                free(b->prints[t].lane_read);
+                b->prints[t].writer = b->prints[t].reader = b->prints[t].lane = b->prints[t].lane_read = NULL;
             }
         }
         *moment = 0;

@@ -68,6 +68,7 @@ void races_free(struct buffer *b)
         free(b->prints[i].writer);
         free(b->prints[i].reader);
         free(b->prints[i].lane);
+        free(b->prints[i].lane_read);
         free(b->prints[i].pages);
     }
     free(b->prints);
@@ -110,16 +111,39 @@ static void tell(const struct touch *t, enum apart apart, uint32_t tag, const ch
                (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, other, who);
 }
 
-/* What another lane of the warp wrote since they last met. */
-static void tell_lane(const struct touch *t, uint32_t lane)
+/* What another lane of the warp wrote, or read, since they last met. */
+static void tell_lane(const struct touch *t, uint32_t lane, const char *did)
 {
     static const char *const words[] = {"read of", "write to"};
+    char who[32] = "several lanes";
     t->w->runner->launch->raced = 1;
-    if (races_told(t->w))
-        emu_report(
-            t->w, t->ip, t->lane, "race",
-            "%s global memory at 0x%llx, offset %llu of `%s`, by lane %d, which lane %u of this warp wrote: no __syncwarp between them",
-            words[t->access], (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, t->lane, lane);
+    if (!races_told(t->w))
+        return;
+    if (lane != MANY_LANES)
+        snprintf(who, sizeof who, "lane %u", lane);
+    emu_report(t->w, t->ip, t->lane, "race",
+               "%s global memory at 0x%llx, offset %llu of `%s`, by lane %d, which %s of this warp %s: no __syncwarp between them",
+               words[t->access], (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, t->lane, who,
+               did);
+}
+
+/* The lanes of this warp since they last met. */
+static void touch_beside(const struct touch *t, struct footprint *f, uint64_t g)
+{
+    const struct warp *w = t->w;
+    uint32_t *read = &f->lane_read[g], mine = w->synced | (uint32_t)t->lane, wrote = f->lane[g];
+    bool others = f->reader[g] >= w->runner->base_tag && (*read ^ mine) < 64 && *read != mine && (*read & 63) != NO_LANE;
+    if (t->strong || t->silent) {
+        if (t->access == ACCESS_READ || t->silent)
+            *read = w->synced | NO_LANE;
+        return;
+    }
+    if (f->writer[g] >= w->runner->base_tag && (wrote ^ mine) < 64 && wrote != mine && (wrote & 63) < 32)
+        tell_lane(t, wrote & 63, "wrote");
+    if (t->access == ACCESS_READ)
+        *read = others ? w->synced | MANY_LANES : mine;
+    else if (others)
+        tell_lane(t, *read & 63, "read");
 }
 
 static void tell_constant(const struct touch *t)
@@ -160,10 +184,8 @@ static void touch_granule(const struct touch *t, struct footprint *f, uint64_t g
                  (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label,
                  apart == APART_BLOCKS ? "block" : "warp");
     if (w->trace == TRACE_ALL) {
-        uint32_t reader = f->reader[g], mine = w->synced | (uint32_t)t->lane;
-        if (writer >= w->runner->base_tag && (f->lane[g] ^ mine) < 64 && f->lane[g] != mine && (f->lane[g] & 63) < 32 && !t->strong &&
-            !t->silent)
-            tell_lane(t, f->lane[g] & 63);
+        uint32_t reader = f->reader[g];
+        touch_beside(t, f, g);
         enum apart from = races_apart(w, reader & ~TAG_WIDE);
         if (t->access == ACCESS_READ || t->silent) {
             f->reader[g] = reader_tag(t, reader, from);
@@ -195,6 +217,7 @@ static struct footprint *footprint_of(struct runner *k, struct buffer *b, bool r
         free(f->writer);
         free(f->reader);
         free(f->lane);
+        free(f->lane_read);
         free(f->pages);
         *f = (struct footprint){.shift = shift, .pages = xcalloc((b->bytes >> PAGE_SHIFT) + 1, 1)};
     }
@@ -204,6 +227,8 @@ static struct footprint *footprint_of(struct runner *k, struct buffer *b, bool r
         f->reader = xcalloc(n, sizeof *f->reader);
     if (!f->lane && reads)
         f->lane = xcalloc(n, sizeof *f->lane);
+    if (!f->lane_read && reads)
+        f->lane_read = xcalloc(n, sizeof *f->lane_read);
     return f;
 }
 

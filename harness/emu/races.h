@@ -15,6 +15,7 @@ enum trace { TRACE_OFF, TRACE_WRITES, TRACE_ALL };
 struct footprint {             /* of one thread of the host on one buffer */
     uint32_t *writer, *reader; /* tags by granule */
     uint32_t *lane;            /* of the last write, as shadow.lane has it; where reads are watched */
+    uint32_t *lane_read;       /* of the last read, MANY_LANES: of several */
     uint8_t *pages;            /* launch.mark: touched by this launch */
     int shift;
 };

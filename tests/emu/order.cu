@@ -205,3 +205,20 @@ KERNEL fenced_by_each(const float *in, float *out) /* each fences what it wrote;
     __threadfence();
     out[blockIdx.x * 256 + threadIdx.x] = out[threadIdx.x ^ 77];
 }
+KERNEL lanes_overtaken(const float *in, float *out)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    float v = out[i ^ 1];
+    out[i] = v + in[i]; // 212
+}
+/* ---- honest ---- */
+KERNEL lanes_change_their_own(const float *in, float *out) /* what each has read itself, and what others read before they met */
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    float v = out[i];
+    out[i] = v + in[i];
+    __syncwarp();
+    v = out[i ^ 1];
+    v += __shfl_xor_sync(~0u, v, 1);
+    out[i] = v;
+}
