@@ -14,10 +14,12 @@
 struct place {
     char *text;
     double weight; /* sectors or wavefronts beyond the least */
+    bool shipped;
 };
 struct places {
     struct place *items;
     int count;
+    bool shipped; /* those that are being looked at */
 };
 
 /* The value of a per-line counter of the same step and line as `at`. */
@@ -48,7 +50,7 @@ static void add_place(struct places *p, double weight, char *text)
             return;
         }
     }
-    *APPEND(p->items, p->count) = (struct place){text, weight};
+    *APPEND(p->items, p->count) = (struct place){text, weight, p->shipped};
 }
 
 /* Sectors of global memory and wavefronts of shared memory beyond what the line's bytes need. */
@@ -96,16 +98,22 @@ static void look_at_counted(struct places *p, const struct case_view *c, const s
 
 static void look_at_lines(struct places *p, const struct case_view *c, const struct view *v)
 {
+    p->shipped = !strchr(v->name, '/');
     for (int i = 0; c->judge && c->judge->ready && v->row->status == ROW_OK && i < v->row->metric_count; i++)
         if (v->row->metrics[i].line > 0)
             (c->counts ? look_at_line : look_at_counted)(p, c, v, &v->row->metrics[i]);
 }
 
-/* The heaviest first; equal ones in the order of the rows. */
+static bool is_before(const struct place *a, const struct place *b)
+{
+    return a->shipped != b->shipped ? b->shipped : a->weight > b->weight;
+}
+
+/* Those of the reader's own variants first, then the heaviest; equal ones in the order of the rows. */
 static void put_places(struct places *p, int most, struct block *list, const char *label)
 {
     for (int i = 0; i < p->count; i++) {
-        for (int k = i; k > 0 && p->items[k].weight > p->items[k - 1].weight; k--) {
+        for (int k = i; k > 0 && is_before(&p->items[k], &p->items[k - 1]); k--) {
             struct place item = p->items[k];
             p->items[k] = p->items[k - 1];
             p->items[k - 1] = item;
