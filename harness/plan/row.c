@@ -192,7 +192,7 @@ static void set_work(struct row *row, const struct work *work)
     work_describe(&bare, &t);
     row->bare_work = text_take(&t);
     work_describe_epilogue(work, &t);
-    row_set(&row->epilogue, text_get(&t) + 1); /* behind its blank */
+    row_set(&row->epilogue, text_get(&t) + strlen(" +"));
     text_free(&t);
 }
 

@@ -303,7 +303,7 @@ static bool look_behind(const struct case_view *c, const struct case_view *bare,
     if (!fused || !!fused->time != !!plain->time || !!apart->time != !!plain->time)
         return false;
     *out = (struct behind){.layer = xstrdup(c->rows[0]->layer ? c->rows[0]->layer : ""),
-                           .epilogue = xstrdup(epilogue),
+                           .epilogue = text_format("+%s", epilogue),
                            .row = bare->rows[0],
                            .fused_name = xstrdup(variant_short(fused->row)),
                            .bare = fusion_cost(plain),

@@ -289,7 +289,7 @@ bool former_words(struct store *store, struct error *err)
                       "UPDATE run SET product = substr(device_about, 1, instr(device_about || ' \302\267 ', ' \302\267 ') - 1);"
                       "WITH found AS (SELECT case_key, instr(work, ' +') AS at FROM \"case\" WHERE instr(work, ' +')),"
                       " cut AS (SELECT case_key, at, substr(work, at + 1) AS rest FROM found JOIN \"case\" USING (case_key))"
-                      " UPDATE \"case\" SET epilogue = substr(rest, 1, instr(rest || ' ', ' ') - 1),"
+                      " UPDATE \"case\" SET epilogue = substr(rest, 2, instr(rest || ' ', ' ') - 2),"
                       " bare_work = substr(work, 1, at - 1) || substr(rest, instr(rest || ' ', ' '))"
                       " FROM cut WHERE cut.case_key = \"case\".case_key",
                       "migrating", err);

@@ -94,7 +94,7 @@ static void behind(struct fixture *f, int index, const char *epilogue, const cha
 /* The same work with and without an epilogue: of a family of heads, not of the library, however fast. */
 static void test_epilogue(void **state)
 {
-    static const char leaky[] = "+bias+leaky_relu:0.1";
+    static const char leaky[] = "bias+leaky_relu:0.1";
     struct fixture f = {0};
     fixture_run(&f.run, "epilogues", "cuda:0", "NVIDIA H200");
     behind(&f, 0, NULL, "conv2d/tiled", "", 1, 50); /* no apart row of its family */
@@ -115,13 +115,13 @@ static void test_epilogue(void **state)
 /* Several epilogues of one op: a table with what each saves, and one sentence for all. */
 static void test_epilogues(void **state)
 {
-    static const char *const works[] = {NULL, "+bias", "+bias+residual"};
+    static const char *const epilogues[] = {NULL, "bias", "bias+residual"};
     struct fixture f = {0};
     fixture_run(&f.run, "epilogues", "cuda:0", "NVIDIA H200");
-    behind(&f, 0, works[0], "conv2d/rs", "conv2d/rows", 1, 100);
+    behind(&f, 0, epilogues[0], "conv2d/rs", "conv2d/rows", 1, 100);
     for (int i = 1; i < 3; i++) {
-        behind(&f, i, works[i], "conv2d/rs", "conv2d/rows", 1, 101 + i);
-        behind(&f, i, works[i], "conv2d/rs_plain + pointwise/epilogue", "rs", 2, 140 + 20 * i);
+        behind(&f, i, epilogues[i], "conv2d/rs", "conv2d/rows", 1, 101 + i);
+        behind(&f, i, epilogues[i], "conv2d/rs_plain + pointwise/epilogue", "rs", 2, 140 + 20 * i);
     }
     for (int i = 0; i < f.count; i++) { /* moved by DRAM: 200 MB fused, 300 and 400 MB apart */
         bool apart = strstr(f.rows[i]->variant, "plain") != NULL;

@@ -261,7 +261,7 @@ static void words_become_columns(void **state)
     assert_string_equal(run.product, "NVIDIA H200");
     assert_int_equal(store_rows(store, f.run.id, &rows, &err), 2);
     assert_true(!rows[0]->epilogue && !rows[0]->bare_work);
-    assert_string_equal(rows[1]->epilogue, "+bias+relu");
+    assert_string_equal(rows[1]->epilogue, "bias+relu");
     assert_string_equal(rows[1]->bare_work, bare);
     rows_free(rows, 2);
     run_clear(&run);
