@@ -1,5 +1,6 @@
 /* What a search found, to the database and back: `bench tune` writes it, `bench run --tuned` asks for it. */
 #include "base/file.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "session/parent.h"
 #include <stdlib.h>
@@ -11,6 +12,12 @@
 static int nearness(const struct wisdom *w, const char *chip, const char *compiler)
 {
     return 2 * !strcmp(w->chip, chip) + !strcmp(w->compiler, compiler);
+}
+
+/* What is remembered on emu holds for emu, whatever chip it counts for. */
+static const char *chip_of(const struct session_device *device)
+{
+    return spec_is_timed(device->spec) ? device->chip.name : SPEC_COUNTS;
 }
 
 static struct tuned_point tuned_of(const struct wisdom *w, const char *chip, const char *compiler)
@@ -56,7 +63,7 @@ bool session_remembered(const char *database, const struct session_device *devic
     }
     struct tuned_point *out = xcalloc((size_t)count + 1, sizeof *out);
     const struct wisdom **from = xcalloc((size_t)count + 1, sizeof *from);
-    const char *chip = device->chip.name;
+    const char *chip = chip_of(device);
     for (int i = 0; i < count; i++) {
         int best = i;
         bool seen = false; /* sorted by variant and layer, but an earlier one may be the same layer */
@@ -146,7 +153,7 @@ static bool best_of(const struct session *s, int first, int last, struct wisdom 
     *w = (struct wisdom){.work = xstrdup(best->work),
                          .variant = xstrdup(s->plan.rows[first].variant->name),
                          .params = xstrdup(best->params ? best->params : ""),
-                         .chip = xstrdup(s->device.chip.name),
+                         .chip = xstrdup(chip_of(&s->device)),
                          .arch = xstrdup(s->plan.chip.arch),
                          .compiler = xstrdup(s->device.compiler),
                          .median_ns = time->median_ns,
