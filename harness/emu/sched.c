@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "emu/agents.h"
 #include "emu/async.h"
 #include "emu/checks.h"
 #include "emu/cluster.h"
@@ -136,12 +137,13 @@ static void warp_start(struct warp *w, int threads)
     w->async_groups = 0;
     w->copy_count = 0;
     w->cluster_phase = 0;
+    w->cluster_waits = false;
     memset(w->clocks, 0, sizeof w->clocks);
     w->clocks[w->id] = 1;
     w->flag_fence = 0;
     w->clocks[SHADOW_MANY] = UINT32_MAX;
     w->waits_for.owner = NULL;
-    w->bulk_agent = w->bulk_groups = w->bulk_lanes = w->wgmma_groups = 0;
+    w->bulk_agent = w->bulk_groups = w->bulk_lanes = w->bulk_last = w->wgmma_groups = 0;
     w->watch_matrix = w->block->shadow && p->uses_async && (w->checks & CHECK_RACE);
     if (p->uses_async)
         memset(w->fenced, 0, sizeof w->fenced);
@@ -228,6 +230,7 @@ static void run_turn(struct warp *w)
         w->turns = 0;
         barrier_warp_arrives(w);
     } else if (w->state == WARP_DONE) {
+        agent_ends(w);
         bulk_land(w->runner);
         barrier_warp_done(w->block);
         if (w->block->touched && block_ended(w->block))

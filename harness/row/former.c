@@ -286,7 +286,8 @@ bool former_words(struct store *store, struct error *err)
 {
     /* "NVIDIA H200 \302\267 driver 580 \302\267 132 SMs"; "conv2d 64->64 3x3 +bias+relu  1x8x16 f16" */
     return store_exec(store,
-                      "UPDATE run SET product = substr(device_about, 1, instr(device_about || ' \302\267 ', ' \302\267 ') - 1);"
+                      "UPDATE run SET product = substr(device_about, 1, instr(device_about || ' \302\267 ', ' \302\267 ') - 1)"
+                      " WHERE run_device NOT GLOB 'emu*';"
                       "WITH found AS (SELECT case_key, instr(work, ' +') AS at FROM \"case\" WHERE instr(work, ' +')),"
                       " cut AS (SELECT case_key, at, substr(work, at + 1) AS rest FROM found JOIN \"case\" USING (case_key))"
                       " UPDATE \"case\" SET epilogue = substr(rest, 2, instr(rest || ' ', ' ') - 2),"
