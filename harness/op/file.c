@@ -3,9 +3,11 @@
 #include "base/file.h"
 #include "base/frames.h"
 #include "base/npy.h"
+#include "base/source.h"
 #include "base/text.h"
 #include "op/convert.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,10 +234,31 @@ void op_file_describe(const struct work *work, struct text *t)
         text_addf(t, "  %s", file_base(work->picture));
 }
 
+const char *op_file_hash(const struct op_file *f)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct op_file_hash *made = f->hash;
+    pthread_mutex_lock(&lock);
+    if (made->text) {
+        struct hash *h = hash_begin();
+        hash_add(h, made->text, made->bytes);
+        source_add(h, f->source);
+        for (int i = 0; i < f->tensor_count; i++) {
+            source_add(h, f->tensors[i].values_file);
+            source_add(h, f->tensors[i].reference_npy);
+        }
+        hash_end(h, made->hash);
+        free(made->text);
+        made->text = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    return made->hash;
+}
+
 void op_file_key(const struct work *work, struct text *t)
 {
     const struct op_file *f = work->op->file;
-    text_addf(t, "file=%s;", f->hash);
+    text_addf(t, "file=%s;", op_file_hash(f));
     for (int i = 0; i < f->field_count; i++)
         text_addf(t, "%s=%lld;", f->op.fields[i].name, (long long)work->value[i]);
     if (work->picture[0])

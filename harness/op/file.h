@@ -29,7 +29,7 @@ struct op_file_tensor {
 struct op_file {
     struct op op; /* first: what everybody else sees */
     char *path;
-    char hash[HASH_TEXT]; /* of the file and of what its reference is made of */
+    struct op_file_hash *hash; /* op_file_hash() */
     struct node *root;
     struct op_file_tensor tensors[OP_MAX_TENSORS];
     int tensor_count;
@@ -54,6 +54,9 @@ struct op_file {
 /* Op i of those that are files; NULL behind the last. */
 const struct op *op_file_at(int i);
 
+/* Hash of the file and of what its reference is made of: all headers of kernels/include, if that includes by a macro. Made when first
+ * asked. */
+const char *op_file_hash(const struct op_file *f);
 /* An expression over the op's fields and lets; NULL on error. */
 struct expr *op_file_expr(struct op_file *f, const struct node *n, struct error *err);
 /* The value of an expression of the op for a work. */

@@ -4,6 +4,13 @@
 
 #include "op/file.h"
 
+/* Read when first asked for: op_file_hash(). */
+struct op_file_hash {
+    char *text; /* the file's; NULL: `hash` stands */
+    size_t bytes;
+    char hash[HASH_TEXT];
+};
+
 /* Everything that is read stays: an op lives as long as the process. NULL on error. */
 struct op_file *op_file_read(const char *path, struct error *err);
 

@@ -1,7 +1,6 @@
 /* An op's YAML, checked, as a struct op_file. */
 #include "op/file_private.h"
 #include "base/file.h"
-#include "base/source.h"
 #include "base/text.h"
 #include "op/shape.h"
 #include <ctype.h>
@@ -496,18 +495,6 @@ static bool read_words(struct op_file *f, struct error *err)
            (!tolerance || node_real(tolerance, "tolerance", 1e-15, 1, &f->tolerance, err));
 }
 
-static void hash_parts(struct op_file *f, const char *text, size_t bytes)
-{
-    struct hash *h = hash_begin();
-    hash_add(h, text, bytes);
-    source_add(h, f->source);
-    for (int i = 0; i < f->tensor_count; i++) {
-        source_add(h, f->tensors[i].values_file);
-        source_add(h, f->tensors[i].reference_npy);
-    }
-    hash_end(h, f->hash);
-}
-
 static char *elements_of(const struct op_file *f)
 {
     struct text t = {0};
@@ -585,12 +572,12 @@ struct op_file *op_file_read(const char *path, struct error *err)
         read_optional(f, "bytes", &f->bytes, err) && read_optional(f, "terms", &f->terms, err) &&
         stage_read(f, node_get(f->root, "stages"), err) && read_reference(f, err) && read_trial(f, err);
     if (ok) {
-        hash_parts(f, text, bytes);
+        f->hash = xcalloc(1, sizeof *f->hash);
+        *f->hash = (struct op_file_hash){.text = text, .bytes = bytes};
         f->op.elements = elements_of(f);
+        return f;
     }
     free(text);
-    if (ok)
-        return f;
     op_file_free(f);
     return NULL;
 }

@@ -232,10 +232,11 @@ const char *const *op_tensor_names(void)
 
 bool op_is_tensor(const char *name)
 {
-    const char *const *names = op_tensor_names();
-    while (*names && strcmp(*names, name))
-        names++;
-    return *names != NULL;
+    for (int i = 0; op_table[i]; i++)
+        for (const struct tensor_role *const *role = op_table[i]->roles; *role; role++)
+            if ((*role)->name[0] == name[0] && !strcmp((*role)->name, name))
+                return true;
+    return false;
 }
 
 struct op_values *op_data_of(const struct op *op, struct op_data *data, const char *name)

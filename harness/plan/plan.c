@@ -315,7 +315,7 @@ static bool hash_files(struct plan *plan, struct error *err)
     hash_add_text(h, plan->scenario->hash);
     for (int i = 0; i < plan->case_count; i++)
         if (plan->cases[i].work.op->file)
-            hash_add_text(h, plan->cases[i].work.op->file->hash);
+            hash_add_text(h, op_file_hash(plan->cases[i].work.op->file));
     for (int s = -1; s < plan->side_count; s++) {
         const struct variant_set *set = s < 0 ? &plan->variants : &plan->side_sets[s];
         if (read && s >= 0)
