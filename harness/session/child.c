@@ -290,7 +290,8 @@ int child_any(const struct child *children, int count, double deadline_s, volati
             found = i;
     }
     while (alive && found < 0 && !(interrupted && *interrupted) && clock_s() < deadline_s) {
-        bool any = poll(fds, (nfds_t)count, 200) > 0;
+        double left_ms = 1000 * (deadline_s - clock_s());
+        bool any = poll(fds, (nfds_t)count, left_ms < 200 ? (int)left_ms + 1 : 200) > 0;
         for (int i = 0; i < count && found < 0; i++)
             if (any ? fds[i].revents != 0 : fds[i].fd >= 0 && children[i].memory_max && memory_of(children[i].pid) > children[i].memory_max)
                 found = i;

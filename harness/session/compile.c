@@ -7,17 +7,19 @@
 
 #define COMPILE_LIMIT_S 180.0
 #define TOLD_AFTER_S 3.0
+#define ALONE_S 0.1
 #define AHEAD 2 /* rows that a compiler has been given: one that it compiles, and the next, so that it never waits for us */
 
 struct compilers {
     struct session *s;
     struct child *children;
     int *given; /* by child: commands that it has not answered, its setup among them */
-    int count;
+    int count, started;
     int *rows, *neighbours; /* to be compiled; whose neighbours are, behind them */
     int row_count, neighbour_count, next, compiled;
     double began_s;
-    bool told; /* that it takes long */
+    double ready_s; /* when the first one had its plan; 0: not yet */
+    bool told;      /* that it takes long */
 };
 
 static bool same_build(const struct program *a, const struct program *b)
@@ -93,30 +95,52 @@ static void take(struct compilers *c, int k, const json_t *event)
     } else if (what == EVENT_FAILED) {
         child_stop(&c->children[k], NULL, 0);
     } else if (what == EVENT_DONE) {
+        c->ready_s = c->ready_s > 0 ? c->ready_s : clock_s();
         c->given[k]--;
         feed(c, k);
     }
 }
 
+static void start(struct compilers *c)
+{
+    int k = c->started++;
+    struct error ignored = {0};
+    if (child_start(&c->children[k], &ignored)) {
+        child_limit_memory(&c->children[k], child_compile_memory());
+        child_send(&c->children[k], session_setup(c->s, true));
+        c->given[k] = 1;
+        feed(c, k);
+    }
+}
+
+/* The next compiler that says something; -1: all are gone, or nobody does. The first is alone until it has taken longer than the cache
+ * takes: each has a plan to make, and a run whose kernels are all known wants no more of them. */
+static int hear(struct compilers *c)
+{
+    volatile sig_atomic_t *interrupted = c->s->options->interrupted;
+    bool alone = c->started == 1 && c->count > 1 && c->children[0].pid > 0;
+    double now = clock_s(), until = alone && c->ready_s > 0 ? c->ready_s + ALONE_S : now + COMPILE_LIMIT_S;
+    int k = now < until ? child_any(c->children, c->started, until, interrupted) : -1;
+    if (k >= 0 || c->started != 1 || (interrupted && *interrupted))
+        return k;
+    for (int left = c->row_count + c->neighbour_count - c->next; left > 0 && c->started < c->count; left--)
+        start(c);
+    return child_any(c->children, c->started, clock_s() + COMPILE_LIMIT_S, interrupted);
+}
+
 void session_precompile(struct session *s)
 {
     struct compilers c = {.s = s, .began_s = clock_s()};
-    struct error ignored = {0};
     int k;
     find_rows(&c);
     c.count = pool_threads() < c.row_count ? pool_threads() : c.row_count;
     c.children = xcalloc((size_t)c.count + 1, sizeof *c.children);
     c.given = xcalloc((size_t)c.count + 1, sizeof *c.given);
-    for (k = 0; k < c.count; k++) {
+    for (k = 0; k < c.count; k++)
         c.children[k].fd = c.children[k].errors = -1;
-        if (child_start(&c.children[k], &ignored)) {
-            child_limit_memory(&c.children[k], child_compile_memory());
-            child_send(&c.children[k], session_setup(s, true));
-            c.given[k] = 1;
-            feed(&c, k);
-        }
-    }
-    while ((k = child_any(c.children, c.count, clock_s() + COMPILE_LIMIT_S, s->options->interrupted)) >= 0) {
+    if (c.count)
+        start(&c);
+    while ((k = hear(&c)) >= 0) {
         json_t *event = NULL;
         if (child_next(&c.children[k], clock_s() + COMPILE_LIMIT_S, s->options->interrupted, &event) == CHILD_EVENT)
             take(&c, k, event);
