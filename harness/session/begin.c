@@ -33,14 +33,16 @@ static void describe_host(struct run *run)
 
 bool session_seed(struct session *s, struct error *err)
 {
+    const char *option = s->asked.seed, *common = getenv("BENCH_SEED"), *given = option ? option : common;
     uint64_t drawn;
     char *end = NULL;
-    if (s->asked.seed) {
+    if (given && (option || *given)) {
         errno = 0;
-        strtoull(s->asked.seed, &end, 0);
-        if (*s->asked.seed >= '0' && *s->asked.seed <= '9' && !*end && !errno)
+        strtoull(given, &end, 0);
+        s->asked.seed = given;
+        if (*given >= '0' && *given <= '9' && !*end && !errno)
             return true;
-        error_set(err, ERROR_USAGE, "--seed %s is no whole number below 2^64", s->asked.seed);
+        error_set(err, ERROR_USAGE, "%s%s is no whole number below 2^64", option ? "--seed " : "BENCH_SEED=", given);
         return error_hint(err, "bench export RUN --json has the seed of a run under environment");
     }
     if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn)
