@@ -1,6 +1,7 @@
 #include "base/phase.h"
 #include "base/clock.h"
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const names[PHASE_COUNT] = {
@@ -27,23 +28,47 @@ void phase_begin(struct phase_clock *clock, enum phase phase)
     *clock = (struct phase_clock){.since_s = clock_s(), .stack = {phase}};
 }
 
+static int level(const struct phase_clock *clock)
+{
+    return clock->depth < PHASE_DEPTH ? clock->depth : PHASE_DEPTH - 1;
+}
+
 static enum phase *innermost(struct phase_clock *clock)
 {
-    return &clock->stack[clock->depth < PHASE_DEPTH ? clock->depth : PHASE_DEPTH - 1];
+    return &clock->stack[level(clock)];
 }
 
 void phase_settle(struct phase_clock *clock)
 {
     double now = clock_s();
+    int part = clock->part_of[level(clock)];
     clock->spent_s[*innermost(clock)] += now - clock->since_s;
+    if (part)
+        clock->parts[part - 1].spent_s += now - clock->since_s;
     clock->since_s = now;
 }
 
-static void open_range(struct phase_clock *clock, enum phase phase, const char *name)
+struct phase_part *phase_part_find(struct phase_clock *clock, enum phase phase, const char *name)
+{
+    for (int i = 0; i < clock->part_count; i++)
+        if (clock->parts[i].phase == phase && !strcmp(clock->parts[i].name, name))
+            return &clock->parts[i];
+    if (clock->part_count == PHASE_PARTS)
+        return NULL;
+    struct phase_part *made = &clock->parts[clock->part_count++];
+    *made = (struct phase_part){.phase = phase};
+    snprintf(made->name, sizeof made->name, "%s", name);
+    return made;
+}
+
+/* part: as in part_of. */
+static void open_range(struct phase_clock *clock, enum phase phase, int part, const char *name)
 {
     phase_settle(clock);
-    if (++clock->depth < PHASE_DEPTH)
+    if (++clock->depth < PHASE_DEPTH) {
         clock->stack[clock->depth] = phase;
+        clock->part_of[clock->depth] = part;
+    }
     if (clock->draw_open)
         clock->draw_open(name);
 }
@@ -51,13 +76,20 @@ static void open_range(struct phase_clock *clock, enum phase phase, const char *
 void phase_push(struct phase_clock *clock, enum phase phase)
 {
     if (clock)
-        open_range(clock, phase, phase_name(phase));
+        open_range(clock, phase, 0, phase_name(phase));
 }
 
 void phase_open(struct phase_clock *clock, const char *name)
 {
     if (clock)
-        open_range(clock, *innermost(clock), name);
+        open_range(clock, *innermost(clock), clock->part_of[level(clock)], name);
+}
+
+void phase_part(struct phase_clock *clock, const char *name)
+{
+    const struct phase_part *part = clock ? phase_part_find(clock, *innermost(clock), name) : NULL;
+    if (clock)
+        open_range(clock, *innermost(clock), part ? (int)(part - clock->parts) + 1 : 0, name);
 }
 
 void phase_pop(struct phase_clock *clock)
@@ -86,6 +118,8 @@ enum phase phase_turn(struct phase_clock *clock, enum phase phase)
     enum phase former = *innermost(clock);
     phase_settle(clock);
     *innermost(clock) = phase;
+    if (phase != former)
+        clock->part_of[level(clock)] = 0;
     return former;
 }
 

@@ -27,11 +27,21 @@ const char *phase_name(enum phase phase);
 enum phase phase_find(const char *name);
 
 #define PHASE_DEPTH 32 /* twice what nests anywhere; what is deeper counts as the phase around it */
+#define PHASE_PARTS 64 /* more than there are; what is beyond counts for its phase alone */
+/* Of the seconds of a phase those that have a name. */
+struct phase_part {
+    enum phase phase;
+    char name[24];
+    double spent_s;
+};
 struct phase_clock {
     double spent_s[PHASE_COUNT];   /* up to since_s */
     double since_s;                /* clock_s */
     enum phase stack[PHASE_DEPTH]; /* of the open ranges; the last one is now */
     int depth;
+    struct phase_part parts[PHASE_PARTS];
+    int part_count;
+    int part_of[PHASE_DEPTH]; /* by open range: its part + 1; 0: of no part */
     /* Who draws the ranges; NULL: nobody. */
     void (*draw_open)(const char *name);
     void (*draw_close)(void);
@@ -41,7 +51,11 @@ void phase_begin(struct phase_clock *clock, enum phase phase);
 void phase_push(struct phase_clock *clock, enum phase phase);
 /* A range of that name inside the phase. */
 void phase_open(struct phase_clock *clock, const char *name);
-/* Ends what phase_push or phase_open began last. */
+/* The same, and its seconds are also told apart in the phase they count for; the innermost part has them. */
+void phase_part(struct phase_clock *clock, const char *name);
+/* The part of that phase and name, made if there is none; NULL: no room. */
+struct phase_part *phase_part_find(struct phase_clock *clock, enum phase phase, const char *name);
+/* Ends what phase_push, phase_open or phase_part began last. */
 void phase_pop(struct phase_clock *clock);
 /* How many ranges are open. */
 int phase_depth(const struct phase_clock *clock);

@@ -315,7 +315,7 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         args[arg_count++] = card_int((int64_t)rest[i]);
     to->elements = count;
-    phase_open(d->card->dev->clock, "sums");
+    phase_part(d->card->dev->clock, "sums");
     ok = ok && card_launch(d->card, sums ? CARD_CONV : CARD_MOVE, (int64_t)count, args, arg_count, err) &&
          d->card->dev->ops->sync(d->card->dev, err);
     phase_pop(d->card->dev->clock);
@@ -325,7 +325,7 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
         d->card->dev->ops->release(d->card->dev, filter);
     if (lines)
         d->card->dev->ops->release(d->card->dev, lines);
-    phase_open(d->card->dev->clock, "sample");
+    phase_part(d->card->dev->clock, "sample");
     ok = ok && card_sample_agrees(d, work, &g, err);
     phase_pop(d->card->dev->clock);
     return ok;
@@ -361,7 +361,7 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
     *d = (struct card_data){.card = card, .host = host, .part = part};
     bool there = work->op->on_card != REFERENCE_CPU;
     bool made = (there || work->chain ? op_data_reserve : op_data_inputs)(work, part, host, err);
-    phase_open(card->dev->clock, "inputs");
+    phase_part(card->dev->clock, "inputs");
     bool ok = made && card_inputs(d, work, part, err);
     phase_pop(card->dev->clock);
     ok = ok &&

@@ -192,10 +192,10 @@ static bool link_run(struct net *k, const struct work *w, bool again, struct lin
     union card_arg args[] = {card_int((int64_t)own->layer), card_int((int64_t)own->lines),    card_int((int64_t)own->wide),
                              card_int((int64_t)own->bias),  card_int((int64_t)own->residual), card_int((int64_t)own->mask),
                              card_int((int64_t)*reference), card_int((int64_t)own->bound)};
-    phase_open(dev->clock, "sums");
+    phase_part(dev->clock, "sums");
     bool ok = card_launch(d->card, CARD_CONV_WIDE, count, args, 8, err) && dev->ops->sync(dev, err);
     phase_pop(dev->clock);
-    phase_open(dev->clock, "sample");
+    phase_part(dev->clock, "sample");
     ok = ok && sample_link(k, w, again, own, *reference, err);
     phase_pop(dev->clock);
     return ok;

@@ -285,13 +285,13 @@ bool card_verify(const struct card_data *d, const struct program *p, int tensor,
                  struct error *err)
 {
     struct phase_clock *clock = d->card->dev->clock;
-    phase_open(clock, "reach");
+    phase_part(clock, "reach");
     bool ok = card_reach(d, p->tensors[tensor].role->slot, err);
     phase_pop(clock);
-    phase_open(clock, "compare");
+    phase_part(clock, "compare");
     ok = ok && card_compare(d, p, tensor, address, right, v, err);
     phase_pop(clock);
-    phase_open(clock, "leave");
+    phase_part(clock, "leave");
     ok = ok && card_leave(d->card, err);
     phase_pop(clock);
     return ok;

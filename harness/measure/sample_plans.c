@@ -27,7 +27,7 @@ static void first_of_each(struct plan_race *r)
         if (r->count > 1 && rig_plan_hopeless(r->rig, r->step, i))
             continue;
         rig_plan_use(r->rig, r->step, i);
-        phase_open(r->dev->clock, "first run of a plan");
+        phase_part(r->dev->clock, "first runs");
         r->taken[i] = rig_run_step(r->rig, r->step, &ignored) && r->dev->ops->sync(r->dev, &ignored) ? 0 : -1;
         phase_pop(r->dev->clock);
     }

@@ -47,6 +47,31 @@ void wire_row_merge(const json_t *fields, struct row *row)
     }
 }
 
+json_t *wire_parts(const struct phase_clock *clock)
+{
+    json_t *out = json_array();
+    for (int i = 0; i < clock->part_count; i++) {
+        const struct phase_part *part = &clock->parts[i];
+        if (part->spent_s > 0)
+            json_array_append_new(out, json_pack("[s,s,f]", phase_name(part->phase), part->name, part->spent_s));
+    }
+    return out;
+}
+
+void wire_parts_take(const json_t *parts, struct phase_clock *clock)
+{
+    size_t i;
+    const json_t *one;
+    json_array_foreach(parts, i, one)
+    {
+        const char *of = json_string_value(json_array_get(one, 1));
+        enum phase phase = phase_find(json_string_value(json_array_get(one, 0)));
+        struct phase_part *part = of && phase != PHASE_COUNT ? phase_part_find(clock, phase, of) : NULL;
+        if (part)
+            part->spent_s += json_number_value(json_array_get(one, 2));
+    }
+}
+
 json_t *wire_spent(struct phase_clock *clock)
 {
     json_t *out = json_object();
@@ -56,6 +81,12 @@ json_t *wire_spent(struct phase_clock *clock)
             json_object_set_new(out, phase_name((enum phase)i), json_real(clock->spent_s[i]));
         clock->spent_s[i] = 0;
     }
+    json_t *parts = wire_parts(clock);
+    for (int i = 0; i < clock->part_count; i++)
+        clock->parts[i].spent_s = 0;
+    if (json_array_size(parts))
+        json_object_set(out, "parts", parts);
+    json_decref(parts);
     return out;
 }
 
@@ -69,6 +100,7 @@ void wire_spent_take(const json_t *spent, struct phase_clock *clock)
         if (phase != PHASE_COUNT)
             phase_move(clock, phase, json_number_value(seconds));
     }
+    wire_parts_take(json_object_get(spent, "parts"), clock);
 }
 
 json_t *wire_chip(const struct chip *chip)

@@ -13,10 +13,14 @@ json_t *wire_row(const struct row *row);
 /* Lays them over a row; unknown or ill-typed fields are ignored. */
 void wire_row_merge(const json_t *fields, struct row *row);
 
-/* {"data": 0.2, ...}: the seconds of the phases that had some, but waiting, and the clock begins anew from 0. New reference. */
+/* {"data": 0.2, ..., "parts": ...}: the seconds of the phases that had some, but waiting, and the clock begins anew from 0. New reference.
+ */
 json_t *wire_spent(struct phase_clock *clock);
 /* Somebody else's, who was waited for in the present phase. */
 void wire_spent_take(const json_t *spent, struct phase_clock *clock);
+/* [["data", "sample", 0.1], ...]: the seconds of the parts that had some, also those that were taken. New reference. */
+json_t *wire_parts(const struct phase_clock *clock);
+void wire_parts_take(const json_t *parts, struct phase_clock *clock);
 
 /* A chip's limits; both ends are the same executable. */
 json_t *wire_chip(const struct chip *chip);

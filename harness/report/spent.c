@@ -1,5 +1,6 @@
 #include "report/spent.h"
 #include "report/number.h"
+#include <jansson.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -51,6 +52,33 @@ static const char *about(enum phase phase)
     return "";
 }
 
+#define PART_LEAST 0.005 /* of the run: what is less is not told apart */
+
+/* The parts of a phase that are worth a line, the longest first; each is taken out of the list. */
+static void add_parts(struct table *t, json_t *parts, enum phase phase, double wall_s)
+{
+    char number[NUMBER_TEXT];
+    for (;;) {
+        size_t i, longest = json_array_size(parts);
+        json_t *one;
+        double most = PART_LEAST * wall_s;
+        json_array_foreach(parts, i, one)
+        {
+            double seconds = json_number_value(json_array_get(one, 2));
+            if (phase_find(json_string_value(json_array_get(one, 0))) == phase && seconds > most)
+                most = seconds, longest = i;
+        }
+        const char *name = json_string_value(json_array_get(json_array_get(parts, longest), 1));
+        if (!name)
+            return;
+        table_row(t, LINE_PLAIN);
+        table_cell(t, PAINT_DIM, "- %s", name);
+        table_number(t, PAINT_DIM, most, number_3(most, number));
+        table_number(t, PAINT_DIM, 100 * most / wall_s, number_percent(most / wall_s, number));
+        json_array_remove(parts, longest);
+    }
+}
+
 void spent_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     (void)rows;
@@ -64,6 +92,7 @@ void spent_document(struct document *d, const struct run *run, struct row *const
     table_column(t, "seconds", "s", ALIGN_POINT);
     table_column(t, "share", "%", ALIGN_RIGHT);
     table_column(t, "what", "", ALIGN_LEFT);
+    json_t *environment = json_loads(run->environment ? run->environment : "{}", 0, NULL);
     for (enum phase p; (p = heaviest(run->spent_s, taken)) != PHASE_COUNT;) {
         const char *what = about(p);
         table_row(t, LINE_PLAIN);
@@ -71,7 +100,9 @@ void spent_document(struct document *d, const struct run *run, struct row *const
         table_number(t, PAINT_NONE, run->spent_s[p], number_3(run->spent_s[p], number));
         table_number(t, PAINT_NONE, 100 * run->spent_s[p] / run->wall_s, number_percent(run->spent_s[p] / run->wall_s, number));
         table_cell(t, PAINT_DIM, "%s", what + (strncmp(what, "of it: ", 7) ? 0 : 7));
+        add_parts(t, json_object_get(environment, "parts"), p, run->wall_s);
     }
+    json_decref(environment);
     table_row(t, LINE_PLAIN);
     table_cell(t, PAINT_BOLD, "all");
     table_number(t, PAINT_BOLD, run->wall_s, number_3(run->wall_s, number));

@@ -160,6 +160,9 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     s->run.id = old.id;
     s->run.wall_s = old.wall_s;
     memcpy(s->run.spent_s, old.spent_s, sizeof s->run.spent_s);
+    json_t *environment = json_loads(old.environment ? old.environment : "{}", 0, NULL);
+    wire_parts_take(json_object_get(environment, "parts"), &s->clock);
+    json_decref(environment);
     session_note(s,
                  "resume: run %lld of %s: %d rows kept, %d done again because their source, compiler or settings changed, %d were in "
                  "flight or not reached",

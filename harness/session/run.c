@@ -505,7 +505,12 @@ static bool store_spent(struct session *s, struct error *err)
         total.spent_s[i] += s->clock.spent_s[i];
     total.wall_s += phase_sum(s->clock.spent_s);
     total.first_round_s = s->first_round_s;
-    return store_run_spent(s->store, &total, err);
+    json_t *environment = json_pack("{s:o}", "parts", wire_parts(&s->clock));
+    char *text = json_dumps(environment, JSON_COMPACT);
+    bool ok = store_run_spent(s->store, &total, err) && store_run_environment(s->store, s->run.id, text, err);
+    free(text);
+    json_decref(environment);
+    return ok;
 }
 
 void session_close(struct session *s)

@@ -68,7 +68,7 @@ static void enter_phase(struct worker *w, int row, enum phase phase, const char 
         phase_open(&w->clock, w->plan.rows[row].id);
     phase_push(&w->clock, phase);
     if (phase == PHASE_VERIFYING || phase == PHASE_COUNTING)
-        phase_open(&w->clock, stage);
+        phase_part(&w->clock, stage);
     w->stage_phase = phase;
     w->stage_depth = phase_depth(&w->clock);
     w->inside = 0;

@@ -116,6 +116,53 @@ static void test_told(void **state)
         assert_true(parent.spent_s[i] >= 0);
 }
 
+static double part_had(struct phase_clock *c, enum phase phase, const char *name)
+{
+    return phase_part_find(c, phase, name)->spent_s;
+}
+
+/* What of a phase has a name: the innermost counts, a range without one is its surroundings', another phase inside is none of it. */
+static void test_parts(void **state)
+{
+    struct phase_clock c, parent;
+    phase_begin(&parent, PHASE_WAITING);
+    phase_begin(&c, PHASE_WAITING);
+    phase_push(&c, PHASE_DATA);
+    pass(0.01);
+    phase_part(&c, "sample");
+    phase_open(&c, "a row");
+    pass(0.02);
+    phase_pop(&c);
+    phase_part(&c, "inner");
+    pass(0.01);
+    phase_push(&c, PHASE_LOADING);
+    pass(0.01);
+    phase_unwind(&c, 1);
+    for (int i = 0; i < PHASE_PARTS + 3; i++) { /* more than there is room for: they are the phase's */
+        char name[16];
+        snprintf(name, sizeof name, "part %d", i);
+        phase_part(&c, name);
+        phase_pop(&c);
+    }
+    phase_settle(&c);
+    double sample = part_had(&c, PHASE_DATA, "sample"), inner = part_had(&c, PHASE_DATA, "inner"), whole = c.spent_s[PHASE_DATA];
+    assert_true(sample >= 0.02 && inner >= 0.01 && sample + inner <= whole - 0.01 + 1e-9);
+    assert_null(phase_part_find(&c, PHASE_DATA, "another one"));
+    assert_had(&c, PHASE_LOADING, 0.01);
+    /* Told once, and added up over there. */
+    for (int i = 0; i < 2; i++) {
+        json_t *said = wire_spent(&c);
+        assert_true(part_had(&c, PHASE_DATA, "sample") == 0);
+        wire_spent_take(said, &parent);
+        json_decref(said);
+    }
+    assert_true(part_had(&parent, PHASE_DATA, "sample") == sample);
+    json_t *nonsense = json_pack("[[s,s,f],[s],s,[s,s,s]]", "sleeping", "sample", 1.0, "data", "data", "data", "sample", "much");
+    wire_parts_take(nonsense, &parent);
+    json_decref(nonsense);
+    assert_true(part_had(&parent, PHASE_DATA, "sample") == sample);
+}
+
 static void test_line(void **state)
 {
     double spent_s[PHASE_COUNT] = {
@@ -129,6 +176,6 @@ static void test_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_nested), cmocka_unit_test(test_too_deep), cmocka_unit_test(test_told),
-                                       cmocka_unit_test(test_line)};
+                                       cmocka_unit_test(test_parts), cmocka_unit_test(test_line)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
