@@ -29,6 +29,11 @@ struct device_event;
 struct device_graph;
 
 /* Compiled code. The device takes what it can run: emu the PTX, cuda the cubin (PTX when the arch differs). */
+struct device_memory { /* outside of buffers: its own variables by name, and whether it calls malloc */
+    char **names;
+    int count;
+    bool heap;
+};
 struct device_image {
     const char *label; /* the variant, for messages */
     const char *path;  /* the .cu, for messages of emu */
@@ -36,6 +41,7 @@ struct device_image {
     size_t ptx_bytes;
     const void *cubin;
     size_t cubin_bytes;
+    const struct device_memory *memory; /* what it refers to, where somebody has looked (rig_look); else NULL */
 };
 /* A kernel parameter as the compiled signature has it, from the PTX. */
 enum param_kind {

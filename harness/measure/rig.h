@@ -68,6 +68,9 @@ bool rig_state_check(struct rig *rig, struct text *changed, struct error *err);
 /* Does what the prepare steps make depend on inputs, which they are not given? They run on them, and again where the inputs are gone: the
  * rig must be fed again before it is run. */
 bool rig_prepare_depends(struct rig *rig, bool *depends, struct error *err);
+/* What code refers to outside of its buffers. NULL where it cannot be read (err). To be freed. */
+struct device_memory *rig_look(const struct device_image *image, struct error *err);
+void rig_look_free(struct device_memory *memory);
 /* Does the code of an image call malloc? What it gives outlives the launch, where no comparison finds it. */
 bool rig_asks_for_memory(const struct device_image *images, int count);
 /* A checksum of the bits of all that is written, as the last rig_check read them: equal when another launch gave the same. */

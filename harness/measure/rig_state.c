@@ -20,29 +20,37 @@ struct rig_state {
     char *hidden; /* a variable that the device does not show: nobody can say whether launches change it */
 };
 
-/* Names of the variables that an image's code refers to; -1 + err for machine code that cannot be read. */
-static int image_state(const struct device_image *image, char ***names, bool *heap, struct error *err)
+struct device_memory *rig_look(const struct device_image *image, struct error *err)
 {
+    struct device_memory *m = xcalloc(1, sizeof *m);
     if (image->ptx)
-        return device_ptx_state(image->ptx, names, heap);
-    return cubin_state(image->cubin, image->cubin_bytes, names, heap, err);
+        m->count = device_ptx_state(image->ptx, &m->names, &m->heap);
+    else if (image->cubin)
+        m->count = cubin_state(image->cubin, image->cubin_bytes, &m->names, &m->heap, err);
+    if (m->count >= 0)
+        return m;
+    free(m);
+    return NULL;
 }
 
-static void free_names(char **names, int count)
+void rig_look_free(struct device_memory *memory)
 {
-    for (int i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
+    for (int i = 0; memory && i < memory->count; i++)
+        free(memory->names[i]);
+    if (memory)
+        free(memory->names);
+    free(memory);
 }
 
 bool rig_asks_for_memory(const struct device_image *images, int count)
 {
     bool heap = false;
     for (int i = 0; i < count && !heap; i++) {
-        char **names = NULL;
         struct error ignored = {0};
-        int found = images[i].ptx || images[i].cubin ? image_state(&images[i], &names, &heap, &ignored) : 0;
-        free_names(names, found);
+        struct device_memory *own = images[i].memory ? NULL : rig_look(&images[i], &ignored);
+        const struct device_memory *m = images[i].memory ? images[i].memory : own;
+        heap = m && m->heap;
+        rig_look_free(own);
     }
     return heap;
 }
@@ -88,21 +96,19 @@ static struct device_image exposed(const struct device *dev, const struct device
 bool rig_state_load(struct rig *rig, int unit, const struct device_image *image, struct error *err)
 {
     struct device_image known = *image;
-    char **names = NULL;
-    bool heap, ok = false;
-    int count = image_state(image, &names, &heap, err);
+    struct device_memory *own = image->memory ? NULL : rig_look(image, err);
+    const struct device_memory *m = image->memory ? image->memory : own;
     rig->state = rig->state ? rig->state : xcalloc(1, sizeof *rig->state);
-    if (count > 0)
+    if (m && m->count > 0)
         known = exposed(rig->dev, image);
-    if (count >= 0)
-        ok = rig->dev->ops->load(rig->dev, &known, &rig->modules[unit], err);
-    for (int i = 0; i < count && ok; i++)
-        add_variable(rig, unit, names[i]);
+    bool ok = m && rig->dev->ops->load(rig->dev, &known, &rig->modules[unit], err);
+    for (int i = 0; ok && i < m->count; i++)
+        add_variable(rig, unit, m->names[i]);
     if (known.cubin != image->cubin)
         free((void *)(uintptr_t)known.cubin);
     if (known.ptx != image->ptx)
         free((char *)(uintptr_t)known.ptx);
-    free_names(names, count);
+    rig_look_free(own);
     return ok;
 }
 

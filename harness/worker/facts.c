@@ -72,6 +72,14 @@ bool build_make(const struct worker *w, const struct program *program, struct bu
     return true;
 }
 
+void build_look(struct build *build)
+{
+    struct error ignored = {0}; /* met again, and told, by whoever loads it */
+    for (int i = 0; i < build->count; i++)
+        if (!build->images[i].memory)
+            build->images[i].memory = rig_look(&build->images[i], &ignored);
+}
+
 void build_drop(struct worker *w)
 {
     for (int i = 0; w->kept && i < w->plan.row_count; i++)
@@ -106,8 +114,10 @@ bool build_kept(struct worker *w, int row, struct build *build)
 
 void build_free(struct build *build)
 {
-    for (int i = 0; i < build->count; i++)
+    for (int i = 0; i < build->count; i++) {
         compiled_free(&build->units[i]);
+        rig_look_free((struct device_memory *)(uintptr_t)build->images[i].memory);
+    }
     free(build->units);
     free(build->images);
     *build = (struct build){0};

@@ -89,6 +89,42 @@ static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
     return judge_neighbour(v, data, err);
 }
 
+/* ---- what they compute on, and must come to: rows of a case that meet the same neighbour share it ---- */
+
+struct neighbour_data {
+    char key[HASH_TEXT];
+    struct op_data data;
+};
+
+void worker_neighbours_drop(struct worker *w)
+{
+    while (w->neighbour_count > 0)
+        op_data_free(&w->neighbours[--w->neighbour_count].data);
+    free(w->neighbours);
+    w->neighbours = NULL;
+    w->neighbour_case = -1;
+}
+
+/* NULL: it cannot be made (err). */
+static struct op_data *data_of(struct worker *w, int index, const struct work *work, struct error *err)
+{
+    struct op_data data;
+    char key[HASH_TEXT];
+    work_key(work, key);
+    if (w->neighbour_case != w->plan.rows[index].case_index)
+        worker_neighbours_drop(w);
+    w->neighbour_case = w->plan.rows[index].case_index;
+    for (int i = 0; i < w->neighbour_count; i++)
+        if (!strcmp(w->neighbours[i].key, key))
+            return &w->neighbours[i].data;
+    if (!reference_data_make(w->dev, w->options.compiler, work, DATA_PART_PRECISION, &data, err))
+        return NULL;
+    struct neighbour_data *made = APPEND(w->neighbours, w->neighbour_count);
+    memcpy(made->key, key, sizeof key);
+    made->data = data;
+    return &made->data;
+}
+
 /* Nobody can foresee which they are. */
 static bool draw_neighbour(const struct worker *w, int index, int number, struct work *work, struct program *program)
 {
@@ -104,32 +140,29 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
                   struct error *err)
 {
     struct visit v = {.w = w, .build = build, .row = row, .index = index};
-    struct op_data data;
     struct error why = {0};
     *more = draw_neighbour(w, index, number, &v.work, &v.program);
     if (!*more)
         return true;
     ++*seen;
     worker_stage(w, index, "neighbour", DATA_LIMIT_S + w->time_limit_s);
-    bool made = reference_data_make(w->dev, w->options.compiler, &v.work, DATA_PART_PRECISION, &data, err);
-    if (made && !visit_run(&v, &data, &why)) {
+    struct op_data *data = data_of(w, index, &v.work, err);
+    if (data && !visit_run(&v, data, &why)) {
         if (why.kind == ERROR_ENVIRONMENT) /* what a library does not offer there is no fault of the row */
             --*seen;
         else
             worker_blame(w, row, &why, ROW_CRASHED);
     }
-    if (made && row->status != ROW_OK)
+    if (data && row->status != ROW_OK)
         name_neighbour(&v);
     bool lost = row->status == ROW_CRASHED && w->dev->ops->keeps_time;
     if (!lost)
         rig_close(v.rig);
-    if (made)
-        op_data_free(&data);
     *more = row->status == ROW_OK && !v.own.count;
     build_free(&v.own);
     free(v.images);
     program_free(&v.program);
-    return made;
+    return data != NULL;
 }
 
 static int wanted(const struct worker *w, int index)

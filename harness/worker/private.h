@@ -37,9 +37,13 @@ struct worker {
     char library_error[512];
     const char *dump_dir;
     double time_limit_s;
-    char self[HASH_TEXT]; /* of this build of bench; "" until somebody asks (remember.c) */
-    bool lost;            /* the device's context died with a row: this process ends after saying so */
-    struct tried *tried;  /* a search: the configurations of the case in hand whose launches are their own (tune.c) */
+    char self[HASH_TEXT];              /* of this build of bench; "" until somebody asks (remember.c) */
+    bool lost;                         /* the device's context died with a row: this process ends after saying so */
+    struct neighbour_data *neighbours; /* of the case in hand (neighbour.c) */
+    int neighbour_count, neighbour_case;
+    int task_case;       /* the case of which no_task is known; -1: of none */
+    const char *no_task; /* why a case's work is no task; NULL: it is one */
+    struct tried *tried; /* a search: the configurations of the case in hand whose launches are their own (tune.c) */
     int tried_count;
     struct sequence_hold *sequence; /* the sequence in hand (sequence.c) */
     /* data of the case in hand, by set of inputs, then enum data_part, then the precision data without zeros (DATA_FULL) */
@@ -91,6 +95,8 @@ struct build {
 struct compile_request build_request(const struct worker *w, const struct unit *unit);
 bool build_make(const struct worker *w, const struct program *program, struct build *build, struct error *err);
 void build_free(struct build *build);
+/* Looks into its images once, for all rigs that are made of it (rig_look). */
+void build_look(struct build *build);
 /* What a verified layer's row was compiled to stays until it is timed, or a row of another case is kept: reading it anew costs a hash over
  * all of it. Takes it from `build`; and gives it back, false when there is none. */
 void build_keep(struct worker *w, int row, struct build *build);
@@ -121,6 +127,8 @@ void worker_fits_math(const struct worker *w, int index, const struct build *bui
 /* neighbour.c: runs a verified row's code on a few works like its own; where it is at fault there, the row is, and its reason names the
  * neighbour. False (err): nobody's fault. */
 bool worker_neighbours(struct worker *w, int index, const struct build *build, struct row *row, struct error *err);
+/* Gives back what they have of a case. */
+void worker_neighbours_drop(struct worker *w);
 /* Compiles ahead what those works need beside the row's own code. */
 void worker_neighbours_compile(struct worker *w, int index);
 /* The worst of emu's safety reports, if there are any, decides what the row is. */

@@ -23,7 +23,7 @@ void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), v
     *w = (struct worker){.emit = emit, .context = context};
     for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
         w->data_case[i / WORKER_DATA][i % WORKER_DATA] = -1;
-    w->range_case = w->range_row = -1;
+    w->range_case = w->range_row = w->task_case = -1;
     phase_begin(&w->clock, PHASE_WAITING);
     w->clock.draw_open = nvtx_open;
     w->clock.draw_close = nvtx_close;
@@ -268,6 +268,7 @@ static void forget_plan(struct worker *w)
     for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
         drop_data(w, i / WORKER_DATA, i % WORKER_DATA);
     build_drop(w);
+    worker_neighbours_drop(w);
     card_close(w->card); /* it has borrowed the compiler's name */
     worker_sequence_close(w);
     if (w->planned)
@@ -279,6 +280,7 @@ static void forget_plan(struct worker *w)
     w->card = NULL;
     w->tried = NULL;
     w->tried_count = 0;
+    w->task_case = -1;
     w->planned = false;
 }
 

@@ -370,7 +370,7 @@ static void describe_check(struct trial *t, bool exact, double over)
     text_free(&text);
 }
 
-static bool try_row(struct trial *t, const struct build *build, struct error *err)
+static bool try_row(struct trial *t, struct build *build, struct error *err)
 {
     const struct program *p = t->program;
     struct worker *w = t->w;
@@ -391,6 +391,7 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     worker_stage(w, t->index, "load", LOAD_LIMIT_S);
     if (w->plan.rows[t->index].kind == PLAN_SEQUENCE)
         return worker_sequence_verify(w, t->index, build, t->row, &t->rig, err);
+    build_look(build);
     if (rig_asks_for_memory(build->images, p->unit_count)) {
         t->row->status = ROW_STATEFUL;
         row_set(&t->row->reason,
@@ -424,16 +425,19 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     return true;
 }
 
-/* A case whose work lets any kernel pass is no task: its rows are refused, whatever they do. */
+/* A case whose work lets any kernel pass is no task: its rows are refused, whatever they do. Looked at once a case. */
 static bool refuse_degenerate(struct trial *t, struct error *err)
 {
-    const struct plan_row *p = &t->w->plan.rows[t->index];
-    const char *why = NULL;
-    if (p->kind == PLAN_LAYER && !op_degenerate(&t->w->plan.cases[p->case_index].work, &why, err))
-        return false;
-    if (!why)
+    struct worker *w = t->w;
+    const struct plan_row *p = &w->plan.rows[t->index];
+    if (p->kind != PLAN_LAYER)
         return true;
-    char *reason = text_format("the work is no task: %s", why);
+    if (w->task_case != p->case_index && !op_degenerate(&w->plan.cases[p->case_index].work, &w->no_task, err))
+        return false;
+    w->task_case = p->case_index;
+    if (!w->no_task)
+        return true;
+    char *reason = text_format("the work is no task: %s", w->no_task);
     t->row->status = ROW_BROKEN;
     row_set(&t->row->reason, reason);
     free(reason);
