@@ -252,12 +252,14 @@ bool rig_wipe(struct rig *rig, struct error *err)
 static bool feed(struct rig *rig, const struct op_data *data, bool all, struct error *err)
 {
     const struct program *p = rig->program;
+    enum rig_weights weights = data->exact ? WEIGHTS_EXACT : WEIGHTS_PRECISION;
     for (int i = 0; i < p->tensor_count; i++)
         if (!p->tensors[i].written && (all || rig->fresh[tensor_at(rig, i)]) && !feed_tensor(rig, i, data, err))
             return false;
-    for (int i = 0; i < p->constant_count; i++)
+    for (int i = 0; (all || rig->weights_are != weights) && i < p->constant_count; i++)
         if (!feed_constant(rig, i, data, err))
             return false;
+    rig->weights_are = weights;
     return rig_library_prepare(rig, err);
 }
 

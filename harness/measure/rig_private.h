@@ -35,6 +35,8 @@ struct rig_fed {
 struct rig_sums {
     uint64_t outputs, inputs, prepared;
 };
+/* All sets of inputs have the same, but exact data have their own. */
+enum rig_weights { WEIGHTS_NONE, WEIGHTS_EXACT, WEIGHTS_PRECISION };
 struct rig {
     struct device *dev;
     struct room *room;          /* NULL: one set and one seat, its own */
@@ -54,6 +56,7 @@ struct rig {
     unsigned char **inputs;                       /* host copies by tensor, NULL unless kept */
     struct rig_fed *fed;                          /* by tensor: what was fed where the check is on the device */
     unsigned char **weights;                      /* by constant, likewise */
+    enum rig_weights weights_are;                 /* which constants lie there */
     bool keep_inputs;
     size_t guard;
     double time_limit_s;
