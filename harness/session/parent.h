@@ -44,7 +44,13 @@ struct session {
     int changed;              /* pairs of a gate that launch something else */
     int done;
     bool interrupted;
-    char seed[32]; /* of the further sets of inputs: drawn unless it was asked for */
+    /* What is owed while a worker is at the next command (session_settle): rows that are to be stored, and those of a case that is to be
+     * shown; and what went wrong with it. */
+    int put_first, put_last, show_first, show_last;
+    struct error put_error;
+    bool put_failed;
+    double settled_s, settling_s; /* when that was last done; how long, since a worker was last waited for */
+    char seed[32];                /* of the further sets of inputs: drawn unless it was asked for */
 };
 
 /* A warning or a piece of news, with its remedy, to whoever prints. */
@@ -105,8 +111,17 @@ bool session_row_judge(struct session *s, int index, struct error *err);
  * turn comes. */
 void session_precompile(struct session *s);
 
-/* Stores rows, all at once. */
+/* Stores rows, all at once, as soon as a worker has its next command: nobody waits for the disk. False: what was owed before failed. */
 bool session_put(struct session *s, int first, int last, struct error *err);
+/* Stores and shows what is owed; what goes wrong is met by the next session_put. */
+void session_settle(struct session *s);
+/* The same while a worker is waited for, now and then. */
+void session_settle_beside(struct session *s);
+/* What was stored beside a worker is nobody's wait, but for what the worker did not fill: asked before it is waited for, told after. */
+double session_waited(struct session *s);
+void session_settled(struct session *s, double waited_s);
+/* At the end: stores the rest, and where the time went. */
+bool session_spent(struct session *s, struct error *err);
 /* gate.c. Compiles what two sides have and leaves out what both launch alike. False: everybody's error. */
 bool session_gate_identify(struct session *s, struct error *err);
 /* The verified rows of a case that make pairs, with the library's first one; *gate: what else is said to the worker. New references. */

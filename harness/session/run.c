@@ -58,6 +58,9 @@ static enum outcome command_inside(struct session *s, json_t *command, event_han
 {
     size_t i;
     json_t *event;
+    enum phase former = phase_turn(&s->clock, PHASE_STORING);
+    session_settle(s);
+    phase_turn(&s->clock, former);
     bool ok = s->options->inside->handle(s->inside, command, err);
     json_decref(command);
     json_array_foreach(s->inside_events, i, event)
@@ -105,7 +108,9 @@ enum outcome session_answer(struct session *s, struct child *child, double limit
     s->heard_s = clock_s();
     s->deadline_s = s->heard_s + limit_s;
     s->stage_phase = PHASE_WAITING;
+    double waited_s = session_waited(s);
     for (;;) {
+        session_settle_beside(s);
         json_t *event = NULL;
         enum child_event what = child_next(child, s->deadline_s, s->options->interrupted, &event);
         if (what != CHILD_EVENT)
@@ -124,8 +129,10 @@ enum outcome session_answer(struct session *s, struct child *child, double limit
             handle(s, event);
         }
         json_decref(event);
-        if (over)
-            return end;
+        if (!over)
+            continue;
+        session_settled(s, waited_s);
+        return end;
     }
 }
 
@@ -244,14 +251,6 @@ void session_event(struct session *s, const json_t *event)
         free(text);
         json_decref(all);
     }
-}
-
-bool session_put(struct session *s, int first, int last, struct error *err)
-{
-    enum phase former = phase_turn(&s->clock, PHASE_STORING);
-    bool ok = store_put_all(s->store, s->run.id, s->rows + first, last - first, err);
-    phase_turn(&s->clock, former);
-    return ok;
 }
 
 static void condemn(struct session *s, int row, enum row_status status, const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -477,10 +476,12 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
         return false;
     if (timed && !all_kept && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))
         return false;
-    enum phase former = phase_turn(&s->clock, PHASE_STORING);
-    if (!s->interrupted && s->sink->case_done)
-        s->sink->case_done(s->sink->context, &s->run, s->rows + first, last - first);
-    phase_turn(&s->clock, former);
+    if (s->interrupted)
+        return true;
+    if (s->show_last > s->show_first)
+        session_settle(s);
+    s->show_first = first;
+    s->show_last = last;
     return true;
 }
 
@@ -494,23 +495,6 @@ static bool run_cases(struct session *s, struct error *err)
             return false;
     }
     return true;
-}
-
-/* Where the time went so far, on top of what an interrupted run that is taken up again had spent. */
-static bool store_spent(struct session *s, struct error *err)
-{
-    struct run total = s->run;
-    phase_turn(&s->clock, PHASE_STORING);
-    for (int i = 0; i < PHASE_COUNT; i++)
-        total.spent_s[i] += s->clock.spent_s[i];
-    total.wall_s += phase_sum(s->clock.spent_s);
-    total.first_round_s = s->first_round_s;
-    json_t *environment = json_pack("{s:o}", "parts", wire_parts(&s->clock));
-    char *text = json_dumps(environment, JSON_COMPACT);
-    bool ok = store_run_spent(s->store, &total, err) && store_run_environment(s->store, s->run.id, text, err);
-    free(text);
-    json_decref(environment);
-    return ok;
 }
 
 void session_close(struct session *s)
@@ -563,7 +547,7 @@ bool session_run(const struct session_options *options, const struct session_sin
         sink->begin(sink->context, &s.run, &s.plan, result->kept);
     ok = session_prepare(&s, err) && (!session_count_asked(&s) || session_count_check(&s, err)) &&
          (!options->gate || session_gate_identify(&s, err)) && run_cases(&s, err);
-    ok = store_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, err));
+    ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, err));
 done:
     phase_settle(&s.clock);
     result->seconds = phase_sum(s.clock.spent_s);
