@@ -39,9 +39,10 @@ static bool init_scalar(struct parser *p, struct init *in)
         if (!(r->name = parser_take_name(p, "a symbol")))
             return false;
         uint64_t add = 0;
-        if (!parser_offset(p, &add))
+        if (!parser_offset(p, &add) || (generic && (!parser_expect(p, ')') || !parser_offset(p, &add))))
             return false;
         r->add = (int64_t)add;
+        generic = false;
         r->next = in->var->relocs;
         in->var->relocs = r;
         bits = 0;
