@@ -8,18 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool place_make(struct device *dev, const char *label, size_t bytes, size_t guard, struct place *place, struct error *err)
+bool place_make(struct device *dev, const char *label, size_t bytes, size_t guard, size_t page, struct place *place, struct error *err)
 {
-    const struct device_ops *ops = dev->ops;
-    size_t padded = guard ? (bytes + 511) / 512 * 512 : bytes;
-    place->bytes = bytes;
-    if (!ops->alloc(dev, label, padded + 2 * guard, &place->base, err))
+    *place = (struct place){.bytes = bytes, .whole = guard ? (bytes + 511) / 512 * 512 + 2 * guard : bytes};
+    if (guard && page)
+        place->whole = (place->whole + page - 1) / page * page;
+    if (!dev->ops->alloc(dev, label, place->whole, &place->base, err))
         return error_where(err, "%s", label);
     place->address = place->base + guard;
-    if (!guard)
-        return true;
-    return ops->fill(dev, place->base, RIG_GUARD_PATTERN, guard, err) &&
-           ops->fill(dev, place->address + bytes / 4 * 4, RIG_GUARD_PATTERN, padded - bytes / 4 * 4 + guard, err);
+    size_t end = guard + bytes / 4 * 4;
+    return !guard || (dev->ops->fill(dev, place->base, RIG_GUARD_PATTERN, guard, err) &&
+                      dev->ops->fill(dev, place->base + end, RIG_GUARD_PATTERN, place->whole - end, err));
 }
 
 static bool pack_map(struct rig *rig, const struct tensor_map *map, void *out, struct error *err)

@@ -59,6 +59,8 @@ bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verd
                struct error *err);
 /* Every tensor as it lies on the device, masks left out: DIR/NAME.npy, in logical order. Waits. */
 bool rig_save(struct rig *rig, const char *dir, struct error *err);
+/* Guard zones alone, which are filled anew where something was written to them. */
+bool rig_guards(struct rig *rig, struct text *unsafe, struct error *err);
 /* The last part alone: guard zones, and the inputs of which copies were kept. */
 bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err);
 /* Variables of the loaded modules that code refers to: looks at their bytes, and compares them with the last look. `changed` receives "" or

@@ -8,25 +8,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether anything was written before or behind a buffer; the zones begin at its first and end at its last byte. */
+/* Whether anything was written before or behind a buffer; a zone in which something was is filled anew, for the next row that has it. The
+ * zones begin at the buffer's first and end at its last byte. */
 static bool guard_intact(struct rig *rig, const char *name, const struct place *place, struct text *unsafe, struct error *err)
 {
-    unsigned char zone[RIG_GUARD_BYTES + 512];
     const uint32_t pattern = RIG_GUARD_PATTERN;
-    size_t padded = (place->bytes + 511) / 512 * 512, word = place->bytes / 4 * 4; /* the last word may be half the buffer's */
-    for (int side = 0; side < 2; side++) {
-        size_t first = side ? place->bytes - word : 0, bytes = side ? padded - word + rig->guard : rig->guard;
-        if (!rig->dev->ops->read(rig->dev, side ? place->address + word : place->base, zone, bytes, err))
-            return false;
-        size_t at = first;
-        while (at < bytes && zone[at] == ((const unsigned char *)&pattern)[at % 4])
+    size_t word = place->bytes / 4 * 4, behind = place->whole - rig->guard - word; /* the last word may be half the buffer's */
+    unsigned char *zone = xmalloc(behind > rig->guard ? behind : rig->guard);
+    bool ok = true;
+    for (int side = 0; ok && side < 2; side++) {
+        size_t first = side ? place->bytes - word : 0, bytes = side ? behind : rig->guard, at = first;
+        ok = rig->dev->ops->read(rig->dev, side ? place->address + word : place->base, zone, bytes, err);
+        while (ok && at < bytes && zone[at] == ((const unsigned char *)&pattern)[at % 4])
             at++;
-        if (at < bytes && side)
+        if (!ok || at == bytes)
+            continue;
+        if (side)
             text_addf(unsafe, "wrote past the end of %s, first %zu bytes behind it; ", name, at - first);
-        else if (at < bytes)
+        else
             text_addf(unsafe, "wrote before the start of %s, %zu bytes in front of it; ", name, bytes - at);
+        for (at = first; at < bytes; at++)
+            zone[at] = ((const unsigned char *)&pattern)[at % 4];
+        ok = rig->dev->ops->write(rig->dev, side ? place->address + place->bytes : place->base, zone + first, bytes - first, err);
     }
-    return true;
+    free(zone);
+    return ok;
 }
 
 /* Whether a buffer holds what it was fed (`kept`, NULL when no copy was kept). */
@@ -109,16 +115,26 @@ uint64_t rig_output_sum(const struct rig *rig)
     return rig->output_sum;
 }
 
-bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
+bool rig_guards(struct rig *rig, struct text *unsafe, struct error *err)
 {
     const struct program *p = rig->program;
-    for (int i = 0; rig->guard && i < p->tensor_count; i++)
+    uint64_t around;
+    if (rig->sums.base && !rig_around(rig, &around, err))
+        return false;
+    if (!rig->guard || (rig->sums.base && around == rig->around))
+        return true;
+    for (int i = 0; i < p->tensor_count; i++)
         if (!guard_intact(rig, p->tensors[i].role->name, rig_tensor(rig, i), unsafe, err))
             return false;
-    for (int i = 0; rig->guard && i < p->scratch_count; i++)
+    for (int i = 0; i < p->scratch_count; i++)
         if (!guard_intact(rig, p->scratch[i].name, rig_scratch(rig, i), unsafe, err))
             return false;
-    if (!inputs_unchanged(rig, unsafe, err))
+    return true;
+}
+
+bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
+{
+    if (!rig_guards(rig, unsafe, err) || !inputs_unchanged(rig, unsafe, err))
         return false;
     if (unsafe->len >= 2)
         unsafe->data[unsafe->len -= 2] = 0;

@@ -67,7 +67,7 @@ static bool buffer(struct rig *rig, const char *name, int index, size_t bytes, s
 {
     *fresh = true;
     return rig->room ? room_place(rig->room, name, index, bytes, rig->guard, place, fresh, err)
-                     : place_make(rig->dev, name, bytes, rig->guard, place, err);
+                     : place_make(rig->dev, name, bytes, rig->guard, 0, place, err);
 }
 
 static bool make_tensor(struct rig *rig, int i, struct error *err)
@@ -109,7 +109,7 @@ static bool make_scratch(struct rig *rig, int i, struct error *err)
         struct place *place = &rig->scratch[k * p->scratch_count + i];
         if (constant && k)
             *place = rig->scratch[i];
-        else if (constant ? !place_make(rig->dev, p->scratch[i].name, bytes, rig->guard, place, err)
+        else if (constant ? !place_make(rig->dev, p->scratch[i].name, bytes, rig->guard, 0, place, err)
                           : !buffer(rig, name, k, bytes, place, &fresh, err))
             return false;
     }
@@ -125,7 +125,8 @@ bool rig_make_buffers(struct rig *rig, struct error *err)
         if (!make_scratch(rig, i, err))
             return false;
     return !rig->room || !room_card(rig->room) ||
-           place_make(rig->dev, "sums", (size_t)rig->seats * sizeof(struct rig_sums), 0, &rig->sums, err);
+           (place_make(rig->dev, "sums", (size_t)(rig->seats + 1) * sizeof(struct rig_sums), 0, 0, &rig->sums, err) &&
+            rig_around(rig, &rig->around, err));
 }
 
 bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err)
@@ -280,6 +281,28 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
 
 /* ---- what a launch left, summed up on the device ---- */
 
+/* Of scratch that a launch may fill as it likes, what lies around it. */
+static bool seal_around(struct rig *rig, const struct place *place, uint64_t sum, struct error *err)
+{
+    size_t front = place->address - place->base, end = front + (place->bytes + 7) / 8 * 8;
+    return !front || (card_sum_add(room_card(rig->room), place->base, front, sum, err) &&
+                      card_sum_add(room_card(rig->room), place->base + end, place->whole - end, sum, err));
+}
+
+bool rig_around(struct rig *rig, uint64_t *sum, struct error *err)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    const struct program *p = rig->program;
+    uint64_t to = rig->sums.address + (uint64_t)rig->seats * sizeof(struct rig_sums); /* behind those of the seats */
+    if (!ops->fill(rig->dev, to, 0, sizeof *sum, err))
+        return false;
+    for (int i = 0; i < p->tensor_count + p->scratch_count; i++)
+        if (!seal_around(rig, i < p->tensor_count ? rig_tensor(rig, i) : rig_scratch(rig, i - p->tensor_count), to, err))
+            return false;
+    return ops->sync(rig->dev, err) && ops->read(rig->dev, to, sum, sizeof *sum, err);
+}
+
+/* Guard zones are summed up with what they guard: who writes there is seen at once, and no other row is thought to have done it. */
 bool rig_seal(struct rig *rig, struct error *err)
 {
     const struct program *p = rig->program;
@@ -292,13 +315,14 @@ bool rig_seal(struct rig *rig, struct error *err)
     for (int i = 0; i < p->tensor_count; i++) {
         uint64_t sum = to + (p->tensors[i].written ? offsetof(struct rig_sums, outputs) : offsetof(struct rig_sums, inputs));
         const struct place *place = rig_tensor(rig, i);
-        if (!card_sum_add(card, place->address, place->bytes, sum, err))
+        if (!card_sum_add(card, place->base, place->whole, sum, err))
             return false;
     }
     for (int i = 0; i < p->scratch_count; i++) {
         const struct place *place = rig_scratch(rig, i);
-        if (p->scratch[i].kind == SCRATCH_PREPARED &&
-            !card_sum_add(card, place->address, place->bytes, to + offsetof(struct rig_sums, prepared), err))
+        bool prepared = p->scratch[i].kind == SCRATCH_PREPARED;
+        if (prepared ? !card_sum_add(card, place->base, place->whole, to + offsetof(struct rig_sums, prepared), err)
+                     : !seal_around(rig, place, to + offsetof(struct rig_sums, outputs), err))
             return false;
     }
     return true;

@@ -4,13 +4,15 @@
 
 #include "measure/rig.h"
 
-/* What lies in front of and behind each buffer on a device that does not check accesses itself. */
+/* What lies in front of and behind each buffer on a device that does not check accesses itself; the buffers of a room have pages of the
+ * device's memory of their own, so that there is nothing beside them that belongs to nobody. */
 #define RIG_GUARD_BYTES 4096
+#define RIG_PAGE_BYTES ((size_t)2 << 20)
 #define RIG_GUARD_PATTERN 0xA5C3F00Du
 
 struct place {
     uint64_t base, address; /* address = base + the guard in front */
-    size_t bytes;
+    size_t bytes, whole;    /* whole: from base on, guards with it */
 };
 struct rig_step {
     struct device_function *function;
@@ -52,6 +54,7 @@ struct rig {
     bool *fresh;                                  /* as tensors: fed by this rig, and not by another of the room */
     struct place sums;                            /* struct rig_sums by seat: of the last launch there; none without a card */
     struct rig_sums seen;                         /* by the last rig_same */
+    uint64_t around;                              /* the sum of all guard zones, as they are filled */
     struct rig_sums *trusted;                     /* by set: of a launch that was verified */
     unsigned char **inputs;                       /* host copies by tensor, NULL unless kept */
     struct rig_fed *fed;                          /* by tensor: what was fed where the check is on the device */
@@ -65,8 +68,8 @@ struct rig {
     uint64_t output_sum;          /* of the bits of what is written, at the last check */
 };
 
-/* A buffer of its own with guard zones around it (guard 0: none). */
-bool place_make(struct device *dev, const char *label, size_t bytes, size_t guard, struct place *place, struct error *err);
+/* A buffer of its own with guard zones around it (guard 0: none), the one behind it up to a multiple of `page` (0: none). */
+bool place_make(struct device *dev, const char *label, size_t bytes, size_t guard, size_t page, struct place *place, struct error *err);
 /* Where the rig sits now. */
 int rig_views(const struct rig *rig);
 int rig_view(const struct rig *rig);
@@ -78,6 +81,8 @@ struct place *rig_place_of(struct rig *rig, struct buffer_ref ref);
 bool rig_make_buffers(struct rig *rig, struct error *err);
 bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err);
 void rig_release_buffers(struct rig *rig);
+/* Where sums are made: of all guard zones where the rig sits. Waits. */
+bool rig_around(struct rig *rig, uint64_t *sum, struct error *err);
 /* rig_state.c: loads a unit so that its variables can be looked at. */
 bool rig_state_load(struct rig *rig, int unit, const struct device_image *image, struct error *err);
 void rig_state_free(struct rig *rig);

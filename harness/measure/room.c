@@ -62,7 +62,7 @@ bool room_place(struct room *room, const char *name, int index, size_t bytes, si
     }
     struct room_place made = {.index = index};
     snprintf(made.name, sizeof made.name, "%s", name);
-    if (!place_make(room->dev, name, bytes, guard, &made.place, err))
+    if (!place_make(room->dev, name, bytes, guard, RIG_PAGE_BYTES, &made.place, err))
         return false;
     *APPEND(room->places, room->count) = made;
     *out = made.place;

@@ -175,8 +175,8 @@ static bool time_here(struct contest *c, int sitting, double left_s, struct erro
 static bool make_pads(struct worker *w, int sitting, struct place pads[2], struct error *err)
 {
     uint64_t drawn = generate_bits(worker_secret(w), STREAM, (uint64_t)sitting);
-    return place_make(w->dev, "pad", PAD_SMALL * (1 + drawn % 1024), 0, &pads[0], err) &&
-           place_make(w->dev, "pad", PAD_LARGE * (1 + (drawn >> 32) % 31), 0, &pads[1], err);
+    return place_make(w->dev, "pad", PAD_SMALL * (1 + drawn % 1024), 0, 0, &pads[0], err) &&
+           place_make(w->dev, "pad", PAD_LARGE * (1 + (drawn >> 32) % 31), 0, 0, &pads[1], err);
 }
 
 static bool sit_down(struct contest *c, int sitting, double left_s, struct error *err)

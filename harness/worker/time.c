@@ -75,12 +75,17 @@ bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *r
     if (!bout_data(b, i, set, &data, err))
         return false;
     if (left != RIG_OTHER_OUTPUT) {
+        struct text where = {0};
+        bool ok = rig_guards(b->rigs[i], &where, err);
         row->status = ROW_UNSAFE;
-        row_set(&row->reason, harms[left]);
+        if (where.len)
+            text_add(&where, "in a timed launch");
+        row_set(&row->reason, where.len ? text_get(&where) : harms[left]);
+        text_free(&where);
         *right = false;
-        bool restored = rig_restore(b->rigs[i], data, err);
+        ok = ok && rig_restore(b->rigs[i], data, err);
         bout_announce(b, -1);
-        return restored;
+        return ok;
     }
     int replayed = rig_replays(b->rigs[i]);
     if (replayed >= 0) {

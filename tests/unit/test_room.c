@@ -1,0 +1,74 @@
+/* measure/room on a device that does not check accesses, as a GPU is; what sums up its buffers runs on emu. */
+#include "works.h"
+#include "measure/card.h"
+#include "measure/rig_private.h"
+#include "measure/room.h"
+#include "op/shape.h"
+#include "worker/devices.h"
+#include <stdlib.h>
+
+/* What a launch wrote around a buffer, to the end of its page, is this launch's, and not that of the next row on the same buffers. */
+static void who_wrote_is_told(void **state)
+{
+    static const struct {
+        int64_t at; /* of the output's place; where it is negative, in front of the input */
+        enum rig_left left;
+        const char *said;
+    } harms[] = {{RIG_PAGE_BYTES - 1, RIG_OTHER_OUTPUT, "wrote past the end of output, first 2091471 bytes behind it; "},
+                 {-1, RIG_OTHER_INPUT, "wrote before the start of input, 1 bytes in front of it; "}};
+    struct error err = {0};
+    struct device *dev;
+    struct card *card;
+    struct rig *rigs[2];
+    struct tensor list[OP_MAX_TENSORS];
+    struct op_data data;
+    struct work w = conv_work(3, 8, 9, 11, 3);
+    finish(&w);
+    if (!device_open("emu", &dev, &err) || !card_open(dev, NULL, &card, &err)) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    const struct device_ops *own = dev->ops;
+    struct device_ops plain = *own;
+    plain.forget = NULL; /* then buffers have guard zones */
+    dev->ops = &plain;
+    struct program p = {.work = w, .algorithm = "direct", .checked = true, .tensors = list};
+    p.tensor_count = w.op->tensors(&w, list);
+    struct room *room = room_open(dev, card, 1, 1);
+    bool ok = card_data_inputs(card, &w, DATA_PART_PRECISION, &data, &err);
+    for (int i = 0; i < 2 && ok; i++)
+        ok = rig_open_in(room, 0, dev, NULL, &p, NULL, false, &rigs[i], &err) && rig_feed(rigs[i], &data, &err) && rig_trust(rigs[i], &err);
+    if (!ok)
+        fail_msg("%s", err.text);
+    uint64_t output = rig_address(rigs[0], (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p, "output")}),
+             input = rig_address(rigs[0], (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p, "input")});
+    assert_int_equal(rig_address(rigs[1], (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p, "output")}), output);
+    for (int i = 0; i < 4; i++) {
+        uint64_t at = (harms[i / 2].at < 0 ? input : output - RIG_GUARD_BYTES) + (uint64_t)harms[i / 2].at;
+        struct rig *rig = rigs[i & 1];
+        struct text said = {0};
+        enum rig_left left;
+        if ((!(i & 1) && !dev->ops->write(dev, at, "x", 1, &err)) || !rig_seal(rig, &err) || !rig_same(rig, &left, &err) ||
+            !rig_guards(rig, &said, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(left, i & 1 ? RIG_AS_TRUSTED : harms[i / 2].left);
+        assert_string_equal(text_get(&said), i & 1 ? "" : harms[i / 2].said);
+        text_free(&said);
+    }
+    for (int i = 0; i < 2; i++)
+        rig_close(rigs[i]);
+    room_close(room, false);
+    card_data_free(data.card);
+    op_data_free(&data);
+    dev->ops = own;
+    card_close(card);
+    device_close(dev);
+}
+
+int main(void)
+{
+    if (!getenv("BENCH_HOME"))
+        setenv("BENCH_HOME", ".", 1);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(who_wrote_is_told)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
