@@ -15,6 +15,7 @@
 
 #define DEVICE_OPS_VERSION 1
 #define DEVICE_STAMPS 4
+#define DEVICE_TURNS 8
 
 struct device;
 /* What names a plan of the vendor's library: its engine, and where a heuristic listed it. */
@@ -138,8 +139,13 @@ struct device_ops {
     int (*instructions)(struct device *dev, const struct device_instruction **instructions);
     int (*reports)(struct device *dev, const struct device_report **reports);
     void (*clear)(struct device *dev);
-    /* cuda: time. Events resolve 32 ns on an H200 (0.5 us is promised). flush: writes, then reads back, 2x L2, on the stream, resets
-     * persisting lines, and overwrites the shared memory of every SM. */
+    /* cuda: overwrites, on the stream, what threads of earlier launches left where they ran: registers, shared and local memory. NULL on
+     * emu, which knows who wrote what. */
+    bool (*wipe_threads)(struct device *dev, struct error *err);
+    /* Local memory of a thread of the function, in bytes. NULL on emu. */
+    int (*frame_bytes)(struct device *dev, const struct device_function *function);
+    /* cuda: time. Events resolve 32 ns on an H200 (0.5 us is promised). flush: writes, then reads back, 2x L2, on the stream, and resets
+     * persisting lines. */
     bool (*event)(struct device *dev, struct device_event **event, struct error *err);
     void (*event_free)(struct device *dev, struct device_event *event);
     bool (*record)(struct device *dev, struct device_event *event, struct error *err);
@@ -149,10 +155,15 @@ struct device_ops {
      * some microseconds; between two notes, after a sync: cycles per second, NAN when they come of different SMs. NULL: not to be had. */
     bool (*stamp)(struct device *dev, int slot, struct error *err);
     double (*stamped_hz)(struct device *dev, int from, int to);
-    /* Graphs: everything queued between begin and end becomes one graph. */
+    /* cuda: the turn, of DEVICE_TURNS, that the next launch has: so many launches were seen, those in graphs among them. turned: a library
+     * made so many that were not. NULL: launches have no turns. */
+    int (*turn)(struct device *dev);
+    void (*turned)(struct device *dev, int launches);
+    /* Graphs: everything queued between begin and end becomes one graph; launches: how many it makes. */
     bool (*graph_begin)(struct device *dev, struct error *err);
     bool (*graph_end)(struct device *dev, struct device_graph **graph, struct error *err);
     bool (*graph_launch)(struct device *dev, struct device_graph *graph, struct error *err);
+    int (*graph_launches)(struct device *dev, const struct device_graph *graph);
     void (*graph_free)(struct device *dev, struct device_graph *graph);
 };
 

@@ -11,10 +11,10 @@ static bool run_once(struct device *dev, struct rig *rig, struct error *err)
     return rig_run_stepwise(rig, NULL, NULL, err) && dev->ops->sync(dev, err);
 }
 
-/* The state that the time beside the counts began in. The flush runs in a context of its own: its kernels are no ranges. */
+/* The state that the time beside the counts began in. */
 static bool same_state(struct device *dev, const struct counted *item, bool warm, struct error *err)
 {
-    return warm ? run_once(dev, item->rig, err) : cuda_flush_aside(dev, err);
+    return warm ? run_once(dev, item->rig, err) : cuda_flush_uncounted(dev, err);
 }
 
 struct tracing {

@@ -34,7 +34,8 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
 bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err);
 /* Poisons what the program writes. */
 bool rig_poison(struct rig *rig, struct error *err);
-/* Poisons outputs, scratch and workspace of the seat: nothing of a launch is left, and what rig_prepare made is gone too. */
+/* Poisons outputs, scratch and workspace of the seat, and what threads left on the SMs: nothing of a launch is left, and what rig_prepare
+ * made is gone too. */
 bool rig_wipe(struct rig *rig, struct error *err);
 /* In a room with a card: sums up on the device what the launch before it left in outputs and inputs (queued). */
 bool rig_seal(struct rig *rig, struct error *err);
@@ -45,6 +46,8 @@ enum rig_left { RIG_AS_TRUSTED, RIG_OTHER_OUTPUT, RIG_OTHER_INPUT, RIG_OTHER_PRE
 bool rig_same(struct rig *rig, enum rig_left *left, struct error *err);
 /* The other set of which a trusted launch left the outputs that rig_same saw; -1: none. */
 int rig_replays(const struct rig *rig);
+/* Has it a place for what a launch could find of an earlier one: scratch that is not constant, or local memory? Not asked of a library. */
+bool rig_keeps(const struct rig *rig);
 /* Brings the inputs of the set anew, whoever brought them first. */
 bool rig_restore(struct rig *rig, const struct op_data *data, struct error *err);
 /* Runs the prepare steps; *ns: wall time with a sync around them. ns NULL: they are only queued. */

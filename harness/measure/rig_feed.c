@@ -240,6 +240,20 @@ bool rig_poison(struct rig *rig, struct error *err)
     return true;
 }
 
+bool rig_keeps(const struct rig *rig)
+{
+    const struct program *p = rig->program;
+    const struct device_ops *ops = rig->dev->ops;
+    bool scratch = false, kernels = false, frames = false;
+    for (int i = 0; i < p->scratch_count; i++)
+        scratch |= !is_constant(p, i);
+    for (int i = 0; i < p->step_count; i++) {
+        kernels |= p->steps[i].kind == STEP_KERNEL;
+        frames |= p->steps[i].kind == STEP_KERNEL && ops->frame_bytes && ops->frame_bytes(rig->dev, rig->steps[i].function) > 0;
+    }
+    return (scratch && kernels) || frames;
+}
+
 bool rig_wipe(struct rig *rig, struct error *err)
 {
     const struct program *p = rig->program;
@@ -247,7 +261,8 @@ bool rig_wipe(struct rig *rig, struct error *err)
     for (int i = 0; i < p->scratch_count; i++)
         if (!is_constant(p, i) && !poison(rig, rig_scratch(rig, i), err))
             return false;
-    return (!workspace->bytes || poison(rig, workspace, err)) && rig_poison(rig, err);
+    return (!workspace->bytes || poison(rig, workspace, err)) && rig_poison(rig, err) &&
+           (!rig->dev->ops->wipe_threads || rig->dev->ops->wipe_threads(rig->dev, err));
 }
 
 static bool feed(struct rig *rig, const struct op_data *data, bool all, struct error *err)

@@ -57,7 +57,7 @@ static bool pass(void *context, int index, struct error *err)
     const struct device_ops *ops = g->dev->ops;
     for (int i = 0; i < (g->only < 0 && !g->turns ? KERNELS : g->repeat); i++) {
         int k = g->turns ? i % KERNELS : g->only < 0 ? i : g->only;
-        if ((g->only < 0 && !cuda_flush_aside(g->dev, err)) || !launch(g, k, err) || !ops->sync(g->dev, err))
+        if ((g->only < 0 && !cuda_flush_uncounted(g->dev, err)) || !launch(g, k, err) || !ops->sync(g->dev, err))
             return false;
     }
     return true;

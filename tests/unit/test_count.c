@@ -58,7 +58,7 @@ bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, 
     world.refuse |= rig->refused;
     return true;
 }
-bool cuda_flush_aside(struct device *dev, struct error *err)
+bool cuda_flush_uncounted(struct device *dev, struct error *err)
 {
     say("F");
     return true;

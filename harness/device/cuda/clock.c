@@ -49,7 +49,7 @@ bool cuda_stamp(struct device *dev, int slot, struct error *err)
     void *params[] = {&to};
     CUlaunchConfig config = {
         .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .hStream = s->stream};
-    return cuda_check(s, s->api->cuLaunchKernelEx(&config, s->clock.stamp, params, NULL), "noting the clock", err);
+    return cuda_check(s, cuda_start(s, &config, s->clock.stamp, params), "noting the clock", err);
 }
 
 double cuda_stamped_hz(struct device *dev, int from, int to)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define PARAMS_MAX 64
+#define STACK_BYTES 1024            /* of a thread: the driver's limit, which nobody raises here */
 #define SMEM_STATIC_MAX (48u << 10) /* more than this a function must ask for */
 
 struct device_module {
@@ -21,7 +22,7 @@ struct device_function {
     struct param params[PARAMS_MAX];
     int param_count;
     size_t param_bytes;
-    int static_smem, max_threads;
+    int static_smem, max_threads, local_bytes; /* of a thread */
     /* what was last set by attribute, so that a launch sets only what changes */
     uint32_t smem;
     int carveout;
@@ -107,6 +108,12 @@ static bool ask_params(struct cuda_state *s, struct device_function *f, struct e
     return true;
 }
 
+/* Does its stack have a size that the driver's number leaves out? Of machine code alone nobody knows. */
+static bool grows(const struct device_module *module)
+{
+    return !module->ptx || strstr(module->ptx, "alloca") || strstr(module->ptx, ".callprototype");
+}
+
 bool cuda_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
@@ -127,6 +134,8 @@ bool cuda_function(struct device *dev, struct device_module *module, const char 
         !(module->ptx ? check_params(s, f, err) : ask_params(s, f, err)))
         goto done;
     s->api->cuFuncGetAttribute(&f->static_smem, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f->handle);
+    s->api->cuFuncGetAttribute(&f->local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f->handle);
+    f->local_bytes += grows(module) ? STACK_BYTES : 0;
     s->api->cuFuncGetAttribute(&f->max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f->handle);
     f->next = module->functions;
     module->functions = f;
@@ -314,6 +323,17 @@ static bool configure(struct cuda_state *s, struct device_function *f, const str
     return true;
 }
 
+CUresult cuda_start(struct cuda_state *s, const CUlaunchConfig *config, CUfunction function, void **params)
+{
+    s->launches += !s->capturing;
+    return s->api->cuLaunchKernelEx(config, function, params, NULL);
+}
+
+int cuda_frame_bytes(struct device *dev, const struct device_function *function)
+{
+    return function->local_bytes;
+}
+
 bool cuda_launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
@@ -327,7 +347,8 @@ bool cuda_launch(struct device *dev, struct device_function *f, const struct dev
         params[i] = (char *)(uintptr_t)l->params + f->params[i].offset;
     if (!configure(s, f, l, attributes, &config, err))
         return false;
-    CUresult r = s->api->cuLaunchKernelEx(&config, f->handle, params, NULL);
+    cuda_threads_ran(s, (size_t)f->local_bytes);
+    CUresult r = cuda_start(s, &config, f->handle, params);
     return r == CUDA_SUCCESS || refused(s, f, l, r, "", err);
 }
 

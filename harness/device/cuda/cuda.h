@@ -14,8 +14,8 @@ extern const struct device_ops cuda_device;
 bool cuda_native(struct device *dev, void **context, void **stream, struct error *err);
 /* The device's context becomes that of this thread too. */
 bool cuda_enter(struct device *dev, struct error *err);
-/* Flushes the caches as the device's `flush` does, but in a second context on the same GPU, and waits: what runs there is no part of what
- * CUPTI counts or traces in the first. Persisting lines stay. Nothing of the device may be in flight. */
-bool cuda_flush_aside(struct device *dev, struct error *err);
+/* Flushes L2 as the device's `flush` does, but by a fill and copies of the driver's alone, and waits: CUPTI takes kernels that are launched
+ * for ranges, not those. Persisting lines stay. */
+bool cuda_flush_uncounted(struct device *dev, struct error *err);
 
 #endif

@@ -63,6 +63,9 @@
     X(cuGraphUpload) \
     X(cuGraphLaunch) \
     X(cuGraphExecDestroy) \
+    X(cuGraphGetNodes) \
+    X(cuGraphNodeGetType) \
+    X(cuGraphMemsetNodeGetParams) \
     X(cuGraphDestroy)
 
 struct cuda_api {
@@ -80,10 +83,19 @@ struct cuda_allocation {
     uint64_t address; /* base, rounded up to 512 */
     size_t bytes;
 };
+/* What overwrites what threads leave (threads.c). */
+struct cuda_threads {
+    CUmodule module, frame_module;
+    CUfunction places, frames;
+    CUdeviceptr sink;
+    size_t frame_bytes; /* of a thread, that `frames` overwrites; 0: it is not there */
+    size_t ran, caught; /* the largest frame of what was launched since they were overwritten; of what was ever caught in a graph */
+    uint32_t round;
+};
 /* A buffer of 2x L2, and the two kernels that write and read it. */
 struct cuda_flush {
     CUmodule module;
-    CUfunction write, read, shared;
+    CUfunction write, read;
     CUdeviceptr buffer;
     size_t bytes;
     uint32_t round;
@@ -111,9 +123,10 @@ struct cuda_state {
     struct cuda_apart *aparts;
     int apart_count;
     struct cuda_clock clock;
-    struct cuda_flush flush, aside;
-    CUcontext aside_context; /* cuda_flush_aside */
-    CUstream aside_stream;
+    struct cuda_threads threads;
+    bool capturing;
+    unsigned launches; /* made on the stream so far, as far as they have turns (time.c) */
+    struct cuda_flush flush;
 };
 static inline struct cuda_state *cuda_state(const struct device *dev)
 {
@@ -131,6 +144,12 @@ bool cuda_fill(struct device *dev, uint64_t address, uint32_t pattern, size_t by
 bool cuda_copy(struct device *dev, uint64_t to, uint64_t from, size_t bytes, struct error *err);
 bool cuda_flush(struct device *dev, struct error *err);
 void cuda_memory_close(struct cuda_state *s);
+/* threads.c */
+bool cuda_wipe_threads(struct device *dev, struct error *err);
+void cuda_threads_ran(struct cuda_state *s, size_t frame_bytes);
+void cuda_threads_close(struct cuda_state *s);
+/* PTX, malloc'd, of what overwrites registers and shared memory (frame_bytes 0) or frames of local memory. */
+char *cuda_threads_ptx(size_t frame_bytes);
 extern const char cuda_flush_ptx[];
 /* cuda_code.c */
 bool cuda_load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err);
@@ -140,6 +159,9 @@ bool cuda_function(struct device *dev, struct device_module *module, const char 
 int cuda_signature(struct device *dev, const struct device_function *function, const struct param **params, size_t *param_bytes);
 bool cuda_symbol(struct device *dev, struct device_module *module, const char *name, uint64_t *address, size_t *bytes, struct error *err);
 bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err);
+/* Every launch goes through it, to be counted. */
+CUresult cuda_start(struct cuda_state *s, const CUlaunchConfig *config, CUfunction function, void **params);
+int cuda_frame_bytes(struct device *dev, const struct device_function *function);
 bool cuda_launch(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err);
 bool cuda_clusters(struct device *dev, struct device_function *function, const struct device_launch *launch, int *count, struct error *err);
 bool cuda_sync(struct device *dev, struct error *err);
@@ -151,6 +173,10 @@ bool cuda_elapsed(struct device *dev, struct device_event *from, struct device_e
 bool cuda_graph_begin(struct device *dev, struct error *err);
 bool cuda_graph_end(struct device *dev, struct device_graph **graph, struct error *err);
 bool cuda_graph_launch(struct device *dev, struct device_graph *graph, struct error *err);
+bool cuda_fill_has_turn(size_t bytes);
+int cuda_turn(struct device *dev);
+void cuda_turned(struct device *dev, int launches);
+int cuda_graph_launches(struct device *dev, const struct device_graph *graph);
 void cuda_graph_free(struct device *dev, struct device_graph *graph);
 /* cuda_clock.c */
 bool cuda_stamp(struct device *dev, int slot, struct error *err);

@@ -3,6 +3,8 @@
 #include "device/cuda/private.h"
 #include <stdlib.h>
 
+#define FILL_LAUNCHES 65536 /* bytes: from so many on a fill is a launch, of which the driver makes nothing smaller than 24 */
+
 struct device_event {
     CUevent handle;
 };
@@ -47,13 +49,15 @@ bool cuda_elapsed(struct device *dev, struct device_event *from, struct device_e
 bool cuda_graph_begin(struct device *dev, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
-    return cuda_check(s, s->api->cuStreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED), "beginning a graph", err);
+    s->capturing = cuda_check(s, s->api->cuStreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED), "beginning a graph", err);
+    return s->capturing;
 }
 
 bool cuda_graph_end(struct device *dev, struct device_graph **graph, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
     struct device_graph g = {0};
+    s->capturing = false;
     bool ok = cuda_check(s, s->api->cuStreamEndCapture(s->stream, &g.graph), "ending a graph", err) &&
               cuda_check(s, s->api->cuGraphInstantiate(&g.executable, g.graph, 0), "instantiating a graph", err) &&
               cuda_check(s, s->api->cuGraphUpload(g.executable, s->stream), "uploading a graph", err);
@@ -72,7 +76,54 @@ bool cuda_graph_end(struct device *dev, struct device_graph **graph, struct erro
 bool cuda_graph_launch(struct device *dev, struct device_graph *graph, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
+    cuda_threads_ran(s, s->threads.caught);
     return cuda_check(s, s->api->cuGraphLaunch(graph->executable, s->stream), "launching a graph", err);
+}
+
+/* Seen on an H200 with driver 580 (tests/gpu/turns.c): a kernel on the stream is a launch with a turn; so is what the driver fills and
+ * copies on the device with kernels of its own, but no small fill, no copy from or to the host, and nothing in a graph or on another
+ * stream. */
+bool cuda_fill_has_turn(size_t bytes)
+{
+    return bytes >= FILL_LAUNCHES;
+}
+
+int cuda_turn(struct device *dev)
+{
+    return (int)(cuda_state(dev)->launches % DEVICE_TURNS);
+}
+
+void cuda_turned(struct device *dev, int launches)
+{
+    struct cuda_state *s = cuda_state(dev);
+    s->launches += s->capturing ? 0 : (unsigned)launches;
+}
+
+static bool has_turn(struct cuda_state *s, CUgraphNode node)
+{
+    CUgraphNodeType type;
+    CUDA_MEMSET_NODE_PARAMS fill;
+    if (s->api->cuGraphNodeGetType(node, &type) != CUDA_SUCCESS)
+        return false;
+    if (type == CU_GRAPH_NODE_TYPE_MEMSET)
+        return s->api->cuGraphMemsetNodeGetParams(node, &fill) == CUDA_SUCCESS &&
+               cuda_fill_has_turn(fill.width * fill.elementSize * fill.height);
+    return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY;
+}
+
+int cuda_graph_launches(struct device *dev, const struct device_graph *graph)
+{
+    struct cuda_state *s = cuda_state(dev);
+    size_t count = 0;
+    int launches = 0;
+    if (s->api->cuGraphGetNodes(graph->graph, NULL, &count) != CUDA_SUCCESS)
+        return 0;
+    CUgraphNode *nodes = xcalloc(count + 1, sizeof *nodes);
+    s->api->cuGraphGetNodes(graph->graph, nodes, &count);
+    for (size_t i = 0; i < count; i++)
+        launches += has_turn(s, nodes[i]);
+    free(nodes);
+    return launches;
 }
 
 void cuda_graph_free(struct device *dev, struct device_graph *graph)
