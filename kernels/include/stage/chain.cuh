@@ -207,27 +207,11 @@ template <class S, int WIDE> static __device__ __forceinline__ void store_pixels
     }
 }
 
-/* WIDE pixels of row y from x0 on, or those of them that the row has. POINTS: stages FIRST to TO are all point stages. */
-template <int FIRST, int TO, int STORED, bool POINTS, int WIDE>
-static __device__ __forceinline__ void pixels(const void *from, void *to, const int *boxes, int b, int y, int x0, int w)
+/* Those of WIDE pixels of row y from x0 on that the row has, one by one. */
+template <int TO, int STORED, int WIDE, class S>
+static __device__ __forceinline__ void lone_pixels(const S &s, void *to, int b, int y, int x0, int w)
 {
     using out = stage_at<STORED>;
-    using in = stage_at<stage_at<FIRST>::before>;
-    reading<FIRST> s = {from, boxes};
-    if (WIDE > 1 && x0 + WIDE <= w) {
-        pixel<float, in::channels> held[WIDE];
-        pixel<float, out::channels> made[WIDE];
-        if constexpr (POINTS)
-            load_pixels<in>(from, b, y, x0, held);
-#pragma unroll
-        for (int i = 0; i < WIDE; i++)
-            if constexpr (POINTS)
-                made[i] = value_at<TO>(holding<FIRST>{boxes, held[i]}, b, y, x0 + i);
-            else
-                made[i] = value_at<TO>(s, b, y, x0 + i);
-        store_pixels<out>(to, b, y, x0, made);
-        return;
-    }
     for (int x = x0; x < x0 + WIDE && x < w; x++) {
         pixel<float, out::channels> made = value_at<TO>(s, b, y, x);
 #pragma unroll
@@ -237,29 +221,48 @@ static __device__ __forceinline__ void pixels(const void *from, void *to, const 
 }
 
 /* A block of 32 x 8 threads makes 32 WIDE x 8 HIGH pixels of image `first_image` + STEP blockIdx.z; a thread's rows are 8 apart. BY_ROW: 256 HIGH
- * groups of WIDE pixels, one behind another, row after row; a thread's are 256 apart. */
+ * groups of WIDE pixels, one behind another, row after row; a thread's are 256 apart. POINTS: stages FIRST to TO are all point stages; then all that a thread
+ * reads is on its way before it stores. */
 template <int FIRST, int TO, int STORED, bool POINTS, bool BY_ROW, int WIDE, int HIGH, int STEP>
 static __device__ __forceinline__ void span(const void *from, void *to, const int *boxes, int first_image)
 {
-    int b = first_image + STEP * blockIdx.z, x0 = (blockIdx.x * 32 + threadIdx.x) * WIDE;
-    if constexpr (BY_ROW) {
-        constexpr int w = stage_at<TO>::w, h = stage_at<TO>::h, groups = (w + WIDE - 1) / WIDE;
-#pragma unroll
-        for (int i = 0; i < HIGH; i++) {
-            int group = (blockIdx.x * HIGH + i) * 256 + threadIdx.y * 32 + threadIdx.x;
-            if (group < groups * h)
-                pixels<FIRST, TO, STORED, POINTS, WIDE>(from, to, boxes, b, group / groups, group % groups * WIDE, w);
-        }
-        return;
-    }
-    image size = size_of<TO>(boxes, b);
-    if (x0 >= size.w)
-        return;
+    using in = stage_at<stage_at<FIRST>::before>;
+    int b = first_image + STEP * blockIdx.z, y[HIGH], x[HIGH];
+    image size = {stage_at<TO>::h, stage_at<TO>::w};
+    if constexpr (!BY_ROW)
+        size = size_of<TO>(boxes, b);
+    reading<FIRST> s = {from, boxes};
+    pixel<float, in::channels> held[HIGH][WIDE];
 #pragma unroll
     for (int i = 0; i < HIGH; i++) {
-        int y = (blockIdx.y * HIGH + i) * 8 + threadIdx.y;
-        if (y < size.h)
-            pixels<FIRST, TO, STORED, POINTS, WIDE>(from, to, boxes, b, y, x0, size.w);
+        if constexpr (BY_ROW) {
+            constexpr int groups = (stage_at<TO>::w + WIDE - 1) / WIDE;
+            int group = (blockIdx.x * HIGH + i) * 256 + threadIdx.y * 32 + threadIdx.x;
+            y[i] = group / groups;
+            x[i] = group % groups * WIDE;
+        } else {
+            y[i] = (blockIdx.y * HIGH + i) * 8 + threadIdx.y;
+            x[i] = (blockIdx.x * 32 + threadIdx.x) * WIDE;
+        }
+        if constexpr (POINTS)
+            if (y[i] < size.h && x[i] + WIDE <= size.w)
+                load_pixels<in>(from, b, y[i], x[i], held[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < HIGH; i++) {
+        if (y[i] >= size.h)
+            return; /* and so are those behind it */
+        if ((POINTS || WIDE > 1) && x[i] + WIDE <= size.w) {
+            pixel<float, stage_at<STORED>::channels> made[WIDE];
+#pragma unroll
+            for (int j = 0; j < WIDE; j++)
+                if constexpr (POINTS)
+                    made[j] = value_at<TO>(holding<FIRST>{boxes, held[i][j]}, b, y[i], x[i] + j);
+                else
+                    made[j] = value_at<TO>(s, b, y[i], x[i] + j);
+            store_pixels<stage_at<STORED>>(to, b, y[i], x[i], made);
+        } else
+            lone_pixels<TO, STORED, WIDE>(s, to, b, y[i], x[i], size.w);
     }
 }
 
