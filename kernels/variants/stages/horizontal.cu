@@ -4,7 +4,7 @@ what: one launch for every stage, all images of the batch in it
 from: apart_graph
 params:
   PIXELS: {values: [auto, 1, 2, 4, 8], default: auto}   # neighbours in a row that a thread makes; auto: 4 where pixels come one by one, 1 where some are gathered
-  ROWS: {values: [1, 2, 4], default: 1}                 # and in how many rows
+  ROWS: {values: [auto, 1, 2, 4], default: auto}        # and in how many rows; auto: 2, or 1
 steps:
   - stages: each
 */
