@@ -77,8 +77,8 @@ static bool make_tensor(struct rig *rig, int i, struct error *err)
     char name[128];
     snprintf(name, sizeof name, "%s", t->role->name);
     if (rig->room && !t->written)
-        snprintf(name, sizeof name, "%s %s %s%s", t->role->name, layout_name(t->layout), dtype_name(t->dtype),
-                 hides(rig, t) ? " hidden" : "");
+        snprintf(name, sizeof name, "%s %s %s %d%s", t->role->name, layout_name(t->layout), dtype_name(t->dtype),
+                 t->role->marked_by ? rig->values : 0, hides(rig, t) ? " hidden" : "");
     for (int k = 0; k < (t->written ? rig->seats : rig->sets); k++) {
         int at = k * rig->program->tensor_count + i;
         if (same && k)

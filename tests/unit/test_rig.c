@@ -328,9 +328,40 @@ static void rooms(void **state)
     room_close(room, false);
 }
 
+static uint64_t lies_at(struct rig *of, const struct program *p, const char *name)
+{
+    return rig_address(of, (struct buffer_ref){BUFFER_TENSOR, program_tensor(p, name)});
+}
+
+/* Where a mask marks inputs, a dense row is timed on an input full of data and a sparse one on the changes, which may trust in zeros
+ * between them: they share weights and masks, and no input. */
+static void rows_of_other_values(void **state)
+{
+    struct error err = {0};
+    struct rig *rigs[3];
+    struct work w = conv_work(3, 5, 5, 7, 3);
+    w.mask = (struct mask){.pattern = MASK_IID, .density = 0.5, .seed = 1};
+    finish(&w);
+    struct program p = program_of(&w);
+    struct room *room = room_open(&device, NULL, 3, 2);
+    for (int i = 0; i < 3; i++)
+        if (!rig_open_in(room, i == 1 ? DATA_FULL : 0, &device, NULL, &p, NULL, false, &rigs[i], &err))
+            fail_msg("%s", err.text);
+    assert_true(lies_at(rigs[0], &p, "input") == lies_at(rigs[2], &p, "input"));
+    assert_true(lies_at(rigs[0], &p, "input") != lies_at(rigs[1], &p, "input"));
+    static const char *const shared[] = {"filter", "mask_in", "output"};
+    for (int i = 0; i < 3; i++)
+        assert_true(lies_at(rigs[0], &p, shared[i]) == lies_at(rigs[1], &p, shared[i]));
+    for (int i = 0; i < 3; i++)
+        rig_close(rigs[i]);
+    room_close(room, false);
+    program_free(&p);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(guards), cmocka_unit_test(guards_reach_the_end), cmocka_unit_test(inputs),
-                                       cmocka_unit_test(rooms), cmocka_unit_test(two_outputs)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(guards), cmocka_unit_test(rows_of_other_values), cmocka_unit_test(guards_reach_the_end), cmocka_unit_test(inputs),
+        cmocka_unit_test(rooms),  cmocka_unit_test(two_outputs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
