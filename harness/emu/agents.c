@@ -5,14 +5,24 @@
 #include "emu/races.h"
 #include <string.h>
 
-struct sync_point { /* an mbarrier, or a word of atomics */
+struct told { /* what those that arrived did before is known to those that wait */
+    uint32_t clocks[64], fenced[64], far[CLUSTER_MAX], known;
+};
+#define PHASES_KEPT 4 /* who lags behind by more is taken to have waited for the oldest of them */
+struct sync_point {   /* an mbarrier, or a word of atomics */
     uint32_t offset;
-    uint32_t clocks[64], fenced[64], known;
-    uint32_t far[CLUSTER_MAX];
+    struct told now;
+    struct told over[PHASES_KEPT];       /* as phases ended, by their number */
     uint32_t made_by, made_at, made_far; /* mbarrier.init: the warp, its clock, the cluster's time */
     uint64_t state;                      /* of an mbarrier, as its last operation left it */
     bool has_state;
-    uint32_t agent, phases; /* id of the copies that complete on it, 0: none yet; phases that are over */
+    uint32_t agent, phases;      /* id of the copies that complete on it, 0: none yet; phases that are over */
+    uint32_t first;              /* those that were when it was initialised last */
+    uint32_t heard[PHASES_KEPT]; /* the cluster's time when somebody had first waited for it, by phase; 0: nobody yet */
+    uint32_t last;               /* that copies are to end */
+    struct warp *sender;         /* of the last of them */
+    const struct insn *copy;
+    int lane;
 };
 #define POINTS_MAX 256
 #define IDS_MAX 62u /* 63 says: several */
@@ -27,8 +37,7 @@ static struct sync_point *point_of(struct block *b, uint32_t offset, bool add)
     if (!b->points)
         b->points = xcalloc(POINTS_MAX, sizeof *b->points);
     struct sync_point *p = &b->points[b->point_count++];
-    memset(p, 0, sizeof *p);
-    p->offset = offset;
+    *p = (struct sync_point){.offset = offset};
     return p;
 }
 
@@ -85,38 +94,82 @@ void race_flag_heard(struct warp *w, const struct warp *of, uint32_t clock)
     w->known = of->known > w->known ? of->known : w->known;
 }
 
+void race_leaves_out(struct warp *w, const struct block *b)
+{
+    if (b != w->block || !b->shadow || !(w->wrote & w->alive & ~w->mask))
+        return;
+    w->part_told = (struct part_told){w->synced, w->mask, w->clocks[w->id]};
+    w->block->parted = true;
+    for (int i = 0; i < b->warp_count; i++)
+        b->warps[i].clock_watch = false;
+}
+
 void race_arrive(struct warp *w, struct block *b, uint32_t offset)
 {
     struct sync_point *p = b->shadow ? point_of(b, offset, true) : NULL;
     if (!p)
         return;
     if (b->cluster_count > 1)
-        far_release(w, p->far);
-    lanes_parted(w);
+        far_release(w, p->now.far);
     if (b != w->block)
         return;
-    take_clocks(p->clocks, w->clocks, b->ids);
+    take_clocks(p->now.clocks, w->clocks, b->ids);
     if (w->program->uses_async)
-        take_clocks(p->fenced, w->fenced, b->ids);
-    p->known = w->known > p->known ? w->known : p->known;
+        take_clocks(p->now.fenced, w->fenced, b->ids);
+    p->now.known = w->known > p->now.known ? w->known : p->now.known;
     w->clocks[w->id]++;
     races_tick(w);
+}
+
+static void hear(struct warp *w, const struct block *b, const struct told *t)
+{
+    lanes_parted(w);
+    if (b->cluster_count > 1)
+        take_clocks(w->far, t->far, CLUSTER_MAX);
+    if (b != w->block)
+        return;
+    take_clocks(w->clocks, t->clocks, b->ids);
+    if (w->program->uses_async)
+        take_clocks(w->fenced, t->fenced, b->ids);
+    w->known = t->known > w->known ? t->known : w->known;
 }
 
 void race_wait(struct warp *w, struct block *b, uint32_t offset)
 {
     const struct sync_point *p = b->shadow ? point_of(b, offset, false) : NULL;
-    if (!p)
+    if (p)
+        hear(w, b, &p->now);
+}
+
+static bool has_heard(const struct warp *w, const struct block *b, const struct told *t)
+{
+    bool heard = true;
+    for (uint32_t i = 0; i < b->ids && b == w->block; i++)
+        heard &= w->clocks[i] >= t->clocks[i];
+    for (int r = 0; r < CLUSTER_MAX && b->cluster_count > 1; r++)
+        heard &= r == w->block->cluster_rank || w->far[r] >= t->far[r];
+    return heard;
+}
+
+void race_wait_phase(struct warp *w, struct block *b, uint32_t offset, int parity)
+{
+    struct sync_point *p = b->shadow ? point_of(b, offset, false) : NULL;
+    if (!p || p->phases == p->first)
         return;
-    lanes_parted(w);
-    if (b->cluster_count > 1)
-        take_clocks(w->far, p->far, CLUSTER_MAX);
-    if (b != w->block)
+    uint32_t oldest = p->phases - p->first > PHASES_KEPT ? p->phases - PHASES_KEPT : p->first, known = p->phases;
+    while (known > oldest && !has_heard(w, b, &p->over[(known - 1) % PHASES_KEPT]))
+        known--;
+    if (parity < 0) /* of a state: the phase is the last one */
+        known = p->phases - 1;
+    else if (known == oldest && oldest > p->first)
+        known += ((known - p->first) & 1) != (uint32_t)parity;
+    else if (((known - p->first) & 1) != (uint32_t)parity)
+        return; /* it knew already */
+    if (known >= p->phases)
         return;
-    take_clocks(w->clocks, p->clocks, b->ids);
-    if (w->program->uses_async)
-        take_clocks(w->fenced, p->fenced, b->ids);
-    w->known = p->known > w->known ? p->known : w->known;
+    hear(w, b, &p->over[known % PHASES_KEPT]);
+    if (b->cluster_count > 1 && !p->heard[known % PHASES_KEPT])
+        p->heard[known % PHASES_KEPT] = b->cluster[0]->cluster_time;
 }
 
 void race_init(struct warp *w, uint32_t offset)
@@ -126,6 +179,7 @@ void race_init(struct warp *w, uint32_t offset)
         return;
     p->made_by = (uint32_t)w->id;
     p->made_at = w->clocks[w->id];
+    p->first = p->phases;
     p->made_far = w->block->cluster_count > 1 ? w->block->cluster[0]->cluster_time : 0;
 }
 
@@ -156,6 +210,7 @@ void race_proxy_fence(struct warp *w)
 {
     if (!w->block->shadow || !w->program->uses_async)
         return;
+    w->part_fenced = (struct part_told){w->wrote & w->alive & ~w->mask ? w->synced : 0, w->mask, w->clocks[w->id]};
     take_clocks(w->fenced, w->clocks, w->block->ids);
     w->clocks[w->id]++;
     races_tick(w);
@@ -172,9 +227,10 @@ void agent_phase(struct block *b, uint32_t offset)
     struct sync_point *p = b->shadow ? point_of(b, offset, true) : NULL;
     if (!p)
         return;
-    p->phases++;
     if (p->agent)
-        p->clocks[p->agent] = p->fenced[p->agent] = p->phases;
+        p->now.clocks[p->agent] = p->now.fenced[p->agent] = p->phases + 1;
+    p->heard[p->phases % PHASES_KEPT] = 0;
+    p->over[p->phases++ % PHASES_KEPT] = p->now;
 }
 
 uint32_t agent_phases(struct block *b, uint32_t offset)
@@ -183,13 +239,17 @@ uint32_t agent_phases(struct block *b, uint32_t offset)
     return p ? p->phases : 0;
 }
 
-uint32_t agent_of_mbarrier(struct block *b, uint32_t offset)
+uint32_t agent_of_mbarrier(struct block *b, uint32_t offset, struct warp *w, const struct insn *ip, int lane)
 {
     struct sync_point *p = b->shadow ? point_of(b, offset, true) : NULL;
     if (!p)
         return 0;
     if (!p->agent && (p->agent = agent_new(b)))
-        p->clocks[p->agent] = p->fenced[p->agent] = p->phases;
+        p->now.clocks[p->agent] = p->now.fenced[p->agent] = p->phases;
+    p->last = p->phases + 1;
+    p->sender = w;
+    p->copy = ip;
+    p->lane = lane;
     return p->agent ? (p->phases + 1) << 7 | p->agent : 0;
 }
 
@@ -210,6 +270,20 @@ void agent_ends(struct warp *w)
     if (w->bulk_agent && (w->checks & CHECK_RACE) && w->bulk_last > w->clocks[w->bulk_agent])
         emu_report(w, w->bulk_ip, __builtin_ctz(w->bulk_lanes), "async_wait",
                    "the warp that sent this copy ends and has not waited for its group: its shared memory may be given to another block");
+}
+
+void agents_end(struct block *b)
+{
+    for (int i = 0; i < b->point_count; i++) {
+        const struct sync_point *p = &b->points[i];
+        bool known = !p->agent || !(b->warps[0].checks & CHECK_RACE);
+        for (int k = 0; k < b->warp_count && !known; k++)
+            known = b->warps[k].clocks[p->agent] >= p->last;
+        if (!known)
+            emu_report(p->sender, p->copy, p->lane, "async_wait",
+                       "nobody has waited for this copy when block %u,%u,%u ends: its shared memory may be given to another block",
+                       b->index[0], b->index[1], b->index[2]);
+    }
 }
 
 static const struct sync_point *point_of_agent(const struct block *b, uint32_t id)
@@ -237,6 +311,11 @@ void agent_race(struct warp *w, const struct insn *ip, int lane, uint32_t offset
             "%s shared memory at 0x%x while a bulk copy may be under way there: phase %u of the mbarrier at 0x%x was not waited for, "
             "what was ends with phase %u",
             what, offset, tag >> 7, p->offset, w->clocks[tag & 63]);
+    else if ((tag & 63) == w->block->sent_agent)
+        emu_report(
+            w, ip, lane, "async_wait",
+            "%s shared memory at 0x%x that a bulk copy to another block may still be reading: that block has not said that it has it", what,
+            offset);
     else
         emu_report(w, ip, lane, "async_wait", "%s shared memory at 0x%x that %s may still be reading: its group was not waited for", what,
                    offset, agent_multiplies(w->block, tag & 63) ? "wgmma" : "a bulk copy");
@@ -246,7 +325,7 @@ void agent_tells(struct warp *w, struct block *b, uint32_t offset)
 {
     struct sync_point *p = b != w->block && b->shadow ? point_of(b, offset, false) : NULL;
     if (p)
-        far_release(w, p->far);
+        far_release(w, p->now.far);
 }
 
 void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block *b, uint32_t offset, uint64_t bytes, uint32_t tag)
@@ -283,9 +362,20 @@ void agent_reads(struct warp *w, const struct insn *ip, int lane, uint32_t offse
         uint32_t of = s->writer[g];
         if (tag)
             s->source[g] = tag;
-        if (told || (of & SHADOW_ATOMIC) || of >> 7 <= w->fenced[of & 63])
+        bool ours = (of & 63) == (uint32_t)w->id && lane >= 0 && lanes_apart(w, s->lane[g], (uint32_t)lane), part = false;
+        if (!ours && of && (of & 63) < (uint32_t)w->block->warp_count)
+            part = left_out(&w->block->warps[of & 63].part_fenced, s->lane[g], of >> 7) &&
+                   w->fenced[of & 63] == w->block->warps[of & 63].part_fenced.clock;
+        if (told || (of & SHADOW_ATOMIC) || (of >> 7 <= w->fenced[of & 63] && !ours && !part))
             continue;
         told = true;
+        if (ours) {
+            emu_report(
+                w, ip, lane, "race",
+                "asynchronous read of shared memory at 0x%x by lane %d, which lane %u of this warp wrote: no __syncwarp between them",
+                g << shift, lane, s->lane[g] & 63);
+            continue;
+        }
         if (agent_is(w->block, of & 63))
             agent_race(w, ip, lane, g << shift, "asynchronous read of", of);
         else if (race_unordered(w, of))
@@ -298,7 +388,49 @@ void agent_reads(struct warp *w, const struct insn *ip, int lane, uint32_t offse
     }
 }
 
-/* kind: 0 cp.async.bulk.commit_group, 1 wait_group: imm groups may stay open */
+/* ---- copies to another block of the cluster ---- */
+struct sent {
+    struct block *to;
+    uint32_t offset, phase;
+};
+#define SENT_MAX 64 /* more at once are not watched */
+
+uint32_t agent_of_sent(struct warp *w, struct block *to, uint32_t offset)
+{
+    struct block *b = w->block;
+    struct sync_point *p = b->shadow ? point_of(to, offset, true) : NULL;
+    if (!p)
+        return 0;
+    if (to == b)
+        return agent_of_mbarrier(b, offset, w, NULL, 0);
+    if (!b->sent_agent)
+        b->sent_agent = agent_new(b);
+    if (!b->sent)
+        b->sent = xcalloc(SENT_MAX, sizeof *b->sent);
+    b->sent[b->sent_count++ % SENT_MAX] = (struct sent){to, offset, p->phases};
+    return b->sent_agent ? b->sent_count << 7 | b->sent_agent : 0;
+}
+
+/* Has the warp heard of a block that waited for the copy? */
+bool sent_known(const struct warp *w, uint32_t number)
+{
+    const struct block *b = w->block;
+    const struct sent *s = &b->sent[(number - 1) % SENT_MAX];
+    const struct sync_point *p = number + SENT_MAX > b->sent_count ? point_of(s->to, s->offset, false) : NULL;
+    if (!p || p->phases > s->phase + PHASES_KEPT)
+        return true;
+    uint32_t heard = p->phases > s->phase ? p->heard[s->phase % PHASES_KEPT] : 0;
+    return heard && w->far[s->to->cluster_rank] >= heard;
+}
+
+uint32_t agent_store_tag(struct warp *w, uint32_t group)
+{
+    if (w->trace && w->block->shadow && !w->bulk_writer)
+        w->bulk_writer = agent_new(w->block);
+    return races_tag_of(w, w->bulk_writer, group);
+}
+
+/* kind: 0 cp.async.bulk.commit_group, 1 wait_group: imm groups may stay open, 2 only until their sources are read */
 const struct insn *emu_bulk_group(struct warp *w, const struct insn *ip)
 {
     bool ours = (w->mask & w->bulk_lanes) != 0;
@@ -306,6 +438,9 @@ const struct insn *emu_bulk_group(struct warp *w, const struct insn *ip)
         bulk_land(w->runner);
         uint32_t open = (uint32_t)ip->imm, id = w->bulk_agent;
         if (ours && id && w->bulk_groups >= open && w->clocks[id] < w->bulk_groups - open)
+            w->clocks[id] = w->fenced[id] = w->bulk_groups - open;
+        id = w->bulk_writer;
+        if (ours && id && ip->kind == 1 && w->bulk_groups >= open && w->clocks[id] < w->bulk_groups - open)
             w->clocks[id] = w->fenced[id] = w->bulk_groups - open;
     } else if (ours) {
         w->bulk_groups++;
@@ -325,7 +460,7 @@ static uint8_t *matrix_agent(struct warp *w)
 void agent_matrix(struct warp *w, const struct insn *ip, uint32_t offset)
 {
     uint32_t agent = *matrix_agent(w);
-    agent_reads(w, ip, 0, offset, 1, agent ? (w->wgmma_groups + 1) << 7 | agent : 0);
+    agent_reads(w, ip, -1, offset, 1, agent ? (w->wgmma_groups + 1) << 7 | agent : 0);
 }
 
 /* kind: 0 wgmma.commit_group, 1 wait_group: imm groups may stay open. The four warps of a group make one product: who waits for it waits
@@ -338,9 +473,16 @@ const struct insn *emu_wgmma_group(struct warp *w, const struct insn *ip)
         w->wgmma_groups++;
         return ip + 1;
     }
-    for (int i = w->id & ~3; i < b->warp_count && i < (w->id & ~3) + 4; i++)
-        if (b->warps[i].state != WARP_DONE && b->warps[i].wgmma_groups < over && !w->others)
+    for (int i = w->id & ~3; i <= (w->id | 3); i++) {
+        bool there = i < b->warp_count;
+        if (there && (b->warps[i].wgmma_groups >= over || w->others))
+            continue;
+        if (there && b->warps[i].state != WARP_DONE)
             return warp_retry(w, ip);
+        if (over && (w->checks & CHECK_SYNC))
+            emu_report(w, ip, -1, "inactive_lane", "wgmma is of four warps: warp %d %s", i,
+                       there ? "has ended without it" : "is not of this block");
+    }
     w->stalls = 0;
     uint32_t agent = b->matrix_agent[w->id / 4 & 7];
     if (agent && w->clocks[agent] < over)

@@ -13,6 +13,8 @@ static inline bool agent_is(const struct block *b, uint32_t id)
 {
     return id >= (uint32_t)b->warp_count && id < b->ids;
 }
+/* insn.kind of a fence: further than the block; of mbarrier.init; to what the async proxy does with shared, with global memory */
+enum fence_kind { FENCE_WIDE = 1, FENCE_INIT = 2, FENCE_ASYNC_SHARED = 4, FENCE_ASYNC_GLOBAL = 8 };
 bool race_unordered(const struct warp *w, uint32_t tag); /* checks.c: the warp has not waited for what the tag says */
 /* An access that did not wait for the agent of the tag. */
 void agent_race(struct warp *w, const struct insn *ip, int lane, uint32_t offset, const char *what, uint32_t tag);
@@ -22,6 +24,14 @@ void agents_join(struct block *b, uint64_t arrived, uint64_t waiting);
 /* What the warp did before is known to those that wait on the mbarrier at `offset` of block `b` later. */
 void race_arrive(struct warp *w, struct block *b, uint32_t offset);
 void race_wait(struct warp *w, struct block *b, uint32_t offset);
+/* Lanes that wrote in this stretch and are not among those that arrive: nobody is told of that. */
+void race_leaves_out(struct warp *w, const struct block *b);
+static inline bool left_out(const struct part_told *p, uint32_t by, uint32_t clock)
+{
+    return p->synced && (by & ~63u) == p->synced && (by & 63) < 32 && !(p->who >> (by & 31) & 1) && clock <= p->clock;
+}
+/* It found a phase of that parity over: of those that may be, the first one it has not heard of; parity -1: of the last. */
+void race_wait_phase(struct warp *w, struct block *b, uint32_t offset, int parity);
 /* Who initialises an mbarrier, and whether the warp has waited for that. */
 void race_init(struct warp *w, uint32_t offset);
 bool race_init_known(struct warp *w, struct block *b, uint32_t offset);
@@ -37,10 +47,17 @@ void race_flag_heard(struct warp *w, const struct warp *of, uint32_t clock);
 void agent_phase(struct block *b, uint32_t offset);
 uint32_t agent_phases(struct block *b, uint32_t offset);
 /* The tag of a copy that completes on that mbarrier, of one in the warp's open bulk group; 0: not watched. */
-uint32_t agent_of_mbarrier(struct block *b, uint32_t offset);
+uint32_t agent_of_mbarrier(struct block *b, uint32_t offset, struct warp *w, const struct insn *ip, int lane);
 uint32_t agent_of_group(struct warp *w, const struct insn *ip, int lane);
+/* The tag of a copy that the warp sends from its shared memory to that of block `to`: who waits for the mbarrier there is told. */
+uint32_t agent_of_sent(struct warp *w, struct block *to, uint32_t offset);
+bool sent_known(const struct warp *w, uint32_t number);
+/* What its bulk copies of that group write to global memory, as races.h has it. */
+uint32_t agent_store_tag(struct warp *w, uint32_t group);
 /* The warp ends: has it waited for the copies that read its shared memory? */
 void agent_ends(struct warp *w);
+/* The block ends: has somebody waited for the copies to its shared memory? */
+void agents_end(struct block *b);
 /* Who waits for the mbarrier in another block knows what the sender's block did: completing has release semantics in the cluster. */
 void agent_tells(struct warp *w, struct block *b, uint32_t offset);
 void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block *b, uint32_t offset, uint64_t bytes, uint32_t tag);

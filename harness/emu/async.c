@@ -164,7 +164,7 @@ static void release_copies(struct warp *w, const struct insn *ip, uint32_t first
             w->copies[keep++] = *c;
             continue;
         }
-        w->wrote = true;
+        w->wrote |= w->mask;
         memset(w->block->shared_known + c->offset, 0xff, c->bytes);
         if (w->checks & CHECK_RACE)
             retag_shared(w, c->offset, c->bytes);
@@ -198,7 +198,7 @@ void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_
         expected = expected > arrivals ? expected - arrivals : 0;
     bool over = pending == 0 && bytes == 0;
     if (arrivals) {
-        lanes_meet(w);
+        race_leaves_out(w, owner);
         race_arrive(w, owner, offset);
     }
     if (over) {
@@ -308,8 +308,9 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
     default: *yes = mbarrier_over(w, ip, i, host, owner, offset); break;
     }
     if (*yes) {
+        bool state = ip->kind == MBARRIER_TEST || ip->kind == MBARRIER_TRY;
         lanes_meet(w);
-        race_wait(w, owner, offset);
+        race_wait_phase(w, owner, offset, state ? -1 : (int)(SLOT(const uint32_t, w, ip->b)[i] & 1));
     }
 }
 

@@ -20,8 +20,8 @@ static uint32_t sectors_of(uint64_t address, uint64_t bytes)
     return bytes ? (uint32_t)((address + bytes - 1) / 32 - address / 32 + 1) : 0;
 }
 
-/* A stretch of global memory, checked; NULL and a report when it is not inside one buffer. */
-static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint64_t bytes, bool write)
+/* A stretch of global memory, checked; written by a copy of that group; NULL and a report when it is not inside one buffer. */
+static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint64_t bytes, bool write, uint32_t group)
 {
     struct buffer *b = space_find(w->runner->launch->space, address);
     if (!b || bytes > b->bytes - (address - b->base) || (write && b->constant)) {
@@ -37,8 +37,12 @@ static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_
         known_lane(w, ip, lane, b, offset, (uint32_t)bytes, false);
     if (b->known && (w->checks & CHECK_KNOWN) && bytes)
         known_lane(w, ip, lane, b, offset, (uint32_t)bytes, write);
+    uint32_t tag = w->tag;
+    if (write)
+        w->tag = agent_store_tag(w, group);
     if (w->trace && bytes)
         races_lane(w, ip, lane, b, offset, (uint32_t)bytes, access);
+    w->tag = tag;
     return b->host + offset;
 }
 
@@ -82,6 +86,7 @@ struct box {
     int64_t start[5];
     uint32_t count[5]; /* elements per dimension in shared memory */
     uint64_t elements;
+    uint32_t group; /* of a store */
     struct insn typed;
 };
 struct pending_copy {
@@ -98,6 +103,7 @@ struct pending_copy {
     struct box *box;
     struct block *signal; /* the block of the mbarrier */
     uint32_t signal_at;
+    uint32_t phase[CLUSTER_MAX]; /* of the mbarrier of each receiver, when it set out */
 };
 #define PENDING_BYTES (4u << 20) /* more than that does not wait */
 
@@ -111,6 +117,16 @@ static void put_bytes(const struct insn *ip, uint8_t *to, const uint8_t *from, u
         atomic_reduce(to, from, bytes, (enum atomic_op)((ip->aux & 255) - 1), (enum ptx_type)(ip->aux >> 8));
     else
         memmove(to, from, bytes);
+}
+
+/* Fewer bytes were expected than come when the phase has ended without them. */
+static void land_at(const struct pending_copy *p, struct block *told, uint32_t phase)
+{
+    if (agent_phases(told, p->signal_at) != phase && (p->w->runner->launch->checks & CHECK_RACE))
+        emu_report(p->w, p->ip, p->lane, "async_wait",
+                   "phase %u of the mbarrier at 0x%x ends before the %llu bytes of this copy have come: fewer were expected", phase,
+                   p->signal_at, (unsigned long long)p->bytes);
+    mbarrier_update(p->w, told->shared + p->signal_at, told, p->signal_at, -(int32_t)p->bytes, 0, false);
 }
 
 static void copy_lands(const struct pending_copy *p)
@@ -129,7 +145,7 @@ static void copy_lands(const struct pending_copy *p)
         if (p->mask && !(p->mask >> r & 1))
             continue;
         put_bytes(p->ip, b->shared + p->offset, p->from, p->bytes);
-        mbarrier_update(w, told->shared + p->signal_at, told, p->signal_at, -(int32_t)p->bytes, 0, false);
+        land_at(p, told, p->phase[r]);
     }
 }
 
@@ -175,7 +191,9 @@ static void copy_to_shared(struct pending_copy *p, uint64_t mbar)
         struct block *b = p->mask ? w->block->cluster[r] : p->owner;
         if (p->mask && !(p->mask >> r & 1))
             continue;
-        uint32_t tag = p->mask || p->signal == b ? agent_of_mbarrier(b, p->signal_at) : 0;
+        uint32_t tag = p->mask || p->signal == b ? agent_of_mbarrier(b, p->signal_at, w, p->ip, p->lane) : 0;
+        far_note(w, p->ip, p->lane, b);
+        p->phase[r] = agent_phases(p->mask ? b : p->signal, p->signal_at);
         agent_writes(w, p->ip, p->lane, b, p->offset, p->bytes, tag | (tag && p->ip->aux ? SHADOW_ATOMIC : 0));
         agent_tells(w, p->mask ? b : p->signal, p->signal_at);
         if (w->checks & CHECK_KNOWN)
@@ -228,7 +246,7 @@ const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
         if (!aligned_16(w, ip, i, dst, src, bytes))
             continue;
         if (ip->kind == BULK_GLOBAL_TO_SHARED) {
-            const uint8_t *from = stretch(w, ip, i, src, bytes, false);
+            const uint8_t *from = stretch(w, ip, i, src, bytes, false, 0);
             m->sector_sum += sectors_of(src, bytes);
             if (from && shared_stretch(w, ip, i, dst, bytes, &p.owner, &p.offset)) {
                 p.from = p.stage = staged(from, bytes);
@@ -236,13 +254,17 @@ const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
             }
         } else if (ip->kind == BULK_SHARED_TO_SHARED) {
             p.from = shared_stretch(w, ip, i, src, bytes, &owner, &offset);
-            if (p.from && owner == w->block)
-                agent_reads(w, ip, i, offset, bytes, 0);
-            if (p.from && shared_stretch(w, ip, i, dst, bytes, &p.owner, &p.offset))
-                copy_to_shared(&p, lane_value(w, l[BULK_MBAR], i));
+            if (!p.from || !shared_stretch(w, ip, i, dst, bytes, &p.owner, &p.offset))
+                continue;
+            struct block *told;
+            uint32_t bar;
+            if (owner == w->block && mbarrier_place(w, ip, i, lane_value(w, l[BULK_MBAR], i), &told, &bar))
+                agent_reads(w, ip, i, offset, bytes, agent_of_sent(w, told, bar));
+            copy_to_shared(&p, lane_value(w, l[BULK_MBAR], i));
         } else {
             m->sector_sum += sectors_of(dst, bytes);
-            if (!shared_stretch(w, ip, i, src, bytes, &p.owner, &p.offset) || !(p.to = stretch(w, ip, i, dst, bytes, true)))
+            if (!shared_stretch(w, ip, i, src, bytes, &p.owner, &p.offset) ||
+                !(p.to = stretch(w, ip, i, dst, bytes, true, w->bulk_groups + 1)))
                 continue;
             if (p.owner == w->block)
                 agent_reads(w, ip, i, p.offset, bytes, agent_of_group(w, ip, i));
@@ -332,7 +354,7 @@ static void move_element_row(struct warp *w, const struct insn *ip, int lane, co
     uint64_t from = row + (uint64_t)(x->start[0] + first * step) * es;
     if (inside && first <= last) {
         uint64_t bytes = (uint64_t)((last - first) * step + 1) * es;
-        host = stretch(w, ip, lane, from, bytes, store);
+        host = stretch(w, ip, lane, from, bytes, store, x->group);
         w->memos[ip->memo].sector_sum += sectors_of(from, bytes);
     }
     static const uint8_t zero[8];
@@ -400,7 +422,7 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
     bool store = ip->kind == BULK_SHARED_TO_GLOBAL;
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
-        struct box x = {.elements = 1};
+        struct box x = {.elements = 1, .group = w->bulk_groups + 1};
         struct pending_copy p = {.w = w, .ip = ip, .lane = i, .mask = multicast_mask(w, ip, i)};
         if (!read_map(w, ip, i, lane_value(w, l[store ? BULK_DST : BULK_SRC], i), &x.t))
             continue;

@@ -124,7 +124,23 @@ bool race_unordered(const struct warp *w, uint32_t tag)
         return false;
     if (w->program->simple_races)
         return tag >> 7 >= w->block->epoch;
-    return other != SHADOW_MANY && tag >> 7 > w->clocks[other];
+    if (other == SHADOW_MANY || tag >> 7 <= w->clocks[other])
+        return false;
+    return other != w->block->sent_agent || !w->block->sent_agent || !sent_known(w, tag >> 7);
+}
+
+/* Another warp told of what it did by an mbarrier, but this was written by a lane that had not met those that arrived there. */
+static void part_race(struct warp *w, const struct insn *ip, const struct block *b, int lane, uint32_t grain, uint32_t writer,
+                      const char *word)
+{
+    uint32_t of = writer & 63, by = b->shadow->lane[grain];
+    if (!writer || of == (uint32_t)w->id || of >= (uint32_t)b->warp_count || !left_out(&b->warps[of].part_told, by, writer >> 7))
+        return;
+    if (w->clocks[of] == b->warps[of].part_told.clock)
+        emu_report(
+            w, ip, lane, "race",
+            "%s shared memory at 0x%x races with lane %u of warp %u: no __syncwarp between it and the lanes that arrived at the mbarrier",
+            word, grain << w->program->shared_shift, by & 63, of);
 }
 
 static void race_grain(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t grain, enum access access, bool silent)
@@ -152,6 +168,8 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
                  at);
     if (!silent && race_unordered(w, writer) && !(access == ACCESS_ATOMIC && (writer & SHADOW_ATOMIC)))
         race(w, ip, lane, at, words[access], writer);
+    if (b->parted && !silent)
+        part_race(w, ip, b, lane, grain, writer, words[access]);
     if (access == ACCESS_READ) {
         s->reader[grain] = now | (simple && race_unordered(w, reader) ? SHADOW_MANY : id); /* of clocks the last one counts */
         return;
@@ -187,9 +205,10 @@ static void known_shared(struct warp *w, const struct insn *ip, struct block *b,
 
 void lanes_meet(struct warp *w)
 {
-    w->wrote = w->read = false;
+    w->wrote = 0;
+    w->read = false;
     w->part_count = 0;
-    w->synced = ++w->runner->stretches << 6;
+    w->used = w->synced = ++w->runner->stretches << 6;
     if (w->synced) /* 67 million stretches: their numbers begin again */
         return;
     for (int b = 0; b < w->runner->resident_count; b++) {
@@ -208,26 +227,34 @@ void lanes_meet(struct warp *w)
                 memset(f->lane, 0, n * sizeof *f->lane);
                 memset(f->lane_read, 0, n * sizeof *f->lane_read);
             }
-    w->synced = ++w->runner->stretches << 6;
+    w->used = w->synced = ++w->runner->stretches << 6;
+}
+
+void lanes_exchange(struct warp *w)
+{
+    w->read = false;
+    if (!((w->runner->stretches + 1) << 6))
+        lanes_meet(w);
+    else
+        w->used = ++w->runner->stretches << 6;
 }
 
 /* Some lanes meet: what the others do stays apart from them. */
 void lanes_meet_some(struct warp *w, uint32_t who)
 {
     uint32_t next = w->runner->stretches + 1;
-    if (!(w->alive & ~who) || !w->block->shadow || !(next << 6) || w->part_count == PARTS_MAX) {
+    if (!(w->alive & ~who) || !(next << 6) || w->part_count == PARTS_MAX) {
         lanes_meet(w);
         return;
     }
     if (!w->part_count)
         w->parts[w->part_count++] = (struct part){w->synced, ~0u};
     w->runner->stretches = next;
-    w->synced = next << 6;
+    w->used = w->synced = next << 6;
     w->parts[w->part_count++] = (struct part){w->synced, who};
 }
 
-/* Did a lane of this warp leave this tag, and has `lane` not met it since? Of several lanes the last stretch counts. */
-static bool lanes_apart(const struct warp *w, uint32_t tag, uint32_t lane)
+bool lanes_apart(const struct warp *w, uint32_t tag, uint32_t lane)
 {
     uint32_t other = tag & 63;
     if (other == lane || other == NO_LANE)
@@ -241,6 +268,14 @@ static bool lanes_apart(const struct warp *w, uint32_t tag, uint32_t lane)
             return true;
     }
     return false;
+}
+
+bool reads_apart(const struct warp *w, uint32_t tag, uint32_t lane)
+{
+    uint32_t other = tag & 63;
+    if (w->used == w->synced)
+        return lanes_apart(w, tag, lane);
+    return other != lane && other != NO_LANE && (tag ^ w->used) < 64;
 }
 
 static void lane_race(struct warp *w, const struct insn *ip, int lane, uint32_t grain, enum access access, uint32_t other, const char *did)
@@ -257,21 +292,21 @@ static void lane_race(struct warp *w, const struct insn *ip, int lane, uint32_t 
 static void lane_grain(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t grain, enum access access)
 {
     uint32_t *of = &b->shadow->lane[grain], *read = b->shadow->lane_read ? &b->shadow->lane_read[grain] : NULL,
-             mine = w->synced | (uint32_t)lane, other = *of & 63;
-    bool copy = ip->op == OP_cp_async, atomic = access == ACCESS_ATOMIC || ip->op == OP_atom,
-         strong = atomic || (!copy && (ip->flags & ACCESS_STRONG)), beside = other < 32 && (w->mask >> other & 1);
-    if (!atomic && (!strong || beside) && lanes_apart(w, *of, (uint32_t)lane))
+             mine = w->used | (uint32_t)lane, other = *of & 63;
+    bool copy = ip->op == OP_cp_async, atomic = access == ACCESS_ATOMIC || ip->op == OP_atom, all = ip->op == OP_ldmatrix,
+         strong = atomic || (!copy && !all && (ip->flags & ACCESS_STRONG)), beside = other < 32 && (w->mask >> other & 1);
+    if (!atomic && (!strong || beside) && lanes_apart(w, *of, all ? NO_LANE - 1 : (uint32_t)lane)) /* a row goes to several lanes */
         lane_race(w, ip, lane, grain, access, *of, "wrote");
     if (access == ACCESS_READ) {
-        if (read && !copy && !strong && (ip->flags & ACCESS_OVERTAKEN)) {
-            *read = (*read ^ mine) < 64 && *read != mine ? w->synced | MANY_LANES : mine;
+        if (read && !copy && !all && !strong && (ip->flags & ACCESS_OVERTAKEN)) {
+            *read = (*read ^ mine) < 64 && *read != mine ? w->used | MANY_LANES : mine;
             w->read = true;
         }
         return;
     }
-    if (read && !strong && lanes_apart(w, *read, (uint32_t)lane))
+    if (read && !strong && reads_apart(w, *read, (uint32_t)lane))
         lane_race(w, ip, lane, grain, access, *read, "read");
-    w->wrote = true;
+    w->wrote |= 1u << lane;
     *of = w->synced | (atomic || w->doubles ? NO_LANE : (uint32_t)lane);
 }
 
@@ -282,7 +317,7 @@ static bool disputed(const struct warp *w, const struct block *b, int lane, uint
     int shift = w->program->shared_shift;
     for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++)
         if (race_unordered(w, s->writer[g]) || race_unordered(w, s->reader[g]) || s->lane[g] >> 6 == w->synced >> 6 ||
-            (w->part_count && lanes_apart(w, s->lane[g], (uint32_t)lane)) || (s->lane_read && s->lane_read[g] >> 6 == w->synced >> 6))
+            (w->part_count && lanes_apart(w, s->lane[g], (uint32_t)lane)) || (s->lane_read && s->lane_read[g] >> 6 == w->used >> 6))
             return true;
     return false;
 }

@@ -33,6 +33,10 @@ void far_note(struct warp *w, const struct insn *ip, int lane, struct block *b)
     uint32_t rank = (uint32_t)w->block->cluster_rank;
     if (b == w->block || !b->touched)
         return;
+    if (!w->far[b->cluster_rank] && (w->checks & CHECK_SYNC))
+        emu_report(w, ip, lane, "ended_block",
+                   "access to shared memory of block %d of the cluster, which may not have begun: no barrier of the cluster before it",
+                   b->cluster_rank);
     if (block_ended(b))
         emu_report(w, ip, lane, "ended_block", "access to shared memory of block %d of the cluster, which has ended", b->cluster_rank);
     b->touched[rank] = (struct far_touch){w->block->cluster[0]->cluster_time, w, ip, lane};
@@ -117,7 +121,31 @@ void far_block_ends(struct block *b)
 }
 
 /* ---- barriers ---- */
-/* kind: 0 arrive, 1 wait */
+/* Arrives without a release: that the block has begun, and that what the warp touched of others is over, is all that is told. */
+static void arrive_relaxed(struct warp *w, uint32_t *to)
+{
+    uint32_t rank = (uint32_t)w->block->cluster_rank;
+    to[rank] = to[rank] > FAR_BEGUN ? to[rank] : FAR_BEGUN;
+    w->block->cluster_relaxed |= 1ull << w->id;
+    for (int b = 0; b < w->block->cluster_count; b++)
+        if (w->block->cluster[b]->touched && w->block->cluster[b]->touched[rank].w == w)
+            w->block->cluster[b]->touched[rank].time = 0;
+}
+
+/* All have arrived. */
+static void cluster_meets(struct block *of)
+{
+    for (int c = 0; c < of->cluster_count; c++) {
+        struct block *b = of->cluster ? of->cluster[c] : of;
+        race_join(b, ~b->cluster_relaxed, ~0ull);
+    }
+    if (of->cluster)
+        races_cluster(of);
+    for (int c = 0; c < of->cluster_count; c++)
+        (of->cluster ? of->cluster[c] : of)->cluster_relaxed = 0;
+}
+
+/* kind: 0 arrive, 1 wait, 2 arrive.relaxed */
 const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip)
 {
     struct block *first = w->block->cluster ? w->block->cluster[0] : w->block;
@@ -127,13 +155,17 @@ const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip)
         warp_park(w, NULL, ip, FRAGMENT_SYNC, w->mask | missing);
         return warp_next_fragment(w);
     }
-    if (ip->kind == 0 && w->cluster_waits && (w->checks & CHECK_SYNC))
+    if (ip->kind != 1 && w->cluster_waits && (w->checks & CHECK_SYNC))
         emu_report(w, ip, -1, "divergent_barrier", "warp %d arrives at the barrier of the cluster again before it has waited", w->id);
-    if (ip->kind == 0) {
+    if (ip->kind != 1) {
         w->cluster_waits = true;
         w->cluster_phase = first->cluster_phase;
         first->cluster_arrived++;
-        if (w->block->cluster_count > 1)
+        bool relaxed = ip->kind == 2 && !w->cluster_fenced;
+        w->cluster_fenced = false;
+        if (w->block->cluster_count > 1 && relaxed)
+            arrive_relaxed(w, first->cluster_far[first->cluster_phase & 1]);
+        else if (w->block->cluster_count > 1)
             far_release(w, first->cluster_far[first->cluster_phase & 1]);
     }
     for (int b = 0; b < w->block->cluster_count; b++) {
@@ -144,16 +176,11 @@ const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip)
     if (first->cluster_arrived && first->cluster_arrived >= (uint32_t)all) {
         first->cluster_arrived = 0;
         first->cluster_phase++;
-        for (int b = 0; b < w->block->cluster_count; b++) {
-            struct block *block = w->block->cluster ? w->block->cluster[b] : w->block;
-            race_join(block, ~0ull, ~0ull);
-        }
-        if (w->block->cluster)
-            races_cluster(w->block);
+        cluster_meets(w->block);
     }
     if (ip->kind == 1 && first->cluster_phase == w->cluster_phase)
         return warp_retry(w, ip);
-    w->cluster_waits &= ip->kind == 0;
+    w->cluster_waits &= ip->kind != 1;
     for (int r = 0; ip->kind == 1 && w->block->cluster_count > 1 && r < CLUSTER_MAX; r++) {
         uint32_t known = first->cluster_far[w->cluster_phase & 1][r];
         w->far[r] = known > w->far[r] ? known : w->far[r];

@@ -8,7 +8,8 @@
 
 #include "emu/slow.h"
 
-struct far_touch { /* the last access of a block to another one's shared memory */
+#define FAR_BEGUN 1 /* what is heard of a block that has begun and released nothing yet */
+struct far_touch {  /* the last access of a block to another one's shared memory */
     uint32_t time;
     struct warp *w;
     const struct insn *ip;

@@ -100,13 +100,13 @@ static uint32_t address_value(struct decode *d, const struct ptx_operand *o, boo
 }
 
 /* commit_group, or wait_group N */
-static bool group_of(struct decode *d, enum op op, bool waits)
+static bool group_of(struct decode *d, enum op op, int waits)
 {
     const struct ptx_operand *n = waits ? decode_operand(d, 0) : NULL;
     if (waits && (n->kind != OPERAND_INT || n->bits > 1000))
         return decode_fail(d, "a small number of groups was expected") || true;
     struct insn *ip = decode_emit(d, op);
-    ip->kind = waits;
+    ip->kind = (uint8_t)waits;
     ip->imm = waits ? (int64_t)n->bits : 0;
     return true;
 }
@@ -116,8 +116,8 @@ static bool bulk_group(struct decode *d)
     bool waits = decode_take(d, "wait_group");
     if (!waits && !decode_take(d, "commit_group"))
         return false;
-    decode_take(d, "read");
-    return group_of(d, OP_bulk_group, waits);
+    bool read = decode_take(d, "read");
+    return group_of(d, OP_bulk_group, waits ? read ? 2 : 1 : 0);
 }
 
 static bool bulk_operands(struct decode *d, uint32_t *l, int kind, int from, bool multicast)
@@ -390,13 +390,13 @@ static bool decode_wgmma(struct decode *d)
 static bool decode_cluster(struct decode *d)
 {
     static const char *const words[] = {"cluster", "release", "relaxed", "acquire", "aligned", NULL};
-    bool arrive = decode_take(d, "arrive"), wait = decode_take(d, "wait");
+    bool arrive = decode_take(d, "arrive"), wait = decode_take(d, "wait"), relaxed = instr_has(d->in, "relaxed");
     while (decode_take_word(d, words) >= 0)
         ;
     d->p->uses_cluster = true;
     if (arrive == wait)
         return decode_fail(d, "this barrier is not supported") || true;
-    decode_emit(d, OP_cluster_barrier)->kind = wait;
+    decode_emit(d, OP_cluster_barrier)->kind = wait ? 1 : relaxed ? 2 : 0;
     return true;
 }
 

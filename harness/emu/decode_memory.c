@@ -1,4 +1,5 @@
 /* emu/decode_memory: loads, stores, atomics, addresses. */
+#include "emu/agents.h"
 #include "emu/async.h"
 #include "emu/decode.h"
 #include "emu/races.h"
@@ -320,13 +321,15 @@ static bool decode_alloca(struct decode *d)
     return true;
 }
 
-/* kind: 0 as far as the block, 1 further, 2 to what the async proxy does with shared memory */
+/* kind: enum fence_kind */
 static bool decode_fence(struct decode *d)
 {
     d->taken = ~0u;
-    bool narrow = decode_is(d, "membar") ? instr_has(d->in, "cta") : instr_has(d->in, "cta") || instr_has(d->in, "mbarrier_init");
-    bool async = (instr_has(d->in, "async") || instr_has(d->in, "async::generic")) && !instr_has(d->in, "global");
-    decode_emit(d, OP_fence)->kind = instr_has(d->in, "proxy") ? (async ? 2 : 0) : !narrow;
+    bool init = instr_has(d->in, "mbarrier_init"), narrow = instr_has(d->in, "cta") || init;
+    bool async = instr_has(d->in, "async") || instr_has(d->in, "async::generic"), global = instr_has(d->in, "global"),
+         shared = instr_has(d->in, "shared::cta") || instr_has(d->in, "shared::cluster") || instr_has(d->in, "async::generic");
+    unsigned proxy = async ? (global ? 0u : FENCE_ASYNC_SHARED) | (shared ? 0u : FENCE_ASYNC_GLOBAL) : 0u;
+    decode_emit(d, OP_fence)->kind = (uint8_t)(instr_has(d->in, "proxy") ? proxy : (narrow ? 0u : FENCE_WIDE) | (init ? FENCE_INIT : 0u));
     return true;
 }
 

@@ -273,12 +273,16 @@ struct warp {
     uint32_t alloca_top[32];
     int barrier_id;
     uint32_t barrier_count;
-    uint32_t tid[3][32];                          /* %tid of each lane: the same for every block */
-    uint32_t clocks[64];                          /* vector clock over the block's warps and agents, for the race check */
-    uint32_t flag_fence;                          /* its own clock at its last fence: who hears a flag of it knows what it did until then */
-    uint32_t fenced[64];                          /* of that, what the async proxy sees, too: agents.h */
+    uint32_t tid[3][32]; /* %tid of each lane: the same for every block */
+    uint32_t clocks[64]; /* vector clock over the block's warps and agents, for the race check */
+    uint32_t flag_fence; /* its own clock at its last fence: who hears a flag of it knows what it did until then */
+    uint32_t fenced[64]; /* of that, what the async proxy sees, too: agents.h */
+    struct part_told {   /* what only some of its lanes fenced, or told an mbarrier of, in one stretch; agents.h */
+        uint32_t synced, who, clock;
+    } part_fenced, part_told;
     uint32_t far[CLUSTER_MAX];                    /* by rank: up to when it knows what that block did: cluster.h */
     uint32_t bulk_agent, bulk_groups, bulk_lanes; /* its bulk groups: id, groups committed, lanes that issued */
+    uint32_t bulk_writer;                         /* their writes to global memory: id */
     uint32_t bulk_last;                           /* the group of the last copy that reads its shared memory */
     const struct insn *bulk_ip;                   /* that copy */
     uint32_t wgmma_groups;                        /* committed */
@@ -289,6 +293,7 @@ struct warp {
     int copy_count, copy_room;
     uint32_t cluster_phase;        /* of the cluster barrier it arrived at */
     bool cluster_waits;            /* it arrived and has not waited yet */
+    bool cluster_fenced;           /* there was a fence since it arrived last */
     bool quick_watch, clock_watch; /* shared memory is watched by span: watch.inc */
     uint64_t marks;                /* launch.mark eight times */
     uint8_t trace;                 /* enum trace */
@@ -296,13 +301,15 @@ struct warp {
     uint32_t tag;                  /* what it does to global memory now: races.h */
     uint32_t released, news;       /* moment of its last release, and what it then knew of: fences and barriers of the block */
     uint32_t synced;               /* number of the stretch since its lanes last met, << 6 */
+    uint32_t used;                 /* of reads: since they last met or exchanged values, which each had read before */
     struct part {                  /* since all lanes met: who met, and the stretch that began then */
         uint32_t synced, who;
     } parts[16];
 #define PARTS_MAX 16
     int part_count;        /* 0: all lanes met last */
     bool doubles;          /* lanes of the store at hand share addresses: what they write was compared */
-    bool wrote, read;      /* shared memory in that stretch; read: what another lane may overwrite */
+    uint32_t wrote;        /* lanes that wrote shared memory in that stretch */
+    bool read;             /* what another lane may overwrite */
     uint32_t stored;       /* the stretch in which it last wrote global memory, when reads are watched */
     uint32_t known, heard; /* moments up to which it knows what others released; what it will know behind a fence */
     bool guarded;          /* inside a guarded instruction: other lanes are not elsewhere but switched off */
@@ -333,17 +340,21 @@ struct block {
     uint64_t *mbarriers;         /* by 8 bytes, a bit: somebody has initialised an mbarrier there */
     uint32_t first_tag, now_tag; /* of the block, of its last barrier; 0: blocks take turns, each tag is looked up */
     uint32_t fences;             /* of its warps */
+    uint32_t global_fenced;      /* the moment of the last fence between its writes to global memory and the async proxy */
     struct block **cluster;      /* by rank */
     int cluster_rank, cluster_count;
     uint32_t cluster_arrived, cluster_phase; /* in rank 0: warps at the cluster's barrier */
+    uint64_t cluster_relaxed;                /* its warps that arrived there without a release */
     struct sync_point *points;               /* mbarriers seen, for the race check */
     int point_count;
-    uint32_t ids;                         /* of vector clocks in use: warps, then agents */
-    uint8_t matrix_agent[8];              /* of each four warps */
+    uint32_t ids;                    /* of vector clocks in use: warps, then agents */
+    uint8_t matrix_agent[8];         /* of each four warps */
+    uint32_t sent_agent, sent_count; /* bulk copies from its shared memory to other blocks': id, how many */
+    struct sent *sent;
     uint32_t cluster_time;                /* in rank 0: one more at each release */
     struct far_touch *touched;            /* by rank: its last access to this block's shared memory */
     uint32_t cluster_far[2][CLUSTER_MAX]; /* in rank 0, by parity of the phase: what those who arrived know */
-    bool failed;
+    bool failed, parted;                  /* parted: some warp's part_told stands */
 };
 
 struct launch;

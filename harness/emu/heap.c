@@ -54,9 +54,9 @@ static uint64_t heap_take(struct launch *l, uint64_t bytes)
     return h->buffer->base + at + HEADER;
 }
 
-static bool heap_give(struct launch *l, uint64_t address)
+static bool heap_give(struct warp *w, const struct insn *ip, int lane, uint64_t address)
 {
-    struct heap *h = &l->heap;
+    struct heap *h = &w->runner->launch->heap;
     struct heap_header head;
     if (address == 0)
         return true;
@@ -70,8 +70,11 @@ static bool heap_give(struct launch *l, uint64_t address)
     head.next = h->free[head.class];
     memcpy(h->buffer->host + at, &head, sizeof head);
     h->free[head.class] = (uint32_t)at;
-    for (uint64_t k = at + HEADER; h->state[k] == HEAP_LIVE; k++) /* behind a block stands the next one's header */
-        h->state[k] = HEAP_FREED;
+    uint64_t end = at + HEADER;
+    while (h->state[end] == HEAP_LIVE) /* behind a block stands the next one's header */
+        h->state[end++] = HEAP_FREED;
+    if (w->trace && end > at + HEADER) /* who may still be reading it? */
+        races_lane(w, ip, lane, h->buffer, at + HEADER, (uint32_t)(end - at - HEADER), ACCESS_WRITE);
     return true;
 }
 
@@ -91,7 +94,7 @@ void emu_malloc(struct warp *w, const struct insn *ip, int lane, uint64_t bytes,
 void emu_free(struct warp *w, const struct insn *ip, int lane, uint64_t address)
 {
     struct heap *h = &w->runner->launch->heap;
-    if (!heap_give(w->runner->launch, address)) {
+    if (!heap_give(w, ip, lane, address)) {
         emu_report(w, ip, lane, "out_of_bounds", "free of 0x%llx, which malloc did not give or which was given back",
                    (unsigned long long)address);
         return;

@@ -12,7 +12,7 @@ struct moment {
 struct event {                      /* a fence, or a release of what was fenced before */
     uint32_t moment, clock, before; /* before: 1 + index of the one before of this block */
     uint32_t knew;                  /* 1 + where `clocks` has what its warp knew then of the block's others; 0: not kept */
-    uint8_t warp;                   /* TAG_MANY: all of them */
+    uint8_t warp, ids;              /* warp: TAG_MANY: all of them; ids: of the clocks it knew */
     bool release;
 };
 struct order {
@@ -133,10 +133,21 @@ void races_tick(struct warp *w)
         w->tag = moment_new(w->runner, w->block->number, w->clocks[w->id]) << TAG_SHIFT | (uint32_t)w->id;
 }
 
+uint32_t races_tag_of(struct warp *w, uint32_t id, uint32_t clock)
+{
+    return w->trace && id ? moment_new(w->runner, w->block->number, clock) << TAG_SHIFT | id : w->tag;
+}
+
+bool races_unfenced(const struct warp *w, uint32_t tag)
+{
+    return tag >= w->runner->base_tag && (tag & 63) < (uint32_t)w->block->warp_count && tag >> TAG_SHIFT > w->block->global_fenced &&
+           moment_of(w->runner, tag)->block == (uint32_t)w->block->number;
+}
+
 void races_block(struct block *b)
 {
     struct runner *k = b->warps[0].runner;
-    b->fences = 0;
+    b->fences = b->global_fenced = 0;
     b->first_tag = b->now_tag = 0;
     for (int i = 0; i < b->warp_count; i++) {
         struct warp *w = &b->warps[i];
@@ -182,7 +193,7 @@ void races_join(struct block *b, uint64_t arrived, uint64_t waiting)
 static uint32_t keep_clocks(const struct warp *w)
 {
     struct order *o = w->runner->order;
-    uint32_t n = (uint32_t)w->block->warp_count, at = o->clock_count;
+    uint32_t n = w->block->ids, at = o->clock_count;
     if (by_barriers(w) || at > CLOCKS_MOST)
         return 0;
     if (at + n > o->clock_room) {
@@ -204,8 +215,13 @@ static uint32_t add_event(struct warp *w, uint8_t warp, bool release)
     struct block *b = w->block;
     uint32_t moment = w->runner->moment;
     w->runner->heeded = true;
-    o->events[o->event_count++] =
-        (struct event){moment, by_barriers(w) ? b->epoch : w->clocks[w->id], o->last[b->number], keep_clocks(w), warp, release};
+    o->events[o->event_count++] = (struct event){.moment = moment,
+                                                 .clock = by_barriers(w) ? b->epoch : w->clocks[w->id],
+                                                 .before = o->last[b->number],
+                                                 .knew = keep_clocks(w),
+                                                 .warp = warp,
+                                                 .ids = (uint8_t)b->ids,
+                                                 .release = release};
     o->last[b->number] = o->event_count;
     if (by_barriers(w))
         block_moment(b);
@@ -252,15 +268,19 @@ static void fence(struct warp *w)
     add_event(w, (uint8_t)w->id, false);
 }
 
-/* kind: 0 as far as the block, 1 further, 2 to the async proxy */
 const struct insn *emu_fence(struct warp *w, const struct insn *ip)
 {
-    if (ip->kind == 2) {
+    if (ip->kind & FENCE_ASYNC_GLOBAL)
+        w->block->global_fenced = w->runner->moment;
+    if (ip->kind & FENCE_ASYNC_SHARED)
         race_proxy_fence(w);
+    else if (ip->kind & FENCE_ASYNC_GLOBAL)
+        races_tick(w);
+    if (ip->kind & (FENCE_ASYNC_SHARED | FENCE_ASYNC_GLOBAL))
         return ip + 1;
-    }
     race_flag_fence(w);
-    if (w->trace && ip->kind && !races_blind(w->runner))
+    w->cluster_fenced |= (ip->kind & (FENCE_WIDE | FENCE_INIT)) != 0;
+    if (w->trace && (ip->kind & FENCE_WIDE) && !races_blind(w->runner))
         fence(w);
     return ip + 1;
 }
@@ -294,17 +314,22 @@ void races_cluster(struct block *b)
     struct runner *k = b->warps[0].runner;
     if (!k->launch->trace)
         return;
-    for (int c = 0; c < b->cluster_count; c++)
-        add_event(&b->cluster[c]->warps[0], TAG_MANY, true);
+    for (int c = 0; c < b->cluster_count; c++) {
+        bool releases = false;
+        for (int i = 0; i < b->warp_count; i++)
+            releases |= !(b->cluster[c]->cluster_relaxed >> i & 1) && b->cluster[c]->warps[i].state != WARP_DONE;
+        if (releases)
+            add_event(&b->cluster[c]->warps[0], TAG_MANY, true);
+    }
     for (int c = 0; c < b->cluster_count; c++)
         for (int i = 0; i < b->warp_count; i++)
             b->cluster[c]->warps[i].known = k->moment;
 }
 
-/* Was what warp `of` did at clock `clock` known to the warp of this event? */
+/* Was what warp, or agent, `of` did at clock `clock` known to the warp of this event? */
 static bool event_knows(const struct order *o, const struct event *e, uint32_t of, uint32_t clock)
 {
-    return !e->knew || o->clocks[e->knew - 1 + of] >= clock;
+    return !e->knew || (of < e->ids && o->clocks[e->knew - 1 + of] >= clock);
 }
 
 /* Did the fence come behind what warp `of` did at clock `clock`, and the release behind the fence? Its own fence and a barrier

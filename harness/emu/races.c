@@ -1,4 +1,5 @@
 #include "emu/races.h"
+#include "emu/agents.h"
 #include "base/text.h"
 #include "emu/checks.h"
 #include <pthread.h>
@@ -88,18 +89,26 @@ struct touch {
     struct buffer *b;
     uint64_t offset;
     enum access access;
-    bool strong, narrow, constant;
+    bool strong, narrow, constant, async;
     bool silent; /* a write of what is there already: to others it is as good as a read */
 };
 
 static void tell(const struct touch *t, enum apart apart, uint32_t tag, const char *other)
 {
-    static const char *const words[] = {"read of", "write to", "atomic on"};
+    static const char *const words[] = {"read of", "write to", "atomic on"}, *word;
     struct launch *l = t->w->runner->launch;
     l->raced = 1;
     if (!races_told(t->w))
         return;
     char who[64] = "other warps";
+    if (apart == APART_WARPS && agent_is(t->w->block, tag & 63)) {
+        emu_report(t->w, t->ip, t->lane, "async_wait",
+                   "%s global memory at 0x%llx, offset %llu of `%s`, while a bulk copy may be writing there: its group was not waited for, "
+                   "or with .read",
+                   words[t->access], (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label);
+        return;
+    }
+    word = t->ip->op == OP_call ? "free of" : words[t->access];
     if (apart == APART_BLOCKS) {
         uint32_t n = races_block_of(t->w->runner, tag);
         snprintf(who, sizeof who, "block %u,%u,%u", n % l->grid[0], n / l->grid[0] % l->grid[1], n / l->grid[0] / l->grid[1]);
@@ -107,14 +116,14 @@ static void tell(const struct touch *t, enum apart apart, uint32_t tag, const ch
         snprintf(who, sizeof who, "warp %u", tag & 63);
     }
     emu_report(t->w, t->ip, t->lane, "race",
-               "%s global memory at 0x%llx, offset %llu of `%s`, races with the %s of %s: nothing orders them", words[t->access],
+               "%s global memory at 0x%llx, offset %llu of `%s`, races with the %s of %s: nothing orders them", word,
                (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, other, who);
 }
 
 /* What another lane of the warp wrote, or read, since they last met. */
 static void tell_lane(const struct touch *t, uint32_t lane, const char *did)
 {
-    static const char *const words[] = {"read of", "write to"};
+    const char *word = t->ip->op == OP_call ? "free of" : t->access == ACCESS_READ ? "read of" : "write to";
     char who[32] = "several lanes";
     t->w->runner->launch->raced = 1;
     if (!races_told(t->w))
@@ -122,26 +131,25 @@ static void tell_lane(const struct touch *t, uint32_t lane, const char *did)
     if (lane != MANY_LANES)
         snprintf(who, sizeof who, "lane %u", lane);
     emu_report(t->w, t->ip, t->lane, "race",
-               "%s global memory at 0x%llx, offset %llu of `%s`, by lane %d, which %s of this warp %s: no __syncwarp between them",
-               words[t->access], (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, t->lane, who,
-               did);
+               "%s global memory at 0x%llx, offset %llu of `%s`, by lane %d, which %s of this warp %s: no __syncwarp between them", word,
+               (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, t->lane, who, did);
 }
 
 /* The lanes of this warp since they last met. */
 static void touch_beside(const struct touch *t, struct footprint *f, uint64_t g)
 {
     const struct warp *w = t->w;
-    uint32_t *read = &f->lane_read[g], mine = w->synced | (uint32_t)t->lane, wrote = f->lane[g];
-    bool others = f->reader[g] >= w->runner->base_tag && (*read ^ mine) < 64 && *read != mine && (*read & 63) != NO_LANE;
+    uint32_t *read = &f->lane_read[g], mine = w->used | (uint32_t)t->lane, wrote = f->lane[g];
+    bool others = f->reader[g] >= w->runner->base_tag && reads_apart(w, *read, (uint32_t)t->lane);
     if (t->strong || t->silent) {
         if (t->access == ACCESS_READ || t->silent)
-            *read = w->synced | NO_LANE;
+            *read = w->used | NO_LANE;
         return;
     }
-    if (f->writer[g] >= w->runner->base_tag && (wrote ^ mine) < 64 && wrote != mine && (wrote & 63) < 32)
+    if (f->writer[g] >= w->runner->base_tag && (wrote & 63) < 32 && lanes_apart(w, wrote, (uint32_t)t->lane))
         tell_lane(t, wrote & 63, "wrote");
     if (t->access == ACCESS_READ)
-        *read = others ? w->synced | MANY_LANES : mine;
+        *read = others ? w->used | MANY_LANES : mine;
     else if (others)
         tell_lane(t, *read & 63, "read");
 }
@@ -154,6 +162,15 @@ static void tell_constant(const struct touch *t)
                    "ld.global.nc of 0x%llx, offset %llu of `%s`, which this kernel has written: "
                    "the cache it is read through need not know",
                    (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label);
+}
+
+static void tell_unfenced(const struct touch *t, uint32_t tag)
+{
+    t->w->runner->launch->raced = 1;
+    if (races_told(t->w))
+        emu_report(t->w, t->ip, t->lane, "proxy_fence",
+                   "bulk copy of global memory at 0x%llx, offset %llu of `%s`, which warp %u wrote: no fence.proxy.async between them",
+                   (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, tag & 63);
 }
 
 static uint32_t reader_tag(const struct touch *t, uint32_t old, enum apart apart)
@@ -176,6 +193,8 @@ static void touch_granule(const struct touch *t, struct footprint *f, uint64_t g
     if (t->access == ACCESS_READ && t->constant && writer >= w->runner->base_tag)
         tell_constant(t);
     enum apart apart = races_apart(w, writer);
+    if (t->async && t->access == ACCESS_READ && apart == TOGETHER && races_unfenced(w, writer))
+        tell_unfenced(t, writer);
     if (apart != TOGETHER && !both_strong(apart, writer, t->strong, t->narrow) && !t->silent)
         tell(t, apart, writer, writer & TAG_STRONG ? "atomic" : "write");
     else if (apart != TOGETHER && t->silent)
@@ -240,9 +259,9 @@ static void touch_lane(struct warp *w, const struct insn *ip, int lane, struct b
     struct touch t = {.w = w, .ip = ip, .lane = lane, .b = b, .offset = offset, .access = access};
     t.constant = access == ACCESS_READ && (ip->op == OP_ld_global || ip->op == OP_ld_generic) && (ip->flags & ACCESS_CONSTANT);
     t.silent = value && races_told(w) && !memcmp(value, b->host + offset, bytes);
-    bool async = ip->op == OP_bulk_copy || ip->op == OP_tensor_copy; /* their flags are others */
-    t.strong = access == ACCESS_ATOMIC || (!async && (ip->flags & ACCESS_STRONG));
-    t.narrow = t.strong && !async && (ip->flags & ACCESS_NARROW);
+    t.async = ip->op == OP_bulk_copy || ip->op == OP_tensor_copy; /* their flags are others */
+    t.strong = access == ACCESS_ATOMIC || (!t.async && (ip->flags & ACCESS_STRONG));
+    t.narrow = t.strong && !t.async && (ip->flags & ACCESS_NARROW);
     w->touched = true;
     for (uint64_t page = offset >> PAGE_SHIFT; page <= (offset + bytes - 1) >> PAGE_SHIFT; page++)
         f->pages[page] = w->runner->launch->mark;

@@ -74,7 +74,6 @@ static void resident_new(struct runner *k, struct block *b, int warps)
             w->tid[2][lane] = t / l->block[0] / l->block[1];
         }
         w->quick_watch = b->shadow && p->simple_races && l->checks == CHECK_ALL;
-        w->clock_watch = b->shadow && !p->simple_races && l->checks == CHECK_ALL && !b->shadow->far_writer;
     }
 }
 
@@ -100,6 +99,7 @@ static void resident_free(struct block *b)
     free(b->shared_known);
     free(b->mbarriers);
     free(b->points);
+    free(b->sent);
     free(b->touched);
     free(b->warps);
 }
@@ -137,13 +137,15 @@ static void warp_start(struct warp *w, int threads)
     w->async_groups = 0;
     w->copy_count = 0;
     w->cluster_phase = 0;
-    w->cluster_waits = false;
+    w->part_fenced.synced = w->part_told.synced = 0;
+    w->clock_watch = w->block->shadow && !p->simple_races && w->runner->launch->checks == CHECK_ALL && !w->block->shadow->far_writer;
+    w->cluster_waits = w->cluster_fenced = false;
     memset(w->clocks, 0, sizeof w->clocks);
     w->clocks[w->id] = 1;
     w->flag_fence = 0;
     w->clocks[SHADOW_MANY] = UINT32_MAX;
     w->waits_for.owner = NULL;
-    w->bulk_agent = w->bulk_groups = w->bulk_lanes = w->bulk_last = w->wgmma_groups = 0;
+    w->bulk_agent = w->bulk_writer = w->bulk_groups = w->bulk_lanes = w->bulk_last = w->wgmma_groups = 0;
     w->watch_matrix = w->block->shadow && p->uses_async && (w->checks & CHECK_RACE);
     if (p->uses_async)
         memset(w->fenced, 0, sizeof w->fenced);
@@ -184,7 +186,10 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
     }
     b->ids = (uint32_t)b->warp_count;
     memset(b->matrix_agent, 0, sizeof b->matrix_agent);
-    b->cluster_time = 1;
+    b->cluster_relaxed = 0;
+    b->parted = false;
+    b->sent_agent = b->sent_count = 0;
+    b->cluster_time = FAR_BEGUN + 1;
     if (b->touched) {
         memset(b->touched, 0, CLUSTER_MAX * sizeof *b->touched);
         memset(b->cluster_far, 0, sizeof b->cluster_far);
@@ -233,6 +238,8 @@ static void run_turn(struct warp *w)
         agent_ends(w);
         bulk_land(w->runner);
         barrier_warp_done(w->block);
+        if (w->program->uses_async && block_ended(w->block))
+            agents_end(w->block);
         if (w->block->touched && block_ended(w->block))
             far_block_ends(w->block);
     } else if (w->state == WARP_READY && w->fuel < 0 && ++w->turns > l->turns_max) {

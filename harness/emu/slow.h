@@ -75,6 +75,11 @@ static inline void lanes_parted(struct warp *w)
         lanes_meet(w);
 }
 void lanes_meet_some(struct warp *w, uint32_t who);
+/* Did a lane of this warp leave this tag, and has `lane` not met it since? Of several lanes the last stretch counts. */
+bool lanes_apart(const struct warp *w, uint32_t tag, uint32_t lane);
+bool reads_apart(const struct warp *w, uint32_t tag, uint32_t lane); /* of a read */
+/* They exchange values: what they read before was read before what comes of it is written; what they wrote is not there for others. */
+void lanes_exchange(struct warp *w);
 /* Bytes of a finished cp.async count as written now. */
 void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes);
 

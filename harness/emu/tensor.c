@@ -244,7 +244,7 @@ static bool matrix_rows(struct warp *w, const struct insn *ip, enum access acces
 
 const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip)
 {
-    lanes_meet(w);
+    lanes_exchange(w);
     uint8_t *rows[32], tile[4][128];
     if (!matrix_rows(w, ip, ACCESS_READ, rows))
         return ip + 1;
@@ -270,7 +270,7 @@ const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip)
 
 const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip)
 {
-    lanes_meet(w);
+    lanes_exchange(w);
     uint8_t *rows[32];
     if (!matrix_rows(w, ip, ACCESS_WRITE, rows))
         return ip + 1;
@@ -335,11 +335,11 @@ static const struct insn *wmma_move(struct warp *w, const struct insn *ip, bool 
 }
 const struct insn *emu_wmma_load(struct warp *w, const struct insn *ip)
 {
-    lanes_meet(w);
+    lanes_exchange(w);
     return wmma_move(w, ip, false);
 }
 const struct insn *emu_wmma_store(struct warp *w, const struct insn *ip)
 {
-    lanes_meet(w);
+    lanes_exchange(w);
     return wmma_move(w, ip, true);
 }

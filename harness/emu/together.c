@@ -40,7 +40,7 @@ static uint32_t next_group(struct warp *w, const struct insn *ip, uint32_t ref, 
     if ((w->checks & CHECK_SYNC) && outside)
         emu_report(w, ip, __builtin_ctz(outside), "inactive_lane", "lane %d runs this but is not in its mask 0x%08x",
                    __builtin_ctz(outside), *members);
-    lanes_meet_some(w, group);
+    lanes_exchange(w);
     return group;
 }
 #define EACH_GROUP(ref) \
@@ -238,6 +238,7 @@ const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip)
     const struct insn *next;
     if (wait_for(w, ip, member_mask(w, ip->a), &next))
         return next;
-    EACH_GROUP(ip->a);
+    EACH_GROUP(ip->a)
+    lanes_meet_some(w, group);
     return ip + 1;
 }

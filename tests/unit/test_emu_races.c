@@ -140,6 +140,44 @@ static const struct planted pending[] = {
     {NULL, 0, NULL, NULL},
 };
 
+static const struct planted told[] = {
+    {"reader_overtaken", 51, "races with warp", NULL},
+    {"ring_overtaken", 75, "was not waited for, what was ends with phase 1", "async_wait"},
+    {"bytes_too_few", 88, "fewer were expected", "async_wait"},
+    {"load_at_the_end", 100, "nobody has waited for this copy", "async_wait"},
+    {"store_read_back", 114, "its group was not waited for, or with .read", "async_wait"},
+    {"store_published_early", 135, "races with the write of block 0,0,0", NULL},
+    {"load_no_proxy_fence", 149, "which warp 0 wrote: no fence.proxy.async", "proxy_fence"},
+    {"cluster_relaxed", 161, "races with block 1", NULL},
+    {"cluster_relaxed_global", 171, "races with the write of block 1,0,0", NULL},
+    {"cluster_not_begun", 176, "which may not have begun", "ended_block"},
+    {"sent_and_overwritten", 196, "that block has not said that it has it", "async_wait"},
+    {"arrived_for_others", 215, "no __syncwarp between it and the lanes that arrived", NULL},
+    {"arrived_and_read", 228, "by lane 0, which lane 31 of this warp wrote", NULL},
+    {"store_no_syncwarp", 239, "by lane 0, which lane 1 of this warp wrote", NULL},
+    {"store_fenced_for_others", 254, "which warp 0 wrote: no fence.proxy.async", "proxy_fence"},
+    {"shuffle_is_no_barrier", 266, "which lane 1 of this warp wrote", NULL},
+    {"matrix_no_syncwarp", 274, "of this warp wrote: no __syncwarp", NULL},
+    {"halves_of_global", 284, "which lane 16 of this warp wrote", NULL},
+    {"freed_by_another", 296, "free of global memory", NULL},
+    {"phases_in_turn", 0, NULL, NULL},
+    {"waits_for_the_last_alone", 0, NULL, NULL},
+    {"store_waited_for", 0, NULL, NULL},
+    {"load_behind_a_fence", 0, NULL, NULL},
+    {"cluster_relaxed_fenced", 0, NULL, NULL},
+    {"cluster_inits_announced", 0, NULL, NULL},
+    {"sent_and_answered", 0, NULL, NULL},
+    {"arrived_for_all", 0, NULL, NULL},
+    {"store_of_one_warp", 0, NULL, NULL},
+    {"matrix_of_a_warp", 0, NULL, NULL},
+    {NULL, 0, NULL, NULL},
+};
+
+static const struct planted told_products[] = {
+    {"product_of_three_warps", 311, "warp 3 has ended without it", "inactive_lane"},
+    {NULL, 0, NULL, NULL},
+};
+
 static void run_one(const char *fixture, const struct planted *p, int threads, int seed, char *told, size_t room)
 {
     struct emu_test t;
@@ -211,6 +249,13 @@ static void what_is_under_way(void **state)
     run_all("pending_100.ptx", pending);
 }
 
+static void who_is_told(void **state)
+{
+    run_all("told.ptx", told);
+    run_all("told_100.ptx", told);
+    run_all("told.ptx", told_products);
+}
+
 /* A seed changes who comes first, not what is found. */
 static void another_order(void **state)
 {
@@ -271,7 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_race),          cmocka_unit_test(what_sanitizers_find),
                                        cmocka_unit_test(what_orders_nothing), cmocka_unit_test(what_is_under_way),
-                                       cmocka_unit_test(another_order),       cmocka_unit_test(reduction_reads),
-                                       cmocka_unit_test(too_many_moments)};
+                                       cmocka_unit_test(who_is_told),         cmocka_unit_test(another_order),
+                                       cmocka_unit_test(reduction_reads),     cmocka_unit_test(too_many_moments)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
