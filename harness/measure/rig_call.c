@@ -23,6 +23,7 @@ struct rig_call {
     const struct place *places[OP_MAX_TENSORS + STEP_MAX_ARGS]; /* where the data of each is on the device */
     struct bench_shape shapes[OP_MAX_TENSORS];
     struct bench_symbol symbols[SYMBOLS_MAX];
+    struct bench_real reals[SYMBOLS_MAX];
     char epilogue[128], message[512];
 };
 
@@ -83,6 +84,11 @@ static void describe_work(const struct work *w, int fused, struct rig_call *c)
         if (work_symbol(w, s->name, &v))
             c->symbols[c->call.symbol_count++] = (struct bench_symbol){s->name, v.i};
     }
+    for (const struct op_field *f = w->op->fields; f->name && c->call.real_count < SYMBOLS_MAX; f++) {
+        struct value v;
+        if (f->kind == FIELD_REAL && work_symbol(w, f->name, &v))
+            c->reals[c->call.real_count++] = (struct bench_real){f->name, v.d};
+    }
     c->call.slope = 1;
     for (int i = 0; i < fused && i < w->epilogue_count; i++) {
         text_addf(&t, "%s%s", i ? "," : "", epilogue_name(w->epilogue[i].kind));
@@ -131,6 +137,7 @@ bool rig_call_make(struct rig *rig, int i, struct error *err)
                                   .message = c->message,
                                   .message_bytes = sizeof c->message,
                                   .shapes = c->shapes,
+                                  .reals = c->reals,
                                   .open_library = open_library};
     describe_work(w, step->cudnn_epilogue, c);
     return host || cuda_native(rig->dev, &context, &c->call.stream, err);

@@ -32,6 +32,10 @@ struct bench_symbol {
     const char *name; /* of the op, as `bench list op NAME` prints them: n c h w k r s p q stride pad dilation groups ... */
     long long value;
 };
+struct bench_real {
+    const char *name; /* a field of the op that is a real: eps ... */
+    double value;
+};
 struct bench_call {
     int version;           /* BENCH_FOREIGN_VERSION; fields are only ever added behind the last one */
     int on_host;           /* 1: on emu; data are host memory and the work must be done on return */
@@ -47,6 +51,8 @@ struct bench_call {
     unsigned long long message_bytes;
     const struct bench_shape *shapes;          /* of each of `tensors`, as the op has it */
     void *(*open_library)(const char *soname); /* "libcublasLt.so.13", for dlsym, wherever bench finds libraries; 0: nowhere */
+    int real_count;
+    const struct bench_real *reals;
 };
 typedef int bench_function(struct bench_call *call);
 
