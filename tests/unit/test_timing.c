@@ -165,7 +165,7 @@ static int set_up(void **state)
     struct error err = {0};
     size_t bytes;
     char *naive = file_read("kernels/variants/conv2d/naive.cu", 1 << 20, &bytes, &err);
-    bool ok = naive && variant_folder_open();
+    bool ok = naive && variant_folder_open("");
     for (int i = 0; ok && i < 5; i++) {
         struct text t = {0};
         for (const char *at = naive, *next; *at; at = next) {
