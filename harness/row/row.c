@@ -66,6 +66,31 @@ void row_set(char **field, const char *value)
     *field = copy;
 }
 
+/* Is it one of the row's notes, whole? */
+static bool row_has_note(const struct row *row, const char *note)
+{
+    size_t n = strlen(note);
+    for (const char *at = row->note; at && (at = strstr(at, note)); at++)
+        if ((at == row->note || !strncmp(at - 2, "; ", 2)) && (!at[n] || !strncmp(at + n, "; ", 2)))
+            return true;
+    return false;
+}
+
+void row_add_note(struct row *row, const char *format, ...)
+{
+    struct text note = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&note, format, args);
+    va_end(args);
+    if (note.len && !row_has_note(row, text_get(&note))) {
+        char *all = row->note ? text_format("%s; %s", row->note, text_get(&note)) : xstrdup(text_get(&note));
+        free(row->note);
+        row->note = all;
+    }
+    text_free(&note);
+}
+
 /* ---- lists ---- */
 
 #define LIST(group, table, name, index, items, count, anew) \

@@ -113,6 +113,8 @@ struct row *row_new(void); /* every absent-able number absent */
 void row_free(struct row *row);
 /* Replaces a malloc'd string field. */
 void row_set(char **field, const char *value);
+/* Puts a note behind the row's others, "; " between them; once, however often it is said. An empty one is none. */
+void row_add_note(struct row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct row_metric *row_add_metric(struct row *row, int step, int line, const char *name, const char *unit, const char *source,
                                   double value);
 struct row_step *row_add_step(struct row *row);

@@ -18,11 +18,11 @@ static bool offers(const struct session *s, int row)
 static void note_failure(struct session *s, int row, enum outcome outcome, const struct error *why)
 {
     const char *how = outcome == OUTCOME_LATE ? "it hung" : outcome == OUTCOME_DIED ? "its process died" : why->text;
-    char *old = s->rows[row]->note, *note = text_format("%s%snot ablated: %.400s", old ? old : "", old ? "; " : "", how);
-    for (char *c = note; *c; c++) /* a compiler's log has several lines, a note is one */
+    char *line = text_format("%.400s", how);
+    for (char *c = line; *c; c++) /* a compiler's log has several lines, a note is one */
         *c = *c == '\n' ? ' ' : *c;
-    row_set(&s->rows[row]->note, note);
-    free(note);
+    row_add_note(s->rows[row], "not ablated: %s", line);
+    free(line);
 }
 
 bool session_ablate(struct session *s, int first, int last, struct error *err)

@@ -266,14 +266,9 @@ static bool count_once(struct session *s, int first, int last)
 static void note_slow(struct session *s, int first, int last)
 {
     static const char few[] = "over 10 ms: counted without what takes many passes (bench why --measure counts all)";
-    for (int i = first; i < last; i++) {
-        struct row *row = s->rows[i];
-        if (!s->plan.counters.unasked || !is_counted(row) || !is_slow(s, i, counts_warm(s)) || (row->note && strstr(row->note, few)))
-            continue;
-        char *both = text_format("%s%s%s", row->note ? row->note : "", row->note ? "; " : "", few);
-        row_set(&row->note, both);
-        free(both);
-    }
+    for (int i = first; i < last; i++)
+        if (s->plan.counters.unasked && is_counted(s->rows[i]) && is_slow(s, i, counts_warm(s)))
+            row_add_note(s->rows[i], "%s", few);
 }
 
 bool session_count(struct session *s, int first, int last, struct error *err)

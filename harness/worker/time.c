@@ -320,20 +320,12 @@ void bout_clock(struct row *row, const struct entrant *e, int rounds)
 static void put_rounds_note(struct row *row, const struct entrant *e, const struct sample_plan *plan, const struct sample_result *result,
                             int rounds)
 {
-    struct text note = {0};
-    if (row->note)
-        text_add(&note, row->note);
     if (e->tail)
-        text_addf(&note, "%stook part in %d of %d rounds: over 10 times slower than the fastest", note.len ? "; " : "", rounds,
-                  result->rounds);
+        row_add_note(row, "took part in %d of %d rounds: over 10 times slower than the fastest", rounds, result->rounds);
     else if (!result->converged)
-        text_addf(&note, "%sits budget ended at %d rounds: an interval is still wider than %.2g %%", note.len ? "; " : "", result->rounds,
-                  plan->half_width * 100);
+        row_add_note(row, "its budget ended at %d rounds: an interval is still wider than %.2g %%", result->rounds, plan->half_width * 100);
     if (e->kept_low > KEPT_LOW_TOLD * rounds)
-        text_addf(&note, "%s%d of %d samples began at a lower clock than a rested card's", note.len ? "; " : "", e->kept_low, rounds);
-    if (note.len)
-        row_set(&row->note, text_get(&note));
-    text_free(&note);
+        row_add_note(row, "%d of %d samples began at a lower clock than a rested card's", e->kept_low, rounds);
 }
 
 static void report(struct bout *b, const struct entrant *entrants, const struct sample_plan *plan, const struct sample_result *result)

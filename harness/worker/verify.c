@@ -184,11 +184,7 @@ static bool judge(struct trial *t, const struct op_data *data, const char *when,
             t->row->status = ROW_STATEFUL;
             row_set(&t->row->reason, text_get(&unsafe));
         }
-        if (v.note[0] && (!t->row->note || !strstr(t->row->note, v.note))) {
-            char *note = text_format("%s%s%s", t->row->note ? t->row->note : "", t->row->note ? "; " : "", v.note);
-            row_set(&t->row->note, note);
-            free(note);
-        }
+        row_add_note(t->row, "%s", v.note);
         if (over && v.error_over_bound >= 0)
             *over = v.error_over_bound;
     }

@@ -57,6 +57,19 @@ static void set_replaces_and_survives_itself(void **state)
     row_free(row);
 }
 
+static void a_note_is_said_once_and_whole(void **state)
+{
+    struct row *row = row_new();
+    row_add_note(row, "%s", "");
+    assert_null(row->note);
+    row_add_note(row, "took part in %d of %d rounds", 3, 10);
+    row_add_note(row, "over 10 ms");
+    row_add_note(row, "took part in 3 of 10 rounds");
+    row_add_note(row, "over 10");
+    assert_string_equal(row->note, "took part in 3 of 10 rounds; over 10 ms; over 10");
+    row_free(row);
+}
+
 static void metrics_are_found_by_step_and_not_by_line(void **state)
 {
     struct row *row = row_new();
@@ -144,6 +157,7 @@ int main(void)
         cmocka_unit_test(new_row_is_absent),
         cmocka_unit_test(status_names_round_trip),
         cmocka_unit_test(set_replaces_and_survives_itself),
+        cmocka_unit_test(a_note_is_said_once_and_whole),
         cmocka_unit_test(metrics_are_found_by_step_and_not_by_line),
         cmocka_unit_test(times_are_found_by_mode),
         cmocka_unit_test(columns_are_named_once_in_a_group),
