@@ -156,11 +156,9 @@ static int why_row(const char *database, const char *device, int run_id, const c
     struct document d = {0};
     int code = 0;
     if (find_row(&r, database, device, run_id, words, &err)) {
-        if (r.run < r.run_count - 1) {
-            char *older = text_format("run %lld of %s, not the last", (long long)r.runs[r.run].id, r.runs[r.run].started);
-            block_item(document_prose(&d, TONE_NOTICE, DETAIL_ALWAYS), NULL, NULL, older);
-            free(older);
-        }
+        if (r.run < r.run_count - 1)
+            block_itemf(document_prose(&d, TONE_NOTICE, DETAIL_ALWAYS), NULL, NULL, "run %lld of %s, not the last",
+                        (long long)r.runs[r.run].id, r.runs[r.run].started);
         why_of_row(&d, &r.runs[r.run], r.rows, r.count, r.index, false);
         cli_document(&d);
     } else {

@@ -193,11 +193,8 @@ static void add_head(struct document *d, const struct gate_comparison *c)
     struct block *b = document_prose(d, TONE_NOTICE, DETAIL_ALWAYS);
     if (c->across)
         block_item(b, "across", NULL, c->across);
-    if (c->base->bench && c->head->bench && strcmp(c->base->bench, c->head->bench)) {
-        char *both = text_format("base was counted by bench %s, head by %s", c->base->bench, c->head->bench);
-        block_item(b, "note", NULL, both);
-        free(both);
-    }
+    if (c->base->bench && c->head->bench && strcmp(c->base->bench, c->head->bench))
+        block_itemf(b, "note", NULL, "base was counted by bench %s, head by %s", c->base->bench, c->head->bench);
     text_free(&title);
     text_free(&made);
 }
@@ -212,8 +209,7 @@ static void add_counts(struct document *d, const struct gate_comparison *c, cons
     if (c->left_out)
         text_addf(&t, " \302\267 %d run on neither side (infeasible, skipped)", c->left_out);
     struct block *b = document_prose(d, TONE_LEAD, DETAIL_ALWAYS);
-    block_item(b, exit_code ? (*exit_code ? "FAIL" : "PASS") : NULL, NULL, text_get(&t));
-    text_free(&t);
+    block_text(b, exit_code ? (*exit_code ? "FAIL" : "PASS") : NULL, NULL, &t);
 }
 
 static const char *exit_reason(const struct gate_comparison *c, int exit_code)
@@ -238,10 +234,8 @@ static void add_notes(struct document *d, const struct gate_comparison *c, const
         const struct gate_waiver *w = &c->rules->waivers[i];
         if (!w->expired && w->used)
             continue;
-        char *text = text_format("%s:%d: %s of %s, until %s (%s): %s", c->rules->file, w->line, w->what, w->row, w->until, w->owner,
-                                 w->expired ? "expired: renew it or delete it" : "it covers nothing any more: delete it");
-        block_item(list, "waiver", NULL, text);
-        free(text);
+        block_itemf(list, "waiver", NULL, "%s:%d: %s of %s, until %s (%s): %s", c->rules->file, w->line, w->what, w->row, w->until,
+                    w->owner, w->expired ? "expired: renew it or delete it" : "it covers nothing any more: delete it");
     }
     for (int i = 0; i < c->rules->count; i++)
         if (!c->timed && !strcmp(c->rules->items[i].what[0], "time"))

@@ -247,8 +247,7 @@ static void add_drift(struct document *d, const struct history *h)
         text_addf(&t, ", beyond the margin of %g %%; the largest step %.2f %%", 100 * h->margin, 100 * step);
     else
         text_addf(&t, ", within the margin of %g %%", 100 * h->margin);
-    block_item(document_list(d, DETAIL_ALWAYS), "drift", NULL, text_get(&t));
-    text_free(&t);
+    block_text(document_list(d, DETAIL_ALWAYS), "drift", NULL, &t);
 }
 
 void history_document(struct document *d, const struct history *h)
@@ -259,11 +258,9 @@ void history_document(struct document *d, const struct history *h)
     document_heading(d, 1, h->id, text_get(&note));
     document_table(d, points_table(h), DETAIL_ALWAYS);
     struct block *list = document_list(d, DETAIL_ALWAYS);
-    char *found = text_format("%d in %d runs%s", h->change_count, h->count,
-                              h->exact ? ": a count has no noise" : ": E-divisive, Student's t-test at 0.1 %, windows of 50 runs");
-    block_item(list, "changes", NULL, found);
+    block_itemf(list, "changes", NULL, "%d in %d runs%s", h->change_count, h->count,
+                h->exact ? ": a count has no noise" : ": E-divisive, Student's t-test at 0.1 %, windows of 50 runs");
     add_drift(d, h);
-    free(found);
     text_free(&made);
     text_free(&note);
 }

@@ -35,7 +35,6 @@ void case_ablations(const struct case_view *c, struct block *list)
                 separator = ", ";
             }
         }
-        block_item(list, "ablate", c->views[i].name, text_get(t));
-        text_free(t);
+        block_text(list, "ablate", c->views[i].name, t);
     }
 }

@@ -110,9 +110,8 @@ static void answer_compare(const struct ask *ask, struct block *list)
     if (y.limit)
         text_addf(&t, ". There %s", y.limit);
     char *question = text_format("Is %s faster than %s?", short_what, short_than);
-    block_item(list, "answer", question, text_get(&t));
+    block_text(list, "answer", question, &t);
     free(question);
-    text_free(&t);
     free(y.reason);
     free(y.where);
     free(y.limit);
@@ -192,8 +191,7 @@ static void answer_best(const struct ask *ask, struct block *list)
         text_add(&t, "not told: no case has a timed row beside its baseline");
     if (baseline)
         text_addf(&t, "; the baseline itself is the fastest on %d", baseline);
-    block_item(list, "answer", "What does the fastest row of each layer gain?", text_get(&t));
-    text_free(&t);
+    block_text(list, "answer", "What does the fastest row of each layer gain?", &t);
     network_sentences(list, ask->run, ask->rows, ask->count);
 }
 
@@ -235,24 +233,21 @@ static void answer_break_even(const struct ask *ask, struct block *list)
     static const char question[] = "Below which density does sparse beat dense?";
     struct break_group *groups;
     int made = break_even_make(&groups, ask->run, ask->rows, ask->count);
-    char *rest = text_format("%d further curves stand in the break-even's table", made - SENTENCES_MOST);
     for (int i = 0; i < made && i < SENTENCES_MOST; i++) {
         struct text t = {0};
         break_even_sentence(&groups[i], &t);
-        block_item(list, "answer", i ? NULL : question, text_get(&t));
-        text_free(&t);
+        block_text(list, "answer", i ? NULL : question, &t);
     }
-    block_item(list, "answer", NULL, made > SENTENCES_MOST ? rest : NULL);
+    if (made > SENTENCES_MOST)
+        block_itemf(list, "answer", NULL, "%d further curves stand in the break-even's table", made - SENTENCES_MOST);
     if (!made) {
         struct text t = {0};
         if (has_no_time(ask))
             say_scheduled(ask, &t);
         else
             text_add(&t, "not told: no masked case has a time at two densities");
-        block_item(list, "answer", question, text_get(&t));
-        text_free(&t);
+        block_text(list, "answer", question, &t);
     }
-    free(rest);
     break_even_free(groups, made);
 }
 

@@ -228,11 +228,8 @@ static void add_group(struct document *d, const struct case_view *c, const struc
     if (g->largest_first)
         qsort(lines, (size_t)count, sizeof(struct line *), by_most);
     add_section(d, c, g->name, g->about, lines, count);
-    if (left_out) {
-        char *rest = text_format("%d more below %.3g %% in every variant.", left_out, g->least);
-        block_item(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, rest);
-        free(rest);
-    }
+    if (left_out)
+        block_itemf(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, "%d more below %.3g %% in every variant.", left_out, g->least);
 }
 
 /* What no group has: by the word before the dot. */
@@ -259,8 +256,7 @@ static void add_rest(struct document *d, const struct case_view *c, struct sheet
             }
         }
         add_section(d, c, kinds[k].title, kinds[k].about, lines, count);
-        block_item(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, zero.len ? "0 in every row" : NULL, text_get(&zero));
-        text_free(&zero);
+        block_text(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, zero.len ? "0 in every row" : NULL, &zero);
     }
 }
 
@@ -284,9 +280,7 @@ static void plans_of(struct block *list, const struct view *v)
         text_addf(&line, "%s%s engine %d (%s%d)", i ? ", " : "", number_3(plans[i]->median_ns / 1e3, a), plans[i]->engine,
                   plans[i]->heuristic, plans[i]->rank);
     text_add(&line, count > PLANS_SHOWN ? ", ..." : "");
-    if (count)
-        block_item(list, NULL, v->name, text_get(&line));
-    text_free(&line);
+    block_text(list, NULL, v->name, &line);
     free(plans);
 }
 
@@ -299,7 +293,8 @@ static void add_plans(struct document *d, const struct case_view *c)
         document_heading(d, 3, "cudnn plans", "that were tried, fastest first: median us, engine, heuristic and its rank");
         struct block *list = document_list(d, DETAIL_FULL);
         for (int i = 0; i < c->count; i++)
-            plans_of(list, &c->views[c->order[i]]);
+            if (c->rows[c->order[i]]->plan_count)
+                plans_of(list, &c->views[c->order[i]]);
     }
 }
 

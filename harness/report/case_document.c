@@ -49,11 +49,9 @@ static void add_tiles(struct block *b, const struct case_view *c)
         struct text line = {0};
         for (int k = 0; k < i; k++)
             said |= same_tiles(c->rows[i], c->rows[k]);
-        if (!said) {
+        if (!said)
             tiles_line(c, i, &line);
-            block_item(b, "tiles", NULL, text_get(&line));
-        }
-        text_free(&line);
+        block_text(b, "tiles", NULL, &line);
     }
 }
 
@@ -65,11 +63,9 @@ static void add_head(struct document *d, const struct case_view *c)
     struct block *b = document_prose(d, TONE_SOFT, DETAIL_ALWAYS);
     case_conditions(c, &conditions);
     case_work(c, &work);
-    block_item(b, NULL, NULL, text_get(&conditions));
-    block_item(b, "work", NULL, text_get(&work));
+    block_text(b, NULL, NULL, &conditions);
+    block_text(b, "work", NULL, &work);
     add_tiles(b, c);
-    text_free(&conditions);
-    text_free(&work);
 }
 
 /* ---- the list below it ---- */
@@ -90,9 +86,8 @@ static void add_infeasible(struct block *list, const struct case_view *c)
             block_names(list, c->rows[i]->id, 1);
         }
     }
-    char *left = text_format("%d of %d rows not run yet", planned, c->count);
-    block_item(list, "left", NULL, planned ? left : NULL);
-    free(left);
+    if (planned)
+        block_itemf(list, "left", NULL, "%d of %d rows not run yet", planned, c->count);
 }
 
 /* "warm, isolated   cudnn 141 us · sparse_tile 15.2 us (9.26)". */
@@ -112,8 +107,7 @@ static void add_mode(struct block *list, const struct case_view *c, const struct
             dot = " · ";
         }
     }
-    block_item(list, "also", NULL, text_get(&line));
-    text_free(&line);
+    block_text(list, "also", NULL, &line);
 }
 
 static bool same_mode(const struct row_time *a, const char *cache, const char *load)
@@ -155,8 +149,7 @@ static void add_own_columns(struct block *list, const struct case_view *c)
             }
         }
         if (line.len)
-            block_item(list, "own", c->views[i].name, text_get(&line));
-        text_free(&line);
+            block_text(list, "own", c->views[i].name, &line);
     }
 }
 
@@ -210,8 +203,7 @@ static void add_next(struct block *list, const struct case_view *c)
         add_options(&line, c->run, true, false);
         text_add(&line, " -- ncu --set full");
     }
-    block_item(list, "next", NULL, text_get(&line));
-    text_free(&line);
+    block_text(list, "next", NULL, &line);
     text_free(&row);
 }
 

@@ -40,12 +40,10 @@ static void placement_note(const struct case_view *c, struct block *list)
             first = other->time->median_ns >= fast->time->median_ns && (j > i || other->time->median_ns > fast->time->median_ns);
             slow = !slow || other->time->median_ns > slow->time->median_ns ? other : slow;
         }
-        if (first && slow && apart(c, fast, slow)) {
-            char *line = text_format("the machine code of %s, and %.1f %% slower: where a row's buffers lie is a part of its time",
-                                     fast->name, 100 * (slow->time->median_ns / fast->time->median_ns - 1));
-            block_item(list, "note", slow->name, line);
-            free(line);
-        }
+        if (first && slow && apart(c, fast, slow))
+            block_itemf(list, "note", slow->name,
+                        "the machine code of %s, and %.1f %% slower: where a row's buffers lie is a part of its time", fast->name,
+                        100 * (slow->time->median_ns / fast->time->median_ns - 1));
     }
 }
 
@@ -80,25 +78,16 @@ static void doubt_notes(const struct case_view *c, struct block *list)
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         double excess = v->ranked && v->row->status == ROW_OK ? claim_excess(c, v) : 0;
-        if (excess > 0) {
-            char *line = text_format("claims this shape, but takes %s times as long as %s", number_3(excess, a), c->zero_name);
-            block_item(list, "note", v->name, line);
-            free(line);
-        }
-        if (v->ranked && v->row->status == ROW_OK && v->row->prepare_ns > v->time->median_ns) {
-            char *line = text_format("prepares for %s before it is timed, longer than what is timed (%s)",
-                                     number_time(v->row->prepare_ns, a), number_time(v->time->median_ns, b));
-            block_item(list, "note", v->name, line);
-            free(line);
-        }
-        if (v->ranked && v->row->status == ROW_OK && v->floor_share > BELOW_FLOOR) {
-            char *line =
-                text_format("%s us is below the floor of %s (%s) of its algorithm, which that cannot beat: the head, the chip's figures or "
-                            "the timing is wrong",
-                            number_3(v->time->median_ns / 1e3, a), number_time(v->row->floor_ns, b), v->row->floor_by);
-            block_item(list, "note", v->name, line);
-            free(line);
-        }
+        if (excess > 0)
+            block_itemf(list, "note", v->name, "claims this shape, but takes %s times as long as %s", number_3(excess, a), c->zero_name);
+        if (v->ranked && v->row->status == ROW_OK && v->row->prepare_ns > v->time->median_ns)
+            block_itemf(list, "note", v->name, "prepares for %s before it is timed, longer than what is timed (%s)",
+                        number_time(v->row->prepare_ns, a), number_time(v->time->median_ns, b));
+        if (v->ranked && v->row->status == ROW_OK && v->floor_share > BELOW_FLOOR)
+            block_itemf(list, "note", v->name,
+                        "%s us is below the floor of %s (%s) of its algorithm, which that cannot beat: the head, the chip's figures or "
+                        "the timing is wrong",
+                        number_3(v->time->median_ns / 1e3, a), number_time(v->row->floor_ns, b), v->row->floor_by);
     }
 }
 

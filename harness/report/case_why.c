@@ -153,9 +153,8 @@ static void case_why_add_row(const struct view *v, struct block *list)
     text_addf(&says, "%s (", verdict_word(v));
     verdict_gain(first, &says);
     text_addf(&says, "): %s; %s", first->says, first->remedy);
-    block_item(list, "why", text_get(&name), text_get(&says));
+    block_text(list, "why", text_get(&name), &says);
     text_free(&name);
-    text_free(&says);
 }
 
 void case_why(const struct case_view *c, struct block *list)
@@ -176,7 +175,6 @@ void case_why(const struct case_view *c, struct block *list)
             }
         }
     }
-    char *rest = text_format("%d further rows: `bench why ROW` explains each", more);
-    block_item(list, "why", NULL, more ? rest : NULL);
-    free(rest);
+    if (more)
+        block_itemf(list, "why", NULL, "%d further rows: `bench why ROW` explains each", more);
 }

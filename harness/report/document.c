@@ -270,6 +270,22 @@ void block_item(struct block *b, const char *label, const char *name, const char
         *APPEND(b->items, b->item_count) = (struct item){.label = copy_of(label), .name = copy_of(name), .text = copy_of(text)};
 }
 
+void block_text(struct block *b, const char *label, const char *name, struct text *text)
+{
+    block_item(b, label, name, text_get(text));
+    text_free(text);
+}
+
+void block_itemf(struct block *b, const char *label, const char *name, const char *format, ...)
+{
+    struct text text = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&text, format, args);
+    va_end(args);
+    block_text(b, label, name, &text);
+}
+
 void block_names(struct block *b, const char *names, int count)
 {
     struct item *last = &b->items[b->item_count - 1];

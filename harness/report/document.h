@@ -135,6 +135,9 @@ void document_fold_at(struct document *d, const char *anchor, const char *title,
 void document_end(struct document *d);
 /* Appends an item; each may be NULL. Without a name and a text there is none. */
 void block_item(struct block *b, const char *label, const char *name, const char *text);
+void block_itemf(struct block *b, const char *label, const char *name, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* With the text so far, which is empty then. */
+void block_text(struct block *b, const char *label, const char *name, struct text *text);
 void block_names(struct block *b, const char *names, int count); /* behind the last item */
 /* An item for each line of `lines`, under a heading of its own where everything is shown; nothing when there are none. Empties the lines.
  */

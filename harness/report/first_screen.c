@@ -88,8 +88,7 @@ static void add_lead(struct document *d, const struct run *run, struct row *cons
         tally_part(&rest, y.timed - y.won - y.lost, "are too close to tell");
     } else if (count && spec_is(rows[0]->device, SPEC_COUNTS))
         text_add(&rest, "counted on emu: exact counts, no time and no ranking");
-    block_item(lead, NULL, NULL, text_get(&rest));
-    text_free(&rest);
+    block_text(lead, NULL, NULL, &rest);
 }
 
 /* ---- one line a case ---- */

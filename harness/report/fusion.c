@@ -79,8 +79,7 @@ void fusion_steps(const struct case_view *c, struct block *list)
     for (int i = count - 1; i >= 0; i--)
         add_rung(&t, ladder[i], i < count - 1 ? ladder[i + 1] : NULL);
     if (count)
-        block_item(list, "fusing", ladder[0]->name, text_get(&t));
-    text_free(&t);
+        block_text(list, "fusing", ladder[0]->name, &t);
 }
 
 /* ---- what each way to cut costs ---- */
@@ -210,8 +209,7 @@ static void say_knee(const char *layer, const char *axis, struct knee_point *p, 
                   p[count - 1].bottleneck);
     if (zero > 0)
         text_addf(&t, "; the baseline pays %s us for each", number_3(zero / 1e3, z));
-    block_item(list, "fusing", layer, text_get(&t));
-    text_free(&t);
+    block_text(list, "fusing", layer, &t);
 }
 
 /* The points of one axis of one layer, whose other axes have no part in it. */
@@ -342,8 +340,7 @@ static void say_one(const struct behind *b, struct block *list)
     add_over(&t, b, b->apart);
     if (b->apart_bytes > b->fused_bytes)
         text_addf(&t, "; fusing saves %s%s", number_si(b->apart_bytes - b->fused_bytes, "B", n), b->timed ? " of DRAM" : "");
-    block_item(list, "fusing", b->layer, text_get(&t));
-    text_free(&t);
+    block_text(list, "fusing", b->layer, &t);
 }
 
 /* What several of them have in common: "4 epilogues: fused +0.5 to +3 % over the bare op's 91.1 us, apart ...". */
@@ -365,8 +362,7 @@ static void say_several(const struct behind *all, int count, struct block *list)
               high[0], low[1], high[1]);
     if (least > 0)
         text_addf(&t, "; fusing saves %s to %s%s", number_si(least, "B", a), number_si(most, "B", b), all[0].timed ? " of DRAM" : "");
-    block_item(list, "fusing", all[0].layer, text_get(&t));
-    text_free(&t);
+    block_text(list, "fusing", all[0].layer, &t);
 }
 
 static void add_over_cell(struct table *t, double more)

@@ -364,8 +364,7 @@ static void say_sum(const struct network *n, void *to)
                   number_time(n->fastest_ns, a), number_3(n->zero_ns / n->fastest_ns, b));
         text_addf(&t, "%s's %s", n->zero, number_time(n->zero_ns, c));
     }
-    block_item(to, "answer", t.len ? n->name : NULL, text_get(&t));
-    text_free(&t);
+    block_text(to, "answer", t.len ? n->name : NULL, &t);
 }
 
 void network_sentences(struct block *list, const struct run *run, struct row *const *rows, int count)

@@ -198,8 +198,8 @@ void network_plans(struct block *list, const struct run *run, struct row *const 
                 add_plan(&t, v, by);
             }
         }
-        block_item(list, "answer", t.len ? question : NULL, text_get(&t));
-        question = t.len ? NULL : question;
-        text_free(&t);
+        bool told = t.len > 0;
+        block_text(list, "answer", told ? question : NULL, &t);
+        question = told ? NULL : question;
     }
 }

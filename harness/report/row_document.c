@@ -140,10 +140,9 @@ static void add_time(struct document *d, const struct case_view *c, const struct
     if (rival) {
         why_against(&words, c, v, rival);
         char *name = text_format("beside %s", rival->name);
-        block_item(document_prose(d, TONE_PLAIN, DETAIL_FULL), NULL, words.len ? name : NULL, text_get(&words));
+        block_text(document_prose(d, TONE_PLAIN, DETAIL_FULL), NULL, words.len ? name : NULL, &words);
         free(name);
     }
-    text_free(&words);
 }
 
 /* Without a time: where the bytes go. */
@@ -310,8 +309,7 @@ static void add_rounds(struct document *d, const struct view *v)
               number_time(v->time->p95_ns, a));
     if (v->row->sm_clock_mhz > 0)
         text_addf(&words, "; SM clock %s MHz behind them", number_count(v->row->sm_clock_mhz, a));
-    block_item(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, text_get(&words));
-    text_free(&words);
+    block_text(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, &words);
 }
 
 /* ---- the page ---- */

@@ -345,15 +345,15 @@ static void add_step(struct document *d, const struct row *row, int step, struct
         p += n + (p[n] == '\n');
     }
     document_table(d, t, detail);
-    char *more = text_format("%d further lines take less", rest), *wrong = doubt(k, text, bytes, &err);
+    char *wrong = doubt(k, text, bytes, &err);
     struct block *b = document_prose(d, TONE_SOFT, detail);
-    block_item(b, NULL, NULL, rest ? more : NULL);
+    if (rest)
+        block_itemf(b, NULL, NULL, "%d further lines take less", rest);
     block_item(b, NULL, NULL,
                s->code_count && !disassembled(s->code[0])
                    ? "Operations and bytes of the machine code: there is no nvdisasm here (ci/setup, or BENCH_NVDISASM)"
                    : NULL);
     block_item(b, NULL, NULL, wrong);
-    free(more);
     free(wrong);
     free(title);
     free(text);

@@ -188,11 +188,9 @@ static void add_title(struct document *d, const struct run *run, struct row *con
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
         if (facts[i] && facts[i][0])
             text_addf(&line, "%s%s", line.len ? " · " : "", facts[i]);
-    block_item(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, text_get(&line));
-    text_free(&line);
+    block_text(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, &line);
     summary_counts(&line, run, rows, count);
-    block_item(document_prose(d, TONE_SOFT, DETAIL_BRIEF), NULL, NULL, text_get(&line));
-    text_free(&line);
+    block_text(document_prose(d, TONE_SOFT, DETAIL_BRIEF), NULL, NULL, &line);
     if (!run->ended[0]) {
         block_item(document_prose(d, TONE_NOTICE, DETAIL_FULL), NULL, NULL,
                    "The run has not ended: it was interrupted, or is still going on.");

@@ -382,8 +382,7 @@ static void add_sums(struct block *lead, const struct seen *s, const struct tall
         for (size_t k = 0; k < sizeof rest / sizeof *rest; k++)
             if (rest[k].n)
                 text_addf(&t, "; %d %s", rest[k].n, rest[k].what);
-        block_item(lead, NULL, name, text_get(&t));
-        text_free(&t);
+        block_text(lead, NULL, name, &t);
         free(name);
     }
 }

@@ -160,12 +160,10 @@ static void counts_line(struct block *b, const struct searched *layers, int coun
         twins += layers[l].twins;
         wrong += layers[l].wrong;
     }
-    char *line =
-        text_format("%d configurations on %d layer%s: %d right, %d of them timed; %d outside the variant's conditions, %d spill or do not "
-                    "fit, %d the same as another, %d failed",
-                    all, count, count == 1 ? "" : "s", verified, timed, infeasible, spilled, twins, wrong);
-    block_item(b, NULL, NULL, line);
-    free(line);
+    block_itemf(b, NULL, NULL,
+                "%d configurations on %d layer%s: %d right, %d of them timed; %d outside the variant's conditions, %d spill or do not "
+                "fit, %d the same as another, %d failed",
+                all, count, count == 1 ? "" : "s", verified, timed, infeasible, spilled, twins, wrong);
 }
 
 static void layers_table(struct document *d, const struct searched *layers, int count, const struct everywhere *all, const char *library)
@@ -182,12 +180,9 @@ static void layers_table(struct document *d, const struct searched *layers, int 
     sum_line(table, layers, count, all->params, &summed);
     document_table(d, table, DETAIL_ALWAYS);
     struct block *list = document_list(d, DETAIL_ALWAYS);
-    char *one = text_format("%s, right on %d of %d layers", all->params, all->layers, count);
-    char *sum = text_format("of the %d layers where all three have a time, each as often as it runs", summed);
-    block_item(list, "one for all", NULL, one);
-    block_item(list, "sum", NULL, summed && summed < count ? sum : NULL);
-    free(one);
-    free(sum);
+    block_itemf(list, "one for all", NULL, "%s, right on %d of %d layers", all->params, all->layers, count);
+    if (summed && summed < count)
+        block_itemf(list, "sum", NULL, "of the %d layers where all three have a time, each as often as it runs", summed);
     free(x);
     free(us);
 }

@@ -14,7 +14,6 @@
 #include "report/verdict.h"
 #include "statistics/estimate.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,25 +22,13 @@
 #define ALSO_SHOWN 4
 #define BEYOND 100.0 /* times the ridge */
 
-/* "label      text" */
-static void line(struct block *list, const char *label, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void line(struct block *list, const char *label, const char *format, ...)
-{
-    struct text words = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&words, format, args);
-    va_end(args);
-    block_item(list, label, NULL, text_get(&words));
-    text_free(&words);
-}
-
 /* "memory: says  [group, at most 30 % of its time]". */
 static void add_verdict_line(struct block *list, const struct verdict *v, const char *label)
 {
     struct text gain = {0};
     verdict_gain(v, &gain);
-    line(list, label, "%s: %s  [%s, %s]", counter_bottleneck_names[v->rule->bottleneck], v->says, v->group->name, text_get(&gain));
+    block_itemf(list, label, NULL, "%s: %s  [%s, %s]", counter_bottleneck_names[v->rule->bottleneck], v->says, v->group->name,
+                text_get(&gain));
     text_free(&gain);
 }
 
@@ -49,19 +36,20 @@ void why_verdict(struct block *list, const struct case_view *c, const struct vie
 {
     const struct verdicts *all = &v->verdicts;
     if (!case_groups(c)) {
-        line(list, "verdict", "the rule files were not found: %s", c->judge ? c->judge->missing.text : "");
+        block_itemf(list, "verdict", NULL, "the rule files were not found: %s", c->judge ? c->judge->missing.text : "");
         return;
     }
     if (!all->count) {
-        line(list, "verdict", "no rule holds: %s",
-             v->row->status != ROW_OK ? "the row is not verified"
-             : all->counted || c->counts
-                 ? "nothing that is known of the row stands out"
-                 : "what the compiler, the launch and the time say does not stand out; it was not counted (bench why --measure counts)");
+        block_itemf(
+            list, "verdict", NULL, "no rule holds: %s",
+            v->row->status != ROW_OK ? "the row is not verified"
+            : all->counted || c->counts
+                ? "nothing that is known of the row stands out"
+                : "what the compiler, the launch and the time say does not stand out; it was not counted (bench why --measure counts)");
         return;
     }
     add_verdict_line(list, &all->items[0], "verdict");
-    line(list, "try", "%s", all->items[0].remedy);
+    block_itemf(list, "try", NULL, "%s", all->items[0].remedy);
 }
 
 void why_also(struct block *list, const struct view *v)
@@ -103,7 +91,7 @@ static void add_traffic(struct block *list, const struct view *v)
     for (int i = 0; i < WHY_TRAFFIC; i++)
         text_addf(&block, "%c %*s B  %s\n", i ? '+' : ' ', width, n[i], why_traffic_word(i, parts[i]));
     text_addf(&block, "= %*s B asked of the memory system (emu; no caches, no time)\n", width, n[WHY_TRAFFIC]);
-    line(list, "traffic", "%s", text_get(&block));
+    block_itemf(list, "traffic", NULL, "%s", text_get(&block));
     text_free(&block);
 }
 
@@ -136,7 +124,7 @@ void why_roofline(struct block *list, const struct case_view *c, const struct vi
     double away = a->total_ns - a->roof_ns;
     text_addf(&words, "; %s %% of its own roof (%s), %s %s", number_percent(a->roof_ns / a->total_ns, n), number_time(a->roof_ns, r),
               number_time(fabs(away), s), away < 0 ? "below it" : "away");
-    line(list, "roofline", "%s", text_get(&words));
+    block_itemf(list, "roofline", NULL, "%s", text_get(&words));
     text_free(&words);
 }
 
@@ -165,7 +153,7 @@ static void add_launch(struct block *list, const struct row_step *s)
         text_addf(&t, ", code %s B", number_count(s->code_bytes, a));
     if (s->sass_hash[0])
         text_addf(&t, ", machine code %.8s", s->sass_hash);
-    line(list, "launch", "%s", text_get(&t));
+    block_itemf(list, "launch", NULL, "%s", text_get(&t));
     text_free(&t);
 }
 
@@ -177,17 +165,17 @@ static void why_add_step(struct block *list, const struct case_view *c, const st
     struct row_step facts;
     bool known = resources_step(c, v, step, &facts), library = known && v->row->steps[step].registers < 0;
     if (v->steps > 1 && known)
-        line(list, "step", "%s", v->row->steps[step].name);
+        block_itemf(list, "step", NULL, "%s", v->row->steps[step].name);
     if (library)
-        line(list, "kernel", "%s: %d registers, %lld blocks", facts.name, facts.registers,
-             (long long)(facts.grid[0] * facts.grid[1] * facts.grid[2]));
+        block_itemf(list, "kernel", NULL, "%s: %d registers, %lld blocks", facts.name, facts.registers,
+                    (long long)(facts.grid[0] * facts.grid[1] * facts.grid[2]));
     if (known && launch)
         add_launch(list, &facts);
     for (int i = 0; i < 3; i++) {
         struct text words = {0};
         parts[i](c, v, step, &words);
         if (words.len)
-            line(list, labels[i], "%s", text_get(&words));
+            block_itemf(list, labels[i], NULL, "%s", text_get(&words));
         text_free(&words);
     }
 }
@@ -349,16 +337,16 @@ static void add_against(struct block *list, const struct case_view *c, const str
         return;
     bool self = v->time->median_ns <= best->time->median_ns; /* the best one: the next behind it shows what it does better */
     struct text block = {0}, words = {0};
-    line(list, self ? "next best" : "against", "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest",
-         number_time(best->time->median_ns, n), number_3(v->time->median_ns / best->time->median_ns, r));
+    block_itemf(list, self ? "next best" : "against", NULL, "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest",
+                number_time(best->time->median_ns, n), number_3(v->time->median_ns / best->time->median_ns, r));
     bool apart = why_against(&words, c, v, best);
     struct breakdown b = breakdown_of(c, best, a->unit_ns);
     if (apart && a->known && b.known) {
         breakdown_gap(a, &b, &block);
-        line(list, "", "%s", text_get(&block));
+        block_itemf(list, "", NULL, "%s", text_get(&block));
     }
     if (words.len)
-        line(list, "", "%s", text_get(&words));
+        block_itemf(list, "", NULL, "%s", text_get(&words));
     text_free(&words);
     text_free(&block);
 }
@@ -378,7 +366,7 @@ static void add_against_counts(struct block *list, const struct case_view *c, co
         why_compared(&words, c, v, best, false);
         add_static(&words, v, a, best, &b);
         if (words.len)
-            line(list, "against", "%s, which asks for the fewest bytes: %s", best->name, text_get(&words));
+            block_itemf(list, "against", NULL, "%s, which asks for the fewest bytes: %s", best->name, text_get(&words));
     }
     text_free(&words);
 }
@@ -423,7 +411,7 @@ static void add_clock(struct block *list, const struct row_time *t)
     if (rounds)
         text_addf(&words, "; held down in %d of %d rounds: %s", rounds, t->rounds, text_get(&reasons));
     if (words.len)
-        line(list, "clock", "%s", text_get(&words));
+        block_itemf(list, "clock", NULL, "%s", text_get(&words));
     text_free(&reasons);
     text_free(&words);
 }
@@ -436,22 +424,21 @@ void why_document(struct document *d, const struct case_view *c, const struct vi
     document_heading(d, 2, row->id, NULL);
     struct block *list = document_prose(d, TONE_PLAIN, DETAIL_ALWAYS);
     block_item(list, NULL, NULL, row->work);
-    block_item(list, NULL, NULL, text_get(&words));
-    text_free(&words);
+    block_text(list, NULL, NULL, &words);
     list = document_list(d, DETAIL_ALWAYS);
     list->columns = LABEL;
     if (row->status != ROW_OK)
-        line(list, "status", "%s%s%s", row_status_name(row->status), row->reason ? ": " : "", row->reason ? row->reason : "");
+        block_itemf(list, "status", NULL, "%s%s%s", row_status_name(row->status), row->reason ? ": " : "", row->reason ? row->reason : "");
     why_verdict(list, c, v);
     why_also(list, v);
     struct breakdown a = breakdown_of(c, v, 0);
     if (a.known) {
         breakdown_text(&a, &words, "");
-        line(list, "breakdown", "%s", text_get(&words));
+        block_itemf(list, "breakdown", NULL, "%s", text_get(&words));
         text_free(&words);
     } else if (v->ranked) {
-        line(list, "breakdown", "%s, but no ceilings are known of this machine: neither measured nor in the chip table",
-             number_time(v->time->median_ns, (char[NUMBER_TEXT]){0}));
+        block_itemf(list, "breakdown", NULL, "%s, but no ceilings are known of this machine: neither measured nor in the chip table",
+                    number_time(v->time->median_ns, (char[NUMBER_TEXT]){0}));
     }
     if (v->time)
         add_clock(list, v->time);
