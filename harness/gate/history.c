@@ -1,4 +1,5 @@
 #include "gate/history.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "report/number.h"
 #include "report/plot.h"
@@ -252,17 +253,15 @@ static void add_drift(struct document *d, const struct history *h)
 
 void history_document(struct document *d, const struct history *h)
 {
-    struct text made = {0}, note = {0};
+    struct text made = {0};
     gate_side_describe(h->points[h->count - 1].side, &made);
-    text_addf(&note, "%s", text_get(&made));
-    document_heading(d, 1, h->id, text_get(&note));
+    document_heading(d, 1, h->id, text_get(&made));
     document_table(d, points_table(h), DETAIL_ALWAYS);
     struct block *list = document_list(d, DETAIL_ALWAYS);
     block_itemf(list, "changes", NULL, "%d in %d runs%s", h->change_count, h->count,
                 h->exact ? ": a count has no noise" : ": E-divisive, Student's t-test at 0.1 %, windows of 50 runs");
     add_drift(d, h);
     text_free(&made);
-    text_free(&note);
 }
 
 bool history_plot(const struct history *h, const char *dir, char **problem, struct error *err)
@@ -283,7 +282,14 @@ bool history_plot(const struct history *h, const char *dir, char **problem, stru
         text_add(&draft.data, "\n");
     }
     text_addf(&draft.script, "measure = \"%s%s%s\"\n", h->what, *h->unit ? " " : "", h->unit);
-    return plot_alone(&draft,
-                      text_format("%s over the runs; a line is the level between two changes, a ring the first run behind one", h->id), dir,
-                      problem, err);
+    struct plots plots;
+    char *folder = file_join(dir, "plots");
+    bool done = plots_open(&plots, folder, err);
+    plot_write(&plots, &draft, "%s over the runs; a line is the level between two changes, a ring the first run behind one", h->id);
+    done = done && plots_draw(&plots, err);
+    *problem = plots.problem;
+    plots.problem = NULL;
+    plots_free(&plots);
+    free(folder);
+    return done;
 }

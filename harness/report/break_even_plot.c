@@ -14,13 +14,6 @@ static void add_point(struct text *data, double x, double y, double low, double 
     text_addf(data, "%.9g\t%.9g\t%.9g\t%.9g\n", x * 100, y, low, high);
 }
 
-static void begin_block(struct text *data, const char *name)
-{
-    text_add(data, data->len ? "\n\n" : "");
-    plot_add_name(data, name);
-    text_add(data, "\n");
-}
-
 /* The dense time between two measured densities. */
 static double dense_at(const struct break_group *g, double x)
 {
@@ -35,17 +28,17 @@ static double dense_at(const struct break_group *g, double x)
 /* A density of 0 has no place on a log scale. */
 static void add_times(struct text *data, const struct break_group *g, int lines)
 {
-    begin_block(data, g->against);
+    plot_series(data, g->against);
     for (int i = 0; i < g->dense_count; i++)
         if (g->dense[i].x > 0)
             add_point(data, g->dense[i].x, g->dense[i].y / 1e3, g->dense[i].low / 1e3, g->dense[i].high / 1e3);
-    begin_block(data, "floor");
+    plot_series(data, "floor");
     for (int i = 0; i < g->dense_count; i++)
         if (g->dense[i].x > 0 && !isnan(g->floor[i]))
             add_point(data, g->dense[i].x, g->floor[i] / 1e3, g->floor[i] / 1e3, g->floor[i] / 1e3);
     for (int k = 0; k < lines; k++) {
         const struct break_line *l = &g->lines[k];
-        begin_block(data, l->name);
+        plot_series(data, l->name);
         for (int i = 0; i < l->count; i++)
             if (l->points[i].x > 0)
                 add_point(data, l->points[i].x, l->ns[i] / 1e3, l->ns_low[i] / 1e3, l->ns_high[i] / 1e3);
@@ -55,7 +48,7 @@ static void add_times(struct text *data, const struct break_group *g, int lines)
 static int add_crossings(struct text *data, const struct break_group *g, int lines)
 {
     int count = 0;
-    begin_block(data, "crossings");
+    plot_series(data, "crossings");
     for (int k = 0; k < lines; k++) {
         const struct break_line *l = &g->lines[k];
         const struct crossing *c = &l->crossing;
@@ -75,7 +68,7 @@ static int add_waste(struct text *data, const struct break_group *g, int lines)
     for (int k = 0; k < lines; k++) {
         const struct break_line *l = &g->lines[k];
         int before = shown;
-        begin_block(data, l->name);
+        plot_series(data, l->name);
         for (int i = 0; i < l->count; i++) {
             if (l->points[i].x > 0 && !isnan(l->waste[i])) {
                 text_addf(data, "%.9g\t%.9g\n", l->points[i].x * 100, l->waste[i] * 100);
@@ -96,7 +89,7 @@ static void add_curves(struct text *data, const struct break_group *g, int lines
     for (int k = 0; k < lines; k++) {
         const struct break_line *l = &g->lines[k];
         int drawn = 0;
-        begin_block(data, l->name);
+        plot_series(data, l->name);
         for (int i = 0; i < (l->count - 1) * SAMPLES + 1; i++) {
             const struct crossing_point *a = &l->points[i / SAMPLES], *b = i % SAMPLES ? a + 1 : a;
             double share = (double)(i % SAMPLES) / SAMPLES, x = a->x + (b->x - a->x) * share, y = a->y + (b->y - a->y) * share;
@@ -111,7 +104,7 @@ static void add_curves(struct text *data, const struct break_group *g, int lines
     }
 }
 
-static bool group_plot(struct plots *p, const struct break_group *g, const char *dir, struct error *err)
+static void group_plot(struct plots *p, const struct break_group *g)
 {
     struct plot_draft d = {.base = "break_even.gp", .section = "Time over density", .case_index = -1, .width = 560, .height = 440};
     int lines = g->line_count < LINES_DRAWN ? g->line_count : LINES_DRAWN;
@@ -135,7 +128,7 @@ static bool group_plot(struct plots *p, const struct break_group *g, const char 
         }
     }
     if (!(left < right))
-        return true;
+        return;
     add_times(&d.data, g, lines);
     add_crossings(&d.data, g, lines);
     int wasted = add_waste(&d.data, g, lines);
@@ -143,24 +136,20 @@ static bool group_plot(struct plots *p, const struct break_group *g, const char 
     text_addf(&d.script, "lines = %d\nleast = %.9g\nmost = %.9g\nleft = %.9g\nright = %.9g\nwasted = %d\ncolumns = %d\n", lines, least,
               most, left * 80, right * 125, wasted, key_columns);
     d.height += 19 * ((lines + 1 + key_columns) / key_columns) - (wasted ? 0 : 60);
-    return plot_write(
-        p, &d,
-        text_format("%s: time over the share of inputs that changed, against %s (black). A ring is a break-even with its 95 %% "
-                    "interval.%s%s",
-                    g->title, g->against, wasted ? " Below: the share of scheduled work that tiles waste." : "",
-                    g->line_count > lines ? " Variants beyond the first eight are in the table." : ""),
-        dir, err);
+    plot_write(p, &d,
+               "%s: time over the share of inputs that changed, against %s (black). A ring is a break-even with its 95 %% "
+               "interval.%s%s",
+               g->title, g->against, wasted ? " Below: the share of scheduled work that tiles waste." : "",
+               g->line_count > lines ? " Variants beyond the first eight are in the table." : "");
 }
 
-bool break_evens_plot(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
+void break_evens_plot(struct plots *p, const struct run *run, struct row *const *rows, int count)
 {
     struct break_group *groups;
     int made = break_even_make(&groups, run, rows, count);
-    bool done = true;
-    for (int i = 0; i < made && i < GROUPS_DRAWN && done; i++)
-        done = group_plot(p, &groups[i], dir, err);
+    for (int i = 0; i < made && i < GROUPS_DRAWN; i++)
+        group_plot(p, &groups[i]);
     if (made > GROUPS_DRAWN && !p->left_out)
         p->left_out = text_format("%d further break-even plots are in the table only.", made - GROUPS_DRAWN);
     break_even_free(groups, made);
-    return done;
 }

@@ -47,7 +47,7 @@ static bool add_shape(struct text *data, const struct view *v, int row, double *
     return enough;
 }
 
-static bool distributions(struct plots *p, const struct case_view *c, const char *dir, struct error *err)
+static void distributions(struct plots *p, const struct case_view *c)
 {
     struct plot_draft d = {.base = "samples.gp", .case_index = c->rows[0]->case_index, .width = PLOT_WIDTH, .aside = true};
     struct text names = {0};
@@ -71,16 +71,15 @@ static bool distributions(struct plots *p, const struct case_view *c, const char
     text_free(&names);
     if (rows < 2) {
         text_free(&d.data);
-        return true;
+        return;
     }
     text_addf(&d.script, "rows = %d\nmargin = %d\nleast = %.9g\nmost = %.9g\n", rows, longest, low, high);
     d.height = 60 + 26 * rows;
-    return plot_write(p, &d,
-                      text_format("How the rounds of %s are distributed around its median, from the 1st to the 99th of a hundred; the mark "
-                                  "is the median with its 95 "
-                                  "%% interval. Two humps are two states of the machine, or two places.",
-                                  rows == SHAPES_DRAWN ? "each of the sixteen fastest rows" : "each row"),
-                      dir, err);
+    plot_write(p, &d,
+               "How the rounds of %s are distributed around its median, from the 1st to the 99th of a hundred; the mark "
+               "is the median with its 95 "
+               "%% interval. Two humps are two states of the machine, or two places.",
+               rows == SHAPES_DRAWN ? "each of the sixteen fastest rows" : "each row");
 }
 
 /* ---- maps of parameters ---- */
@@ -149,7 +148,7 @@ static void add_words(struct text *script, const char *name, const struct axis *
     text_free(&values);
 }
 
-static bool map(struct plots *p, const struct case_view *c, const struct row *like, const char *dir, struct error *err)
+static void map(struct plots *p, const struct case_view *c, const struct row *like)
 {
     struct plot_draft d = {.base = "map.gp", .case_index = c->rows[0]->case_index, .width = PLOT_WIDTH, .aside = true};
     struct axis two[2];
@@ -157,7 +156,7 @@ static bool map(struct plots *p, const struct case_view *c, const struct row *li
     int cells = 0, at[2] = {0, 0};
     char base[VARIANT_BASE];
     if (!two_axes(c, like, two))
-        return true;
+        return;
     for (int x = 0; x < VALUES_MAX; x++)
         for (int y = 0; y < VALUES_MAX; y++)
             best[x][y] = NAN;
@@ -186,7 +185,7 @@ static bool map(struct plots *p, const struct case_view *c, const struct row *li
             text_addf(&d.data, isnan(best[x][y]) ? "%d\t%d\tNaN\t\"-\"\n" : "%d\t%d\t%.6g\t\"%.3g\"\n", x, y, best[x][y], best[x][y]);
     if (cells < CELLS_LEAST || !(most > least)) {
         text_free(&d.data);
-        return true;
+        return;
     }
     add_words(&d.script, "across", &two[0]);
     add_words(&d.script, "up", &two[1]);
@@ -194,31 +193,28 @@ static bool map(struct plots *p, const struct case_view *c, const struct row *li
     add_words(&d.script, "axes", &names);
     text_addf(&d.script, "best_x = %d\nbest_y = %d\nleast = %.9g\nmost = %.9g\n", at[0], at[1], least, most);
     d.height = 90 + 30 * two[1].count;
-    return plot_write(p, &d,
-                      text_format("%s over %s and %s: %s, the darker the less, the best of what else there is to choose; framed the least, "
-                                  "- where nothing was right or "
-                                  "could be built.",
-                                  c->counts ? "Bytes moved over compulsory bytes" : "Time in us", two[0].name, two[1].name,
-                                  variant_base(like, base)),
-                      dir, err);
+    plot_write(p, &d,
+               "%s over %s and %s: %s, the darker the less, the best of what else there is to choose; framed the least, "
+               "- where nothing was right or "
+               "could be built.",
+               c->counts ? "Bytes moved over compulsory bytes" : "Time in us", two[0].name, two[1].name, variant_base(like, base));
 }
 
-static bool maps(struct plots *p, const struct case_view *c, const char *dir, struct error *err)
+static void maps(struct plots *p, const struct case_view *c)
 {
-    bool done = true;
-    int drawn = 0;
-    for (int i = 0; i < c->count && done && drawn < MAPS_DRAWN; i++) {
+    int before = p->count;
+    for (int i = 0; i < c->count && p->count < before + MAPS_DRAWN; i++) {
         bool known = c->rows[i]->param_count < 2;
         for (int k = 0; k < i && !known; k++)
             known = same_variant(c->rows[k], c->rows[i]);
-        int before = p->count;
-        done = known || map(p, c, c->rows[i], dir, err);
-        drawn += p->count - before;
+        if (!known)
+            map(p, c, c->rows[i]);
     }
-    return done;
 }
 
-bool case_plots(struct plots *p, const struct case_view *c, const char *dir, struct error *err)
+void case_plots(struct plots *p, const struct case_view *c)
 {
-    return (c->counts || distributions(p, c, dir, err)) && maps(p, c, dir, err);
+    if (!c->counts)
+        distributions(p, c);
+    maps(p, c);
 }

@@ -43,37 +43,54 @@ void plot_add_number(struct text *data, double v)
     text_addf(data, isfinite(v) ? "\t%.9g" : "\tNaN", v);
 }
 
-bool plot_write(struct plots *p, struct plot_draft *draft, char *caption, const char *dir, struct error *err)
+void plot_line(struct plot_draft *draft, const char *name)
 {
-    struct plot plot = {.case_index = draft->case_index, .small = draft->width < PLOT_WIDTH, .aside = draft->aside, .caption = caption};
+    int wide = plot_add_name(&draft->data, name);
+    draft->longest = wide > draft->longest ? wide : draft->longest;
+}
+
+void plot_series(struct text *data, const char *name)
+{
+    text_add(data, data->len ? "\n\n" : "");
+    plot_add_name(data, name);
+    text_add(data, "\n");
+}
+
+void plot_write(struct plots *p, struct plot_draft *draft, const char *format, ...)
+{
+    struct plot plot = {.case_index = draft->case_index, .small = draft->width < PLOT_WIDTH, .aside = draft->aside};
+    struct text caption = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&caption, format, args);
+    va_end(args);
     snprintf(plot.name, sizeof plot.name, "%02d_%.*s", p->count + 1, (int)strcspn(draft->base, "."), draft->base);
     struct text script = {0};
     text_addf(&script, "# gnuplot %s.gp in this folder draws %s.svg\nout = \"%s.svg\"\ndata = \"%s.dat\"\nwidth = %d\nheight = %d\n",
               plot.name, plot.name, plot.name, plot.name, draft->width, draft->height);
     text_add(&script, text_get(&draft->script));
     text_addf(&script, "load \"%s\"\n", draft->base);
-    char *data = text_format("%s/%s.dat", dir, plot.name), *gp = text_format("%s/%s.gp", dir, plot.name);
-    bool done = file_write(data, text_get(&draft->data), draft->data.len, err) && file_write(gp, text_get(&script), script.len, err);
+    char *data = text_format("%s/%s.dat", p->folder, plot.name), *gp = text_format("%s/%s.gp", p->folder, plot.name);
+    if (!p->broken.kind && file_write(data, text_get(&draft->data), draft->data.len, &p->broken) &&
+        file_write(gp, text_get(&script), script.len, &p->broken)) {
+        plot.section = draft->section ? xstrdup(draft->section) : NULL;
+        plot.caption = text_take(&caption);
+        *APPEND(p->items, p->count) = plot;
+    }
     free(data);
     free(gp);
     text_free(&script);
     text_free(&draft->data);
     text_free(&draft->script);
-    if (!done) {
-        free(caption);
-        return false;
-    }
-    plot.section = draft->section ? xstrdup(draft->section) : NULL;
-    *APPEND(p->items, p->count) = plot;
-    return true;
+    text_free(&caption);
 }
 
 /* ---- what is drawn ---- */
 
-static bool time_plot(struct plots *p, const struct case_view *c, const char *dir, struct error *err)
+static void time_plot(struct plots *p, const struct case_view *c)
 {
     struct plot_draft d = {.base = "time.gp", .case_index = c->rows[0]->case_index, .width = PLOT_WIDTH};
-    int rows = 0, longest = 0;
+    int rows = 0;
     double least = 0.5, most = 2, zero = c->zero && c->zero->ranked ? c->zero->time->median_ns : NAN;
     char number[NUMBER_TEXT];
     for (int i = 0; i < c->count; i++) {
@@ -85,12 +102,11 @@ static bool time_plot(struct plots *p, const struct case_view *c, const char *di
         x = v->rank == 0 ? 1 : t->ratio > 0 ? t->ratio : x;
         double low = t->ratio_low > 0 ? t->ratio_low : x, high = t->ratio_high > 0 ? t->ratio_high : x;
         int class = v->rank == 0 ? 0 : low > 1 ? 1 : high < 1 ? 2 : 3;
-        int wide = plot_add_name(&d.data, v->name);
+        plot_line(&d, v->name);
         plot_add_number(&d.data, x);
         plot_add_number(&d.data, v->rank == 0 ? 1 : low);
         plot_add_number(&d.data, v->rank == 0 ? 1 : high);
         text_addf(&d.data, "\t%d\t\"x %s\"\t%d\n", class, number_3(x, number), v->rank); /* the number that a roofline has for it */
-        longest = wide > longest ? wide : longest;
         least = fmin(least, low);
         most = fmax(most, high);
         rows++;
@@ -98,18 +114,16 @@ static bool time_plot(struct plots *p, const struct case_view *c, const char *di
     double floor_ratio = c->rows[0]->floor_ns > 0 ? zero / c->rows[0]->floor_ns : 0;
     if (rows < 2) {
         text_free(&d.data);
-        return true;
+        return;
     }
     most = fmax(most, floor_ratio);
-    text_addf(&d.script, "rows = %d\nmargin = %d\nfloor_ratio = %.9g\nleast = %.9g\nmost = %.9g\n", rows, longest + 2, floor_ratio,
+    text_addf(&d.script, "rows = %d\nmargin = %d\nfloor_ratio = %.9g\nleast = %.9g\nmost = %.9g\n", rows, d.longest + 2, floor_ratio,
               least / 1.3, most * 1.3);
     d.height = 76 + ROW_HEIGHT * rows;
-    return plot_write(
-        p, &d,
-        text_format("How many times faster than %s, %s and %s, with 95 %% intervals. Green is faster, orange slower, grey too close to "
-                    "tell; the number behind a name is its place in the table.",
-                    c->zero_name, c->load, c->cache),
-        dir, err);
+    plot_write(p, &d,
+               "How many times faster than %s, %s and %s, with 95 %% intervals. Green is faster, orange slower, grey too close to "
+               "tell; the number behind a name is its place in the table.",
+               c->zero_name, c->load, c->cache);
 }
 
 /* ---- drawing ---- */
@@ -232,19 +246,23 @@ static char *inline_svg(const char *file, const struct plot *plot, int number)
     return text_take(&t);
 }
 
-void plots_draw(struct plots *p, const char *dir)
+bool plots_draw(struct plots *p, struct error *err)
 {
     double left = DRAW_ALL_LIMIT_S;
     int failed = 0, late = 0, missing = 0;
+    if (p->broken.kind) {
+        *err = p->broken;
+        return false;
+    }
     for (int i = 0; i < p->count && !missing; i++) {
         char script[80];
         size_t bytes;
         struct error ignored;
         snprintf(script, sizeof script, "%s.gp", p->items[i].name);
-        char *svg = text_format("%s/%s.svg", dir, p->items[i].name);
+        char *svg = text_format("%s/%s.svg", p->folder, p->items[i].name);
         remove(svg);                                                /* of an earlier run */
         const char *const argv[] = {"gnuplot", "-d", script, NULL}; /* -d: nobody's ~/.gnuplot changes a report */
-        const struct process how = {.folder = dir, .log = "gnuplot.log", .append = true, .apart = true, .seconds = DRAW_LIMIT_S};
+        const struct process how = {.folder = p->folder, .log = "gnuplot.log", .append = true, .apart = true, .seconds = DRAW_LIMIT_S};
         int code = left > 0 ? process_run(argv, &how) : PROCESS_LATE;
         missing += code == PROCESS_MISSING;
         late += code == PROCESS_LATE;
@@ -262,54 +280,46 @@ void plots_draw(struct plots *p, const char *dir)
         p->problem = text_format("%d of %d plots are not drawn: gnuplot %s; see plots/gnuplot.log.", failed + late, p->count,
                                  late ? "took too long" : "failed");
     }
+    return true;
 }
 
-bool plots_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
+bool plots_open(struct plots *p, const char *folder, struct error *err)
 {
-    *p = (struct plots){0};
-    char *folder = text_format("%s/plots", dir), *log = text_format("%s/gnuplot.log", folder);
-    int cases = 0, left_out = 0;
-    struct plot_files files = {0};
-    bool done = file_make_dirs(folder, err) && plot_files_load(&files, folder, err);
+    *p = (struct plots){.folder = xstrdup(folder)};
+    char *log = file_join(folder, "gnuplot.log");
+    bool done = file_make_dirs(folder, err) && plot_files_load(&p->files, folder, err);
     remove(log);
-    for (int i = 0, end; i < count && done; i = end) {
-        struct case_view c;
-        end = case_end(rows, count, i);
-        if (cases++ >= CASES_DRAWN) {
-            left_out++;
-            continue;
-        }
-        case_view_make(&c, run, rows + i, end - i);
-        done = (c.counts || (time_plot(p, &c, folder, err) && roofline_plot(p, &c, folder, err))) && case_plots(p, &c, folder, err) &&
-               plot_files_draw(&files, p, run, rows, count, &c, folder, err);
-        case_view_free(&c);
-    }
-    done = done && run_plots(p, run, rows, count, folder, err) && break_evens_plot(p, run, rows, count, folder, err) &&
-           sweeps_make(p, run, rows, count, folder, err) && plot_files_draw(&files, p, run, rows, count, NULL, folder, err);
-    if (left_out)
-        p->left_out = text_format("The first %d cases have a plot of their own; the other %d do not.", CASES_DRAWN, left_out);
-    if (done)
-        plots_draw(p, folder);
-    plot_files_free(&files);
-    free(folder);
     free(log);
     return done;
 }
 
-bool plot_alone(struct plot_draft *draft, char *caption, const char *dir, char **problem, struct error *err)
+bool plots_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
 {
-    struct plots p = {0};
-    struct plot_files files = {0};
     char *folder = file_join(dir, "plots");
-    bool done = file_make_dirs(folder, err) && plot_files_load(&files, folder, err) && plot_write(&p, draft, caption, folder, err);
-    if (done)
-        plots_draw(&p, folder);
-    *problem = p.problem;
-    p.problem = NULL;
-    plot_files_free(&files);
-    plots_free(&p);
+    int cases = 0;
+    bool done = plots_open(p, folder, err);
     free(folder);
-    return done;
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; done && case_next(&w); cases++) {
+        if (cases >= CASES_DRAWN)
+            continue;
+        if (!w.view.counts) {
+            time_plot(p, &w.view);
+            roofline_plot(p, &w.view);
+        }
+        case_plots(p, &w.view);
+        plot_files_draw(p, run, rows, count, &w.view);
+    }
+    if (!done)
+        return false;
+    run_plots(p, run, rows, count);
+    break_evens_plot(p, run, rows, count);
+    sweeps_make(p, run, rows, count);
+    plot_files_draw(p, run, rows, count, NULL);
+    if (cases > CASES_DRAWN) {
+        free(p->left_out);
+        p->left_out = text_format("The first %d cases have a plot of their own; the other %d do not.", CASES_DRAWN, cases - CASES_DRAWN);
+    }
+    return plots_draw(p, err);
 }
 
 void plots_free(struct plots *p)
@@ -319,6 +329,8 @@ void plots_free(struct plots *p)
         free(p->items[i].caption);
         free(p->items[i].svg);
     }
+    plot_files_free(&p->files);
+    free(p->folder);
     free(p->items);
     free(p->problem);
     free(p->left_out);

@@ -184,33 +184,30 @@ static void add_most(struct text *script, const struct plot_file *f, const struc
     }
 }
 
-static bool write_lines(struct plots *p, const struct plot_file *f, struct lines *lines, int case_index, const char *dir, struct error *err)
+static void write_lines(struct plots *p, const struct plot_file *f, struct lines *lines, int case_index)
 {
     struct plot_draft d = {.base = f->script, .section = f->section, .case_index = case_index, .width = PLOT_WIDTH};
-    int longest = 0;
     for (int i = 0; i < lines->count; i++) {
         const struct line *l = &lines->items[i];
         char *label = l->several ? text_format("%s, %s", l->name, l->where) : xstrdup(l->name);
-        int wide = plot_add_name(&d.data, label);
+        plot_line(&d, label);
         for (int k = 0; k < f->count; k++)
             plot_add_number(&d.data, l->numbers[k]);
         text_add(&d.data, "\n");
-        longest = wide > longest ? wide : longest;
         free(label);
     }
-    text_addf(&d.script, "rows = %d\nmargin = %d\n", lines->count, longest + 2);
+    text_addf(&d.script, "rows = %d\nmargin = %d\n", lines->count, d.longest + 2);
     add_most(&d.script, f, lines);
     d.height = (int)(f->height + f->row_height * lines->count);
-    char *caption = lines->more ? text_format("%s %d more are in the tables.", f->caption, lines->more) : xstrdup(f->caption);
-    return plot_write(p, &d, caption, dir, err);
+    char *more = lines->more ? text_format(" %d more are in the tables.", lines->more) : xstrdup("");
+    plot_write(p, &d, "%s%s", f->caption, more);
+    free(more);
 }
 
-bool plot_files_draw(const struct plot_files *files, struct plots *p, const struct run *run, struct row *const *rows, int count,
-                     const struct case_view *c, const char *dir, struct error *err)
+void plot_files_draw(struct plots *p, const struct run *run, struct row *const *rows, int count, const struct case_view *c)
 {
-    bool done = true;
-    for (int i = 0; i < files->count && done; i++) {
-        const struct plot_file *f = &files->items[i];
+    for (int i = 0; i < p->files.count; i++) {
+        const struct plot_file *f = &p->files.items[i];
         struct lines lines = {0};
         if (f->of_run == (c != NULL))
             continue;
@@ -219,8 +216,7 @@ bool plot_files_draw(const struct plot_files *files, struct plots *p, const stru
         for (struct case_walk w = {.run = run, .rows = rows, .count = count}; !c && case_next(&w);)
             add_case(&lines, f, &w.view);
         if (lines.count > f->of_run)
-            done = write_lines(p, f, &lines, c ? c->rows[0]->case_index : -1, dir, err);
+            write_lines(p, f, &lines, c ? c->rows[0]->case_index : -1);
         free(lines.items);
     }
-    return done;
 }

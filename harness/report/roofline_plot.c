@@ -70,7 +70,7 @@ static void widen(double *low, double *high, double value)
     }
 }
 
-bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, struct error *err)
+void roofline_plot(struct plots *p, const struct case_view *c)
 {
     struct plot_draft d = {.base = "roofline.gp", .case_index = c->rows[0]->case_index, .width = PLOT_WIDTH, .height = HEIGHT};
     const struct row *first = c->rows[0];
@@ -116,7 +116,7 @@ bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, 
     free(points);
     if (!rows || band <= 0 || (pipe <= 0 && f32 <= 0)) {
         text_free(&d.data);
-        return true;
+        return;
     }
     widen(&low_x, &high_x, ridge); /* is in the picture */
     text_addf(&d.script,
@@ -125,11 +125,9 @@ bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, 
               "%.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\n",
               longest, band, l2, pipe, math == MATH_F32 ? 0 : f32, math_name(math), measured && pipe_measured, counters, low_x / 3,
               high_x * 3, low_y / 2, high_y * 2);
-    return plot_write(
-        p, &d,
-        text_format("Roofline: useful operations a second over operations a byte, %s. A number is the row's place in the table. Open "
-                    "circle: the least "
-                    "bytes any kernel moves; filled: the bytes counted at each level, L1 where the kernel does not pass it by.",
-                    measured && pipe_measured ? "under the ceilings measured on this machine" : "under the data sheet's ceilings"),
-        dir, err);
+    plot_write(p, &d,
+               "Roofline: useful operations a second over operations a byte, %s. A number is the row's place in the table. Open "
+               "circle: the least "
+               "bytes any kernel moves; filled: the bytes counted at each level, L1 where the kernel does not pass it by.",
+               measured && pipe_measured ? "under the ceilings measured on this machine" : "under the data sheet's ceilings");
 }

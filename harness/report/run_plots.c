@@ -48,33 +48,30 @@ static double or_middle(double end, const struct layer *l)
     return end > 0 ? end : l->time->ratio > 0 ? l->time->ratio : l->zero->median_ns / l->time->median_ns;
 }
 
-static bool speed_up(struct plots *p, const struct layer *all, int count, const char *dir, struct error *err)
+static void speed_up(struct plots *p, const struct layer *all, int count)
 {
     struct plot_draft d = {.base = "time.gp", .section = SECTION, .case_index = -1, .width = PLOT_BESIDE};
-    int longest = 0, drawn = count < BARS_DRAWN ? count : BARS_DRAWN;
+    int drawn = count < BARS_DRAWN ? count : BARS_DRAWN;
     double least = 0.5, most = 2;
     if (count < 2)
-        return true;
+        return;
     for (int i = 0; i < drawn; i++) {
         const struct layer *l = &all[i];
         double x = or_middle(l->time->ratio, l), low = or_middle(l->time->ratio_low, l), high = or_middle(l->time->ratio_high, l);
         char n[NUMBER_TEXT], *name = text_format("%s: %s", l->id, l->best);
-        int wide = plot_add_name(&d.data, name);
+        plot_line(&d, name);
         plot_add_number(&d.data, x);
         plot_add_number(&d.data, low);
         plot_add_number(&d.data, high);
         text_addf(&d.data, "\t%d\t\"x %s\"\t\" \"\n", low > 1 ? 1 : high < 1 ? 2 : 3, number_3(x, n));
-        longest = wide > longest ? wide : longest;
         least = fmin(least, low);
         most = fmax(most, high);
         free(name);
     }
-    text_addf(&d.script, "rows = %d\nmargin = %d\nfloor_ratio = 0\nleast = %.9g\nmost = %.9g\n", drawn, longest, least / 1.3, most * 1.5);
+    text_addf(&d.script, "rows = %d\nmargin = %d\nfloor_ratio = 0\nleast = %.9g\nmost = %.9g\n", drawn, d.longest, least / 1.3, most * 1.5);
     d.height = 76 + 24 * drawn;
-    return plot_write(p, &d,
-                      text_format("How many times faster than the baseline the fastest row of each case is, with 95 %% intervals.%s",
-                                  drawn < count ? " Further cases are in the table." : ""),
-                      dir, err);
+    plot_write(p, &d, "How many times faster than the baseline the fastest row of each case is, with 95 %% intervals.%s",
+               drawn < count ? " Further cases are in the table." : "");
 }
 
 /* ---- share of a network's time ---- */
@@ -97,11 +94,11 @@ static bool known_before(const struct layer *all, int i, const char *network)
 }
 
 /* Of one network: each layer by its runs; of a layer with axes its first case. */
-static bool share(struct plots *p, const struct layer *all, int count, const char *network, const char *dir, struct error *err)
+static void share(struct plots *p, const struct layer *all, int count, const char *network)
 {
     struct plot_draft d = {.base = "share.gp", .section = SECTION, .case_index = -1, .width = PLOT_BESIDE};
     double whole = 0, fast = 0, most = 0;
-    int bars = 0, longest = 0;
+    int bars = 0;
     char a[NUMBER_TEXT];
     for (int i = 0; i < count; i++)
         if (!known_before(all, i, network))
@@ -111,11 +108,10 @@ static bool share(struct plots *p, const struct layer *all, int count, const cha
         if (!(runs > 0) || known_before(all, i, network) || bars == BARS_DRAWN)
             continue;
         char *name = runs > 1 ? text_format("%s, %.0f runs", all[i].id, runs) : xstrdup(all[i].id);
-        int wide = plot_add_name(&d.data, name);
+        plot_line(&d, name);
         plot_add_number(&d.data, 100 * runs * all[i].zero->median_ns / whole);
         plot_add_number(&d.data, 100 * runs * best / whole);
         text_add(&d.data, "\n");
-        longest = wide > longest ? wide : longest;
         most = fmax(most, 100 * runs * all[i].zero->median_ns / whole);
         fast += runs * best;
         bars++;
@@ -123,39 +119,35 @@ static bool share(struct plots *p, const struct layer *all, int count, const cha
     }
     if (bars < 2) {
         text_free(&d.data);
-        return true;
+        return;
     }
-    text_addf(&d.script, "rows = %d\nmargin = %d\nmost = %.9g\n", bars, longest, most * 1.1);
+    text_addf(&d.script, "rows = %d\nmargin = %d\nmost = %.9g\n", bars, d.longest, most * 1.1);
     d.height = 96 + 30 * bars;
-    return plot_write(
-        p, &d,
-        text_format("Where the time of network %.80s goes: each layer's share of the %s that its layers take by the baseline, and "
-                    "what the fastest row of each leaves of it (%.3g %% in all). Layers timed one by one, not the network.",
-                    network, number_time(whole, a), 100 * fast / whole),
-        dir, err);
+    plot_write(p, &d,
+               "Where the time of network %.80s goes: each layer's share of the %s that its layers take by the baseline, and "
+               "what the fastest row of each leaves of it (%.3g %% in all). Layers timed one by one, not the network.",
+               network, number_time(whole, a), 100 * fast / whole);
 }
 
-static bool shares(struct plots *p, const struct layer *all, int count, const char *dir, struct error *err)
+static void shares(struct plots *p, const struct layer *all, int count)
 {
     const char *said[4];
     int n = 0;
-    bool done = true;
-    for (int i = 0; i < count && done; i++)
-        for (int k = 0; k < all[i].row->network_count && done; k++) {
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < all[i].row->network_count; k++) {
             bool known = n == 4;
             for (int j = 0; j < n; j++)
                 known |= !strcmp(said[j], all[i].row->network[k].name);
             if (known)
                 continue;
             said[n++] = all[i].row->network[k].name;
-            done = share(p, all, count, said[n - 1], dir, err);
+            share(p, all, count, said[n - 1]);
         }
-    return done;
 }
 
 /* ---- time over operations ---- */
 
-static bool over_flop(struct plots *p, const struct run *run, const struct layer *all, int count, const char *dir, struct error *err)
+static void over_flop(struct plots *p, const struct run *run, const struct layer *all, int count)
 {
     struct plot_draft d = {.base = "flop.gp", .section = SECTION, .case_index = -1, .width = PLOT_BESIDE, .height = 340};
     double left = INFINITY, right = 0, low = INFINITY, high = 0, rate = 0;
@@ -177,16 +169,13 @@ static bool over_flop(struct plots *p, const struct run *run, const struct layer
     }
     if (points < LEAST || right < 1.5 * left) {
         text_free(&d.data);
-        return true;
+        return;
     }
     text_addf(&d.script, "left = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\npeak = %.9g\n", left / 2, right * 2, low / 2, high * 2,
               rate / 1e12);
-    return plot_write(
-        p, &d,
-        text_format("Time over useful operations, a mark a case%s.",
-                    rate > 0 ? ": how far a case lies above the line is what is left to gain, unless its bytes or its launch are the limit"
-                             : ""),
-        dir, err);
+    plot_write(p, &d, "Time over useful operations, a mark a case%s.",
+               rate > 0 ? ": how far a case lies above the line is what is left to gain, unless its bytes or its launch are the limit"
+                        : "");
 }
 
 /* ---- accuracy over speed ---- */
@@ -209,7 +198,7 @@ static int series_of(char names[][VARIANT_BASE], int *count, const struct row *r
     return (*count)++;
 }
 
-static bool accuracy(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
+static void accuracy(struct plots *p, const struct run *run, struct row *const *rows, int count)
 {
     struct plot_draft d = {.base = "accuracy.gp", .section = "Accuracy", .case_index = -1, .width = PLOT_BESIDE};
     char names[SERIES_MAX][VARIANT_BASE];
@@ -233,9 +222,7 @@ static bool accuracy(struct plots *p, const struct run *run, struct row *const *
             right = fmax(right, x);
         }
     for (int s = 0; s < series; s++) {
-        text_add(&d.data, s ? "\n\n" : "");
-        plot_add_name(&d.data, names[s]);
-        text_add(&d.data, "\n");
+        plot_series(&d.data, names[s]);
         for (int i = 0; i < n; i++)
             if (marks[i].series == s)
                 text_addf(&d.data, "%.9g\t%.9g\n", marks[i].x, marks[i].error);
@@ -243,25 +230,24 @@ static bool accuracy(struct plots *p, const struct run *run, struct row *const *
     free(marks);
     if (n < LEAST || series < 2 || !(most > 1.2 * least)) {
         text_free(&d.data);
-        return true;
+        return;
     }
     text_addf(&d.script, "lines = %d\nleft = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\n", series, left / 1.2, right * 1.2, least / 1.5,
               fmax(1.2, most * 1.5));
     d.height = 300 + 18 * ((series + 1) / 2);
-    return plot_write(
-        p, &d,
-        text_format("The largest error of each verified row over what its types and length allow (1 is the most that passes), over "
-                    "how many times faster than its case's baseline it is.%s",
-                    left_out ? " Variants beyond the first eight are in the tables." : ""),
-        dir, err);
+    plot_write(p, &d,
+               "The largest error of each verified row over what its types and length allow (1 is the most that passes), over "
+               "how many times faster than its case's baseline it is.%s",
+               left_out ? " Variants beyond the first eight are in the tables." : "");
 }
 
-bool run_plots(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
+void run_plots(struct plots *p, const struct run *run, struct row *const *rows, int count)
 {
     struct layer *all;
     int n = layers_of(run, rows, count, &all);
-    bool done = speed_up(p, all, n, dir, err) && shares(p, all, n, dir, err) && over_flop(p, run, all, n, dir, err) &&
-                accuracy(p, run, rows, count, dir, err);
+    speed_up(p, all, n);
+    shares(p, all, n);
+    over_flop(p, run, all, n);
+    accuracy(p, run, rows, count);
     free(all);
-    return done;
 }

@@ -317,7 +317,7 @@ static void add_pages(struct document *d, const struct seen *s, bool brief)
 /* ---- over time ---- */
 
 /* The fastest row of each case of the first run, in every run. */
-static bool history(struct plots *p, const struct seen *s, int count, const char *dir, struct error *err)
+static void history(struct plots *p, const struct seen *s, int count)
 {
     struct plot_draft d = {.base = "sweep.gp", .section = "History", .case_index = -1, .width = PLOT_WIDTH};
     int lines = 0;
@@ -332,9 +332,8 @@ static bool history(struct plots *p, const struct seen *s, int count, const char
             if (!points++) {
                 const struct row *first = s[0].cases[k].rows[0];
                 char *label = text_format("%s: %s", id_short(first, first->case_id), best->name);
-                text_add(&d.data, lines++ ? "\n\n" : "");
-                plot_add_name(&d.data, label);
-                text_add(&d.data, "\n");
+                plot_series(&d.data, label);
+                lines++;
                 free(label);
             }
             text_addf(&d.data, "%d\t%.9g\t%.9g\t%.9g\n", i + 1, v->time->median_ns / 1e3, v->time->low_ns / 1e3, v->time->high_ns / 1e3);
@@ -344,7 +343,7 @@ static bool history(struct plots *p, const struct seen *s, int count, const char
     }
     if (!lines) {
         text_free(&d.data);
-        return true;
+        return;
     }
     text_addf(&d.script, "places = %d\nthe_places = \"", count <= 20 ? count : 0);
     for (int i = 0; i < count && count <= 20; i++)
@@ -354,8 +353,7 @@ static bool history(struct plots *p, const struct seen *s, int count, const char
               "%.9g\nmost = %.9g\n",
               lines, most > 12 * least, least, most);
     d.height = 270 + 18 * lines;
-    return plot_write(p, &d, xstrdup("The time of the row that was the fastest in the first run, in every run, with 95 % intervals."), dir,
-                      err);
+    plot_write(p, &d, "The time of the row that was the fastest in the first run, in every run, with 95 %% intervals.");
 }
 
 /* ---- the whole ---- */
@@ -390,12 +388,12 @@ static void add_sums(struct block *lead, const struct seen *s, const struct tall
 /* Drawn in a folder of their own, beside those of single runs. */
 static bool add_history(struct document *d, const struct seen *s, int count, const char *dir, struct error *err)
 {
-    struct plots plots = {0};
-    struct plot_files files = {0};
-    char *folder = text_format("%s/plots/runs", dir);
-    bool done = file_make_dirs(folder, err) && plot_files_load(&files, folder, err) && history(&plots, s, count, folder, err);
+    struct plots plots;
+    char *folder = file_join(dir, "plots/runs");
+    bool done = plots_open(&plots, folder, err);
     if (done)
-        plots_draw(&plots, folder);
+        history(&plots, s, count);
+    done = done && plots_draw(&plots, err);
     for (int i = 0; i < plots.count; i++)
         if (plots.items[i].svg) {
             document_heading(d, 2, "History", NULL)->detail = DETAIL_FULL;
@@ -403,7 +401,6 @@ static bool add_history(struct document *d, const struct seen *s, int count, con
         }
     block_item(document_prose(d, TONE_NOTICE, DETAIL_FULL), NULL, NULL, plots.problem);
     plots_free(&plots);
-    plot_files_free(&files);
     free(folder);
     return done;
 }

@@ -131,7 +131,7 @@ static void add_places(struct text *script, const struct point *points, int coun
 }
 
 /* The points of one group: at least POINTS_MIN different x. */
-static bool group_plot(struct plots *p, const struct sweep *s, const char *group, bool counts, const char *dir, struct error *err)
+static void group_plot(struct plots *p, const struct sweep *s, const char *group, bool counts)
 {
     struct plot_draft d = {.base = "sweep.gp", .section = SECTION, .case_index = -1, .width = 500};
     struct point *points = xcalloc((size_t)s->count, sizeof *points);
@@ -148,14 +148,13 @@ static bool group_plot(struct plots *p, const struct sweep *s, const char *group
     }
     if (distinct < POINTS_MIN) {
         free(points);
-        return true;
+        return;
     }
     qsort(points, (size_t)n, sizeof *points, by_x);
     for (int i = 0; i < n; i++) {
         if (points[i].line != last) {
-            text_add(&d.data, lines++ ? "\n\n" : "");
-            plot_add_name(&d.data, s->lines[points[i].line]);
-            text_add(&d.data, "\n");
+            plot_series(&d.data, s->lines[points[i].line]);
+            lines++;
             last = points[i].line;
             longest = (int)fmax(longest, (double)strlen(s->lines[last]));
         }
@@ -173,19 +172,15 @@ static bool group_plot(struct plots *p, const struct sweep *s, const char *group
     text_addf(&d.script, "lines = %d\ncolumns = %d\naxis = \"%s\"\nmeasure = \"%s\"\ntall = %d\nleast = %.9g\nmost = %.9g\n", lines,
               side_by_side, axis, counts ? "moved / compulsory bytes" : "time, us", most > TALL_RANGE * least, least, most);
     d.height = 270 + 18 * ((lines + side_by_side - 1) / side_by_side);
-    return plot_write(
-        p, &d,
-        text_format("%s over %s, %s: %s.%s", counts ? "Bytes moved over compulsory bytes" : "Time", s->axis,
-                    group[0] == ' ' ? group + 1 : group,
-                    counts ? "the best configuration of each variant" : "the fastest configuration of each variant, with 95 % intervals",
-                    s->lines_left_out ? " Variants beyond the first eight are in the tables." : ""),
-        dir, err);
+    plot_write(p, &d, "%s over %s, %s: %s.%s", counts ? "Bytes moved over compulsory bytes" : "Time", s->axis,
+               group[0] == ' ' ? group + 1 : group,
+               counts ? "the best configuration of each variant" : "the fastest configuration of each variant, with 95 % intervals",
+               s->lines_left_out ? " Variants beyond the first eight are in the tables." : "");
 }
 
-static bool axis_plots(struct plots *p, struct sweep *s, bool counts, int *left_out, const char *dir, struct error *err)
+static void axis_plots(struct plots *p, struct sweep *s, bool counts, int *left_out)
 {
-    bool done = true;
-    for (int i = 0; i < s->count && done; i++) {
+    for (int i = 0; i < s->count; i++) {
         bool known = false;
         for (int k = 0; k < i; k++)
             known |= strcmp(s->points[k].group, s->points[i].group) == 0;
@@ -197,9 +192,8 @@ static bool axis_plots(struct plots *p, struct sweep *s, bool counts, int *left_
         if (sweeps >= SWEEPS_DRAWN)
             ++*left_out;
         else
-            done = group_plot(p, s, s->points[i].group, counts, dir, err);
+            group_plot(p, s, s->points[i].group, counts);
     }
-    return done;
 }
 
 /* Names of the axes (or parameters) that have a numeric value somewhere; each malloc'd. */
@@ -222,9 +216,8 @@ static int axis_names(struct row *const *rows, int count, bool of_params, char *
     return n;
 }
 
-bool sweeps_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
+void sweeps_make(struct plots *p, const struct run *run, struct row *const *rows, int count)
 {
-    bool done = true;
     int left_out = 0;
     for (int of_params = 0; of_params < 2; of_params++) {
         char **names;
@@ -237,7 +230,7 @@ bool sweeps_make(struct plots *p, const struct run *run, struct row *const *rows
                 for (int k = 0; k < w.view.count; k++)
                     add_point(&s, &w.view.views[k], counts);
             }
-            done = done && axis_plots(p, &s, counts, &left_out, dir, err);
+            axis_plots(p, &s, counts, &left_out);
             free(s.points);
             free(names[a]);
         }
@@ -245,5 +238,4 @@ bool sweeps_make(struct plots *p, const struct run *run, struct row *const *rows
     }
     if (left_out && !p->left_out)
         p->left_out = text_format("%d further sweeps are in the tables only.", left_out);
-    return done;
 }
