@@ -163,8 +163,7 @@ static struct break_group *group_of(struct break_group **groups, int *count, cha
             return &(*groups)[i];
         }
     }
-    *groups = xrealloc(*groups, (size_t)(*count + 1) * sizeof **groups);
-    struct break_group *g = &(*groups)[(*count)++];
+    struct break_group *g = APPEND(*groups, *count);
     *g = (struct break_group){.title = title};
     snprintf(g->against, sizeof g->against, "%.*s", VARIANT_BASE - 1, against);
     return g;
@@ -175,18 +174,10 @@ static struct break_line *break_even_line_of(struct break_group *g, const char *
     for (int i = 0; i < g->line_count; i++)
         if (strcmp(g->lines[i].name, name) == 0)
             return &g->lines[i];
-    g->lines = xrealloc(g->lines, (size_t)(g->line_count + 1) * sizeof *g->lines);
-    struct break_line *l = &g->lines[g->line_count++];
+    struct break_line *l = APPEND(g->lines, g->line_count);
     *l = (struct break_line){0};
     snprintf(l->name, sizeof l->name, "%s", name);
     return l;
-}
-
-static double *grown(double *array, int count, double v)
-{
-    array = xrealloc(array, (size_t)(count + 1) * sizeof *array);
-    array[count] = v;
-    return array;
 }
 
 #define NEAR 0.03
@@ -197,59 +188,42 @@ static bool same_density(const struct break_group *g, double a, double b)
 }
 
 /* Points at one density (other seeds) become one: the mean, and an interval that holds all. */
-static void merge_point(struct crossing_point *p, struct crossing_point with)
+static void add_density(const struct break_group *g, struct crossing_point **points, int *count, struct crossing_point with)
 {
-    p->runs++;
-    p->x += (with.x - p->x) / (p->runs + 1);
-    p->y += (with.y - p->y) / (p->runs + 1);
-    p->low = fmin(p->low, with.low);
-    p->high = fmax(p->high, with.high);
-}
-
-static void add_dense(struct break_group *g, double x, const struct row_time *t, double floor_ns)
-{
-    struct crossing_point p = {x, t->median_ns, t->low_ns > 0 ? t->low_ns : t->median_ns, t->high_ns > 0 ? t->high_ns : t->median_ns, 0};
-    for (int i = 0; i < g->dense_count; i++) {
-        if (same_density(g, g->dense[i].x, x)) {
-            merge_point(&g->dense[i], p);
-            return;
-        }
+    for (int i = 0; i < *count; i++) {
+        struct crossing_point *p = &(*points)[i];
+        if (!same_density(g, p->x, with.x))
+            continue;
+        double share = 1.0 / (++p->runs + 1);
+        p->x += (with.x - p->x) * share;
+        p->y += (with.y - p->y) * share;
+        p->ns += (with.ns - p->ns) * share;
+        p->low = fmin(p->low, with.low);
+        p->high = fmax(p->high, with.high);
+        p->ns_low = fmin(p->ns_low, with.ns_low);
+        p->ns_high = fmax(p->ns_high, with.ns_high);
+        return;
     }
-    g->dense = xrealloc(g->dense, (size_t)(g->dense_count + 1) * sizeof *g->dense);
-    g->dense[g->dense_count] = p;
-    g->floor = grown(g->floor, g->dense_count++, floor_ns > 0 ? floor_ns : NAN);
+    *APPEND(*points, *count) = with;
 }
 
-static void add_line_point(const struct break_group *g, struct break_line *l, struct crossing_point p, const struct row_time *t,
-                           double waste)
+/* A row's own time at a density. */
+static struct crossing_point own_time(double x, const struct row_time *t)
 {
     double low = t->low_ns > 0 ? t->low_ns : t->median_ns, high = t->high_ns > 0 ? t->high_ns : t->median_ns;
-    for (int i = 0; i < l->count; i++) {
-        if (same_density(g, l->points[i].x, p.x)) {
-            merge_point(&l->points[i], p);
-            l->ns[i] += (t->median_ns - l->ns[i]) / (l->points[i].runs + 1);
-            l->ns_low[i] = fmin(l->ns_low[i], low);
-            l->ns_high[i] = fmax(l->ns_high[i], high);
-            return;
-        }
-    }
-    l->points = xrealloc(l->points, (size_t)(l->count + 1) * sizeof *l->points);
-    l->points[l->count] = p;
-    l->ns = grown(l->ns, l->count, t->median_ns);
-    l->ns_low = grown(l->ns_low, l->count, low);
-    l->ns_high = grown(l->ns_high, l->count, high);
-    l->waste = grown(l->waste, l->count++, waste);
+    return (struct crossing_point){.x = x, .ns = t->median_ns, .ns_low = low, .ns_high = high, .floor_ns = NAN, .waste = NAN};
 }
 
 /* Sparse over dense. Against the baseline the stored ratio is paired round by round; against another the two intervals are taken as they
  * are. */
 static struct crossing_point quotient_at(double x, const struct row_time *sparse, const struct row_time *dense, bool paired)
 {
-    if (paired && sparse->ratio > 0 && sparse->ratio_low > 0 && sparse->ratio_high > 0)
-        return (struct crossing_point){x, 1 / sparse->ratio, 1 / sparse->ratio_high, 1 / sparse->ratio_low, 0};
-    double low = sparse->low_ns > 0 ? sparse->low_ns : sparse->median_ns, high = sparse->high_ns > 0 ? sparse->high_ns : sparse->median_ns;
-    double least = dense->low_ns > 0 ? dense->low_ns : dense->median_ns, most = dense->high_ns > 0 ? dense->high_ns : dense->median_ns;
-    return (struct crossing_point){x, sparse->median_ns / dense->median_ns, low / most, high / least, 0};
+    struct crossing_point p = own_time(x, sparse), d = own_time(x, dense);
+    bool ratio = paired && sparse->ratio > 0 && sparse->ratio_low > 0 && sparse->ratio_high > 0;
+    p.y = ratio ? 1 / sparse->ratio : p.ns / d.ns;
+    p.low = ratio ? 1 / sparse->ratio_high : p.ns_low / d.ns_high;
+    p.high = ratio ? 1 / sparse->ratio_low : p.ns_high / d.ns_low;
+    return p;
 }
 
 static const struct view *view_named(const struct case_view *c, const char *name)
@@ -274,18 +248,20 @@ static bool has_density(const struct row *row)
 static void break_even_add_case(struct break_group *g, const struct case_view *c, const struct view *dense, bool paired)
 {
     double x = c->rows[0]->density_in;
-    if (has_density(c->rows[0]) && c->rows[0]->case_id) {
-        g->cases = xrealloc(g->cases, (size_t)(g->case_count + 1) * sizeof *g->cases);
-        g->cases[g->case_count++] = (struct break_case){x, xstrdup(c->rows[0]->case_id)};
-    }
-    add_dense(g, x, dense->time, c->rows[0]->floor_ns);
+    if (has_density(c->rows[0]) && c->rows[0]->case_id)
+        *APPEND(g->cases, g->case_count) = (struct break_case){x, xstrdup(c->rows[0]->case_id)};
+    struct crossing_point p = own_time(x, dense->time);
+    p.floor_ns = c->rows[0]->floor_ns > 0 ? c->rows[0]->floor_ns : NAN;
+    add_density(g, &g->dense, &g->dense_count, p);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
         const struct row *r = v->row;
         if (!v->ranked || v == dense || r->status != ROW_OK || row_runs_dense(r))
             continue;
-        double waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
-        add_line_point(g, break_even_line_of(g, v->name), quotient_at(x, v->time, dense->time, paired), v->time, waste);
+        struct break_line *l = break_even_line_of(g, v->name);
+        p = quotient_at(x, v->time, dense->time, paired);
+        p.waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
+        add_density(g, &l->points, &l->count, p);
     }
 }
 
@@ -326,38 +302,8 @@ static void add_to_groups(struct break_group **groups, int *count, const struct 
 
 static int by_density(const void *a, const void *b)
 {
-    const struct crossing_point *p = *(const struct crossing_point *const *)a, *q = *(const struct crossing_point *const *)b;
-    return p->x < q->x ? -1 : p->x > q->x;
-}
-
-static void sort_line(struct break_line *l)
-{
-    const struct crossing_point **order = xcalloc((size_t)l->count, sizeof *order);
-    struct break_line sorted = {0};
-    for (int i = 0; i < l->count; i++)
-        order[i] = &l->points[i];
-    qsort(order, (size_t)l->count, sizeof *order, by_density);
-    sorted.points = xcalloc((size_t)l->count, sizeof *sorted.points);
-    for (int i = 0; i < l->count; i++) {
-        ptrdiff_t from = order[i] - l->points;
-        sorted.points[i] = *order[i];
-        sorted.ns = grown(sorted.ns, i, l->ns[from]);
-        sorted.ns_low = grown(sorted.ns_low, i, l->ns_low[from]);
-        sorted.ns_high = grown(sorted.ns_high, i, l->ns_high[from]);
-        sorted.waste = grown(sorted.waste, i, l->waste[from]);
-    }
-    free(order);
-    free(l->points);
-    free(l->ns);
-    free(l->ns_low);
-    free(l->ns_high);
-    free(l->waste);
-    l->points = sorted.points;
-    l->ns = sorted.ns;
-    l->ns_low = sorted.ns_low;
-    l->ns_high = sorted.ns_high;
-    l->waste = sorted.waste;
-    l->crossing = crossing_find(l->points, l->count);
+    const struct crossing_point *p = a, *q = b;
+    return (p->x > q->x) - (p->x < q->x);
 }
 
 /* How far up it is known to win. */
@@ -374,21 +320,15 @@ static int by_reach(const void *a, const void *b)
 
 static void finish_group(struct break_group *g)
 {
-    for (int i = 0; i < g->line_count; i++)
-        sort_line(&g->lines[i]);
+    for (int i = 0; i < g->line_count; i++) {
+        struct break_line *l = &g->lines[i];
+        qsort(l->points, (size_t)l->count, sizeof *l->points, by_density);
+        l->crossing = crossing_find(l->points, l->count);
+    }
     if (g->line_count)
         qsort(g->lines, (size_t)g->line_count, sizeof *g->lines, by_reach);
-    for (int i = 1; i < g->dense_count; i++) { /* few points: insertion */
-        struct crossing_point p = g->dense[i];
-        double floor_ns = g->floor[i];
-        int k = i;
-        for (; k > 0 && g->dense[k - 1].x > p.x; k--) {
-            g->dense[k] = g->dense[k - 1];
-            g->floor[k] = g->floor[k - 1];
-        }
-        g->dense[k] = p;
-        g->floor[k] = floor_ns;
-    }
+    if (g->dense_count)
+        qsort(g->dense, (size_t)g->dense_count, sizeof *g->dense, by_density);
 }
 
 static void read_by(const struct node *by, struct ask *ask)
@@ -444,20 +384,13 @@ static int find_patterns(struct row *const *rows, int count, char (*patterns)[64
 
 static void clear_group(struct break_group *g)
 {
-    for (int k = 0; k < g->line_count; k++) {
-        struct break_line *l = &g->lines[k];
-        free(l->points);
-        free(l->ns);
-        free(l->ns_low);
-        free(l->ns_high);
-        free(l->waste);
-    }
+    for (int k = 0; k < g->line_count; k++)
+        free(g->lines[k].points);
     for (int i = 0; i < g->case_count; i++)
         free(g->cases[i].id);
     free(g->cases);
     free(g->lines);
     free(g->dense);
-    free(g->floor);
     free(g->title);
 }
 

@@ -10,6 +10,8 @@
 struct crossing_point {
     double x, y, low, high;
     int runs; /* cases at this density (other seeds) behind 1 that were merged: y is their mean, the interval holds all of theirs */
+    double ns, ns_low, ns_high; /* the row's own time; of the dense row all that there is */
+    double floor_ns, waste;     /* of the dense row; (A - E) / A of a sparse one; NaN */
 };
 enum crossing_kind {
     CROSSING_AT,      /* from winning to losing, between two densities that lie close enough to name one */
@@ -36,8 +38,6 @@ double crossing_next(const struct crossing_point *points, int count);
 struct break_line {
     char name[192];
     struct crossing_point *points; /* by density */
-    double *ns, *ns_low, *ns_high; /* its own time */
-    double *waste;                 /* (A - E) / A; NaN */
     int count;
     struct crossing crossing;
 };
@@ -48,8 +48,7 @@ struct break_case { /* whose mask can be drawn at another density */
 struct break_group {
     char *title; /* "body_1, blobs24, f16 f16_acc32": what its cases share */
     char against[VARIANT_BASE];
-    struct crossing_point *dense; /* x, time and interval of `against`, ns */
-    double *floor;                /* ns, at the same x; NaN */
+    struct crossing_point *dense; /* of `against` */
     int dense_count;
     struct break_line *lines; /* largest break-even first */
     int line_count;

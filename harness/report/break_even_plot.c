@@ -20,7 +20,7 @@ static double dense_at(const struct break_group *g, double x)
     for (int i = 0; i + 1 < g->dense_count; i++) {
         const struct crossing_point *a = &g->dense[i], *b = a + 1;
         if (x >= a->x && x <= b->x)
-            return a->y + (b->y - a->y) * (x - a->x) / (b->x - a->x);
+            return a->ns + (b->ns - a->ns) * (x - a->x) / (b->x - a->x);
     }
     return NAN;
 }
@@ -31,17 +31,17 @@ static void add_times(struct text *data, const struct break_group *g, int lines)
     plot_series(data, g->against);
     for (int i = 0; i < g->dense_count; i++)
         if (g->dense[i].x > 0)
-            add_point(data, g->dense[i].x, g->dense[i].y / 1e3, g->dense[i].low / 1e3, g->dense[i].high / 1e3);
+            add_point(data, g->dense[i].x, g->dense[i].ns / 1e3, g->dense[i].ns_low / 1e3, g->dense[i].ns_high / 1e3);
     plot_series(data, "floor");
     for (int i = 0; i < g->dense_count; i++)
-        if (g->dense[i].x > 0 && !isnan(g->floor[i]))
-            add_point(data, g->dense[i].x, g->floor[i] / 1e3, g->floor[i] / 1e3, g->floor[i] / 1e3);
+        if (g->dense[i].x > 0 && !isnan(g->dense[i].floor_ns))
+            add_point(data, g->dense[i].x, g->dense[i].floor_ns / 1e3, g->dense[i].floor_ns / 1e3, g->dense[i].floor_ns / 1e3);
     for (int k = 0; k < lines; k++) {
         const struct break_line *l = &g->lines[k];
         plot_series(data, l->name);
         for (int i = 0; i < l->count; i++)
             if (l->points[i].x > 0)
-                add_point(data, l->points[i].x, l->ns[i] / 1e3, l->ns_low[i] / 1e3, l->ns_high[i] / 1e3);
+                add_point(data, l->points[i].x, l->points[i].ns / 1e3, l->points[i].ns_low / 1e3, l->points[i].ns_high / 1e3);
     }
 }
 
@@ -70,8 +70,8 @@ static int add_waste(struct text *data, const struct break_group *g, int lines)
         int before = shown;
         plot_series(data, l->name);
         for (int i = 0; i < l->count; i++) {
-            if (l->points[i].x > 0 && !isnan(l->waste[i])) {
-                text_addf(data, "%.9g\t%.9g\n", l->points[i].x * 100, l->waste[i] * 100);
+            if (l->points[i].x > 0 && !isnan(l->points[i].waste)) {
+                text_addf(data, "%.9g\t%.9g\n", l->points[i].x * 100, l->points[i].waste * 100);
                 shown++;
             }
         }
@@ -93,7 +93,7 @@ static void add_curves(struct text *data, const struct break_group *g, int lines
         for (int i = 0; i < (l->count - 1) * SAMPLES + 1; i++) {
             const struct crossing_point *a = &l->points[i / SAMPLES], *b = i % SAMPLES ? a + 1 : a;
             double share = (double)(i % SAMPLES) / SAMPLES, x = a->x + (b->x - a->x) * share, y = a->y + (b->y - a->y) * share;
-            double us = i % SAMPLES ? y * dense_at(g, x) / 1e3 : l->ns[i / SAMPLES] / 1e3;
+            double us = i % SAMPLES ? y * dense_at(g, x) / 1e3 : l->points[i / SAMPLES].ns / 1e3;
             if (x > 0 && us > 0) {
                 text_addf(data, "%.9g\t%.9g\n", x * 100, us);
                 drawn++;
@@ -115,16 +115,16 @@ static void group_plot(struct plots *p, const struct break_group *g)
             continue; /* an empty mask is in the tables: the axis is logarithmic */
         left = fmin(left, g->dense[i].x);
         right = fmax(right, g->dense[i].x);
-        most = fmax(most, g->dense[i].y / 1e3);
-        least = fmin(least, (isnan(g->floor[i]) ? g->dense[i].y : fmin(g->floor[i], g->dense[i].y)) / 1e3);
+        most = fmax(most, g->dense[i].ns / 1e3);
+        least = fmin(least, (isnan(g->dense[i].floor_ns) ? g->dense[i].ns : fmin(g->dense[i].floor_ns, g->dense[i].ns)) / 1e3);
     }
     for (int k = 0; k < lines; k++) {
         key_columns = strlen(g->lines[k].name) > KEY_LETTERS ? 1 : key_columns;
         for (int i = 0; i < g->lines[k].count; i++) {
             if (!(g->lines[k].points[i].x > 0))
                 continue;
-            most = fmax(most, g->lines[k].ns[i] / 1e3);
-            least = fmin(least, g->lines[k].ns[i] / 1e3);
+            most = fmax(most, g->lines[k].points[i].ns / 1e3);
+            least = fmin(least, g->lines[k].points[i].ns / 1e3);
         }
     }
     if (!(left < right))

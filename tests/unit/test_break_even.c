@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#define POINT(X, Y, LOW, HIGH) ((struct crossing_point){.x = X, .y = Y, .low = LOW, .high = HIGH})
+
 static const struct report_style plain = {0};
 
 static void markdown_of(struct table *table, struct text *t)
@@ -37,7 +39,7 @@ static void lines_cross_where_they_do(void **state)
     struct crossing_point p[6];
     static const double x[] = {0.01, 0.05, 0.1, 0.44, 0.48, 0.56};
     for (int i = 0; i < 6; i++)
-        p[i] = (struct crossing_point){x[i], 2 * x[i], 1.8 * x[i], 2.2 * x[i], 0};
+        p[i] = POINT(x[i], 2 * x[i], 1.8 * x[i], 2.2 * x[i]);
     struct crossing c = crossing_find(p, 6);
     assert_int_equal(c.kind, CROSSING_AT);
     near(c.at, 0.5);
@@ -64,18 +66,18 @@ static void lines_cross_where_they_do(void **state)
 /* Points that lie far apart say nothing of what is between them: no density is named. */
 static void open_ends_and_turns(void **state)
 {
-    const struct crossing_point open[] = {
-        {0.1, 0.98, 0.9, 1.1, 0}, {0.2, 1.02, 0.95, 1.1, 0}, {0.3, 0.99, 0.9, 1.1, 0}, {0.4, 1.09, 1.05, 1.2, 0}};
+    const struct crossing_point open[] = {POINT(0.1, 0.98, 0.9, 1.1), POINT(0.2, 1.02, 0.95, 1.1), POINT(0.3, 0.99, 0.9, 1.1),
+                                          POINT(0.4, 1.09, 1.05, 1.2)};
     struct crossing c = crossing_find(open, 4);
     assert_int_equal(c.kind, CROSSING_BETWEEN);
     assert_true(isnan(c.low) && isnan(c.at) && c.turns == 0 && isnan(crossing_next(open, 4)));
     near(c.high, 0.4);
     c = crossing_find(open + 3, 1);
     assert_int_equal(c.kind, CROSSING_FEW);
-    const struct crossing_point lost[] = {{0.1, 1.09, 1.05, 1.2, 0}, {0.2, 1.02, 0.95, 1.1, 0}};
+    const struct crossing_point lost[] = {POINT(0.1, 1.09, 1.05, 1.2), POINT(0.2, 1.02, 0.95, 1.1)};
     near(crossing_find(lost, 2).high, 0.1); /* the first of all */
-    const struct crossing_point turning[] = {
-        {0.1, 0.9, 0.8, 0.95, 0}, {0.2, 1.1, 1.05, 1.2, 0}, {0.3, 0.9, 0.8, 0.95, 0}, {0.4, 1.1, 1.05, 1.2, 0}};
+    const struct crossing_point turning[] = {POINT(0.1, 0.9, 0.8, 0.95), POINT(0.2, 1.1, 1.05, 1.2), POINT(0.3, 0.9, 0.8, 0.95),
+                                             POINT(0.4, 1.1, 1.05, 1.2)};
     c = crossing_find(turning, 4);
     assert_int_equal(c.kind, CROSSING_BETWEEN);
     assert_true(isnan(c.at) && c.turns == 3);
@@ -115,7 +117,7 @@ static double crosses(double (*cost)(double))
 static struct crossing_point measured(double (*cost)(double), double x, double noise)
 {
     double y = cost(x) * exp(noise * noise_normal()), reach = exp(1.96 * noise);
-    return (struct crossing_point){x, y, y / reach, y * reach, 0};
+    return POINT(x, y, y / reach, y * reach);
 }
 
 static int insert(struct crossing_point *p, int count, struct crossing_point one)
@@ -139,11 +141,11 @@ static void a_line_takes_few_densities(void **state)
         double x;
         for (int i = 0; i < 3; i++) {
             double y = 0.35 + 0.65 * given[i] / at;
-            p[count++] = (struct crossing_point){given[i], y, y * 0.996, y * 1.004, 0};
+            p[count++] = POINT(given[i], y, y * 0.996, y * 1.004);
         }
         while (x = crossing_next(p, count), isfinite(x) && count < 16) {
             double y = 0.35 + 0.65 * x / at;
-            count = insert(p, count, (struct crossing_point){x, y, y * 0.996, y * 1.004, 0});
+            count = insert(p, count, POINT(x, y, y * 0.996, y * 1.004));
         }
         struct crossing c = crossing_find(p, count);
         assert_true(c.kind == CROSSING_AT && c.low <= at && at <= c.high && c.high - c.low < 0.11 * at);
@@ -246,8 +248,8 @@ static void rows_give_known_crossings(void **state)
     near(g[0].lines[0].crossing.at, 0.35);
     near(g[0].lines[1].crossing.at, 0.05);
     assert_true(g[0].lines[0].crossing.low < 0.35 && g[0].lines[0].crossing.high > 0.35);
-    near(g[0].lines[0].waste[0], 0.2);
-    near(g[0].lines[0].waste[10], 0);
+    near(g[0].lines[0].points[0].waste, 0.2);
+    near(g[0].lines[0].points[10].waste, 0);
     assert_string_equal(g[1].title, "body c=64, iid, f16 f16_acc32");
     assert_int_equal(g[1].lines[0].crossing.kind, CROSSING_BETWEEN); /* 10 % and full */
     near(g[1].lines[0].crossing.low, 0.1);
@@ -402,9 +404,9 @@ static void seeds_are_merged(void **state)
     near(g->lines[0].points[0].y, 0.6);
     near(g->lines[0].points[0].low, 0.5);
     near(g->lines[0].points[0].high, 0.7);
-    near(g->lines[0].ns[0], 60e3);
-    near(g->lines[0].ns_low[0], 50e3);
-    near(g->lines[0].ns_high[0], 70e3);
+    near(g->lines[0].points[0].ns, 60e3);
+    near(g->lines[0].points[0].ns_low, 50e3);
+    near(g->lines[0].points[0].ns_high, 70e3);
     near(g->lines[0].crossing.low, 0.1);
     near(g->lines[0].crossing.high, 0.2);
     break_even_free(g, 1);
