@@ -10,13 +10,10 @@
 #include <string.h>
 #include <time.h>
 
-#define SUSTAINED_NS 10e6 /* a sustained sample lasts about this long */
 #define WARMUP_S 1.0
 #define WARMUP_TAIL 2
-#define STEPS_S 0.3     /* of a row, once it has three rounds */
-#define ROUNDS_LEAST 10 /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
-#define SUSTAINED_MIN 10
-#define SUSTAINED_MAX 50
+#define STEPS_S 0.3            /* of a row, once it has three rounds */
+#define ROUNDS_LEAST 10        /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
 #define TAIL_TIMES 10.0        /* a row that takes so many times as long as the fastest is of the tail */
 #define TAIL_ROUNDS 10         /* which takes part in the first rounds only, */
 #define TAIL_ROUNDS_LEAST 6    /* or in these, when its time is up: fewer are no interval */
@@ -25,24 +22,6 @@
 #define RETAKE_LAST_NS 5000000 /* before the last */
 #define STREAM 0x5ea7          /* of the numbers that are drawn, among all that a run draws from its seed */
 #define CLOCK_LOW 0.99         /* of the clock of a rested card */
-
-/* Everyone who takes part in a measurement, and what belongs to each: all arrays are by entrant. */
-struct field {
-    struct device *dev;
-    const struct sample_plan *plan;
-    struct entrant *entrants;
-    int count;
-    struct timer *timers;
-    const struct sample_watch *watch;
-    struct device_graph **graphs; /* sustained */
-    double *ns, *host_ns, *hz;    /* of the last round */
-    int *order;                   /* ... and who ran when */
-    int sets, seats, set, seat;   /* how many, and those of the round */
-    uint64_t drawn;               /* numbers */
-    double rested_hz;             /* the clock of a rested card: the highest that a sample began at */
-    bool warming;                 /* the first two rounds of that show who is of the tail, which takes no part in the others */
-    double tail_s;                /* spent on samples of the tail */
-};
 
 void timer_close(struct timer *t)
 {
@@ -65,13 +44,18 @@ static void field_close(struct field *f)
         timer_close(&f->timers[i]);
         if (f->graphs[i])
             f->dev->ops->graph_free(f->dev, f->graphs[i]);
+        if (f->rests[i])
+            f->dev->ops->graph_free(f->dev, f->rests[i]);
     }
     free(f->timers);
     free(f->graphs);
+    free(f->rests);
     free(f->ns);
     free(f->host_ns);
     free(f->hz);
     free(f->order);
+    free(f->ahead);
+    free(f->unseen);
 }
 
 /* To be closed also when it fails. */
@@ -88,24 +72,27 @@ static bool field_open(struct field *f, struct device *dev, struct entrant *entr
                         .count = count,
                         .timers = xcalloc(n, sizeof *f->timers),
                         .graphs = xcalloc(n, sizeof *f->graphs),
+                        .rests = xcalloc(n, sizeof *f->rests),
                         .ns = xcalloc(n, sizeof *f->ns),
                         .host_ns = xcalloc(n, sizeof *f->host_ns),
                         .hz = xcalloc(n, sizeof *f->hz),
-                        .order = xcalloc(n, sizeof *f->order)};
+                        .order = xcalloc(n, sizeof *f->order),
+                        .ahead = xcalloc(n, sizeof *f->ahead),
+                        .unseen = xcalloc(n, sizeof *f->unseen)};
+    for (int i = 0; i < count; i++)
+        f->ahead[i] = -1;
     for (int i = 0; i < count; i++)
         if (!timer_open(&f->timers[i], dev, err))
             return false;
     return true;
 }
 
-/* One of the numbers below `count`, that nobody foresees who does not know the seed. */
-static int draw(struct field *f, int count)
+int sample_draw(struct field *f, int count)
 {
     return (int)(generate_bits(f->plan->seed, STREAM, f->drawn++) % (uint64_t)count);
 }
 
-/* Whoever left other bits than a verified launch has to be looked at; what is wrong takes no further part. */
-static bool doubt(struct field *f, int i, int set, enum rig_left left, struct error *err)
+bool sample_doubt(struct field *f, int i, int set, enum rig_left left, struct error *err)
 {
     bool right = true;
     if (left == RIG_AS_TRUSTED || !f->watch || !f->watch->doubt)
@@ -144,12 +131,16 @@ static bool stamp(struct device *dev, int slot, struct error *err)
 /* Everything of an isolated sample that comes before its first event: nothing of an earlier launch is left. The flush is in front of a
  * warming run, too: while the GPU is at it the host queues what is timed, which else a kernel of a few us would wait for, and the two notes
  * of the clock are far enough apart to tell it. */
-static bool before(struct device *dev, struct rig *rig, const struct sample_plan *plan, struct error *err)
+static bool before(struct field *f, int i, struct error *err)
 {
-    if (!rig_prepare(rig, NULL, err) || !sample_rest(dev, plan->spacing_ns, err) || !stamp(dev, 0, err) || !dev->ops->flush(dev, err) ||
-        !stamp(dev, 1, err))
+    struct device *dev = f->dev;
+    struct rig *rig = f->entrants[i].rig;
+    if (!turn_steer(f, i, err) || !rig_prepare(rig, NULL, err) || !sample_rest(dev, f->plan->spacing_ns, err) || !stamp(dev, 0, err) ||
+        !dev->ops->flush(dev, err) || !stamp(dev, 1, err) ||
+        (f->plan->warm && !(turn_run(f, i, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err))))
         return false;
-    return !plan->warm || (rig_run(rig, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err));
+    turn_met(f, i);
+    return true;
 }
 
 /* Queues an isolated sample, waits for it, and takes away what it left after somebody looked at it. */
@@ -159,14 +150,14 @@ static bool isolated(struct field *f, int i, bool *low, struct error *err)
     struct entrant *e = &f->entrants[i];
     struct timer *t = &f->timers[i];
     enum rig_left left;
-    if (!before(f->dev, e->rig, f->plan, err) || !ops->record(f->dev, t->from, err))
+    if (!before(f, i, err) || !ops->record(f->dev, t->from, err))
         return false;
     double start = clock_s();
-    if (!rig_run(e->rig, err))
+    if (!turn_run(f, i, err))
         return false;
     f->host_ns[i] = (clock_s() - start) * 1e9;
     if (!ops->record(f->dev, t->to, err) || !rig_seal(e->rig, err) || !ops->sync(f->dev, err) ||
-        !ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err) || !rig_same(e->rig, &left, err) || !doubt(f, i, f->set, left, err))
+        !ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err) || !rig_same(e->rig, &left, err) || !sample_doubt(f, i, f->set, left, err))
         return false;
     f->hz[i] = ops->stamped_hz ? ops->stamped_hz(f->dev, 0, 1) : NAN;
     *low = clock_low(f, f->hz[i]);
@@ -186,74 +177,6 @@ static bool take_isolated(struct field *f, int i, struct error *err)
     }
     f->entrants[i].kept_low += low;
     return true;
-}
-
-/* What each seat was left with is from its last run. */
-static bool take_sustained(struct field *f, int i, struct error *err)
-{
-    const struct device_ops *ops = f->dev->ops;
-    struct entrant *e = &f->entrants[i];
-    struct timer *t = &f->timers[i];
-    enum rig_left left;
-    for (int seat = 0; seat < f->seats; seat++) {
-        rig_sit(e->rig, e->last[seat], seat);
-        if (!rig_wipe(e->rig, err) || !rig_prepare(e->rig, NULL, err))
-            return false;
-    }
-    if (!ops->record(f->dev, t->from, err) || !ops->graph_launch(f->dev, f->graphs[i], err) || !ops->record(f->dev, t->to, err))
-        return false;
-    for (int seat = 0; seat < f->seats; seat++) {
-        rig_sit(e->rig, e->last[seat], seat);
-        if (!rig_seal(e->rig, err) || !rig_same(e->rig, &left, err) || !doubt(f, i, e->last[seat], left, err))
-            return false;
-    }
-    f->hz[i] = NAN;
-    return ops->sync(f->dev, err) && ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err);
-}
-
-/* Another set than the one before on the seat and, where there are enough, than the first one: the last run on a seat has inputs that no
- * result kept since the first belongs to. */
-static int next_set(struct field *f, int before, int first)
-{
-    int set = draw(f, f->sets);
-    while (f->sets > 1 && (set == before || (f->sets > 2 && set == first)))
-        set = draw(f, f->sets);
-    return set;
-}
-
-/* The first runs are one on each seat, the last ones too; between them seats are drawn, and a seat's set changes every time. */
-static bool build_graph(struct field *f, int i, struct error *err)
-{
-    struct device *dev = f->dev;
-    const struct device_ops *ops = dev->ops;
-    struct entrant *e = &f->entrants[i];
-    struct timer *t = &f->timers[i];
-    double ns;
-    if (!rig_run(e->rig, err) || !ops->record(dev, t->from, err) || !rig_run(e->rig, err) || !ops->record(dev, t->to, err) ||
-        !ops->sync(dev, err) || !ops->elapsed(dev, t->from, t->to, &ns, err))
-        return false;
-    double wanted = ns > 0 ? SUSTAINED_NS / ns : SUSTAINED_MAX;
-    e->batch = wanted < SUSTAINED_MIN ? SUSTAINED_MIN : wanted > SUSTAINED_MAX ? SUSTAINED_MAX : (int)wanted;
-    if (!ops->graph_begin(dev, err))
-        return false;
-    bool ok = true;
-    int first[SAMPLE_SEATS_MOST];
-    for (int k = 0; k < e->batch && ok; k++) {
-        int left = e->batch - 1 - k, seat = k < f->seats ? k : left < f->seats ? left : draw(f, f->seats);
-        if (k < f->seats)
-            first[seat] = e->last[seat] = draw(f, f->sets);
-        else
-            e->last[seat] = next_set(f, e->last[seat], left < f->seats ? first[seat] : -1);
-        rig_sit(e->rig, e->last[seat], seat);
-        ok = rig_run_stepwise(e->rig, NULL, NULL, err);
-    }
-    struct error end = {0};
-    if (!ops->graph_end(dev, &f->graphs[i], &end)) {
-        if (ok && err)
-            *err = end;
-        return false;
-    }
-    return ok;
 }
 
 /* Are all ratios to the first known well enough? The tail is not waited for, nor who is out. */
@@ -311,8 +234,9 @@ static bool takes_part(const struct field *f, int i, int round)
 static bool visit_all(struct field *f, int round, struct error *err)
 {
     order_of(f->plan->seed, round, f->count, f->order);
-    f->set = draw(f, f->sets);
-    f->seat = draw(f, f->seats);
+    f->set = sample_draw(f, f->sets);
+    f->seat = sample_draw(f, f->seats);
+    f->turn = round % DEVICE_TURNS;
     for (int k = 0; k < f->count; k++) {
         int i = f->order[k];
         double start = clock_s();
@@ -322,7 +246,7 @@ static bool visit_all(struct field *f, int round, struct error *err)
         const char *name = rig_name(f->entrants[i].rig);
         int depth = phase_depth(f->dev->clock);
         phase_open(f->dev->clock, name ? name : "");
-        bool taken = f->plan->sustained ? take_sustained(f, i, err) : take_isolated(f, i, err);
+        bool taken = f->plan->sustained ? sustained_take(f, i, err) : take_isolated(f, i, err);
         phase_unwind(f->dev->clock, depth); /* also what a look at a doubtful sample has left open */
         if (!taken)
             return false;
@@ -361,13 +285,14 @@ bool sample_round(struct device *dev, struct rig *const *rigs, int count, int ro
 static bool first_runs(struct field *f, struct error *err)
 {
     const struct sample_watch *watch = f->watch;
+    f->turns_known = true;
     for (int i = 0; i < f->count; i++) {
         struct rig *rig = f->entrants[i].rig;
         watch->announce(watch->context, i);
         f->entrants[i].batch = 1;
         rig_sit(rig, 0, 0);
         if (!rig_prepare(rig, NULL, err) || !rig_run(rig, err) || !f->dev->ops->sync(f->dev, err) ||
-            (f->plan->sustained && !build_graph(f, i, err)))
+            !(f->plan->sustained ? sustained_build(f, i, err) : turn_learn(f, i, err)))
             return false;
         for (int seat = 0; seat < f->seats; seat++) {
             rig_sit(rig, 0, seat);
@@ -414,8 +339,11 @@ static bool mark_step(void *context, int step, struct error *err)
 }
 
 /* A pass of its own: events between the steps would lengthen the row they belong to. */
-static bool step_pass(struct device *dev, struct entrant *e, const struct sample_plan *plan, struct error *err)
+static bool step_pass(struct field *f, int entrant, struct error *err)
 {
+    struct device *dev = f->dev;
+    struct entrant *e = &f->entrants[entrant];
+    const struct sample_plan *plan = f->plan;
     const struct program *p = rig_program(e->rig);
     int steps = 0;
     for (int i = 0; i < p->step_count; i++)
@@ -437,7 +365,7 @@ static bool step_pass(struct device *dev, struct entrant *e, const struct sample
             break;
         e->step_rounds = r + 1;
         s.used = 0;
-        if (!before(dev, e->rig, plan, err) || !dev->ops->record(dev, s.events[0], err) || !rig_run_stepwise(e->rig, mark_step, &s, err) ||
+        if (!before(f, entrant, err) || !dev->ops->record(dev, s.events[0], err) || !rig_run_stepwise(e->rig, mark_step, &s, err) ||
             !dev->ops->sync(dev, err) || !rig_wipe(e->rig, err))
             goto done;
         for (int i = 0, k = 0; i < p->step_count; i++)
@@ -543,7 +471,7 @@ bool sample_run(struct device *dev, struct entrant *entrants, int count, const s
     }
     bool ok = field_open(&f, dev, entrants, count, plan, watch, err) && first_runs(&f, err) && rounds(&f, result, err);
     for (int i = 0; ok && i < count; i++)
-        ok = step_pass(dev, &entrants[i], plan, err);
+        ok = step_pass(&f, i, err);
     field_close(&f);
     return ok;
 }

@@ -77,6 +77,10 @@ bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
 {
     return false;
 }
+bool rig_keeps(const struct rig *rig)
+{
+    return false;
+}
 bool rig_seal(struct rig *rig, struct error *err)
 {
     return false;

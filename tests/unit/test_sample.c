@@ -45,7 +45,12 @@ static struct sample_result sampled(const double *ns, int count, double noise, c
     for (int i = 0; i < count; i++) {
         int wrong_from = rigs[i].wrong_from;
         long sleep_ns = rigs[i].sleep_ns;
-        rigs[i] = (struct rig){.ns = ns[i], .noise = noise, .wrong_from = wrong_from, .sleep_ns = sleep_ns};
+        double wipe_ns = rigs[i].wipe_ns;
+        int launches = rigs[i].launches;
+        enum step_kind kind = rigs[i].steps[0].kind;
+        rigs[i] = (struct rig){
+            .ns = ns[i], .noise = noise, .wrong_from = wrong_from, .sleep_ns = sleep_ns, .wipe_ns = wipe_ns, .launches = launches};
+        rigs[i].steps[0].kind = kind;
         rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps, .unit_count = i};
         entrants[i] = (struct entrant){.rig = &rigs[i]};
     }
@@ -389,6 +394,69 @@ static void sustained(void **state)
     freed(1);
 }
 
+/* On a device whose launches have turns, one of them slow: in a round all rows have the same turn, and rounds go through the turns. A
+ * library's launches are counted in a graph of it; where they cannot be, turns are drawn, and nobody has one for ever. */
+static void all_rows_meet_the_same_turns(void **state)
+{
+    const double ns[] = {20000, 20000, 20000};
+    struct sample_plan plan = plain;
+    struct device_ops turning = ops;
+    turning.turn = turn, turning.turned = turned, turning.graph_launches = graph_launches, turning.stamp = turn_stamp;
+    device.ops = &turning;
+    plan.rounds_min = plan.rounds_max = 40;
+    plan.warmup_rounds = 2;
+    for (int refuses = 0; refuses < 2; refuses++)
+        for (int warm = 0; warm < 2; warm++) {
+            plan.warm = warm;
+            for (int i = 0; i < 3; i++)
+                rigs[i] = (struct rig){.launches = i + 1};
+            rigs[1].steps[0].kind = STEP_CUDNN;
+            world.no_capture = refuses;
+            world.random = 11;
+            world.turn_runs = 0;
+            sampled(ns, 3, 0, &plan);
+            int first = world.turn_runs - 3 * 40 * (1 + warm), slow[3] = {0}, met[DEVICE_TURNS] = {0};
+            for (int r = 0; r < 40; r++) {
+                int now[3];
+                for (int k = 0; k < 3; k++)
+                    now[k] = world.turn_of[first + (3 * r + k) * (1 + warm) + warm];
+                met[now[0]]++;
+                if (!refuses)
+                    assert_true(now[0] == now[1] && now[1] == now[2]);
+                for (int i = 0; i < 3; i++)
+                    slow[i] += entrants[i].samples_ns[r] > 20500;
+            }
+            for (int t = 0; t < DEVICE_TURNS; t++)
+                assert_true(refuses ? met[t] > 0 : met[t] == 40 / DEVICE_TURNS);
+            for (int i = 0; i < 3; i++) /* as many as its launches are of the turns */
+                assert_true(refuses ? slow[i] > 0 && slow[i] < 40 : slow[i] == (i + 1) * 40 / DEVICE_TURNS);
+            freed(3);
+        }
+    memset(rigs, 0, sizeof rigs);
+    world.no_capture = false;
+    device.ops = &ops;
+}
+
+/* Who has a place to keep something finds it wiped before each run, and has no time of it. */
+static void nothing_is_kept_between_runs(void **state)
+{
+    double ns[] = {2000, 1000};
+    struct sample_plan plan = plain;
+    plan.sustained = true;
+    plan.sets = 3;
+    plan.seats = 2;
+    rigs[1].wipe_ns = 7000;
+    sampled(ns, 2, 0, &plan);
+    assert_true(fabs(entrants[0].samples_ns[3] - 2000) < 1e-3 && fabs(entrants[1].samples_ns[3] - 1000) < 1e-3);
+    assert_int_equal(rigs[1].runs, 3 + 50); /* alone and twice for its length; and those of one graph, not of the other */
+    int wiped = 0;
+    for (const char *p = world.said; (p = strstr(p, "wp")); p++)
+        wiped++;
+    assert_true(wiped > 2 * 50);
+    freed(2);
+    rigs[1].wipe_ns = 0;
+}
+
 static void steps_and_prepare(void **state)
 {
     struct error err = {0};
@@ -514,6 +582,8 @@ int main(void)
                                        cmocka_unit_test(it_stops),
                                        cmocka_unit_test(sustained),
                                        cmocka_unit_test(a_lost_device_ends_it),
+                                       cmocka_unit_test(all_rows_meet_the_same_turns),
+                                       cmocka_unit_test(nothing_is_kept_between_runs),
                                        cmocka_unit_test(steps_and_prepare),
                                        cmocka_unit_test(it_tells_its_time),
                                        cmocka_unit_test(equal_kernels_are_rarely_told_apart),
