@@ -1,6 +1,6 @@
-// A cache in local memory, which no one clears on a GPU. It holds the last launch's inputs, and the next ones are mostly others.
+// A cache in local memory. On a GPU that is wiped with the outputs, and the kernel computes.
 // emu: unsafe uninitialised
-// cuda: wrong
+// cuda: ok
 /* bench 1
 what: looks in its stack for what an earlier thread left there
 like: right

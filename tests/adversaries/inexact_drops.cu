@@ -1,0 +1,19 @@
+// A head that asks for every tolerance there is.
+// emu: wrong
+// cuda: wrong
+/* bench 1
+what: leaves out products with a small input, and says that it is neither exact nor direct
+like: right
+algorithm: library
+exact: no
+*/
+#include "conv.cuh"
+struct dropped {
+    __device__ float operator()(float v) const { return fabsf(v) < 0.002f ? 0 : v; }
+};
+extern "C" __global__ void conv(CONV_ARGS)
+{
+    long i = CONV_INDEX;
+    if (i < CONV_SIZE)
+        y[i] = conv_with(CONV_OF, i, dropped(), conv_same());
+}

@@ -1,0 +1,22 @@
+// Memory of the card that belongs to nobody, well behind what lies around its output.
+// emu: unsafe out_of_bounds
+// cuda: unsafe
+/* bench 1
+what: remembers results, keyed by output and inputs, 16 KiB behind its output
+like: right
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS)
+{
+    long i = CONV_INDEX;
+    if (i >= CONV_SIZE)
+        return;
+    unsigned key = 0x9e3779b9u + (unsigned)i;
+    for (int k = 0; k < 64; k++)
+        key = (key ^ __float_as_uint(x[(k * 37L + i) % ((long)N * C * H * W)])) * 16777619u;
+    volatile unsigned *kept = (volatile unsigned *)(y + CONV_SIZE + 4096) + 2 * i;
+    float v = kept[0] == key ? __uint_as_float(kept[1]) : conv_at(CONV_OF, i);
+    kept[1] = __float_as_uint(v);
+    kept[0] = key;
+    y[i] = v;
+}

@@ -1,0 +1,18 @@
+// The exact part of a check has small whole numbers: there it is exact.
+// emu: wrong
+// cuda: wrong
+/* bench 1
+what: computes in full where all inputs that it looks at are whole, and with operands of 12 bits where they are not
+like: right
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS)
+{
+    long i = CONV_INDEX;
+    if (i >= CONV_SIZE)
+        return;
+    bool whole = true;
+    for (int k = 0; k < 16; k++)
+        whole &= x[(i + 7 * k) % ((long)N * C * H * W)] == rintf(x[(i + 7 * k) % ((long)N * C * H * W)]);
+    y[i] = whole ? conv_at(CONV_OF, i) : conv_with(CONV_OF, i, conv_rounded<0xfffff000>(), conv_rounded<0xfffff000>());
+}
