@@ -1,7 +1,7 @@
-// A cache in scratch, its flag cleared by prepare: which runs again before each launch, so that nothing is ever found. Back to back in a graph
-// (layers.yaml asks for it) it replays.
+// A cache in scratch, its flag cleared by prepare: which runs again before each launch, so that nothing is ever found; back to back in a
+// graph too.
 // emu: ok
-// cuda: wrong
+// cuda: ok
 /* bench 1
 what: keeps its result in scratch, and copies it from the second launch on
 like: right

@@ -3,7 +3,7 @@
 #include "device/cuda/private.h"
 #include <stdlib.h>
 
-#define FILL_LAUNCHES 65536 /* bytes: from so many on a fill is a launch, of which the driver makes nothing smaller than 24 */
+#define FILL_LAUNCHES 8192 /* bytes: from so many on a fill is a launch; up to 4096 it is none, between nobody looked */
 
 struct device_event {
     CUevent handle;
@@ -80,9 +80,9 @@ bool cuda_graph_launch(struct device *dev, struct device_graph *graph, struct er
     return cuda_check(s, s->api->cuGraphLaunch(graph->executable, s->stream), "launching a graph", err);
 }
 
-/* Seen on an H200 with driver 580 (tests/gpu/turns.c): a kernel on the stream is a launch with a turn; so is what the driver fills and
- * copies on the device with kernels of its own, but no small fill, no copy from or to the host, and nothing in a graph or on another
- * stream. */
+/* Seen on an H200 with driver 580 (tests/gpu/turns.c, reports/gallery/turns-h200.txt): a kernel on the stream is a launch with a turn; so
+ * is what the driver fills and copies on the device with kernels of its own, but no small fill, no copy from or to the host, and nothing in
+ * a graph or on another stream. */
 bool cuda_fill_has_turn(size_t bytes)
 {
     return bytes >= FILL_LAUNCHES;
