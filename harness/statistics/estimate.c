@@ -14,7 +14,7 @@
  * the dependence of twenty rounds ends. What fewer do not know makes the interval wider. */
 static const struct {
     int below, cosines;
-} looks[] = {{60, 4}, {100, 5}, {INT_MAX, 8}};
+} looks[] = {{60, 4}, {100, 5}, {200, 8}, {400, 16}, {INT_MAX, 24}};
 
 /* The number of samples below the median is binomial(count, 1/2), whatever the distribution. The interval [x(r+1), x(count-r)] misses it
  * with probability 2 P(B <= r): the largest r that keeps this within `level` is taken (David and Nagaraja, Order Statistics, 3rd ed.,

@@ -6,9 +6,9 @@ usage: steady.py alone|copies|peers [--bench BENCH] [-o DIR] [--processes N] [--
 alone   the library's row of four layers, by itself and beside two power-hungry kernels, each in processes of its own: medians, how far they lie apart, and the
         clock, power and throttling of their rounds. Wanted: alone and beside within 0.5 %, ten processes within 0.5 % (1 % below 30 us).
 copies  six copies of wgmma_pixels and one whose blocks wait about 1 % of its time first, on five layers, as many rounds as bench takes by itself: the share of
-        pairs of copies whose interval excludes 1 (wanted: 5 % in the mean, no process above 10 %), and how often the waiting one is told from a copy
-        (wanted: 90 %). The intervals are those of harness/statistics, compiled here; what the wait really costs is the mean of the middle 60 % of all
-        processes' log ratios.
+        pairs of copies whose interval excludes 1 (wanted: 5 % in the mean, no process above 10 %), how often a copy whose times are all made 1 % longer
+        is told from another (wanted: 90 %), and how often the waiting one is. The intervals are those of harness/statistics, compiled here; what the
+        wait really costs is the mean of the middle 60 % of all processes' log ratios. --rounds N looks at the first N rounds only.
 peers   PyTorch's time of the layers of scenarios/peers.yaml and bench's, in turns, with PyTorch's own cuDNN. Wanted: within 1 %.
 
 Prints its table; stops after S seconds with the processes it has. --layers takes some of the layers only. DIR gets the exports; --from DIR runs nothing and
@@ -143,11 +143,11 @@ def estimator(work):
     call.restype = Estimate
     call.argtypes = [ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int), ctypes.c_int, ctypes.c_int]
 
-    def ratio(x, y, family=1):
-        n = min(x["rounds"], y["rounds"])
-        doubles = lambda t: (ctypes.c_double * n)(*t["samples_ns"][:n])  # noqa: E731
+    def ratio(x, y, longer=1, rounds=10**9):
+        n = min(x["rounds"], y["rounds"], rounds)
+        doubles = lambda t, by=1: (ctypes.c_double * n)(*[by * v for v in t["samples_ns"][:n]])  # noqa: E731
         places = (ctypes.c_int * n)(*map(int, x["samples_place"][:n])) if x.get("samples_place") else None
-        return call(doubles(x), doubles(y), places, n, family)
+        return call(doubles(x, longer), doubles(y), places, n, 1)
 
     return ratio
 
@@ -187,41 +187,43 @@ def copies(b, a):
             rows = b.run(path, f"copies{p}", "--variants", f"my={folder}")
             if rows:
                 runs.append(rows)
-    told, found, of, pairs = [], 0, 0, 0
+    told, found, of, pairs, all_seen = [], 0, 0, 0, 0
     print(f"{len(runs)} processes; by layer: median us and how far the six lie apart, pairs told apart, what the wait costs, how often it is found")
     by_process = [[0, 0] for _ in runs]
     for layer in taken:
-        here, here_pairs, here_found, here_of, all_ratios, medians, rounds = 0, 0, 0, 0, [], [], []
+        here, here_pairs, here_found, here_of, all_ratios, medians, rounds, seen, widths = 0, 0, 0, 0, [], [], [], 0, []
         for p, rows in enumerate(runs):
             t = {v.removeprefix("my/"): x for v, x in rows.get(layer, {}).items()}
             six = [t[n] for n in "abcdef" if n in t]
             medians.append([x["median_ns"] / 1e3 for x in six])
             for x, y in itertools.combinations(six, 2):
-                e = ratio(x, y)
+                e = ratio(x, y, rounds=a.rounds)
                 out = e.low > 1 or e.high < 1
                 here, here_pairs = here + out, here_pairs + 1
+                widths.append(50 * (e.high - e.low))
+                seen += (ratio(x, y, 1.01, a.rounds).low > 1) + (ratio(y, x, 1.01, a.rounds).low > 1)
                 by_process[p][0] += out
                 by_process[p][1] += 1
             for x in six:
                 if "waits" not in t:
                     continue
-                e = ratio(t["waits"], x)
+                e = ratio(t["waits"], x, rounds=a.rounds)
                 here_found, here_of = here_found + (e.low > 1), here_of + 1
                 all_ratios += [math.log(i / j) for i, j in zip(t["waits"]["samples_ns"], x["samples_ns"])]
-                rounds.append(t["waits"]["rounds"])
+                rounds.append(min(t["waits"]["rounds"], a.rounds))
         if not here_pairs:
             without(runs, f"the copies on {layer}")
         apart = max(spread(m) for m in medians)
         fifth, all_ratios = len(all_ratios) // 5, sorted(all_ratios)
         cost = 100 * math.expm1(statistics.mean(all_ratios[fifth:len(all_ratios) - fifth])) if all_ratios else float("nan")
-        print(f"{layer:4s} {statistics.median(m for ms in medians for m in ms):7.2f} us, apart {apart:.2f} % at most; told apart {100 * here / here_pairs:.1f} % of {here_pairs}; "
-              f"the wait costs {cost:.2f} %, found in {100 * here_found / max(here_of, 1):.0f} % of {here_of}; "
+        print(f"{layer:4s} {statistics.median(m for ms in medians for m in ms):7.2f} us, apart {apart:.2f} % at most; told apart {100 * here / here_pairs:.1f} % of {here_pairs} (+-{statistics.median(widths):.2f} %); "
+              f"1 % more is found in {50 * seen / here_pairs:.0f} %; the wait costs {cost:.2f} %, found in {100 * here_found / max(here_of, 1):.0f} % of {here_of}; "
               f"rounds {min(rounds, default=0)} to {max(rounds, default=0)}")
-        found, of, pairs = found + here_found, of + here_of, pairs + here_pairs
+        found, of, pairs, all_seen = found + here_found, of + here_of, pairs + here_pairs, all_seen + seen
         told.append(here)
     shares = [100 * x / n for x, n in by_process if n]
     if shares:
-        print(f"told apart {100 * sum(told) / pairs:.1f} % of {pairs} pairs; by process {' '.join('%.1f' % s for s in shares)}; the wait found in {100 * found / max(of, 1):.1f} % of {of}")
+        print(f"told apart {100 * sum(told) / pairs:.1f} % of {pairs} pairs; by process {' '.join('%.1f' % s for s in shares)}; 1 % more found in {50 * all_seen / pairs:.1f} %; the wait found in {100 * found / max(of, 1):.1f} % of {of}")
         print(conditions([t for rows in runs for layer in rows.values() for t in layer.values()]))
 
 
@@ -271,6 +273,7 @@ def main():
     parser.add_argument("-o", "--output", default=".")
     parser.add_argument("--processes", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=110)
+    parser.add_argument("--rounds", type=int, default=10**9)
     parser.add_argument("--layers", type=lambda text: text.split(","))
     parser.add_argument("--from", dest="stored", metavar="DIR")
     a = parser.parse_args()

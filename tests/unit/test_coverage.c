@@ -16,7 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ROUNDS_MOST 300
+#define ROUNDS_MOST 1000
+#define STOPPED_MOST 300 /* of those that end when they know enough */
 #define HELD 0.93
 #define ROWS_MOST 16
 
@@ -171,7 +172,7 @@ static double plain_width(int rounds)
     return ratio[rounds - 1 - out] - ratio[out];
 }
 
-#define LONG 100 /* runs of ROUNDS_MOST that tell the truth of a process that is not symmetric */
+#define LONG 30 /* runs of ROUNDS_MOST that tell the truth of a process that is not symmetric */
 
 /* Of row 0 over each row. */
 static void find_truth(const struct process *p, int rows, double *truth)
@@ -216,11 +217,11 @@ static struct tally cover_stopped(const struct process *p, int runs)
     find_truth(p, 2, truth);
     for (; t.runs < runs; t.runs++) {
         int rounds = 60;
-        draw(p, 2, ROUNDS_MOST);
+        draw(p, 2, STOPPED_MOST);
         struct estimate e;
         for (;; rounds += 5) {
             e = estimate_ratio_grouped(ns[0], ns[1], placement, rounds, 1);
-            if (rounds >= ROUNDS_MOST || estimate_half_width(&e) <= 0.005)
+            if (rounds >= STOPPED_MOST || estimate_half_width(&e) <= 0.005)
                 break;
         }
         t.held += e.low <= truth[1] && truth[1] <= e.high;
@@ -267,7 +268,7 @@ static void intervals_hold(void **state)
     static const struct {
         int rounds;
         double width_most; /* of independent ones, over that of order statistics */
-    } cases[] = {{30, 1.9}, {60, 1.65}, {100, 1.5}};
+    } cases[] = {{30, 1.9}, {60, 1.65}, {100, 1.5}, {300, 1.3}};
     noise_state = 1;
     for (size_t i = 0; i < PROCESSES; i++)
         for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -310,7 +311,7 @@ static void print_cell(const struct tally *t)
 
 static int table(int runs, uint64_t seed)
 {
-    static const int rounds[] = {10, 30, 60, 100, 300};
+    static const int rounds[] = {10, 30, 60, 100, 300, 1000};
     noise_state = seed;
     printf(
         "How many of %d intervals of the ratio of two rows hold the truth, and how many times as wide they are as order statistics of as\n"
