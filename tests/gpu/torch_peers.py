@@ -3,7 +3,7 @@
 
 usage: torch_peers.py SCENARIO.yaml [-o FILE.json] [--rounds N] [--layers A,B] [--compile] [--callable LAYER=FILE.py:FUNCTION] [EXPORT.json]
 
-Protocol (decision 6): a rest of 0.3 ms; flush by writing, then reading back, 2x L2; event; the layer's ops; event; nothing waited for in between; median of the rounds.
+Protocol (decision 6): a rest of 1 ms; flush by writing, then reading back, 2x L2; event; the layer's ops; event; nothing waited for in between; median of the rounds.
 A kernel that only waits stands before the flush, long enough that the host has queued the ops by the time the first event is reached: else the GPU would wait for Python
 between the events (on an H200 that was 1 to 21 % of the layers of scenarios/peers.yaml). A sample whose first event had passed too early is taken again behind a longer one.
 Layers take turns within a round. PyTorch runs in benchmark mode, so cuDNN's engine is the fastest that PyTorch found. A layer is its op and its epilogue
@@ -218,7 +218,7 @@ def measure(calls, rounds):
             for _ in range(TRIES):
                 start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
                 torch.cuda.synchronize()
-                time.sleep(0.0003)
+                time.sleep(0.001)
                 for _ in range(turns.randrange(4)):  # every fourth launch takes some 0.9 us longer: none shall always be a layer's own
                     torch.cuda._sleep(100)
                 torch.cuda._sleep(hold[name])
@@ -314,7 +314,7 @@ def main():
     if a.output:
         provenance = {"tool": tool, "device": properties.name, "uuid": f"GPU-{properties.uuid}", "script": hashlib.sha256(open(__file__, "rb").read()).hexdigest(),
                       "scenario_sha256": hashlib.sha256(open(a.scenario, "rb").read()).hexdigest(), "measured": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                      "method": "rest of 0.3 ms, wait for the host, flush 2x L2, event, ops, event; layers in turns; cudnn.benchmark", "rounds": a.rounds}
+                      "method": "rest of 1 ms, wait for the host, flush 2x L2, event, ops, event; layers in turns; cudnn.benchmark", "rounds": a.rounds}
         json.dump({"bench_import": 1, "scenario": scenario["scenario"], "provenance": provenance, "rows": rows}, open(a.output, "w"))
 
 
