@@ -183,14 +183,16 @@ bool bout_enter(struct bout *b, int i, struct error *err)
         !rig_open_in(b->room, worker_timed_part(w, b->index[i]), w->dev, w->library, p, b->builds[i].images, false, &b->rigs[i], err))
         return false;
     rig_set_name(b->rigs[i], w->plan.rows[b->index[i]].id);
-    for (int set = 0; set < (b->room ? room_sets(b->room) : 1) && bout_is_sound(b, i); set++) {
+    for (int set = 0; set < (b->room ? room_sets(b->room) : 1); set++) {
         rig_sit(b->rigs[i], set, 0);
         if (!bout_data(b, i, set, &data, err))
             return false;
         b->blame = b->index[i];
-        if (!rig_feed(b->rigs[i], data, err) || !bout_prepare(b, i, set, err) || !rig_poison(b->rigs[i], err) ||
-            !rig_run(b->rigs[i], err) || !bout_check(b, i, data, "(in the measuring process, before timing)", err) ||
-            !rig_trust(b->rigs[i], err) || !rig_wipe(b->rigs[i], err))
+        if (!rig_feed(b->rigs[i], data, err)) /* even of who is wrong already: the others find what the first one fed */
+            return false;
+        if (bout_is_sound(b, i) && (!bout_prepare(b, i, set, err) || !rig_poison(b->rigs[i], err) || !rig_run(b->rigs[i], err) ||
+                                    !bout_check(b, i, data, "(in the measuring process, before timing)", err) ||
+                                    !rig_trust(b->rigs[i], err) || !rig_wipe(b->rigs[i], err)))
             return false;
     }
     return true;

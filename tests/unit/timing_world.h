@@ -1,0 +1,344 @@
+/* A worker on emu with a clock of its own: kernels run for real and are checked for real, and each takes the virtual time that its name
+ * stands for. So it is known what every printed time and ratio must be. */
+#ifndef BENCH_TESTS_TIMING_WORLD_H
+#define BENCH_TESTS_TIMING_WORLD_H
+
+#include "op/shape.h"
+#include "noise.h"
+#include "variant_folder.h"
+#include "virtual_clock.h"
+#include "message/options.h"
+#include "worker/private.h"
+#include <math.h>
+
+#define FLUSH_NS 74000.0
+
+/* ---- the clock ---- */
+
+static struct timing {
+    const char *dtype, *layer; /* NULL: f32; what is else to be said of it */
+    void (*opened)(struct worker *w),
+        (*ends)(struct worker *w); /* NULL: nothing is to be done when the worker is set up, or before it ends */
+    const struct device_ops *emu;
+    struct device_ops ops;
+    double noise;
+    struct {
+        struct device_function *function;
+        char name[64];
+    } known[32];
+    int known_count;
+    int calls, fail_at; /* of launches, flushes and events; the device is lost from then on (0: never) */
+    const char *fails;  /* a kernel that cannot be launched */
+    const char *idle;   /* a kernel of this name does nothing from its `idle_from`th launch on */
+    int idle_from, launches;
+    const char *whole;      /* the network is timed in place of its layer, with this variant on every link */
+    const char *whole_best; /* and this one where it runs its best; NULL: the same */
+    bool stamps, may_fail;
+    int stamped, low_of; /* so many stamps are high, so many low, and again; 0: every fifth is low */
+} timing;
+
+static const struct {
+    const char *kernel;
+    double ns;
+} costs[] = {{"conv_slow", 200000}, {"conv_fast", 100000}, {"conv_ours", 80000},
+             {"conv_brief", 4000},  {"conv_after", 60000}, {"conv_prep", 5000}};
+
+static bool timed_function(struct device *dev, struct device_module *module, const char *name, struct device_function **f,
+                           struct error *err)
+{
+    if (!timing.emu->function(dev, module, name, f, err))
+        return false;
+    assert_true(timing.known_count < 32);
+    timing.known[timing.known_count].function = *f;
+    snprintf(timing.known[timing.known_count++].name, sizeof timing.known[0].name, "%s", name);
+    return true;
+}
+/* What was queued into a graph runs when the graph does. */
+static struct queued {
+    const struct device_graph *graph; /* NULL: of the one that is being captured */
+    struct device_function *function;
+    struct device_launch launch;
+    char params[512];
+} * queue;
+static int queued;
+
+static bool alive(struct error *err)
+{
+    return !timing.fail_at || ++timing.calls < timing.fail_at || error_set(err, ERROR_WRONG, "the device is lost");
+}
+static bool timed_launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
+{
+    const char *name = "";
+    if (!alive(err))
+        return false;
+    for (int i = 0; i < timing.known_count; i++)
+        if (timing.known[i].function == f)
+            name = timing.known[i].name; /* the last one: addresses come again */
+    if (timing.fails && !strcmp(name, timing.fails))
+        return error_set(err, ERROR_WRONG, "%s is refused", name);
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
+        if (!strcmp(name, costs[i].kernel))
+            spend(costs[i].ns * exp(timing.noise * noise_normal()));
+    if (timing.idle && !strcmp(name, timing.idle) && ++timing.launches >= timing.idle_from)
+        return true;
+    if (!virtual_clock.capturing)
+        return timing.emu->launch(dev, f, l, err);
+    assert_true(l->param_bytes <= sizeof queue->params);
+    queue = xrealloc(queue, sizeof *queue * (size_t)(queued + 1));
+    queue[queued] = (struct queued){.function = f, .launch = *l};
+    memcpy(queue[queued++].params, l->params, l->param_bytes);
+    return true;
+}
+static bool graph_end(struct device *dev, struct device_graph **graph, struct error *err)
+{
+    clock_graph_end(dev, graph, err);
+    for (int i = 0; i < queued; i++)
+        queue[i].graph = queue[i].graph ? queue[i].graph : *graph;
+    return true;
+}
+static bool graph_launch(struct device *dev, struct device_graph *graph, struct error *err)
+{
+    for (int i = 0; i < queued; i++) {
+        struct device_launch l = queue[i].launch;
+        l.params = queue[i].params;
+        if (queue[i].graph == graph && !timing.emu->launch(dev, queue[i].function, &l, err))
+            return false;
+    }
+    return clock_graph_launch(dev, graph, err);
+}
+static void graph_free(struct device *dev, struct device_graph *graph)
+{
+    int kept = 0;
+    for (int i = 0; i < queued; i++)
+        if (queue[i].graph != graph)
+            queue[kept++] = queue[i];
+    queued = kept;
+    clock_graph_free(dev, graph);
+}
+static bool timed_record(struct device *dev, struct device_event *e, struct error *err)
+{
+    return alive(err) && clock_record(dev, e, err);
+}
+static bool timed_flush(struct device *dev, struct error *err)
+{
+    return alive(err) && clock_flush(dev, err);
+}
+
+static bool timed_stamp(struct device *dev, int slot, struct error *err)
+{
+    return alive(err);
+}
+/* Of every fifth sample, and when that is taken again, of the next one, lower. */
+static double stamped_hz(struct device *dev, int from, int to)
+{
+    int nth = timing.stamped++;
+    if (timing.low_of)
+        return nth / timing.low_of % 2 ? 1.5e9 : 1.98e9;
+    return nth % 5 == 4 ? 1.5e9 : 1.98e9;
+}
+
+static void give_clock(struct device *dev)
+{
+    timing.emu = dev->ops;
+    timing.ops = *dev->ops;
+    timing.ops.function = timed_function;
+    timing.ops.launch = timed_launch;
+    clock_give(&timing.ops, FLUSH_NS);
+    timing.ops.graph_end = graph_end;
+    timing.ops.graph_launch = graph_launch;
+    timing.ops.graph_free = graph_free;
+    timing.ops.record = timed_record;
+    timing.ops.flush = timed_flush;
+    if (timing.stamps) {
+        timing.ops.stamp = timed_stamp;
+        timing.ops.stamped_hz = stamped_hz;
+    }
+    dev->ops = &timing.ops;
+}
+
+/* ---- a worker with rows ---- */
+
+/* Copies of conv2d/naive whose kernel has another name; a file called cudnn... stands for the library. */
+static int set_up(void **state)
+{
+    static const char *const names[][2] = {{"cudnn_slow", "conv_slow"},
+                                           {"cudnn_fast", "conv_fast"},
+                                           {"ours", "conv_ours"},
+                                           {"brief", "conv_brief"},
+                                           {"prepared", "conv_after"}};
+    static const char first[] = "scratch:\n  x: f32[32]\nprepare:\n  - kernel: conv_prep\n    grid: 1\n    block: 32\n    args: x\n",
+                      kernel[] = "\nextern \"C\" __global__ void conv_prep(float *x) { x[threadIdx.x] = 1; }\n";
+    struct error err = {0};
+    size_t bytes;
+    char *naive = file_read("kernels/variants/conv2d/naive.cu", 1 << 20, &bytes, &err);
+    bool ok = naive && variant_folder_open("");
+    for (int i = 0; ok && i < 5; i++) {
+        struct text t = {0};
+        for (const char *at = naive, *next; *at; at = next) {
+            next = strstr(at, "conv_naive");
+            text_addf(&t, "%.*s%s", (int)(next ? next - at : (long)strlen(at)), at, next ? names[i][1] : "");
+            next = next ? next + strlen("conv_naive") : at + strlen(at);
+        }
+        if (i == 4) { /* with a step that runs once, before */
+            char *steps = strstr(t.data, "steps:\n"),
+                 *whole = text_format("%.*s%s%s%s", (int)(steps - t.data), t.data, first, steps, kernel);
+            text_free(&t);
+            text_add(&t, whole);
+            free(whole);
+        }
+        ok = variant_put(names[i][0], &t);
+    }
+    free(naive);
+    return !ok;
+}
+
+#define ROWS_MOST 8
+struct result {
+    struct row *rows[ROWS_MOST];
+    char names[ROWS_MOST][64];
+    int count, blamed; /* row; -1 */
+    bool ok;
+    struct error err;
+};
+
+static void take(void *context, json_t *event)
+{
+    struct result *r = context;
+    const char *name = json_string_value(json_object_get(event, "event"));
+    if (name && !strcmp(name, "row"))
+        wire_row_merge(json_object_get(event, "fields"), r->rows[json_integer_value(json_object_get(event, "row"))]);
+    if (name && !strcmp(name, "blame"))
+        r->blamed = (int)json_integer_value(json_object_get(event, "row"));
+    json_decref(event);
+}
+
+/* Two rows as the two sides of a gate: NULL, or what a `measure` is told of them beside. */
+static const char *versus[2];
+static json_t *gate_of(const struct plan *plan)
+{
+    int at[2] = {-1, -1}, library = -1;
+    if (!versus[0])
+        return NULL;
+    for (int i = 0; i < plan->row_count; i++) {
+        const char *name = plan_row_variant(&plan->rows[i]);
+        for (int k = 0; k < 2; k++)
+            at[k] = !strcmp(name, versus[k]) ? i : at[k];
+        library = !strcmp(name, "my/cudnn_fast") ? i : library;
+    }
+    return json_pack("{s:[{s:i,s:i,s:f}],s:i,s:f,s:f}", "pairs", "base", at[0], "head", at[1], "margin", 0.01, "library", library, "alpha",
+                     0.001, "budget", 60.0);
+}
+
+static int layer_of(const struct plan *plan, const char *variant)
+{
+    int layer = -1;
+    for (int i = 0; i < plan->row_count; i++)
+        if (plan->rows[i].kind == PLAN_LAYER && !strcmp(plan_row_variant(&plan->rows[i]), variant))
+            layer = i;
+    return layer;
+}
+
+/* The networks run whole, on variants that were chosen. */
+static json_t *whole(const struct plan *plan, json_t *rows)
+{
+    json_t *choices = json_object();
+    for (int i = 0; i < plan->row_count; i++) {
+        char number[16];
+        const char *name = plan_row_variant(&plan->rows[i]);
+        bool best = timing.whole_best && !strcmp(name, "chain/best");
+        if (plan->rows[i].kind != PLAN_CHAIN || strncmp(name, "chain/", 6) != 0)
+            continue;
+        json_array_append_new(rows, json_integer(i));
+        json_t *links = json_array();
+        for (int k = 0; k < plan->rows[i].chain->work->chain->count; k++)
+            json_array_append_new(links, json_integer(layer_of(plan, best ? timing.whole_best : timing.whole)));
+        snprintf(number, sizeof number, "%d", i);
+        json_object_set_new(choices, number, links);
+    }
+    return choices;
+}
+
+/* Times the variants (a YAML list) of one small layer. */
+static struct result timed(const char *variants, const char *time)
+{
+    char *text = text_format("scenario: t\n"
+                             "layers: {a: {op: conv2d, n: 1, c: 2, h: 6, w: 8, k: 2, kernel: 3, pad: 1, dtype: %s, layout: NCHW%s}}\n"
+                             "variants: %s\ntime: %s\n",
+                             timing.dtype ? timing.dtype : "f32", timing.layer ? timing.layer : "", variants, time);
+    char *path = text_file(text), *set = text_format("my=%s", variant_folder);
+    const char *const dirs[] = {set, NULL};
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs};
+    struct result r = {.blamed = -1};
+    struct error err = {0};
+    struct worker w;
+    worker_init(&w, take, &r);
+    json_t *rows = json_array(), *setup;
+    struct plan plan;
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    setup = json_pack("{s:s,s:o,s:o,s:s,s:f}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
+                      "files", plan.files, "time_limit", 60.0);
+    if (!worker_handle(&w, setup, &err))
+        fail_msg("%s", err.text);
+    give_clock(w.dev);
+    if (timing.opened)
+        timing.opened(&w);
+    for (int i = 0; i < plan.row_count && i < ROWS_MOST; i++) {
+        r.rows[i] = row_new();
+        snprintf(r.names[i], sizeof r.names[i], "%s", plan_row_variant(&plan.rows[i]));
+        if (!timing.whole && plan.rows[i].kind == PLAN_LAYER && !plan.rows[i].broken && plan.rows[i].program.feasible &&
+            !strncmp(r.names[i], "my/", 3))
+            json_array_append_new(rows, json_integer(i));
+    }
+    r.count = plan.row_count;
+    json_t *choices = timing.whole ? whole(&plan, rows) : json_object();
+    json_t *measure = json_pack("{s:s,s:o,s:o,s:o*}", "do", "measure", "rows", rows, "choices", choices, "gate", gate_of(&plan));
+    r.ok = worker_handle(&w, measure, &r.err);
+    if (!r.ok && !timing.fail_at && !timing.fails && !timing.may_fail)
+        fail_msg("%s", r.err.text);
+    json_decref(measure);
+    json_decref(setup);
+    if (timing.ends)
+        timing.ends(&w);
+    w.dev->ops = timing.emu;
+    worker_close(&w);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+    free(set);
+    free(text);
+    return r;
+}
+
+static const struct row *row_of(const struct result *r, const char *name)
+{
+    for (int i = 0; i < r->count; i++)
+        if (!strcmp(r->names[i], name))
+            return r->rows[i];
+    fail_msg("no row %s", name);
+    return NULL;
+}
+
+static const struct row_time *time_of(const struct result *r, const char *name, const char *cache, const char *load)
+{
+    const struct row_time *t = row_time(row_of(r, name), cache, load);
+    if (!t)
+        fail_msg("%s has no time %s, %s (%d, %s)", name, cache, load, row_of(r, name)->status,
+                 row_of(r, name)->reason ? row_of(r, name)->reason : "");
+    return t;
+}
+
+static void let_go(struct result *r)
+{
+    for (int i = 0; i < r->count; i++)
+        row_free(r->rows[i]);
+}
+
+static void begin(void)
+{
+    need_compiler();
+    timing = (struct timing){.noise = 0};
+    noise_state = 31;
+}
+
+#endif
