@@ -234,6 +234,10 @@ static bool launch(struct device *dev, struct device_function *f, const struct d
 }
 static const struct device_ops ops = {
     .alloc = alloc, .release = release, .load = load, .unload = unload, .function = function, .launch = launch};
-static struct device device = {.ops = &ops};
+static inline struct device *fake_device(void)
+{
+    static struct device device = {.ops = &ops};
+    return &device;
+}
 
 #endif

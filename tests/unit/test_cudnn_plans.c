@@ -32,7 +32,7 @@ static void begin(bool is_described)
         handle->properties = &gpu;
     } else {
         handle->handle = &a_handle;
-        handle->dev = &device;
+        handle->dev = fake_device();
     }
 }
 

@@ -1,0 +1,310 @@
+/* worker/time with a library: which of its plans is a row's, and what the row says of it. The library is a stand-in whose engines take
+ * known times and whose result is a convolution on the host. */
+#include "timing_world.h"
+#include "op/convert.h"
+#include <limits.h>
+
+#include "fake_cudnn.h"
+
+#define ENGINES 8
+static struct {
+    struct device *dev;
+    double ns[ENGINES];                                          /* by engine */
+    int runs[ENGINES], fails_from[ENGINES], wrong_from[ENGINES]; /* from that run on: refused, or nothing is written (0: never) */
+    struct cudnn_api api;
+    struct cudnn_choice choice; /* what it came to know */
+    int choices, narrowed;
+    const struct cudnn_choice *known; /* before */
+} library;
+
+/* y = activation(conv(x, w) + residual + bias), NCHW, one group. */
+static float output_of(const struct cudnn_conv *c, const float *x, const float *w, const float *bias, const float *residual, int64_t at)
+{
+    int64_t q = at % c->q, p = at / c->q % c->p, k = at / (c->q * c->p) % c->k, n = at / (c->q * c->p * c->k);
+    double sum = 0;
+    for (int64_t i = 0; i < c->c * c->r * c->s; i++) {
+        int64_t col = q * c->stride - c->pad + i % c->s * c->dilation, row = p * c->stride - c->pad + i / c->s % c->r * c->dilation;
+        if (row >= 0 && row < c->h && col >= 0 && col < c->w)
+            sum += (double)x[((n * c->c + i / (c->s * c->r)) * c->h + row) * c->w + col] * w[k * c->c * c->r * c->s + i];
+    }
+    sum += (c->residual ? residual[at] : 0) + (c->bias ? bias[k] : 0);
+    return (float)(sum >= 0 || !c->activation ? sum : c->activation == 2 ? sum * c->alpha : 0);
+}
+
+static struct cudnn_conv convolution; /* of the layer */
+
+static float *values_at(int64_t uid, enum dtype t, size_t count)
+{
+    struct error err = {0};
+    for (int i = 0; i < world.uid_count; i++)
+        if (world.uids[i] == uid) {
+            float *values = xcalloc(count, sizeof *values);
+            void *raw = xcalloc(count, 4);
+            assert_true(timing.emu->read(library.dev, world.pointers[i], raw, count * dtype_bytes(t), &err));
+            convert_to_float(t, raw, values, count);
+            free(raw);
+            return values;
+        }
+    return NULL;
+}
+
+static int run_library(void *handle, void *plan, void *pack)
+{
+    const struct cudnn_conv *c = &convolution;
+    struct error err = {0};
+    int engine = ((struct fake *)plan)->of->engine, run = ++library.runs[engine];
+    if (library.fails_from[engine] && run >= library.fails_from[engine])
+        return STATUS_NOT_SUPPORTED;
+    execute(handle, plan, pack);
+    spend(library.ns[engine]);
+    size_t count = (size_t)(c->n * c->k * c->p * c->q);
+    float *x = values_at(UID_X, c->dtype, (size_t)(c->n * c->c * c->h * c->w)),
+          *w = values_at(UID_W, c->dtype, (size_t)(c->k * c->c * c->r * c->s)),
+          *bias = values_at(UID_BIAS, world.narrow ? c->dtype : DTYPE_F32, (size_t)c->k),
+          *residual = values_at(UID_RESIDUAL, c->dtype, count), *y = xcalloc(count, sizeof *y);
+    void *raw = xcalloc(count, sizeof *y);
+    for (size_t i = 0; i < count; i++)
+        y[i] = output_of(c, x, w, bias, residual, (int64_t)i);
+    convert_from_float(c->dtype, y, raw, count);
+    if (!library.wrong_from[engine] || run < library.wrong_from[engine])
+        assert_true(timing.emu->write(library.dev, world.pointers[2], raw, count * dtype_bytes(c->dtype), &err));
+    free(x), free(w), free(bias), free(residual), free(y), free(raw);
+    return STATUS_SUCCESS;
+}
+
+static void give_library(struct worker *w)
+{
+    library.dev = w->dev;
+    library.api = api;
+    library.api.cudnnBackendExecute = run_library;
+    w->library = xcalloc(1, sizeof *w->library);
+    w->library->api = &library.api;
+    w->library->dev = w->dev;
+    w->library->handle = &a_handle;
+    if (library.known)
+        cudnn_choose(w->library, &convolution, &library.known->facts, library.known->among);
+    if (library.known)
+        memcpy(w->library->choices[0].raced, library.known->raced, sizeof library.known->raced);
+}
+
+static void ask_library(struct worker *w)
+{
+    library.choices = w->library->choice_count;
+    if (library.choices)
+        library.choice = w->library->choices[0];
+}
+
+static void offer(char mode, int engine, double ns)
+{
+    int heuristic = mode == 'A' ? HEURISTIC_A : mode == 'B' ? HEURISTIC_B : HEURISTIC_FALLBACK;
+    world.list[heuristic][world.counts[heuristic]++] = (struct offered){.engine = engine, .workspace = 100 * engine};
+    library.ns[engine] = ns;
+}
+
+static void begin_library(void)
+{
+    begin();
+    memset(&library, 0, sizeof library);
+    memset(&world, 0, sizeof world);
+    convolution = (struct cudnn_conv){.n = 1,
+                                      .c = 2,
+                                      .h = 6,
+                                      .w = 8,
+                                      .k = 2,
+                                      .r = 3,
+                                      .s = 3,
+                                      .p = 6,
+                                      .q = 8,
+                                      .stride = 1,
+                                      .pad = 1,
+                                      .dilation = 1,
+                                      .groups = 1,
+                                      .dtype = DTYPE_F32,
+                                      .layout = LAYOUT_NCHW,
+                                      .math = MATH_F32};
+    timing.opened = give_library;
+    timing.ends = ask_library;
+}
+
+static const struct row *library_row(const struct result *r)
+{
+    return row_of(r, "my/cudnn_lib");
+}
+static double median_of(const struct result *r, const char *name)
+{
+    return time_of(r, name, "cold", "isolated")->median_ns;
+}
+
+/* The fastest of them is the row and what ours is compared with; each that was tried is told with its time, and the library remembers it
+ * for exactly this convolution. */
+static void the_fastest_plan_is_the_row(void **state)
+{
+    begin_library();
+    offer('A', 1, 300000), offer('A', 2, 100000), offer('B', 3, 200000);
+    struct result r = timed("[my/cudnn_lib, my/ours]", "{rounds: [12, 12]}");
+    const struct row *row = library_row(&r);
+    assert_int_equal(row->status, ROW_OK);
+    assert_string_equal(row->engine, "engine 2, mode A rank 1, best of 3, strict f32 (cuDNN's default is tf32)");
+    assert_true(row->engine_number == 2 && !strcmp(row->engine_heuristic, "A") && row->engine_rank == 1 && row->workspace_bytes == 200);
+    assert_true(fabs(median_of(&r, "my/cudnn_lib") - 100000) < 1);
+    assert_true(fabs(time_of(&r, "my/ours", "cold", "isolated")->ratio - 1.25) < 1e-9);
+    assert_int_equal(row->plan_count, 3);
+    for (int i = 0; i < 3; i++) {
+        const struct row_plan *p = &row->plans[i];
+        int engine = i == 1 ? 3 : i ? 2 : 1; /* mode A and B in turns */
+        assert_true(p->engine == engine && !strcmp(p->heuristic, engine == 3 ? "B" : "A") && p->rank == (engine == 2) && p->step == -1);
+        assert_true(fabs(p->median_ns - library.ns[engine]) < 1);
+    }
+    assert_int_equal(row_of(&r, "my/ours")->plan_count, 0);
+    assert_true(library.choices == 1 && cudnn_conv_same(&library.choice.conv, &convolution));
+    assert_true(library.choice.facts.engine == 2 && library.choice.among == 3);
+    let_go(&r);
+}
+
+/* One that fails when it runs is none of those that were tried, but of those that were offered; where every one fails there is no row. */
+static void what_cannot_run_is_passed_over(void **state)
+{
+    begin_library();
+    offer('A', 1, 300000), offer('A', 2, 100000), offer('F', 3, 200000);
+    library.fails_from[2] = 1;
+    struct result r = timed("[my/cudnn_lib, my/ours]", "{rounds: [12, 12]}");
+    const struct row *row = library_row(&r);
+    assert_string_equal(row->engine, "engine 3, mode F rank 0, best of 3, strict f32 (cuDNN's default is tf32)");
+    assert_true(row->plan_count == 2 && row->plans[0].engine == 1 && row->plans[1].engine == 3);
+    assert_true(fabs(median_of(&r, "my/cudnn_lib") - 200000) < 1);
+    let_go(&r);
+    begin_library();
+    offer('A', 1, 300000), offer('A', 2, 100000);
+    library.fails_from[1] = library.fails_from[2] = 1;
+    timing.may_fail = true;
+    r = timed("[my/ours, my/cudnn_lib]", "{rounds: [12, 12]}");
+    assert_false(r.ok);
+    assert_true(r.blamed >= 0 && !strcmp(r.names[r.blamed], "my/cudnn_lib"));
+    assert_non_null(strstr(r.err.text, "none of cuDNN's 2 plans runs"));
+    let_go(&r);
+}
+
+/* The fastest writes nothing: it is wrong, and none of the others stands in for it. Who comes behind it is right as before. */
+static void a_wrong_plan_is_a_wrong_row(void **state)
+{
+    for (int late = 0; late < 2; late++) {
+        begin_library();
+        offer('A', 1, 300000), offer('A', 2, 100000);
+        library.wrong_from[2] = late ? 60 : 1;
+        struct result r = timed("[my/cudnn_lib, my/ours]", "{rounds: [40, 40]}");
+        const struct row *row = library_row(&r);
+        assert_int_equal(row->status, ROW_WRONG);
+        assert_true((strstr(row->reason, "(in the measuring process, before timing)") != NULL) == !late);
+        assert_true((strstr(row->reason, "was right when it was looked at") != NULL) == late);
+        assert_true(row_of(&r, "my/ours")->status == ROW_OK && row_of(&r, "my/ours")->time_count == 1);
+        let_go(&r);
+    }
+}
+
+/* Two rows on the same convolution: the second takes what the first found, and its other plans do not run again. A choice of an earlier run
+ * is told with its day. */
+static void what_is_known_is_not_raced_again(void **state)
+{
+    begin_library();
+    offer('A', 1, 300000), offer('A', 2, 100000);
+    struct result r = timed("[my/cudnn_lib, my/cudnn_too]", "{rounds: [12, 12]}");
+    assert_string_equal(row_of(&r, "my/cudnn_too")->engine, "engine 2, mode A rank 1, best of 2, strict f32 (cuDNN's default is tf32)");
+    assert_true(row_of(&r, "my/cudnn_too")->plan_count == 0 && library_row(&r)->plan_count == 2 && library.choices == 1);
+    assert_true(library.runs[1] == 1 + 2); /* as far as it was raced at all */
+    assert_true(fabs(median_of(&r, "my/cudnn_too") - 100000) < 1 && row_of(&r, "my/cudnn_too")->workspace_bytes == 200);
+    let_go(&r);
+    begin_library();
+    offer('A', 1, 300000), offer('A', 2, 100000);
+    const struct cudnn_choice known = {.facts = {.text = "engine 1", .mode = 'A'}, .among = 7, .raced = "2026-01-02"};
+    library.known = &known;
+    r = timed("[my/cudnn_lib, my/ours]", "{rounds: [12, 12]}");
+    assert_string_equal(library_row(&r)->engine,
+                        "engine 1, mode A rank 0, best of 7, plan remembered from 2026-01-02, strict f32 (cuDNN's default "
+                        "is tf32)");
+    assert_true(fabs(median_of(&r, "my/cudnn_lib") - 300000) < 1 && library.runs[2] == 0);
+    let_go(&r);
+    begin_library(); /* which is not offered any more */
+    offer('A', 3, 200000), offer('A', 2, 100000);
+    library.known = &known;
+    r = timed("[my/cudnn_lib, my/ours]", "{rounds: [12, 12]}");
+    assert_string_equal(library_row(&r)->engine, "engine 2, mode A rank 1, best of 2, strict f32 (cuDNN's default is tf32)");
+    assert_true(library.choices == 1 && library.choice.facts.engine == 2 && !library.choice.raced[0]);
+    let_go(&r);
+}
+
+/* On f32 data the mode is told, as it decides more than the engine; what is fused is asked for. */
+static void modes_and_epilogues_are_asked_for(void **state)
+{
+    static const struct {
+        const char *layer, *said;
+        enum dtype dtype;
+        enum math math;
+        bool bias, residual;
+        int activation;
+        double alpha;
+    } kinds[] = {
+        {", math: tf32", ", tf32 as by cuDNN's default", DTYPE_F32, MATH_TF32, false, false, 0, 0},
+        {", epilogue: [bias, relu]", ", strict f32 (cuDNN's default is tf32)", DTYPE_F32, MATH_F32, true, false, 1, 0},
+        {", epilogue: [residual]", ", strict f32 (cuDNN's default is tf32)", DTYPE_F32, MATH_F32, false, true, 0, 0},
+        {", epilogue: [bias, leaky_relu: 0.25]", ", strict f32 (cuDNN's default is tf32)", DTYPE_F32, MATH_F32, true, false, 2, 0.25},
+        {"16", "", DTYPE_F16, MATH_F16_ACC32, true, false, 0, 0}};
+    for (int i = 0; i < 5; i++) {
+        begin_library();
+        offer('A', 1, 100000), offer('B', 2, 200000);
+        timing.layer = i == 4 ? ", epilogue: [bias]" : kinds[i].layer;
+        timing.dtype = i == 4 ? "f16" : NULL;
+        convolution.dtype = kinds[i].dtype, convolution.math = kinds[i].math, convolution.bias = kinds[i].bias;
+        convolution.residual = kinds[i].residual, convolution.activation = kinds[i].activation, convolution.alpha = kinds[i].alpha;
+        struct result r = timed("[my/cudnn_lib]", "{rounds: [12, 12]}");
+        char *said = text_format("engine 1, mode A rank 0, best of 2%s", kinds[i].said);
+        if (library_row(&r)->status != ROW_OK)
+            fail_msg("%d: %s", i, library_row(&r)->reason);
+        assert_string_equal(library_row(&r)->engine, said);
+        assert_true(library.choices == 1 && cudnn_conv_same(&library.choice.conv, &convolution));
+        free(said);
+        let_go(&r);
+    }
+}
+
+/* A network of two equal layers: the second takes the first one's plan and is not raced; what its rows are compared with is the library's.
+ */
+static void a_network_takes_a_plan_a_layer(void **state)
+{
+    begin_library();
+    offer('A', 1, 300000), offer('A', 2, 100000);
+    timing.whole = "my/cudnn_lib";
+    timing.whole_best = "my/ours";
+    struct result r = timed("[my/cudnn_lib, my/ours]", "{rounds: [12, 12]}\nnetworks: {net: {order: [{repeat: 2, of: [a]}]}}");
+    const struct row *all = row_of(&r, "chain/library"), *best = row_of(&r, "chain/best");
+    assert_true(fabs(median_of(&r, "chain/library") - 200000) < 1 && fabs(median_of(&r, "chain/best") - 160000) < 1);
+    assert_true(fabs(time_of(&r, "chain/best", "cold", "isolated")->ratio - 1.25) < 1e-9);
+    assert_string_equal(all->engine, "a: engine 2, mode A rank 1, best of 2, strict f32 (cuDNN's default is tf32)");
+    assert_true(all->plan_count == 2 && best->plan_count == 0 && !best->engine &&
+                all->engine_number != 2); /* no layer's engine is the row's */
+    for (int i = 0; i < 2; i++)
+        assert_true(all->plans[i].step == 0 && all->plans[i].engine == i + 1 && fabs(all->plans[i].median_ns - library.ns[i + 1]) < 1);
+    assert_int_equal(library.runs[1], 1 + 2);
+    let_go(&r);
+}
+
+static int set_up_library(void **state)
+{
+    static const char head[] =
+        "/* bench 1\nop: conv2d\nwhat: the library\ndtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}\n"
+        "math: [f32, tf32, f16_acc32, bf16_acc32]\nalgorithm: library\nepilogue: [bias, relu, leaky_relu, residual]\n"
+        "steps:\n  - cudnn: conv2d\n*/\n";
+    struct text one = {0}, other = {0};
+    text_add(&one, head);
+    text_add(&other, head);
+    setenv("BENCH_THREADS", "1", 1); /* further handles are a GPU's */
+    return set_up(state) || !variant_put("cudnn_lib", &one) || !variant_put("cudnn_too", &other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_fastest_plan_is_the_row),       cmocka_unit_test(what_cannot_run_is_passed_over),
+        cmocka_unit_test(a_wrong_plan_is_a_wrong_row),       cmocka_unit_test(what_is_known_is_not_raced_again),
+        cmocka_unit_test(modes_and_epilogues_are_asked_for), cmocka_unit_test(a_network_takes_a_plan_a_layer)};
+    return cmocka_run_group_tests(tests, set_up_library, variant_folder_remove);
+}
