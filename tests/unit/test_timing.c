@@ -21,59 +21,6 @@ static void ratios_are_to_the_fastest_of_the_library(void **state)
     }
 }
 
-static int placements_of(const struct row_time *t)
-{
-    int count = 0;
-    for (int i = 0; i < t->rounds; i++)
-        count += !i || t->places[i] != t->places[i - 1];
-    return count;
-}
-
-/* What the next `count` functions were that a bout loaded, from number `at`, by kernel. */
-static bool was_loaded(int at, const char *first, const char *second, const char *third)
-{
-    const char *const names[] = {first, second, third};
-    bool same = true;
-    for (int i = 0; i < 3 && names[i]; i++)
-        same = same && !strcmp(timing.known[at + i].name, names[i]);
-    return same;
-}
-
-/* Two builds sit down three times at least, loaded the other way round each time, and get up when it is decided: 20 % in 15 rounds, in
- * which evidence must be strong. */
-static void pairs_sit_down_until_decided(void **state)
-{
-    versus[0] = "my/cudnn_slow";
-    versus[1] = "my/ours";
-    begin();
-    timing.noise = 0.01;
-    struct result r = timed("[my/cudnn_fast, my/cudnn_slow, my/ours]", "{}");
-    const struct row_time *base = time_of(&r, "my/cudnn_slow", "cold", "isolated"), *head = time_of(&r, "my/ours", "cold", "isolated");
-    assert_true(base->rounds == head->rounds && base->rounds >= 15 && base->rounds <= 21);
-    assert_true(placements_of(base) == 3 && placements_of(head) == 3);
-    int first = timing.known_count - 7; /* the library's once; before them those that check */
-    assert_true(first >= 0 && was_loaded(first, "conv_fast", "conv_slow", "conv_ours"));
-    assert_true(was_loaded(first + 3, "conv_ours", "conv_slow", "conv_slow") && was_loaded(first + 6, "conv_ours", NULL, NULL));
-    assert_true(fabs(head->median_ns / base->median_ns - 0.4) < 0.01);
-    let_go(&r);
-    versus[0] = versus[1] = NULL;
-}
-
-/* Who is right at first and idle later is wrong in this, too. */
-static void a_pair_is_looked_at(void **state)
-{
-    versus[0] = "my/cudnn_slow";
-    versus[1] = "my/ours";
-    begin();
-    timing.idle = "conv_ours";
-    timing.idle_from = 30;
-    struct result r = timed("[my/cudnn_fast, my/cudnn_slow, my/ours]", "{}");
-    assert_true(row_of(&r, "my/ours")->status == ROW_WRONG && row_of(&r, "my/ours")->time_count == 0);
-    assert_true(row_of(&r, "my/cudnn_slow")->status == ROW_OK);
-    let_go(&r);
-    versus[0] = versus[1] = NULL;
-}
-
 /* 1 % a round: A/A says how far two times of the same lie apart, which is more than nothing and less than 3 %; without noise it is 0. */
 static void the_twin_says_how_noisy_it_is(void **state)
 {
@@ -281,8 +228,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ratios_are_to_the_fastest_of_the_library),
-        cmocka_unit_test(pairs_sit_down_until_decided),
-        cmocka_unit_test(a_pair_is_looked_at),
         cmocka_unit_test(the_twin_says_how_noisy_it_is),
         cmocka_unit_test(rounds_say_their_conditions),
         cmocka_unit_test(who_stops_working_is_wrong),

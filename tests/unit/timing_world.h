@@ -25,7 +25,7 @@ static struct timing {
     struct {
         struct device_function *function;
         char name[64];
-    } known[32];
+    } known[64];
     int known_count;
     int calls, fail_at; /* of launches, flushes and events; the device is lost from then on (0: never) */
     const char *fails;  /* a kernel that cannot be launched */
@@ -33,22 +33,23 @@ static struct timing {
     int idle_from, launches;
     const char *whole;      /* the network is timed in place of its layer, with this variant on every link */
     const char *whole_best; /* and this one where it runs its best; NULL: the same */
-    bool stamps, may_fail;
-    int stamped, low_of; /* so many stamps are high, so many low, and again; 0: every fifth is low */
+    bool stamps, may_fail, no_budget;
+    const char *versus[2][2]; /* rows that are the two sides of a gate; NULL: none */
+    int stamped, low_of;      /* so many stamps are high, so many low, and again; 0: every fifth is low */
 } timing;
 
 static const struct {
     const char *kernel;
     double ns;
-} costs[] = {{"conv_slow", 200000}, {"conv_fast", 100000}, {"conv_ours", 80000},
-             {"conv_brief", 4000},  {"conv_after", 60000}, {"conv_prep", 5000}};
+} costs[] = {{"conv_slow", 200000}, {"conv_fast", 100000}, {"conv_ours", 80000},  {"conv_brief", 4000},
+             {"conv_even", 90000},  {"conv_odd", 90000},   {"conv_after", 60000}, {"conv_prep", 5000}};
 
 static bool timed_function(struct device *dev, struct device_module *module, const char *name, struct device_function **f,
                            struct error *err)
 {
     if (!timing.emu->function(dev, module, name, f, err))
         return false;
-    assert_true(timing.known_count < 32);
+    assert_true(timing.known_count < 64);
     timing.known[timing.known_count].function = *f;
     snprintf(timing.known[timing.known_count++].name, sizeof timing.known[0].name, "%s", name);
     return true;
@@ -161,18 +162,16 @@ static void give_clock(struct device *dev)
 /* Copies of conv2d/naive whose kernel has another name; a file called cudnn... stands for the library. */
 static int set_up(void **state)
 {
-    static const char *const names[][2] = {{"cudnn_slow", "conv_slow"},
-                                           {"cudnn_fast", "conv_fast"},
-                                           {"ours", "conv_ours"},
-                                           {"brief", "conv_brief"},
-                                           {"prepared", "conv_after"}};
+    static const char *const names[][2] = {{"cudnn_slow", "conv_slow"}, {"cudnn_fast", "conv_fast"}, {"ours", "conv_ours"},
+                                           {"brief", "conv_brief"},     {"prepared", "conv_after"},  {"even", "conv_even"},
+                                           {"odd", "conv_odd"}};
     static const char first[] = "scratch:\n  x: f32[32]\nprepare:\n  - kernel: conv_prep\n    grid: 1\n    block: 32\n    args: x\n",
                       kernel[] = "\nextern \"C\" __global__ void conv_prep(float *x) { x[threadIdx.x] = 1; }\n";
     struct error err = {0};
     size_t bytes;
     char *naive = file_read("kernels/variants/conv2d/naive.cu", 1 << 20, &bytes, &err);
     bool ok = naive && variant_folder_open("");
-    for (int i = 0; ok && i < 5; i++) {
+    for (int i = 0; ok && i < 7; i++) {
         struct text t = {0};
         for (const char *at = naive, *next; *at; at = next) {
             next = strstr(at, "conv_naive");
@@ -192,7 +191,7 @@ static int set_up(void **state)
     return !ok;
 }
 
-#define ROWS_MOST 8
+#define ROWS_MOST 16
 struct result {
     struct row *rows[ROWS_MOST];
     char names[ROWS_MOST][64];
@@ -212,23 +211,6 @@ static void take(void *context, json_t *event)
     json_decref(event);
 }
 
-/* Two rows as the two sides of a gate: NULL, or what a `measure` is told of them beside. */
-static const char *versus[2];
-static json_t *gate_of(const struct plan *plan)
-{
-    int at[2] = {-1, -1}, library = -1;
-    if (!versus[0])
-        return NULL;
-    for (int i = 0; i < plan->row_count; i++) {
-        const char *name = plan_row_variant(&plan->rows[i]);
-        for (int k = 0; k < 2; k++)
-            at[k] = !strcmp(name, versus[k]) ? i : at[k];
-        library = !strcmp(name, "my/cudnn_fast") ? i : library;
-    }
-    return json_pack("{s:[{s:i,s:i,s:f}],s:i,s:f,s:f}", "pairs", "base", at[0], "head", at[1], "margin", 0.01, "library", library, "alpha",
-                     0.001, "budget", 60.0);
-}
-
 static int layer_of(const struct plan *plan, const char *variant)
 {
     int layer = -1;
@@ -236,6 +218,20 @@ static int layer_of(const struct plan *plan, const char *variant)
         if (plan->rows[i].kind == PLAN_LAYER && !strcmp(plan_row_variant(&plan->rows[i]), variant))
             layer = i;
     return layer;
+}
+
+/* Rows as the two sides of a gate: NULL, or what a `measure` is told of them beside. */
+static json_t *gate_of(const struct plan *plan)
+{
+    json_t *pairs = json_array();
+    for (int i = 0; i < 2 && timing.versus[i][0]; i++)
+        json_array_append_new(pairs, json_pack("{s:i,s:i,s:f}", "base", layer_of(plan, timing.versus[i][0]), "head",
+                                               layer_of(plan, timing.versus[i][1]), "margin", 0.01));
+    if (json_array_size(pairs))
+        return json_pack("{s:o,s:i,s:f,s:f}", "pairs", pairs, "library", layer_of(plan, "my/cudnn_fast"), "alpha", 0.001, "budget",
+                         timing.no_budget ? 0 : 60.0);
+    json_decref(pairs);
+    return NULL;
 }
 
 /* The networks run whole, on variants that were chosen. */

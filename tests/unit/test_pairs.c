@@ -1,0 +1,163 @@
+/* worker/pairs: two builds of rows against each other, on a clock of its own. */
+#include "timing_world.h"
+#include <sys/wait.h>
+
+#define SLOW_AND_OURS "[my/cudnn_fast, my/cudnn_slow, my/ours]"
+#define FOUR "[my/cudnn_fast, my/cudnn_slow, my/ours, my/even, my/odd]"
+
+static void begin_pairs(int count)
+{
+    begin();
+    timing.versus[0][0] = "my/cudnn_slow";
+    timing.versus[0][1] = "my/ours";
+    timing.versus[1][0] = count > 1 ? "my/even" : NULL;
+    timing.versus[1][1] = count > 1 ? "my/odd" : NULL;
+}
+
+static int placements_of(const struct row_time *t)
+{
+    int count = 0;
+    for (int i = 0; i < t->rounds; i++)
+        count += !i || t->places[i] != t->places[i - 1];
+    return count;
+}
+static int rounds_in(const struct row_time *t, int place)
+{
+    int count = 0;
+    for (int i = 0; i < t->rounds; i++)
+        count += t->places[i] == place;
+    return count;
+}
+static const struct row_time *cold(const struct result *r, const char *name)
+{
+    return time_of(r, name, "cold", "isolated");
+}
+
+/* What the next functions were that a bout loaded, from number `at`, by kernel. */
+static bool was_loaded(int at, const char *first, const char *second, const char *third)
+{
+    const char *const names[] = {first, second, third};
+    bool same = true;
+    for (int i = 0; i < 3 && names[i]; i++)
+        same = same && !strcmp(timing.known[at + i].name, names[i]);
+    return same;
+}
+
+/* Two builds sit down three times at least, loaded the other way round each time, and get up when it is decided: 20 % in 15 rounds, in
+ * which evidence must be strong. Both are compared with the library, too. */
+static void pairs_sit_down_until_decided(void **state)
+{
+    begin_pairs(1);
+    timing.noise = 0.01;
+    timing.stamps = true;
+    struct result r = timed(SLOW_AND_OURS, "{}");
+    const struct row_time *base = cold(&r, "my/cudnn_slow"), *head = cold(&r, "my/ours"), *library = cold(&r, "my/cudnn_fast");
+    assert_true(base->rounds == head->rounds && base->rounds >= 15 && base->rounds <= 21 && library->rounds == base->rounds);
+    assert_true(placements_of(base) == 3 && placements_of(head) == 3);
+    assert_true(rounds_in(base, 0) == 7 && rounds_in(base, 1) == 7);
+    int first = timing.known_count - 7; /* the library's once; before them those that check */
+    assert_true(first >= 0 && was_loaded(first, "conv_fast", "conv_slow", "conv_ours"));
+    assert_true(was_loaded(first + 3, "conv_ours", "conv_slow", "conv_slow") && was_loaded(first + 6, "conv_ours", NULL, NULL));
+    assert_true(fabs(head->median_ns / base->median_ns - 0.4) < 0.01);
+    assert_true(fabs(head->ratio - 1.25) < 0.03 && fabs(base->ratio - 0.5) < 0.02 && head->ratio_low < head->ratio_high);
+    assert_true(row_of(&r, "my/ours")->sm_clock_mhz == 1980);
+    let_go(&r);
+}
+
+/* Who is decided sits no more; the other pair goes on, in longer sittings, until it is: equal kernels are the same. */
+static void who_is_decided_gets_up(void **state)
+{
+    begin_pairs(2);
+    timing.noise = 0.006;
+    struct result r = timed(FOUR, "{}");
+    const struct row_time *ours = cold(&r, "my/ours"), *even = cold(&r, "my/even"), *odd = cold(&r, "my/odd");
+    assert_true(ours->rounds <= 21 && even->rounds > 21 && even->rounds == odd->rounds && even->rounds < 400);
+    for (int i = 0; i < even->rounds; i++)
+        assert_true(even->places[i] == odd->places[i] && (!i || even->places[i] >= even->places[i - 1]));
+    int last = placements_of(even) - 1;
+    static const int lengths[] = {7, 7, 7, 30, 30, 30, 120, 120, 120, 350, 350, 350}; /* few rounds find what is large */
+    assert_true(last >= 3);
+    for (int i = 0; i < last; i++)
+        assert_int_equal(rounds_in(even, i), lengths[i]);
+    assert_true(rounds_in(even, last) <= lengths[last]);
+    assert_true(cold(&r, "my/cudnn_fast")->rounds == even->rounds);
+    /* the loads of the third sitting and of the fourth, in which two of the four are left */
+    int at = 0;
+    for (int i = 0; i < timing.known_count; i++)
+        at = !strcmp(timing.known[i].name, "conv_fast") ? i : at;
+    assert_true(was_loaded(at, "conv_fast", "conv_slow", "conv_ours") && was_loaded(at + 3, "conv_even", "conv_odd", "conv_odd"));
+    assert_true(was_loaded(at + 6, "conv_even", "conv_ours", "conv_slow") && was_loaded(at + 9, "conv_slow", "conv_ours", "conv_even"));
+    assert_true(was_loaded(at + 12, "conv_odd", "conv_odd", "conv_even"));
+    let_go(&r);
+}
+
+/* The budget is for rounds: three sittings are looked at whatever it says, and no more where it is spent. */
+static void a_spent_budget_ends_it(void **state)
+{
+    begin_pairs(2);
+    timing.noise = 0.05;
+    timing.no_budget = true;
+    struct result r = timed(FOUR, "{}");
+    assert_true(cold(&r, "my/even")->rounds == 21 && placements_of(cold(&r, "my/even")) == 3);
+    let_go(&r);
+}
+
+/* Who is right at first and idle later is wrong in this, too, and harms its pair alone; who is wrong at once does not sit at all. */
+static void a_pair_is_looked_at(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        begin_pairs(2);
+        timing.idle = "conv_ours";
+        timing.idle_from = i ? 30 : 1;
+        struct result r = timed(FOUR, "{}");
+        assert_true(row_of(&r, "my/ours")->status == ROW_WRONG && row_of(&r, "my/ours")->time_count == 0);
+        assert_true(row_of(&r, "my/cudnn_slow")->status == ROW_OK && cold(&r, "my/even")->rounds >= 15);
+        assert_true(i || row_of(&r, "my/cudnn_slow")->time_count == 0 || cold(&r, "my/cudnn_slow")->rounds <= 7);
+        assert_true(fabs(cold(&r, "my/even")->ratio - 100. / 90) < 1e-9 && fabs(cold(&r, "my/odd")->median_ns - 90000) < 1);
+        let_go(&r);
+    }
+}
+
+/* A library that is wrong is nothing to be compared with; the two sides are. */
+static void a_wrong_library_is_left_out(void **state)
+{
+    begin_pairs(1);
+    timing.idle = "conv_fast";
+    timing.idle_from = 1;
+    struct result r = timed(SLOW_AND_OURS, "{}");
+    assert_int_equal(row_of(&r, "my/cudnn_fast")->status, ROW_WRONG);
+    const struct row_time *head = cold(&r, "my/ours");
+    assert_true(head->rounds >= 15 && isnan(head->ratio) && fabs(head->median_ns - 80000) < 1);
+    let_go(&r);
+}
+
+/* A device that is lost at any call ends it. */
+static void a_lost_device_is_noticed(void **state)
+{
+    begin_pairs(1);
+    timing.fail_at = 1 << 30;
+    struct result r = timed(SLOW_AND_OURS, "{}");
+    int calls = timing.calls;
+    assert_true(r.ok && calls > 60);
+    let_go(&r);
+    for (int at = 2; at < calls; at += 1 + calls / 6) {
+        int status, child = fork();
+        if (!child) {
+            begin_pairs(1);
+            timing.fail_at = at;
+            r = timed(SLOW_AND_OURS, "{}");
+            _exit(r.ok || !strstr(r.err.text, "the device is lost"));
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFEXITED(status) || WEXITSTATUS(status))
+            fail_msg("lost at call %d of %d and not noticed", at, calls);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_sit_down_until_decided), cmocka_unit_test(who_is_decided_gets_up),
+                                       cmocka_unit_test(a_spent_budget_ends_it),       cmocka_unit_test(a_pair_is_looked_at),
+                                       cmocka_unit_test(a_wrong_library_is_left_out),  cmocka_unit_test(a_lost_device_is_noticed)};
+    return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
+}
