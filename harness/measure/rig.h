@@ -96,6 +96,8 @@ void rig_plan_is_hopeless(const struct rig *rig, int step, int plan);
 bool rig_plan_hopeless(const struct rig *rig, int step, int plan);
 /* Makes the plans that a rig of this program is going to ask the library for. */
 void rig_library_ahead(struct cudnn *library, const struct program *program);
+/* Compiles a part of what the library is going to want compiled for them (cudnn_compile); it may be one of a device that is described. */
+void rig_library_compile(struct cudnn *library, const struct program *program, int part, int parts);
 int rig_plan_count(const struct rig *rig, int step);
 const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int step, int plan);
 void rig_plan_use(struct rig *rig, int step, int plan);

@@ -97,6 +97,17 @@ void rig_library_ahead(struct cudnn *library, const struct program *p)
         }
 }
 
+void rig_library_compile(struct cudnn *library, const struct program *p, int part, int parts)
+{
+    struct cudnn_conv conv;
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_CUDNN) {
+            conv_of(p, &p->steps[i], &conv);
+            if (!cudnn_chosen(library, &conv))
+                cudnn_compile(library, &conv, PLANS_MAX, part, parts);
+        }
+}
+
 bool rig_library_workspace(struct rig *rig, struct error *err)
 {
     uint64_t most = 0;

@@ -8,15 +8,20 @@
 #define COMPILE_LIMIT_S 180.0
 #define TOLD_AFTER_S 3.0
 #define ALONE_S 0.1
+#define PARTS 4 /* of what the library compiles for a row: some have one plan to compile, some a dozen */
 #define AHEAD 2 /* rows that a compiler has been given: one that it compiles, and the next, so that it never waits for us */
 
+struct task {
+    const char *what; /* "plans", "rows", "neighbours": as COMMAND_COMPILE has it */
+    int row, part;
+};
 struct compilers {
     struct session *s;
     struct child *children;
     int *given; /* by child: commands that it has not answered, its setup among them */
     int count, started;
-    int *rows, *neighbours; /* to be compiled; whose neighbours are, behind them */
-    int row_count, neighbour_count, next, compiled;
+    struct task *tasks; /* the longest first */
+    int task_count, row_count, plan_count, next, compiled;
     double began_s;
     double ready_s; /* when the first one had its plan; 0: not yet */
     bool told;      /* that it takes long */
@@ -41,33 +46,53 @@ static bool known_build(const struct session *s, const struct program *program)
     return false;
 }
 
+static void add_task(struct compilers *c, const char *what, int row, int part)
+{
+    *APPEND(c->tasks, c->task_count) = (struct task){what, row, part};
+}
+
+static bool asks_library(const struct program *program)
+{
+    for (int i = 0; i < program->step_count; i++)
+        if (program->steps[i].kind == STEP_CUDNN)
+            return true;
+    return false;
+}
+
 /* Each build once. */
-static void find_rows(struct compilers *c)
+static void find_tasks(struct compilers *c)
 {
     const struct session *s = c->s;
-    c->rows = xcalloc((size_t)s->plan.row_count + 1, sizeof *c->rows);
-    c->neighbours = xcalloc((size_t)s->plan.row_count + 1, sizeof *c->neighbours);
+    int *rows = xcalloc((size_t)s->plan.row_count + 1, sizeof *rows), *due = xcalloc((size_t)s->plan.row_count + 1, sizeof *due), count = 0;
     for (int i = 0; i < s->plan.row_count; i++) {
         const struct plan_row *p = &s->plan.rows[i];
-        bool due = !s->kept[i] && s->rows[i]->status == ROW_PLANNED, known = due && p->kind == PLAN_LAYER && known_build(s, &p->program),
-             again = !due || known || (p->kind == PLAN_CHAIN && p->chain->pick != CHAIN_KERNEL);
-        if (due && !known && p->kind == PLAN_LAYER)
-            c->neighbours[c->neighbour_count++] = i;
+        bool known = p->kind == PLAN_LAYER && known_build(s, &p->program),
+             again = known || (p->kind == PLAN_CHAIN && p->chain->pick != CHAIN_KERNEL);
+        if (s->kept[i] || s->rows[i]->status != ROW_PLANNED)
+            continue;
+        for (int part = 0; p->kind == PLAN_LAYER && s->device.library_device[0] && asks_library(&p->program) && part < PARTS; part++)
+            add_task(c, "plans", i, part), c->plan_count++;
+        if (!known && p->kind == PLAN_LAYER)
+            due[count++] = i;
         for (int k = 0; k < c->row_count && !again && p->kind != PLAN_CHAIN; k++)
-            again = same_build(&s->plan.rows[c->rows[k]].program, &p->program);
+            again = same_build(&s->plan.rows[rows[k]].program, &p->program);
         if (!again)
-            c->rows[c->row_count++] = i;
+            rows[c->row_count++] = i;
     }
+    for (int i = 0; i < c->row_count; i++)
+        add_task(c, "rows", rows[i], 0);
+    for (int i = 0; i < count; i++)
+        add_task(c, "neighbours", due[i], 0);
+    free(rows);
+    free(due);
 }
 
 /* Rows to compiler k until it has enough; without any it is sent home. */
 static void feed(struct compilers *c, int k)
 {
-    while (c->given[k] < AHEAD && c->next < c->row_count + c->neighbour_count) {
-        bool own = c->next < c->row_count;
-        int row = own ? c->rows[c->next] : c->neighbours[c->next - c->row_count];
-        child_send(&c->children[k], command_new(COMMAND_COMPILE, "{s:[i]}", own ? "rows" : "neighbours", row));
-        c->next++;
+    while (c->given[k] < AHEAD && c->next < c->task_count) {
+        const struct task *t = &c->tasks[c->next++];
+        child_send(&c->children[k], command_new(COMMAND_COMPILE, "{s:[i],s:i,s:i}", t->what, t->row, "part", t->part, "parts", PARTS));
         c->given[k]++;
     }
     if (!c->given[k])
@@ -123,7 +148,7 @@ static int hear(struct compilers *c)
     int k = now < until ? child_any(c->children, c->started, until, interrupted) : -1;
     if (k >= 0 || c->started != 1 || (interrupted && *interrupted))
         return k;
-    for (int left = c->row_count + c->neighbour_count - c->next; left > 0 && c->started < c->count; left--)
+    for (int left = c->task_count - c->next; left > 0 && c->started < c->count; left--)
         start(c);
     return child_any(c->children, c->started, clock_s() + COMPILE_LIMIT_S, interrupted);
 }
@@ -132,8 +157,9 @@ void session_precompile(struct session *s)
 {
     struct compilers c = {.s = s, .began_s = clock_s()};
     int k;
-    find_rows(&c);
-    c.count = pool_threads() < c.row_count ? pool_threads() : c.row_count;
+    find_tasks(&c);
+    int wanted = c.row_count + c.plan_count; /* neighbours by whoever is there */
+    c.count = pool_threads() < wanted ? pool_threads() : wanted;
     c.children = xcalloc((size_t)c.count + 1, sizeof *c.children);
     c.given = xcalloc((size_t)c.count + 1, sizeof *c.given);
     for (k = 0; k < c.count; k++)
@@ -152,6 +178,5 @@ void session_precompile(struct session *s)
         child_stop(&c.children[k], NULL, 0);
     free(c.children);
     free(c.given);
-    free(c.rows);
-    free(c.neighbours);
+    free(c.tasks);
 }

@@ -68,6 +68,8 @@ bool session_device(const struct session_probe *ask, volatile sig_atomic_t *inte
     probe_take(out->uuid, sizeof out->uuid, event, "uuid");
     probe_take(out->driver, sizeof out->driver, event, "driver");
     probe_take(out->library, sizeof out->library, event, "library");
+    probe_take(out->library_device, sizeof out->library_device, event, "library_device");
+    probe_take(out->library_state, sizeof out->library_state, event, "library_state");
     probe_take(out->compiler, sizeof out->compiler, event, "compiler");
     json_decref(event);
     return ok;

@@ -42,9 +42,9 @@ json_t *session_setup(const struct session *s, bool compile_only)
     char *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
     double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : spec_is_timed(s->device.spec) ? 10 : 60;
     options.device = s->device.spec;
-    json_t *out =
-        command_new(COMMAND_SETUP, "{s:o,s:o,s:s,s:s?,s:f,s:b}", "options", options_write(&options), "chip", wire_chip(&s->device.chip),
-                    "files", s->plan.files, "dump", dump, "time_limit", limit, "compile_only", (int)compile_only);
+    json_t *out = command_new(COMMAND_SETUP, "{s:o,s:o,s:s,s:s?,s:f,s:b,s:s,s:s}", "options", options_write(&options), "chip",
+                              wire_chip(&s->device.chip), "files", s->plan.files, "dump", dump, "time_limit", limit, "compile_only",
+                              (int)compile_only, "library_device", s->device.library_device, "library_state", s->device.library_state);
     free(dump);
     return out;
 }

@@ -66,7 +66,8 @@ int session_exit_code(struct row *const *rows, int count);
 struct session_device {
     char spec[64], about[160], uuid[64], driver[64];
     struct chip chip;
-    char library[128]; /* cuDNN's version; "" = none */
+    char library[128];                             /* cuDNN's version; "" = none */
+    char library_device[2048], library_state[512]; /* the GPU as it describes it, and what its choices depend on; "": not known */
     char compiler[96]; /* its name and version, "bundle" where only a bundle is to be had; "" when none was asked for */
 };
 /* spec NULL: the best present (cuda:0, else emu with the scenario's chip). compiler and bundle as in plan_options, for the version of what

@@ -35,6 +35,7 @@ struct worker {
     struct cupti_sass *sass;     /* opened by the first row that was sampled */
     struct counter_set set;
     char library_error[512];
+    char *library_state; /* what its remembered choices depend on; NULL: there is no library */
     const char *dump_dir;
     double time_limit_s;
     char self[HASH_TEXT];              /* of this build of bench; "" until somebody asks (remember.c) */

@@ -197,10 +197,10 @@ static void remember_plans(struct worker *w)
     cudnn_version(w->library, version, sizeof version);
     if (nvml_open(&ignored))
         nvml_read(w->dev->uuid, &s);
-    char *state = text_format("%s, driver %s, %s, SM at %.0f MHz at most, power limit %.0f W", version, w->dev->driver, w->dev->uuid,
-                              w->dev->chip.clock_max_hz / 1e6, s.power_limit_w);
-    cudnn_remember(w->library, state);
-    free(state);
+    free(w->library_state);
+    w->library_state = text_format("%s, driver %s, %s, SM at %.0f MHz at most, power limit %.0f W", version, w->dev->driver, w->dev->uuid,
+                                   w->dev->chip.clock_max_hz / 1e6, s.power_limit_w);
+    cudnn_remember(w->library, w->library_state);
 }
 
 static void open_library(struct worker *w)
@@ -241,11 +241,13 @@ static bool probe(struct worker *w, const json_t *command, struct error *err)
     if (!device_open(spec, &w->dev, err) || !probe_compiler(command, compiler, sizeof compiler, err))
         return false;
     open_library(w);
+    char *described = w->library ? cudnn_device(w->library) : NULL;
     if (w->library)
         cudnn_version(w->library, version, sizeof version);
-    w->emit(w->context,
-            event_new(EVENT_DEVICE, "{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "spec", w->dev->spec, "about", w->dev->about, "uuid", w->dev->uuid,
-                      "driver", w->dev->driver, "library", version, "compiler", compiler, "why", why, "chip", wire_chip(&w->dev->chip)));
+    w->emit(w->context, event_new(EVENT_DEVICE, "{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s,s:s,s:o}", "spec", w->dev->spec, "about", w->dev->about,
+                                  "uuid", w->dev->uuid, "driver", w->dev->driver, "library", version, "library_device", described,
+                                  "library_state", w->library_state, "compiler", compiler, "why", why, "chip", wire_chip(&w->dev->chip)));
+    free(described);
     return true;
 }
 
@@ -316,10 +318,33 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     return true;
 }
 
+/* The library as it is described to a process that only compiles; NULL where it is not. */
+static struct cudnn *described_library(struct worker *w)
+{
+    const char *device = text_of(w->setup, "library_device"), *state = text_of(w->setup, "library_state");
+    struct error ignored = {0};
+    if (w->library || w->library_error[0] || !device || !*device || !state || !*state)
+        return w->library;
+    if (cudnn_describe(device, &w->library, &ignored))
+        cudnn_remember(w->library, state);
+    else
+        snprintf(w->library_error, sizeof w->library_error, "%.500s", ignored.text);
+    return w->library;
+}
+
 static void compile_rows(struct worker *w, const json_t *command)
 {
     const json_t *one;
     size_t i;
+    int part = (int)json_integer_value(json_object_get(command, "part")),
+        parts = (int)json_integer_value(json_object_get(command, "parts"));
+    json_array_foreach(json_object_get(command, "plans"), i, one)
+    {
+        int row = (int)json_integer_value(one);
+        enter_phase(w, row, PHASE_COMPILING, "plans");
+        if (parts > 0 && described_library(w))
+            rig_library_compile(w->library, &w->plan.rows[row].program, part, parts);
+    }
     json_array_foreach(json_object_get(command, "rows"), i, one)
     {
         int row = (int)json_integer_value(one);
@@ -447,6 +472,7 @@ void worker_close(struct worker *w)
     if (w->dev)
         device_close(w->dev);
     free(w->others);
+    free(w->library_state);
     compile_bundle_close();
 }
 

@@ -15,6 +15,7 @@ struct offered {
     bool refused;
     int notes[4], note_count; /* -1 and NOTE_COUNT are notes that nobody knows */
     int knobs[2][2], knob_count;
+    bool compiled; /* its kernel is compiled when a plan is made */
 };
 /* A descriptor of the stand-in: its type, what was set, and what it is about.
  */
@@ -39,6 +40,8 @@ static struct world {
     int64_t uids[5], uid_count;
     uint64_t pointers[5], workspace;
     int executed, asked[4];
+    int compiled, read; /* plans that were compiled; that came out of a text */
+    bool reads_nothing;
 } world;
 
 static const unsigned char *attribute(const struct fake *d, int name, int64_t *count)
@@ -75,6 +78,15 @@ static int destroy(void *d)
 static int set(void *descriptor, int name, int type, int64_t count, const void *values)
 {
     struct fake *d = descriptor;
+    if (type == TYPE_CHAR) { /* a plan's text: whose it is */
+        ptrdiff_t at;
+        assert_int_equal(name, ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
+        if (world.reads_nothing || count != (int64_t)strlen(values) || sscanf(values, "{\"plan\":%td}", &at) != 1)
+            return STATUS_NOT_SUPPORTED;
+        d->of = &world.list[0][0] + at;
+        world.read++;
+        return STATUS_SUCCESS;
+    }
     size_t bytes = (size_t)count * (type == TYPE_DATA_TYPE || type == TYPE_HEUR_MODE || type == TYPE_POINTWISE_MODE ||
                                             type == TYPE_CONVOLUTION_MODE || type == TYPE_FLOAT
                                         ? 4
@@ -119,10 +131,15 @@ static int finalize(void *descriptor)
     }
     if (d->type == DESCRIPTOR_VARIANT_PACK && world.is_no_pack)
         return STATUS_NOT_SUPPORTED;
+    if (d->type == DESCRIPTOR_EXECUTION_PLAN && d->of) {
+        assert_true(is_about_the_gpu(d, ATTR_EXECUTION_PLAN_DEVICEPROP, ATTR_EXECUTION_PLAN_HANDLE));
+        return STATUS_SUCCESS;
+    }
     if (d->type == DESCRIPTOR_EXECUTION_PLAN) {
         of = attribute(d, ATTR_EXECUTION_PLAN_ENGINE_CONFIG, &count);
         assert_true(of && count == 1 && is_about_the_gpu(d, ATTR_EXECUTION_PLAN_DEVICEPROP, ATTR_EXECUTION_PLAN_HANDLE));
         d->of = (*(struct fake *const *)of)->of;
+        world.compiled += d->of->compiled && !d->of->refused;
         return d->of->refused ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
     }
     return STATUS_SUCCESS;
@@ -156,6 +173,18 @@ static int get(void *descriptor, int name, int type, int64_t wanted, int64_t *co
             ((int *)values)[i] = -1;
         memcpy(values, d->of->notes, sizeof d->of->notes);
         return STATUS_SUCCESS;
+    case ATTR_ENGINE_BEHAVIOR_NOTE:
+        *count = 1 + d->of->compiled;
+        ((int *)values)[0] = 3; /* takes part in graphs */
+        ((int *)values)[1] = BEHAVIOR_RUNTIME_COMPILATION;
+        return STATUS_SUCCESS;
+    case ATTR_EXECUTION_PLAN_JSON_REPRESENTATION: {
+        char text[64];
+        *count = snprintf(text, sizeof text, "{\"plan\":%td}", d->of - &world.list[0][0]);
+        assert_true(d->final && type == TYPE_CHAR && (wanted == 0) == !values);
+        memcpy(values ? values : text, text, (size_t)wanted);
+        return STATUS_SUCCESS;
+    }
     case ATTR_ENGINECFG_KNOB_CHOICES:
         *count = d->of->knob_count;
         for (int i = 0; i < d->of->knob_count && i < wanted; i++)

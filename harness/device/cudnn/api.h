@@ -42,6 +42,7 @@ enum cudnn_attribute {
     ATTR_EXECUTION_PLAN_HANDLE = 400,
     ATTR_EXECUTION_PLAN_ENGINE_CONFIG = 401,
     ATTR_EXECUTION_PLAN_WORKSPACE_SIZE = 402,
+    ATTR_EXECUTION_PLAN_JSON_REPRESENTATION = 405,
     ATTR_EXECUTION_PLAN_DEVICEPROP = 407,
     ATTR_KNOB_CHOICE_KNOB_TYPE = 600,
     ATTR_KNOB_CHOICE_KNOB_VALUE = 601,
@@ -68,6 +69,8 @@ enum cudnn_attribute {
     ATTR_VARIANT_PACK_WORKSPACE = 1003,
     ATTR_ENGINE_GLOBAL_INDEX = 1301,
     ATTR_ENGINE_NUMERICAL_NOTE = 1303,
+    ATTR_ENGINE_BEHAVIOR_NOTE = 1305,
+    ATTR_DEVICEPROP_HANDLE = 2701,
     ATTR_DEVICEPROP_JSON_REPRESENTATION = 2702
 };
 enum cudnn_type {
@@ -84,6 +87,7 @@ enum cudnn_type {
     TYPE_NUMERICAL_NOTE = 11,
     TYPE_POINTWISE_MODE = 14,
     TYPE_BACKEND_DESCRIPTOR = 15,
+    TYPE_BEHAVIOR_NOTE = 19,
     TYPE_CHAR = 24
 };
 enum cudnn_data { DATA_FLOAT = 0, DATA_HALF = 2, DATA_INT8 = 3, DATA_INT32 = 4, DATA_BFLOAT16 = 9 };
@@ -102,10 +106,16 @@ enum cudnn_note {
     NOTE_STRICT_NAN_PROP = 9,
     NOTE_COUNT = 10
 };
-enum { CROSS_CORRELATION = 1, STATUS_SUCCESS = 0, STATUS_NOT_SUPPORTED = 3000, STATUS_NOT_SUPPORTED_LAST = 3999 };
+enum {
+    BEHAVIOR_RUNTIME_COMPILATION = 0,
+    CROSS_CORRELATION = 1,
+    STATUS_SUCCESS = 0,
+    STATUS_NOT_SUPPORTED = 3000,
+    STATUS_NOT_SUPPORTED_LAST = 3999
+};
 
 struct cudnn_api {
-    struct library library;
+    struct library library, compiler; /* NVRTC, which it finds by its soname when a plan is compiled; path "": none */
     size_t (*cudnnGetVersion)(void);
     const char *(*cudnnGetErrorString)(int status);
     void (*cudnnGetLastErrorString)(char *message, size_t bytes);

@@ -11,11 +11,10 @@
 static bool load_api(struct cudnn_api *api, struct error *err)
 {
     static const char *const sonames[] = {"libcudnn.so.9", NULL}, *const compiler[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
-    struct library nvrtc;
     if (!library_open_newest(&api->library, sonames, "cudnn_version.h", err))
         return error_where(err, "cuDNN");
     /* cuDNN looks for NVRTC by its soname when an engine compiles its kernel: found then, wherever ours lies. Kept loaded. */
-    library_open(&nvrtc, compiler, NULL);
+    library_open(&api->compiler, compiler, NULL);
     bool ok = true;
 #define LOAD(name) ok = ok && (api->name = (__typeof__(api->name))library_symbol(&api->library, #name, err));
     LOAD(cudnnGetVersion)
@@ -81,6 +80,9 @@ bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err)
         cudnn_close(h);
         return false;
     }
+    char *described = cudnn_device(h);
+    cudnn_maker(h, described);
+    free(described);
     *handle = h;
     return true;
 }
@@ -118,6 +120,7 @@ void cudnn_close(struct cudnn *handle)
         handle->api->cudnnDestroy(handle->handle);
     json_decref(handle->memory);
     free(handle->memory_path);
+    free(handle->maker);
     free(handle->choices);
     free(handle);
 }

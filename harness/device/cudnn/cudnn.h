@@ -26,10 +26,18 @@ struct cudnn_plan_facts {
     int rank;  /* in that mode, 0 first */
     uint64_t workspace_bytes;
     char notes[128]; /* "TENSOR_CORE" ... */
+    bool compiled;   /* its kernel is compiled when the plan is made */
 };
 bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err);
 void cudnn_close(struct cudnn *handle);
 void cudnn_version(const struct cudnn *handle, char *out, size_t bytes);
+/* The GPU of a handle as cuDNN describes it, for cudnn_describe in another process; NULL where it does not. malloc'd. */
+char *cudnn_device(struct cudnn *handle);
+/* A handle for a GPU that is only described: plans can be made, not run. */
+bool cudnn_describe(const char *device, struct cudnn **handle, struct error *err);
+/* Compiles what cudnn_plans for that graph, of `most` plans, is going to want compiled: of these the ones of number `part` of `parts`, that
+ * several processes can share. What is made finds its way through the compiler's cache. */
+void cudnn_compile(struct cudnn *handle, const struct cudnn_conv *conv, int most, int part, int parts);
 /* A plan as rows tell it: "engine 62 TILE_SIZE=4, mode A rank 1,". malloc'd. */
 char *cudnn_plan_said(const struct cudnn_plan_facts *facts);
 /* From here on cudnn_plans makes no plan but this: making one takes up to half a second, where its kernel is compiled then. NULL: all

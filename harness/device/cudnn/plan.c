@@ -9,6 +9,7 @@
 
 #define RESULTS_MAX 256
 #define KNOBS_MAX 32
+#define BEHAVIORS_MAX 8          /* at most NOTE_COUNT */
 #define NARROWED "BIAS_NARROWED" /* among the notes: the bias is given in 16 bits */
 
 /* Engine configurations of one heuristic mode, best first. */
@@ -176,6 +177,11 @@ static bool cudnn_plan_describe(struct cudnn *h, void *configuration, bool narro
             }
         if (narrow_bias)
             text_addf(&t, "%s" NARROWED, t.len ? " " : "");
+        if (!get(api, engine, ATTR_ENGINE_BEHAVIOR_NOTE, TYPE_BEHAVIOR_NOTE, BEHAVIORS_MAX, &count, list))
+            count = 0;
+        facts->compiled = false;
+        for (int64_t i = 0; i < count && i < BEHAVIORS_MAX; i++)
+            facts->compiled |= list[i] == BEHAVIOR_RUNTIME_COMPILATION;
         snprintf(facts->notes, sizeof facts->notes, "%s", text_get(&t));
         text_free(&t);
         text_addf(&t, "engine %d", facts->engine);
@@ -202,24 +208,38 @@ bool cudnn_obeys(enum math math, unsigned notes)
     }
 }
 
-/* NULL: refused, what the heuristics offered but the device cannot do. Takes the configuration when it is not. */
+/* NULL: refused, what the heuristics offered but the device cannot do. */
+static void *plan_finalize(struct cudnn *h, void *handle, void *const *configuration)
+{
+    const struct cudnn_api *api = h->api;
+    void *plan = NULL;
+    if (api->cudnnBackendCreateDescriptor(DESCRIPTOR_EXECUTION_PLAN, &plan) != STATUS_SUCCESS)
+        return NULL;
+    if (set(api, plan, ATTR_EXECUTION_PLAN_ENGINE_CONFIG, TYPE_BACKEND_DESCRIPTOR, 1, configuration) &&
+        (!handle || set(api, plan, ATTR_EXECUTION_PLAN_HANDLE, TYPE_HANDLE, 1, &handle)) &&
+        (!h->properties || set(api, plan, ATTR_EXECUTION_PLAN_DEVICEPROP, TYPE_BACKEND_DESCRIPTOR, 1, &h->properties)) &&
+        api->cudnnBackendFinalize(plan) == STATUS_SUCCESS)
+        return plan;
+    api->cudnnBackendDestroyDescriptor(plan);
+    return NULL;
+}
+
+/* The same; takes the configuration when it is not refused. */
 static struct cudnn_plan *plan_make(struct cudnn *h, void *handle, struct cudnn_graph *g, const struct cudnn_conv *conv,
                                     void **configuration, const struct cudnn_plan_facts *facts)
 {
     const struct cudnn_api *api = h->api;
-    void *plan = NULL;
     int64_t workspace = 0;
-    if (api->cudnnBackendCreateDescriptor(DESCRIPTOR_EXECUTION_PLAN, &plan) != STATUS_SUCCESS)
+    void *found = facts->compiled && handle ? cudnn_compiled_find(h, handle, conv, facts) : NULL,
+         *plan = found ? found : plan_finalize(h, handle, configuration);
+    if (!plan)
         return NULL;
-    bool ok = set(api, plan, ATTR_EXECUTION_PLAN_ENGINE_CONFIG, TYPE_BACKEND_DESCRIPTOR, 1, configuration) &&
-              (!handle || set(api, plan, ATTR_EXECUTION_PLAN_HANDLE, TYPE_HANDLE, 1, &handle)) &&
-              (!h->properties || set(api, plan, ATTR_EXECUTION_PLAN_DEVICEPROP, TYPE_BACKEND_DESCRIPTOR, 1, &h->properties)) &&
-              api->cudnnBackendFinalize(plan) == STATUS_SUCCESS &&
-              get(api, plan, ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, TYPE_INT64, 1, NULL, &workspace) && workspace >= 0;
-    if (!ok) {
+    if (!get(api, plan, ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, TYPE_INT64, 1, NULL, &workspace) || workspace < 0) {
         api->cudnnBackendDestroyDescriptor(plan);
         return NULL;
     }
+    if (facts->compiled && !found)
+        cudnn_compiled_keep(h, conv, facts, plan);
     struct cudnn_plan *p = xcalloc(1, sizeof *p);
     *p = (struct cudnn_plan){.api = api, .graph = g, .configuration = *configuration, .plan = plan, .facts = *facts, .users = 1};
     p->facts.workspace_bytes = (uint64_t)workspace;
@@ -319,9 +339,17 @@ static bool check_conv(const struct cudnn_conv *c, struct error *err)
     return true;
 }
 
-/* All plans of one graph into the list: rank by rank, so that a small `most` still holds the best of every mode. False when it is no graph
- * for cuDNN. */
-static bool offer_all(struct cudnn *h, const struct cudnn_conv *conv, bool narrow_bias, int most, struct plan_list *list, struct error *err)
+/* What the heuristics offer for a graph, rank by rank, so that the first of them hold the best of every mode. */
+struct offering {
+    struct cudnn_graph *graph;
+    struct offer offers[3];
+    struct candidate candidates[3 * RESULTS_MAX];
+    int count;
+};
+
+/* NULL: it is no graph for cuDNN. */
+static struct offering *offering_open(struct cudnn *h, const struct cudnn_conv *conv, bool narrow_bias, struct plan_list *list,
+                                      struct error *err)
 {
     static const struct {
         char name;
@@ -329,26 +357,68 @@ static bool offer_all(struct cudnn *h, const struct cudnn_conv *conv, bool narro
     } modes[] = {{'A', HEURISTIC_A}, {'B', HEURISTIC_B}, {'F', HEURISTIC_FALLBACK}};
     struct cudnn_graph *g = cudnn_graph_make(h, conv, narrow_bias, err);
     if (!g)
-        return false;
-    struct offer *offers = xcalloc(3, sizeof *offers);
+        return NULL;
+    struct offering *o = xcalloc(1, sizeof *o);
+    o->graph = g;
     int ranks = 0;
     for (int m = 0; m < 3; m++) {
-        offer_open(h, g, modes[m].name, modes[m].mode, &offers[m]);
-        ranks = offers[m].count > ranks ? offers[m].count : ranks;
+        offer_open(h, g, modes[m].name, modes[m].mode, &o->offers[m]);
+        ranks = o->offers[m].count > ranks ? o->offers[m].count : ranks;
     }
-    struct candidate *candidates = xcalloc(3 * RESULTS_MAX, sizeof *candidates);
-    int count = 0;
     for (int rank = 0; rank < ranks; rank++)
         for (int m = 0; m < 3; m++)
-            if (rank < offers[m].count)
-                count += consider(h, g, conv, &offers[m], rank, list, &candidates[count]);
-    make_all(&(struct making){h, g, conv, candidates}, count, most, list);
-    free(candidates);
+            if (rank < o->offers[m].count)
+                o->count += consider(h, g, conv, &o->offers[m], rank, list, &o->candidates[o->count]);
+    return o;
+}
+
+static void offering_close(struct cudnn *h, struct offering *o)
+{
     for (int m = 0; m < 3; m++)
-        offer_close(h->api, &offers[m]);
-    free(offers);
-    cudnn_graph_release(g);
+        offer_close(h->api, &o->offers[m]);
+    cudnn_graph_release(o->graph);
+    free(o);
+}
+
+/* All plans of one graph into the list. False when it is no graph for cuDNN. */
+static bool offer_all(struct cudnn *h, const struct cudnn_conv *conv, bool narrow_bias, int most, struct plan_list *list, struct error *err)
+{
+    struct offering *o = offering_open(h, conv, narrow_bias, list, err);
+    if (!o)
+        return false;
+    make_all(&(struct making){h, o->graph, conv, o->candidates}, o->count, most, list);
+    offering_close(h, o);
     return true;
+}
+
+/* The precompiled engines want a bias of the data's type; the engines that compile theirs at run time (seconds each) take it as f32. */
+static bool takes_narrow(const struct cudnn_conv *conv)
+{
+    return conv->bias && (conv->dtype == DTYPE_F16 || conv->dtype == DTYPE_BF16);
+}
+
+void cudnn_compile(struct cudnn *h, const struct cudnn_conv *conv, int most, int part, int parts)
+{
+    struct error ignored = {0}; /* it comes again, and is told, when the plans are asked for */
+    struct plan_list list = {.seen = xcalloc(6 * RESULTS_MAX, sizeof *list.seen)};
+    int offered = 0, nth = 0;
+    for (int wide = !takes_narrow(conv); wide < 2 && !offered && check_conv(conv, &ignored); wide++) {
+        struct offering *o = offering_open(h, conv, !wide, &list, &ignored);
+        offered = o ? o->count : 0;
+        for (int i = 0; i < offered && i < most; i++) {
+            const struct candidate *c = &o->candidates[i];
+            if (!c->facts.compiled || nth++ % parts != part || cudnn_compiled_has(h, conv, &c->facts))
+                continue;
+            void *plan = plan_finalize(h, h->handle, c->configuration);
+            if (!plan)
+                continue;
+            cudnn_compiled_keep(h, conv, &c->facts, plan);
+            h->api->cudnnBackendDestroyDescriptor(plan);
+        }
+        if (o)
+            offering_close(h, o);
+    }
+    free(list.seen);
 }
 
 /* cuDNN's first plan alone: what a row is checked with, again and again of a network's rows. */
@@ -377,8 +447,7 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
         return count;
     }
     struct plan_list list = {.items = xcalloc((size_t)most, sizeof *list.items), .seen = xcalloc(6 * RESULTS_MAX, sizeof *list.seen)};
-    /* The precompiled engines want a bias of the data's type; the engines that compile theirs at run time (seconds each) take it as f32. */
-    bool narrow = conv->bias && (conv->dtype == DTYPE_F16 || conv->dtype == DTYPE_BF16);
+    bool narrow = takes_narrow(conv);
     bool known = offer_all(h, conv, narrow, most, &list, err);
     if (list.count == 0 && narrow) {
         list.seen_count = 0;

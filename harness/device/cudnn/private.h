@@ -27,6 +27,7 @@ struct cudnn {
     void *makers[CUDNN_MAKERS - 1]; /* handles of the further threads that make plans; made when first needed */
     int maker_count;
     void *properties;                           /* a DEVICEPROP descriptor, or NULL */
+    char *maker;                                /* library, compiler and GPU of what is compiled (compiled.c); NULL: nothing is kept */
     struct device_module *narrow_module;        /* the conversion of a bias, loaded when first needed */
     struct device_function *narrow_function[2]; /* to f16, to bf16 */
     const struct library_plan *only;            /* cudnn_only; or NULL */
@@ -53,6 +54,17 @@ void *cudnn_handle_of(struct cudnn *handle, int thread);
 bool cudnn_recall(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out);
 void cudnn_memorize(struct cudnn *handle, const struct cudnn_choice *choice);
 void cudnn_unlearn(struct cudnn *handle, const struct cudnn_conv *conv);
+
+/* compiled.c. `device`: as cudnn_device has it. */
+void cudnn_maker(struct cudnn *handle, const char *device);
+/* A descriptor's JSON; NULL where it has none. malloc'd. */
+char *cudnn_json(const struct cudnn_api *api, void *descriptor, int attribute);
+/* A compiled plan that is kept, for a handle that executes; NULL: none, or it is not taken. */
+void *cudnn_compiled_find(const struct cudnn *handle, void *executes, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts);
+bool cudnn_compiled_has(const struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts);
+void cudnn_compiled_keep(const struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, void *plan);
+/* The graph, and with it the call: everything that cudnn_conv_same compares. malloc'd. */
+char *cudnn_conv_text(const struct cudnn_conv *conv);
 
 /* Ids of the tensors in the graph. */
 enum { UID_X = 1, UID_W, UID_Y, UID_BIAS, UID_RESIDUAL, UID_VIRTUAL };

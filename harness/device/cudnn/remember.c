@@ -13,8 +13,7 @@
 
 #define FILE_MAX_BYTES (16u << 20)
 
-/* The graph, and with it the call: everything that cudnn_conv_same compares. */
-static char *conv_text(const struct cudnn_conv *c)
+char *cudnn_conv_text(const struct cudnn_conv *c)
 {
     return text_format(
         "n%lld c%lld h%lld w%lld k%lld r%lld s%lld p%lld q%lld stride%lld pad%lld dilation%lld groups%lld d%lld t%lld o%lld %s "
@@ -64,7 +63,7 @@ static json_t *memory_plans(struct cudnn *handle)
 
 bool cudnn_recall(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out)
 {
-    char *key = conv_text(conv);
+    char *key = cudnn_conv_text(conv);
     const json_t *one = json_object_get(memory_plans(handle), key);
     const char *text = json_string_value(json_object_get(one, "text")), *notes = json_string_value(json_object_get(one, "notes")),
                *raced = json_string_value(json_object_get(one, "raced")), *mode = json_string_value(json_object_get(one, "mode"));
@@ -84,7 +83,7 @@ bool cudnn_recall(struct cudnn *handle, const struct cudnn_conv *conv, struct cu
 
 void cudnn_unlearn(struct cudnn *handle, const struct cudnn_conv *conv)
 {
-    char *key = conv_text(conv);
+    char *key = cudnn_conv_text(conv);
     json_object_del(memory_plans(handle), key);
     free(key);
 }
@@ -94,7 +93,7 @@ void cudnn_memorize(struct cudnn *handle, const struct cudnn_choice *choice)
 {
     if (!handle->memory)
         return;
-    char day[16], *key = conv_text(&choice->conv);
+    char day[16], *key = cudnn_conv_text(&choice->conv);
     time_t now = time(NULL);
     strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
     json_t *theirs = read_file(handle->memory_path), *plans = json_object_get(theirs, "plans");

@@ -1,0 +1,139 @@
+/* Plans whose kernel cuDNN compiles when they are made: half a second and more each, one after another whatever the threads are, as NVRTC
+ * has a lock. A plan that cuDNN writes down has its compiled kernel in it and comes back in a millisecond: it is kept in the compiler's
+ * cache, under all that may make another kernel of it. Whoever has no device can make it, too (cudnn_compile), so that processes do it side
+ * by side. */
+#include "base/hash.h"
+#include "base/text.h"
+#include "device/compile/compile.h"
+#include "device/cudnn/private.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+char *cudnn_json(const struct cudnn_api *api, void *descriptor, int attribute)
+{
+    int64_t bytes = 0, got = 0;
+    if (api->cudnnBackendGetAttribute(descriptor, attribute, TYPE_CHAR, 0, &bytes, NULL) != STATUS_SUCCESS || bytes <= 0)
+        return NULL;
+    char *text = xcalloc((size_t)bytes + 1, 1);
+    if (api->cudnnBackendGetAttribute(descriptor, attribute, TYPE_CHAR, bytes, &got, text) == STATUS_SUCCESS && *text)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Everything that the kernel is made from: library and compiler, GPU and driver, graph, engine and knobs. */
+static char *entry_name(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts)
+{
+    char hash[HASH_TEXT], *graph = cudnn_conv_text(conv);
+    char *all = text_format("%s | %s | %s | %s", h->maker, graph, facts->text, facts->notes);
+    hash_bytes(all, strlen(all), hash);
+    free(all);
+    free(graph);
+    return text_format("cudnn-plan-%.40s.json", hash);
+}
+
+/* The digits of its SHA-256, then the plan. A damaged one is as good as absent. */
+static char *entry_read(const char *name)
+{
+    char hash[HASH_TEXT];
+    size_t bytes = 0;
+    char *data = compile_cache_load(name, &bytes);
+    if (data && bytes > HASH_TEXT - 1) {
+        hash_bytes(data + HASH_TEXT - 1, bytes - (HASH_TEXT - 1), hash);
+        if (!memcmp(data, hash, HASH_TEXT - 1)) {
+            memmove(data, data + HASH_TEXT - 1, bytes - (HASH_TEXT - 1));
+            data[bytes - (HASH_TEXT - 1)] = 0;
+            return data;
+        }
+    }
+    free(data);
+    return NULL;
+}
+
+void *cudnn_compiled_find(const struct cudnn *h, void *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts)
+{
+    const struct cudnn_api *api = h->api;
+    void *plan = NULL;
+    if (!h->maker)
+        return NULL;
+    char *name = entry_name(h, conv, facts), *json = entry_read(name);
+    bool made = json && api->cudnnBackendCreateDescriptor(DESCRIPTOR_EXECUTION_PLAN, &plan) == STATUS_SUCCESS;
+    if (made && (api->cudnnBackendSetAttribute(plan, ATTR_EXECUTION_PLAN_HANDLE, TYPE_HANDLE, 1, &handle) != STATUS_SUCCESS ||
+                 api->cudnnBackendSetAttribute(plan, ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, TYPE_CHAR, (int64_t)strlen(json), json) !=
+                     STATUS_SUCCESS ||
+                 api->cudnnBackendFinalize(plan) != STATUS_SUCCESS)) {
+        api->cudnnBackendDestroyDescriptor(plan);
+        plan = NULL;
+    }
+    free(json);
+    free(name);
+    return plan;
+}
+
+bool cudnn_compiled_has(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts)
+{
+    char *name = entry_name(h, conv, facts), *json = entry_read(name);
+    bool has = json != NULL;
+    free(json);
+    free(name);
+    return has;
+}
+
+void cudnn_compiled_keep(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, void *plan)
+{
+    char hash[HASH_TEXT], *json = h->maker ? cudnn_json(h->api, plan, ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) : NULL;
+    if (!json)
+        return;
+    hash_bytes(json, strlen(json), hash);
+    char *name = entry_name(h, conv, facts), *entry = text_format("%s%s", hash, json);
+    compile_cache_save(name, entry, strlen(entry));
+    free(entry);
+    free(name);
+    free(json);
+}
+
+/* A file that another build of the compiler takes the place of has another length or place. */
+void cudnn_maker(struct cudnn *h, const char *device)
+{
+    const char *compiler = h->api->compiler.path;
+    struct stat about = {0};
+    if (device && !stat(compiler, &about))
+        h->maker = text_format("cudnn %zu | nvrtc %s %lld | %s", h->api->cudnnGetVersion(), compiler, (long long)about.st_size, device);
+}
+
+char *cudnn_device(struct cudnn *h)
+{
+    const struct cudnn_api *api = h->api;
+    void *device = NULL;
+    char *json = NULL;
+    if (api->cudnnBackendCreateDescriptor(DESCRIPTOR_DEVICEPROP, &device) != STATUS_SUCCESS)
+        return NULL;
+    if (api->cudnnBackendSetAttribute(device, ATTR_DEVICEPROP_HANDLE, TYPE_HANDLE, 1, &h->handle) == STATUS_SUCCESS &&
+        api->cudnnBackendFinalize(device) == STATUS_SUCCESS)
+        json = cudnn_json(api, device, ATTR_DEVICEPROP_JSON_REPRESENTATION);
+    api->cudnnBackendDestroyDescriptor(device);
+    return json;
+}
+
+bool cudnn_describe(const char *device, struct cudnn **handle, struct error *err)
+{
+    const struct cudnn_api *api = cudnn_api(err);
+    if (!api)
+        return false;
+    struct cudnn *h = xcalloc(1, sizeof *h);
+    h->api = api;
+    int status = api->cudnnBackendCreateDescriptor(DESCRIPTOR_DEVICEPROP, &h->properties);
+    if (status == STATUS_SUCCESS)
+        status =
+            api->cudnnBackendSetAttribute(h->properties, ATTR_DEVICEPROP_JSON_REPRESENTATION, TYPE_CHAR, (int64_t)strlen(device), device);
+    if (status == STATUS_SUCCESS)
+        status = api->cudnnBackendFinalize(h->properties);
+    if (status != STATUS_SUCCESS) {
+        cudnn_close(h);
+        return cudnn_failed(api, status, "a device that is described", err);
+    }
+    cudnn_maker(h, device);
+    *handle = h;
+    return true;
+}
