@@ -77,7 +77,8 @@ bool sample_round(struct device *dev, struct rig *const *rigs, int count, int ro
 bool sample_prepare(struct device *dev, struct rig *rig, int rounds, double *median_ns, struct error *err);
 void entrant_free(struct entrant *entrant, int step_count);
 /* Times each plan of a library step by itself (cold, rested, interleaved, `rounds` each; who is four times as slow as the fastest after
- * one, or half as slow again after two, these) and uses the fastest; medians_ns (rig_plan_count of them) may be NULL. */
+ * one, half as slow again after two, 4 % slower after seven, no more than these) and uses the fastest; medians_ns (rig_plan_count of them)
+ * may be NULL. */
 bool sample_plans(struct device *dev, struct rig *rig, int step, int rounds, double *medians_ns, struct error *err);
 
 #endif

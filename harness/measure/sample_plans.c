@@ -3,10 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PLAN_FAR 4.0  /* so many times the fastest's time of the first round is too much for the second: no hiccup is so long; */
-#define PLAN_TRIALS 2 /* of two rounds, */
 #define PLAN_HOPELESS 50.0
-#define PLAN_BEHIND 1.5 /* so many times is too much for the others */
+
+/* Whose best round of so many took that many times as long as the fastest's takes no further part. A plan that is faster goes out only when
+ * every one of its rounds had a hiccup of that size; from round to round less is left to be found out, and fewer are there to find it. */
+static const struct {
+    int rounds;
+    double behind;
+} plan_limits[] = {{1, 4.0}, {2, 1.5}, {3, 1.2}, {5, 1.08}, {7, 1.04}};
 
 struct plan_race {
     struct device *dev;
@@ -66,13 +70,22 @@ static int fastest_plan(const struct plan_race *r)
     return best;
 }
 
-/* Who is far behind after a round or two takes no further part. */
+/* So many times the fastest's best round is too much now; 0: whoever is in stays. */
+static double behind_after(int rounds)
+{
+    for (size_t i = 0; i < sizeof plan_limits / sizeof *plan_limits; i++)
+        if (plan_limits[i].rounds == rounds)
+            return plan_limits[i].behind;
+    return 0;
+}
+
 static bool race_plans(struct plan_race *r, struct error *err)
 {
     double limit = INFINITY;
     for (int round = 0; round < r->rounds; round++) {
-        for (int i = 0; (round == 1 || round == PLAN_TRIALS) && i < r->count; i++)
-            limit = fmin(limit, (round == 1 ? PLAN_FAR : PLAN_BEHIND) * plan_least(r, i));
+        double behind = behind_after(round);
+        for (int i = 0; behind > 0 && i < r->count; i++)
+            limit = fmin(limit, behind * plan_least(r, i));
         for (int k = 0; k < r->count; k++) {
             int i = round & 1 ? r->count - 1 - k : k;
             if (r->taken[i] == round && (!round || plan_least(r, i) <= limit) && !time_plan(r, i, err))
