@@ -4,10 +4,11 @@
  * A case's device reference is trusted because the CPU's agrees with it on a sample in every case: rows of the output at the upper
  * and lower border of the first and the last image, at random places and some that follow one another, with all their channels; of long
  * rows the columns at both borders, random ones, and of each kind of masked pixel that the row has the first ones. So every border, corner
- * and kind of masked pixel is among them, and a crop whole; a small work is compared whole. Ops without a kernel of their own have the
- * CPU's reference, which is uploaded once a case; those that are files have theirs from measure/reference. A chain's reference is that of
- * its links, one after another, each held to such a sample. Whatever the device finds wrong the CPU looks at again, with everything
- * downloaded, and describes. */
+ * and kind of masked pixel is among them, and a crop whole; a small work is compared whole. Of further sets of inputs, which the same
+ * kernel sums in the same shape, a border and one place are looked at. Ops without a kernel of their own have the CPU's reference, which is
+ * uploaded once a case; those that are files have theirs from measure/reference. A chain's reference is that of its links, one after
+ * another, each held to such a sample. Whatever the device finds wrong the CPU looks at again, with everything downloaded, and describes.
+ */
 #ifndef BENCH_MEASURE_CARD_H
 #define BENCH_MEASURE_CARD_H
 

@@ -120,12 +120,10 @@ static bool sample_link(struct net *k, const struct work *w, bool again, struct 
 {
     struct card_sample s;
     card_sample_draw(w, own->one.mask_out, &s);
+    if (again)
+        card_sample_again(&s);
     int64_t *rows = s.rows, added[4] = {0};
     int item = work_epilogue_find(w, EPILOGUE_RESIDUAL), count = s.count;
-    if (again && count > 2) {
-        rows[1] = rows[count - 1];
-        count = 2;
-    }
     own->one.columns = s.columns;
     if (item >= 0 && own->residual) {
         struct stage at = epilogue_stage(w, item);

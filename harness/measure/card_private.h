@@ -113,6 +113,8 @@ struct card_sample {
 /* mask_out: NULL, or of each output (before the epilogue) whether it is active. To be freed. */
 void card_sample_draw(const struct work *work, const float *mask_out, struct card_sample *sample);
 void card_sample_free(struct card_sample *sample);
+/* Leaves a border and somewhere: of another set of inputs, or the same layer again, which the same kernel has summed in the same shape. */
+void card_sample_again(struct card_sample *sample);
 struct card_lines {
     int64_t channels, p, per, width;
     const int64_t *rows, *columns;
