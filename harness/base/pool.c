@@ -29,24 +29,32 @@ struct worker {
     pthread_t id;
 };
 
+static _Thread_local bool busy; /* with a loop's body: a loop in it has this thread alone */
+
 static void *work(void *argument)
 {
     struct worker *w = argument;
     struct loop *loop = w->loop;
+    bool before = busy;
+    busy = true;
     for (;;) {
         int64_t from = atomic_fetch_add(&loop->next, loop->block);
         if (from >= loop->count)
-            return NULL;
+            break;
         int64_t to = from + loop->block < loop->count ? from + loop->block : loop->count;
         for (int64_t i = from; i < to; i++)
             loop->body(loop->context, i, w->thread);
     }
+    busy = before;
+    return NULL;
 }
 
 void pool_for(int64_t count, int threads, void (*body)(void *context, int64_t index, int thread), void *context)
 {
     if (threads <= 0)
         threads = pool_threads();
+    if (busy)
+        threads = 1;
     if (threads > count)
         threads = count > 0 ? (int)count : 1;
     struct loop loop = {.count = count, .body = body, .context = context};

@@ -1,4 +1,5 @@
 /* plan/row: what is known of a row before it runs: identity, work, floor, mask and tiles; and its key. */
+#include "base/pool.h"
 #include "base/text.h"
 #include "model/floor.h"
 #include "op/pattern.h"
@@ -261,6 +262,32 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
         row_set(&row->reason, p->program.reason);
     }
     return row;
+}
+
+struct all_rows {
+    const struct plan *plan;
+    const char *device;
+    struct row **rows;
+};
+
+/* Of a case, with masks of its own. */
+static void case_rows(void *context, int64_t index, int thread)
+{
+    const struct all_rows *all = context;
+    struct kept kept = {.mask_case = -1};
+    struct plan plan = *all->plan;
+    plan.private_data = &kept;
+    (void)thread;
+    for (int i = 0; i < plan.row_count; i++)
+        if (plan.rows[i].case_index == index)
+            all->rows[i] = plan_row_new(&plan, i, all->device);
+    free(kept.mask_in);
+    free(kept.mask_out);
+}
+
+void plan_rows_new(const struct plan *plan, const char *device, struct row **rows)
+{
+    pool_for(plan->case_count, 0, case_rows, &(struct all_rows){plan, device, rows});
 }
 
 void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT])

@@ -176,8 +176,8 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     bool same_run = false, ok = false, *stale = xcalloc((size_t)s->plan.row_count + 1, sizeof *stale);
     struct row **due = NULL; /* to be stored now */
     int due_count = 0;
+    plan_rows_new(&s->plan, s->device.spec, s->rows);
     for (int i = 0; i < s->plan.row_count; i++) {
-        s->rows[i] = plan_row_new(&s->plan, i, s->device.spec);
         if (s->plan.rows[i].kind != PLAN_SEQUENCE) /* what it must do is known when its frames are */
             session_row_roof(s, i);
         char *device = text_format("%s %s %s", s->device.about, s->device.uuid, s->device.library);

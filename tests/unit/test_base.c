@@ -233,6 +233,26 @@ static void loops_visit_each_index_once(void **state)
         }
 }
 
+static void only_thread(void *context, int64_t index, int thread)
+{
+    assert_int_equal(thread, 0);
+    count_up(context, index, thread);
+}
+
+static void loop_inside(void *context, int64_t index, int thread)
+{
+    pool_for(10, 8, only_thread, context);
+}
+
+/* A loop in a loop's body has its thread; the next one beside it has them all again. */
+static void loops_in_loops(void **state)
+{
+    int64_t sum = 0;
+    pool_for(40, 4, loop_inside, &sum);
+    assert_int_equal(sum, 40 * 45);
+    loops_visit_each_index_once(state);
+}
+
 static void put_file(const char *folder, const char *name, const char *text)
 {
     struct error err = {0};
@@ -361,6 +381,7 @@ int main(void)
         cmocka_unit_test(files_are_whole_or_refused),
         cmocka_unit_test(files_are_written_where_their_names_lead),
         cmocka_unit_test(loops_visit_each_index_once),
+        cmocka_unit_test(loops_in_loops),
         cmocka_unit_test(the_newest_library_is_found),
         cmocka_unit_test(a_named_folder_is_for_what_it_holds),
         cmocka_unit_test(the_pin_is_the_wheels),
