@@ -352,7 +352,8 @@ static bool card_upload_references(struct card_data *d, const struct work *work,
     return ok;
 }
 
-static bool data_make(struct card *card, const struct work *work, enum data_part part, bool references, struct op_data *host,
+/* sampled: the host's part is there. */
+static bool data_make(struct card *card, const struct work *work, enum data_part part, bool references, bool sampled, struct op_data *host,
                       struct error *err)
 {
     if (work->chain && !card_chain_able(work))
@@ -360,7 +361,7 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
     struct card_data *d = xcalloc(1, sizeof *d);
     *d = (struct card_data){.card = card, .host = host, .part = part};
     bool there = work->op->on_card != REFERENCE_CPU;
-    bool made = (there || work->chain ? op_data_reserve : op_data_inputs)(work, part, host, err);
+    bool made = sampled || (there || work->chain ? op_data_reserve : op_data_inputs)(work, part, host, err);
     phase_part(card->dev->clock, "inputs");
     bool ok = made && card_inputs(d, work, part, err);
     phase_pop(card->dev->clock);
@@ -379,14 +380,30 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
     return false;
 }
 
+bool card_host_make(const struct work *work, enum data_part part, struct op_data *host)
+{
+    struct error ignored = {0}; /* it comes again when the data are made */
+    if (work->chain || work->op->on_card == REFERENCE_CPU || !op_data_reserve(work, part, host, &ignored))
+        return false;
+    host->sampled = card_sample_make(work, part, host, &ignored);
+    if (!host->sampled)
+        op_data_free(host);
+    return host->sampled;
+}
+
 bool card_data_make(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err)
 {
-    return data_make(card, work, part, true, host, err);
+    return data_make(card, work, part, true, false, host, err);
+}
+
+bool card_data_finish(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err)
+{
+    return data_make(card, work, part, true, true, host, err);
 }
 
 bool card_data_inputs(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err)
 {
-    return data_make(card, work, part, false, host, err);
+    return data_make(card, work, part, false, false, host, err);
 }
 
 /* ---- feeding and looking ---- */

@@ -30,6 +30,10 @@ void card_close(struct card *card);
  * for the references. host->card is the result. A device reference that does not agree with the CPU's is an ERROR_INTERNAL that names the
  * element. Of a chain one of whose links has no device reference, host->card is NULL and everything is the CPU's. */
 bool card_data_make(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
+/* What of it needs no device, made ahead, by any thread. False where there is nothing of that kind, or it cannot be made: nothing is owed
+ * then. card_data_finish makes the rest, and takes *host: of a failure nothing is left. */
+bool card_host_make(const struct work *work, enum data_part part, struct op_data *host);
+bool card_data_finish(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 /* The data alone: what is fed to a row that was verified elsewhere. */
 bool card_data_inputs(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 void card_data_free(struct card_data *data);

@@ -204,16 +204,32 @@ bool card_rows_agree(const struct card_data *d, const struct card_layer *g, cons
     return ok;
 }
 
+static void sample_of(const struct work *work, const struct op_data *host, struct card_sample *s)
+{
+    card_sample_draw(work, host->mask_out, s);
+    if (work->set_seed)
+        card_sample_again(s);
+}
+
+bool card_sample_make(const struct work *work, enum data_part part, struct op_data *host, struct error *err)
+{
+    struct card_sample s;
+    sample_of(work, host, &s);
+    host->columns = s.columns;
+    op_data_fill_rows(work, part, host, s.rows, s.count);
+    bool ok = op_data_reference_rows(work, host, s.rows, s.count, err);
+    host->columns = NULL;
+    card_sample_free(&s);
+    return ok;
+}
+
 bool card_sample_agrees(struct card_data *d, const struct work *work, const struct card_layer *g, struct error *err)
 {
     struct card_sample s;
-    card_sample_draw(work, d->host->mask_out, &s);
-    if (work->set_seed)
-        card_sample_again(&s);
+    bool ok = d->host->sampled || card_sample_make(work, d->part, d->host, err);
+    sample_of(work, d->host, &s);
     d->host->columns = s.columns;
-    op_data_fill_rows(work, d->part, d->host, s.rows, s.count);
-    bool ok = card_inputs_agree(d, work, err) && op_data_reference_rows(work, d->host, s.rows, s.count, err) &&
-              card_rows_agree(d, g, s.rows, s.count, err);
+    ok = ok && card_inputs_agree(d, work, err) && card_rows_agree(d, g, s.rows, s.count, err);
     d->host->columns = NULL;
     card_sample_free(&s);
     return ok;

@@ -126,7 +126,8 @@ bool card_fetch_rows(const struct card_data *data, enum card_kernel kernel, uint
 bool card_inputs_agree(const struct card_data *data, const struct work *work, struct error *err);
 /* Are those rows, in data->host->columns, what the CPU has in data->host? */
 bool card_rows_agree(const struct card_data *data, const struct card_layer *layer, const int64_t *rows, int count, struct error *err);
-/* Holds the device's reference against the CPU's on a sample (card_check.c). */
+/* The CPU's part of that, inputs and reference of the sample; and the device's reference held against it (card_check.c). */
+bool card_sample_make(const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 bool card_sample_agrees(struct card_data *data, const struct work *work, const struct card_layer *g, struct error *err);
 /* Storage of a tensor as four dimensions and the steps between their elements. */
 void card_strides(const struct tensor *t, int64_t dim[4], int64_t stride[4]);

@@ -21,7 +21,8 @@
     X(ABLATE, "ablate")           /* {"row"}: EVENT_STAGE, EVENT_ROW with the metrics */ \
     X(VERIFY, "verify")           /* {"row"}: EVENT_STAGE ... EVENT_ROW */ \
     X(IDENTIFY, "identify")       /* {"row"}: EVENT_ROW, the compiler's facts and launch_hash */ \
-    X(MEASURE, "measure")         /* {"rows":[i]}: EVENT_STAGE ... EVENT_ROW a row; EVENT_BLAME where one ends it */ \
+    X(MEASURE, "measure")         /* {"rows":[i],"next":[i]}: EVENT_STAGE ... EVENT_ROW a row; EVENT_BLAME where one ends it; next: the \
+                                   * rows of the next case, for whom something may be made meanwhile */ \
     X(RACE, "race")               /* the same, for `bench tune` */ \
     X(COUNT_CHECK, "count check") /* counters can be had here, and the metrics that are asked for exist */ \
     X(COUNT, "count") /* {"warm","rows":[{"row","plan":[ENGINE,"A",RANK],"facts":{NAME:NUMBER},"steps":{"0":{}}}]}: as MEASURE; \

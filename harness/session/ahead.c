@@ -29,6 +29,24 @@ void session_ahead(struct session *s, int first, bool further)
     json_decref(rows);
 }
 
+json_t *session_next(const struct session *s, int first)
+{
+    json_t *rows = json_array();
+    for (int i = first, in_case = -1; i < s->plan.row_count; i++) {
+        bool due = !s->kept[i] && s->rows[i]->status == ROW_PLANNED;
+        if (in_case >= 0 && s->plan.rows[i].case_index != in_case)
+            break;
+        if (due)
+            in_case = s->plan.rows[i].case_index;
+        if (due)
+            json_array_append_new(rows, json_integer(i));
+    }
+    if (json_array_size(rows))
+        return rows;
+    json_decref(rows);
+    return NULL;
+}
+
 static void drop_event(struct session *s, const json_t *event)
 {
     (void)s;

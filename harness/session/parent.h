@@ -83,6 +83,8 @@ bool session_count_asked(const struct session *s);
 /* ahead.c. Sends the worker after the library's plans of the case that begins with that row, and `further` ones; session_start of the
  * worker ends that. */
 void session_ahead(struct session *s, int first, bool further);
+/* The rows of the next case, from that row on, that are to run; NULL: there is none. New reference. */
+json_t *session_next(const struct session *s, int first);
 bool session_ahead_settle(struct session *s, struct error *err);
 /* Hardware counters of a case's verified rows, into s->rows. What goes wrong is told and stays with the counters, unless they are required.
  */

@@ -420,8 +420,8 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             return s->interrupted;
         }
         s->stage_row = -1;
-        json_t *message = command_new(s->asked.tune ? COMMAND_RACE : COMMAND_MEASURE, "{s:o,s:o,s:o*}", "rows", rows, "choices",
-                                      choices_of(s, first, last), "gate", gate);
+        json_t *message = command_new(s->asked.tune ? COMMAND_RACE : COMMAND_MEASURE, "{s:o,s:o,s:o*,s:o*}", "rows", rows, "choices",
+                                      choices_of(s, first, last), "gate", gate, "next", session_next(s, last));
         enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
         if (outcome == OUTCOME_DONE)
             break;

@@ -96,30 +96,31 @@ struct neighbour_data {
     struct op_data data;
 };
 
+static void drop(struct neighbours *n)
+{
+    while (n->count > 0)
+        op_data_free(&n->items[--n->count].data);
+    free(n->items);
+    *n = (struct neighbours){.case_index = -1};
+}
+
 void worker_neighbours_drop(struct worker *w)
 {
-    while (w->neighbour_count > 0)
-        op_data_free(&w->neighbours[--w->neighbour_count].data);
-    free(w->neighbours);
-    w->neighbours = NULL;
-    w->neighbour_case = -1;
+    drop(&w->neighbours);
 }
 
 /* NULL: it cannot be made (err). */
-static struct op_data *data_of(struct worker *w, int index, const struct work *work, struct error *err)
+static struct op_data *data_of(const struct worker *w, struct neighbours *n, const struct work *work, struct error *err)
 {
     struct op_data data;
     char key[HASH_TEXT];
     work_key(work, key);
-    if (w->neighbour_case != w->plan.rows[index].case_index)
-        worker_neighbours_drop(w);
-    w->neighbour_case = w->plan.rows[index].case_index;
-    for (int i = 0; i < w->neighbour_count; i++)
-        if (!strcmp(w->neighbours[i].key, key))
-            return &w->neighbours[i].data;
+    for (int i = 0; i < n->count; i++)
+        if (!strcmp(n->items[i].key, key))
+            return &n->items[i].data;
     if (!reference_data_make(w->dev, w->options.compiler, work, DATA_PART_PRECISION, &data, err))
         return NULL;
-    struct neighbour_data *made = APPEND(w->neighbours, w->neighbour_count);
+    struct neighbour_data *made = APPEND(n->items, n->count);
     memcpy(made->key, key, sizeof key);
     made->data = data;
     return &made->data;
@@ -146,7 +147,11 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
         return true;
     ++*seen;
     worker_stage(w, index, "neighbour", DATA_LIMIT_S + w->time_limit_s);
-    struct op_data *data = data_of(w, index, &v.work, err);
+    int in_case = w->plan.rows[index].case_index;
+    if (w->neighbours.case_index != in_case)
+        drop(&w->neighbours);
+    w->neighbours.case_index = in_case;
+    struct op_data *data = data_of(w, &w->neighbours, &v.work, err);
     if (data && !visit_run(&v, data, &why)) {
         if (why.kind == ERROR_ENVIRONMENT) /* what a library does not offer there is no fault of the row */
             --*seen;
@@ -175,6 +180,24 @@ static int wanted(const struct worker *w, int index)
     if (row->kind != PLAN_LAYER || !p->checked || p->work.op->file) /* a file says nothing of near sizes */
         return 0;
     return spec_is_timed(w->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
+}
+
+void worker_neighbours_data(const struct worker *w, int index, struct neighbours *n, const atomic_bool *enough)
+{
+    for (int i = 0, count = wanted(w, index); i < count && !atomic_load(enough); i++) {
+        struct work work;
+        struct program program;
+        struct error ignored = {0}; /* told when the row is verified */
+        if (!draw_neighbour(w, index, i, &work, &program))
+            return;
+        bool own = false;
+        for (int k = 0; k < program.unit_count; k++)
+            own |= plan_unit_of(&w->plan.rows[index].program, &program.units[k]) < 0;
+        data_of(w, n, &work, &ignored);
+        program_free(&program);
+        if (own) /* it is the only one */
+            return;
+    }
 }
 
 void worker_neighbours_compile(struct worker *w, int index)

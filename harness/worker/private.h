@@ -17,10 +17,15 @@
 #include "worker/devices.h"
 #include "worker/worker.h"
 #include <jansson.h>
+#include <stdatomic.h>
 
 #define WORKER_DATA (DATA_PART_COUNT + 1)
 
 struct build;
+struct neighbours { /* data of neighbours of a case's rows (neighbour.c) */
+    struct neighbour_data *items;
+    int count, case_index; /* -1: of none */
+};
 struct worker {
     void (*emit)(void *context, json_t *event); /* takes the reference */
     void *context;
@@ -38,10 +43,13 @@ struct worker {
     char *library_state; /* what its remembered choices depend on; NULL: there is no library */
     const char *dump_dir;
     double time_limit_s;
-    char self[HASH_TEXT];              /* of this build of bench; "" until somebody asks (remember.c) */
-    bool lost;                         /* the device's context died with a row: this process ends after saying so */
-    struct neighbour_data *neighbours; /* of the case in hand (neighbour.c) */
-    int neighbour_count, neighbour_case;
+    char self[HASH_TEXT]; /* of this build of bench; "" until somebody asks (remember.c) */
+    bool lost;            /* the device's context died with a row: this process ends after saying so */
+    struct neighbours neighbours;
+    const json_t *next;  /* rows of the case behind the one that is being timed, for whom something can be made meanwhile; or NULL */
+    struct ahead *ahead; /* a thread that makes something of the next case; NULL: none does */
+    struct op_data host[ROOM_SETS][WORKER_DATA]; /* the CPU's part of data, made ahead; of which case, -1 = none */
+    int host_case[ROOM_SETS][WORKER_DATA];
     int task_case;       /* the case of which no_task is known; -1: of none */
     const char *no_task; /* why a case's work is no task; NULL: it is one */
     struct tried *tried; /* a search: the configurations of the case in hand whose launches are their own (tune.c) */
@@ -130,8 +138,17 @@ void worker_fits_math(const struct worker *w, int index, const struct build *bui
 bool worker_neighbours(struct worker *w, int index, const struct build *build, struct row *row, struct error *err);
 /* Gives back what they have of a case. */
 void worker_neighbours_drop(struct worker *w);
+/* Makes the data of a row's neighbours, those that are not there; in any thread, until it is enough. */
+void worker_neighbours_data(const struct worker *w, int index, struct neighbours *n, const atomic_bool *enough);
 /* Compiles ahead what those works need beside the row's own code. */
 void worker_neighbours_compile(struct worker *w, int index);
+/* ahead.c: a thread begins with what of the next case, whose rows these are, needs no device; it is ended, and what it made is taken. */
+void worker_ahead_begin(struct worker *w, const json_t *rows);
+void worker_ahead_end(struct worker *w);
+/* Takes the CPU's part of data (card_host_make), where it was made ahead. */
+bool worker_ahead_host(struct worker *w, int in_case, int set, int slot, struct op_data *host);
+/* Gives back all of it. */
+void worker_ahead_drop(struct worker *w);
 /* The worst of emu's safety reports, if there are any, decides what the row is. */
 void worker_take_reports(const struct worker *w, struct row *row);
 /* A failure while the row ran: says in `row` what it was. Always true: it is no one else's. */

@@ -22,8 +22,8 @@ void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), v
 {
     *w = (struct worker){.emit = emit, .context = context};
     for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
-        w->data_case[i / WORKER_DATA][i % WORKER_DATA] = -1;
-    w->range_case = w->range_row = w->task_case = -1;
+        w->data_case[i / WORKER_DATA][i % WORKER_DATA] = w->host_case[i / WORKER_DATA][i % WORKER_DATA] = -1;
+    w->range_case = w->range_row = w->task_case = w->neighbours.case_index = -1;
     phase_begin(&w->clock, PHASE_WAITING);
     w->clock.draw_open = nvtx_open;
     w->clock.draw_close = nvtx_close;
@@ -154,8 +154,10 @@ bool worker_data_set(struct worker *w, int row, enum data_part part, int set, st
         drop_data(w, set, slot);
         open_witness(w, work.op);
         bool unjudged = work.chain && part == DATA_PART_EXACT; /* small whole numbers do not stay small through a network */
+        bool begun = card && worker_ahead_host(w, wanted, set, slot, own);
         if (!(unjudged ? card ? card_data_inputs(card, &work, part, own, err) : op_data_inputs(&work, part, own, err)
-              : card ? card_data_make(card, &work, part, own, err)
+              : begun ? card_data_finish(card, &work, part, own, err)
+              : card   ? card_data_make(card, &work, part, own, err)
                        : reference_data_make(w->dev, w->options.compiler, &work, part, own, err)))
             return error_where(err, "data of %s", w->plan.cases[wanted].id);
         w->data_case[set][slot] = wanted;
@@ -267,6 +269,7 @@ static bool tell_uuid(struct worker *w, const json_t *command, struct error *err
 static void forget_plan(struct worker *w)
 {
     phase_unwind(&w->clock, 0);
+    worker_ahead_drop(w);
     for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
         drop_data(w, i / WORKER_DATA, i % WORKER_DATA);
     build_drop(w);
@@ -424,6 +427,8 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
         return error_set(err, ERROR_INTERNAL, "'%s' before setup", command_word(what));
     if (of_row && (row < 0 || row >= w->plan.row_count))
         return error_set(err, ERROR_INTERNAL, "'%s' of no row", command_word(what));
+    if (what != COMMAND_ENOUGH && what != COMMAND_AHEAD)
+        worker_ahead_end(w);
     if (what > COMMAND_AHEAD &&
         (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err)))
         return false;
@@ -439,7 +444,11 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
     case COMMAND_VERIFY: return worker_verify(w, row, err);
     case COMMAND_IDENTIFY: return worker_identify(w, row, err);
     case COMMAND_COUNT_CHECK: return worker_count_check(w, err);
-    case COMMAND_MEASURE: ok = worker_measure(w, rows, json_object_get(command, "gate"), &blame, err); break;
+    case COMMAND_MEASURE:
+        w->next = json_object_get(command, "next");
+        ok = worker_measure(w, rows, json_object_get(command, "gate"), &blame, err);
+        w->next = NULL;
+        break;
     case COMMAND_RACE: ok = worker_race(w, rows, &blame, err); break;
     case COMMAND_COUNT: ok = worker_count(w, command, &blame, err); break;
     case COMMAND_UNKNOWN: break;

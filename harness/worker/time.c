@@ -501,6 +501,8 @@ static bool bout(struct bout *b, struct error *err)
         if (!bout_enter(b, i, err))
             return false;
     b->blame = -1;
+    if (w->next)
+        worker_ahead_begin(w, w->next);
     if (!all_modes(b, err))
         return false;
     bout_environment(w, c->id);

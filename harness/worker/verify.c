@@ -446,7 +446,8 @@ static bool compile_row(struct trial *t, struct build *build, struct error *err)
     const struct worker *w = t->w;
     const struct plan_row *p = &w->plan.rows[t->index];
     t->row->cropped = w->plan.cases[p->case_index].cropped;
-    if (!build_make(w, &p->program, build, err) || !build_facts(build, &p->program, &w->plan.chip, t->row, err)) {
+    if ((!build_kept(t->w, t->index, build) && !build_make(w, &p->program, build, err)) ||
+        !build_facts(build, &p->program, &w->plan.chip, t->row, err)) {
         if (err->kind == ERROR_ENVIRONMENT || err->kind == ERROR_MACHINE)
             return false;
         t->row->status = ROW_BROKEN;

@@ -1,0 +1,124 @@
+/* measure/card: what the CPU does of a case's data before its turn is held to what the device makes, as what it does in time. */
+#include "works.h"
+#include "measure/card_private.h"
+#include "op/shape.h"
+#include "worker/devices.h"
+#include <pthread.h>
+#include <stdio.h>
+
+static struct device *dev;
+static struct card *card;
+static char why_not[300];
+
+static void need_card(void)
+{
+    if (card)
+        return;
+    print_message("skipped: %s\n", why_not);
+    skip();
+}
+
+static struct work layer(void)
+{
+    struct error err = {0};
+    struct work w = conv_work(8, 8, 40, 24, 3);
+    w.seed = 7;
+    w.mask = (struct mask){.pattern = MASK_IID, .density = 0.2, .seed = 3};
+    assert_true(work_finish(&w, &err));
+    return w;
+}
+
+struct making {
+    struct work work;
+    enum data_part part;
+    struct op_data host;
+    bool made;
+};
+static void *make(void *context)
+{
+    struct making *m = context;
+    m->made = card_host_make(&m->work, m->part, &m->host);
+    return NULL;
+}
+
+/* In threads of their own, several at once; finished as if it had been made here. */
+static void made_in_other_threads(void **state)
+{
+    need_card();
+    enum { COUNT = 4 };
+    static const int parts[COUNT] = {DATA_PART_EXACT, DATA_PART_PRECISION, DATA_PART_PRECISION, DATA_PART_PRECISION | DATA_FULL};
+    struct making m[COUNT];
+    pthread_t threads[COUNT];
+    struct error err = {0};
+    for (int i = 0; i < COUNT; i++) {
+        m[i] = (struct making){.work = layer(), .part = (enum data_part)parts[i]};
+        m[i].work.set_seed = i == 2 ? 99 : 0;
+        assert_int_equal(pthread_create(&threads[i], NULL, make, &m[i]), 0);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        struct op_data here;
+        pthread_join(threads[i], NULL);
+        assert_true(m[i].made && m[i].host.sampled && !m[i].host.card);
+        if (!card_data_finish(card, &m[i].work, m[i].part, &m[i].host, &err) || !card_data_make(card, &m[i].work, m[i].part, &here, &err))
+            fail_msg("%s", err.text);
+        assert_true(m[i].host.card && !here.sampled);
+        assert_memory_equal(m[i].host.mask_out, here.mask_out, (size_t)(layer().p * layer().q) * sizeof(float));
+        assert_true(card_fetch(m[i].host.card, &err) && card_fetch(here.card, &err));
+        size_t bytes = here.at[SLOT_OUTPUT].elements * sizeof(double);
+        assert_memory_equal(m[i].host.at[SLOT_OUTPUT].reference, here.at[SLOT_OUTPUT].reference, bytes);
+        card_data_free(m[i].host.card);
+        card_data_free(here.card);
+        op_data_free(&m[i].host);
+        op_data_free(&here);
+    }
+}
+
+/* What was made of another work, by mistake, is found out. */
+static void of_another_work(void **state)
+{
+    need_card();
+    struct work w = layer(), other = w, set = w;
+    const struct work *const wrong[] = {&other, &set};
+    other.seed++;
+    set.set_seed = 5;
+    for (int i = 0; i < 2; i++) {
+        struct op_data host;
+        struct error err = {0};
+        assert_true(card_host_make(wrong[i], DATA_PART_PRECISION, &host));
+        assert_false(card_data_finish(card, &w, DATA_PART_PRECISION, &host, &err));
+        assert_non_null(strstr(err.text, "the device's"));
+    }
+}
+
+/* A network, and what only the CPU has a reference of, have no such part. */
+static void nothing_of_the_kind(void **state)
+{
+    struct work sorted = {.op = op_find("softmax"), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .seed = 1};
+    struct op_data host;
+    assert_non_null(sorted.op);
+    assert_false(card_host_make(&sorted, DATA_PART_PRECISION, &host));
+}
+
+static int set_up(void **arg)
+{
+    struct error err = {0};
+    if (!getenv("BENCH_HOME"))
+        setenv("BENCH_HOME", ".", 1);
+    if (!device_open("emu", &dev, &err) || !card_open(dev, NULL, &card, &err))
+        snprintf(why_not, sizeof why_not, "%.250s", err.text);
+    return 0;
+}
+
+static int tear_down(void **arg)
+{
+    card_close(card);
+    device_close(dev);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(made_in_other_threads), cmocka_unit_test(of_another_work),
+                                       cmocka_unit_test(nothing_of_the_kind)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

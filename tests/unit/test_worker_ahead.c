@@ -1,0 +1,111 @@
+/* worker/ahead on emu with the check on the device: a case is judged the same, however far the thread has come that began with it. */
+#include "op/shape.h"
+#include "message/options.h"
+#include "scenario_text.h"
+#include "worker/private.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct text said;
+
+/* Of a verified row what does not tell the time. */
+static void take(void *context, json_t *event)
+{
+    const char *name = json_string_value(json_object_get(event, "event"));
+    json_t *fields = json_object_get(event, "fields");
+    if (name && !strcmp(name, "row")) {
+        const char *check = json_string_value(json_object_get(fields, "check"));
+        text_addf(&said, "%s %s; ", json_string_value(json_object_get(fields, "status")), check ? check : "");
+    }
+    json_decref(event);
+}
+
+static void verified(struct worker *w, int first, int last)
+{
+    struct error err = {0};
+    for (int i = first; i < last; i++) {
+        json_t *verify = json_pack("{s:s,s:i}", "do", "verify", "row", i);
+        if (!worker_inside.handle(w, verify, &err))
+            fail_msg("%s", err.text);
+        json_decref(verify);
+    }
+}
+
+static void judged_the_same(void **state)
+{
+    char *path =
+        text_file("scenario: t\n"
+                  "defaults: {op: conv2d, n: 1, c: 16, k: 16, kernel: 3, pad: 1, dtype: f16, layout: NHWC, epilogue: [bias, relu]}\n"
+                  "layers: {a: {h: 12, w: 20}, b: {h: 9, w: 33}}\n"
+                  "axes: {mask: {layers: [b], values: [{pattern: iid, density: 0.2}]}}\n"
+                  "variants: [conv2d/naive, conv2d/mma_sync, conv2d/sparse_tile]\n");
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
+    const long pauses_ns[] = {0, 0, 1000000, 30000000, 400000000};
+    struct error err = {0};
+    struct plan plan;
+    int first, last;
+    char *want = NULL;
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    for (first = 0; plan.rows[first].case_index == 0;)
+        first++;
+    last = plan.row_count;
+    json_t *rows = json_array();
+    for (int i = first; i < last; i++)
+        json_array_append_new(rows, json_integer(i));
+    for (size_t round = 0; round < sizeof pauses_ns / sizeof *pauses_ns; round++) { /* in the first nothing is made ahead */
+        struct worker *w = worker_inside.open(take, NULL);
+        json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip",
+                                  wire_chip(chip_find("GH100")), "files", plan.files);
+        if (!worker_inside.handle(w, setup, &err) || !card_open(w->dev, NULL, &w->card, &err)) {
+            print_message("skipped: %s\n", err.text);
+            skip();
+        }
+        json_decref(setup);
+        w->card_tried = true;
+        verified(w, 0, first);
+        text_free(&said);
+        if (round)
+            worker_ahead_begin(w, rows);
+        assert_int_equal(w->ahead != NULL, round > 0);
+        nanosleep(&(struct timespec){.tv_nsec = pauses_ns[round]}, NULL);
+        verified(w, first, last);
+        assert_null(w->ahead);
+        if (!round)
+            want = xstrdup(text_get(&said));
+        assert_non_null(strstr(want, "ok exact"));
+        assert_string_equal(text_get(&said), want);
+        worker_ahead_begin(w, rows); /* and is given back when nobody comes for it */
+        worker_inside.close(w);
+    }
+    free(want);
+    text_free(&said);
+    json_decref(rows);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
+/* Rows of no layer, and rows that there are none of, begin nothing. */
+static void nothing_to_begin(void **state)
+{
+    struct worker *w = worker_inside.open(take, NULL);
+    json_t *rows = json_pack("[i,i]", -1, 3);
+    worker_ahead_begin(w, NULL);
+    assert_null(w->ahead);
+    worker_ahead_begin(w, rows);
+    assert_null(w->ahead);
+    worker_ahead_end(w);
+    json_decref(rows);
+    worker_inside.close(w);
+}
+
+int main(void)
+{
+    if (!getenv("BENCH_HOME"))
+        setenv("BENCH_HOME", ".", 1);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(judged_the_same), cmocka_unit_test(nothing_to_begin)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
