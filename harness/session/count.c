@@ -9,6 +9,10 @@
 
 #define START_LIMIT_S 120.0
 #define DEATHS_MAX 3 /* of counting workers in one run */
+/* Rows of several cases are counted together, as every count costs CUPTI half a second before its first pass: so many at most, and with so
+ * much memory. */
+#define TOGETHER 96
+#define TOGETHER_BYTES 24e9
 /* A row that takes longer is slow: the basic set is ten runs of it, and one with patched code that takes as long as 25 (on an H200). */
 #define SLOW_NS 10e6
 
@@ -124,11 +128,35 @@ static bool wanted(const struct session *s, int row)
     return (r->status == ROW_OK || r->status == ROW_FOIL) && s->plan.rows[row].kind == PLAN_LAYER && !r->uncounted && !is_counted(r);
 }
 
-static void mark(struct session *s, int first, int last, const char *why)
+static void mark(struct session *s, const char *why)
 {
-    for (int i = first; i < last; i++)
-        if (wanted(s, i))
-            row_set(&s->rows[i]->uncounted, why);
+    for (int i = 0; i < s->uncounted_count; i++)
+        if (wanted(s, s->uncounted_rows[i]))
+            row_set(&s->rows[s->uncounted_rows[i]]->uncounted, why);
+}
+
+static double device_bytes(const struct program *p)
+{
+    double bytes = (double)program_scratch_bytes(p);
+    for (int i = 0; i < p->tensor_count; i++)
+        bytes += (double)tensor_bytes(&p->tensors[i]);
+    return bytes;
+}
+
+/* At least of one case; with --source each case by itself, whose rows are all loaded until their lines are counted. */
+bool session_count_due(const struct session *s)
+{
+    return s->uncounted_count >= TOGETHER || s->uncounted_bytes > TOGETHER_BYTES ||
+           (s->uncounted_count && s->options->plan.counters.source);
+}
+
+void session_count_later(struct session *s, int first, int last)
+{
+    for (int i = first; i < last && s->counts; i++)
+        if (wanted(s, i)) {
+            *APPEND(s->uncounted_rows, s->uncounted_count) = i;
+            s->uncounted_bytes += device_bytes(&s->plan.rows[i].program);
+        }
 }
 
 /* Nothing more is counted in this run. */
@@ -194,10 +222,14 @@ bool session_count_check(struct session *s, struct error *err)
 }
 
 /* A worker that failed, hung or died: whose fault, and does it go on? */
-static void take_blow(struct session *s, int first, int last, enum outcome outcome, const struct error *why)
+static void take_blow(struct session *s, enum outcome outcome, const struct error *why)
 {
     char how[512] = "", text[640];
     int row = s->stage_row;
+    bool one = false; /* it was at one of them */
+    for (int i = 0; i < s->uncounted_count; i++)
+        one |= s->uncounted_rows[i] == row;
+    const char *what = one ? s->rows[row]->id : s->rows[s->uncounted_rows[0]]->case_id;
     child_stop(&s->counter, how, sizeof how);
     /* What the machine refuses at the door it refuses every case; what fails later is the case's. */
     if (outcome == OUTCOME_FAILED && !strcmp(s->stage, WORKER_STAGE_COUNTERS) &&
@@ -212,15 +244,14 @@ static void take_blow(struct session *s, int first, int last, enum outcome outco
              s->stage, why->text[0] || how[0] ? ": " : "", why->text[0] ? why->text : how);
     if (!s->counter_again) { /* a worker may die of what the rows before it left in CUPTI: a fresh one tries them all once more */
         s->counter_again = true;
-        session_note(s, "%s: %s; once more in a fresh process", row >= first && row < last ? s->rows[row]->id : s->rows[first]->case_id,
-                     text);
+        session_note(s, "%s: %s; once more in a fresh process", what, text);
         return;
     }
-    if (row >= first && row < last)
+    if (one)
         row_set(&s->rows[row]->uncounted, text);
     else
-        mark(s, first, last, text);
-    session_note(s, "%s: %s", row >= first && row < last ? s->rows[row]->id : s->rows[first]->case_id, text);
+        mark(s, text);
+    session_note(s, "%s: %s", what, text);
     if (++s->counter_deaths >= DEATHS_MAX) {
         struct error last_word = {0};
         error_set(&last_word, ERROR_INTERNAL, "%d counting workers failed; %s", s->counter_deaths, text);
@@ -228,16 +259,18 @@ static void take_blow(struct session *s, int first, int last, enum outcome outco
     }
 }
 
-/* True when the rest of the case is to be tried again. */
-static bool count_once(struct session *s, int first, int last)
+/* True when the rest of them is to be tried again. */
+static bool count_once(struct session *s)
 {
     bool warm = counts_warm(s);
     struct error why = {0};
     json_t *rows = json_array();
     for (int slow = 0; slow < 2; slow++) /* the slow ones together: each change of metrics costs CUPTI a fifth of a second */
-        for (int i = first; i < last; i++)
+        for (int k = 0; k < s->uncounted_count; k++) {
+            int i = s->uncounted_rows[k];
             if (wanted(s, i) && is_slow(s, i, warm) == slow)
                 json_array_append_new(rows, ask(s, i, warm));
+        }
     if (!json_array_size(rows)) {
         json_decref(rows);
         return false;
@@ -258,32 +291,39 @@ static bool count_once(struct session *s, int first, int last)
         s->interrupted = true;
         return false;
     }
-    take_blow(s, first, last, outcome, &why);
+    take_blow(s, outcome, &why);
     return !s->uncounted[0];
 }
 
 /* What a reader misses of slow rows, and where it is. */
-static void note_slow(struct session *s, int first, int last)
+static void note_slow(struct session *s, int index)
 {
     static const char few[] = "over 10 ms: counted without what takes many passes (bench why --measure counts all)";
-    for (int i = first; i < last; i++)
-        if (s->plan.counters.unasked && is_counted(s->rows[i]) && is_slow(s, i, counts_warm(s)))
-            row_add_note(s->rows[i], "%s", few);
+    if (s->plan.counters.unasked && is_counted(s->rows[index]) && is_slow(s, index, counts_warm(s)))
+        row_add_note(s->rows[index], "%s", few);
 }
 
-bool session_count(struct session *s, int first, int last, struct error *err)
+bool session_count(struct session *s, struct error *err)
 {
+    bool ok = true;
     s->counter_again = false;
-    while (!s->uncounted[0] && !s->interrupted && count_once(s, first, last))
+    while (s->uncounted_count && !s->uncounted[0] && !s->interrupted && count_once(s))
         continue;
-    note_slow(s, first, last);
-    if (s->interrupted)
-        return true;
-    mark(s, first, last, s->uncounted[0] ? s->uncounted : "CUPTI returned nothing");
-    for (int i = first; s->options->plan.counters.required && i < last; i++)
-        if (s->rows[i]->uncounted && s->rows[i]->launched != 0) { /* copies alone have nothing to count */
-            error_set(err, ERROR_ENVIRONMENT, "%s was not counted: %s", s->rows[i]->id, s->rows[i]->uncounted);
-            return error_hint(err, "--require-counters stops here; without it the run goes on with times alone");
+    for (int k = 0; k < s->uncounted_count; k++)
+        note_slow(s, s->uncounted_rows[k]);
+    if (!s->interrupted)
+        mark(s, s->uncounted[0] ? s->uncounted : "CUPTI returned nothing");
+    for (int k = 0; s->options->plan.counters.required && !s->interrupted && ok && k < s->uncounted_count; k++) {
+        const struct row *row = s->rows[s->uncounted_rows[k]];
+        if (row->uncounted && row->launched != 0) { /* copies alone have nothing to count */
+            error_set(err, ERROR_ENVIRONMENT, "%s was not counted: %s", row->id, row->uncounted);
+            ok = error_hint(err, "--require-counters stops here; without it the run goes on with times alone");
         }
-    return true;
+    }
+    ok = ok && (!s->uncounted_count || session_put(s, s->uncounted_rows[0], s->uncounted_rows[s->uncounted_count - 1] + 1, err));
+    free(s->uncounted_rows);
+    s->uncounted_rows = NULL;
+    s->uncounted_count = 0;
+    s->uncounted_bytes = 0;
+    return ok;
 }

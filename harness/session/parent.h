@@ -28,7 +28,9 @@ struct session {
     bool follows;          /* worker and device are those of the run before, of the same command */
     bool counts;           /* this run counts at all */
     bool count_checked;
-    bool counter_again; /* the case in hand has been tried in a second worker */
+    bool counter_again;                   /* the rows in hand have been tried in a second worker */
+    int *uncounted_rows, uncounted_count; /* that are to be counted, in their order; the memory that they take */
+    double uncounted_bytes;
     int counter_deaths;
     char uncounted[512]; /* why nothing more is counted; "" = it goes on */
     void *inside;        /* what serves in this process (--in-process), else NULL */
@@ -44,9 +46,10 @@ struct session {
     int changed;              /* pairs of a gate that launch something else */
     int done;
     bool interrupted;
-    /* What is owed while a worker is at the next command (session_settle): rows that are to be stored, and those of a case that is to be
-     * shown; and what went wrong with it. */
+    /* What is owed while a worker is at the next command (session_settle): rows that are to be stored, and from the first that is not yet
+     * shown to the end of those that can be, case by case; and what went wrong with it. */
     int put_first, put_last, show_first, show_last;
+    int timed_last; /* the end of the last case that is done but for its counters */
     struct error put_error;
     bool put_failed;
     double settled_s, settling_s; /* when that was last done; how long, since a worker was last waited for */
@@ -86,9 +89,11 @@ void session_ahead(struct session *s, int first, bool further);
 /* The rows of the next case, from that row on, that are to run; NULL: there is none. New reference. */
 json_t *session_next(const struct session *s, int first);
 bool session_ahead_settle(struct session *s, struct error *err);
-/* Hardware counters of a case's verified rows, into s->rows. What goes wrong is told and stays with the counters, unless they are required.
- */
-bool session_count(struct session *s, int first, int last, struct error *err);
+/* Hardware counters of verified rows, into s->rows: those that are timed wait until there are enough of them (due), or no more come. What
+ * goes wrong is told and stays with the counters, unless they are required. */
+void session_count_later(struct session *s, int first, int last);
+bool session_count_due(const struct session *s);
+bool session_count(struct session *s, struct error *err);
 /* Opens device, plan, compiler and store (begin.c). */
 /* The seed of the run, into `asked`. */
 bool session_seed(struct session *s, struct error *err);

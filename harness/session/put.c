@@ -8,20 +8,27 @@
 
 void session_settle(struct session *s)
 {
-    int first = s->put_first, last = s->put_last, show_first = s->show_first, show_last = s->show_last;
-    s->put_first = s->put_last = s->show_first = s->show_last = 0;
+    int first = s->put_first, last = s->put_last;
+    s->put_first = s->put_last = 0;
     if (last > first && !s->put_failed)
         s->put_failed = !store_put_all(s->store, s->run.id, s->rows + first, last - first, &s->put_error);
-    if (show_last > show_first && s->sink->case_done)
-        s->sink->case_done(s->sink->context, &s->run, s->rows + show_first, show_last - show_first);
+    while (s->show_first < s->show_last) {
+        int from = s->show_first, to = from;
+        while (to < s->show_last && s->plan.rows[to].case_index == s->plan.rows[from].case_index)
+            to++;
+        s->show_first = to;
+        if (s->sink->case_done)
+            s->sink->case_done(s->sink->context, &s->run, s->rows + from, to - from);
+    }
 }
 
 bool session_put(struct session *s, int first, int last, struct error *err)
 {
-    if (s->put_last > s->put_first && first > s->put_last)
+    if (s->put_last > s->put_first && (first > s->put_last || last < s->put_first))
         session_settle(s);
-    s->put_first = s->put_last > s->put_first && s->put_first < first ? s->put_first : first;
-    s->put_last = last;
+    bool none = s->put_last <= s->put_first;
+    s->put_first = none || first < s->put_first ? first : s->put_first;
+    s->put_last = none || last > s->put_last ? last : s->put_last;
     if (s->put_failed && err)
         *err = s->put_error;
     return !s->put_failed;

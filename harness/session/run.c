@@ -451,12 +451,14 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
     return session_put(s, first, last, err);
 }
 
-static bool count_case(struct session *s, int first, int last, struct error *err)
+/* Those of the cases up to that row that wait for it; their tables are due then. */
+static bool count_cases(struct session *s, int last, struct error *err)
 {
-    if (s->interrupted || !s->counts)
-        return true;
-    session_ahead(s, last, true);
-    return session_count(s, first, last, err) && session_put(s, first, last, err);
+    if (s->uncounted_count)
+        session_ahead(s, last, true);
+    bool ok = session_count(s, err);
+    s->show_last = last;
+    return ok;
 }
 
 static bool run_case(struct session *s, int first, int last, bool timed, struct error *err)
@@ -470,30 +472,33 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
         if (s->interrupted)
             return true;
     }
-    if (timed && !all_kept && (!measure_case(s, first, last, err) || !count_case(s, first, last, err)))
+    if (timed && !all_kept && !measure_case(s, first, last, err))
         return false;
+    if (timed && !s->interrupted)
+        session_count_later(s, first, last); /* of a run that was interrupted those that were timed only, too */
     if (s->options->ablate && !s->interrupted && !session_ablate(s, first, last, err))
         return false;
     if (timed && !all_kept && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))
         return false;
     if (s->interrupted)
         return true;
-    if (s->show_last > s->show_first)
-        session_settle(s);
-    s->show_first = first;
-    s->show_last = last;
-    return true;
+    s->timed_last = last;
+    return (s->uncounted_count && !session_count_due(s)) || count_cases(s, last, err);
 }
 
 static bool run_cases(struct session *s, struct error *err)
 {
     bool timed = !s->options->no_time && spec_is_timed(s->device.spec);
-    for (int first = 0, last; first < s->plan.row_count && !s->interrupted; first = last) {
-        for (last = first; last < s->plan.row_count && s->plan.rows[last].case_index == s->plan.rows[first].case_index;)
+    int last = 0;
+    for (int first = 0; first < s->plan.row_count && !s->interrupted; first = last) {
+        while (last < s->plan.row_count && s->plan.rows[last].case_index == s->plan.rows[first].case_index)
             last++;
         if (!run_case(s, first, last, timed, err))
             return false;
     }
+    if (!s->interrupted)
+        return count_cases(s, last, err);
+    s->show_last = s->timed_last; /* without counters, which --resume takes up */
     return true;
 }
 
@@ -511,6 +516,7 @@ void session_close(struct session *s)
     for (int i = 0; s->choices && i < s->plan.row_count; i++)
         free(s->choices[i]);
     free(s->choices);
+    free(s->uncounted_rows);
     free(s->rows);
     free(s->kept);
     run_clear(&s->run);

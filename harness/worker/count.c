@@ -1,4 +1,4 @@
-/* The verified rows of one case, counted in a worker that times nothing: it opens a session of CUPTI once and keeps it for all cases that
+/* Verified rows of some cases, counted in a worker that times nothing: it opens a session of CUPTI once and keeps it for all cases that
  * follow, at rest between them. */
 #include "base/clock.h"
 #include "base/spec.h"
@@ -28,8 +28,10 @@ struct tally {
     struct counted *items;
     struct row **rows;      /* what is reported */
     struct code_list *code; /* of each, until all of its instructions were sampled and counted */
-    struct op_data data[2]; /* as timed: without, and with DATA_FULL */
-    struct cupti_pc *pc;    /* while rows are sampled */
+    struct op_data data[2]; /* of the case that was entered last, as timed: without, and with DATA_FULL */
+    int data_case;
+    struct cupti_pc *pc; /* while rows are sampled */
+    int begin, end;      /* of the rows that are on the device */
     bool has_data[2], warm;
     int first; /* of the items that are being counted */
     int blame;
@@ -98,13 +100,28 @@ bool worker_open_rig(struct worker *w, const struct program *program, const stru
     return ok;
 }
 
-/* Inputs as the timed rows had them. */
+/* lost: what was on the device is no more. */
+static void drop_data(struct tally *t, bool lost)
+{
+    for (int i = 0; i < 2; i++)
+        if (t->has_data[i]) {
+            if (!lost)
+                card_data_free(t->data[i].card);
+            op_data_free(&t->data[i]);
+            t->has_data[i] = false;
+        }
+}
+
+/* Inputs as the timed rows had them: rigs have copies of them. */
 static bool get_data(struct tally *t, int i, struct op_data **data, struct error *err)
 {
     enum data_part part = worker_timed_part(t->w, t->index[i]);
-    int slot = part & DATA_FULL ? 1 : 0;
+    int slot = part & DATA_FULL ? 1 : 0, in_case = t->w->plan.rows[t->index[i]].case_index;
+    if (t->data_case != in_case)
+        drop_data(t, false);
+    t->data_case = in_case;
     if (!t->has_data[slot]) {
-        const struct work *work = &t->w->plan.cases[t->w->plan.rows[t->index[i]].case_index].work;
+        const struct work *work = &t->w->plan.cases[in_case].work;
         struct card *card = worker_card(t->w);
         stage(t, -1, "data", DATA_LIMIT_S);
         if (!(card ? card_data_inputs(card, work, part, &t->data[slot], err) : op_data_inputs(work, part, &t->data[slot], err)))
@@ -215,7 +232,7 @@ static bool count_lines(struct tally *t, struct error *err)
     if (!w->sass && (!cuda_native(w->dev, &context, &stream, err) ||
                      !cupti_sass_open(context, atoi(spec_option(w->dev->spec)), source_metrics, source_metric_count, &w->sass, err)))
         return false;
-    for (int i = 0; i < t->count; i++) {
+    for (int i = t->begin; i < t->end; i++) {
         struct source_job job = source_job(t, i);
         struct source_values values;
         stage(t, i, "count lines", LOAD_LIMIT_S);
@@ -338,7 +355,7 @@ static bool count_some(struct tally *t, int first, int *next, struct error *err)
     struct worker *w = t->w;
     int ranges = 0, last = first;
     bool slow = is_slow(t, first);
-    while (last < t->count && is_slow(t, last) == slow && t->items[last].trace.kernel_count &&
+    while (last < t->end && is_slow(t, last) == slow && t->items[last].trace.kernel_count &&
            ranges + count_ranges(&t->items[last], t->warm) <= CUPTI_RANGES_MAX)
         ranges += count_ranges(&t->items[last++], t->warm);
     *next = last > first ? last : first + 1;
@@ -356,20 +373,35 @@ static bool count_some(struct tally *t, int first, int *next, struct error *err)
     return ok;
 }
 
-static bool tally(struct tally *t, struct error *err)
+static void leave(struct tally *t, int i, bool lost)
+{
+    if (!lost)
+        rig_close(t->items[i].rig);
+    t->items[i].rig = NULL;
+    cupti_trace_free(&t->items[i].trace);
+    build_free(&t->builds[i]);
+}
+
+/* Rows from `begin` on that fit on the device together. The first that does not is the next ones' first; what stands in its way when it is
+ * alone is an error. */
+static bool enter_some(struct tally *t, struct error *err)
+{
+    for (t->end = t->begin; t->end < t->count; t->end++) {
+        if (enter(t, t->end, err) && (!t->pc || sample(t, t->end, err)))
+            continue;
+        if (t->end == t->begin || t->pc || err->kind != ERROR_ENVIRONMENT)
+            return false;
+        error_clear(err);
+        leave(t, t->end, false);
+        return true;
+    }
+    return true;
+}
+
+/* Those that were entered. */
+static bool tally_some(struct tally *t, struct error *err)
 {
     struct worker *w = t->w;
-    stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
-    if (w->options.counters.source) { /* the range profiler is at rest meanwhile: the two exclude each other */
-        void *context, *stream;
-        if (!cuda_native(w->dev, &context, &stream, err) || !cupti_pc_open(context, &t->pc, err))
-            return error_where(err, "--source");
-    } else if (!open_counters(w, err)) {
-        return false;
-    }
-    for (int i = 0; i < t->count; i++)
-        if (!enter(t, i, err) || (t->pc && !sample(t, i, err)))
-            return false;
     cupti_pc_close(t->pc);
     t->pc = NULL;
     if (w->options.counters.source && !count_lines(t, err))
@@ -377,10 +409,10 @@ static bool tally(struct tally *t, struct error *err)
     stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
     if (!open_counters(w, err))
         return false;
-    for (int i = 0; i < t->count; i++)
+    for (int i = t->begin; i < t->end; i++)
         if (!trace(t, i, err))
             return false;
-    for (int i = 0; i < t->count;)
+    for (int i = t->begin; i < t->end;)
         if (!count_some(t, i, &i, err))
             return false;
     stage(t, -1, "count", LOAD_LIMIT_S);
@@ -388,11 +420,33 @@ static bool tally(struct tally *t, struct error *err)
     return true;
 }
 
+static bool tally(struct tally *t, struct error *err)
+{
+    struct worker *w = t->w;
+    while (t->begin < t->count) {
+        stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
+        if (w->options.counters.source) { /* the range profiler is at rest meanwhile: the two exclude each other */
+            void *context, *stream;
+            if (!cuda_native(w->dev, &context, &stream, err) || !cupti_pc_open(context, &t->pc, err))
+                return error_where(err, "--source");
+        } else if (!open_counters(w, err)) {
+            return false;
+        }
+        if (!enter_some(t, err) || !tally_some(t, err))
+            return false;
+        for (int i = t->begin; i < t->end; i++)
+            leave(t, i, false);
+        t->begin = t->end;
+    }
+    return true;
+}
+
 bool worker_count(struct worker *w, const json_t *command, int *blame, struct error *err)
 {
     const json_t *asked = json_object_get(command, "rows");
     size_t count = json_array_size(asked);
-    struct tally t = {.w = w, .asked = asked, .count = (int)count, .blame = -1, .warm = json_is_true(json_object_get(command, "warm"))};
+    struct tally t = {
+        .w = w, .asked = asked, .count = (int)count, .blame = -1, .data_case = -1, .warm = json_is_true(json_object_get(command, "warm"))};
     t.index = xcalloc(count, sizeof *t.index);
     t.rows = xcalloc(count, sizeof *t.rows);
     t.builds = xcalloc(count, sizeof *t.builds);
@@ -409,19 +463,11 @@ bool worker_count(struct worker *w, const json_t *command, int *blame, struct er
     for (size_t i = 0; i < count; i++) {
         if (ok)
             w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", t.index[i], "fields", wire_row(t.rows[i])));
-        if (ok)
-            rig_close(t.items[i].rig);           /* else the context may be lost, and this process ends */
+        leave(&t, (int)i, !ok);                  /* the context may be lost, and this process ends */
         worker_keep_list(t.rows[i], &t.code[i]); /* where something failed between */
-        cupti_trace_free(&t.items[i].trace);
-        build_free(&t.builds[i]);
         row_free(t.rows[i]);
     }
-    for (int i = 0; i < 2; i++)
-        if (t.has_data[i]) {
-            if (ok)
-                card_data_free(t.data[i].card);
-            op_data_free(&t.data[i]);
-        }
+    drop_data(&t, !ok);
     free(t.index);
     free(t.rows);
     free(t.builds);
