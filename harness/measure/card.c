@@ -30,12 +30,30 @@ static const struct {
                                 [CARD_FORGET] = {"chain_forget", 3},    [CARD_OWN] = {"chain_own", 3},
                                 [CARD_SPREAD] = {"chain_spread", 3}};
 
+static bool compile_source(const char *path, const char *arch, const char *compiler, struct compiled *c, struct error *err)
+{
+    struct compile_request request = {.path = path, .label = "reference", .arch = arch, .compiler = compiler};
+    return compile(&request, c, err);
+}
+
+void card_compile(int source, const char *arch, const char *compiler)
+{
+    struct compiled c = {0};
+    struct error ignored = {0}; /* it comes again, and is told, when the check is opened */
+    for (int i = 0; i <= source; i++)
+        if (!card_sources[i])
+            return;
+    char *path = file_share(card_sources[source]);
+    compile_source(path, arch, compiler, &c, &ignored);
+    compiled_free(&c);
+    free(path);
+}
+
 static bool card_load(struct card *card, int source, const char *compiler, struct error *err)
 {
     struct compiled c = {0};
     char *path = file_share(card_sources[source]);
-    struct compile_request request = {.path = path, .label = "reference", .arch = card->dev->chip.arch, .compiler = compiler};
-    bool ok = compile(&request, &c, err);
+    bool ok = compile_source(path, card->dev->chip.arch, compiler, &c, err);
     struct device_image image = {
         .label = "reference", .path = path, .ptx = c.ptx, .ptx_bytes = c.ptx_bytes, .cubin = c.cubin, .cubin_bytes = c.cubin_bytes};
     ok = ok && card->dev->ops->load(card->dev, &image, &card->modules[source], err);

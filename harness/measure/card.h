@@ -22,6 +22,8 @@ struct card_data;
 
 /* The files that it compiles, for bundles; NULL-terminated. */
 extern const char *const card_sources[];
+/* Compiles one of them, for whoever opens a check: its result is in the cache then. */
+void card_compile(int source, const char *arch, const char *compiler);
 /* compiler: as in compile_request. */
 bool card_open(struct device *dev, const char *compiler, struct card **card, struct error *err);
 void card_close(struct card *card);

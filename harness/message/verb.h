@@ -15,7 +15,8 @@
     X(SETUP, "setup")             /* plan made, device opened; again: another plan, on the same device */ \
     X(ROOFS, "roofs")             /* {"device","compiler","bundle"}: EVENT_ROOFS, the ceilings of the machine */ \
     X(COMPILE, "compile")         /* {"rows":[i]}: EVENT_COMPILED a row; {"neighbours":[i]}: what rows need beside their own code; \
-                                   * {"plans":[i],"part","parts"}: what the library compiles for rows, that part of it */ \
+                                   * {"plans":[i],"part","parts"}: what the library compiles for rows, that part of it; \
+                                   * {"checks":[i]}: that source of the check on the device (measure/card.h) */ \
     X(ENOUGH, "enough")           /* nothing more is made ahead */ \
     X(AHEAD, "ahead")             /* {"rows":[i]}: the library's plans of these rows are made, of cases behind the first until ENOUGH */ \
     X(ABLATE, "ablate")           /* {"row"}: EVENT_STAGE, EVENT_ROW with the metrics */ \

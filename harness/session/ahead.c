@@ -84,6 +84,8 @@ bool session_prepare(struct session *s, struct error *err)
         session_roofs_launch(s);
         if (session_launch(s, &s->worker, &told_later))
             session_ahead(s, 0, false); /* compilers want the cores */
+        if (s->counts)
+            session_launch(s, &s->counter, &told_later); /* it opens its counters later */
         phase_turn(&s->clock, PHASE_COMPILING);
         session_precompile(s);
         phase_turn(&s->clock, PHASE_START_UP);

@@ -1,5 +1,6 @@
 /* Workers that only fill the compiler's cache, one a core; what goes wrong here is told when the row's turn comes. */
 #include "base/pool.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "session/parent.h"
 #include <stdlib.h>
@@ -8,20 +9,21 @@
 #define COMPILE_LIMIT_S 180.0
 #define TOLD_AFTER_S 3.0
 #define ALONE_S 0.1
-#define PARTS 4 /* of what the library compiles for a row: some have one plan to compile, some a dozen */
-#define AHEAD 2 /* rows that a compiler has been given: one that it compiles, and the next, so that it never waits for us */
+#define CHECKS 4 /* sources of the check on the device: measure/card.h is not the parent's */
+#define PARTS 4  /* of what the library compiles for a row: some have one plan to compile, some a dozen */
+#define AHEAD 2  /* rows that a compiler has been given: one that it compiles, and the next, so that it never waits for us */
 
 struct task {
-    const char *what; /* "plans", "rows", "neighbours": as COMMAND_COMPILE has it */
-    int row, part;
+    const char *what; /* "checks", "plans", "rows", "neighbours": as COMMAND_COMPILE has it */
+    int row, part;    /* row: of a check, its source */
 };
 struct compilers {
     struct session *s;
     struct child *children;
     int *given; /* by child: commands that it has not answered, its setup among them */
     int count, started;
-    struct task *tasks; /* the longest first */
-    int task_count, row_count, plan_count, next, compiled;
+    struct task *tasks;                                   /* the longest first */
+    int task_count, own_count, row_count, next, compiled; /* own: but for neighbours */
     double began_s;
     double ready_s; /* when the first one had its plan; 0: not yet */
     bool told;      /* that it takes long */
@@ -64,14 +66,17 @@ static void find_tasks(struct compilers *c)
 {
     const struct session *s = c->s;
     int *rows = xcalloc((size_t)s->plan.row_count + 1, sizeof *rows), *due = xcalloc((size_t)s->plan.row_count + 1, sizeof *due), count = 0;
+    for (int i = 0; i < CHECKS && spec_is_timed(s->device.spec) && !s->follows; i++)
+        add_task(c, "checks", i, 0);
     for (int i = 0; i < s->plan.row_count; i++) {
         const struct plan_row *p = &s->plan.rows[i];
         bool known = p->kind == PLAN_LAYER && known_build(s, &p->program),
              again = known || (p->kind == PLAN_CHAIN && p->chain->pick != CHAIN_KERNEL);
         if (s->kept[i] || s->rows[i]->status != ROW_PLANNED)
             continue;
-        for (int part = 0; p->kind == PLAN_LAYER && s->device.library_device[0] && asks_library(&p->program) && part < PARTS; part++)
-            add_task(c, "plans", i, part), c->plan_count++;
+        bool plans = p->kind == PLAN_LAYER && !known && s->device.library_device[0] && asks_library(&p->program);
+        for (int part = 0; plans && part < PARTS; part++)
+            add_task(c, "plans", i, part);
         if (!known && p->kind == PLAN_LAYER)
             due[count++] = i;
         for (int k = 0; k < c->row_count && !again && p->kind != PLAN_CHAIN; k++)
@@ -81,6 +86,7 @@ static void find_tasks(struct compilers *c)
     }
     for (int i = 0; i < c->row_count; i++)
         add_task(c, "rows", rows[i], 0);
+    c->own_count = c->task_count;
     for (int i = 0; i < count; i++)
         add_task(c, "neighbours", due[i], 0);
     free(rows);
@@ -158,8 +164,7 @@ void session_precompile(struct session *s)
     struct compilers c = {.s = s, .began_s = clock_s()};
     int k;
     find_tasks(&c);
-    int wanted = c.row_count + c.plan_count; /* neighbours by whoever is there */
-    c.count = pool_threads() < wanted ? pool_threads() : wanted;
+    c.count = pool_threads() < c.own_count ? pool_threads() : c.own_count; /* neighbours by whoever is there */
     c.children = xcalloc((size_t)c.count + 1, sizeof *c.children);
     c.given = xcalloc((size_t)c.count + 1, sizeof *c.given);
     for (k = 0; k < c.count; k++)

@@ -113,13 +113,6 @@ struct card *worker_card(struct worker *w)
     return w->card;
 }
 
-/* While the parent compiles; what stands in the way is met, and told, when a row needs it. */
-static void open_card_ahead(struct worker *w)
-{
-    struct error ignored = {0};
-    w->card_tried = w->dev->ops->keeps_time && card_open(w->dev, w->options.compiler, &w->card, &ignored);
-}
-
 /* A file's reference kernel that runs on a GPU is held to the interpreter of the same chip, or of one with the same code. */
 static void open_witness(struct worker *w, const struct op *op)
 {
@@ -315,7 +308,6 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
         if (!w->dev && !device_open(device, &w->dev, err))
             return false;
         open_library(w);
-        open_card_ahead(w);
     }
     worker_ready(w);
     return true;
@@ -341,6 +333,11 @@ static void compile_rows(struct worker *w, const json_t *command)
     size_t i;
     int part = (int)json_integer_value(json_object_get(command, "part")),
         parts = (int)json_integer_value(json_object_get(command, "parts"));
+    json_array_foreach(json_object_get(command, "checks"), i, one)
+    {
+        enter_phase(w, -1, PHASE_COMPILING, "checks");
+        card_compile((int)json_integer_value(one), w->plan.chip.arch, w->options.compiler);
+    }
     json_array_foreach(json_object_get(command, "plans"), i, one)
     {
         int row = (int)json_integer_value(one);

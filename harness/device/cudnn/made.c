@@ -33,6 +33,7 @@ void cudnn_made_free(struct cudnn *h)
     }
     free(h->stock);
     free(h->slow);
+    free(h->seen);
 }
 
 void cudnn_is_hopeless(struct cudnn *h, const struct cudnn_conv *conv, int engine)

@@ -400,6 +400,12 @@ static bool takes_narrow(const struct cudnn_conv *conv)
 void cudnn_compile(struct cudnn *h, const struct cudnn_conv *conv, int most, int part, int parts)
 {
     struct error ignored = {0}; /* it comes again, and is told, when the plans are asked for */
+    for (int i = 0; i < h->seen_count; i++)
+        if (h->seen[i].part == part && cudnn_conv_same(&h->seen[i].conv, conv))
+            return;
+    __typeof__(h->seen) one = APPEND(h->seen, h->seen_count);
+    one->conv = *conv;
+    one->part = part;
     struct plan_list list = {.seen = xcalloc(6 * RESULTS_MAX, sizeof *list.seen)};
     int offered = 0, nth = 0;
     for (int wide = !takes_narrow(conv); wide < 2 && !offered && check_conv(conv, &ignored); wide++) {

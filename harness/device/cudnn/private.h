@@ -42,6 +42,11 @@ struct cudnn {
     int slow_count;
     struct cudnn_stock *stock;
     int stock_count;
+    struct {
+        struct cudnn_conv conv;
+        int part;
+    } * seen; /* cudnn_compile: done here, and not to be looked at again */
+    int seen_count;
     json_t *memory; /* {"state": .., "plans": {CONVOLUTION: {..}}}: what is on disk; NULL: nobody asked for it, or there is no cache */
     char *memory_path;
 };
