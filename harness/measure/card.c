@@ -26,9 +26,9 @@ static const struct {
                                 [CARD_CONV] = {"reference_conv", 1},    [CARD_CONV_WIDE] = {"reference_conv_wide", 1},
                                 [CARD_MOVE] = {"reference_move", 1},    [CARD_FILTER] = {"reference_filter", 1},
                                 [CARD_INPUT] = {"reference_input", 1},  [CARD_INPUT_WIDE] = {"reference_input_wide", 1},
-                                [CARD_COMPARE] = {"compare_output", 2}, [CARD_WIDEN] = {"chain_widen", 3},
-                                [CARD_FORGET] = {"chain_forget", 3},    [CARD_OWN] = {"chain_own", 3},
-                                [CARD_SPREAD] = {"chain_spread", 3}};
+                                [CARD_COMPARE] = {"compare_output", 2}, [CARD_COMPARE_BITS] = {"compare_bits", 2},
+                                [CARD_WIDEN] = {"chain_widen", 3},      [CARD_FORGET] = {"chain_forget", 3},
+                                [CARD_OWN] = {"chain_own", 3},          [CARD_SPREAD] = {"chain_spread", 3}};
 
 static bool compile_source(const char *path, const char *arch, const char *compiler, struct compiled *c, struct error *err)
 {

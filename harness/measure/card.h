@@ -49,8 +49,8 @@ bool card_sum_add(const struct card *card, uint64_t address, size_t bytes, uint6
 /* The first byte in which a buffer differs from what card_feed would put there; `bytes` when it does not. */
 bool card_first_change(const struct card_data *data, const struct tensor *t, int hidden, uint64_t address, size_t bytes, size_t *first,
                        struct error *err);
-/* Compares an output where it lies. False in *right: the CPU must look (card_fetch, then verify_tensor); true: *verdict is the whole
- * answer. */
+/* Compares an output where it lies, values or the bits of a mask. False in *right: the CPU must look (card_fetch, then verify_tensor);
+ * true: *verdict is the whole answer. */
 bool card_verify(const struct card_data *data, const struct program *program, int tensor, uint64_t address, bool *right,
                  struct verdict *verdict, struct error *err);
 /* Downloads the references and bounds, once, into the op_data that they belong to. */

@@ -260,13 +260,23 @@ static bool worst_of(const struct card_data *d, const struct verify_look *look, 
     return true;
 }
 
+/* The kernel's counts, begun at 0. */
+static bool card_counts(const struct card *card, enum card_kernel kernel, int64_t count, const union card_arg *args, int arg_count,
+                        uint64_t counts[CARD_COUNTS], struct error *err)
+{
+    const struct device_ops *ops = card->dev->ops;
+    memset(counts, 0, CARD_COUNTS * sizeof *counts);
+    return ops->write(card->dev, card->counts, counts, CARD_COUNTS * sizeof *counts, err) &&
+           card_launch(card, kernel, count, args, arg_count, err) && ops->sync(card->dev, err) &&
+           ops->read(card->dev, card->counts, counts, CARD_COUNTS * sizeof *counts, err);
+}
+
 static bool card_compare(const struct card_data *d, const struct program *p, int tensor, uint64_t address, bool *right, struct verdict *v,
                          struct error *err)
 {
     static const int rules[] = {[INACTIVE_UNTOUCHED] = 1, [INACTIVE_ZERO] = 2, [INACTIVE_BIAS] = 3};
-    const struct device_ops *ops = d->card->dev->ops;
     struct verify_look look;
-    uint64_t counts[CARD_COUNTS] = {0};
+    uint64_t counts[CARD_COUNTS];
     int64_t dim[4], stride[4];
     verify_begin(&look, p, tensor, d->host, NULL);
     card_strides(&look.t, dim, stride);
@@ -294,9 +304,7 @@ static bool card_compare(const struct card_data *d, const struct program *p, int
     *right = false;
     if (!at->reference || at->elements > UINT32_MAX) /* nothing there, or more than an index holds: the CPU's */
         return true;
-    if (!ops->write(d->card->dev, d->card->counts, counts, sizeof counts, err) ||
-        !card_launch(d->card, CARD_COMPARE, (int64_t)at->elements, args, sizeof args / sizeof *args, err) ||
-        !ops->sync(d->card->dev, err) || !ops->read(d->card->dev, d->card->counts, counts, sizeof counts, err))
+    if (!card_counts(d->card, CARD_COMPARE, (int64_t)at->elements, args, sizeof args / sizeof *args, counts, err))
         return false;
     v->elements = (int64_t)counts[CARD_COMPARED];
     v->wrong = (int64_t)counts[CARD_WRONG];
@@ -307,10 +315,32 @@ static bool card_compare(const struct card_data *d, const struct program *p, int
     return true;
 }
 
+/* A mask of outputs. */
+static bool card_compare_bits(const struct card_data *d, const struct tensor *t, uint64_t address, bool *right, struct verdict *v,
+                              struct error *err)
+{
+    int64_t dim[4];
+    uint64_t counts[CARD_COUNTS];
+    tensor_fold(t, dim);
+    union card_arg args[] = {card_int((int64_t)address), card_int((int64_t)d->mask_out), card_int(dim[2]), card_int(dim[3]),
+                             card_int((int64_t)d->card->counts)};
+    *v = (struct verdict){0};
+    *right = false;
+    if (!d->mask_out) /* there is nothing to compare with: the CPU says so */
+        return true;
+    if (!card_counts(d->card, CARD_COMPARE_BITS, dim[2] * ((dim[3] + 31) / 32), args, 5, counts, err))
+        return false;
+    v->elements = dim[2] * dim[3];
+    v->ok = *right = counts[CARD_WRONG] == 0 && v->elements > 0;
+    return true;
+}
+
 bool card_verify(const struct card_data *d, const struct program *p, int tensor, uint64_t address, bool *right, struct verdict *v,
                  struct error *err)
 {
     struct phase_clock *clock = d->card->dev->clock;
+    if (p->tensors[tensor].layout == LAYOUT_BITS)
+        return card_compare_bits(d, &p->tensors[tensor], address, right, v, err);
     phase_part(clock, "reach");
     bool ok = card_reach(d, p->tensors[tensor].role->slot, err);
     phase_pop(clock);

@@ -27,6 +27,7 @@ enum card_kernel {
     CARD_OWN,
     CARD_SPREAD,
     CARD_COMPARE,
+    CARD_COMPARE_BITS,
     CARD_KERNELS
 };
 /* counts[] of compare_output. */

@@ -99,3 +99,17 @@ extern "C" __global__ void compare_output(const void *storage, int type, int64_t
         atomicMax(&counts[WORST], worst);
     }
 }
+
+/* Masks of bits, 32 columns a word, which past the last column are 0: words that are other than `mask` says. */
+extern "C" __global__ void compare_bits(const uint32_t *words, const float *mask, int64_t rows, int64_t width, unsigned long long *counts)
+{
+    int64_t across = (width + 31) / 32;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < rows * across; i += (int64_t)gridDim.x * blockDim.x) {
+        int64_t first = i / across * width + i % across * 32, count = min(width - i % across * 32, (int64_t)32);
+        uint32_t want = 0;
+        for (int64_t x = 0; x < count; x++)
+            want |= (uint32_t)(mask[first + x] != 0) << x;
+        if (words[i] != want)
+            atomicAdd(&counts[WRONG], 1ull);
+    }
+}

@@ -1,4 +1,5 @@
-/* measure/card: what the CPU does of a case's data before its turn is held to what the device makes, as what it does in time. */
+/* measure/card: what the CPU does of a case's data before its turn is held to what the device makes, as what it does in time; and masks of
+ * bits, compared where they lie. */
 #include "works.h"
 #include "measure/card_private.h"
 #include "op/shape.h"
@@ -99,6 +100,41 @@ static void nothing_of_the_kind(void **state)
     assert_false(card_host_make(&sorted, DATA_PART_PRECISION, &host));
 }
 
+/* One bit of the first, a middle and the last column and row, and one behind the last column, which must be 0. */
+static void one_bit_is_seen(void **state)
+{
+    need_card();
+    struct error err = {0};
+    struct work w = layer();
+    struct op_data host;
+    struct tensor t;
+    struct verdict v;
+    bool right;
+    uint64_t address;
+    assert_true(card_data_make(card, &w, DATA_PART_PRECISION, &host, &err) && work_tensor(&w, "mask_out", &t));
+    t.layout = LAYOUT_BITS;
+    t.dtype = DTYPE_U32;
+    size_t bytes = tensor_bytes(&t);
+    uint32_t *words = xcalloc(bytes, 1);
+    struct program p = {.work = w, .checked = true, .uses_mask = true, .tensors = &t, .tensor_count = 1};
+    tensor_pack(&t, host.mask_out, words);
+    assert_true(dev->ops->alloc(dev, "bits", bytes, &address, &err));
+    const int64_t at[][2] = {{0, 0}, {17, 11}, {w.p - 1, w.q - 1}, {3, w.q}, {w.p - 1, 31}};
+    for (size_t i = 0; i <= sizeof at / sizeof *at; i++) {
+        bool spoilt = i > 0;
+        uint32_t *word = spoilt ? &words[at[i - 1][0] * ((w.q + 31) / 32) + at[i - 1][1] / 32] : words;
+        *word ^= spoilt ? 1u << at[i - 1][1] % 32 : 0;
+        assert_true(dev->ops->write(dev, address, words, bytes, &err) && card_verify(host.card, &p, 0, address, &right, &v, &err));
+        assert_int_equal(right, !spoilt);
+        assert_true(spoilt || (v.ok && v.elements == w.p * w.q && !v.wrong));
+        *word ^= spoilt ? 1u << at[i - 1][1] % 32 : 0;
+    }
+    dev->ops->release(dev, address);
+    free(words);
+    card_data_free(host.card);
+    op_data_free(&host);
+}
+
 static int set_up(void **arg)
 {
     struct error err = {0};
@@ -119,6 +155,6 @@ static int tear_down(void **arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(made_in_other_threads), cmocka_unit_test(of_another_work),
-                                       cmocka_unit_test(nothing_of_the_kind)};
+                                       cmocka_unit_test(one_bit_is_seen), cmocka_unit_test(nothing_of_the_kind)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
