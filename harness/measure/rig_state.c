@@ -1,6 +1,7 @@
 /* What code keeps from launch to launch outside of the buffers it is given: variables of its module, memory that it asks for itself. */
 #include "base/hash.h"
 #include "device/compile/cubin.h"
+#include "measure/card.h"
 #include "measure/rig_private.h"
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +200,28 @@ static bool spoil(struct rig *rig, struct buffer_ref ref, size_t bytes, uint32_t
     return ok;
 }
 
+/* What checks on the device; NULL: the CPU does. */
+static const struct card_data *card_of(const struct rig *rig)
+{
+    const struct card_data *card = NULL;
+    for (int i = 0; i < rig->program->tensor_count && !card; i++)
+        card = rig->fed[i].card;
+    return card;
+}
+
+/* A buffer that was prepared: where it can be, a sum over its bits that is made where it lies. */
+static bool add_prepared(struct rig *rig, struct hash *h, int scratch, struct error *err)
+{
+    const struct card_data *card = card_of(rig);
+    size_t bytes = scratch_bytes(&rig->program->scratch[scratch]);
+    uint64_t sum, address = rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, scratch});
+    if (!card)
+        return add_memory(rig, h, address, bytes, err);
+    bool ok = card_sum(card, address, bytes, &sum, err);
+    hash_add(h, &sum, sizeof sum);
+    return ok;
+}
+
 /* Prepares from nothing; a hash of all that it made. */
 static bool prepare_anew(struct rig *rig, char out[HASH_TEXT], struct error *err)
 {
@@ -211,7 +234,7 @@ static bool prepare_anew(struct rig *rig, char out[HASH_TEXT], struct error *err
     struct hash *h = hash_begin();
     for (int i = 0; i < p->scratch_count && ok; i++)
         if (is_prepared(p, i))
-            ok = add_memory(rig, h, rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, i}), scratch_bytes(&p->scratch[i]), err);
+            ok = add_prepared(rig, h, i, err);
     for (int i = 0; rig->state && i < rig->state->count && ok; i++)
         ok = add_memory(rig, h, rig->state->variables[i].address, rig->state->variables[i].bytes, err);
     hash_end(h, out);

@@ -1,5 +1,6 @@
 /* measure/rig_state on emu: what code keeps between launches, and what prepare finds. */
 #include "works.h"
+#include "measure/card.h"
 #include "measure/rig.h"
 #include "op/generate.h"
 #include "op/shape.h"
@@ -12,7 +13,9 @@
 static struct device *dev;
 static struct program p;
 static struct work w;
-static struct op_data data;
+static struct op_data data, checked_there; /* the latter where the check on the device can be had, else nothing */
+static const struct op_data *fed = &data;
+static struct card *card;
 
 /* input and filter of a small convolution, a scratch buffer of the input's size; the steps are the test's. */
 static int begin(void **state)
@@ -20,12 +23,21 @@ static int begin(void **state)
     struct error err = {0};
     w = conv_work(3, 4, 5, 7, 3);
     finish(&w);
-    return device_open("emu", &dev, &err) && op_data_make(&w, DATA_PART_EXACT, &data, &err) ? 0 : -1;
+    if (!getenv("BENCH_HOME"))
+        setenv("BENCH_HOME", ".", 1);
+    if (!device_open("emu", &dev, &err) || !op_data_make(&w, DATA_PART_EXACT, &data, &err))
+        return -1;
+    if (card_open(dev, NULL, &card, &err) && !card_data_make(card, &w, DATA_PART_EXACT, &checked_there, &err))
+        return -1;
+    return 0;
 }
 
 static int end(void **state)
 {
+    card_data_free(checked_there.card);
+    op_data_free(&checked_there);
     op_data_free(&data);
+    card_close(card);
     device_close(dev);
     return 0;
 }
@@ -49,7 +61,7 @@ static struct rig *rig_of(struct step *steps, int count, const char *ptx)
                          .steps = steps,
                          .step_count = count};
     p.tensor_count = w.op->tensors(&w, tensors);
-    if (!rig_open(dev, NULL, &p, &image, true, &rig, &err) || !rig_feed(rig, &data, &err))
+    if (!rig_open(dev, NULL, &p, &image, true, &rig, &err) || !rig_feed(rig, fed, &err))
         fail_msg("%s", err.text);
     return rig;
 }
@@ -86,6 +98,16 @@ static void prepare_that_reads_inputs(void **state)
     assert_false(depends((struct step[]){from_filter, timed}, 2));
     assert_false(depends((struct step[]){fill, timed}, 2));
     assert_false(depends((struct step[]){timed}, 1)); /* nothing is prepared */
+}
+
+/* The same where what was prepared is summed up on the device. */
+static void prepare_is_looked_at_there(void **state)
+{
+    if (!card)
+        skip();
+    fed = &checked_there;
+    prepare_that_reads_inputs(state);
+    fed = &data;
 }
 
 /* The same, hidden in the module. */
@@ -245,6 +267,7 @@ static void what_cannot_be_waited_for_is_not_judged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(prepare_that_reads_inputs),
+                                       cmocka_unit_test(prepare_is_looked_at_there),
                                        cmocka_unit_test(prepare_that_hides_inputs),
                                        cmocka_unit_test(module_memory),
                                        cmocka_unit_test(large_variables),
