@@ -91,15 +91,17 @@ static __device__ void inputs_of(const double *const x[ROWS], int c, int count, 
 /* The sums of ROWS rows and FILTERS output channels in one column: what a thread reads serves them all. A warp comes here as a whole; its
  * filters lie in shared memory, those of the next turn are on their way meanwhile, and so are the inputs of channels that come SOON. x as
  * reference_input leaves it, f as reference_filter does, at its first channel. Products of inputs are exact in double, so that a fused one
- * rounds as the sum alone does. */
+ * rounds as the sum alone does. Magnitudes are an ingredient of a bound: they are summed in float, and enlarged by what that may have lost. */
 static __device__ void sum(const layer &g, const double *x, const double *f, int64_t p, int64_t q, double y[ROWS][FILTERS],
-                           double a[ROWS][FILTERS])
+                           float a[ROWS][FILTERS])
 {
     __shared__ double2 filters[THREADS / 32][SOME * FILTERS / 2];
+    __shared__ float2 magnitudes[THREADS / 32][SOME * FILTERS / 2];
     const taps at = taps_of(g);
     const int channels = (int)(g.c / g.groups), columns = (int)g.s, taps = (int)((g.kind == CONV3D ? g.t : 1) * g.r) * columns;
     const int64_t all = g.c * LINE, line = (g.w + LINE - 1) / LINE * all;
     double2 *mine = filters[threadIdx.x / 32], coming[SOME * FILTERS / 64];
+    float2 *large = magnitudes[threadIdx.x / 32];
     /* a turn has a tap and some channels: all taps of those, so that a line that several taps read is still in the cache, then the next */
     for (int turn = -1, turns = (channels + SOME - 1) / SOME * taps; turn < turns; turn++) {
         const int next = turn + 1, to = next / taps * SOME;
@@ -108,8 +110,10 @@ static __device__ void sum(const layer &g, const double *x, const double *f, int
 #pragma unroll
         for (int i = 0; i < SOME * FILTERS / 64; i++) {
             int k = threadIdx.x % 32 + 32 * i;
-            if (turn >= 0)
+            if (turn >= 0) {
                 mine[k] = coming[i];
+                large[k] = make_float2(fabsf((float)coming[i].x), fabsf((float)coming[i].y));
+            }
             coming[i] = next < turns && k < (channels - to) * FILTERS / 2 ? from[k] : make_double2(0, 0);
         }
         __syncwarp();
@@ -132,15 +136,19 @@ static __device__ void sum(const layer &g, const double *x, const double *f, int
         inputs_of(xs, 0, count, soon);
         for (int c = 0; c < count; c += SOON) {
             memcpy(v, soon, sizeof v);
+            float m[SOON][ROWS];
+#pragma unroll
+            for (int k = 0; k < SOON * ROWS; k++)
+                m[k / ROWS][k % ROWS] = fabsf((float)v[k / ROWS][k % ROWS]);
             inputs_of(xs, c + SOON, count, soon);
 #pragma unroll
             for (int k = 0; k < SOON * FILTERS; k++) /* past the last channel both are 0 */
 #pragma unroll
                 for (int i = 0; i < ROWS; i++) {
                     double2 pair = mine[(c * FILTERS + k) / 2];
-                    double factor = k % 2 ? pair.y : pair.x;
-                    y[i][k % FILTERS] = fma(v[k / FILTERS][i], factor, y[i][k % FILTERS]);
-                    a[i][k % FILTERS] = fma(fabs(v[k / FILTERS][i]), fabs(factor), a[i][k % FILTERS]);
+                    float2 sizes = large[(c * FILTERS + k) / 2];
+                    y[i][k % FILTERS] = fma(v[k / FILTERS][i], k % 2 ? pair.y : pair.x, y[i][k % FILTERS]);
+                    a[i][k % FILTERS] = fmaf(m[k / FILTERS][i], k % 2 ? sizes.y : sizes.x, a[i][k % FILTERS]);
                 }
         }
     }
@@ -275,7 +283,8 @@ static __device__ void convolve(const layer &g, const double *x, const double *f
     for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count; t += (int64_t)gridDim.x * blockDim.x) {
         int64_t part = t / 32 % (g.groups * parts), at = t / (32 * g.groups * parts), group = part / parts;
         int64_t q = at % across * 32 + t % 32, p = at / across % pairs * ROWS, n = at / (across * pairs), k = part % parts * FILTERS;
-        double y[ROWS][FILTERS] = {}, a[ROWS][FILTERS] = {}, left[2][ROWS * FILTERS];
+        double y[ROWS][FILTERS] = {}, left[2][ROWS * FILTERS], grow = 1 + (g.terms + 4) * 0x1p-24;
+        float a[ROWS][FILTERS] = {};
         bool on[ROWS], any = false;
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
@@ -285,7 +294,7 @@ static __device__ void convolve(const layer &g, const double *x, const double *f
 #pragma unroll
         for (int i = 0; i < ROWS * FILTERS; i++) {
             left[0][i] = on[i / FILTERS] ? y[i / FILTERS][i % FILTERS] : 0;
-            left[1][i] = on[i / FILTERS] ? a[i / FILTERS][i % FILTERS] : 0;
+            left[1][i] = on[i / FILTERS] ? a[i / FILTERS][i % FILTERS] * grow : 0;
         }
 #pragma unroll 1
         for (int i = 0; i < ROWS * FILTERS; i++)
