@@ -10,6 +10,7 @@ let:
   plain: stride == 1 and dilation == 1 and groups == 1
 measured: cc == 90
 select:
+  - {variant: sparse_sync, when: half and plain and c <= 32 and k <= 32 and n * p * q <= 262144}   # two tiles a block at most; of more, scattered inputs pay
   - {variant: sparse_either, when: half and plain}       # up to 64 channels and 3x3
   - {variant: sparse_tile, when: half and plain}         # wider filters
   - {variant: sparse_deep, when: half and plain}         # more channels

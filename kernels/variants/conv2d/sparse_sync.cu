@@ -1,0 +1,131 @@
+/* bench 1
+what: mma_sync with a mask - a warp looks at a tile, eight at a time; only active tiles come, only active outputs are stored
+like: mma_sync
+needs:
+  - stride == 1 and (s - 1) * dilation <= 16         # 16 outputs look at 32 bits of a row
+  - groups == 1 and c % 16 == 0 and k % 8 == 0 and c * h * w < 2147483648 and k * p * q < 2147483648
+  - (r - 1) * dilation < 9                           # rows of fragments that a warp holds in registers
+layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
+epilogue: [bias, relu, leaky_relu]
+mask: {needs: input, writes: output, inactive: untouched, tile: [rows, 16], weights: r * s * c * kb * size(filter)}
+steps:
+  - kernel: conv_sparse_sync
+    grid: min(tiles, max(1, floor(per_sm * sm_count, ceil(k, kb)))), ceil(k, kb)
+    block: threads
+    smem: smem
+    args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+*/
+
+/* What changed from mma_sync: a look at the mask before anything is loaded. A block walks over its tiles as there, a warp for each of the next eight: a lane has a row, 32 bits
+ * for each row of the filter, whose shifts are ORed; that is the output's mask. What nobody looks at is not loaded, weights included, and a block without an
+ * active tile is over after that.
+ *
+ * Inputs that are not marked are zeros in memory, so a tile is multiplied as it lies: no marks are asked for on the way in. Up to 32 channels a tile is so little work that
+ * sparse_tile's search for a fair share takes longer than the products. */
+#include "dense/mma_tile.cuh"
+#include "element/mask_bits.cuh"
+
+static __shared__ unsigned active[WARPS][TILE_ROWS + 1]; /* of the tiles that are looked at, a row's active outputs; behind them their OR */
+
+/* Of 16 outputs from (p, q0) on those under whose filter an input is marked. */
+static __device__ __forceinline__ unsigned active_outputs(const unsigned *mask, int p, int q0, int H, int W, int Q, int pad)
+{
+    unsigned all = 0;
+#pragma unroll
+    for (int r = 0; r < R; r++) {
+        unsigned row = mask_bits(mask, p - pad + r * DILATION, q0 - pad, H, (W + 31) / 32);
+#pragma unroll
+        for (int s = 0; s < S; s++)
+            all |= row >> (s * DILATION);
+    }
+    return all & (Q - q0 < 16 ? (1u << (Q - q0)) - 1 : 0xffff);
+}
+
+/* A warp looks at a tile; the grid's first blocks write what they see. */
+static __device__ __forceinline__ void look(const unsigned *mask_in, unsigned *mask_out, int tile, int H, int W, int P, int Q, int pad, int tiles_x, int tiles_y, int tiles)
+{
+    int lane = threadIdx.x % 32, n = tile / tiles_x / tiles_y, p = tile / tiles_x % tiles_y * TILE_ROWS + lane, q0 = tile % tiles_x * 16;
+    unsigned bits = 0;
+    if (tile < tiles && lane < TILE_ROWS && p < P) {
+        bits = active_outputs(mask_in + (size_t)n * H * ((W + 31) / 32), p, q0, H, W, Q, pad);
+        if (blockIdx.y == 0) {
+            unsigned short *to = reinterpret_cast<unsigned short *>(mask_out + ((size_t)n * P + p) * ((Q + 31) / 32)) + q0 / 16;
+            to[0] = (unsigned short)bits;
+            if (q0 + 16 >= Q && q0 % 32 == 0)
+                to[1] = 0; /* no tile of its own */
+        }
+    }
+    if (lane < TILE_ROWS)
+        active[threadIdx.x / 32][lane] = bits;
+    unsigned any = __ballot_sync(~0u, bits != 0);
+    if (lane == 0)
+        active[threadIdx.x / 32][TILE_ROWS] = any;
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+conv_sparse_sync(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned *mask_out, TYPE *output, int H, int W, int K, int P, int Q,
+                 int pad, int tiles_x, int tiles_y, int tiles)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    int warp_k = warp % (BLOCK_K / 32) * 32, warp_row = warp / (BLOCK_K / 32) * WARP_ROWS;
+    int k0 = blockIdx.y * BLOCK_K, k = k0 + warp_k + lane % 4 * 8; /* the eight channels that this lane stores */
+    unsigned weights = shared_address(shared), stages = weights + WEIGHT_BYTES;
+    unsigned own_pixel = (warp_row * TILE_W + lane % 16) * PITCH + lane / 16 * 16;
+    unsigned own_weight = (warp_k + lane / 16 * 8 + lane % 8) * PITCH + lane / 8 % 2 * 16;
+    float own_bias[8];
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+        own_bias[i] = EPI_BIAS && k < K ? bias[filter_channel(k + i, K)] : 0.0f;
+
+    auto load = [&](int t, int into) {
+        int x = t % tiles_x, y = t / tiles_x % tiles_y, n = t / tiles_x / tiles_y;
+        load_tile<TILE_H, TILE_W, WARPS>(stages + into * STAGE_BYTES, input + (size_t)n * C * H * W, y * TILE_ROWS - pad, x * 16 - pad, H, W);
+    };
+    bool weights_asked = false;
+    for (int first = blockIdx.x; first < tiles; first += WARPS * gridDim.x) {
+        look(mask_in, mask_out, first + warp * gridDim.x, H, W, P, Q, pad, tiles_x, tiles_y, tiles);
+        __syncthreads();
+        unsigned left = 0; /* of the WARPS tiles */
+#pragma unroll
+        for (int i = 0; i < WARPS; i++)
+            left |= (unsigned)(active[i][TILE_ROWS] != 0) << i;
+        if (left && !weights_asked)
+            load_weights(filter, k0, K);
+        weights_asked |= left != 0;
+        int stage = 0;
+        if (left)
+            load(first + (__ffs(left) - 1) * gridDim.x, 0);
+        copy_async_commit();
+        for (; left; stage ^= 1) {
+            int now = __ffs(left) - 1, tile = first + now * gridDim.x;
+            left &= left - 1;
+            if (left)
+                load(first + (__ffs(left) - 1) * gridDim.x, stage ^ 1);
+            copy_async_commit(); /* empty at the end, so that the wait below always means this tile */
+            copy_async_wait<1>();
+            __syncthreads();
+
+            float sum[WARP_ROWS][4][4];
+#pragma unroll
+            for (int i = 0; i < WARP_ROWS * 16; i++)
+                sum[i / 16][i / 4 % 4][i % 4] = 0.0f;
+            multiply_tile(sum, stages + stage * STAGE_BYTES + own_pixel, weights + own_weight);
+
+            int q0 = tile % tiles_x * 16 + lane / 4, p0 = tile / tiles_x % tiles_y * TILE_ROWS + warp_row;
+            size_t image = (size_t)(tile / tiles_x / tiles_y) * K * P * Q;
+#pragma unroll
+            for (int i = 0; i < WARP_ROWS; i++)
+#pragma unroll
+                for (int half = 0; half < 2; half++) {
+                    float x[8];
+#pragma unroll
+                    for (int j = 0; j < 8; j++)
+                        x[j] = activate(sum[i][j / 2][half * 2 + j % 2] + own_bias[j]);
+                    if (active[now][warp_row + i] >> (lane / 4 + half * 8) & 1 && k < K)
+                        store_pack<TYPE, 8>(output + image + place_of(p0 + i, q0 + half * 8, k, K, Q), rounded<TYPE>(x));
+                }
+            __syncthreads(); /* this stage may be overwritten, and the marks */
+        }
+        __syncthreads();
+    }
+}
