@@ -1,6 +1,7 @@
 #include "report/resources.h"
 #include "base/file.h"
 #include "model/occupancy.h"
+#include "report/lines.h"
 #include "report/number.h"
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 
 #define REGISTERS_MOST 255 /* that a thread can have: more is a damaged number */
-#define SPILL_LINES 4
+#define LINES_NAMED 4
 #define WAYS_MOST 32 /* beyond, the wavefronts are of instructions that the counter of instructions leaves out (wgmma, bulk copies) */
 
 static double counted(const struct view *v, int step, enum metric metric)
@@ -124,28 +125,20 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
         text_addf(t, ", %s %% of what fits without groups of SMs", number_percent(told / clusters, a));
 }
 
+static double spilled(const struct source_line *l)
+{
+    return line_value(l, METRIC_SPILLS + SIDE_LOAD) + line_value(l, METRIC_SPILLS + SIDE_STORE);
+}
+
 /* The lines that spill most, by the machine code. */
 static void add_spill_lines(const struct view *v, int step, struct text *t)
 {
-    int shown = 0;
-    for (int i = 0; i < v->row->metric_count; i++) { /* stored most first: a line's loads, then its stores */
-        const struct row_metric *m = &v->row->metrics[i];
-        bool loads = !strcmp(m->name, metric_names[METRIC_SPILLS + SIDE_LOAD]),
-             stores = !strcmp(m->name, metric_names[METRIC_SPILLS + SIDE_STORE]);
-        if (m->step != step || m->line <= 0 || (!loads && !stores))
-            continue;
-        const struct row_metric *next = i + 1 < v->row->metric_count ? m + 1 : NULL;
-        bool both =
-            loads && next && next->step == step && next->line == m->line && !strcmp(next->name, metric_names[METRIC_SPILLS + SIDE_STORE]);
-        if (shown++ == SPILL_LINES)
-            return;
-        text_addf(t, "%s%s:%d %.0f loads, %.0f stores", shown > 1 ? "; " : "; in the code at ", file_base(v->row->steps[step].file),
-                  m->line, loads ? m->value : 0,
-                  both     ? next->value
-                  : stores ? m->value
-                           : 0);
-        i += both;
-    }
+    struct source_line *lines;
+    int count = source_lines_by(v->row, step, spilled, &lines);
+    for (int i = 0; i < count && i < LINES_NAMED; i++)
+        text_addf(t, "%s%s:%d %.0f loads, %.0f stores", i ? "; " : "; in the code at ", file_base(v->row->steps[step].file), lines[i].line,
+                  line_value(&lines[i], METRIC_SPILLS + SIDE_LOAD), line_value(&lines[i], METRIC_SPILLS + SIDE_STORE));
+    free(lines);
 }
 
 void resources_spills(const struct case_view *c, const struct view *v, int step, struct text *t)
@@ -180,37 +173,29 @@ void resources_spills(const struct case_view *c, const struct view *v, int step,
     add_spill_lines(v, step, t);
 }
 
-/* The source lines whose wavefronts are beyond the ideal, the worst first. */
+/* Wavefronts beyond the ideal, of loads or of stores. */
+static double excess_of(const struct source_line *l, int side)
+{
+    return line_value(l, METRIC_EMU_WAVEFRONTS + side) - line_value(l, METRIC_EMU_WAVEFRONTS_IDEAL + side);
+}
+
+static double excess(const struct source_line *l)
+{
+    return fmax(excess_of(l, SIDE_LOAD), excess_of(l, SIDE_STORE));
+}
+
 static void add_lines(const struct view *v, int step, struct text *t)
 {
-    int shown = 0;
-    for (double below = INFINITY; shown < 4; shown++) {
-        const struct row_metric *worst = NULL;
-        double most = 0, worst_ideal = 0;
-        for (int i = 0; i < v->row->metric_count; i++) {
-            const struct row_metric *m = &v->row->metrics[i];
-            for (int k = 0; m->line > 0 && m->step == step && k < 2; k++) {
-                const char *ideal_name = metric_names[METRIC_EMU_WAVEFRONTS_IDEAL + k];
-                if (strcmp(m->name, metric_names[METRIC_EMU_WAVEFRONTS + k]))
-                    continue;
-                for (int j = 0; j < v->row->metric_count; j++) {
-                    const struct row_metric *ideal = &v->row->metrics[j];
-                    double more = m->value - ideal->value;
-                    if (ideal->step == step && ideal->line == m->line && !strcmp(ideal->name, ideal_name) && more > most && more < below) {
-                        most = more;
-                        worst = m;
-                        worst_ideal = ideal->value;
-                    }
-                }
-            }
-        }
-        if (!worst)
-            return;
+    struct source_line *lines;
+    int count = source_lines_by(v->row, step, excess, &lines);
+    for (int i = 0; i < count && i < LINES_NAMED; i++) {
         char a[NUMBER_TEXT], b[NUMBER_TEXT];
-        text_addf(t, "%s%s:%d %s-way (%s wavefronts too many)", shown ? ", " : "; ", file_base(v->row->steps[step].file), worst->line,
-                  number_short(worst->value / worst_ideal, a), number_count(most, b));
-        below = most;
+        int side = excess_of(&lines[i], SIDE_STORE) > excess_of(&lines[i], SIDE_LOAD) ? SIDE_STORE : SIDE_LOAD;
+        text_addf(t, "%s%s:%d %s-way (%s wavefronts too many)", i ? ", " : "; ", file_base(v->row->steps[step].file), lines[i].line,
+                  number_short(lines[i].values[METRIC_EMU_WAVEFRONTS + side] / lines[i].values[METRIC_EMU_WAVEFRONTS_IDEAL + side], a),
+                  number_count(excess(&lines[i]), b));
     }
+    free(lines);
 }
 
 void resources_shared(const struct case_view *c, const struct view *v, int step, struct text *t)

@@ -3,8 +3,8 @@
  * is still there. */
 #include "base/file.h"
 #include "base/hash.h"
-#include "report/case_document.h"
 #include "report/disassemble.h"
+#include "report/lines.h"
 #include "report/number.h"
 #include "report/row_document.h"
 #include <math.h>
@@ -27,60 +27,38 @@ static const struct extent {
                [SOURCE_PAGE] = {16, 0.01, 8, 0.01, true, 0},
                [SOURCE_WHOLE] = {LINES_MOST, 0, 12, 0.01, false, 90}};
 
-/* What a source line did. */
-struct source_line {
-    double heat;       /* instructions of a warp, or samples */
-    double lanes, ran; /* threads' instructions over warps' */
-    double requests[SIDES], sectors[SIDES], sectors_ideal[SIDES], waves, waves_ideal;
-    const struct row_metric *waits; /* what most of its samples wait for */
-    double spills;
+/* A line of the file. */
+struct line {
+    const struct source_line *did; /* NULL: nothing is known of it */
+    double heat, spills;           /* instructions of a warp, or samples */
     bool shown;
 };
-
 struct source {
-    struct source_line *lines; /* by number; 0: code without a line */
+    struct source_line *found;
+    struct line *lines; /* by number; 0: code without a line */
     int count;
-    double heat, most; /* of all, of the hottest */
+    double heat; /* of all */
     bool sampled;
     const struct row_code **code; /* by line, then the hottest first */
     int code_count;
     const char *language; /* of its code: "ptx", "sass"; NULL: there is none */
 };
 
-static double *counted_at(struct source_line *l, const char *name)
+/* Of emu, or of the card; 0: not known. */
+static double either(const struct source_line *l, enum metric emu, enum metric card)
 {
-    struct {
-        int metric;
-        double *at;
-    } known[] = {{METRIC_EMU_THREAD_INSTRUCTIONS, &l->lanes},
-                 {METRIC_LINE_LANES, &l->lanes},
-                 {METRIC_EMU_INSTRUCTIONS, &l->ran},
-                 {METRIC_LINE_INSTRUCTIONS, &l->ran},
-                 {METRIC_EMU_REQUESTS, &l->requests[0]},
-                 {METRIC_EMU_REQUESTS + 1, &l->requests[1]},
-                 {METRIC_EMU_SECTORS, &l->sectors[0]},
-                 {METRIC_EMU_SECTORS + 1, &l->sectors[1]},
-                 {METRIC_EMU_SECTORS_IDEAL, &l->sectors_ideal[0]},
-                 {METRIC_EMU_SECTORS_IDEAL + 1, &l->sectors_ideal[1]},
-                 {METRIC_LINE_SECTORS, &l->sectors[0]},
-                 {METRIC_LINE_SECTORS_IDEAL, &l->sectors_ideal[0]},
-                 {METRIC_EMU_WAVEFRONTS, &l->waves},
-                 {METRIC_EMU_WAVEFRONTS + 1, &l->waves},
-                 {METRIC_EMU_WAVEFRONTS_IDEAL, &l->waves_ideal},
-                 {METRIC_EMU_WAVEFRONTS_IDEAL + 1, &l->waves_ideal},
-                 {METRIC_LINE_WAVEFRONTS, &l->waves},
-                 {METRIC_LINE_WAVEFRONTS_IDEAL, &l->waves_ideal},
-                 {METRIC_SPILLS, &l->spills},
-                 {METRIC_SPILLS + 1, &l->spills}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(name, metric_names[known[i].metric]) == 0)
-            return known[i].at;
-    return NULL;
+    return l ? line_value(l, emu) + line_value(l, card) : 0;
 }
 
-static bool is_sample(const struct row_metric *m)
+static double of_both(const struct source_line *l, enum metric metric)
 {
-    return metric_begins(m, METRIC_SAMPLES) && strcmp(m->name, metric_names[METRIC_SAMPLES_DROPPED]) != 0;
+    return line_value(l, metric) + line_value(l, metric + SIDE_STORE);
+}
+
+/* Lanes of an average instruction; NaN. */
+static double lanes(const struct source_line *l)
+{
+    return either(l, METRIC_EMU_THREAD_INSTRUCTIONS, METRIC_LINE_LANES) / either(l, METRIC_EMU_INSTRUCTIONS, METRIC_LINE_INSTRUCTIONS);
 }
 
 static int by_line_and_heat(const void *a, const void *b)
@@ -107,6 +85,7 @@ static void gather_code(const struct row *row, int step, struct source *s)
 
 static void forget(struct source *s)
 {
+    free(s->found);
     free(s->lines);
     free(s->code);
 }
@@ -115,30 +94,21 @@ static void forget(struct source *s)
 static bool gather(const struct row *row, int step, struct source *s)
 {
     *s = (struct source){0};
-    for (int i = 0; i < row->metric_count; i++) {
-        const struct row_metric *m = &row->metrics[i];
-        if (m->step == step && m->line >= s->count && m->line < LINES_MOST && m->line > 0)
-            s->count = m->line + 1;
-        s->sampled |= m->step == step && is_sample(m);
+    int found = source_lines(row, step, &s->found);
+    for (int i = 0; i < found; i++) {
+        if (s->found[i].line > 0 && s->found[i].line < LINES_MOST)
+            s->count = s->found[i].line + 1;
+        s->sampled |= s->found[i].samples > 0;
     }
     s->lines = xcalloc((size_t)s->count + 1, sizeof *s->lines);
-    for (int i = 0; i < row->metric_count; i++) {
-        const struct row_metric *m = &row->metrics[i];
-        if (m->step != step || m->line <= 0 || m->line >= s->count)
+    for (int i = 0; i < found; i++) {
+        const struct source_line *did = &s->found[i];
+        if (did->line <= 0 || did->line >= s->count)
             continue;
-        struct source_line *l = &s->lines[m->line];
-        double *at = counted_at(l, m->name);
-        if (at)
-            *at += m->value;
-        if (is_sample(m)) {
-            l->heat += m->value;
-            l->waits = !l->waits || m->value > l->waits->value ? m : l->waits;
-        }
-    }
-    for (int i = 1; i < s->count; i++) {
-        s->lines[i].heat = s->sampled ? s->lines[i].heat : s->lines[i].ran;
-        s->heat += s->lines[i].heat;
-        s->most = fmax(s->most, s->lines[i].heat);
+        struct line *l = &s->lines[did->line];
+        *l = (struct line){did, s->sampled ? did->samples : either(did, METRIC_EMU_INSTRUCTIONS, METRIC_LINE_INSTRUCTIONS),
+                           of_both(did, METRIC_SPILLS), false};
+        s->heat += l->heat;
     }
     gather_code(row, step, s);
     return s->heat > 0;
@@ -176,42 +146,43 @@ static void line_facts(const struct source_line *l, struct text *t)
 {
     static const char *const sides[] = {"load", "store"};
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    if (l->ran > 0 && l->lanes > 0 && l->lanes / l->ran < 31.5)
-        text_addf(t, "%s lanes", number_short(l->lanes / l->ran, a));
+    if (lanes(l) > 0 && lanes(l) < 31.5)
+        text_addf(t, "%s lanes", number_short(lanes(l), a));
     for (int k = 0; k < SIDES; k++)
-        if (l->requests[k] > 0)
-            text_addf(t, "%s%s sectors a %s (%s)", t->len ? " · " : "", number_short(l->sectors[k] / l->requests[k], a), sides[k],
-                      number_short(l->sectors_ideal[k] / l->requests[k], b));
-        else if (l->sectors_ideal[k] > 0)
-            text_addf(t, "%s%s x the sectors", t->len ? " · " : "", number_short(l->sectors[k] / l->sectors_ideal[k], a));
-    if (l->waves_ideal > 0)
-        text_addf(t, "%s%s-way shared", t->len ? " · " : "", number_short(l->waves / l->waves_ideal, a));
-    if (l->spills > 0)
-        text_addf(t, "%s%s spills", t->len ? " · " : "", number_count(l->spills, a));
-    if (l->waits)
-        text_addf(t, "%s%s %s %%", t->len ? " · " : "", l->waits->name + strlen(METRIC_SAMPLES),
-                  number_percent(l->waits->value / l->heat, a));
+        if (l->values[METRIC_EMU_REQUESTS + k] > 0)
+            text_addf(t, "%s%s sectors a %s (%s)", t->len ? " · " : "",
+                      number_short(line_value(l, METRIC_EMU_SECTORS + k) / l->values[METRIC_EMU_REQUESTS + k], a), sides[k],
+                      number_short(line_value(l, METRIC_EMU_SECTORS_IDEAL + k) / l->values[METRIC_EMU_REQUESTS + k], b));
+    if (l->values[METRIC_LINE_SECTORS_IDEAL] > 0)
+        text_addf(t, "%s%s x the sectors", t->len ? " · " : "",
+                  number_short(line_value(l, METRIC_LINE_SECTORS) / l->values[METRIC_LINE_SECTORS_IDEAL], a));
+    double waves = of_both(l, METRIC_EMU_WAVEFRONTS) + line_value(l, METRIC_LINE_WAVEFRONTS),
+           ideal = of_both(l, METRIC_EMU_WAVEFRONTS_IDEAL) + line_value(l, METRIC_LINE_WAVEFRONTS_IDEAL);
+    if (ideal > 0)
+        text_addf(t, "%s%s-way shared", t->len ? " · " : "", number_short(waves / ideal, a));
+    if (of_both(l, METRIC_SPILLS) > 0)
+        text_addf(t, "%s%s spills", t->len ? " · " : "", number_count(of_both(l, METRIC_SPILLS), a));
+    if (l->waits[0])
+        text_addf(t, "%s%s %s %%", t->len ? " · " : "", l->waits[0]->name + strlen(METRIC_SAMPLES),
+                  number_percent(l->waits[0]->value / l->samples, a));
 }
 
-/* The rules' sentence about a line: behind "file.cu:12  ". */
-static const char *said_of(const struct block *said, const char *file, int line)
+/* The heaviest of what the rules say of a line; NULL. */
+static const char *said_of(const struct line_findings *said, int step, int line)
 {
-    char *place = text_format("%s:%d  ", file_base(file), line);
-    const char *found = NULL;
-    for (int i = 0; i < said->item_count && !found; i++)
-        if (said->items[i].text && strncmp(said->items[i].text, place, strlen(place)) == 0)
-            found = said->items[i].text + strlen(place);
-    free(place);
-    return found;
+    for (int i = 0; i < said->count; i++)
+        if (said->items[i].step == step && said->items[i].line == line)
+            return said->items[i].says;
+    return NULL;
 }
 
 /* What one instruction did: of a memory access what it moved for each time that it ran. */
 static void code_facts(const struct row_code *c, const struct source_line *l, struct text *t)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    double lanes = c->lanes / c->executed, of_line = l->lanes / l->ran;
-    if (c->executed > 0 && fabs(lanes - of_line) >= 0.5)
-        text_addf(t, "%s lanes", number_short(lanes, a));
+    double of_code = c->lanes / c->executed;
+    if (c->executed > 0 && l && fabs(of_code - lanes(l)) >= 0.5)
+        text_addf(t, "%s lanes", number_short(of_code, a));
     if (c->executed > 0 && c->sectors > 0) {
         text_addf(t, "%s%s sectors", t->len ? " · " : "", number_short(c->sectors / c->executed, a));
         if (c->sectors_ideal > 0)
@@ -226,7 +197,7 @@ static void code_facts(const struct row_code *c, const struct source_line *l, st
 static void code_row(struct table *t, const struct source *s, const struct row_code *c)
 {
     struct text facts = {0};
-    code_facts(c, &s->lines[c->line], &facts);
+    code_facts(c, s->lines[c->line].did, &facts);
     table_row(t, LINE_CODE);
     table_cell(t, PAINT_DIM, strcmp(c->language, "sass") ? ":%lld" : "%04llx", (long long)c->address);
     table_bar(t, 100 * row_code_heat(c) / s->heat);
@@ -268,9 +239,10 @@ static char *line_text(const char *text, size_t bytes, int most)
 
 static void source_row(struct table *t, const struct source *s, int number, char *code, const char *said)
 {
-    const struct source_line *l = &s->lines[number];
+    const struct line *l = &s->lines[number];
     struct text facts = {0};
-    line_facts(l, &facts);
+    if (l->did)
+        line_facts(l->did, &facts);
     table_row(t, LINE_PLAIN);
     table_cell(t, PAINT_NONE, "%d", number);
     if (l->heat > 0)
@@ -324,7 +296,7 @@ static char *source_of(const struct row_step *k, size_t *bytes, struct error *er
     return text;
 }
 
-static void add_step(struct document *d, const struct row *row, int step, struct source *s, const struct block *said,
+static void add_step(struct document *d, const struct row *row, int step, struct source *s, const struct line_findings *said,
                      const struct extent *e)
 {
     struct error err = {0};
@@ -339,7 +311,7 @@ static void add_step(struct document *d, const struct row *row, int step, struct
     for (; number < s->count; number++) {
         size_t n = strcspn(p, "\n");
         if (s->lines[number].shown) {
-            source_row(t, s, number, line_text(p, n, e->text), said_of(said, k->file, number));
+            source_row(t, s, number, line_text(p, n, e->text), said_of(said, step, number));
             code_rows(t, s, number, e);
         }
         p += n + (p[n] == '\n');
@@ -361,14 +333,13 @@ static void add_step(struct document *d, const struct row *row, int step, struct
 
 void row_source(struct document *d, const struct case_view *c, const struct view *v, enum source_extent extent)
 {
-    struct document said = {0};
-    struct block *list = document_list(&said, DETAIL_FULL);
-    case_lines(c, v, list);
+    struct line_findings said = {0};
+    line_findings_add(&said, c, v);
     for (int step = 0; step < v->row->step_count && !row_is_network(v->row); step++) { /* what is true of its layers stands there */
         struct source s;
         if (gather(v->row, step, &s))
-            add_step(d, v->row, step, &s, list, &extents[extent]);
+            add_step(d, v->row, step, &s, &said, &extents[extent]);
         forget(&s);
     }
-    document_free(&said);
+    line_findings_free(&said);
 }

@@ -140,6 +140,26 @@ static void beside_each_other(void **state)
     fixture_free(&f);
 }
 
+/* Two kernels of one file: what a rule says of a line is what that kernel did there. */
+static void of_each_step(void **state)
+{
+    struct fixture f = {0};
+    counted(&f);
+    struct row *r = f.rows[0];
+    row_add_step(r);
+    r->steps[1] = r->steps[0];
+    row_add_metric(r, 1, 5, "emu.warp_instructions", "instr", "emu", 100);
+    row_add_metric(r, 1, 5, "emu.global_requests_ld", "request", "emu", 10);
+    row_add_metric(r, 1, 5, "emu.global_sectors_ld", "sector", "emu", 80);
+    row_add_metric(r, 1, 5, "emu.global_sectors_ideal_ld", "sector", "emu", 20);
+    char *page = shown(&f, &form_html, SOURCE_PAGE), *first = strstr(page, "16 sectors/request (ideal 4): uncoalesced load"),
+         *second = strstr(page, "8 sectors/request (ideal 2): uncoalesced load");
+    assert_true(first && second && first < second);
+    free(page);
+    unlink(path);
+    fixture_free(&f);
+}
+
 static void at_once(void **state)
 {
     struct fixture f = {0};
@@ -272,8 +292,8 @@ static void units_are_tables(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(beside_each_other), cmocka_unit_test(at_once),
-                                       cmocka_unit_test(the_file_may_be_gone), cmocka_unit_test(samples_are_the_heat),
-                                       cmocka_unit_test(units_are_tables)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(beside_each_other),    cmocka_unit_test(of_each_step),         cmocka_unit_test(at_once),
+        cmocka_unit_test(the_file_may_be_gone), cmocka_unit_test(samples_are_the_heat), cmocka_unit_test(units_are_tables)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
