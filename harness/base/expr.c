@@ -404,13 +404,12 @@ static bool explain_comparison(struct eval *x, const struct term *t, struct text
     text_addf(out, "%s %s %s", sa, opposite[t->op - OP_EQ], sb);
     if (t->args[0]->height == 1 && t->args[1]->height == 1)
         return true;
-    struct text names = {0};
+    SCOPED_TEXT names = {0};
     const struct term *seen[16];
     int count = 0;
     explain_names(x, t, &names, seen, &count);
     if (count)
         text_addf(out, " (%s)", text_get(&names));
-    text_free(&names);
     return true;
 }
 
@@ -463,11 +462,10 @@ bool expr_test(const struct expr *e, const struct expr_env *env, bool *truth, ch
         why[0] = 0;
     if (!clause || !why_bytes)
         return true;
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     text_addf(&t, "%.*s: ", (int)(clause->end - clause->begin), e->text + clause->begin);
     bool done = explain(&x, clause, &t);
     if (done)
         snprintf(why, why_bytes, "%s", text_get(&t));
-    text_free(&t);
     return done;
 }

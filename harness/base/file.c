@@ -103,10 +103,9 @@ static char *link_end(const char *path)
         if (n <= 0)
             break;
         to[n] = 0;
-        char *dir = file_dir(end), *next = file_join(dir, to), *real = realpath(dir, NULL);
+        SCOPED char *dir = file_dir(end), *real = realpath(dir, NULL);
+        char *next = file_join(dir, to);
         bool descriptor = real && !strncmp(real, "/proc/", 6);
-        free(real);
-        free(dir);
         free(end);
         end = next;
         if (descriptor) {
@@ -164,9 +163,8 @@ bool file_begins(const char *path, const char *text)
 /* What is kept under ./.bench is nobody's source: git passes over it. Without it nothing is lost. */
 static void ignore_all(const char *folder)
 {
-    char *path = file_join(folder, ".gitignore");
+    SCOPED char *path = file_join(folder, ".gitignore");
     file_write(path, "*\n", 2, NULL);
-    free(path);
 }
 
 bool file_make_dirs(const char *path, struct error *err)
@@ -243,11 +241,10 @@ int file_list(const char *dir, const char *suffix, char ***names, struct error *
 
 void file_unmake_dir(const char *path)
 {
-    char *ignore = file_join(path, ".gitignore");
+    SCOPED char *ignore = file_join(path, ".gitignore");
     if (!strcmp(file_base(path), ".bench"))
         unlink(ignore);
     rmdir(path);
-    free(ignore);
 }
 
 void file_remove_flat(const char *dir)
@@ -255,9 +252,8 @@ void file_remove_flat(const char *dir)
     char **names;
     int count = file_list(dir, "", &names, NULL);
     for (int i = 0; i < count; i++) {
-        char *path = file_join(dir, names[i]);
+        SCOPED char *path = file_join(dir, names[i]);
         unlink(path);
-        free(path);
         free(names[i]);
     }
     if (count >= 0)
@@ -303,22 +299,18 @@ char *file_share(const char *relative)
     const char *home = getenv("BENCH_HOME");
     if (home && *home)
         return file_join(home, relative);
-    char *bin = file_dir(file_self());
-    char *variants = file_join(bin, "kernels/variants");
+    SCOPED char *bin = file_dir(file_self());
+    SCOPED char *variants = file_join(bin, "kernels/variants");
     char *root = file_is_dir(variants) ? xstrdup(bin) : file_join(bin, "../share/bench");
     if (!file_is_dir(root)) { /* a test program in build/tests */
-        char *up = file_join(bin, "../../kernels/variants");
+        SCOPED char *up = file_join(bin, "../../kernels/variants");
         if (file_is_dir(up)) {
             free(root);
             root = file_join(bin, "../..");
         }
-        free(up);
     }
-    char *real = realpath(root, NULL);
+    SCOPED char *real = realpath(root, NULL);
     char *result = file_join(real ? real : root, relative);
-    free(real);
     free(root);
-    free(variants);
-    free(bin);
     return result;
 }

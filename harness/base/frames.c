@@ -176,9 +176,8 @@ struct frames *frames_open(const char *source, const char *raw, struct error *er
         f = xcalloc(1, sizeof *f);
         f->kind = SOURCE_PICTURES;
         f->name = xstrdup(source);
-        char *zero = picture_path(source, 0);
+        SCOPED char *zero = picture_path(source, 0);
         f->first = file_exists(zero) ? 0 : 1;
-        free(zero);
         return f;
     }
     FILE *file = file_is_dir(source) ? NULL : fopen(source, "rb");
@@ -242,7 +241,7 @@ static int next_planes(struct frames *f, struct image *out, struct error *err)
     int channels = p->packed ? 3 : p->count;
     *out = (struct image){.w = p->w, .h = p->h, .channels = channels, .most = p->most};
     out->at = xmalloc((size_t)(p->w * p->h * channels) * sizeof *out->at);
-    unsigned char *raw = xmalloc((size_t)(p->w * p->h) * (p->packed ? 3 : (size_t)p->sample_bytes));
+    SCOPED unsigned char *raw = xmalloc((size_t)(p->w * p->h) * (p->packed ? 3 : (size_t)p->sample_bytes));
     bool ok = true;
     for (int i = 0; i < p->count && ok; i++) {
         int64_t pixels = i ? (p->w + p->shrink_x - 1) / p->shrink_x * ((p->h + p->shrink_y - 1) / p->shrink_y) : p->w * p->h;
@@ -253,7 +252,6 @@ static int next_planes(struct frames *f, struct image *out, struct error *err)
         if (ok && !p->packed)
             take_plane(p, i, raw, out);
     }
-    free(raw);
     if (ok)
         return 1;
     image_free(out);
@@ -283,10 +281,8 @@ static int next_y4m(struct frames *f, struct image *out, struct error *err)
 
 static int next_picture(struct frames *f, struct image *out, struct error *err)
 {
-    char *path = picture_path(f->name, f->first + f->number);
-    int got = !file_exists(path) && f->number > 0 ? 0 : image_read(path, out, err) ? 1 : -1;
-    free(path);
-    return got;
+    SCOPED char *path = picture_path(f->name, f->first + f->number);
+    return !file_exists(path) && f->number > 0 ? 0 : image_read(path, out, err) ? 1 : -1;
 }
 
 static int next_pnm(struct frames *f, struct image *out, struct error *err)

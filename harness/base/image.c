@@ -71,7 +71,7 @@ static bool binary_samples(FILE *file, char kind, struct image *i)
 {
     int64_t across = i->w * i->channels;
     size_t bytes = kind == '4' ? (size_t)(i->w + 7) / 8 : (size_t)across * (i->most > 255 ? 2 : 1);
-    unsigned char *row = xmalloc(bytes);
+    SCOPED unsigned char *row = xmalloc(bytes);
     bool ok = true;
     for (int64_t y = 0; y < i->h && ok; y++) {
         uint16_t *to = i->at + y * across;
@@ -81,7 +81,6 @@ static bool binary_samples(FILE *file, char kind, struct image *i)
             ok = to[x] <= i->most;
         }
     }
-    free(row);
     return ok;
 }
 
@@ -131,11 +130,10 @@ static bool read_png(const char *name, const void *bytes, size_t count, struct i
         return false;
     }
     size_t samples = (size_t)(out->w * out->h * out->channels);
-    unsigned char *raw = xcalloc(samples, 1);
+    SCOPED unsigned char *raw = xcalloc(samples, 1);
     bool ok = png_image_finish_read(&png, NULL, raw, 0, NULL); /* frees its own memory, either way */
     for (size_t i = 0; i < samples && ok; i++)
         out->at[i] = raw[i];
-    free(raw);
     if (!ok) {
         image_free(out);
         error_set(err, ERROR_USAGE, "%s: %s", name, png.message);
@@ -166,10 +164,8 @@ bool image_read(const char *path, struct image *out, struct error *err)
 {
     size_t count;
     *out = (struct image){0};
-    char *bytes = file_read(path, IMAGE_MAX_BYTES, &count, err);
-    bool ok = bytes && image_read_memory(path, bytes, count, out, err);
-    free(bytes);
-    return ok;
+    SCOPED char *bytes = file_read(path, IMAGE_MAX_BYTES, &count, err);
+    return bytes && image_read_memory(path, bytes, count, out, err);
 }
 
 static bool write_png(const char *path, const unsigned char *grey, int64_t h, int64_t w, struct error *err)
@@ -197,7 +193,7 @@ bool image_write_mask(const char *path, const float *mask, int64_t h, int64_t w,
         return false;
     }
     size_t across = bitmap ? (size_t)(w + 7) / 8 : (size_t)w, bytes = across * (size_t)h;
-    unsigned char *grey = xcalloc(bytes, 1);
+    SCOPED unsigned char *grey = xcalloc(bytes, 1);
     for (int64_t i = 0; i < h * w; i++)
         if (mask[i] != 0 && bitmap)
             grey[(size_t)(i / w) * across + (size_t)(i % w) / 8] |= (unsigned char)(0x80 >> i % w % 8);
@@ -209,12 +205,10 @@ bool image_write_mask(const char *path, const float *mask, int64_t h, int64_t w,
     } else {
         char header[64];
         int n = snprintf(header, sizeof header, bitmap ? "P4\n%lld %lld\n" : "P5\n%lld %lld\n255\n", (long long)w, (long long)h);
-        struct text t = {0};
+        SCOPED_TEXT t = {0};
         text_add_bytes(&t, header, (size_t)n);
         text_add_bytes(&t, (const char *)grey, bytes);
         ok = file_write_named(path, t.data, t.len, err);
-        text_free(&t);
     }
-    free(grey);
     return ok;
 }

@@ -21,22 +21,19 @@ static char *search_path(void)
                 *c = '\n';
         text_add(&t, "\n");
     }
-    char *deps = file_share(".deps/nvidia/*/lib"), *installed = file_share("nvidia/*/lib");
+    SCOPED char *deps = file_share(".deps/nvidia/*/lib"), *installed = file_share("nvidia/*/lib");
     text_addf(&t, "%s\n%s\n\n/usr/local/cuda/lib64\n/usr/local/cuda/extras/CUPTI/lib64\n", deps, installed);
-    free(deps);
-    free(installed);
     const char *venv = getenv("VIRTUAL_ENV");
     if (venv && *venv)
         text_addf(&t, "%s/lib/python3*/site-packages/nvidia/*/lib\n", venv);
     const char *path = getenv("PATH");
-    char *copy = xstrdup(path ? path : ""), *rest = copy;
+    SCOPED char *copy = xstrdup(path ? path : "");
+    char *rest = copy;
     for (char *dir; (dir = strsep(&rest, ":"));) {
-        char *python = file_join(dir, "python3");
+        SCOPED char *python = file_join(dir, "python3");
         if (*dir && file_exists(python))
             text_addf(&t, "%s/../lib/python3*/site-packages/nvidia/*/lib\n", dir);
-        free(python);
     }
-    free(copy);
     return text_take(&t);
 }
 
@@ -55,7 +52,7 @@ static bool try_open(struct library *lib, const char *file)
 
 static bool try_folder(struct library *lib, const char *pattern, const char *soname, struct text *broken)
 {
-    char *path = file_join(pattern, soname);
+    SCOPED char *path = file_join(pattern, soname);
     glob_t found = {0};
     bool ok = false;
     if (glob(path, 0, NULL, &found) == 0)
@@ -65,15 +62,15 @@ static bool try_folder(struct library *lib, const char *pattern, const char *son
                 text_addf(broken, "; %s", dlerror());
         }
     globfree(&found);
-    free(path);
     return ok;
 }
 
 bool library_open(struct library *lib, const char *const *sonames, struct error *err)
 {
     *lib = (struct library){0};
-    char *path = search_path(), *rest = path;
-    struct text looked = {0}, broken = {0};
+    SCOPED char *path = search_path();
+    char *rest = path;
+    SCOPED_TEXT looked = {0}, broken = {0};
     bool ok = false;
     for (char *dir; !ok && (dir = strsep(&rest, "\n"));) {
         if (!rest)
@@ -86,9 +83,6 @@ bool library_open(struct library *lib, const char *const *sonames, struct error 
         error_set(err, ERROR_ENVIRONMENT, "%s was not found (looked in %.1500s)%s", sonames[0], text_get(&looked), text_get(&broken));
         error_hint(err, "sh ci/setup fetches the pinned libraries; or point BENCH_LIBRARY_PATH at the folder that holds it");
     }
-    text_free(&looked);
-    text_free(&broken);
-    free(path);
     return ok;
 }
 
@@ -113,16 +107,13 @@ static long version_of_header(const char *path, const char *header)
     static const char *const parts[] = {"_MAJOR ", "_MINOR ", "_PATCHLEVEL "};
     long numbers[3] = {-1, -1, -1};
     size_t bytes;
-    char *dir = file_dir(path), *file = text_format("%s/../include/%s", dir, header), *text = file_read(file, 1 << 20, &bytes, NULL);
+    SCOPED char *dir = file_dir(path), *file = text_format("%s/../include/%s", dir, header), *text = file_read(file, 1 << 20, &bytes, NULL);
     for (char *line, *rest = text; text && (line = strsep(&rest, "\n"));)
         for (int i = 0; i < 3; i++) {
             char *at = strncmp(line, "#define ", 8) ? NULL : strstr(line, parts[i]);
             if (at && numbers[i] < 0)
                 numbers[i] = atol(at + strlen(parts[i]));
         }
-    free(text);
-    free(file);
-    free(dir);
     return numbers[0] > 0 && numbers[1] >= 0 && numbers[2] >= 0 ? version_number(numbers[0], numbers[1], numbers[2]) : -1;
 }
 
@@ -130,7 +121,7 @@ bool library_newest(const char *const *patterns, int count, const char *soname, 
 {
     *version = -1;
     for (int i = 0; i < count; i++) {
-        char *pattern = file_join(patterns[i], soname);
+        SCOPED char *pattern = file_join(patterns[i], soname);
         glob_t found = {0};
         if (glob(pattern, 0, NULL, &found) == 0)
             for (size_t k = 0; k < found.gl_pathc; k++) {
@@ -141,7 +132,6 @@ bool library_newest(const char *const *patterns, int count, const char *soname, 
                 }
             }
         globfree(&found);
-        free(pattern);
     }
     return *version >= 0;
 }
@@ -149,26 +139,26 @@ bool library_newest(const char *const *patterns, int count, const char *soname, 
 /* Is any of them in a folder of the colon list? */
 static bool folders_hold(const char *folders, const char *const *sonames)
 {
-    char *copy = xstrdup(folders ? folders : ""), *rest = copy;
+    SCOPED char *copy = xstrdup(folders ? folders : "");
+    char *rest = copy;
     bool found = false;
     for (char *dir; !found && (dir = strsep(&rest, ":"));)
         for (int i = 0; *dir && sonames[i] && !found; i++) {
-            char *path = file_join(dir, sonames[i]);
+            SCOPED char *path = file_join(dir, sonames[i]);
             glob_t files = {0};
             found = glob(path, 0, NULL, &files) == 0;
             globfree(&files);
-            free(path);
         }
-    free(copy);
     return found;
 }
 
 bool library_open_newest(struct library *lib, const char *const *sonames, const char *header, struct error *err)
 {
     const char *home = getenv("HOME"), *loader = getenv("LD_LIBRARY_PATH");
-    struct text all = {0};
-    char *path = search_path(), newest[4096];
-    const char **patterns = NULL;
+    SCOPED_TEXT all = {0};
+    SCOPED char *path = search_path();
+    char newest[4096];
+    SCOPED const char **patterns = NULL;
     int count = 0;
     long version;
     *lib = (struct library){0};
@@ -182,9 +172,6 @@ bool library_open_newest(struct library *lib, const char *const *sonames, const 
             *APPEND(patterns, count) = dir;
     bool ok = !folders_hold(getenv("BENCH_LIBRARY_PATH"), sonames) &&
               library_newest(patterns, count, sonames[0], header, newest, &version) && try_open(lib, newest);
-    free(patterns);
-    text_free(&all);
-    free(path);
     return ok || library_open(lib, sonames, err);
 }
 

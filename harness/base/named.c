@@ -15,28 +15,25 @@ static bool is_called(const char *name, const char *words)
 /* Of the names, without their folders, the one that the last word was meant to be; NULL. */
 static const char *nearest_name(const struct named *items, int count, const char *words)
 {
-    const char *last = strrchr(words, ' '), **names = xcalloc((size_t)count + 1, sizeof *names);
+    SCOPED const char **names = xcalloc((size_t)count + 1, sizeof *names);
+    const char *last = strrchr(words, ' ');
     size_t known = 0;
     for (int i = 0; i < count; i++) {
         const char *slash = items[i].name ? strrchr(items[i].name, '/') : NULL;
         if (items[i].name)
             names[known++] = slash ? slash + 1 : items[i].name;
     }
-    const char *near = text_nearest(last ? last + 1 : words, names, known);
-    free(names);
-    return near;
+    return text_nearest(last ? last + 1 : words, names, known);
 }
 
 int named_find(const struct named *items, int count, const char *words, const char *listed, struct error *err)
 {
     int found = -1, matches = 0, own = -1, owns = 0, whole = -1, wholes = 0;
-    struct text near = {0};
+    SCOPED_TEXT near = {0};
     for (int i = 0; i < count; i++) {
         const char *id = items[i].id;
-        if (id && !strcmp(id, words)) {
-            text_free(&near);
+        if (id && !strcmp(id, words))
             return i;
-        }
         if (!id || !text_words_match(words, id))
             continue;
         found = i;
@@ -65,6 +62,5 @@ int named_find(const struct named *items, int count, const char *words, const ch
             error_hint(err, like ? "did you mean '%s'? %s lists the rows" : "%s%s lists the rows", like ? like : "", listed);
         found = -1;
     }
-    text_free(&near);
     return found;
 }

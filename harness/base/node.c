@@ -41,13 +41,12 @@ static int column_of(const struct reader *r, yaml_mark_t at)
 
 static bool place_error(const struct reader *r, yaml_mark_t at, const char *format, ...)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     va_list args;
     va_start(args, format);
     text_vaddf(&t, format, args);
     va_end(args);
     error_set(r->err, ERROR_USAGE, "%s:%d:%d: %s", r->file, node_line_of(r, at), column_of(r, at), text_get(&t));
-    text_free(&t);
     return false;
 }
 
@@ -291,8 +290,9 @@ static int by_key(const void *a, const void *b, void *keys)
  * of many thousand keys takes no time. */
 static bool settle_keys(struct reader *r, struct node *map, int own)
 {
-    int *order = xcalloc((size_t)map->count, sizeof *order), twice = -1, first = -1, kept = 0;
-    bool *drop = xcalloc((size_t)map->count, sizeof *drop);
+    SCOPED int *order = xcalloc((size_t)map->count, sizeof *order);
+    int twice = -1, first = -1, kept = 0;
+    SCOPED bool *drop = xcalloc((size_t)map->count, sizeof *drop);
     for (int i = 0; i < map->count; i++)
         order[i] = i;
     qsort_r(order, (size_t)map->count, sizeof *order, by_key, map->keys);
@@ -320,8 +320,6 @@ static bool settle_keys(struct reader *r, struct node *map, int own)
     }
     if (twice < 0)
         map->count = kept;
-    free(order);
-    free(drop);
     return twice < 0;
 }
 
@@ -559,10 +557,8 @@ struct node *node_parse_text(const char *file, const char *text, size_t bytes, i
 struct node *node_parse_file(const char *path, struct error *err)
 {
     size_t bytes;
-    char *text = file_read(path, NODE_MAX_BYTES, &bytes, err);
+    SCOPED char *text = file_read(path, NODE_MAX_BYTES, &bytes, err);
     if (!text)
         return NULL;
-    struct node *root = node_parse_text(path, text, bytes, 1, 1, err);
-    free(text);
-    return root;
+    return node_parse_text(path, text, bytes, 1, 1, err);
 }

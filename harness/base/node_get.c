@@ -8,7 +8,7 @@
 
 bool node_error(const struct node *n, struct error *err, const char *format, ...)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     va_list args;
     va_start(args, format);
     text_vaddf(&t, format, args);
@@ -17,7 +17,6 @@ bool node_error(const struct node *n, struct error *err, const char *format, ...
         error_set(err, ERROR_USAGE, "%s:%d:%d: %s", n->file, n->line, n->column, text_get(&t));
     else
         error_set(err, ERROR_USAGE, "%s", text_get(&t));
-    text_free(&t);
     return false;
 }
 
@@ -73,9 +72,8 @@ char *node_describe(const struct node *n)
 
 static bool found_instead(const struct node *n, struct error *err, const char *what, const char *expected)
 {
-    char *found = node_describe(n);
+    SCOPED char *found = node_describe(n);
     node_error(n, err, "%s: %s, not %s", what, expected, found);
-    free(found);
     return false;
 }
 
@@ -90,13 +88,12 @@ static size_t length_of(const char *const *words)
 static void suggest(struct error *err, const char *word, const char *const *words)
 {
     const char *near = text_nearest(word, words, length_of(words));
-    struct text all = {0};
+    SCOPED_TEXT all = {0};
     text_add_list(&all, words, length_of(words));
     if (near)
         error_hint(err, "did you mean '%s'? Known: %.900s", near, text_get(&all));
     else
         error_hint(err, "known: %.900s", text_get(&all));
-    text_free(&all);
 }
 
 bool node_check_keys(const struct node *m, const char *what, const char *const *known, struct error *err)
@@ -109,9 +106,8 @@ bool node_check_keys(const struct node *m, const char *what, const char *const *
             ok = !strcmp(m->keys[i]->text, known[k]);
         if (ok)
             continue;
-        char *word = shorten(m->keys[i]->text);
+        SCOPED char *word = shorten(m->keys[i]->text);
         node_error(m->keys[i], err, "%s: unknown key '%s'", what, word);
-        free(word);
         suggest(err, m->keys[i]->text, known);
         return false;
     }
@@ -167,9 +163,8 @@ int node_word(const struct node *n, const char *what, const char *const *words, 
     for (int i = 0; words[i]; i++)
         if (!strcmp(text, words[i]))
             return i;
-    char *word = shorten(text);
+    SCOPED char *word = shorten(text);
     node_error(n, err, "%s: '%s' is not known", what, word);
-    free(word);
     suggest(err, text, words);
     return -1;
 }

@@ -26,14 +26,13 @@ static bool check_removals(const struct node *map, const struct node *below, str
         const struct node *key = map->keys[i];
         if (map->items[i]->kind != NODE_NULL || node_index(below, key->text) >= 0)
             continue;
-        const char **words = xcalloc((size_t)below->count + 1, sizeof *words);
+        SCOPED const char **words = xcalloc((size_t)below->count + 1, sizeof *words);
         for (int k = 0; k < below->count; k++)
             words[k] = below->keys[k]->text;
         const char *near = text_nearest_in(key->text, words);
         node_error(key, err, "'%.80s' without a value takes an inherited key away, and none of that name is inherited", key->text);
         if (near)
             error_hint(err, "did you mean '%s'?", near);
-        free(words);
         return false;
     }
     return true;
@@ -65,7 +64,7 @@ bool node_inherit(struct node *map, struct node *below, struct error *err)
         return false;
     struct node out = {0};
     bool done = true, *taken = xcalloc((size_t)map->count + 1, sizeof *taken);
-    int *over = xcalloc((size_t)below->count + 1, sizeof *over); /* found before anything is freed */
+    SCOPED int *over = xcalloc((size_t)below->count + 1, sizeof *over); /* found before anything is freed */
     out.keys = xcalloc((size_t)(map->count + below->count) + 1, sizeof *out.keys);
     out.items = xcalloc((size_t)(map->count + below->count) + 1, sizeof *out.items);
     for (int i = 0; i < below->count; i++) {
@@ -84,7 +83,6 @@ bool node_inherit(struct node *map, struct node *below, struct error *err)
     free(map->keys);
     free(map->items);
     free(taken);
-    free(over);
     map->keys = out.keys;
     map->items = out.items;
     map->count = out.count;

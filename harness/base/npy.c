@@ -108,7 +108,7 @@ static bool read_array(const char *file, size_t bytes, struct npy *out, const ch
                                                            : (size_t)u[8] | (size_t)u[9] << 8 | (size_t)u[10] << 16 | (size_t)u[11] << 24;
     if (length > bytes - start)
         return false;
-    char *header = xstrndup(file + start, length);
+    SCOPED char *header = xstrndup(file + start, length);
     const char *type = header_value(header, "descr"), *order = header_value(header, "fortran_order");
     bool shaped = read_dims(header_value(header, "shape"), out), plain = type && strlen(type) > 4 && strchr("'\"", type[0]);
     char kind = plain ? type[2] : 0;
@@ -116,7 +116,6 @@ static bool read_array(const char *file, size_t bytes, struct npy *out, const ch
     bool known = kind == 'f' ? each == 2 || each == 4 || each == 8
                              : kind && strchr("iub", kind) && (each == 1 || each == 2 || each == 4 || each == 8);
     bool straight = order && !strncmp(order, "False", 5) && (!plain || type[1] != '>');
-    free(header);
     if (!shaped)
         *why = "its shape cannot be read";
     else if (!known)
@@ -140,15 +139,13 @@ bool npy_read(const char *path, struct npy *out, struct error *err)
     size_t bytes;
     const char *why;
     *out = (struct npy){0};
-    char *file = file_read(path, NPY_MAX_BYTES, &bytes, err);
-    bool ok = file && (read_array(file, bytes, out, &why) || error_set(err, ERROR_USAGE, "%s: %s", path, why));
-    free(file);
-    return ok;
+    SCOPED char *file = file_read(path, NPY_MAX_BYTES, &bytes, err);
+    return file && (read_array(file, bytes, out, &why) || error_set(err, ERROR_USAGE, "%s: %s", path, why));
 }
 
 bool npy_read_shape(const char *path, const int64_t *dim, int rank, struct npy *out, struct error *err)
 {
-    struct text want = {0}, is = {0};
+    SCOPED_TEXT want = {0}, is = {0};
     bool same = npy_read(path, out, err);
     if (!same)
         return false;
@@ -163,7 +160,5 @@ bool npy_read_shape(const char *path, const int64_t *dim, int rank, struct npy *
         error_set(err, ERROR_USAGE, "%s: its shape is %s, the op's is %s", path, text_get(&is), text_get(&want));
         npy_free(out);
     }
-    text_free(&want);
-    text_free(&is);
     return same;
 }

@@ -62,7 +62,7 @@ void pool_for(int64_t count, int threads, void (*body)(void *context, int64_t in
     loop.block = count / (threads * 8LL);
     if (loop.block < 1)
         loop.block = 1;
-    struct worker *workers = xcalloc((size_t)threads, sizeof *workers);
+    SCOPED struct worker *workers = xcalloc((size_t)threads, sizeof *workers);
     int started = 0;
     for (int i = 1; i < threads; i++) {
         workers[i] = (struct worker){.loop = &loop, .thread = i};
@@ -74,5 +74,4 @@ void pool_for(int64_t count, int threads, void (*body)(void *context, int64_t in
     work(&workers[0]);
     for (int i = 1; i <= started; i++)
         pthread_join(workers[i].id, NULL);
-    free(workers);
 }

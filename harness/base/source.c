@@ -35,13 +35,11 @@ static bool add_file(struct includes *in, const char *name, const char *path, st
         return error_set(err, ERROR_USAGE, "%s: more than %d included files", in->source->path, INCLUDES_MAX);
     in->paths[in->count++] = xstrdup(path);
     size_t bytes;
-    char *text = file_read(path, SOURCE_MAX_BYTES, &bytes, err);
+    SCOPED char *text = file_read(path, SOURCE_MAX_BYTES, &bytes, err);
     if (!text)
         return false;
     hash_add(in->hash, text, bytes);
-    bool ok = scan_file(in, path, text, err);
-    free(text);
-    return ok;
+    return scan_file(in, path, text, err);
 }
 
 /* `name` as an include of the file in `folder` (NULL for <name>): the first place where it exists. */
@@ -53,10 +51,9 @@ static bool add_include(struct includes *in, const char *name, const char *folde
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (!places[i])
             continue;
-        char *path = file_join(places[i], name);
+        SCOPED char *path = file_join(places[i], name);
         bool found = file_exists(path) && !file_is_dir(path);
         bool ok = found ? add_file(in, name, path, err) : true;
-        free(path);
         if (found)
             return ok;
     }
@@ -76,13 +73,11 @@ static bool add_folder(struct includes *in, const char *folder, const char *them
     int count = folder ? file_list(folder, "", &names, NULL) : -1;
     bool ok = true;
     for (int i = 0; i < count; i++) {
-        char *path = file_join(folder, names[i]), *name = file_join(theme, names[i]);
+        SCOPED char *path = file_join(folder, names[i]), *name = file_join(theme, names[i]);
         if (ok && is_header(names[i]))
             ok = add_file(in, name, path, err);
         else if (ok && folder == in->source->folders[1] && file_is_dir(path))
             ok = add_folder(in, path, names[i], err);
-        free(path);
-        free(name);
         free(names[i]);
     }
     if (count >= 0)
@@ -121,9 +116,8 @@ static bool take_name(struct includes *in, const char *p, const char *folder, bo
         size_t n = strcspn(p + 1, *p == '"' ? "\"\n" : ">\n");
         if (n == 0 || n > 1000)
             return true;
-        char *name = xstrndup(p + 1, n);
+        SCOPED char *name = xstrndup(p + 1, n);
         bool ok = add_include(in, name, *p == '"' ? folder : NULL, err);
-        free(name);
         return ok;
     }
     return directive && macro ? add_all(in, err) : true;
@@ -131,7 +125,7 @@ static bool take_name(struct includes *in, const char *p, const char *folder, bo
 
 static bool scan_file(struct includes *in, const char *path, const char *text, struct error *err)
 {
-    char *folder = file_dir(path);
+    SCOPED char *folder = file_dir(path);
     bool ok = true;
     for (const char *line = text; ok && *line;) {
         size_t n = strcspn(line, "\n");
@@ -146,7 +140,6 @@ static bool scan_file(struct includes *in, const char *path, const char *text, s
         }
         line += n + (line[n] == '\n');
     }
-    free(folder);
     return ok;
 }
 
@@ -198,10 +191,9 @@ void source_add(struct hash *h, const char *path)
     size_t bytes;
     if (!path || (text_ends(path, ".cu") && add_source(h, path, NULL, NULL, 0)))
         return;
-    char *content = file_read(path, 1u << 31, &bytes, NULL);
+    SCOPED char *content = file_read(path, 1u << 31, &bytes, NULL);
     if (content)
         hash_add(h, content, bytes);
-    free(content);
 }
 
 struct source_memo {

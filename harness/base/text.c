@@ -17,6 +17,11 @@ bool text_ends(const char *s, const char *end)
     return n > m && !strcmp(s + n - m, end);
 }
 
+void scoped_free(void *variable)
+{
+    free(*(void **)variable);
+}
+
 void *xmalloc(size_t n)
 {
     void *p = malloc(n ? n : 1);

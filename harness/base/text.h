@@ -26,6 +26,12 @@ void text_one_line(char *s);
 /* Has `s` that end, with something before it? */
 bool text_ends(const char *s, const char *end);
 
+/* What a function makes for itself goes where its scope ends, on every way out: `SCOPED char *path = file_join(a, b);` is freed then,
+ * `SCOPED_TEXT words = {0};` too. What is handed on is declared without. */
+#define SCOPED __attribute__((cleanup(scoped_free)))
+#define SCOPED_TEXT __attribute__((cleanup(text_free))) struct text
+void scoped_free(void *variable);
+
 /* malloc family that never returns NULL (aborts with a message). */
 void *xmalloc(size_t n);
 void *xcalloc(size_t count, size_t size);

@@ -43,10 +43,9 @@ static void values_table(const struct counter_groups *groups, struct text *t)
                 again = counter_group_value(groups->items[k], v->name) >= 0;
             if (again)
                 continue;
-            struct text names = {0};
+            SCOPED_TEXT names = {0};
             counter_value_metrics(groups->items[g], i, &names);
             text_addf(t, "| hw.%s | %s | %s | %s | %s", v->name, v->unit, v->what, text_get(&names), groups->items[g]->name);
-            text_free(&names);
             for (int k = g + 1; k < groups->count; k++)
                 if (counter_group_value(groups->items[k], v->name) >= 0)
                     text_addf(t, ", %s", groups->items[k]->name);
@@ -142,7 +141,7 @@ static void names_of(struct cupti_chip *chip, const struct counter_set *set, str
 static bool plan_line(struct cupti_chip *chip, const char *name, const struct counter_set *set, struct text *t, struct error *err)
 {
     struct cupti_plan plan;
-    struct text lacks = {0};
+    SCOPED_TEXT lacks = {0};
     int values = 0;
     if (!cupti_plan(chip, set->metrics, (size_t)set->count, &plan, err))
         return false;
@@ -156,7 +155,6 @@ static bool plan_line(struct cupti_chip *chip, const char *name, const struct co
                 text_addf(&lacks, "%s%s", lacks.len ? ", " : "  lacks ", set->picks[p].group->values[i].name);
         }
     text_addf(t, "%-14s %7d %7zu %7d%s\n", name, set->count, plan.passes, values, text_get(&lacks));
-    text_free(&lacks);
     cupti_plan_free(&plan);
     return true;
 }

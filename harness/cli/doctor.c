@@ -45,10 +45,9 @@ static void check_compiler(struct checkup *c)
         line(c, GOOD, "compiler", version, NULL);
     else
         line(c, BAD, "compiler", err.text, err.hint);
-    char *source = file_share("kernels/variants/conv2d/naive.cu");
+    SCOPED char *source = file_share("kernels/variants/conv2d/naive.cu");
     line(c, file_exists(source) ? GOOD : BAD, "kernels", source,
          file_exists(source) ? NULL : "set BENCH_HOME to the folder that holds kernels/variants");
-    free(source);
 }
 
 static void check_emu(struct checkup *c)
@@ -56,9 +55,9 @@ static void check_emu(struct checkup *c)
     struct session_device d;
     struct error err = {0};
     if (session_device(&(struct session_probe){.spec = "emu"}, NULL, &d, &err)) {
-        char *detail = text_format("%s, %d threads (%s): verifies and counts, keeps no time", d.about, pool_threads(), emu_isa_name());
+        SCOPED char *detail =
+            text_format("%s, %d threads (%s): verifies and counts, keeps no time", d.about, pool_threads(), emu_isa_name());
         line(c, GOOD, "emu", detail, NULL);
-        free(detail);
     } else {
         line(c, BAD, "emu", err.text, err.hint);
     }
@@ -122,16 +121,16 @@ static void check_library(struct checkup *c, const char *what, const char *sonam
         line(c, GOOD, what, lib.path, NULL);
         library_close(&lib);
     } else {
-        char *detail = text_format("%s not found: %s", soname, use);
+        SCOPED char *detail = text_format("%s not found: %s", soname, use);
         line(c, ABSENT, what, detail, hint);
-        free(detail);
     }
 }
 
 static void check_gnuplot(struct checkup *c)
 {
     const char *path = getenv("PATH");
-    char *copy = xstrdup(path ? path : ""), *rest = copy, *found = NULL;
+    SCOPED char *copy = xstrdup(path ? path : "");
+    char *rest = copy, *found = NULL;
     for (char *dir; !found && (dir = strsep(&rest, ":"));) {
         char *file = file_join(dir, "gnuplot");
         if (*dir && !access(file, X_OK))
@@ -142,13 +141,12 @@ static void check_gnuplot(struct checkup *c)
     line(c, found ? GOOD : ABSENT, "gnuplot", found ? found : "not on PATH: reports have tables but no plots",
          found ? NULL : "apt-get install gnuplot-nox");
     free(found);
-    free(copy);
 }
 
 static void check_folders(struct checkup *c, const char *out_dir)
 {
     struct error err = {0};
-    char *probe = file_join(out_dir, ".doctor");
+    SCOPED char *probe = file_join(out_dir, ".doctor");
     bool was = file_is_dir(out_dir);
     if (file_make_dirs(out_dir, &err) && file_write(probe, "ok", 2, &err)) {
         unlink(probe);
@@ -158,7 +156,6 @@ static void check_folders(struct checkup *c, const char *out_dir)
     } else {
         line(c, BAD, "output", err.text, "-o DIR or BENCH_OUT=DIR names a folder that can be written");
     }
-    free(probe);
     char why[512], *cache = compile_cache_folder(why, sizeof why);
     line(c, cache ? GOOD : ABSENT, "cache", cache ? cache : why,
          cache ? NULL : "every run compiles anew; BENCH_CACHE=DIR names another folder");

@@ -61,7 +61,7 @@ static void tell_note(void *context, const char *text)
 int cli_roofs(const struct roofs_arguments *a, const char *out_dir)
 {
     struct error err = {0}, ignored = {0};
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     struct store *store = NULL;
     struct session_device d = {0};
     struct session_probe ask = {.spec = a->device ? a->device : "cuda:0"};
@@ -94,7 +94,6 @@ int cli_roofs(const struct roofs_arguments *a, const char *out_dir)
         cli_say(stderr, "bench: note: not measured: %s\n", note);
     store_close(store);
     lock_release(&lock);
-    text_free(&t);
     free(database);
     return code;
 }

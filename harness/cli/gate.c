@@ -58,7 +58,7 @@ static void finish_arguments(struct gate_arguments *a, const struct verb *verb, 
 
 static bool put_form(const struct gate_arguments *a, const struct gate_comparison *c, const int *exit_code, struct error *err)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     struct document d = {0};
     const struct form *form = form_find(a->format ? a->format : form_terminal.name);
     struct report_style style = cli_style();
@@ -77,7 +77,6 @@ static bool put_form(const struct gate_arguments *a, const struct gate_compariso
     }
     ok = ok && cli_put(a->to, &t, json, err);
     document_free(&d);
-    text_free(&t);
     return ok;
 }
 
@@ -85,7 +84,7 @@ static bool put_form(const struct gate_arguments *a, const struct gate_compariso
 static bool put_summary(const struct gate_comparison *c, const int *exit_code, struct error *err)
 {
     const char *path = getenv("GITHUB_STEP_SUMMARY");
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     struct document d = {0};
     bool ok = true;
     if (!path || !*path)
@@ -96,7 +95,6 @@ static bool put_summary(const struct gate_comparison *c, const int *exit_code, s
     ok = f && fwrite(text_get(&t), 1, t.len, f) == t.len;
     ok = f && fclose(f) == 0 && ok;
     document_free(&d);
-    text_free(&t);
     return ok || error_set(err, ERROR_ENVIRONMENT, "%s: cannot be written", path);
 }
 
@@ -169,17 +167,13 @@ static void find_beside(const char *rules, char **word)
     char *equals = strchr(*word, '='), *name = equals ? equals + 1 : *word;
     if (*name == '/' || file_exists(name))
         return;
-    char *folder = file_dir(rules), *path = file_join(folder, name), *real = realpath(path, NULL), *here = realpath(".", NULL);
+    SCOPED char *folder = file_dir(rules), *path = file_join(folder, name), *real = realpath(path, NULL), *here = realpath(".", NULL);
     size_t n = here ? strlen(here) : 0;
     if (real && n && !strncmp(real, here, n) && (real[n] == '/' || !real[n])) {
         char *found = text_format("%.*s%s", (int)(name - *word), *word, real[n] ? real + n + 1 : ".");
         free(*word);
         *word = found;
     }
-    free(here);
-    free(real);
-    free(path);
-    free(folder);
 }
 
 /* The rules' words stand where the command line has none. */
@@ -288,14 +282,12 @@ static char *baseline_path(const char *named, const struct gate_arguments *a, co
 
 static bool write_baseline(const struct gate_side *head, const char *path, struct error *err)
 {
-    struct text t = {0};
-    char *folder = file_dir(path);
+    SCOPED_TEXT t = {0};
+    SCOPED char *folder = file_dir(path);
     baseline_write(&t, head);
     bool ok = file_make_dirs(folder, err) && file_write(path, text_get(&t), t.len, err);
     if (ok)
         cli_say(stdout, "baseline  %s\n", path);
-    text_free(&t);
-    free(folder);
     return ok;
 }
 
@@ -329,7 +321,7 @@ static bool diff_baseline(struct gate_arguments *a, const char *path, const stru
 static bool show_baseline(const char *path, const struct gate_arguments *a, struct error *err)
 {
     struct gate_side side;
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     if (!baseline_read(path, &side, err))
         return false;
     gate_side_describe(&side, &t);
@@ -345,7 +337,6 @@ static bool show_baseline(const char *path, const struct gate_arguments *a, stru
         text_add(&t, "\n");
     }
     bool ok = cli_put(a->to, &t, false, err);
-    text_free(&t);
     gate_side_free(&side);
     return ok;
 }

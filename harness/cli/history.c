@@ -13,24 +13,22 @@
 static char *git_line(const char *folder, const char *command)
 {
     char line[80];
-    char *whole = text_format("cd \"$BENCH_SIDE\" 2>/dev/null && %s", command);
+    SCOPED char *whole = text_format("cd \"$BENCH_SIDE\" 2>/dev/null && %s", command);
     FILE *git = setenv("BENCH_SIDE", folder, 1) == 0 ? popen(whole, "r") : NULL;
     bool told = git && fgets(line, sizeof line, git);
     if (git)
         pclose(git);
     unsetenv("BENCH_SIDE");
-    free(whole);
     return told && strcspn(line, "\n") ? xstrndup(line, strcspn(line, "\n")) : NULL;
 }
 
 char *cli_revision(const char *folder, const char *below)
 {
-    char *command = text_format("%s%s%scommit=$(git rev-parse --short=10 HEAD 2>/dev/null) && echo "
-                                "\"$commit$([ -z \"$(git status --porcelain --untracked-files=no -- %s 2>/dev/null)\" ] || echo +dirty)\"",
-                                below ? "git ls-files --error-unmatch " : "", below ? below : "", below ? " >/dev/null 2>&1 && " : "", ".");
-    char *revision = git_line(folder, command);
-    free(command);
-    return revision;
+    SCOPED char *command =
+        text_format("%s%s%scommit=$(git rev-parse --short=10 HEAD 2>/dev/null) && echo "
+                    "\"$commit$([ -z \"$(git status --porcelain --untracked-files=no -- %s 2>/dev/null)\" ] || echo +dirty)\"",
+                    below ? "git ls-files --error-unmatch " : "", below ? below : "", below ? " >/dev/null 2>&1 && " : "", ".");
+    return git_line(folder, command);
 }
 
 struct past {
@@ -133,7 +131,7 @@ static void past_close(struct past *p)
 /* What git calls the last release, when a run is of it. */
 static char *last_release(const struct past *p, const char *since)
 {
-    char *command =
+    SCOPED char *command =
         since ? text_format(
                     "git rev-parse --short=10 --verify --quiet --end-of-options \"$(printf %%s \"$BENCH_WORD\")^{commit}\" 2>/dev/null")
               : xstrdup("git rev-parse --short=10 --verify --quiet \"$(git describe --tags --abbrev=0 2>/dev/null)^{commit}\" 2>/dev/null");
@@ -146,7 +144,6 @@ static char *last_release(const struct past *p, const char *since)
         const char *revision = p->sides[i].parts[0]->run.revision;
         known |= revision && !strcmp(revision, sha);
     }
-    free(command);
     if (sha && known && (!since || strspn(since, "0123456789") != strlen(since)))
         return sha;
     free(sha);
@@ -156,8 +153,8 @@ static char *last_release(const struct past *p, const char *since)
 static bool print_history(const struct history *h, const struct past *p, const char *out_dir, bool plot, struct error *err)
 {
     struct document d = {0};
-    struct text t = {0};
-    char *problem = NULL, *dir = file_join(out_dir, "history");
+    SCOPED_TEXT t = {0};
+    SCOPED char *problem = NULL, *dir = file_join(out_dir, "history");
     history_document(&d, h);
     cli_document(&d);
     if (p->left_out)
@@ -168,9 +165,6 @@ static bool print_history(const struct history *h, const struct past *p, const c
     else if (ok && plot)
         text_addf(&t, "plot  %s/plots/01_history.svg\n", dir);
     cli_print(&t);
-    text_free(&t);
-    free(problem);
-    free(dir);
     return ok;
 }
 

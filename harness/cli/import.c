@@ -27,7 +27,7 @@ static int cli_import_database(const char *from, const char *out_dir)
     struct store *store = NULL;
     struct error err = {0};
     struct merge_counts n;
-    char *database = cli_database(out_dir);
+    SCOPED char *database = cli_database(out_dir);
     bool ok = file_make_dirs(out_dir, &err) && store_open(database, false, &store, &err) && store_merge(store, from, &n, &err);
     if (ok) {
         const struct named_count counts[] = {{"runs_added", n.runs},
@@ -43,16 +43,15 @@ static int cli_import_database(const char *from, const char *out_dir)
                 n.runs, n.rows, n.runs_known, n.wisdom, n.wisdom_older);
     }
     store_close(store);
-    free(database);
     return ok ? 0 : cli_fail(&err);
 }
 
 static int import_ops(const char *path, const char *name, const char *to)
 {
     struct error err = {0};
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     size_t bytes;
-    char *own = name ? xstrdup(name) : name_of(path), *text = file_read(path, OP_LINES_MAX_BYTES, &bytes, &err);
+    SCOPED char *own = name ? xstrdup(name) : name_of(path), *text = file_read(path, OP_LINES_MAX_BYTES, &bytes, &err);
     bool ok = text && op_lines_scenario(path, text, bytes, own, &t, &err);
     if (ok) { /* before it is printed, which may empty it */
         json_t *file = fields_item(fields_list(fields("import"), "files"));
@@ -63,9 +62,6 @@ static int import_ops(const char *path, const char *name, const char *to)
             json_object_set_new(file, "scenario", fields_of_file("import.yaml", text_get(&t)));
     }
     ok = ok && cli_put(to, &t, false, &err);
-    free(own);
-    free(text);
-    text_free(&t);
     return ok ? 0 : cli_fail(&err);
 }
 

@@ -145,8 +145,8 @@ static bool import_rows_add_row(struct import *m, const json_t *entry, struct er
         if (l->group == COLUMN_AXIS || l->group == COLUMN_NETWORK)
             row_list_copy(l, row, like);
     row_add_part(row, variant);
-    char *id = text_format("%s/%s", like->case_id, variant);
-    char *note =
+    SCOPED char *id = text_format("%s/%s", like->case_id, variant);
+    SCOPED char *note =
         text_format("foreign: measured by %s, imported from %s (SHA-256 %.12s); bench has not verified it, and its rounds are not paired",
                     text_at(m->provenance, "tool"), file_base(m->path), m->hash);
     row_set(&row->id, id);
@@ -164,8 +164,6 @@ static bool import_rows_add_row(struct import *m, const json_t *entry, struct er
     row->status = ROW_FOIL;
     bool ok = add_time(row, entry, err) && store_put(m->store, m->run.id, row, err);
     m->added += ok;
-    free(id);
-    free(note);
     row_free(row);
     return ok;
 }

@@ -119,7 +119,7 @@ static void list_claims(struct text *t, const struct variant *v)
 
 static void list_variant(struct table *t, const struct variant *v)
 {
-    struct text claims = {0};
+    SCOPED_TEXT claims = {0};
     list_claims(&claims, v);
     table_row(t, LINE_PLAIN);
     table_cell(t, PAINT_NONE, "%s", v->name);
@@ -129,7 +129,6 @@ static void list_variant(struct table *t, const struct variant *v)
         table_absent(t, 1);
         table_cell(t, PAINT_NONE, "claims %s", text_get(&claims));
     }
-    text_free(&claims);
 }
 
 static int list_variants(struct text *t, const struct option_list *dirs, const char *one, struct error *err)
@@ -168,12 +167,12 @@ static int list_variants(struct text *t, const struct option_list *dirs, const c
 static int list_scenarios(struct error *err)
 {
     struct table *t = list_table("scenario", "about");
-    char *dir = file_share("scenarios"), **names = NULL;
+    SCOPED char *dir = file_share("scenarios"), **names = NULL;
     int count = file_list(dir, ".yaml", &names, err), code = 0;
     if (count < 0)
         code = cli_fail(err);
     for (int i = 0; i < count; i++) {
-        char *path = file_join(dir, names[i]);
+        SCOPED char *path = file_join(dir, names[i]);
         struct scenario *s = scenario_load(path, err);
         if (s) {
             table_row(t, LINE_PLAIN);
@@ -183,12 +182,9 @@ static int list_scenarios(struct error *err)
             code = cli_fail(err);
         }
         scenario_free(s);
-        free(path);
         free(names[i]);
     }
     cli_table(t);
-    free(names);
-    free(dir);
     return code;
 }
 
@@ -215,9 +211,8 @@ static void list_device(struct table *t, const char *name, const char *format, c
 {
     table_row(t, LINE_PLAIN);
     table_cell(t, PAINT_NONE, "%s", name);
-    char *text = text_format(format, about);
+    SCOPED char *text = text_format(format, about);
     table_cell(t, PAINT_NONE, "%s", text);
-    free(text);
 }
 
 static void list_columns(void)
@@ -353,14 +348,13 @@ static int validate(const char *const *names, int count, struct plan_arguments *
     int worst = 0;
     for (int i = 0; i < count; i++) {
         struct error err = {0};
-        struct text t = {0};
+        SCOPED_TEXT t = {0};
         if (validate_one(names[i], a, &t, &err)) {
             cli_print(&t);
         } else {
             int code = cli_fail(&err);
             worst = worst ? worst : code;
         }
-        text_free(&t);
     }
     return worst;
 }

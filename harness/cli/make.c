@@ -37,13 +37,11 @@ static int print_op(const char *op, const char *path, const char *kernel)
 {
     struct error err = {0};
     size_t bytes;
-    char *source = file_read(path, 8u << 20, &bytes, &err), *text = source ? variant_new_op(op, source, kernel, &err) : NULL;
+    SCOPED char *source = file_read(path, 8u << 20, &bytes, &err), *text = source ? variant_new_op(op, source, kernel, &err) : NULL;
     int code = text ? 0 : cli_fail(&err);
     if (text)
         new_fields("op file", op, path, text, false);
     cli_say(stdout, "%s", text ? text : "");
-    free(source);
-    free(text);
     return code;
 }
 
@@ -212,7 +210,7 @@ static void kernel_fields(const char *label, const struct compiled *c, const str
 
 static void print_facts(struct text *t, const char *label, const struct compiled *c, struct error *err)
 {
-    struct kernel_facts *facts = NULL;
+    SCOPED struct kernel_facts *facts = NULL;
     int count = cubin_read(c->cubin, c->cubin_bytes, &facts, err);
     if (count < 0 || !cubin_add_log(c->log, facts, count, err)) {
         text_addf(t, "%s: %s\n", label, err->text);
@@ -225,7 +223,6 @@ static void print_facts(struct text *t, const char *label, const struct compiled
         text_addf(t, "  %s\n", c->from_cache ? "cached" : "compiled");
         kernel_fields(label, c, &facts[i]);
     }
-    free(facts);
 }
 
 /* One line a launch bound: what the kernel costs at other launch bounds. */
@@ -267,7 +264,7 @@ static void register_fields(const char *label, const struct step *s, const struc
 /* Every kernel of every row under other launch bounds; the same kernel of the same file in the same configuration is asked once. */
 static bool print_registers(const struct plan *plan, const char *compiler, struct text *t, struct error *err)
 {
-    char **seen = NULL;
+    SCOPED char **seen = NULL;
     int seen_count = 0;
     bool ok = true;
     for (int i = 0; ok && i < plan->row_count; i++) {
@@ -277,7 +274,7 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
             const struct unit *u = s->kind == STEP_KERNEL ? &r->program.units[s->unit] : NULL;
             if (!u || !u->path || u->code != CODE_CUDA)
                 continue;
-            struct text key = {0};
+            SCOPED_TEXT key = {0};
             text_addf(&key, "%s %s", u->label, s->name);
             for (int d = 0; d < u->define_count; d++)
                 text_addf(&key, " %s", u->defines[d]);
@@ -295,12 +292,10 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
                 cli_print_registers(t, points, count);
                 *APPEND(seen, seen_count) = text_take(&key);
             }
-            text_free(&key);
         }
     }
     for (int i = 0; i < seen_count; i++)
         free(seen[i]);
-    free(seen);
     return ok;
 }
 
@@ -371,22 +366,20 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
 /* The kernels that measure a machine's ceilings, those that check outputs there and those that make references travel with the bundle. */
 static bool compile_own(const struct plan *plan, const char *arch, struct compiling *list, struct error *err)
 {
-    char *roofs = roofs_source();
+    SCOPED char *roofs = roofs_source();
     struct compile_request request = {.path = roofs, .label = "roofs", .arch = arch};
     const struct compiled *c;
     list->silent = true;
     bool ok = add_image(list, &request, &c, err);
     for (int i = 0; ok && card_sources[i]; i++) {
-        char *path = file_share(card_sources[i]);
+        SCOPED char *path = file_share(card_sources[i]);
         request = (struct compile_request){.path = path, .label = "reference", .arch = arch};
         ok = add_image(list, &request, &c, err);
-        free(path);
     }
     for (int i = 0; ok && i < plan->case_count; i++) {
         request = (struct compile_request){.path = reference_source(plan->cases[i].work.op), .label = "reference", .arch = arch};
         ok = !request.path || add_image(list, &request, &c, err);
     }
-    free(roofs);
     return ok;
 }
 

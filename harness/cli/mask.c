@@ -102,7 +102,7 @@ static bool all_frames(const struct mask_arguments *a, struct frames *frames, in
 static void print_end(const struct mask_arguments *a, const struct mask_sums *s)
 {
     char least[NUMBER_TEXT], most[NUMBER_TEXT], mean[NUMBER_TEXT];
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     json_t *o = fields("mask");
     fields_count(o, "height", s->h);
     fields_count(o, "width", s->w);
@@ -117,7 +117,6 @@ static void print_end(const struct mask_arguments *a, const struct mask_sums *s)
         text_addf(&t, "\nhint: mask: {pattern: file, path: %s, frame: {from: 1, to: %d}}", a->out, s->count - 1);
     text_add(&t, "\n");
     cli_print(&t);
-    text_free(&t);
 }
 
 int cli_mask(const struct verb *verb, int argc, char **argv)

@@ -55,7 +55,7 @@ static void put_smallest(struct text *t, const struct decision *d, const struct 
 
 static void put_clock(struct text *t, const struct band *n)
 {
-    double *hz = xcalloc((size_t)n->ta->rounds + 1, sizeof *hz);
+    SCOPED double *hz = xcalloc((size_t)n->ta->rounds + 1, sizeof *hz);
     int known = 0;
     for (int i = 0; n->ta->clock_hz && i < n->ta->rounds; i++)
         if (isfinite(n->ta->clock_hz[i]) && n->ta->clock_hz[i] > 0)
@@ -68,19 +68,17 @@ static void put_clock(struct text *t, const struct band *n)
     if (n->ta->retaken > 0)
         text_addf(t, ", %lld taken again, %lld kept low", (long long)n->ta->retaken,
                   (long long)(n->ta->kept_low > 0 ? n->ta->kept_low : 0));
-    free(hz);
 }
 
 static void put_throttle(struct text *t, const struct band *n)
 {
     int64_t bits = 0;
-    struct text why = {0};
+    SCOPED_TEXT why = {0};
     for (int i = 0; n->ta->throttle && i < n->ta->rounds; i++)
         bits |= n->ta->throttle[i] > 0 ? (int64_t)n->ta->throttle[i] : 0;
     throttle_text(bits, &why);
     if (why.len)
         text_addf(t, ", held down: %s", text_get(&why));
-    text_free(&why);
 }
 
 static void put_band(struct text *t, const struct band *n)
@@ -116,8 +114,8 @@ static void put_bands(struct text *t, struct row *const *rows, int count)
 
 int cli_noise(const struct roofs_arguments *a, const char *out_dir, const char *argv)
 {
-    char *scenario = file_share("scenarios/noise.yaml"), *database = cli_database(out_dir), *include = file_share("kernels/include");
-    char *variants = file_share("kernels/variants"), *ops = file_share("kernels/ops");
+    SCOPED char *scenario = file_share("scenarios/noise.yaml"), *database = cli_database(out_dir), *include = file_share("kernels/include");
+    SCOPED char *variants = file_share("kernels/variants"), *ops = file_share("kernels/ops");
     /* Two sides of the same tree: what differs is where the driver puts their code. */
     const struct side sides[] = {{.name = "a", .variants = variants, .include = include, .ops = ops},
                                  {.name = "b", .variants = variants, .include = include, .ops = ops},
@@ -136,7 +134,7 @@ int cli_noise(const struct roofs_arguments *a, const char *out_dir, const char *
     struct session_result result = {0};
     struct stored_run stored = {0};
     struct error err = {0};
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     bool ok = !spec_is(run.plan.device, SPEC_COUNTS);
     if (!ok) {
         error_set(&err, ERROR_ENVIRONMENT, "%s keeps no time: there is no noise", run.plan.device);
@@ -157,11 +155,5 @@ int cli_noise(const struct roofs_arguments *a, const char *out_dir, const char *
         cli_print(&t);
     }
     cli_run_close(&stored);
-    text_free(&t);
-    free(scenario);
-    free(database);
-    free(include);
-    free(variants);
-    free(ops);
     return ok ? 0 : cli_fail(&err);
 }

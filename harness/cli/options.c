@@ -51,7 +51,7 @@ static void help_options(struct text *t, const struct option *options)
 
 static void help(const struct verb *verb, const struct option *options)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     text_addf(&t, "usage: bench %s %s%s\n\n%s\n", verb->name, verb->arguments, " [OPTIONS]", verb->about);
     if (verb->more)
         text_addf(&t, "%s\n", verb->more);
@@ -61,7 +61,6 @@ static void help(const struct verb *verb, const struct option *options)
     text_addf(&t, "  %-30s %s\n\n", "-h, --help", "this text");
     cli_exit_codes(&t);
     cli_print(&t);
-    text_free(&t);
 }
 
 static bool set_option(const struct option *o, const char *value, char *why, size_t bytes)
@@ -233,9 +232,8 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
     if (scenario) {
         *path = xstrdup(scenario);
         if (!file_exists(scenario) && !strchr(scenario, '/')) {
-            char *relative = text_format("scenarios/%s%s", scenario, strstr(scenario, ".yaml") ? "" : ".yaml");
+            SCOPED char *relative = text_format("scenarios/%s%s", scenario, strstr(scenario, ".yaml") ? "" : ".yaml");
             char *shipped = file_share(relative);
-            free(relative);
             if (file_exists(shipped)) {
                 free(*path);
                 *path = shipped;

@@ -58,7 +58,7 @@ static void print_to(FILE *out, bool colours, const char *s)
 
 void cli_say(FILE *out, const char *format, ...)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     va_list args;
     va_start(args, format);
     text_vaddf(&t, format, args);
@@ -67,7 +67,6 @@ void cli_say(FILE *out, const char *format, ...)
         cli_print(&t);
     else
         print_to(out, isatty(fileno(out)), text_get(&t));
-    text_free(&t);
 }
 
 /* What went wrong is on stderr for a reader, and in the document for a program. */
@@ -92,14 +91,13 @@ int cli_fail(const struct error *err)
 
 int cli_usage(const struct verb *verb, const char *format, ...)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     va_list args;
     va_start(args, format);
     text_vaddf(&t, format, args);
     va_end(args);
     add_error(text_get(&t), "");
     cli_say(stderr, "bench %s: %s\nhint: bench %s --help\n", verb->name, text_get(&t), verb->name);
-    text_free(&t);
     return 2;
 }
 
@@ -177,10 +175,9 @@ void cli_document(struct document *d)
         return;
     }
     struct report_style style = cli_style();
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     form_terminal.write(&t, d, &style);
     cli_page(&t);
-    text_free(&t);
     document_free(d);
 }
 
@@ -225,7 +222,7 @@ void cli_print_json(const struct text *t)
 void cli_finish(const struct verb *verb, int code)
 {
     if (shared.json && !shared.told) {
-        struct text t = {0};
+        SCOPED_TEXT t = {0};
         json_t *own = shared.fields ? shared.fields : document_json(&shared.document), *root = json_object();
         static const char *const first[] = {"schema", "version"};
         for (size_t i = 0; i < sizeof first / sizeof *first; i++)
@@ -237,7 +234,6 @@ void cli_finish(const struct verb *verb, int code)
         json_decref(own);
         json_write(&t, root);
         fputs(text_get(&t), stdout);
-        text_free(&t);
     }
     json_decref(shared.errors);
     document_free(&shared.document);

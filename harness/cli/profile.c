@@ -104,7 +104,7 @@ bool cli_row_words(struct plan_arguments *a, const char **rest, int count, const
 {
     struct error no_scenario = {0};
     const char *named = NULL;
-    char *path = NULL, *words = cli_words(rest, &count, &named), *own = cli_database(out);
+    SCOPED char *path = NULL, *words = cli_words(rest, &count, &named), *own = cli_database(out);
     bool ok = true;
     if (count > 1 && !named && cli_plan_arguments(a, rest[0], &path, &no_scenario)) {
         bool file = text_ends(rest[0], ".yaml");
@@ -114,9 +114,6 @@ bool cli_row_words(struct plan_arguments *a, const char **rest, int count, const
     } else {
         ok = take_stored(a->device, r, words, named ? named : own, err);
     }
-    free(path);
-    free(words);
-    free(own);
     return ok;
 }
 
@@ -193,10 +190,9 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
         return cli_fail(err);
     struct scenario *s = scenario_load(p->path, err);
     const char *chip = s ? scenario_chip(s, "emu") : NULL;
-    char *emu = chip ? text_format("emu:%s", chip) : NULL;
+    SCOPED char *emu = chip ? text_format("emu:%s", chip) : NULL;
     bool ok = s && session_device(&(struct session_probe){.spec = p->a->device ? p->a->device : p->row.device, .emu_chip = emu}, NULL,
                                   &device, err);
-    free(emu);
     scenario_free(s);
     if (!ok || !plan_make(&p->a->plan, spec_kind(device.spec), &device.chip, &plan, err))
         return cli_fail(err);
@@ -204,8 +200,8 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
         plan_free(&plan);
         return cli_fail(err);
     }
-    char *dir = file_join(out, "profile"), *database = cli_database(dir),
-         *line = text_format("bench why --measure %s %s", p->row.scenario, p->row.words);
+    SCOPED char *dir = file_join(out, "profile"), *database = cli_database(dir),
+                *line = text_format("bench why --measure %s %s", p->row.scenario, p->row.words);
     struct session_options o = {.plan = p->a->plan, .database = database, .out_dir = dir, .argv = line, .verb = "why"};
     o.plan.device = device.spec;
     o.plan.filter.layers = p->layers;
@@ -221,9 +217,6 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
     if (!ok || err->kind != ERROR_NONE)
         code = cli_fail(err);
     plan_free(&plan);
-    free(dir);
-    free(database);
-    free(line);
     return code;
 }
 
@@ -231,7 +224,7 @@ int cli_profile(struct plan_arguments *a, const char **words, int count, const c
 {
     struct profile p = {.a = a};
     struct error err = {0};
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     int code = cli_row_words(a, words, count, out_dir, &p.row, &err) ? profile(&p, out_dir, &t, &err) : cli_fail(&err);
     cli_print(&t);
     for (int i = 0; i < p.set_count; i++)
@@ -242,6 +235,5 @@ int cli_profile(struct plan_arguments *a, const char **words, int count, const c
     free(p.id);
     free(p.layers);
     free(p.only);
-    text_free(&t);
     return code;
 }

@@ -65,7 +65,7 @@ static void on_progress(void *context, int done, int total, double seconds, doub
 static void on_case(void *context, const struct run *run, struct row *const *rows, int count)
 {
     struct screen *s = context;
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     bool fresh = !s->added;
     for (const char *const *id = s->added; id && *id; id++)
         fresh = fresh || (count && rows[0]->case_id && !strcmp(*id, rows[0]->case_id));
@@ -74,7 +74,6 @@ static void on_case(void *context, const struct run *run, struct row *const *row
     wipe(s);
     report_cases(&t, run, rows, count, &s->style);
     cli_print(&t);
-    text_free(&t);
 }
 
 static void on_note(void *context, const char *text)
@@ -102,32 +101,29 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
 static void say_untried(const char *name, struct row *const *rows, int count)
 {
     int met = 0;
-    struct text kinds = {0};
+    SCOPED_TEXT kinds = {0};
     for (int i = 0; i < count; i++)
         if (rows[i]->variant && !strncmp(rows[i]->variant, name, strlen(name)) && rows[i]->status != ROW_INFEASIBLE) {
-            text_free(&kinds);
             return;
         } else if (rows[i]->status == ROW_INFEASIBLE) {
-            char *kind = text_format("%s%s%s", rows[i]->dtype ? rows[i]->dtype : "", rows[i]->layout ? " " : "",
-                                     rows[i]->layout ? rows[i]->layout : "");
+            SCOPED char *kind = text_format("%s%s%s", rows[i]->dtype ? rows[i]->dtype : "", rows[i]->layout ? " " : "",
+                                            rows[i]->layout ? rows[i]->layout : "");
             if (!strstr(text_get(&kinds), kind))
                 text_addf(&kinds, "%s%s", met ? ", " : "", kind);
             met++;
-            free(kind);
         }
     cli_say(stderr,
             "bench: %s fits none of these %d layers (infeasible, above), which are %s\nhint: check its layout, dtype, math and needs; for "
             "a layer of "
             "your own: bench run SCENARIO.yaml --variants my=FILE.cu\n",
             name, met, text_get(&kinds));
-    text_free(&kinds);
 }
 
 /* Was an earlier run of the scenario planned with more rows, which a filter leaves out of this one? Its page stays. */
 static bool is_part(const struct session_options *o, const struct stored_run *r)
 {
     const struct scenario_filter *f = &o->plan.filter;
-    struct run *runs = NULL;
+    SCOPED struct run *runs = NULL;
     struct error ignored = {0};
     int count = f->layers || f->only || (f->set && f->set[0]) ? store_runs(r->store, &runs, &ignored) : 0;
     bool part = false;
@@ -136,7 +132,6 @@ static bool is_part(const struct session_options *o, const struct stored_run *r)
                         !strcmp(runs[i].scenario, r->run.scenario));
         run_clear(&runs[i]);
     }
-    free(runs);
     return part;
 }
 
@@ -146,18 +141,14 @@ static bool write_pages(const struct session_options *o, const struct stored_run
     char part[32] = "";
     if (is_part(o, r))
         snprintf(part, sizeof part, "-run%lld", (long long)r->run.id);
-    char *html = text_format("%s/%s%s.html", o->out_dir, r->run.scenario, part),
-         *md = text_format("%s/%s%s.md", o->out_dir, r->run.scenario, part);
-    struct text page = {0}, markdown = {0};
+    SCOPED char *html = text_format("%s/%s%s.html", o->out_dir, r->run.scenario, part),
+                *md = text_format("%s/%s%s.md", o->out_dir, r->run.scenario, part);
+    SCOPED_TEXT page = {0}, markdown = {0};
     bool ok = report_whole(&markdown, &form_markdown, &r->run, r->rows, r->count, o->out_dir, err) &&
               report_whole(&page, &form_html, &r->run, r->rows, r->count, o->out_dir, err) && file_write(html, page.data, page.len, err) &&
               file_write(md, markdown.data, markdown.len, err);
     if (ok)
         cli_say(cli_json() ? stderr : stdout, "report  %s  %s\n", html, md);
-    text_free(&page);
-    text_free(&markdown);
-    free(html);
-    free(md);
     return ok;
 }
 
@@ -198,13 +189,12 @@ done:
 /* Where the time went, as the last line; reports: what the pages took. */
 static void say_spent(const struct session_result *result, double reports_s)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     char seconds[NUMBER_TEXT];
     spent_line(&t, result->spent_s);
     if (reports_s >= 0.1)
         text_addf(&t, "; then the reports %s", number_duration(reports_s, seconds));
     cli_say(stderr, "bench: %s\n", text_get(&t));
-    text_free(&t);
 }
 
 #define BISECTIONS 8 /* from one density to a hundred times it, to a tenth */
@@ -243,7 +233,7 @@ static bool add_more(struct option_list *more, char *id)
 static bool more_densities(struct session_options *o, int64_t run_id, struct option_list *more, struct screen *screen)
 {
     struct run run = {0};
-    struct break_wish *wishes = NULL;
+    SCOPED struct break_wish *wishes = NULL;
     int count, wanted = 0, before;
     struct row **rows = rows_of(o, run_id, &run, &count);
     int wishing = rows ? break_even_more(&run, rows, count, &wishes) : 0;
@@ -255,7 +245,6 @@ static bool more_densities(struct session_options *o, int64_t run_id, struct opt
         wanted += add_more(more, scenario_id_at(wishes[i].case_id, wishes[i].density));
         free(wishes[i].case_id);
     }
-    free(wishes);
     if (rows)
         rows_free(rows, count);
     run_clear(&run);
@@ -350,9 +339,8 @@ char *cli_line(int argc, char **argv)
 static char *asked_revision(const struct plan_options *plan)
 {
     const char *own = plan->variant_dirs && plan->variant_dirs[0] ? strchr(plan->variant_dirs[0], '=') : NULL;
-    char *dir = own && file_is_dir(own + 1) ? xstrdup(own + 1) : file_dir(plan->scenario_path), *revision = cli_revision(dir, NULL);
-    free(dir);
-    return revision;
+    SCOPED char *dir = own && file_is_dir(own + 1) ? xstrdup(own + 1) : file_dir(plan->scenario_path);
+    return cli_revision(dir, NULL);
 }
 
 /* "NAME=DIR" as a side: the variants and shared headers of the tree DIR. */
@@ -461,21 +449,19 @@ static char *rung_of(const struct op *op)
 /* A scenario of the op's standard layers, small enough for a laptop: written beside the run's other files. */
 static char *standard_scenario(const struct op *op, bool masked, const char *dir, struct error *err)
 {
-    struct text t = {0};
-    char *rung = rung_of(op);
+    SCOPED_TEXT t = {0};
+    SCOPED char *rung = rung_of(op);
     text_addf(&t, "scenario: try_%s\nabout: the standard layers of bench try\n%s", op->name, op->trial);
     if (masked && op->masks)
         text_addf(&t, "axes:\n  mask: {values: %s}\n", op->masks);
     text_addf(&t, "variants: [%s]\n", rung);
     if (op->crop || !op->file)
         text_addf(&t, "on:\n  emu: {crop: %s}\n", op->crop ? op->crop : "{d: 2, h: 24, w: 40}");
-    free(rung);
     char *path = text_format("%s/try_%s.yaml", dir, op->name);
     if (!file_make_dirs(dir, err) || !file_write(path, t.data, t.len, err)) {
         free(path);
         path = NULL;
     }
-    text_free(&t);
     return path;
 }
 

@@ -20,14 +20,12 @@
  * git. */
 static bool git(const char *folder, const char *const *argv, char **answer, struct error *err)
 {
-    char *log = text_format("git.%ld.log", (long)getpid()), *path = file_join(folder, log);
+    SCOPED char *log = text_format("git.%ld.log", (long)getpid()), *path = file_join(folder, log);
     size_t bytes;
     unlink(path);
     int code = process_run(argv, &(struct process){.folder = folder, .log = log, .append = true, .apart = true, .seconds = GIT_LIMIT_S});
     char *said = file_exists(path) ? file_read(path, ANSWER_MAX_BYTES, &bytes, NULL) : NULL;
     unlink(path);
-    free(path);
-    free(log);
     if (said)
         said[strcspn(said, "\n")] = 0;
     *answer = said ? said : xstrdup("");
@@ -188,12 +186,11 @@ static char *tree_path(const struct tree *tree, const char *name)
 static bool tree_scenario(const struct tree *tree, const char *name, char **path, bool *absent, struct error *err)
 {
     struct plan_arguments ask = {0};
-    char *shipped = text_format("scenarios/%s.yaml", name);
+    SCOPED char *shipped = text_format("scenarios/%s.yaml", name);
     *absent = false;
     *path = tree_path(tree, name);
     if (!*path && !strchr(name, '/'))
         *path = tree_path(tree, shipped);
-    free(shipped);
     if (*path)
         return true;
     *absent = tree->revision && *name != '/' && file_exists(name);
@@ -209,12 +206,11 @@ static char **tree_variants(const struct tree *tree, const struct side_options *
     char **out = xcalloc((size_t)count + 2, sizeof *out);
     for (int i = 0; i < count; i++) {
         const char *spec = o->variants[i], *equals = strchr(spec, '=');
-        char *inside = equals ? tree_path(tree, equals + 1) : NULL;
+        SCOPED char *inside = equals ? tree_path(tree, equals + 1) : NULL;
         if (inside)
             out[made++] = text_format("%.*s%s", (int)(equals + 1 - spec), spec, inside);
         else if (!equals || !tree->revision || equals[1] == '/')
             out[made++] = xstrdup(spec);
-        free(inside);
     }
     return out;
 }
@@ -224,7 +220,7 @@ static bool hint_variants(const struct tree *tree, const struct side_options *o,
 {
     for (int i = 0; tree->root && o->variants && o->variants[i]; i++) {
         const char *equals = strchr(o->variants[i], '='), *near = NULL;
-        char *inside = equals ? tree_path(tree, equals + 1) : NULL, **names = NULL;
+        SCOPED char *inside = equals ? tree_path(tree, equals + 1) : NULL, **names = NULL;
         int count = equals && !inside ? file_list(tree->root, "", &names, NULL) : 0;
         if (count > 0 && (near = text_nearest(equals + 1, (const char *const *)names, (size_t)count)))
             error_hint(err, "it has no folder '%s' (%s): did you mean '%s'?", equals + 1, o->variants[i], near);
@@ -232,8 +228,6 @@ static bool hint_variants(const struct tree *tree, const struct side_options *o,
             error_hint(err, "it has no folder '%s' (%s)", equals + 1, o->variants[i]);
         for (int k = 0; k < count; k++)
             free(names[k]);
-        free(names);
-        free(inside);
     }
     return false;
 }
@@ -241,11 +235,10 @@ static bool hint_variants(const struct tree *tree, const struct side_options *o,
 /* Has the folder variants of its own, right in it? */
 static bool holds_variants(const char *folder)
 {
-    char **names = NULL;
+    SCOPED char **names = NULL;
     int count = file_list(folder, ".cu", &names, NULL);
     for (int i = 0; i < count; i++)
         free(names[i]);
-    free(names);
     return count > 0;
 }
 
@@ -350,16 +343,15 @@ bool cli_side_is_tree(const char *word)
 {
     long long run;
     const char *of;
-    char *database = file_is_dir(word) ? cli_database(word) : NULL;
+    SCOPED char *database = file_is_dir(word) ? cli_database(word) : NULL;
     bool stored = (database && file_exists(database) && strcmp(word, ".") != 0) || run_words(word, &run, &of) || strstr(word, ".db");
-    free(database);
     return !stored && (file_is_dir(word) || !file_exists(word));
 }
 
 /* The tree as a side of a run; its texts are malloc'd. */
 static struct side side_of(const char *name, const struct tree *tree, const struct side_options *o)
 {
-    char *kernels = file_join(tree->root, "kernels"), *own = file_join(kernels, "variants"), **dirs = tree_variants(tree, o);
+    SCOPED char *kernels = file_join(tree->root, "kernels"), *own = file_join(kernels, "variants"), **dirs = tree_variants(tree, o);
     struct side s = {.name = name};
     struct text t = {0};
     if (file_is_dir(own)) {
@@ -374,9 +366,6 @@ static struct side side_of(const char *name, const struct tree *tree, const stru
         free(dirs[i]);
     }
     s.dirs = text_take(&t);
-    free(dirs);
-    free(own);
-    free(kernels);
     return s;
 }
 
@@ -462,9 +451,9 @@ static bool run_both(const char *scenario, const struct tree *tree, const struct
                      const struct session_gate *gate, int64_t *run_id, struct error *err)
 {
     struct asked a;
-    char *database = cli_database(o->out_dir);
+    SCOPED char *database = cli_database(o->out_dir);
     struct session_result result = {0};
-    char *revision = *tree->sha ? xstrdup(tree->sha) : cli_revision(tree->root, NULL);
+    SCOPED char *revision = *tree->sha ? xstrdup(tree->sha) : cli_revision(tree->root, NULL);
     bool ok = ask_plan(&a, scenario, tree, &sides[1], o, err);
     if (ok && !a.absent) {
         struct session_options run = {.plan = a.options,
@@ -478,9 +467,7 @@ static bool run_both(const char *scenario, const struct tree *tree, const struct
         ok = cli_session_rows(&run, &result, err);
     }
     *run_id = result.run_id;
-    free(revision);
     asked_free(&a);
-    free(database);
     return ok || hint_variants(tree, o, err);
 }
 
@@ -490,7 +477,7 @@ bool cli_sides_timed(const char *const words[2], const struct side_options *o, c
     struct gate_side *both[] = {base, head};
     struct tree trees[2] = {{0}};
     struct side sides[3] = {{0}};
-    char *database = cli_database(o->out_dir);
+    SCOPED char *database = cli_database(o->out_dir);
     int scenarios = 0;
     int64_t run_id = 0;
     bool ok = true;
@@ -522,6 +509,5 @@ bool cli_sides_timed(const char *const words[2], const struct side_options *o, c
         if (!ok)
             gate_side_free(both[i]);
     }
-    free(database);
     return ok;
 }

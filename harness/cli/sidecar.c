@@ -80,9 +80,9 @@ static void add_args(struct text *t, const char *const *names, const struct para
 bool cli_sidecar(const struct op *op, const char *path, const char *kernel, struct text *t, struct error *err)
 {
     struct param params[PARAMS_MAX];
-    char **entries = NULL;
+    SCOPED char **entries = NULL;
     size_t bytes;
-    char *ptx = file_read(path, PTX_MAX, &bytes, err);
+    SCOPED char *ptx = file_read(path, PTX_MAX, &bytes, err);
     if (!ptx)
         return false;
     int count = device_ptx_entries(ptx, &entries), parameters = -1;
@@ -122,7 +122,5 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
     }
     for (int i = 0; i < count; i++)
         free(entries[i]);
-    free(entries);
-    free(ptx);
     return parameters >= 0;
 }

@@ -29,9 +29,9 @@ struct stored {
 
 static void no_such_run(struct stored *s, struct error *err)
 {
-    struct run *runs = NULL;
+    SCOPED struct run *runs = NULL;
     int count = s->scenario ? store_runs(s->r.store, &runs, err) : 0;
-    const char **names = xcalloc((size_t)(count > 0 ? count : 0) + 1, sizeof *names);
+    SCOPED const char **names = xcalloc((size_t)(count > 0 ? count : 0) + 1, sizeof *names);
     size_t n = 0;
     for (int i = 0; i < count; i++)
         if (runs[i].scenario)
@@ -42,8 +42,6 @@ static void no_such_run(struct stored *s, struct error *err)
     error_hint(err, near ? "%s" : "bench list runs lists what there is%s", near ? near : "");
     for (int i = 0; i < count; i++)
         run_clear(&runs[i]);
-    free(runs);
-    free(names);
 }
 
 /* One word that names no scenario: a row of the last run, where that has one of this name. */
@@ -171,7 +169,7 @@ static bool show_row(struct stored *s, struct text *t, struct error *err)
 /* The last run may be a part of what an earlier one ran. */
 static void say_wider(const struct stored *s)
 {
-    struct run *runs = NULL;
+    SCOPED struct run *runs = NULL;
     struct error ignored = {0};
     int count = s->run_id < 0 ? store_runs(s->r.store, &runs, &ignored) : 0;
     const struct run *wider = NULL;
@@ -184,7 +182,6 @@ static void say_wider(const struct stored *s)
                 s->r.run.planned, (long long)wider->id, wider->started, wider->planned, (long long)wider->id);
     for (int i = 0; i < count; i++)
         run_clear(&runs[i]);
-    free(runs);
 }
 
 static bool make_show(struct stored *s, struct text *t, struct error *err)
@@ -226,7 +223,7 @@ static bool calibration_wanted;
 static int compared(struct stored *s, struct stored_run **runs, struct error *err)
 {
     struct text words = {0};
-    struct run *all = NULL;
+    SCOPED struct run *all = NULL;
     int count = 0, found = -1;
     bool ok = true, given = s->words != NULL;
     if (given)
@@ -236,7 +233,8 @@ static int compared(struct stored *s, struct stored_run **runs, struct error *er
             if (all[i].scenario && !strcmp(all[i].scenario, s->r.run.scenario) && !strcmp(all[i].device, s->r.run.device) &&
                 all[i].ended[0])
                 text_addf(&words, "%lld ", (long long)all[i].id);
-    char *copy = text_take(&words), *rest = copy;
+    SCOPED char *copy = text_take(&words);
+    char *rest = copy;
     *runs = xcalloc((copy ? strlen(copy) : 0) / 2 + 1, sizeof **runs); /* as many words as it can hold */
     for (char *word; ok && (word = strsep(&rest, " "));) {
         struct run run = {0};
@@ -259,23 +257,19 @@ static int compared(struct stored *s, struct stored_run **runs, struct error *er
     }
     for (int i = 0; i < found; i++)
         run_clear(&all[i]);
-    free(all);
-    free(copy);
     return ok ? count : -1 - count;
 }
 
 static bool make_compare(struct stored *s, const struct form *form, struct text *t, struct error *err)
 {
-    struct stored_run *runs = NULL;
+    SCOPED struct stored_run *runs = NULL;
     int count = compared(s, &runs, err);
-    struct report_run *list = xcalloc((size_t)(count > 0 ? count : 0) + 1, sizeof *list);
+    SCOPED struct report_run *list = xcalloc((size_t)(count > 0 ? count : 0) + 1, sizeof *list);
     for (int i = 0; i < count; i++)
         list[i] = (struct report_run){&runs[i].run, runs[i].rows, runs[i].count};
     bool ok = count > 0 && report_runs(t, form, list, count, s->out_dir, err);
     for (int i = 0; i < (count < 0 ? -1 - count : count); i++)
         cli_run_close(&runs[i]);
-    free(runs);
-    free(list);
     return ok;
 }
 
@@ -351,16 +345,14 @@ static bool make_report(struct stored *s, struct text *t, struct error *err)
         return make_calibration(s, t, err);
     const struct form *form = form_find(format_wanted ? format_wanted : cli_json() ? "json" : "md");
     s->json = form == &form_json;
-    struct text names = {0};
+    SCOPED_TEXT names = {0};
     if (form && compare_wanted)
         return make_compare(s, form, t, err);
     if (form)
         return report_whole(t, form, &s->r.run, s->r.rows, s->r.count, s->out_dir, err);
     form_names(&names);
-    char *hint = text_format("the forms are %s", text_get(&names));
+    SCOPED char *hint = text_format("the forms are %s", text_get(&names));
     unknown_format(hint, err);
-    free(hint);
-    text_free(&names);
     return false;
 }
 
@@ -435,10 +427,10 @@ static bool list_run(struct table *t, struct store *store, const struct run *r, 
 int cli_list_runs(const char *out_dir)
 {
     struct store *store = NULL;
-    struct run *runs = NULL;
+    SCOPED struct run *runs = NULL;
     struct error err = {0};
     int found = -1;
-    char *database = cli_database(out_dir);
+    SCOPED char *database = cli_database(out_dir);
     bool ok = cli_store(database, "bench run SCENARIO", &store, &err) && (found = store_runs(store, &runs, &err)) >= 0;
     struct table *t = table_new();
     table_column(t, "run", "", ALIGN_RIGHT);
@@ -453,8 +445,6 @@ int cli_list_runs(const char *out_dir)
     cli_table(t);
     for (int i = 0; i < found; i++)
         run_clear(&runs[i]);
-    free(runs);
     store_close(store);
-    free(database);
     return ok ? 0 : cli_fail(&err);
 }

@@ -61,11 +61,10 @@ static int cli_wisdom(const char *out_dir, const char *to, const char *from)
 {
     struct error err = {0};
     int added = 0;
-    char *database = cli_database(out_dir);
+    SCOPED char *database = cli_database(out_dir);
     bool ok = from ? import_wisdom(database, from, &added, &err) : list_wisdom(database, to, to != NULL, &err);
     if (from && ok)
         cli_say(stdout, "%d configurations remembered in %s\n", added, database);
-    free(database);
     return ok ? 0 : cli_fail(&err);
 }
 

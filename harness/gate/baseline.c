@@ -61,7 +61,7 @@ static void write_entry(struct text *t, const struct gate_entry *e)
         text_addf(t, "    status: %s\n", row_status_name(e->status));
     if (e->launch[0])
         text_addf(t, "    launch: %.*s\n", LAUNCH_DIGITS, e->launch);
-    char **lines = xcalloc((size_t)e->fact_count + 1, sizeof *lines);
+    SCOPED char **lines = xcalloc((size_t)e->fact_count + 1, sizeof *lines);
     int count = 0;
     for (int i = 0; i < e->fact_count; i++) {
         const struct gate_fact *f = &e->facts[i];
@@ -81,7 +81,6 @@ static void write_entry(struct text *t, const struct gate_entry *e)
         text_add(t, lines[i]);
         free(lines[i]);
     }
-    free(lines);
 }
 
 void baseline_write(struct text *t, const struct gate_side *side)
@@ -147,9 +146,8 @@ static bool read_fact(const struct node *key, const struct node *value, struct g
         return true;
     if (!node_real(value, key->text, -1e300, 1e300, &number, err))
         return false;
-    char *step = gap ? xstrndup(key->text, (size_t)(gap - key->text)) : xstrdup("");
+    SCOPED char *step = gap ? xstrndup(key->text, (size_t)(gap - key->text)) : xstrdup("");
     gate_entry_add(e, step, kind, number);
-    free(step);
     return true;
 }
 
@@ -220,12 +218,11 @@ bool baseline_read(const char *path, struct gate_side *side, struct error *err)
     size_t bytes;
     struct node *root = NULL;
     *side = (struct gate_side){.name = xstrdup(path), .kept = true};
-    char *text = file_read(path, NODE_MAX_BYTES, &bytes, err);
+    SCOPED char *text = file_read(path, NODE_MAX_BYTES, &bytes, err);
     bool ok = text && check_sum(path, text, bytes, err) && (root = node_parse_text(path, text, bytes, 1, 1, err)) != NULL &&
               read_root(root, side, err);
     if (root)
         node_free(root);
-    free(text);
     if (!ok)
         gate_side_free(side);
     return ok;

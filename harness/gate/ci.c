@@ -20,7 +20,7 @@ static void annotate(struct text *t, const struct gate_comparison *c, const stru
 {
     int line;
     const char *file = gate_place_file(c, p, &line);
-    struct text says = {0}, title = {0};
+    SCOPED_TEXT says = {0}, title = {0};
     gate_sentence(c, p, &says);
     text_addf(&title, "%s %s", gate_verdict_names[p->verdict], p->head ? p->head->id : p->base->id);
     text_addf(t, "::%s ", level);
@@ -34,8 +34,6 @@ static void annotate(struct text *t, const struct gate_comparison *c, const stru
     text_add(t, "::");
     add_command_text(t, text_get(&says), false);
     text_add(t, "\n");
-    text_free(&says);
-    text_free(&title);
 }
 
 void gate_annotations(struct text *t, const struct gate_comparison *c)
@@ -60,11 +58,10 @@ void gate_annotations(struct text *t, const struct gate_comparison *c)
 /* XML 1.0 has no control characters. */
 static void add_xml(struct text *t, const char *s)
 {
-    struct text clean = {0};
+    SCOPED_TEXT clean = {0};
     for (; *s; s++)
         text_add_bytes(&clean, (unsigned char)*s < 32 && *s != '\n' && *s != '\t' ? "?" : s, 1);
     text_add_html(t, text_get(&clean));
-    text_free(&clean);
 }
 
 static void add_attribute(struct text *t, const char *name, const char *value)
@@ -78,7 +75,7 @@ static void add_attribute(struct text *t, const char *name, const char *value)
 static void add_case(struct text *t, struct text *says, const struct gate_comparison *c, const struct gate_pair *p, bool fails)
 {
     const struct gate_entry *e = p->head ? p->head : p->base;
-    struct text sentence = {0}, class = {0};
+    SCOPED_TEXT sentence = {0}, class = {0};
     int line;
     const char *file = gate_place_file(c, p, &line);
     gate_sentence(c, p, &sentence);
@@ -100,8 +97,6 @@ static void add_case(struct text *t, struct text *says, const struct gate_compar
         text_add(t, "/>\n");
     }
     text_addf(says, "%s: %s\n", e->id, text_get(&sentence));
-    text_free(&sentence);
-    text_free(&class);
 }
 
 static void add_properties(struct text *t, const struct gate_comparison *c)
@@ -126,7 +121,7 @@ static void add_properties(struct text *t, const struct gate_comparison *c)
 
 void gate_junit(struct text *t, const struct gate_comparison *c)
 {
-    struct text cases = {0}, says = {0};
+    SCOPED_TEXT cases = {0}, says = {0};
     int failures = 0, waivers = 0;
     char now[24];
     time_t seconds = time(NULL);
@@ -159,6 +154,4 @@ void gate_junit(struct text *t, const struct gate_comparison *c)
     text_add(t, "    <system-out>");
     add_xml(t, text_get(&says));
     text_add(t, "</system-out>\n    <system-err/>\n  </testsuite>\n</testsuites>\n");
-    text_free(&cases);
-    text_free(&says);
 }

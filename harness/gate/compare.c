@@ -131,7 +131,7 @@ static int count_placements(const int *placement, int rounds)
 /* The verdict is the family's (decide_family). */
 static void decide_paired(struct gate_pair *p, const struct row_time *a, const struct row_time *b, double margin, double alpha)
 {
-    int *placement = xcalloc((size_t)a->rounds + 1, sizeof *placement);
+    SCOPED int *placement = xcalloc((size_t)a->rounds + 1, sizeof *placement);
     bool known = a->places && b->places;
     for (int i = 0; i < a->rounds && known; i++)
         placement[i] = (int)a->places[i];
@@ -141,7 +141,6 @@ static void decide_paired(struct gate_pair *p, const struct row_time *a, const s
     p->ratio = 1 / (1 + p->decision.change);
     p->low = 1 / (1 + p->decision.high);
     p->high = 1 / (1 + p->decision.low);
-    free(placement);
 }
 
 /* Of two runs: both intervals at their worst, and what a process has of its own. */
@@ -202,7 +201,7 @@ static void take_verdict(const struct gate_comparison *c, struct gate_pair *p)
 /* All rows that were timed in pairs, by what all of them together may err. */
 static void decide_family(struct gate_comparison *c)
 {
-    struct decision *all = xcalloc((size_t)c->count + 1, sizeof *all);
+    SCOPED struct decision *all = xcalloc((size_t)c->count + 1, sizeof *all);
     int count = 0;
     for (int i = 0; i < c->count; i++)
         if (c->pairs[i].by == GATE_BY_TIME && c->pairs[i].paired)
@@ -217,7 +216,6 @@ static void decide_family(struct gate_comparison *c)
             p->decision = all[count++];
         take_verdict(c, p);
     }
-    free(all);
 }
 
 /* ---- pairs ---- */

@@ -48,7 +48,7 @@ static void ratio_sentence(const struct gate_pair *p, struct text *t)
 void gate_sentence(const struct gate_comparison *c, const struct gate_pair *p, struct text *t)
 {
     const struct gate_change *x = gate_pair_worst(p);
-    struct text more = {0};
+    SCOPED_TEXT more = {0};
     text_addf(t, "%s by %s", gate_verdict_names[p->verdict], gate_by_names[p->by]);
     ratio_sentence(p, &more);
     if (x && (x->judged || !p->note)) {
@@ -59,7 +59,6 @@ void gate_sentence(const struct gate_comparison *c, const struct gate_pair *p, s
         text_addf(&more, "%s%s", more.len ? "; " : "", p->note);
     if (more.len)
         text_addf(t, ": %s", text_get(&more));
-    text_free(&more);
 }
 
 /* ---- places ---- */
@@ -95,14 +94,13 @@ static const enum paint paints[GATE_VERDICTS] = {
 
 static void add_change_cells(struct table *t, const struct gate_comparison *c, const struct gate_change *x)
 {
-    struct text what = {0};
+    SCOPED_TEXT what = {0};
     gate_change_sentence(x, &what);
     table_cell(t, x->judged > 0 && !x->waived ? PAINT_BAD : x->judged < 0 ? PAINT_GOOD : PAINT_NONE, "%s", text_get(&what));
     if (x->file && x->line)
         table_cell(t, PAINT_NONE, "%s:%d", within(c->head, x->file), x->line);
     else
         table_cell(t, PAINT_NONE, "%s", x->file ? within(c->head, x->file) : "");
-    text_free(&what);
 }
 
 static void add_pair_lines(struct table *t, const struct gate_comparison *c, const struct gate_pair *p, int most)
@@ -186,7 +184,7 @@ static struct table *means_table(const struct gate_comparison *c)
 
 static void add_head(struct document *d, const struct gate_comparison *c)
 {
-    struct text title = {0}, made = {0};
+    SCOPED_TEXT title = {0}, made = {0};
     text_addf(&title, "%s -> %s", c->base->name, c->head->name);
     gate_side_describe(c->head, &made);
     document_heading(d, 1, text_get(&title), text_get(&made));
@@ -195,8 +193,6 @@ static void add_head(struct document *d, const struct gate_comparison *c)
         block_item(b, "across", NULL, c->across);
     if (c->base->bench && c->head->bench && strcmp(c->base->bench, c->head->bench))
         block_itemf(b, "note", NULL, "base was counted by bench %s, head by %s", c->base->bench, c->head->bench);
-    text_free(&title);
-    text_free(&made);
 }
 
 static void add_counts(struct document *d, const struct gate_comparison *c, const int *exit_code)

@@ -59,14 +59,13 @@ static void find_exact(struct history *h, const double *value)
 static void find_changes(struct history *h)
 {
     const struct change_search search = {.window = WINDOW, .level = LEVEL};
-    double *value = xcalloc((size_t)h->count + 1, sizeof *value);
+    SCOPED double *value = xcalloc((size_t)h->count + 1, sizeof *value);
     for (int i = 0; i < h->count; i++)
         value[i] = h->points[i].value;
     if (h->exact)
         find_exact(h, value);
     else
         h->change_count = change_find(value, h->count, &search, &h->changes);
-    free(value);
 }
 
 static const struct run *run_of(const struct history_point *p)
@@ -170,7 +169,7 @@ double history_largest_step(const struct history *h)
 static void add_differences(const struct history *h, int i, struct text *t)
 {
     const struct history_point *p = &h->points[i], *q = i ? &h->points[i - 1] : NULL;
-    struct text makers = {0};
+    SCOPED_TEXT makers = {0};
     if (!q)
         return;
     if (p->entry->launch[0] && q->entry->launch[0] && strcmp(p->entry->launch, q->entry->launch) != 0)
@@ -178,7 +177,6 @@ static void add_differences(const struct history *h, int i, struct text *t)
     gate_side_differences(q->side, p->side, &makers);
     if (makers.len)
         text_addf(t, "%s%s", t->len ? "; " : "", text_get(&makers));
-    text_free(&makers);
 }
 
 static void add_change(const struct history *h, int i, struct text *t)
@@ -213,7 +211,7 @@ static struct table *points_table(const struct history *h)
     table_column(t, "other", "what is other", ALIGN_LEFT, );
     for (int i = 0; i < h->count; i++) {
         const struct history_point *p = &h->points[i];
-        struct text change = {0}, other = {0};
+        SCOPED_TEXT change = {0}, other = {0};
         add_change(h, i, &change);
         add_differences(h, i, &other);
         table_row(t, change.len ? LINE_BASELINE : LINE_PLAIN);
@@ -226,8 +224,6 @@ static struct table *points_table(const struct history *h)
             table_note(t, "[%.4g %.4g]", p->low, p->high);
         table_cell(t, PAINT_BOLD, "%s", text_get(&change));
         table_cell(t, PAINT_NONE, "%s", text_get(&other));
-        text_free(&change);
-        text_free(&other);
     }
     free(heading);
     return t;
@@ -253,7 +249,7 @@ static void add_drift(struct document *d, const struct history *h)
 
 void history_document(struct document *d, const struct history *h)
 {
-    struct text made = {0};
+    SCOPED_TEXT made = {0};
     gate_side_describe(h->points[h->count - 1].side, &made);
     document_heading(d, 1, h->id, text_get(&made));
     document_table(d, points_table(h), DETAIL_ALWAYS);
@@ -261,7 +257,6 @@ void history_document(struct document *d, const struct history *h)
     block_itemf(list, "changes", NULL, "%d in %d runs%s", h->change_count, h->count,
                 h->exact ? ": a count has no noise" : ": E-divisive, Student's t-test at 0.1 %, windows of 50 runs");
     add_drift(d, h);
-    text_free(&made);
 }
 
 bool history_plot(const struct history *h, const char *dir, char **problem, struct error *err)
@@ -283,13 +278,12 @@ bool history_plot(const struct history *h, const char *dir, char **problem, stru
     }
     text_addf(&draft.script, "measure = \"%s%s%s\"\n", h->what, *h->unit ? " " : "", h->unit);
     struct plots plots;
-    char *folder = file_join(dir, "plots");
+    SCOPED char *folder = file_join(dir, "plots");
     bool done = plots_open(&plots, folder, err);
     plot_write(&plots, &draft, "%s over the runs; a line is the level between two changes, a ring the first run behind one", h->id);
     done = done && plots_draw(&plots, err);
     *problem = plots.problem;
     plots.problem = NULL;
     plots_free(&plots);
-    free(folder);
     return done;
 }

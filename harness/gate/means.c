@@ -49,10 +49,8 @@ static double weight_in(const struct gate_pair *p, const char *name, bool networ
     if (!name)
         return 1;
     if (!network) {
-        char *layer = text_format("%s/%s", p->head->scenario, p->head->layer);
-        bool same = !strcmp(layer, name);
-        free(layer);
-        return same;
+        SCOPED char *layer = text_format("%s/%s", p->head->scenario, p->head->layer);
+        return !strcmp(layer, name);
     }
     for (int i = 0; row && i < row->network_count; i++)
         if (!strcmp(row->network[i].name, name))
@@ -97,16 +95,15 @@ static void mean_name(char ***names, int *count, const char *name)
 
 int gate_means(const struct gate_comparison *c, struct gate_mean **means)
 {
-    char **layers = NULL, **networks = NULL;
+    SCOPED char **layers = NULL, **networks = NULL;
     int layer_count = 0, network_count = 0, made = 0;
     for (int i = 0; i < c->count; i++) {
         const struct gate_pair *p = &c->pairs[i];
         const struct row *row = row_of(p);
         if (!gate_entry_stands(p->base) || !gate_entry_stands(p->head))
             continue;
-        char *layer = text_format("%s/%s", p->head->scenario, p->head->layer);
+        SCOPED char *layer = text_format("%s/%s", p->head->scenario, p->head->layer);
         mean_name(&layers, &layer_count, layer);
-        free(layer);
         for (int k = 0; row && k < row->network_count; k++)
             mean_name(&networks, &network_count, row->network[k].name);
     }
@@ -120,8 +117,6 @@ int gate_means(const struct gate_comparison *c, struct gate_mean **means)
         free(layers[i]);
     for (int i = 0; i < network_count; i++)
         free(networks[i]);
-    free(layers);
-    free(networks);
     return made;
 }
 

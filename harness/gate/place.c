@@ -48,7 +48,8 @@ static int *common_lengths(const struct line_count *a, int a_count, const struct
 /* The line of b whose count grew the most over the line of a that it stands for; 0: none grew. */
 static int grown_line(const struct line_count *a, int a_count, const struct line_count *b, int b_count, double *by)
 {
-    int *lengths = common_lengths(a, a_count, b, b_count), width = b_count + 1, line = 0;
+    SCOPED int *lengths = common_lengths(a, a_count, b, b_count);
+    int width = b_count + 1, line = 0;
     for (int i = 0, k = 0; k < b_count;) {
         if (i < a_count && a[i].value == b[k].value) {
             i++;
@@ -69,7 +70,6 @@ static int grown_line(const struct line_count *a, int a_count, const struct line
         i += both;
         k++;
     }
-    free(lengths);
     return line;
 }
 
@@ -77,7 +77,7 @@ static bool place_by_counts(const struct row *base, const struct row *head, cons
 {
     double by = 0;
     for (int i = 0; i < head->step_count; i++) {
-        struct line_count *a = NULL, *b = NULL;
+        SCOPED struct line_count *a = NULL, *b = NULL;
         int step = -1;
         for (int k = 0; k < base->step_count && step < 0; k++)
             step = !strcmp(base->steps[k].name, head->steps[i].name) ? k : -1;
@@ -88,8 +88,6 @@ static bool place_by_counts(const struct row *base, const struct row *head, cons
             *file = xstrdup(head->steps[i].file);
             *line = found;
         }
-        free(a);
-        free(b);
     }
     return *file != NULL;
 }
@@ -98,15 +96,13 @@ static bool place_by_counts(const struct row *base, const struct row *head, cons
 static int first_difference(const char *a_path, const char *b_path)
 {
     size_t a_bytes, b_bytes;
-    char *a = file_read(a_path, FILE_MAX_BYTES, &a_bytes, NULL), *b = file_read(b_path, FILE_MAX_BYTES, &b_bytes, NULL);
+    SCOPED char *a = file_read(a_path, FILE_MAX_BYTES, &a_bytes, NULL), *b = file_read(b_path, FILE_MAX_BYTES, &b_bytes, NULL);
     int line = 0;
     if (a && b && strcmp(a, b) != 0) {
         line = 1;
         for (size_t i = 0; i < a_bytes && i < b_bytes && a[i] == b[i]; i++)
             line += a[i] == '\n';
     }
-    free(a);
-    free(b);
     return line;
 }
 
@@ -134,11 +130,9 @@ static char *said_file(const struct row *row, const char *name)
         if (row->steps[i].file[0] && !strcmp(file_base(row->steps[i].file), file_base(name)))
             found = xstrdup(row->steps[i].file);
     for (int i = 0; i < row->step_count && !found; i++) {
-        char *folder = file_dir(row->steps[i].file), *beside = file_join(folder, name);
+        SCOPED char *folder = file_dir(row->steps[i].file), *beside = file_join(folder, name);
         if (row->steps[i].file[0] && file_exists(beside))
             found = xstrdup(beside);
-        free(folder);
-        free(beside);
     }
     return found;
 }
@@ -154,10 +148,9 @@ bool gate_place_said(const struct row *row, const char *says, char **file, int *
         const char *from = at; /* "flip.cu:17: write", "/home/me/flip.cu(23): error" */
         while (from > says && !strchr(" \t\n\"'`", from[-1]))
             from--;
-        char *name = text_format("%.*s", (int)(at - from), from);
+        SCOPED char *name = text_format("%.*s", (int)(at - from), from);
         *file = number > 0 && *name ? said_file(row, name) : NULL;
         *line = *file ? number : 0;
-        free(name);
     }
     return *file != NULL;
 }

@@ -92,7 +92,7 @@ static char *step_name(const struct row *row, int index)
 
 static void take_step(struct gate_entry *e, const struct row *row, int index)
 {
-    char *step = step_name(row, index);
+    SCOPED char *step = step_name(row, index);
     for (const struct gate_kind *k = gate_kinds; k->what; k++) {
         const struct column *c = column_find(COLUMN_STEP, k->what);
         const struct row_metric *m = c || !strncmp(k->what, "emu.", 4) ? NULL : row_metric(row, index, k->what);
@@ -102,7 +102,6 @@ static void take_step(struct gate_entry *e, const struct row *row, int index)
         if (!v.absent || m)
             gate_entry_add(e, step, k, m ? m->value : v.is_real ? v.real : (double)v.integer);
     }
-    free(step);
 }
 
 static void take_row(struct gate_side *side, const struct run *run, const struct row *row)
@@ -193,7 +192,7 @@ bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, 
 {
     struct gate_part *part = xcalloc(1, sizeof *part);
     struct gate_side one = {0};
-    struct text differences = {0};
+    SCOPED_TEXT differences = {0};
     *part = (struct gate_part){*run, rows, count};
     *run = (struct run){0};
     *APPEND(side->parts, side->part_count) = part;
@@ -209,7 +208,6 @@ bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, 
         if (!only ? !rows[i]->side || !*rows[i]->side : rows[i]->side && !strcmp(rows[i]->side, only))
             take_row(side, &part->run, rows[i]);
     gate_side_free(&one);
-    text_free(&differences);
     return ok;
 }
 

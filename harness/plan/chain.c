@@ -173,10 +173,9 @@ static struct way *make_way(struct plan *plan, const struct scenario_network *ne
         way->layer = (struct layer){.name = network->name, .work = way->work, .repeat = 1, .node = network->root.node};
         return plan_way_keep(plan, way);
     }
-    char *note = text_format("network %s, layout %s: not run whole: %s\n", network->name, layout_plan_names[layout], why.text);
+    SCOPED char *note = text_format("network %s, layout %s: not run whole: %s\n", network->name, layout_plan_names[layout], why.text);
     if (why.kind != ERROR_NONE && !strstr(text_get(&plan->notes), note))
         text_add(&plan->notes, note);
-    free(note);
     chain_free(&way->chain);
     free(way);
     return NULL;
@@ -262,11 +261,10 @@ bool plan_chains_add(struct plan *plan, const struct plan_options *o, const char
         kernels |= plan_resolve(&plan->variants, o->variant_names[i], op_for(TASK_NETWORK)) != NULL;
     if ((o->variant_names && !kernels) || !masks_only(o->filter.set))
         return true; /* parts of a network */
-    struct marks *masks = list_masks(plan, layer_cases, &count);
+    SCOPED struct marks *masks = list_masks(plan, layer_cases, &count);
     for (int i = 0; i < plan->scenario->network_count; i++)
         for (int k = 0; ok && k < count; k++)
             ok = add_network(plan, o, &plan->scenario->networks[i], device_kind, layer_cases, &masks[k], err);
-    free(masks);
     return ok;
 }
 
@@ -366,9 +364,11 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
 {
     struct plan_row *row = &plan->rows[index];
     const struct chain *chain = row->chain->work->chain;
-    struct program *parts = xcalloc((size_t)chain->count, sizeof *parts), whole = {0};
-    const struct program **list = xcalloc((size_t)chain->count, sizeof *list);
-    int *spans = plan_chain_spans(plan, index, err), joined = 0;
+    SCOPED struct program *parts = xcalloc((size_t)chain->count, sizeof *parts);
+    struct program whole = {0};
+    SCOPED const struct program **list = xcalloc((size_t)chain->count, sizeof *list);
+    SCOPED int *spans = plan_chain_spans(plan, index, err);
+    int joined = 0;
     bool ok = spans != NULL;
     for (int i = 0; ok && i < chain->count; i += spans[i]) {
         joined += spans[i] > 1;
@@ -391,8 +391,5 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
     }
     for (int i = 0; i < chain->count; i++)
         program_free(&parts[i]);
-    free(spans);
-    free(list);
-    free(parts);
     return ok;
 }

@@ -26,13 +26,10 @@ static const struct row_time *headline(const struct row *row)
 
 static bool same_epilogue(const struct work *a, const struct work *b)
 {
-    struct text x = {0}, y = {0};
+    SCOPED_TEXT x = {0}, y = {0};
     work_describe_epilogue(a, &x);
     work_describe_epilogue(b, &y);
-    bool same = !strcmp(text_get(&x), text_get(&y));
-    text_free(&x);
-    text_free(&y);
-    return same;
+    return !strcmp(text_get(&x), text_get(&y));
 }
 
 /* Does the row stand for this link: its layer, with the network's mask, in this layout and type? Sizes may differ where cases are cropped.
@@ -159,10 +156,9 @@ int *choose_links(const struct plan *plan, int index, struct row *const *rows, c
 bool choose_unseen(struct plan *plan, int index, struct error *err)
 {
     char why[512];
-    int *choice = choose_links(plan, index, NULL, why, sizeof why);
+    SCOPED int *choice = choose_links(plan, index, NULL, why, sizeof why);
     bool ok =
         choice ? plan_chain_bind(plan, index, choice, err) : error_set(err, ERROR_USAGE, "%s cannot run: %s", plan->rows[index].id, why);
-    free(choice);
     return ok;
 }
 
@@ -174,15 +170,14 @@ static const char *choice_name(const struct plan *plan, int choice)
 void choose_describe(const struct plan *plan, int index, const int *choice, struct text *t)
 {
     const struct chain *chain = plan->rows[index].chain->work->chain;
-    bool *told = xcalloc((size_t)chain->count, sizeof *told);
-    int *spans = plan_chain_spans(plan, index, NULL);
+    SCOPED bool *told = xcalloc((size_t)chain->count, sizeof *told);
+    SCOPED int *spans = plan_chain_spans(plan, index, NULL);
     for (int i = 0; spans && i < chain->count; i += spans[i])
         if (spans[i] > 1) {
             text_addf(t, "%s%s on links %d to %d", t->len ? "; " : "", base_name(plan->rows[index].variant->name), i + 1, i + spans[i]);
             for (int k = i; k < i + spans[i]; k++)
                 told[k] = true;
         }
-    free(spans);
     for (int i = 0; i < chain->count; i++) {
         if (told[i])
             continue;
@@ -201,7 +196,6 @@ void choose_describe(const struct plan *plan, int index, const int *choice, stru
             comma = ", ";
         }
     }
-    free(told);
 }
 
 struct sum {
@@ -266,7 +260,7 @@ static void put_library_layout(const struct chain *chain, const int *choice, str
     double sum = 0;
     bool traced = true;
     layout_kernels_load(NULL, &names);
-    double *ns = xcalloc((size_t)names.count + 1, sizeof *ns);
+    SCOPED double *ns = xcalloc((size_t)names.count + 1, sizeof *ns);
     for (int i = 0; i < chain->count; i++)
         if (choice[i] >= 0)
             traced &= add_library_layout(&names, rows[choice[i]], ns);
@@ -280,7 +274,6 @@ static void put_library_layout(const struct chain *chain, const int *choice, str
     }
     if (traced)
         row_add_metric(out, -1, 0, "chain.library_layout_ns", "ns", "cupti", sum);
-    free(ns);
     layout_kernels_free(&names);
 }
 
@@ -290,14 +283,13 @@ static bool add_library_times(const struct plan *plan, int index, struct row *co
     const struct chain *chain = plan->rows[index].chain->work->chain;
     struct chain_row library = *plan->rows[index].chain;
     library.pick = CHAIN_LIBRARY;
-    int *other = xcalloc((size_t)chain->count, sizeof *other);
+    SCOPED int *other = xcalloc((size_t)chain->count, sizeof *other);
     bool all = true, own = false;
     for (int i = 0; i < chain->count; i++) {
         other[i] = chain->links[i].layer < 0 ? -1 : pick_for(plan, &library, &chain->links[i], rows, &own);
         all &= chain->links[i].layer < 0 || other[i] >= 0;
     }
     all = all && add_times(plan, chain, other, rows, sum);
-    free(other);
     return all;
 }
 

@@ -12,23 +12,22 @@ bool plan_listed(const char *globs, const char *name)
 {
     if (!globs)
         return true;
-    char *copy = xstrdup(globs), *rest = copy;
+    SCOPED char *copy = xstrdup(globs);
+    char *rest = copy;
     bool found = false;
     const char *base = strrchr(name, '/');
     for (char *one; !found && (one = strsep(&rest, ","));)
         found = text_glob(one, name) || (base && text_glob(one, base + 1));
-    free(copy);
     return found;
 }
 
 const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op)
 {
-    char *full = strchr(name, '/') ? xstrdup(name) : text_format("%s/%s", op->name, name);
+    SCOPED char *full = strchr(name, '/') ? xstrdup(name) : text_format("%s/%s", op->name, name);
     const struct variant *found = NULL;
     for (int i = 0; i < set->count && !found; i++)
         if (!strcmp(set->items[i]->name, full) && op_has_variants_of(op, set->items[i]->op))
             found = set->items[i];
-    free(full);
     return found;
 }
 
@@ -107,7 +106,7 @@ static bool add_points(struct plan *plan, const struct plan_options *o, int case
                        const struct side *side, const struct node *params, struct error *err)
 {
     struct points own = {0};
-    char *note = NULL;
+    SCOPED char *note = NULL;
     const struct work *work = &plan->cases[case_index].work;
     const struct tuned_point *t = o->tune ? NULL : remembered(o, work, variant);
     struct variant_point *tuned = t ? tuned_point_of(plan, plan_set(plan, side), t, work->op, &note) : NULL;
@@ -115,10 +114,8 @@ static bool add_points(struct plan *plan, const struct plan_options *o, int case
     if (!own_point)
         own.count = o->tune && !variant_is_library(variant) ? variant_space(variant, params, &own.points, err)
                                                             : variant_points(variant, params, &own.points, err);
-    if (own.count < 0) {
-        free(note);
+    if (own.count < 0)
         return false;
-    }
     if (o->tune && own.count < 2 && *row_index > 0 && !variant_is_library(variant)) { /* nothing to search */
         variant_points_free(own.points, own.count);
         return true;
@@ -136,7 +133,6 @@ static bool add_points(struct plan *plan, const struct plan_options *o, int case
         row.note = row_note_of(note, &row.program);
         plan_row_add(plan, &row);
     }
-    free(note);
     return true;
 }
 
@@ -156,12 +152,13 @@ static bool plan_add_rows(struct plan *plan, const struct plan_options *o, int c
 /* Of every file in a folder of shared headers and in those below it. */
 static bool hash_headers(const char *folder, struct hash *h, struct error *err)
 {
-    char **names = NULL;
+    SCOPED char **names = NULL;
     int count = folder ? file_list(folder, "", &names, err) : 0;
     bool ok = count >= 0;
     for (int i = 0; i < count; i++) {
         size_t bytes;
-        char *path = file_join(folder, names[i]), *text = NULL;
+        SCOPED char *path = file_join(folder, names[i]);
+        char *text = NULL;
         hash_add_text(h, names[i]);
         if (ok && file_is_dir(path))
             ok = hash_headers(path, h, err);
@@ -170,16 +167,15 @@ static bool hash_headers(const char *folder, struct hash *h, struct error *err)
         if (text)
             hash_add(h, text, bytes);
         free(text);
-        free(path);
         free(names[i]);
     }
-    free(names);
     return ok;
 }
 
 static bool load_side(const struct side *side, const struct plan_options *o, struct variant_set *set, struct error *err)
 {
-    char *lines = side->dirs ? xstrdup(side->dirs) : NULL, *rest = lines, *line;
+    SCOPED char *lines = side->dirs ? xstrdup(side->dirs) : NULL;
+    char *rest = lines, *line;
     const char **dirs = xcalloc(1, sizeof *dirs);
     int count = 0;
     while ((line = strsep(&rest, "\n"))) {
@@ -189,7 +185,6 @@ static bool load_side(const struct side *side, const struct plan_options *o, str
     }
     bool ok = variant_set_load_from(side->variants, side->include, lines ? dirs : o->variant_dirs, set, err);
     free(dirs);
-    free(lines);
     return ok;
 }
 
@@ -309,9 +304,8 @@ static bool hash_files(struct plan *plan, struct error *err)
 {
     const struct kept *kept = plan->private_data;
     struct hash *h = hash_begin();
-    char *shared = kept->include ? xstrdup(kept->include) : file_share("kernels/include");
+    SCOPED char *shared = kept->include ? xstrdup(kept->include) : file_share("kernels/include");
     bool read = hash_headers(shared, h, err);
-    free(shared);
     hash_add_text(h, plan->scenario->hash);
     for (int i = 0; i < plan->case_count; i++)
         if (plan->cases[i].work.op->file)
@@ -340,8 +334,8 @@ static bool something_to_search(const struct plan *plan)
 static void only_selects_nothing(const struct plan *plan, const char *only, struct error *err)
 {
     int count = plan->scenario->variant_count;
-    const char **names = xcalloc(2 * (size_t)count + 1, sizeof *names);
-    struct text list = {0};
+    SCOPED const char **names = xcalloc(2 * (size_t)count + 1, sizeof *names);
+    SCOPED_TEXT list = {0};
     for (int i = 0; i < count; i++) {
         const char *slash = strrchr(plan->scenario->variants[i].name, '/');
         names[2 * i] = plan->scenario->variants[i].name;
@@ -351,8 +345,6 @@ static void only_selects_nothing(const struct plan *plan, const char *only, stru
     const char *near = text_nearest(only, names, 2 * (size_t)count);
     error_set(err, ERROR_USAGE, "--only %s selects no variant of this scenario", only);
     error_hint(err, near ? "--only %s" : "variants: %s", near ? near : text_get(&list));
-    text_free(&list);
-    free(names);
 }
 
 /* bench's own variants, or those of the tree that the options name. */
@@ -436,7 +428,7 @@ done:
 
 void plan_free(struct plan *plan)
 {
-    struct kept *kept = plan->private_data;
+    SCOPED struct kept *kept = plan->private_data;
     for (int i = 0; i < plan->row_count; i++) {
         program_free(&plan->rows[i].program);
         free(plan->rows[i].id);
@@ -458,7 +450,6 @@ void plan_free(struct plan *plan)
         free(kept->include);
     }
     plan_chains_free(plan);
-    free(kept);
     if (plan->case_count > 0)
         scenario_cases_free(plan->cases, plan->case_count);
     variant_set_free(&plan->variants);
@@ -474,10 +465,8 @@ void plan_free(struct plan *plan)
 
 int plan_find(const struct plan *plan, const char *id, struct error *err)
 {
-    struct named *rows = xcalloc((size_t)plan->row_count, sizeof *rows);
+    SCOPED struct named *rows = xcalloc((size_t)plan->row_count, sizeof *rows);
     for (int i = 0; i < plan->row_count; i++)
         rows[i] = (struct named){plan->rows[i].id, plan->rows[i].variant ? plan->rows[i].variant->name : NULL};
-    int found = named_find(rows, plan->row_count, id, "bench plan SCENARIO", err);
-    free(rows);
-    return found;
+    return named_find(rows, plan->row_count, id, "bench plan SCENARIO", err);
 }

@@ -183,7 +183,7 @@ static void set_parts(struct row *row, const struct plan_row *p)
 
 static void set_work(struct row *row, const struct work *work)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     work_describe(work, &t);
     row->work = text_take(&t);
     if (!work->epilogue_count)
@@ -194,7 +194,6 @@ static void set_work(struct row *row, const struct work *work)
     row->bare_work = text_take(&t);
     work_describe_epilogue(work, &t);
     row_set(&row->epilogue, text_get(&t) + strlen(" +"));
-    text_free(&t);
 }
 
 struct row *plan_row_new(const struct plan *plan, int index, const char *device)

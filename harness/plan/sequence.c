@@ -127,9 +127,8 @@ static bool bind_other(const struct sequence_rows *r, const struct plan_row *row
         if (count < 1 ||
             !variant_bind(plan_set(r->plan, r->side), plan_points_keep(r->plan, points, count), &l->work, &r->plan->chip, p, err))
             return false;
-        char *why = unfit(r, p, &l->work, row->sequence->sparse, false);
+        SCOPED char *why = unfit(r, p, &l->work, row->sequence->sparse, false);
         *found = !why;
-        free(why);
         if (*found)
             text_addf(&parts->others, "%s%s on %s", parts->others.len ? ", " : "", v->name, l->name);
     }
@@ -144,8 +143,9 @@ static bool bind_layer(const struct sequence_rows *r, struct plan_row *row, int 
     struct program *p = &parts->programs[link];
     if (mine && !variant_bind(plan_set(r->plan, r->side), row->point, &l->work, &r->plan->chip, p, err))
         return false;
-    char *reason = mine ? unfit(r, p, &l->work, sparse, true)
-                        : text_format("no %s variant of op %s is listed that can do it", sparse ? "sparse" : "dense", l->work.op->name);
+    SCOPED char *reason =
+        mine ? unfit(r, p, &l->work, sparse, true)
+             : text_format("no %s variant of op %s is listed that can do it", sparse ? "sparse" : "dense", l->work.op->name);
     bool found = !reason;
     parts->own += found;
     bool ok = found || bind_other(r, row, link, parts, &found, err);
@@ -153,7 +153,6 @@ static bool bind_layer(const struct sequence_rows *r, struct plan_row *row, int 
         row->program.reason = text_format("%s: %s", l->name, reason);
     else if (ok && mine && reason && !parts->first)
         parts->first = text_format("%s: %s", l->name, reason);
-    free(reason);
     return ok;
 }
 
@@ -168,7 +167,7 @@ static bool compose(const struct sequence_rows *r, struct plan_row *row, const s
     struct work work = row->program.work;
     if (!row->sequence->sparse)
         return compose_chain(&work, parts->list, parts->spans, &row->program, err);
-    char *kernels = sequence_kernels(r->side);
+    SCOPED char *kernels = sequence_kernels(r->side);
     const struct changes changes = {.layers = &r->dense->chain,
                                     .kernels = kernels,
                                     .include = r->side ? r->side->include : NULL,
@@ -176,7 +175,6 @@ static bool compose(const struct sequence_rows *r, struct plan_row *row, const s
                                     .truncate = r->of->truncate,
                                     .above = r->of->truncate_above};
     compose_changes(&work, parts->list, &changes, &row->sequence->changed, &row->program);
-    free(kernels);
     return true;
 }
 
@@ -279,17 +277,15 @@ void plan_sequence_hash(const struct plan_row *p, struct hash *h)
     struct work changes = p->sequence->layers->links[0].work;
     char key[HASH_TEXT];
     size_t bytes;
-    char *path = sequence_kernels(p->side), *kernels = file_read(path, NODE_MAX_BYTES, &bytes, NULL);
-    char *text = text_format("sparse=%d;frames=%d;video=%s;noise=%.17g;threshold=%.17g;truncate=%d:%.17g;bound=%.17g;", p->sequence->sparse,
-                             q->frames, q->video ? q->video : "", q->noise, q->threshold, (int)q->truncate, q->truncate_above, q->bound);
+    SCOPED char *path = sequence_kernels(p->side), *kernels = file_read(path, NODE_MAX_BYTES, &bytes, NULL);
+    SCOPED char *text =
+        text_format("sparse=%d;frames=%d;video=%s;noise=%.17g;threshold=%.17g;truncate=%d:%.17g;bound=%.17g;", p->sequence->sparse,
+                    q->frames, q->video ? q->video : "", q->noise, q->threshold, (int)q->truncate, q->truncate_above, q->bound);
     changes.mask = q->changes;
     work_key(&changes, key);
     hash_add_text(h, key);
     hash_add_text(h, text);
     hash_add_text(h, kernels ? kernels : "");
-    free(text);
-    free(kernels);
-    free(path);
 }
 
 void plan_sequence_describe(const struct plan_row *p, struct row *row)

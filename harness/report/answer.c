@@ -65,7 +65,7 @@ static void compare_case(struct comparison *y, const struct case_view *c, const 
     y->faster += apart && ratio > 1;
     y->slower += apart && ratio < 1;
     if (apart && fabs(log(ratio)) >= y->told) {
-        struct text words = {0};
+        SCOPED_TEXT words = {0};
         const struct view *slow = ratio > 1 ? b : a, *fast = ratio > 1 ? a : b;
         winner_reason(c, slow, fast, &words);
         free(y->reason);
@@ -75,7 +75,6 @@ static void compare_case(struct comparison *y, const struct case_view *c, const 
         y->limit = b->verdicts.count ? text_format("%s is limited by %s: %s", b->name, verdict_word(b), b->verdicts.items[0].says) : NULL;
         y->where = xstrdup(c->rows[0]->case_id);
         y->told = fabs(log(ratio));
-        text_free(&words);
     }
 }
 
@@ -109,9 +108,8 @@ static void answer_compare(const struct ask *ask, struct block *list)
         text_addf(&t, ", because at %s %s", y.where, y.reason);
     if (y.limit)
         text_addf(&t, ". There %s", y.limit);
-    char *question = text_format("Is %s faster than %s?", short_what, short_than);
+    SCOPED char *question = text_format("Is %s faster than %s?", short_what, short_than);
     block_text(list, "answer", question, &t);
-    free(question);
     free(y.reason);
     free(y.where);
     free(y.limit);
@@ -198,7 +196,7 @@ static void answer_best(const struct ask *ask, struct block *list)
 /* What emu can say in its place: of the dense work, how much the tiles of the sparse rows are. */
 static void say_scheduled(const struct ask *ask, struct text *t)
 {
-    double *densities = xcalloc((size_t)ask->count + 1, sizeof *densities);
+    SCOPED double *densities = xcalloc((size_t)ask->count + 1, sizeof *densities);
     int count = 0, kinds = 0;
     char a[NUMBER_TEXT], b[NUMBER_TEXT], d[NUMBER_TEXT];
     for (int i = 0; i < ask->count; i++)
@@ -225,7 +223,6 @@ static void say_scheduled(const struct ask *ask, struct text *t)
         text_addf(t, " %% at %s %%", number_short(100 * densities[i], d));
     }
     text_add(t, kinds ? " of inputs changed, on the images as emu has them" : "");
-    free(densities);
 }
 
 static void answer_break_even(const struct ask *ask, struct block *list)
@@ -253,7 +250,7 @@ static void answer_break_even(const struct ask *ask, struct block *list)
 
 static void answer_plan(const struct ask *ask, struct block *list)
 {
-    char *question = text_format("Which plan, by %s?", word_of(ask->answer, "by"));
+    SCOPED char *question = text_format("Which plan, by %s?", word_of(ask->answer, "by"));
     int before = list->item_count;
     network_plans(list, ask->run, ask->rows, ask->count, word_of(ask->answer, "by"), question);
     if (list->item_count == before)
@@ -262,7 +259,6 @@ static void answer_plan(const struct ask *ask, struct block *list)
                        ? "not told: emu has no time, and runs a network whole only where no layer of it is the library's; a run on "
                          "a GPU tells"
                        : "not told: no network was timed whole");
-    free(question);
 }
 
 /* ---- */

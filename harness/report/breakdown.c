@@ -263,7 +263,7 @@ static void make_units(struct breakdown *a, double unit_ns)
 struct breakdown breakdown_of(const struct case_view *c, const struct view *v, double unit_ns)
 {
     struct breakdown a = {.step = -1, .pipe_math = MATH_NONE, .tensor = NAN, .pipe_width = NAN};
-    struct text names = {0}, words = {0};
+    SCOPED_TEXT names = {0}, words = {0};
     double others;
     a.total_ns = v->ranked ? v->time->median_ns : 0;
     find_step(c, v, &a, &others, &names);
@@ -286,8 +286,6 @@ struct breakdown breakdown_of(const struct case_view *c, const struct view *v, d
                                  : "between the steps: what their own times leave of the row's");
         make_units(&a, unit_ns);
     }
-    text_free(&names);
-    text_free(&words);
     return a;
 }
 

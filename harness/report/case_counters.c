@@ -54,10 +54,9 @@ static bool limits_line(struct table *t, const struct case_view *c, const struct
 void case_column(struct table *t, const struct counter_place *p, enum detail detail)
 {
     const struct counter_value *v = &p->group->values[p->value];
-    struct text names = {0};
+    SCOPED_TEXT names = {0};
     counter_value_metrics(p->group, p->value, &names);
     table_column(t, v->name, v->head, ALIGN_RIGHT, .about = v->what, .ncu = text_get(&names), .detail = detail, .spare = 10);
-    text_free(&names);
 }
 
 void case_limits(struct document *d, const struct case_view *c)
@@ -162,13 +161,11 @@ static void value_cell(struct table *t, const struct line *l, double value)
 /* What it is, and what Nsight Compute calls it. */
 static void add_meaning(struct table *t, const struct line *l)
 {
-    struct text about = {0}, names = {0};
+    SCOPED_TEXT about = {0}, names = {0};
     if (l->group)
         counter_value_metrics(l->group, l->value, &names);
     text_addf(&about, names.len ? "%s; ncu: %s" : "%s%s", l->what ? l->what : "", text_get(&names));
     table_about(t, text_get(&about));
-    text_free(&about);
-    text_free(&names);
 }
 
 static struct table *section_table(const struct case_view *c, struct line *const *lines, int count)
@@ -211,7 +208,7 @@ static void add_group(struct document *d, const struct case_view *c, const struc
     struct line **lines = xcalloc((size_t)g->value_count + 1, sizeof *lines);
     int count = 0, left_out = 0;
     for (int k = 0; k < g->value_count; k++) {
-        char *name = text_format(METRIC_HARDWARE "%s", g->values[k].name);
+        SCOPED char *name = text_format(METRIC_HARDWARE "%s", g->values[k].name);
         struct line *l = bsearch(&(struct line){.name = name}, s->lines, (size_t)s->count, sizeof *s->lines, case_counters_by_name);
         bool small = l && g->largest_first && strcmp(l->unit, "%") == 0 && !(l->most >= g->least);
         if (l && !l->taken) {
@@ -223,7 +220,6 @@ static void add_group(struct document *d, const struct case_view *c, const struc
             if (!small)
                 lines[count++] = l;
         }
-        free(name);
     }
     if (g->largest_first)
         qsort(lines, (size_t)count, sizeof(struct line *), by_most);
@@ -269,7 +265,7 @@ static int by_time(const void *a, const void *b)
 static void plans_of(struct block *list, const struct view *v)
 {
     int count = v->row->plan_count;
-    const struct row_plan **plans = xcalloc((size_t)count + 1, sizeof *plans);
+    SCOPED const struct row_plan **plans = xcalloc((size_t)count + 1, sizeof *plans);
     struct text line = {0};
     char a[NUMBER_TEXT];
     for (int i = 0; i < count; i++)
@@ -281,7 +277,6 @@ static void plans_of(struct block *list, const struct view *v)
                   plans[i]->heuristic, plans[i]->rank);
     text_add(&line, count > PLANS_SHOWN ? ", ..." : "");
     block_text(list, NULL, v->name, &line);
-    free(plans);
 }
 
 static void add_plans(struct document *d, const struct case_view *c)

@@ -61,12 +61,10 @@ static void row_notes(const struct case_view *c, bool counters, struct block *li
         }
         if (said)
             continue;
-        char *name = same > 1 ? text_format("%s (and %d more)", c->views[i].name, same - 1) : xstrdup(c->views[i].name);
-        char *text = text_format("%s%s", counters ? "no hardware counters: " : "", note);
+        SCOPED char *name = same > 1 ? text_format("%s (and %d more)", c->views[i].name, same - 1) : xstrdup(c->views[i].name);
+        SCOPED char *text = text_format("%s%s", counters ? "no hardware counters: " : "", note);
         text_one_line(text);
         block_item(list, "note", name, text);
-        free(name);
-        free(text);
     }
 }
 

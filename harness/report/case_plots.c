@@ -21,7 +21,8 @@
 static bool add_shape(struct text *data, const struct view *v, int row, double *low, double *high)
 {
     const struct row_time *t = v->time;
-    double *s = xcalloc((size_t)t->rounds + 1, sizeof *s), bins[BINS] = {0}, most = 0;
+    SCOPED double *s = xcalloc((size_t)t->rounds + 1, sizeof *s);
+    double bins[BINS] = {0}, most = 0;
     int n = 0;
     for (int i = 0; i < t->rounds; i++)
         if (isfinite(t->samples_ns[i]) && t->samples_ns[i] > 0)
@@ -43,14 +44,13 @@ static bool add_shape(struct text *data, const struct view *v, int row, double *
         *low = fmin(*low, from);
         *high = fmax(*high, to);
     }
-    free(s);
     return enough;
 }
 
 static void distributions(struct plots *p, const struct case_view *c)
 {
     struct plot_draft d = {.base = "samples.gp", .case_index = c->rows[0]->case_index, .width = PLOT_WIDTH, .aside = true};
-    struct text names = {0};
+    SCOPED_TEXT names = {0};
     int rows = 0, longest = 0;
     double low = INFINITY, high = -INFINITY;
     char n[NUMBER_TEXT];
@@ -68,7 +68,6 @@ static void distributions(struct plots *p, const struct case_view *c)
         rows++;
     }
     text_add(&d.data, text_get(&names));
-    text_free(&names);
     if (rows < 2) {
         text_free(&d.data);
         return;
@@ -138,14 +137,13 @@ static bool two_axes(const struct case_view *c, const struct row *like, struct a
 
 static void add_words(struct text *script, const char *name, const struct axis *a)
 {
-    struct text values = {0};
+    SCOPED_TEXT values = {0};
     for (int i = 0; i < a->count; i++) {
         text_add(&values, i ? " " : "");
         for (const char *p = a->values[i]; *p; p++) /* into a script: no more than words */
             text_addf(&values, "%c", strchr("\"'`\\%{}@^ \t\n", *p) || (unsigned char)*p < 33 || (unsigned char)*p > 126 ? '.' : *p);
     }
     text_addf(script, "%s = \"%s\"\n%s_count = %d\n", name, text_get(&values), name, a->count);
-    text_free(&values);
 }
 
 static void map(struct plots *p, const struct case_view *c, const struct row *like)

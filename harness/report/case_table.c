@@ -59,12 +59,11 @@ static void verdict_cell(struct table *t, const struct view *v)
     table_cell(t, PAINT_NONE, "%s", verdict_word(v));
     if (v->verdicts.count) {
         const struct verdict *first = v->verdicts.items;
-        struct text about = {0};
+        SCOPED_TEXT about = {0};
         text_addf(&about, "%s - try: %s (", first->says, first->remedy);
         verdict_gain(first, &about);
         text_add(&about, ")");
         table_about(t, text_get(&about));
-        text_free(&about);
     }
 }
 
@@ -76,15 +75,14 @@ static void name_cells(struct table *t, const struct view *v, enum paint paint)
         table_cell(t, PAINT_BAD, "%s", v->failed ? "!" : "");
     table_cell(t, paint, "%s", v->name);
     table_about(t, v->row->what);
-    char *anchor = row_anchor(v->row);
+    SCOPED char *anchor = row_anchor(v->row);
     table_target(t, anchor);
-    free(anchor);
 }
 
 /* Rows that say a sentence instead of numbers: failed and skipped. False: the row is none. */
 static bool sentence_row(struct table *t, const struct view *v)
 {
-    struct text text = {0};
+    SCOPED_TEXT text = {0};
     if (v->failed)
         add_failure(v, &text);
     else if (v->row->status == ROW_SKIPPED)
@@ -94,7 +92,6 @@ static bool sentence_row(struct table *t, const struct view *v)
     table_row(t, v->failed ? LINE_FAILED : LINE_SKIPPED);
     name_cells(t, v, v->failed ? PAINT_BAD : PAINT_DIM);
     table_rest(t, v->failed ? PAINT_NONE : PAINT_DIM, text_get(&text));
-    text_free(&text);
     return true;
 }
 

@@ -85,15 +85,14 @@ void report_samples(struct text *t, const struct row *row)
     }
     for (int i = 0; i < count && i < LINES_SHOWN; i++) {
         const struct row_step *step = lines[i].step >= 0 && lines[i].step < row->step_count ? &row->steps[lines[i].step] : NULL;
-        char *place = lines[i].line ? text_format("%s:%d", step ? file_base(step->file) : "", lines[i].line)
-                                    : text_format("%.24s, no line", step ? step->name : "other kernels");
+        SCOPED char *place = lines[i].line ? text_format("%s:%d", step ? file_base(step->file) : "", lines[i].line)
+                                           : text_format("%.24s, no line", step ? step->name : "other kernels");
         text_addf(t, "  %5s %%  %-36s", number_percent(all > 0 ? lines[i].samples / all : 0, a), place);
         for (int k = 0; k < LINE_WAITS && lines[i].waits[k]; k++)
             text_addf(t, "%s %s %s %%", k ? "," : "", lines[i].waits[k]->name + strlen(METRIC_SAMPLES),
                       number_percent(lines[i].waits[k]->value / lines[i].samples, a));
         add_executed(t, &lines[i], instructions);
         text_add(t, "\n");
-        free(place);
     }
     free(lines);
 }

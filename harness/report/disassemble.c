@@ -85,9 +85,8 @@ static void name_operation(struct row_code *c)
     words_of(c, words);
     const char *name = operation(words[0] & 0x1ff);
     if (name) {
-        char *text = text_format("%s %s", name, c->text);
+        SCOPED char *text = text_format("%s %s", name, c->text);
         row_set(&c->text, text);
-        free(text);
     }
 }
 
@@ -96,13 +95,11 @@ static void name_operation(struct row_code *c)
 static char *find_tool(void)
 {
     const char *named = getenv("BENCH_NVDISASM");
-    char *own = file_share(".deps/nvidia/cu13/bin/nvdisasm"), *installed = file_share("nvidia/cu13/bin/nvdisasm");
+    SCOPED char *own = file_share(".deps/nvidia/cu13/bin/nvdisasm"), *installed = file_share("nvidia/cu13/bin/nvdisasm");
     const char *const places[] = {named && *named ? named : NULL, file_exists(own) ? own : NULL, file_exists(installed) ? installed : NULL};
     char *tool = NULL;
     for (int i = 0; i < 3 && !tool; i++)
         tool = places[i] ? xstrdup(places[i]) : NULL;
-    free(own);
-    free(installed);
     return tool;
 }
 
@@ -139,10 +136,9 @@ static void take(const char *output, struct row_code *const *code, int count)
         size_t n = strcspn(at, ";\n");
         while (n && at[n - 1] == ' ')
             n--;
-        char *text = n ? put_back(at, n, packed, (uint64_t)code[i]->address) : NULL;
+        SCOPED char *text = n ? put_back(at, n, packed, (uint64_t)code[i]->address) : NULL;
         if (text)
             row_set(&code[i]->text, text);
-        free(text);
     }
 }
 
@@ -150,28 +146,24 @@ static void take(const char *output, struct row_code *const *code, int count)
 static bool run_tool(const char *tool, const char *arch, struct row_code *const *code, int count)
 {
     const char *tmp = getenv("TMPDIR");
-    char *dir = text_format("%s/bench-sass.XXXXXX", tmp && *tmp ? tmp : "/tmp"), *output = NULL;
-    uint64_t *words = xcalloc((size_t)count, INSTRUCTION_BYTES);
+    SCOPED char *dir = text_format("%s/bench-sass.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    char *output = NULL;
+    SCOPED uint64_t *words = xcalloc((size_t)count, INSTRUCTION_BYTES);
     struct error ignored = {0};
     for (int i = 0; i < count; i++)
         words_of(code[i], words + 2 * i);
     if (mkdtemp(dir)) {
-        char *raw = file_join(dir, "raw"), *text = file_join(dir, "text"), *chip = text_format("SM%s", arch + 3);
+        SCOPED char *raw = file_join(dir, "raw"), *text = file_join(dir, "text"), *chip = text_format("SM%s", arch + 3);
         const char *const argv[] = {tool, "--binary", chip, "raw", NULL};
         if (file_write(raw, words, (size_t)count * INSTRUCTION_BYTES, &ignored) &&
             process_run(argv, &(struct process){dir, "text", true, true, LIMIT_S}) == 0)
             output = file_read(text, OUTPUT_MAX_BYTES, NULL, &ignored);
         file_remove_flat(dir);
-        free(raw);
-        free(text);
-        free(chip);
     }
     bool done = output != NULL;
     if (done)
         take(output, code, count);
     free(output);
-    free(words);
-    free(dir);
     return done;
 }
 
@@ -180,7 +172,7 @@ void disassemble(struct row *const *rows, int count)
     static const char *const elsewhere[] = {"nvdisasm", "/usr/local/cuda/bin/nvdisasm"};
     char *tool = NULL;
     for (int i = 0; i < count; i++) {
-        struct row_code **code = NULL;
+        SCOPED struct row_code **code = NULL;
         const char *arch = rows[i]->arch ? rows[i]->arch : "";
         int found = 0;
         for (int n = 0; n < rows[i]->code_count && !found; n++)
@@ -199,7 +191,6 @@ void disassemble(struct row *const *rows, int count)
         for (int n = 0; n < found; n++)
             if (is_bytes(code[n]))
                 name_operation(code[n]);
-        free(code);
     }
     free(tool);
 }

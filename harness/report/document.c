@@ -80,7 +80,7 @@ static struct cell *last_cell(struct table *t)
 
 void table_cell(struct table *t, enum paint paint, const char *format, ...)
 {
-    struct text text = {0};
+    SCOPED_TEXT text = {0};
     va_list args;
     va_start(args, format);
     text_vaddf(&text, format, args);
@@ -89,7 +89,6 @@ void table_cell(struct table *t, enum paint paint, const char *format, ...)
     c->kind = text.len ? CELL_TEXT : CELL_ABSENT;
     c->paint = paint;
     c->text = text.len ? text_take(&text) : NULL;
-    text_free(&text);
 }
 
 void table_number(struct table *t, enum paint paint, double value, const char *text)
@@ -120,7 +119,7 @@ void table_rest(struct table *t, enum paint paint, const char *text)
 
 void table_note(struct table *t, const char *format, ...)
 {
-    struct text text = {0};
+    SCOPED_TEXT text = {0};
     va_list args;
     va_start(args, format);
     text_vaddf(&text, format, args);
@@ -128,7 +127,6 @@ void table_note(struct table *t, const char *format, ...)
     struct cell *c = last_cell(t);
     if (c->kind != CELL_ABSENT && text.len)
         c->note = text_take(&text);
-    text_free(&text);
 }
 
 void table_about(struct table *t, const char *about)
@@ -300,9 +298,8 @@ void document_lines(struct document *d, const char *heading, const char *label, 
     struct block *list = document_list(d, DETAIL_ALWAYS);
     for (const char *p = text_get(lines); *p;) {
         size_t n = strcspn(p, "\n");
-        char *line = xstrndup(p, n);
+        SCOPED char *line = xstrndup(p, n);
         block_item(list, label, NULL, line);
-        free(line);
         p += n + (p[n] == '\n');
     }
     text_free(lines);

@@ -22,11 +22,11 @@ void winner_name(const struct view *v, struct text *t)
 
 bool winner_reason(const struct case_view *c, const struct view *slow, const struct view *fast, struct text *t)
 {
-    struct text words = {0};
+    SCOPED_TEXT words = {0};
     if (c->counts)
         why_compared(&words, c, slow, fast, false);
     bool apart = c->counts || why_against(&words, c, slow, fast);
-    char *name = text_format("`%s`", fast->name);
+    SCOPED char *name = text_format("`%s`", fast->name);
     for (const char *p = text_get(&words); *p;) { /* "3.92x the instructions of `auto`" */
         size_t n = strncmp(p, " of ", 4) == 0 || strncmp(p, " as ", 4) == 0 ? 4 : 0;
         bool named = strncmp(p + n, name, strlen(name)) == 0;
@@ -36,8 +36,6 @@ bool winner_reason(const struct case_view *c, const struct view *slow, const str
             text_add(t, "the other");
         p += named ? n + strlen(name) : 1;
     }
-    free(name);
-    text_free(&words);
     return apart;
 }
 
@@ -77,10 +75,9 @@ static void add_lead(struct document *d, const struct run *run, struct row *cons
     tally_part(&rest, y.by[ROW_PLANNED], "not run yet");
     tally_part(&rest, y.by[ROW_INFEASIBLE], "more do not apply to their case");
     tally_part(&rest, y.by[ROW_SKIPPED], "more are not for this device");
-    char *verified = text_format("%d of the %d rows that apply are verified", y.by[ROW_OK] + y.by[ROW_FOIL], apply);
+    SCOPED char *verified = text_format("%d of the %d rows that apply are verified", y.by[ROW_OK] + y.by[ROW_FOIL], apply);
     struct block *lead = document_prose(d, TONE_LEAD, DETAIL_FULL);
     block_item(lead, NULL, verified, rest.len ? text_get(&rest) : NULL);
-    free(verified);
     text_free(&rest);
     if (y.timed) {
         text_addf(&rest, "a variant beats the baseline on %d of %d timed cases", y.won, y.timed);
@@ -119,10 +116,9 @@ static void add_reason(struct table *t, const struct case_view *c, const struct 
     struct text words = {0};
     const struct view *rival = c->zero && c->zero != winner && c->zero->ranked ? c->zero : why_rival(c, winner);
     if (rival && winner_reason(c, rival, winner, &words) && words.len) {
-        char *first = xstrndup(text_get(&words), strcspn(text_get(&words), ";"));
+        SCOPED char *first = xstrndup(text_get(&words), strcspn(text_get(&words), ";"));
         text_free(&words);
         text_addf(&words, "%s: %s", rival == c->zero ? c->zero_name : rival->name, first);
-        free(first);
     } else if (winner->verdicts.count && !words.len) {
         text_addf(&words, "its limit: %s", winner->verdicts.items[0].says);
     }
@@ -145,7 +141,7 @@ static void glance_timed(struct table *t, const struct case_view *c)
     const struct view *best = case_best(c), *zero = c->zero && c->zero->ranked ? c->zero : NULL;
     bool wins = best && best->time->ratio_low > 1, close = best && !wins && best->time->ratio_high >= 1;
     const struct view *winner = wins || !zero ? best : zero;
-    struct text name = {0}, open = {0};
+    SCOPED_TEXT name = {0}, open = {0};
     if (winner)
         winner_name(winner, &name);
     table_cell(t, wins ? PAINT_BOLD : PAINT_NONE, "%s", winner ? text_get(&name) : "none");
@@ -154,9 +150,8 @@ static void glance_timed(struct table *t, const struct case_view *c)
     else if (winner && winner == zero && best)
         table_note(t, "no variant beats it; %s comes next", best->name);
     if (winner) {
-        char *anchor = row_anchor(winner->row);
+        SCOPED char *anchor = row_anchor(winner->row);
         table_target(t, anchor);
-        free(anchor);
     }
     double us = winner ? winner->time->median_ns / 1e3 : NAN, ratio = best && best->time->ratio > 0 ? best->time->ratio : NAN;
     table_number(t, PAINT_NONE, us, number_3(us, a));
@@ -171,8 +166,6 @@ static void glance_timed(struct table *t, const struct case_view *c)
     share_cell(t, winner);
     not_judged(c, &open);
     table_cell(t, PAINT_DIM, "%s", text_get(&open));
-    text_free(&name);
-    text_free(&open);
 }
 
 /* Without time: who asks for the fewest bytes, and what there is to be said of the others. */
@@ -180,7 +173,7 @@ static void glance_counted(struct table *t, const struct case_view *c)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     const struct view *least = NULL, *most = NULL;
-    struct text open = {0};
+    SCOPED_TEXT open = {0};
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
         if (v->row->status != ROW_OK || isnan(v->moved_over_compulsory))
@@ -190,16 +183,14 @@ static void glance_counted(struct table *t, const struct case_view *c)
     }
     table_cell(t, PAINT_NONE, "%s", least ? least->name : "none");
     if (least) {
-        char *anchor = row_anchor(least->row);
+        SCOPED char *anchor = row_anchor(least->row);
         table_target(t, anchor);
-        free(anchor);
     }
     table_cell(t, PAINT_NONE, least ? "%s to %s" : "", least ? number_3(least->moved_over_compulsory, a) : "",
                least ? number_3(most->moved_over_compulsory, b) : "");
     table_cell(t, PAINT_NONE, "%s", least && least->verdicts.count ? least->verdicts.items[0].says : "");
     not_judged(c, &open);
     table_cell(t, PAINT_DIM, "%s", text_get(&open));
-    text_free(&open);
 }
 
 /* What the baseline is in every case; "baseline" when the cases differ in it. */
@@ -229,7 +220,7 @@ static struct table *glance_table(const struct run *run, struct row *const *rows
         table_column(t, "moved", "moved / compulsory", ALIGN_RIGHT);
         table_column(t, "because", "its limit", ALIGN_LEFT);
     } else {
-        char *x = text_format("x %s", zero), *roof = text_format("%s, %% of roof", zero);
+        SCOPED char *x = text_format("x %s", zero), *roof = text_format("%s, %% of roof", zero);
         table_column(t, "winner", "fastest", ALIGN_LEFT);
         table_column(t, "us", "us", ALIGN_POINT);
         table_column(t, "ratio", x, ALIGN_POINT, .note = "[95 %]", .about = "the baseline's time over that of the fastest of the others");
@@ -237,8 +228,6 @@ static struct table *glance_table(const struct run *run, struct row *const *rows
         table_column(t, "left", roof, ALIGN_RIGHT,
                      .about = "what the baseline reaches of the time that the ceilings of this machine allow; the rest is left to gain");
         table_column(t, "roof", "fastest, % of roof", ALIGN_RIGHT);
-        free(x);
-        free(roof);
     }
     table_column(t, "open", "not judged", ALIGN_LEFT);
     return t;
@@ -290,7 +279,7 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
 {
     bool counts = count && spec_is(rows[0]->device, SPEC_COUNTS);
     struct table *t = glance_table(run, rows, count, counts);
-    struct glance *cases = NULL;
+    SCOPED struct glance *cases = NULL;
     int case_count = glance_order(rows, count, &cases);
     for (int i = 0; i < case_count; i++) {
         struct case_view c;
@@ -308,7 +297,6 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
             glance_timed(t, &c);
         case_view_free(&c);
     }
-    free(cases);
     document_heading(d, 2, "At a glance", NULL)->detail = DETAIL_FULL;
     document_table(d, t, DETAIL_FULL);
 }

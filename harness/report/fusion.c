@@ -216,7 +216,7 @@ static void say_knee(const char *layer, const char *axis, struct knee_point *p, 
 static void knee_of(const struct run *run, struct row *const *rows, int count, const char *layer, const char *axis,
                     const struct judge *judge, struct block *list)
 {
-    struct knee_point *points = NULL;
+    SCOPED struct knee_point *points = NULL;
     int n = 0;
     bool alone = true, several = false;
     for (int i = 0, end; i < count; i = end) {
@@ -237,7 +237,6 @@ static void knee_of(const struct run *run, struct row *const *rows, int count, c
     }
     if (n >= KNEE_POINTS && alone && several)
         say_knee(layer, axis, points, n, list);
-    free(points);
 }
 
 /* ---- what stands behind an op: an epilogue ---- */
@@ -456,7 +455,7 @@ void fusion_document(struct document *d, const struct run *run, struct row *cons
         if (!said)
             knee_of(run, rows, count, r->layer, r->axis[0].name, &judge, list);
     }
-    struct behind *all = NULL;
+    SCOPED struct behind *all = NULL;
     int found = find_behind(run, rows, count, &judge, &all);
     if (say_epilogues(all, found, list))
         behind_table(d, all, found);
@@ -465,6 +464,5 @@ void fusion_document(struct document *d, const struct run *run, struct row *cons
         free(all[i].epilogue);
         free(all[i].fused_name);
     }
-    free(all);
     judge_close(&judge);
 }

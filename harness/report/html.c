@@ -21,9 +21,8 @@ static void add_name(struct text *t, const char *s)
 {
     while (s && *s) {
         size_t n = strcspn(s, "/[,:_"), with = n + (s[n] != '\0');
-        char *piece = xstrndup(s, with);
+        SCOPED char *piece = xstrndup(s, with);
         html_text(t, piece);
-        free(piece);
         s += with;
         text_add(t, *s ? "<wbr>" : "");
     }
@@ -183,9 +182,8 @@ static void write_column(struct text *t, const struct table_column *column)
 {
     const char *tag = column->heading[0] ? "th" : "td"; /* a heading without words is none */
     text_addf(t, "<%s%s", tag, column->align == ALIGN_LEFT ? " class=\"l\"" : "");
-    char *about = column_about(column);
+    SCOPED char *about = column_about(column);
     add_attribute(t, "title", about);
-    free(about);
     text_add(t, ">");
     add_name(t, column->heading);
     if (column->note) {
@@ -197,7 +195,7 @@ static void write_column(struct text *t, const struct table_column *column)
 
 static void write_table(struct text *t, const struct table *table)
 {
-    bool *shown = xcalloc((size_t)table->column_count + 1, sizeof *shown);
+    SCOPED bool *shown = xcalloc((size_t)table->column_count + 1, sizeof *shown);
     text_add(t, "<div class=\"scroll\"><table");
     add_attribute(t, "data-name", table->name);
     if (table->wide)
@@ -213,7 +211,6 @@ static void write_table(struct text *t, const struct table *table)
     for (int r = 0; r < table->line_count; r++)
         write_line(t, table, r, shown);
     text_add(t, "</tbody></table></div>\n");
-    free(shown);
 }
 
 /* ---- blocks ---- */
@@ -368,7 +365,7 @@ static void add_base64(struct text *t, const unsigned char *data, size_t bytes)
 static void add_packed(struct text *t, struct folded *f)
 {
     uLong room = compressBound(f->rest.len) + 64;
-    unsigned char *out = f->rest.len ? xcalloc(room, 1) : NULL;
+    SCOPED unsigned char *out = f->rest.len ? xcalloc(room, 1) : NULL;
     z_stream z = {.next_in = (unsigned char *)f->rest.data, .avail_in = (uInt)f->rest.len, .next_out = out, .avail_out = (uInt)room};
     if (out && deflateInit2(&z, 9, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) == Z_OK) { /* the room suffices, so it does not fail */
         deflate(&z, Z_FINISH);
@@ -377,7 +374,6 @@ static void add_packed(struct text *t, struct folded *f)
         text_add(t, "\"></div>\n");
         deflateEnd(&z);
     }
-    free(out);
     text_free(&f->rest);
 }
 
@@ -482,7 +478,7 @@ static int gather_meanings(const struct table *t, struct meaning **all, int coun
 /* What every column of the page is, once: a title that pops up is nothing for a finger or a keyboard. */
 static void add_meanings(struct text *t, const struct document *d)
 {
-    struct meaning *all = NULL;
+    SCOPED struct meaning *all = NULL;
     int count = 0, at = 0;
     for (const struct block *b; (b = document_next(d, &at, true));)
         if (b->kind == BLOCK_TABLE)
@@ -500,26 +496,25 @@ static void add_meanings(struct text *t, const struct document *d)
     text_add(t, count ? "</dl>\n</section>\n" : "");
     for (int i = 0; i < count; i++)
         free(all[i].about);
-    free(all);
 }
 
 /* A file of the installation, whole. */
 static bool add_share(struct text *t, const char *name, struct error *err)
 {
     size_t bytes;
-    char *path = file_share(name), *file = file_read(path, SHARE_MAX_BYTES, &bytes, err);
+    SCOPED char *path = file_share(name);
+    char *file = file_read(path, SHARE_MAX_BYTES, &bytes, err);
     text_add(t, file ? file : "");
     if (!file)
         error_where(err, "this installation is incomplete");
-    free(path);
     free(file);
     return file != NULL;
 }
 
 static bool page(struct text *t, const struct document *d, struct error *err)
 {
-    struct text style = {0}, script = {0};
-    char *title = text_format("%s · bench", d->count && d->blocks[0].kind == BLOCK_HEADING ? d->blocks[0].text : "report");
+    SCOPED_TEXT style = {0}, script = {0};
+    SCOPED char *title = text_format("%s · bench", d->count && d->blocks[0].kind == BLOCK_HEADING ? d->blocks[0].text : "report");
     bool done = add_share(&style, "plot/page.css", err) && add_share(&script, "plot/page.js", err);
     if (done) {
         text_add(t, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
@@ -536,9 +531,6 @@ static bool page(struct text *t, const struct document *d, struct error *err)
         text_add(t, text_get(&script));
         text_add(t, "</script>\n</body>\n</html>\n");
     }
-    free(title);
-    text_free(&style);
-    text_free(&script);
     return done;
 }
 

@@ -41,7 +41,7 @@ static void source_line_take(struct source_line *l, const struct row_metric *m)
 
 int source_lines(const struct row *row, int step, struct source_line **out)
 {
-    const struct row_metric **metrics = xcalloc((size_t)row->metric_count + 1, sizeof *metrics);
+    SCOPED const struct row_metric **metrics = xcalloc((size_t)row->metric_count + 1, sizeof *metrics);
     int count = 0, found = 0;
     *out = NULL;
     for (int i = 0; i < row->metric_count; i++) {
@@ -61,7 +61,6 @@ int source_lines(const struct row *row, int step, struct source_line **out)
         }
         source_line_take(&(*out)[found - 1], m);
     }
-    free(metrics);
     return found;
 }
 
@@ -145,12 +144,11 @@ static void look_at_counted(struct line_findings *all, const struct case_view *c
 
 void line_findings_add(struct line_findings *all, const struct case_view *c, const struct view *v)
 {
-    struct source_line *lines = NULL;
+    SCOPED struct source_line *lines = NULL;
     int count = c->judge && c->judge->ready && v->row->status == ROW_OK ? source_lines(v->row, EVERY_STEP, &lines) : 0;
     for (int i = 0; i < count; i++)
         if (lines[i].line > 0)
             (c->counts ? look_at_line : look_at_counted)(all, c, v, &lines[i]);
-    free(lines);
 }
 
 void line_findings_free(struct line_findings *all)

@@ -86,7 +86,7 @@ void listing_code(struct text *t, const struct row *row, const struct report_sty
 {
     (void)style;
     for (int step = 0; step < row->step_count; step++) {
-        struct text words = {0};
+        SCOPED_TEXT words = {0};
         for (int i = 0; i < row->metric_count; i++) {
             const struct row_metric *m = &row->metrics[i];
             char n[NUMBER_TEXT];
@@ -96,6 +96,5 @@ void listing_code(struct text *t, const struct row *row, const struct report_sty
         }
         if (words.len)
             text_addf(t, "%s: machine instructions by class: %s\n", row->steps[step].name, text_get(&words));
-        text_free(&words);
     }
 }

@@ -33,12 +33,10 @@ static void add_cell(struct text *t, const struct cell *c)
 /* What Nsight Compute calls a column is a footnote behind its heading; it is written once, at the end. */
 static void add_footnote(struct text *t, struct text *footnotes, const struct table_column *column)
 {
-    char *mark = text_format("[^%s]", column->key), *line = text_format("%s: ncu: `%s`\n", mark, column->ncu);
+    SCOPED char *mark = text_format("[^%s]", column->key), *line = text_format("%s: ncu: `%s`\n", mark, column->ncu);
     text_add(t, mark);
     if (!strstr(text_get(footnotes), line))
         text_add(footnotes, line);
-    free(mark);
-    free(line);
 }
 
 static void write_table(struct text *t, const struct table *table, struct text *footnotes)
@@ -127,7 +125,7 @@ static void markdown_write(struct text *t, const struct document *d, const struc
     int at = 0;
     bool first = true;
     size_t from = t->len;
-    struct text footnotes = {0};
+    SCOPED_TEXT footnotes = {0};
     (void)style;
     for (const struct block *b; (b = document_next(d, &at, false)); first = false) {
         text_add(t, first ? "" : "\n");
@@ -154,7 +152,6 @@ static void markdown_write(struct text *t, const struct document *d, const struc
     if (footnotes.len)
         text_addf(t, "\n%s", text_get(&footnotes));
     text_neutralise(t, from);
-    text_free(&footnotes);
 }
 
 const struct form form_markdown = {.name = "md", .write = markdown_write};

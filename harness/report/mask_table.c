@@ -109,7 +109,7 @@ static int by_density(const void *a, const void *b)
 
 void mask_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
-    struct group *groups = NULL;
+    SCOPED struct group *groups = NULL;
     int group_count = 0;
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
@@ -126,12 +126,10 @@ void mask_document(struct document *d, const struct run *run, struct row *const 
     for (int i = 0; i < group_count; i++) {
         if (groups[i].count >= 2) {
             qsort(groups[i].cases, (size_t)groups[i].count, sizeof *groups[i].cases, by_density);
-            char *title = text_format("us by mask: %s", groups[i].title);
+            SCOPED char *title = text_format("us by mask: %s", groups[i].title);
             document_heading(d, 3, title, NULL);
             document_table(d, table_of(&groups[i]), DETAIL_ALWAYS);
-            free(title);
         }
         free_group(&groups[i]);
     }
-    free(groups);
 }

@@ -228,7 +228,7 @@ static void set_mode(struct network *n, const struct member *members, int count)
 /* False when there is nothing to say of it. */
 static bool network_make(struct network *n, const struct layer_case *layers, int layer_count)
 {
-    struct member *members = xcalloc((size_t)layer_count + 1, sizeof *members);
+    SCOPED struct member *members = xcalloc((size_t)layer_count + 1, sizeof *members);
     int timed = 0;
     for (int i = 0; i < layer_count; i++) {
         const struct layer_case *l = &layers[i];
@@ -255,7 +255,6 @@ static bool network_make(struct network *n, const struct layer_case *layers, int
         sum_fastest(n, members, n->layers);
         sum_variants(n, members, n->layers);
     }
-    free(members);
     n->timed = timed > 0;
     return told || n->chains.len;
 }
@@ -344,10 +343,9 @@ static void each_network(const struct run *run, struct row *const *rows, int cou
 static void say_lines(const struct network *n, void *to)
 {
     struct text lines = {0};
-    char *title = text_format("Network %s", n->name);
+    SCOPED char *title = text_format("Network %s", n->name);
     add_lines(n, &lines);
     document_lines(to, title, "network", &lines);
-    free(title);
 }
 
 void network_document(struct document *d, const struct run *run, struct row *const *rows, int count)

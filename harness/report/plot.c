@@ -59,7 +59,7 @@ void plot_series(struct text *data, const char *name)
 void plot_write(struct plots *p, struct plot_draft *draft, const char *format, ...)
 {
     struct plot plot = {.case_index = draft->case_index, .small = draft->width < PLOT_WIDTH, .aside = draft->aside};
-    struct text caption = {0};
+    SCOPED_TEXT caption = {0};
     va_list args;
     va_start(args, format);
     text_vaddf(&caption, format, args);
@@ -70,19 +70,16 @@ void plot_write(struct plots *p, struct plot_draft *draft, const char *format, .
               plot.name, plot.name, plot.name, plot.name, draft->width, draft->height);
     text_add(&script, text_get(&draft->script));
     text_addf(&script, "load \"%s\"\n", draft->base);
-    char *data = text_format("%s/%s.dat", p->folder, plot.name), *gp = text_format("%s/%s.gp", p->folder, plot.name);
+    SCOPED char *data = text_format("%s/%s.dat", p->folder, plot.name), *gp = text_format("%s/%s.gp", p->folder, plot.name);
     if (!p->broken.kind && file_write(data, text_get(&draft->data), draft->data.len, &p->broken) &&
         file_write(gp, text_get(&script), script.len, &p->broken)) {
         plot.section = draft->section ? xstrdup(draft->section) : NULL;
         plot.caption = text_take(&caption);
         *APPEND(p->items, p->count) = plot;
     }
-    free(data);
-    free(gp);
     text_free(&script);
     text_free(&draft->data);
     text_free(&draft->script);
-    text_free(&caption);
 }
 
 /* ---- what is drawn ---- */
@@ -259,7 +256,7 @@ bool plots_draw(struct plots *p, struct error *err)
         size_t bytes;
         struct error ignored;
         snprintf(script, sizeof script, "%s.gp", p->items[i].name);
-        char *svg = text_format("%s/%s.svg", p->folder, p->items[i].name);
+        SCOPED char *svg = text_format("%s/%s.svg", p->folder, p->items[i].name);
         remove(svg);                                                /* of an earlier run */
         const char *const argv[] = {"gnuplot", "-d", script, NULL}; /* -d: nobody's ~/.gnuplot changes a report */
         const struct process how = {.folder = p->folder, .log = "gnuplot.log", .append = true, .apart = true, .seconds = DRAW_LIMIT_S};
@@ -267,11 +264,9 @@ bool plots_draw(struct plots *p, struct error *err)
         missing += code == PROCESS_MISSING;
         late += code == PROCESS_LATE;
         left -= code == PROCESS_LATE ? DRAW_LIMIT_S : 0;
-        char *file = code == 0 ? file_read(svg, SVG_MAX_BYTES, &bytes, &ignored) : NULL;
+        SCOPED char *file = code == 0 ? file_read(svg, SVG_MAX_BYTES, &bytes, &ignored) : NULL;
         p->items[i].svg = file ? inline_svg(file, &p->items[i], i + 1) : NULL;
         failed += code > 0 || (code == 0 && !p->items[i].svg);
-        free(file);
-        free(svg);
     }
     if (missing) {
         p->problem = xstrdup(
@@ -286,19 +281,17 @@ bool plots_draw(struct plots *p, struct error *err)
 bool plots_open(struct plots *p, const char *folder, struct error *err)
 {
     *p = (struct plots){.folder = xstrdup(folder)};
-    char *log = file_join(folder, "gnuplot.log");
+    SCOPED char *log = file_join(folder, "gnuplot.log");
     bool done = file_make_dirs(folder, err) && plot_files_load(&p->files, folder, err);
     remove(log);
-    free(log);
     return done;
 }
 
 bool plots_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
 {
-    char *folder = file_join(dir, "plots");
+    SCOPED char *folder = file_join(dir, "plots");
     int cases = 0;
     bool done = plots_open(p, folder, err);
-    free(folder);
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; done && case_next(&w); cases++) {
         if (cases >= CASES_DRAWN)
             continue;

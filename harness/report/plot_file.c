@@ -72,34 +72,28 @@ static bool take_head(struct plot_file *f, struct error *err)
 static bool add_script(struct plot_files *files, const char *from, const char *dir, struct error *err)
 {
     size_t bytes;
-    struct text head = {0};
-    char *script = file_read(from, 1 << 20, &bytes, err), *to = file_join(dir, file_base(from));
+    SCOPED_TEXT head = {0};
+    SCOPED char *script = file_read(from, 1 << 20, &bytes, err), *to = file_join(dir, file_base(from));
     bool done = script && file_write(to, script, bytes, err);
     if (done && read_head(script, &head)) {
         struct plot_file *f = APPEND(files->items, files->count);
         *f = (struct plot_file){.script = xstrdup(file_base(from)), .head = node_parse_text(from, text_get(&head), head.len, 1, 1, err)};
         done = f->head && take_head(f, err);
     }
-    text_free(&head);
-    free(script);
-    free(to);
     return done;
 }
 
 bool plot_files_load(struct plot_files *files, const char *dir, struct error *err)
 {
-    char *folder = file_share("plot"), **names = NULL;
+    SCOPED char *folder = file_share("plot"), **names = NULL;
     int count = file_list(folder, ".gp", &names, err);
     bool done = count >= 0;
     *files = (struct plot_files){0};
     for (int i = 0; i < count; i++) {
-        char *from = file_join(folder, names[i]);
+        SCOPED char *from = file_join(folder, names[i]);
         done = done && add_script(files, from, dir, err);
-        free(from);
         free(names[i]);
     }
-    free(names);
-    free(folder);
     return done;
 }
 
@@ -176,11 +170,10 @@ static void add_most(struct text *script, const struct plot_file *f, const struc
         double most = 0;
         for (int i = 0; i < lines->count; i++)
             most = fmax(most, lines->items[i].numbers[k]); /* NaN gives way */
-        char *name = xstrdup(f->numbers[k]);
+        SCOPED char *name = xstrdup(f->numbers[k]);
         for (char *c = name; *c; c++)
             *c = *c == '.' ? '_' : *c;
         text_addf(script, "most_%s = %.9g\n", name, most);
-        free(name);
     }
 }
 
@@ -189,19 +182,17 @@ static void write_lines(struct plots *p, const struct plot_file *f, struct lines
     struct plot_draft d = {.base = f->script, .section = f->section, .case_index = case_index, .width = PLOT_WIDTH};
     for (int i = 0; i < lines->count; i++) {
         const struct line *l = &lines->items[i];
-        char *label = l->several ? text_format("%s, %s", l->name, l->where) : xstrdup(l->name);
+        SCOPED char *label = l->several ? text_format("%s, %s", l->name, l->where) : xstrdup(l->name);
         plot_line(&d, label);
         for (int k = 0; k < f->count; k++)
             plot_add_number(&d.data, l->numbers[k]);
         text_add(&d.data, "\n");
-        free(label);
     }
     text_addf(&d.script, "rows = %d\nmargin = %d\n", lines->count, d.longest + 2);
     add_most(&d.script, f, lines);
     d.height = (int)(f->height + f->row_height * lines->count);
-    char *more = lines->more ? text_format(" %d more are in the tables.", lines->more) : xstrdup("");
+    SCOPED char *more = lines->more ? text_format(" %d more are in the tables.", lines->more) : xstrdup("");
     plot_write(p, &d, "%s%s", f->caption, more);
-    free(more);
 }
 
 void plot_files_draw(struct plots *p, const struct run *run, struct row *const *rows, int count, const struct case_view *c)

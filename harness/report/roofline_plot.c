@@ -33,7 +33,7 @@ static int by_number(const void *a, const void *b)
 /* "1-5 7 9": in order, neighbours as a range; of more than there is room for how many they are. */
 static void label_write(char *label, size_t bytes, int *ranks, int count)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     qsort(ranks, (size_t)count, sizeof *ranks, by_number);
     for (int i = 0, last; i < count; i = last + 1) {
         for (last = i; last + 1 < count && ranks[last + 1] == ranks[last] + 1;)
@@ -44,14 +44,14 @@ static void label_write(char *label, size_t bytes, int *ranks, int count)
         snprintf(label, bytes, "%s", text_get(&t));
     else
         snprintf(label, bytes, "%d, %d more", ranks[0], count - 1);
-    text_free(&t);
 }
 
 /* Behind a point stand the numbers of all that lie close below it: "1-3". `decades`: what the rates span. */
 static void label_points(struct point *points, int count, double decades)
 {
     double near = pow(10, decades * LABEL);
-    int *ranks = xcalloc((size_t)count + 1, sizeof *ranks), held = 0;
+    SCOPED int *ranks = xcalloc((size_t)count + 1, sizeof *ranks);
+    int held = 0;
     qsort(points, (size_t)count, sizeof *points, by_rate);
     for (int i = 0, first = 0; i < count; i++) {
         if (i && (points[first].rate > points[i].rate * near || fabs(points[first].x[0] / points[i].x[0] - 1) > 0.02))
@@ -59,7 +59,6 @@ static void label_points(struct point *points, int count, double decades)
         ranks[held++] = points[i].v->rank;
         label_write(points[first].label, sizeof points[first].label, ranks, held);
     }
-    free(ranks);
 }
 
 static void widen(double *low, double *high, double value)
@@ -81,7 +80,7 @@ void roofline_plot(struct plots *p, const struct case_view *c)
     double low_x = 1e30, high_x = 0, low_y = 1e30, high_y = 0;
     int rows = 0, longest = 0;
     bool counters = false;
-    struct point *points = xcalloc((size_t)c->count + 1, sizeof *points);
+    SCOPED struct point *points = xcalloc((size_t)c->count + 1, sizeof *points);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         const struct row *row = v->row;
@@ -113,7 +112,6 @@ void roofline_plot(struct plots *p, const struct case_view *c)
         longest = (int)fmax(longest, (double)strlen(points[i].label));
         text_addf(&d.data, "\t\"%s\"\t%.9g\n", points[i].label, fmax(points[i].x[0], points[i].x[1])); /* fmax: NaN gives way */
     }
-    free(points);
     if (!rows || band <= 0 || (pipe <= 0 && f32 <= 0)) {
         text_free(&d.data);
         return;

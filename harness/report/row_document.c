@@ -115,33 +115,30 @@ static void add_time(struct document *d, const struct case_view *c, const struct
     if (rival)
         b = breakdown_of(c, rival, a->unit_ns);
     struct table *t = part_table(d, "time", "Where its time goes");
-    char *heading = text_format("us of %s", rival ? rival->name : "");
+    SCOPED char *heading = text_format("us of %s", rival ? rival->name : "");
     table_column(t, "part", "", ALIGN_LEFT);
     table_column(t, "us", "us", ALIGN_POINT);
     table_column(t, "share", "%", ALIGN_RIGHT);
     table_column(t, "rival", heading, ALIGN_POINT, .about = "the fastest row of the case; of the fastest the next one");
     for (int i = 0; i < a->count; i++) {
-        struct text what = {0};
+        SCOPED_TEXT what = {0};
         text_add(&what, a->parts[i].what);
         for (int k = 0; k < a->parts[i].place_count; k++) {
             char n[NUMBER_TEXT];
             text_addf(&what, "%s%s us at %s", k ? ", " : "; ", number_3(a->parts[i].places[k].ns / 1e3, n), a->parts[i].places[k].where);
         }
         time_line(t, text_get(&what), a->parts[i].ns, a->total_ns, part_of(&b, &a->parts[i]), PAINT_NONE);
-        text_free(&what);
     }
     for (int i = 0; i < b.count; i++) /* what only the other has */
         if (isnan(part_of(a, &b.parts[i])))
             time_line(t, b.parts[i].what, NAN, a->total_ns, b.parts[i].ns, PAINT_DIM);
     time_line(t, "all", a->total_ns, a->total_ns, b.known ? b.total_ns : NAN, PAINT_BOLD);
     document_table(d, t, DETAIL_FULL);
-    free(heading);
     struct text words = {0};
     if (rival) {
         why_against(&words, c, v, rival);
-        char *name = text_format("beside %s", rival->name);
+        SCOPED char *name = text_format("beside %s", rival->name);
         block_text(document_prose(d, TONE_PLAIN, DETAIL_FULL), NULL, words.len ? name : NULL, &words);
-        free(name);
     }
 }
 
@@ -330,11 +327,10 @@ static char *row_title(const struct view *v)
 
 static void add_command(struct document *d, const struct view *v)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     text_add(&t, "bench why ");
     text_add_word(&t, v->row->id);
     document_code(d, text_get(&t), DETAIL_FULL);
-    text_free(&t);
 }
 
 static void add_whole(struct document *d, const struct case_view *c, const struct view *v)
@@ -360,7 +356,7 @@ void row_document(struct document *d, const struct case_view *c, const struct vi
 {
     const struct row *row = v->row;
     bool usable = row->status == ROW_OK || row->status == ROW_FOIL;
-    char *title = row_title(v), *anchor = row_anchor(row);
+    SCOPED char *title = row_title(v), *anchor = row_anchor(row);
     document_fold_at(d, anchor, v->name, title);
     struct block *list = document_list(d, DETAIL_FULL);
     if (!usable)
@@ -378,6 +374,4 @@ void row_document(struct document *d, const struct case_view *c, const struct vi
         add_command(d, v);
     }
     document_end(d);
-    free(title);
-    free(anchor);
 }

@@ -196,7 +196,7 @@ static void code_facts(const struct row_code *c, const struct source_line *l, st
 
 static void code_row(struct table *t, const struct source *s, const struct row_code *c)
 {
-    struct text facts = {0};
+    SCOPED_TEXT facts = {0};
     code_facts(c, s->lines[c->line].did, &facts);
     table_row(t, LINE_CODE);
     table_cell(t, PAINT_DIM, strcmp(c->language, "sass") ? ":%lld" : "%04llx", (long long)c->address);
@@ -205,7 +205,6 @@ static void code_row(struct table *t, const struct source *s, const struct row_c
     if (c->inlined[0])
         table_note(t, "%s", c->inlined);
     table_cell(t, PAINT_NONE, "%s", text_get(&facts));
-    text_free(&facts);
 }
 
 /* The instructions of a line, as they follow each other. */
@@ -240,7 +239,7 @@ static char *line_text(const char *text, size_t bytes, int most)
 static void source_row(struct table *t, const struct source *s, int number, char *code, const char *said)
 {
     const struct line *l = &s->lines[number];
-    struct text facts = {0};
+    SCOPED_TEXT facts = {0};
     if (l->did)
         line_facts(l->did, &facts);
     table_row(t, LINE_PLAIN);
@@ -253,7 +252,6 @@ static void source_row(struct table *t, const struct source *s, int number, char
     if (said)
         table_about(t, said);
     table_cell(t, PAINT_NONE, "%s", text_get(&facts));
-    text_free(&facts);
     free(code);
 }
 
@@ -288,10 +286,9 @@ static char *source_of(const struct row_step *k, size_t *bytes, struct error *er
     const char *shipped = text ? NULL : strstr(k->file, "/kernels/");
     if (shipped) {
         struct error ignored = {0};
-        char *here = file_share(shipped + 1);
+        SCOPED char *here = file_share(shipped + 1);
         text = file_read(here, SOURCE_MAX_BYTES, bytes, &ignored);
         error_clear(&ignored);
-        free(here);
     }
     return text;
 }
@@ -303,7 +300,7 @@ static void add_step(struct document *d, const struct row *row, int step, struct
     const struct row_step *k = &row->steps[step];
     enum detail detail = e == &extents[SOURCE_PAGE] ? DETAIL_FULL : DETAIL_ALWAYS;
     size_t bytes = 0;
-    char *text = source_of(k, &bytes, &err), *title = text_format("Source: %s", file_base(k->file));
+    SCOPED char *text = source_of(k, &bytes, &err), *title = text_format("Source: %s", file_base(k->file));
     int rest = choose(s, e), number = 1;
     struct table *t = source_table(s);
     document_heading(d, 4, title, row->step_count > 1 ? k->name : NULL)->detail = detail;
@@ -317,7 +314,7 @@ static void add_step(struct document *d, const struct row *row, int step, struct
         p += n + (p[n] == '\n');
     }
     document_table(d, t, detail);
-    char *wrong = doubt(k, text, bytes, &err);
+    SCOPED char *wrong = doubt(k, text, bytes, &err);
     struct block *b = document_prose(d, TONE_SOFT, detail);
     if (rest)
         block_itemf(b, NULL, NULL, "%d further lines take less", rest);
@@ -326,9 +323,6 @@ static void add_step(struct document *d, const struct row *row, int step, struct
                    ? "Operations and bytes of the machine code: there is no nvdisasm here (ci/setup, or BENCH_NVDISASM)"
                    : NULL);
     block_item(b, NULL, NULL, wrong);
-    free(wrong);
-    free(title);
-    free(text);
 }
 
 void row_source(struct document *d, const struct case_view *c, const struct view *v, enum source_extent extent)

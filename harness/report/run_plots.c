@@ -33,10 +33,9 @@ static int layers_of(const struct run *run, struct row *const *rows, int count, 
             continue;
         struct layer *l = APPEND(*out, n);
         *l = (struct layer){id_short(w.view.rows[0], w.view.rows[0]->case_id), zero->row->layer, zero->row, "", best->time, zero->time};
-        struct text name = {0};
+        SCOPED_TEXT name = {0};
         winner_name(best, &name);
         snprintf(l->best, sizeof l->best, "%s", text_get(&name));
-        text_free(&name);
     }
     return n;
 }
@@ -107,7 +106,7 @@ static void share(struct plots *p, const struct layer *all, int count, const cha
         double runs = (double)runs_in(all[i].row, network), best = fmin(all[i].time->median_ns, all[i].zero->median_ns);
         if (!(runs > 0) || known_before(all, i, network) || bars == BARS_DRAWN)
             continue;
-        char *name = runs > 1 ? text_format("%s, %.0f runs", all[i].id, runs) : xstrdup(all[i].id);
+        SCOPED char *name = runs > 1 ? text_format("%s, %.0f runs", all[i].id, runs) : xstrdup(all[i].id);
         plot_line(&d, name);
         plot_add_number(&d.data, 100 * runs * all[i].zero->median_ns / whole);
         plot_add_number(&d.data, 100 * runs * best / whole);
@@ -115,7 +114,6 @@ static void share(struct plots *p, const struct layer *all, int count, const cha
         most = fmax(most, 100 * runs * all[i].zero->median_ns / whole);
         fast += runs * best;
         bars++;
-        free(name);
     }
     if (bars < 2) {
         text_free(&d.data);
@@ -202,7 +200,7 @@ static void accuracy(struct plots *p, const struct run *run, struct row *const *
 {
     struct plot_draft d = {.base = "accuracy.gp", .section = "Accuracy", .case_index = -1, .width = PLOT_BESIDE};
     char names[SERIES_MAX][VARIANT_BASE];
-    struct mark *marks = NULL;
+    SCOPED struct mark *marks = NULL;
     int n = 0, series = 0, left_out = 0;
     double least = INFINITY, most = 0, left = 0.8, right = 1.25;
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
@@ -227,7 +225,6 @@ static void accuracy(struct plots *p, const struct run *run, struct row *const *
             if (marks[i].series == s)
                 text_addf(&d.data, "%.9g\t%.9g\n", marks[i].x, marks[i].error);
     }
-    free(marks);
     if (n < LEAST || series < 2 || !(most > 1.2 * least)) {
         text_free(&d.data);
         return;

@@ -173,9 +173,8 @@ static void add_runs(struct document *d, const struct seen *s, int count)
     struct table *t = table_new();
     table_column(t, "fact", "", ALIGN_LEFT);
     for (int i = 0; i < count; i++) {
-        char *name = run_name(&s[i]);
+        SCOPED char *name = run_name(&s[i]);
         table_column(t, "value", name, ALIGN_LEFT);
-        free(name);
     }
     for (const struct column *c = columns; c->name; c++)
         if (is_fact(c))
@@ -203,18 +202,15 @@ static void number_cell(struct table *t, const struct seen *s, const struct view
         if (b[0])
             table_note(t, "±%s", b);
     }
-    char *anchor = row_anchor(v->row), *name = run_name(s), *target = text_format("%s %s", name, anchor);
+    SCOPED char *anchor = row_anchor(v->row), *name = run_name(s), *target = text_format("%s %s", name, anchor);
     table_target(t, target);
-    free(anchor);
-    free(name);
-    free(target);
 }
 
 /* A line of a row: `at` in the run where it was found first. */
 static void pair_line(struct table *t, const struct seen *s, int count, const struct row *row, const char *name, struct tally *y)
 {
     const struct view *first = view_at(&s[0], find(&s[0], row));
-    struct text words = {0};
+    SCOPED_TEXT words = {0};
     char n[NUMBER_TEXT];
     bool counts = s[0].case_count && s[0].cases[0].counts;
     table_row(t, LINE_PLAIN);
@@ -233,7 +229,6 @@ static void pair_line(struct table *t, const struct seen *s, int count, const st
             text_add(&words, v ? "new" : first ? "gone" : "");
     }
     table_cell(t, PAINT_DIM, "%s", text_get(&words));
-    text_free(&words);
 }
 
 static struct table *pair_table(const struct seen *s, int count)
@@ -242,16 +237,13 @@ static struct table *pair_table(const struct seen *s, int count)
     bool counts = s[0].case_count && s[0].cases[0].counts;
     table_column(t, "name", "variant", ALIGN_LEFT);
     for (int i = 0; i < count; i++) {
-        char *name = run_name(&s[i]), *heading = text_format("%s, %s", name, counts ? "asked for" : "us"),
-             *x = text_format("x %lld", (long long)s[0].of->run->id);
+        SCOPED char *name = run_name(&s[i]), *heading = text_format("%s, %s", name, counts ? "asked for" : "us"),
+                    *x = text_format("x %lld", (long long)s[0].of->run->id);
         table_column(t, "us", heading, ALIGN_POINT);
         if (i)
             table_column(t, "x", x, ALIGN_POINT,
                          .about = "the first run's number over this one's; not paired: green and red only where the intervals do not touch "
                                   "and more lies between than two runs of the same code differ by");
-        free(name);
-        free(heading);
-        free(x);
     }
     table_column(t, "changed", count > 2 ? "changed from the first to the last" : "changed", ALIGN_LEFT);
     t->name = "runs";
@@ -307,11 +299,10 @@ static void add_pages(struct document *d, const struct seen *s, bool brief)
 {
     const struct plots plots = {.brief = brief};
     int from = d->count;
-    char *name = run_name(s);
+    SCOPED char *name = run_name(s);
     for (int k = 0; k < s->case_count; k++)
         case_document(d, &s->cases[k], &plots);
     rename_blocks(d, from, name);
-    free(name);
 }
 
 /* ---- over time ---- */
@@ -331,10 +322,9 @@ static void history(struct plots *p, const struct seen *s, int count)
                 continue;
             if (!points++) {
                 const struct row *first = s[0].cases[k].rows[0];
-                char *label = text_format("%s: %s", id_short(first, first->case_id), best->name);
+                SCOPED char *label = text_format("%s: %s", id_short(first, first->case_id), best->name);
                 plot_series(&d.data, label);
                 lines++;
-                free(label);
             }
             text_addf(&d.data, "%d\t%.9g\t%.9g\t%.9g\n", i + 1, v->time->median_ns / 1e3, v->time->low_ns / 1e3, v->time->high_ns / 1e3);
             least = fmin(least, v->time->low_ns / 1e3);
@@ -366,7 +356,7 @@ static void history(struct plots *p, const struct seen *s, int count)
 static void add_sums(struct block *lead, const struct seen *s, const struct tally *y, int count)
 {
     for (int i = 1; i < count; i++) {
-        char *name = run_name(&s[i]);
+        SCOPED char *name = run_name(&s[i]);
         struct text t = {0};
         bool counts = s[0].case_count && s[0].cases[0].counts;
         text_addf(&t, "of %d rows that run %lld has too %d %s, %d %s", y[i].both, (long long)s[0].of->run->id, y[i].faster,
@@ -381,7 +371,6 @@ static void add_sums(struct block *lead, const struct seen *s, const struct tall
             if (rest[k].n)
                 text_addf(&t, "; %d %s", rest[k].n, rest[k].what);
         block_text(lead, NULL, name, &t);
-        free(name);
     }
 }
 
@@ -389,7 +378,7 @@ static void add_sums(struct block *lead, const struct seen *s, const struct tall
 static bool add_history(struct document *d, const struct seen *s, int count, const char *dir, struct error *err)
 {
     struct plots plots;
-    char *folder = file_join(dir, "plots/runs");
+    SCOPED char *folder = file_join(dir, "plots/runs");
     bool done = plots_open(&plots, folder, err);
     if (done)
         history(&plots, s, count);
@@ -401,14 +390,13 @@ static bool add_history(struct document *d, const struct seen *s, int count, con
         }
     block_item(document_prose(d, TONE_NOTICE, DETAIL_FULL), NULL, NULL, plots.problem);
     plots_free(&plots);
-    free(folder);
     return done;
 }
 
 static bool add_all(struct document *d, const struct form *form, const struct seen *s, int count, const char *dir, struct error *err)
 {
-    struct tally *y = xcalloc((size_t)count, sizeof *y);
-    char *title = text_format("%s: %d runs", s[0].of->run->scenario ? s[0].of->run->scenario : "bench", count);
+    SCOPED struct tally *y = xcalloc((size_t)count, sizeof *y);
+    SCOPED char *title = text_format("%s: %d runs", s[0].of->run->scenario ? s[0].of->run->scenario : "bench", count);
     int rows = 0, lead;
     bool done = true;
     document_heading(d, 1, title, NULL);
@@ -425,8 +413,6 @@ static bool add_all(struct document *d, const struct form *form, const struct se
     for (int i = 0; i < count && form->full; i++)
         add_pages(d, &s[i], rows > REPORT_ROWS_WHOLE);
     add_sums(&d->blocks[lead], s, y, count);
-    free(title);
-    free(y);
     return done;
 }
 
@@ -434,7 +420,7 @@ bool report_runs(struct text *t, const struct form *form, const struct report_ru
 {
     struct document d = {0};
     struct judge judge;
-    struct seen *s = xcalloc((size_t)count, sizeof *s);
+    SCOPED struct seen *s = xcalloc((size_t)count, sizeof *s);
     judge_open(&judge);
     for (int i = 0; i < count; i++) {
         disassemble(runs[i].rows, runs[i].count);
@@ -451,7 +437,6 @@ bool report_runs(struct text *t, const struct form *form, const struct report_ru
         free(s[i].cases);
         free(s[i].places);
     }
-    free(s);
     judge_close(&judge);
     document_free(&d);
     return done;

@@ -97,7 +97,7 @@ static void shared_box(struct text *t, double waves, double conflicts, double bu
 
 void sketch_memory(struct text *t, const struct case_view *c, const struct view *v)
 {
-    struct text boxes = {0}, words = {0};
+    SCOPED_TEXT boxes = {0}, words = {0};
     char a[64], b[64], n[NUMBER_TEXT], count[64];
     bool emu = c->counts;
     double loads = emu ? view_part(v, -1, METRIC_EMU_SECTORS + SIDE_LOAD) : hw(v, "global_sectors_ld"),
@@ -145,8 +145,6 @@ void sketch_memory(struct text *t, const struct case_view *c, const struct view 
     open_svg(t, emu ? 490 : 676, shared ? 160 : 74, "Memory chart: ", text_get(&words));
     text_add(t, text_get(&boxes));
     text_add(t, "</svg>");
-    text_free(&boxes);
-    text_free(&words);
 }
 
 /* ---- occupancy ---- */
@@ -208,10 +206,9 @@ void sketch_occupancy(struct text *t, const struct case_view *c, const struct ro
     const struct axis axes[] = {{"registers a thread", 16, 255, 1, q.registers},
                                 {"shared KiB a block", 0, most_smem * 1024, 1024, (int)(q.static_smem + q.dynamic_smem)},
                                 {"threads a block", 32, 1024, 32, q.block_threads}};
-    char *alternative = text_format("%d of %d warps at %d registers, %d bytes of shared memory, %d threads", o.warps_per_sm,
-                                    chip->warps_per_sm, q.registers, (int)(q.static_smem + q.dynamic_smem), q.block_threads);
+    SCOPED char *alternative = text_format("%d of %d warps at %d registers, %d bytes of shared memory, %d threads", o.warps_per_sm,
+                                           chip->warps_per_sm, q.registers, (int)(q.static_smem + q.dynamic_smem), q.block_threads);
     open_svg(t, 3 * PANEL_WIDTH + 30, PANEL_HEIGHT + 44, "Occupancy curves: ", alternative);
-    free(alternative);
     for (int i = 0; i < 3; i++) {
         int left = 30 + i * PANEL_WIDTH, scale = i == 1 ? 1024 : 1;
         char from[16], to[16];
@@ -301,13 +298,12 @@ void sketch_roofline(struct text *t, const struct case_view *c, const struct vie
     if (f.high_x - f.low_x > 12 || f.high_y - f.low_y > 12) /* damaged numbers */
         return;
     char n[NUMBER_TEXT];
-    struct text words = {0};
+    SCOPED_TEXT words = {0};
     text_addf(&words, "%s", number_si(mine, "FLOP/s", n));
     for (int i = 0; i < 4; i++)
         if (!isnan(x[i]))
             text_addf(&words, "; %s FLOP/B %s %s", number_3(x[i], n), i ? "at" : "at the", names[i]);
     open_svg(t, ROOF_WIDTH, ROOF_HEIGHT, "Roofline: ", text_get(&words));
-    text_free(&words);
     decades(t, &f);
     ceiling(t, &f, l2, rate, "w o");
     ceiling(t, &f, band, rate, "w");
@@ -379,10 +375,9 @@ void sketch_rounds(struct text *t, const struct row_time *time)
     }
     if (shown < 3 || !(high > low))
         return;
-    char *alternative = text_format("%d rounds from %s to %s", shown, number_time(low, a), number_time(high, b));
+    SCOPED char *alternative = text_format("%d rounds from %s to %s", shown, number_time(low, a), number_time(high, b));
     int strips = (time->clock_hz != NULL) + (time->power_w != NULL);
     open_svg(t, ROUNDS_WIDTH, ROUNDS_HEIGHT + strips * STRIP_HEIGHT, "Time of every round, and their distribution: ", alternative);
-    free(alternative);
     double scale = (ROUNDS_HEIGHT - 26) / (high - low), each = (double)(ROUNDS_SPLIT - 60) / time->rounds;
     int step = 1 + time->rounds / ROUNDS_DRAWN; /* of many, every second, third ... */
     text_addf(t, "<path class=\"f\" d=\"M60 %.4gH%d\"/><path class=\"p\" d=\"", 8 + (high - time->median_ns) * scale, ROUNDS_WIDTH - 4);

@@ -63,7 +63,7 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
                     const struct report_style *style)
 {
     char wall[NUMBER_TEXT];
-    struct text line = {0};
+    SCOPED_TEXT line = {0};
     summary_counts(&line, run, rows, count);
     if (seconds > 0) /* a stored run is shown without a wall time */
         text_addf(&line, "   %s", number_duration(seconds, wall));
@@ -74,7 +74,6 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
     text_add_wrapped(t, text_get(&line), 0, TEXT_LABEL_COLUMNS, style);
     text_paint(t, PAINT_NONE, style);
     text_add(t, "\n");
-    text_free(&line);
     int right = 0;
     for (int i = 0; i < count; i++)
         right += rows[i]->status == ROW_OK;

@@ -134,7 +134,7 @@ static void add_places(struct text *script, const struct point *points, int coun
 static void group_plot(struct plots *p, const struct sweep *s, const char *group, bool counts)
 {
     struct plot_draft d = {.base = "sweep.gp", .section = SECTION, .case_index = -1, .width = 500};
-    struct point *points = xcalloc((size_t)s->count, sizeof *points);
+    SCOPED struct point *points = xcalloc((size_t)s->count, sizeof *points);
     int n = 0, lines = 0, last = -1, distinct = 0, longest = 0;
     double least = INFINITY, most = 0;
     for (int i = 0; i < s->count; i++)
@@ -146,10 +146,8 @@ static void group_plot(struct plots *p, const struct sweep *s, const char *group
             known |= points[k].x == points[i].x;
         distinct += !known;
     }
-    if (distinct < POINTS_MIN) {
-        free(points);
+    if (distinct < POINTS_MIN)
         return;
-    }
     qsort(points, (size_t)n, sizeof *points, by_x);
     for (int i = 0; i < n; i++) {
         if (points[i].line != last) {
@@ -163,7 +161,6 @@ static void group_plot(struct plots *p, const struct sweep *s, const char *group
         most = fmax(most, points[i].y);
     }
     add_places(&d.script, points, n);
-    free(points);
     char axis[64];
     snprintf(axis, sizeof axis, "%.60s", s->axis);
     for (char *c = axis; *c; c++) /* into a script: letters only */

@@ -48,7 +48,7 @@ void text_paint(struct text *t, enum paint paint, const struct report_style *sty
 
 void text_add_wrapped(struct text *t, const char *s, int at, int indent, const struct report_style *style)
 {
-    struct text plain = {0};
+    SCOPED_TEXT plain = {0};
     bool first = true;
     int width = style->width > indent + 20 ? style->width : 0;
     while (*s) { /* lines of the text itself (a compiler's log), then words */
@@ -58,15 +58,14 @@ void text_add_wrapped(struct text *t, const char *s, int at, int indent, const s
             at = indent;
         }
         first = false;
-        char *copy = xstrndup(s, line);
+        SCOPED char *copy = xstrndup(s, line);
         plain.len = 0;
         text_add(&plain, "");
         text_add_plain(&plain, copy, style);
-        free(copy);
         bool fresh = true; /* at the beginning of a printed line */
         for (const char *w = text_get(&plain); *w;) {
             size_t spaces = strspn(w, " "), n = strcspn(w + spaces, " ");
-            char *word = xstrndup(w, spaces + n);
+            SCOPED char *word = xstrndup(w, spaces + n);
             int wide = count_columns(word);
             if (!fresh && width && at + wide > width) {
                 text_addf(t, "\n%*s", indent, "");
@@ -77,12 +76,10 @@ void text_add_wrapped(struct text *t, const char *s, int at, int indent, const s
             text_add(t, word);
             at += wide;
             fresh = false;
-            free(word);
             w += spaces + n;
         }
         s += line + (s[line] == '\n');
     }
-    text_free(&plain);
 }
 
 /* "label text" and a newline: the text begins at that column. */
@@ -231,7 +228,7 @@ static int grid_worst(const struct grid *g)
 /* Leaves out what can be spared until the rest fits, and lists it. */
 static void grid_fit(struct grid *g, int most, struct text *left)
 {
-    char *spared = xcalloc((size_t)g->columns + 1, 1);
+    SCOPED char *spared = xcalloc((size_t)g->columns + 1, 1);
     for (int worst = 0; most > 0 && worst >= 0 && grid_width(g) > most;) {
         worst = grid_worst(g);
         for (int p = worst; p >= 0 && p <= worst + 1 - worst % 2; p++) { /* with a column its notes */
@@ -242,7 +239,6 @@ static void grid_fit(struct grid *g, int most, struct text *left)
     for (int p = 0; p < g->columns; p++)
         if (spared[p])
             text_addf(left, "%s%s%s", left->len ? ", " : "", p % 2 ? "what stands beside " : "", g->table->columns[p / 2].heading);
-    free(spared);
 }
 
 /* Is it text at the end of its line, too long for a table of that width? Then it is wrapped below itself. */
@@ -270,14 +266,13 @@ static void print_line(const struct grid *g, int line, struct text *out, const s
         bool dim = line < 0 || (p % 2) || (g->table->lines[line] == LINE_STEP && p == 2);
         bool indented = line >= 0 && g->table->lines[line] == LINE_STEP && p == 2;
         const char *s = line < 0 ? grid_heading(g->table, p) : g->plain[line * g->columns + p];
-        char *inner = indented ? text_format("  %s", s) : NULL;
+        SCOPED char *inner = indented ? text_format("  %s", s) : NULL;
         if (grid_wraps(g, p, at + gap, s, style)) {
             text_add_wrapped(out, s, at + gap, at + gap, style);
             continue;
         }
         add_cell(out, inner ? inner : s, line < 0 && align == ALIGN_POINT ? ALIGN_RIGHT : align, &g->shapes[p],
                  dim ? PAINT_DIM : cell->paint, style);
-        free(inner);
         at += gap + g->shapes[p].width;
     }
     trim(out);
@@ -295,7 +290,7 @@ void terminal_table(struct text *out, const struct table *t, const struct report
         int wide = t->column_count > 1 && t->lines[r] == LINE_STEP ? 2 + count_columns(g.plain[r * g.columns + 2]) : 0;
         g.shapes[2].width = wide > g.shapes[2].width ? wide : g.shapes[2].width;
     }
-    struct text left = {0};
+    SCOPED_TEXT left = {0};
     grid_fit(&g, style->table, &left);
     bool headed = false;
     for (int p = 0; p < g.columns; p++)
@@ -303,11 +298,9 @@ void terminal_table(struct text *out, const struct table *t, const struct report
     for (int r = headed ? -1 : 0; r < g.lines; r++)
         print_line(&g, r, out, style);
     if (left.len) {
-        char *names = text_format("%s (--wide)", text_get(&left));
+        SCOPED char *names = text_format("%s (--wide)", text_get(&left));
         add_labelled(out, "left out", names, 10, style);
-        free(names);
     }
-    text_free(&left);
     for (int i = 0; i < g.columns * g.lines; i++)
         free(g.plain[i]);
     free(g.plain);
@@ -336,7 +329,7 @@ static void write_items(struct text *t, const struct block *b, const struct repo
 {
     for (int i = 0; i < b->item_count; i++) {
         const struct item *item = &b->items[i], *before = i ? item - 1 : NULL;
-        struct text line = {0};
+        SCOPED_TEXT line = {0};
         bool again = before && before->label && item->label && strcmp(before->label, item->label) == 0;
         if (item->name)
             text_addf(&line, "%s%s", item->name, item_between(item));
@@ -344,14 +337,12 @@ static void write_items(struct text *t, const struct block *b, const struct repo
         if (item->more)
             add_names(&line, item);
         if (item->label) {
-            char *label = again ? text_format("%*s", count_columns(item->label), "") : xstrdup(item->label);
+            SCOPED char *label = again ? text_format("%*s", count_columns(item->label), "") : xstrdup(item->label);
             add_labelled(t, label, text_get(&line), b->columns ? b->columns : TEXT_LABEL_COLUMNS, style);
-            free(label);
         } else {
             text_add_wrapped(t, text_get(&line), 0, TEXT_LABEL_COLUMNS, style);
             text_add(t, "\n");
         }
-        text_free(&line);
     }
 }
 
@@ -368,12 +359,11 @@ static void write_heading(struct text *t, const struct block *b, const struct re
 /* Under a table, when asked for: what Nsight Compute calls its columns. */
 static void write_ncu(struct text *t, const struct table *table, const struct report_style *style)
 {
-    struct text names = {0};
+    SCOPED_TEXT names = {0};
     if (style->ncu)
         table_ncu(table, false, &names);
     if (names.len)
         add_labelled(t, "ncu", text_get(&names), TEXT_LABEL_COLUMNS, style);
-    text_free(&names);
 }
 
 /* What stands in columns. */

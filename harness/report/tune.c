@@ -169,7 +169,7 @@ static void counts_line(struct block *b, const struct searched *layers, int coun
 static void layers_table(struct document *d, const struct searched *layers, int count, const struct everywhere *all, const char *library)
 {
     struct table *table = table_new();
-    char *x = text_format("x %s", library), *us = text_format("%s us", library);
+    SCOPED char *x = text_format("x %s", library), *us = text_format("%s us", library);
     const char *const headings[] = {"layer", us, "one for all us", x, "best us", x, "timed", "as good", "best configuration"};
     static const char *const keys[] = {"layer", "library", "one", "one_x", "best", "best_x", "timed", "tied", "configuration"};
     int summed;
@@ -183,8 +183,6 @@ static void layers_table(struct document *d, const struct searched *layers, int 
     block_itemf(list, "one for all", NULL, "%s, right on %d of %d layers", all->params, all->layers, count);
     if (summed && summed < count)
         block_itemf(list, "sum", NULL, "of the %d layers where all three have a time, each as often as it runs", summed);
-    free(x);
-    free(us);
 }
 
 static void one_table(struct document *d, const struct run *run, const struct searched *layers, int count)
@@ -194,14 +192,13 @@ static void one_table(struct document *d, const struct run *run, const struct se
     for (int l = count - 1; l >= 0; l--)
         if (layers[l].library)
             snprintf(name, sizeof name, "%.50s", variant_base(layers[l].library, base));
-    char *title = text_format("tune  %s: %s on %s \302\267 %s%s%s", run->scenario, variant_base(layers[0].rows[0], base),
-                              run->device_about ? run->device_about : run->device, run->compiler ? run->compiler : "",
-                              name[0] ? " \302\267 isolated, cold, interleaved with " : "", name);
+    SCOPED char *title = text_format("tune  %s: %s on %s \302\267 %s%s%s", run->scenario, variant_base(layers[0].rows[0], base),
+                                     run->device_about ? run->device_about : run->device, run->compiler ? run->compiler : "",
+                                     name[0] ? " \302\267 isolated, cold, interleaved with " : "", name);
     document_heading(d, 3, title, NULL);
     counts_line(document_prose(d, TONE_PLAIN, DETAIL_ALWAYS), layers, count);
     if (all.layers)
         layers_table(d, layers, count, &all, name[0] ? name : "baseline");
-    free(title);
 }
 
 /* Was it searched? Its configurations raced or were refused by a search; a search without times is known by its command. */
@@ -231,7 +228,7 @@ static int configurations_of(struct row *const *rows, int count, const char *var
 
 static void variant_table(struct document *d, const struct run *run, struct row *const *rows, int count, const char *variant)
 {
-    struct searched *layers = NULL;
+    SCOPED struct searched *layers = NULL;
     int found = 0;
     bool any = false;
     for (int i = 0, end; i < count; i = end) {
@@ -247,7 +244,6 @@ static void variant_table(struct document *d, const struct run *run, struct row 
     }
     if (any)
         one_table(d, run, layers, found);
-    free(layers);
 }
 
 void tune_document(struct document *d, const struct run *run, struct row *const *rows, int count)
@@ -256,12 +252,11 @@ void tune_document(struct document *d, const struct run *run, struct row *const 
     char base[VARIANT_BASE];
     text_add(&done, "|");
     for (int i = 0; i < count; i++) {
-        char *mark = text_format("|%s|", variant_base(rows[i], base));
+        SCOPED char *mark = text_format("|%s|", variant_base(rows[i], base));
         if (!strstr(text_get(&done), mark)) {
             variant_table(d, run, rows, count, base);
             text_addf(&done, "%s|", mark + 1);
         }
-        free(mark);
     }
     text_free(&done);
 }

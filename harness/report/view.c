@@ -48,14 +48,13 @@ const char *variant_base(const struct row *row, char out[VARIANT_BASE])
 /* The name as tables show it: what completes it without the folder of an op. */
 static void print_name(const struct row *row, char *out, size_t size)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     text_add(&t, without_op(row, row->part_count ? row->parts[0].variant : row->variant));
     for (int i = 1; i < row->part_count; i++) {
         const char *name = row->parts[i].variant;
         text_addf(&t, " + %s", name + (op_of_variant(name) ? strcspn(name, "/") + 1 : 0));
     }
     snprintf(out, size, "%s", text_get(&t));
-    text_free(&t);
 }
 
 bool row_runs_dense(const struct row *row)
@@ -124,7 +123,7 @@ static bool varies(struct row *const *rows, int count, const struct row *row, co
 static void name_row(struct view *v, struct row *const *rows, int count)
 {
     const struct row *row = v->row;
-    struct text more = {0};
+    SCOPED_TEXT more = {0};
     print_name(row, v->name, sizeof v->name);
     if (row->engine_number >= 0)
         text_addf(&more, " engine %d", row->engine_number);
@@ -137,7 +136,6 @@ static void name_row(struct view *v, struct row *const *rows, int count)
         text_addf(&more, " (%s)", row->side);
     size_t n = strlen(v->name);
     snprintf(v->name + n, sizeof v->name - n, "%s", text_get(&more));
-    text_free(&more);
 }
 
 /* The mode that is shown: isolated and cold where anything was timed so, else the first that was. */

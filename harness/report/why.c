@@ -25,11 +25,10 @@
 /* "memory: says  [group, at most 30 % of its time]". */
 static void add_verdict_line(struct block *list, const struct verdict *v, const char *label)
 {
-    struct text gain = {0};
+    SCOPED_TEXT gain = {0};
     verdict_gain(v, &gain);
     block_itemf(list, label, NULL, "%s: %s  [%s, %s]", counter_bottleneck_names[v->rule->bottleneck], v->says, v->group->name,
                 text_get(&gain));
-    text_free(&gain);
 }
 
 void why_verdict(struct block *list, const struct case_view *c, const struct view *v)
@@ -87,18 +86,17 @@ static void add_traffic(struct block *list, const struct view *v)
     int width = (int)strlen(number_count(v->moved_bytes, n[WHY_TRAFFIC]));
     for (int i = 0; i < WHY_TRAFFIC; i++)
         width = (int)fmax(width, (double)strlen(number_count(parts[i], n[i])));
-    struct text block = {0};
+    SCOPED_TEXT block = {0};
     for (int i = 0; i < WHY_TRAFFIC; i++)
         text_addf(&block, "%c %*s B  %s\n", i ? '+' : ' ', width, n[i], why_traffic_word(i, parts[i]));
     text_addf(&block, "= %*s B asked of the memory system (emu; no caches, no time)\n", width, n[WHY_TRAFFIC]);
     block_itemf(list, "traffic", NULL, "%s", text_get(&block));
-    text_free(&block);
 }
 
 void why_roofline(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a)
 {
     char n[NUMBER_TEXT], r[NUMBER_TEXT], s[NUMBER_TEXT];
-    struct text words = {0};
+    SCOPED_TEXT words = {0};
     bool measured, ignored;
     double rate = machine_flop_s(&c->machine, a->pipe_math, &measured), band = machine_bytes_s(&c->machine, &ignored);
     if (!a->known)
@@ -125,7 +123,6 @@ void why_roofline(struct block *list, const struct case_view *c, const struct vi
     text_addf(&words, "; %s %% of its own roof (%s), %s %s", number_percent(a->roof_ns / a->total_ns, n), number_time(a->roof_ns, r),
               number_time(fabs(away), s), away < 0 ? "below it" : "away");
     block_itemf(list, "roofline", NULL, "%s", text_get(&words));
-    text_free(&words);
 }
 
 /* "250 x 125" */
@@ -139,7 +136,7 @@ static void add_extent(struct text *t, const int64_t extent[3])
 /* What is launched: "grid 250 x 125, block 8 x 8, 32 registers ...". */
 static void add_launch(struct block *list, const struct row_step *s)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     char a[NUMBER_TEXT];
     text_add(&t, "grid ");
     add_extent(&t, s->grid);
@@ -154,7 +151,6 @@ static void add_launch(struct block *list, const struct row_step *s)
     if (s->sass_hash[0])
         text_addf(&t, ", machine code %.8s", s->sass_hash);
     block_itemf(list, "launch", NULL, "%s", text_get(&t));
-    text_free(&t);
 }
 
 static void why_add_step(struct block *list, const struct case_view *c, const struct view *v, int step, bool launch)
@@ -172,11 +168,10 @@ static void why_add_step(struct block *list, const struct case_view *c, const st
     if (known && launch)
         add_launch(list, &facts);
     for (int i = 0; i < 3; i++) {
-        struct text words = {0};
+        SCOPED_TEXT words = {0};
         parts[i](c, v, step, &words);
         if (words.len)
             block_itemf(list, labels[i], NULL, "%s", text_get(&words));
-        text_free(&words);
     }
 }
 
@@ -336,7 +331,7 @@ static void add_against(struct block *list, const struct case_view *c, const str
     if (!best)
         return;
     bool self = v->time->median_ns <= best->time->median_ns; /* the best one: the next behind it shows what it does better */
-    struct text block = {0}, words = {0};
+    SCOPED_TEXT block = {0}, words = {0};
     block_itemf(list, self ? "next best" : "against", NULL, "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest",
                 number_time(best->time->median_ns, n), number_3(v->time->median_ns / best->time->median_ns, r));
     bool apart = why_against(&words, c, v, best);
@@ -347,8 +342,6 @@ static void add_against(struct block *list, const struct case_view *c, const str
     }
     if (words.len)
         block_itemf(list, "", NULL, "%s", text_get(&words));
-    text_free(&words);
-    text_free(&block);
 }
 
 /* On a device without time: the row that asks for the fewest bytes stands in for the best. */
@@ -360,7 +353,7 @@ static void add_against_counts(struct block *list, const struct case_view *c, co
         if (other->row->status == ROW_OK && !isnan(other->moved_bytes) && (!best || other->moved_bytes < best->moved_bytes))
             best = other;
     }
-    struct text words = {0};
+    SCOPED_TEXT words = {0};
     if (best && best != v) {
         struct breakdown b = breakdown_of(c, best, 0);
         why_compared(&words, c, v, best, false);
@@ -368,7 +361,6 @@ static void add_against_counts(struct block *list, const struct case_view *c, co
         if (words.len)
             block_itemf(list, "against", NULL, "%s, which asks for the fewest bytes: %s", best->name, text_get(&words));
     }
-    text_free(&words);
 }
 
 /* "1965 MHz (1950 to 1980)": the median of what is known, and the ends; "" when nothing is. */
@@ -392,7 +384,7 @@ static const char *range(const double *values, int count, double unit, const cha
 static void add_clock(struct block *list, const struct row_time *t)
 {
     char clock[64], power[64];
-    struct text words = {0}, reasons = {0};
+    SCOPED_TEXT words = {0}, reasons = {0};
     int64_t bits = 0;
     int rounds = 0;
     if (range(t->clock_hz, t->rounds, 1e6, "MHz", clock)[0])
@@ -401,19 +393,16 @@ static void add_clock(struct block *list, const struct row_time *t)
         text_addf(&words, "%s%s", words.len ? "; " : "", power);
     for (int i = 0; t->throttle && i < t->rounds; i++)
         if (t->throttle[i] > 0 && t->throttle[i] < 0x1p62) {
-            struct text one = {0};
+            SCOPED_TEXT one = {0};
             throttle_text((int64_t)t->throttle[i], &one);
             rounds += one.len > 0;
             bits |= (int64_t)t->throttle[i];
-            text_free(&one);
         }
     throttle_text(bits, &reasons);
     if (rounds)
         text_addf(&words, "; held down in %d of %d rounds: %s", rounds, t->rounds, text_get(&reasons));
     if (words.len)
         block_itemf(list, "clock", NULL, "%s", text_get(&words));
-    text_free(&reasons);
-    text_free(&words);
 }
 
 void why_document(struct document *d, const struct case_view *c, const struct view *v, bool whole)
@@ -479,10 +468,8 @@ void report_why(struct text *t, const struct run *run, struct row *const *rows, 
 
 int why_find(struct row *const *rows, int count, const char *words, struct error *err)
 {
-    struct named *names = xcalloc((size_t)count, sizeof *names);
+    SCOPED struct named *names = xcalloc((size_t)count, sizeof *names);
     for (int i = 0; i < count; i++)
         names[i] = (struct named){rows[i]->id, rows[i]->part_count ? rows[i]->parts[0].variant : rows[i]->variant};
-    int found = named_find(names, count, words, "bench show", err);
-    free(names);
-    return found;
+    return named_find(names, count, words, "bench show", err);
 }

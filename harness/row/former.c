@@ -36,9 +36,8 @@ static void take_parts(struct row *row, const char *text)
 {
     for (const char *plus; *text; text = plus ? plus + 3 : text + strlen(text)) {
         plus = strstr(text, " + ");
-        char *one = xstrndup(text, plus ? (size_t)(plus - text) : strlen(text));
+        SCOPED char *one = xstrndup(text, plus ? (size_t)(plus - text) : strlen(text));
         row_add_part(row, one);
-        free(one);
     }
 }
 

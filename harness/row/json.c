@@ -20,7 +20,7 @@ static size_t utf8_length(const unsigned char *s)
 
 json_t *json_text(const char *s)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     text_add(&t, "");
     while (*s) {
         size_t n = utf8_length((const unsigned char *)s);
@@ -30,17 +30,14 @@ json_t *json_text(const char *s)
             text_add(&t, "\xef\xbf\xbd");
         s += n ? n : 1;
     }
-    json_t *j = json_string(text_get(&t));
-    text_free(&t);
-    return j;
+    return json_string(text_get(&t));
 }
 
 void json_write(struct text *t, json_t *root)
 {
-    char *dump = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    SCOPED char *dump = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     text_add(t, dump ? dump : "{}");
     text_add(t, "\n");
-    free(dump);
     json_decref(root);
 }
 
@@ -99,7 +96,7 @@ static bool take_reals(const json_t *value, struct column_value *v, double **rea
 bool json_column_take(const struct column *c, void *base, const json_t *value)
 {
     struct column_value v = {.absent = !value || json_is_null(value)};
-    double *reals = NULL;
+    SCOPED double *reals = NULL;
     bool ok = true;
     switch (c->type) {
     case COLUMN_TEXT:
@@ -128,7 +125,6 @@ bool json_column_take(const struct column *c, void *base, const json_t *value)
     }
     if (ok)
         column_set(c, base, &v);
-    free(reals);
     return ok;
 }
 

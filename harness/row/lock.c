@@ -85,11 +85,10 @@ done:
 
 bool lock_gpu(const char *uuid, bool (*asked)(void *context, long long pid), void *context, int *fd, struct error *err)
 {
-    char *path = text_format("/tmp/bench-%s.lock", uuid);
+    SCOPED char *path = text_format("/tmp/bench-%s.lock", uuid);
     int refused = 0, file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (file < 0) /* another user's: it can be locked all the same */
         file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    free(path);
     *fd = -1;
     if (file < 0)
         return true;

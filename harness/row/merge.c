@@ -17,7 +17,7 @@
 static bool copy(struct store *store, const char *table, enum column_group group, const char *lead, const char *values, const char *from,
                  int64_t old_run, int64_t new_run, struct error *err)
 {
-    struct text sql = {0};
+    SCOPED_TEXT sql = {0};
     sqlite3_stmt *s = NULL;
     text_addf(&sql, "INSERT INTO main.\"%s\" (%s, ", table, lead);
     columns_list(&sql, group, "");
@@ -31,21 +31,18 @@ static bool copy(struct store *store, const char *table, enum column_group group
         done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "merging", err);
     }
     sqlite3_finalize(s);
-    text_free(&sql);
     return done;
 }
 
 /* The run itself, under the next number here. */
 static bool copy_head(struct store *store, int64_t old_run, int64_t *new_run, struct error *err)
 {
-    struct text names = {0};
+    SCOPED_TEXT names = {0};
     columns_list(&names, COLUMN_RUN, "");
-    char *sql = text_format("INSERT INTO main.run (%s) SELECT NULL%s FROM from_db.run WHERE run = %lld", text_get(&names),
-                            text_get(&names) + strlen("\"run\""), (long long)old_run); /* the first column is the number */
+    SCOPED char *sql = text_format("INSERT INTO main.run (%s) SELECT NULL%s FROM from_db.run WHERE run = %lld", text_get(&names),
+                                   text_get(&names) + strlen("\"run\""), (long long)old_run); /* the first column is the number */
     bool done = store_exec(store, sql, "merging", err);
     *new_run = sqlite3_last_insert_rowid(store->db);
-    text_free(&names);
-    free(sql);
     return done;
 }
 
@@ -64,10 +61,8 @@ static bool copy_run(struct store *store, int64_t old_run, struct merge_counts *
                      old_run, new_run, err);
     counts->rows += done ? sqlite3_changes(store->db) : 0;
     for (const struct row_list *l = row_lists; done && l->table; l++) {
-        char *lead = text_format("result, %s", l->index), *values = text_format("n.result, x.%s", l->index);
+        SCOPED char *lead = text_format("result, %s", l->index), *values = text_format("n.result, x.%s", l->index);
         done = copy(store, l->table, l->group, lead, values, RESULTS, old_run, new_run, err);
-        free(lead);
-        free(values);
     }
     counts->runs += done;
     return done;
@@ -76,7 +71,7 @@ static bool copy_run(struct store *store, int64_t old_run, struct merge_counts *
 /* The runs there that are not here, or the one that is asked for. One that broke off here and went on there is taken anew. */
 static bool copy_runs(struct store *store, int64_t only, struct merge_counts *counts, struct error *err)
 {
-    int64_t *runs = NULL;
+    SCOPED int64_t *runs = NULL;
     int count = 0, code = SQLITE_DONE;
     sqlite3_stmt *s = NULL;
     bool done =
@@ -99,40 +94,35 @@ static bool copy_runs(struct store *store, int64_t only, struct merge_counts *co
     sqlite3_finalize(s);
     for (int i = 0; i < count && done; i++)
         done = copy_run(store, runs[i], counts, err);
-    free(runs);
     return done;
 }
 
 static bool copy_wisdom(struct store *store, struct merge_counts *counts, struct error *err)
 {
     int64_t there = 0;
-    struct text names = {0};
+    SCOPED_TEXT names = {0};
     bool done = store_integer(store, "SELECT count(*) FROM from_db.wisdom", &there, err);
     columns_list(&names, COLUMN_WISDOM, "");
-    char *sql = text_format(
+    SCOPED char *sql = text_format(
         "INSERT OR REPLACE INTO main.wisdom (%s) SELECT %s FROM from_db.wisdom a WHERE NOT EXISTS (SELECT 1 FROM main.wisdom b WHERE"
         " b.signature = a.signature AND b.variant = a.variant AND b.chip = a.chip AND b.compiler = a.compiler AND b.tuned >= a.tuned)",
         text_get(&names), text_get(&names));
     done = done && store_exec(store, sql, "merging", err);
     counts->wisdom = done ? sqlite3_changes(store->db) : 0;
     counts->wisdom_older = (int)there - counts->wisdom;
-    free(sql);
-    text_free(&names);
     return done;
 }
 
 /* What a GPU was measured to do: every measurement of every GPU, once. */
 static bool copy_roofs(struct store *store, int64_t only, struct error *err)
 {
-    char *which = only < 0 ? xstrdup("") : text_format(" WHERE uuid IN (SELECT uuid FROM from_db.run WHERE run = %lld)", (long long)only);
-    char *sql =
+    SCOPED char *which =
+        only < 0 ? xstrdup("") : text_format(" WHERE uuid IN (SELECT uuid FROM from_db.run WHERE run = %lld)", (long long)only);
+    SCOPED char *sql =
         text_format("INSERT OR IGNORE INTO main.roof (uuid, measured, name, value, unit, how) SELECT uuid, measured, name, value, unit, "
                     "how FROM from_db.roof%s",
                     which);
-    bool done = store_exec(store, sql, "merging", err);
-    free(which);
-    free(sql);
-    return done;
+    return store_exec(store, sql, "merging", err);
 }
 
 static bool attach(struct store *store, const char *from, struct error *err)

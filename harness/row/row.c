@@ -78,7 +78,7 @@ static bool row_has_note(const struct row *row, const char *note)
 
 void row_add_note(struct row *row, const char *format, ...)
 {
-    struct text note = {0};
+    SCOPED_TEXT note = {0};
     va_list args;
     va_start(args, format);
     text_vaddf(&note, format, args);
@@ -88,7 +88,6 @@ void row_add_note(struct row *row, const char *format, ...)
         free(row->note);
         row->note = all;
     }
-    text_free(&note);
 }
 
 /* ---- lists ---- */

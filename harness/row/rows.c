@@ -22,7 +22,7 @@ static double *read_reals(sqlite3_stmt *statement, int index, struct column_valu
 {
     size_t bytes = (size_t)sqlite3_column_bytes(statement, index);
     const void *blob = sqlite3_column_blob(statement, index);
-    uint64_t *packed = xmalloc(bytes + 1);
+    SCOPED uint64_t *packed = xmalloc(bytes + 1);
     double *reals = xmalloc(bytes + 1);
     v->count = bytes % sizeof *packed ? 0 : (int)(bytes / sizeof *packed);
     if (blob)
@@ -30,7 +30,6 @@ static double *read_reals(sqlite3_stmt *statement, int index, struct column_valu
     for (int r = 0; r < v->count; r++)
         packed[r] = le64toh(packed[r]);
     memcpy(reals, packed, (size_t)v->count * sizeof *packed);
-    free(packed);
     return reals;
 }
 
@@ -96,16 +95,14 @@ int columns_count(enum column_group group)
 static bool prepare_insert(struct store *store, const char *table, const char *lead, int leads, enum column_group group, sqlite3_stmt **s,
                            struct error *err)
 {
-    struct text sql = {0};
+    SCOPED_TEXT sql = {0};
     text_addf(&sql, "INSERT INTO \"%s\" (%s, ", table, lead);
     columns_list(&sql, group, "");
     text_add(&sql, ") VALUES (?1");
     for (int i = 1; i < leads + columns_count(group); i++)
         text_addf(&sql, ", ?%d", i + 1);
     text_add(&sql, ")");
-    bool done = store_prepare(store, text_get(&sql), s, err);
-    text_free(&sql);
-    return done;
+    return store_prepare(store, text_get(&sql), s, err);
 }
 
 /* Steps a statement that returns nothing and makes it ready for the next binding. */
@@ -137,7 +134,7 @@ static bool delete_result(struct store *store, int64_t run_id, const struct row 
 static bool put_case(struct store *store, int64_t run_id, const struct row *row, int64_t *case_key, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    struct text sql = {0};
+    SCOPED_TEXT sql = {0};
     text_add(&sql, "INSERT INTO \"case\" (run, ");
     columns_list(&sql, COLUMN_CASE, "");
     text_add(&sql, ") VALUES (?1");
@@ -151,7 +148,6 @@ static bool put_case(struct store *store, int64_t run_id, const struct row *row,
     }
     text_add(&sql, " RETURNING case_key");
     bool done = store_prepare(store, text_get(&sql), &s, err);
-    text_free(&sql);
     if (done) {
         sqlite3_bind_int64(s, 1, run_id);
         columns_bind(s, 2, COLUMN_CASE, row);
@@ -183,7 +179,7 @@ bool rows_put_list(struct store *store, const struct row_list *list, int64_t res
 {
     sqlite3_stmt *s = NULL;
     int count = row_list_count(list, row);
-    char *lead = text_format("result, %s", list->index);
+    SCOPED char *lead = text_format("result, %s", list->index);
     bool done = !count || prepare_insert(store, list->table, lead, 2, list->group, &s, err);
     for (int i = 0; done && i < count; i++) {
         sqlite3_bind_int64(s, 1, result);
@@ -192,7 +188,6 @@ bool rows_put_list(struct store *store, const struct row_list *list, int64_t res
         done = step_done(store, s, err);
     }
     sqlite3_finalize(s);
-    free(lead);
     return done;
 }
 
@@ -255,13 +250,12 @@ static bool read_list(struct store *store, const struct row_list *list, int64_t 
 {
     int code = SQLITE_DONE;
     sqlite3_stmt *s = NULL;
-    struct text sql = {0};
+    SCOPED_TEXT sql = {0};
     text_add(&sql, "SELECT ");
     columns_list(&sql, list->group, "t.");
     text_addf(&sql, ", t.result FROM \"%s\" t JOIN result r ON r.result = t.result WHERE r.run = ?1 ORDER BY t.result, t.%s", list->table,
               list->index);
     bool done = store_prepare(store, text_get(&sql), &s, err);
-    text_free(&sql);
     if (done)
         sqlite3_bind_int64(s, 1, run);
     while (done && (code = sqlite3_step(s)) == SQLITE_ROW) {

@@ -58,14 +58,13 @@ static const char *sql_type(const struct column *c)
 /* A statement that names every column of a table can be made only when they are there. */
 static bool table_complete(struct store *store, const char *table, enum column_group group)
 {
-    struct text sql = {0};
+    SCOPED_TEXT sql = {0};
     sqlite3_stmt *s = NULL;
     text_add(&sql, "SELECT ");
     columns_list(&sql, group, "t.");
     text_addf(&sql, " FROM \"%s\" t", table);
     bool complete = sqlite3_prepare_v2(store->db, text_get(&sql), -1, &s, NULL) == SQLITE_OK;
     sqlite3_finalize(s);
-    text_free(&sql);
     return complete;
 }
 
@@ -92,22 +91,19 @@ static bool is_key(const struct table *table, const char *column)
 /* A table, or the columns that it lacks. */
 static bool make_table(struct store *store, const struct table *table, struct error *err)
 {
-    struct text sql = {0};
+    SCOPED_TEXT sql = {0};
     text_addf(&sql, "CREATE TABLE IF NOT EXISTS \"%s\" (%s", table->name, table->keys);
     for (const struct column *c = column_first(table->group); c; c = column_next(c))
         if (!is_key(table, c->name))
             text_addf(&sql, ", \"%s\" %s", c->name, sql_type(c));
     text_addf(&sql, "%s) STRICT%s", table->constraint, strstr(table->constraint, "PRIMARY KEY") ? ", WITHOUT ROWID" : "");
     bool done = store_exec(store, text_get(&sql), "making its tables", err);
-    text_free(&sql);
     for (const struct column *c = column_first(table->group); done && c && !table_complete(store, table->name, table->group);
          c = column_next(c)) {
         int64_t there = 0;
-        char *count = text_format("SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'", table->name, c->name),
-             *add = text_format("ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s", table->name, c->name, sql_type(c));
+        SCOPED char *count = text_format("SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'", table->name, c->name),
+                    *add = text_format("ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s", table->name, c->name, sql_type(c));
         done = store_integer(store, count, &there, err) && (there || store_exec(store, add, "adding a column", err));
-        free(count);
-        free(add);
     }
     return done;
 }
@@ -118,11 +114,10 @@ static bool make_tables(struct store *store, struct error *err)
     for (size_t i = 0; done && i < TABLES; i++)
         done = make_table(store, &tables[i], err);
     for (const struct row_list *l = row_lists; done && l->table; l++) {
-        char *keys = text_format("result INTEGER NOT NULL REFERENCES result(result) ON DELETE CASCADE, %s INTEGER NOT NULL", l->index),
-             *constraint = text_format(", PRIMARY KEY (result, %s)", l->index);
+        SCOPED char *keys =
+                        text_format("result INTEGER NOT NULL REFERENCES result(result) ON DELETE CASCADE, %s INTEGER NOT NULL", l->index),
+                    *constraint = text_format(", PRIMARY KEY (result, %s)", l->index);
         done = make_table(store, &(struct table){l->table, keys, constraint, l->group}, err);
-        free(keys);
-        free(constraint);
     }
     return done;
 }
@@ -130,7 +125,7 @@ static bool make_tables(struct store *store, struct error *err)
 /* People who open the file with sqlite3 find a row as one line. */
 static bool make_view(struct store *store, struct error *err)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     text_add(&t, "CREATE VIEW row AS SELECT r.result, r.run, r.case_key, ");
     columns_list(&t, COLUMN_RESULT, "r.");
     text_add(&t, ", ");
@@ -139,16 +134,14 @@ static bool make_view(struct store *store, struct error *err)
         if (c->type != COLUMN_REALS)
             text_addf(&t, ", t.%s", c->name);
     text_add(&t, " FROM result r JOIN \"case\" c USING (case_key) LEFT JOIN timing t ON t.result = r.result AND t.time_step = -1");
-    bool done = store_exec(store, text_get(&t), "making its view", err);
-    text_free(&t);
-    return done;
+    return store_exec(store, text_get(&t), "making its view", err);
 }
 
 /* Before 9 a run had a row once on a device, whatever its side: a constraint that only a new table is without. Nothing that refers to
  * the table is touched, for foreign keys are not looked after meanwhile. */
 static bool free_result(struct store *store, struct error *err)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     bool done = make_table(store, &(struct table){"result_anew", tables[2].keys, "", COLUMN_RESULT}, err);
     text_add(&t, "INSERT INTO result_anew (result, run, case_key, ");
     columns_list(&t, COLUMN_RESULT, "");
@@ -156,7 +149,6 @@ static bool free_result(struct store *store, struct error *err)
     columns_list(&t, COLUMN_RESULT, "");
     text_add(&t, " FROM result; DROP TABLE result; ALTER TABLE result_anew RENAME TO result;");
     done = done && store_exec(store, text_get(&t), "migrating", err);
-    text_free(&t);
     return done;
 }
 

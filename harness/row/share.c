@@ -10,7 +10,7 @@
 static bool replace_everywhere(struct store *store, const char *from, const char *to, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    struct text all = {0};
+    SCOPED_TEXT all = {0};
     bool ok = store_prepare(
         store,
         "SELECT 'UPDATE \"' || m.name || '\" SET \"' || c.name || '\" = replace(\"' || c.name || '\", ?1, ?2) WHERE instr(\"' || "
@@ -28,7 +28,6 @@ static bool replace_everywhere(struct store *store, const char *from, const char
         }
         sqlite3_finalize(s);
     }
-    text_free(&all);
     return ok;
 }
 
@@ -37,13 +36,11 @@ static bool forget(struct store *store, struct error *err)
     const char *home = getenv("HOME");
     char host[256] = "";
     gethostname(host, sizeof host - 1);
-    char *folder = home && home[0] == '/' && home[1] ? text_format("%s/", home) : NULL;
-    bool ok = store_exec(store, "UPDATE run SET host = NULL", "taking the machine's name out", err) &&
-              (strlen(host) < 4 || replace_everywhere(store, host, "HOST", err)) &&
-              (!folder || replace_everywhere(store, folder, "~/", err)) &&
-              store_exec(store, "PRAGMA journal_mode = DELETE", "closing it", err) && store_exec(store, "VACUUM", "closing it", err);
-    free(folder);
-    return ok;
+    SCOPED char *folder = home && home[0] == '/' && home[1] ? text_format("%s/", home) : NULL;
+    return store_exec(store, "UPDATE run SET host = NULL", "taking the machine's name out", err) &&
+           (strlen(host) < 4 || replace_everywhere(store, host, "HOST", err)) &&
+           (!folder || replace_everywhere(store, folder, "~/", err)) &&
+           store_exec(store, "PRAGMA journal_mode = DELETE", "closing it", err) && store_exec(store, "VACUUM", "closing it", err);
 }
 
 bool store_share(const char *from, int64_t run, char **data, size_t *bytes, struct error *err)

@@ -118,16 +118,13 @@ static bool open_any(struct store *store, struct error *err)
         return store_exec(store, "PRAGMA query_only = 1", "opening it", err);
     int code = store->db ? sqlite3_errcode(store->db) & 0xff : 0;
     struct stat log;
-    char *wal = text_format("%s-wal", store->path);
+    SCOPED char *wal = text_format("%s-wal", store->path);
     bool pending = stat(wal, &log) == 0 && log.st_size > 0;
-    free(wal);
     if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || pending)
         return false;
     error_clear(err);
-    char *uri = immutable_uri(store->path);
-    bool done = open_handle(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
-    free(uri);
-    return done;
+    SCOPED char *uri = immutable_uri(store->path);
+    return open_handle(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
 }
 
 /* Is it ours, whole, and not newer than we are? *version 0: empty. Nothing is written. */
@@ -281,7 +278,7 @@ static bool run_statement(struct store *store, sqlite3_stmt *s, const char *doin
 static bool run_insert(struct store *store, struct run *run, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    struct text sql = {0};
+    SCOPED_TEXT sql = {0};
     text_add(&sql, "INSERT INTO run (");
     columns_list(&sql, COLUMN_RUN, "");
     text_add(&sql, ") VALUES (NULL"); /* the first column is the number that SQLite gives */
@@ -289,7 +286,6 @@ static bool run_insert(struct store *store, struct run *run, struct error *err)
         text_addf(&sql, ", ?%d", i + 1);
     text_add(&sql, ")");
     bool done = store_prepare(store, text_get(&sql), &s, err);
-    text_free(&sql);
     if (!done)
         return false;
     columns_bind(s, 1, COLUMN_RUN, run);
@@ -379,7 +375,7 @@ done:
 
 bool store_run_spent(struct store *store, const struct run *run, struct error *err)
 {
-    struct text sql = {0};
+    SCOPED_TEXT sql = {0};
     sqlite3_stmt *s = NULL;
     int parameter = 1;
     text_add(&sql, "UPDATE run SET ");
@@ -388,7 +384,6 @@ bool store_run_spent(struct store *store, const struct run *run, struct error *e
             text_addf(&sql, "%s = ?%d, ", c->name, parameter++);
     text_addf(&sql, "run = run WHERE run = ?%d", parameter);
     bool ready = store_writable(store, err) && store_prepare(store, text_get(&sql), &s, err);
-    text_free(&sql);
     if (!ready)
         return false;
     parameter = 1;
@@ -404,7 +399,7 @@ bool store_run_spent(struct store *store, const struct run *run, struct error *e
 /* The runs that `where` selects, its parameters `texts` (NULL for none; a NULL in it binds as such) or the id. The count; -1 on error. */
 static int select_runs(struct store *store, const char *where, const char *const *texts, int64_t id, struct run **runs, struct error *err)
 {
-    struct text sql = {0};
+    SCOPED_TEXT sql = {0};
     sqlite3_stmt *s = NULL;
     int count = 0, code;
     *runs = NULL;
@@ -412,7 +407,6 @@ static int select_runs(struct store *store, const char *where, const char *const
     columns_list(&sql, COLUMN_RUN, "");
     text_addf(&sql, " FROM run %s", where);
     bool ready = store_prepare(store, text_get(&sql), &s, err);
-    text_free(&sql);
     if (!ready)
         return -1;
     if (id)
@@ -474,8 +468,7 @@ int store_runs(struct store *store, struct run **runs, struct error *err)
 int64_t store_row_count(struct store *store, int64_t run_id, struct error *err)
 {
     int64_t count = -1;
-    char *sql = text_format("SELECT count(*) FROM result WHERE run = %lld", (long long)run_id);
+    SCOPED char *sql = text_format("SELECT count(*) FROM result WHERE run = %lld", (long long)run_id);
     bool done = store_integer(store, sql, &count, err);
-    free(sql);
     return done ? count : -1;
 }

@@ -13,7 +13,7 @@ void wisdom_clear(struct wisdom *w)
 
 bool store_wisdom_put(struct store *store, const struct wisdom *w, struct error *err)
 {
-    struct text sql = {0};
+    SCOPED_TEXT sql = {0};
     sqlite3_stmt *s = NULL;
     if (!store_writable(store, err))
         return false;
@@ -24,7 +24,6 @@ bool store_wisdom_put(struct store *store, const struct wisdom *w, struct error 
         text_addf(&sql, ", ?%d", i + 1);
     text_add(&sql, ")");
     bool done = store_prepare(store, text_get(&sql), &s, err);
-    text_free(&sql);
     if (done) {
         columns_bind(s, 1, COLUMN_WISDOM, w);
         done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "remembering a point", err);
@@ -35,7 +34,7 @@ bool store_wisdom_put(struct store *store, const struct wisdom *w, struct error 
 
 int store_wisdom(struct store *store, struct wisdom **list, struct error *err)
 {
-    struct text sql = {0};
+    SCOPED_TEXT sql = {0};
     sqlite3_stmt *s = NULL;
     int count = 0, code;
     *list = NULL;
@@ -43,7 +42,6 @@ int store_wisdom(struct store *store, struct wisdom **list, struct error *err)
     columns_list(&sql, COLUMN_WISDOM, "");
     text_add(&sql, " FROM wisdom ORDER BY variant, work, signature, tuned DESC, chip, compiler");
     bool ready = store_prepare(store, text_get(&sql), &s, err);
-    text_free(&sql);
     if (!ready)
         return -1;
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {

@@ -78,9 +78,8 @@ static bool add_label(struct text *t, const struct column *c, const struct node 
     bool pair = n->kind == NODE_LIST && n->count == 2 && !strcmp(c->field, "kernel");
     const struct node *one = pair ? n->items[0] : n, *other = pair ? n->items[1] : n;
     if (one->kind != NODE_SCALAR || other->kind != NODE_SCALAR) {
-        char *found = node_describe(n);
+        SCOPED char *found = node_describe(n);
         node_error(n, err, "%s: a value is a number or a word, not %s", c->what, found);
-        free(found);
         return false;
     }
     if (text_to_int(one->text, &a) && text_to_int(other->text, &b))
@@ -123,7 +122,7 @@ static bool axes_add_rows(struct axis *axis, const struct column *columns, int c
 static bool fields_parse(struct parsed *p, struct axis *axis, struct node *const *keys, struct node *const *nodes, int count,
                          struct error *err)
 {
-    struct column *columns = xcalloc((size_t)count, sizeof *columns);
+    SCOPED struct column *columns = xcalloc((size_t)count, sizeof *columns);
     char(*what)[WHAT_MAX] = xcalloc((size_t)count, sizeof *what);
     bool ok = true;
     axis->fields = xcalloc((size_t)count, sizeof *axis->fields);
@@ -154,7 +153,6 @@ static bool fields_parse(struct parsed *p, struct axis *axis, struct node *const
     ok = ok && axes_add_rows(axis, columns, count, err);
     for (int i = 0; i < count; i++)
         free(columns[i].items);
-    free(columns);
     free(what);
     return ok;
 }
@@ -195,7 +193,8 @@ static int by_label(const void *a, const void *b)
 
 static bool check_values(const struct axis *axis, struct error *err)
 {
-    const struct axis_value **sorted = xcalloc((size_t)axis->count + 1, sizeof *sorted), *twice = NULL;
+    SCOPED const struct axis_value **sorted = xcalloc((size_t)axis->count + 1, sizeof *sorted);
+    const struct axis_value *twice = NULL;
     for (int i = 0; i < axis->count; i++)
         sorted[i] = &axis->values[i];
     qsort(sorted, (size_t)axis->count, sizeof *sorted, by_label);
@@ -206,7 +205,6 @@ static bool check_values(const struct axis *axis, struct error *err)
         for (int k = 0; !twice && k < i && axis->count <= 1000; k++)
             if (mask_same(&axis->values[i].mask, &axis->values[k].mask))
                 twice = &axis->values[i];
-    free(sorted);
     return !twice || node_error(twice->node, err, "axis '%.60s' has the value %s twice", axis->name, twice->label);
 }
 

@@ -128,11 +128,10 @@ static char *name_case(const struct expansion *x, const struct scenario_case *c,
 static bool impossible(const struct expansion *x, const struct scenario_case *c, const struct node *place, const char *when,
                        const struct error *why)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     for (int i = 0; i < c->axis_count; i++)
         text_addf(&t, "%s%s=%s", i ? ", " : " with ", c->axes[i].axis, c->axes[i].value);
     node_error(place, x->err, "layer '%s'%s%s: %s", c->layer->name, text_get(&t), when, why->text);
-    text_free(&t);
     return why->hint[0] ? error_hint(x->err, "%s", why->hint) : false;
 }
 
@@ -231,7 +230,7 @@ static int by_id(const void *a, const void *b)
 
 static bool ids_differ(const struct expansion *x)
 {
-    const struct scenario_case **sorted = xcalloc((size_t)x->count + 1, sizeof *sorted);
+    SCOPED const struct scenario_case **sorted = xcalloc((size_t)x->count + 1, sizeof *sorted);
     bool ok = true;
     for (int i = 0; i < x->count; i++)
         sorted[i] = &x->cases[i];
@@ -239,7 +238,6 @@ static bool ids_differ(const struct expansion *x)
     for (int i = 1; ok && i < x->count; i++)
         if (!strcmp(sorted[i]->id, sorted[i - 1]->id))
             ok = node_error(sorted[i]->layer->node, x->err, "two cases have the id %s", sorted[i]->id);
-    free(sorted);
     return ok;
 }
 
@@ -247,12 +245,11 @@ static bool found_any(const struct expansion *x, const char *const *set)
 {
     if (x->count || !set || !*set) /* without rules there is none only when sequences alone are selected */
         return true;
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     for (int i = 0; set && set[i]; i++)
         text_addf(&t, "%s--set %s", i ? " " : "", set[i]);
     error_set(x->err, ERROR_USAGE, "%s: no case of %s has it all", text_get(&t), x->s->path);
     error_hint(x->err, "bench plan %s lists the cases", x->s->path);
-    text_free(&t);
     return false;
 }
 

@@ -32,7 +32,8 @@ bool layers_select(const struct scenario *s, const char *globs, bool *selected, 
         selected[i] = !globs;
     if (!globs)
         return true;
-    char *copy = xstrdup(globs), *rest = copy;
+    SCOPED char *copy = xstrdup(globs);
+    char *rest = copy;
     for (char *glob; ok && (glob = strsep(&rest, ","));) {
         bool any = false;
         for (int i = 0; i < s->layer_count; i++)
@@ -44,14 +45,12 @@ bool layers_select(const struct scenario *s, const char *globs, bool *selected, 
             continue;
         size_t count;
         const char *const *names = layer_and_sequence_names(s, &count), *near = text_nearest(glob, names, count);
-        struct text all = {0};
+        SCOPED_TEXT all = {0};
         text_add_list(&all, names, count);
         ok = error_set(err, ERROR_USAGE, "--layer %s selects no layer of %s", glob, s->path);
         error_hint(err, near ? "did you mean %s? Layers: %.800s" : "%slayers: %.800s", near ? near : "", text_get(&all));
-        text_free(&all);
         free((void *)(size_t)names);
     }
-    free(copy);
     return ok;
 }
 
@@ -171,7 +170,7 @@ bool rules_hit(const struct rules *rules, const struct scenario *s, struct error
             const struct rule *r = &rules->items[i];
             if (r->hit[v])
                 continue;
-            struct text values = {0};
+            SCOPED_TEXT values = {0};
             for (int a = 0; a < p->axis_count; a++)
                 for (int k = 0; !strcmp(p->axes[a].name, r->name) && k < p->axes[a].count && values.len < 700; k++)
                     text_addf(&values, "%s%s", k ? ", " : "", p->axes[a].values[k].label);
@@ -180,7 +179,6 @@ bool rules_hit(const struct rules *rules, const struct scenario *s, struct error
                 error_hint(err, "the axis %s has %s", r->name, text_get(&values));
             else
                 error_hint(err, "bench plan %s lists the cases", s->path);
-            text_free(&values);
             return false;
         }
     return true;

@@ -201,12 +201,11 @@ static bool epilogue_parse(const struct node *n, struct work *work, struct error
 bool epilogue_label(const struct node *n, struct text *t, struct error *err)
 {
     struct work scratch = {0};
-    struct text said = {0};
+    SCOPED_TEXT said = {0};
     if (!epilogue_parse(n, &scratch, err))
         return false;
     work_describe_epilogue(&scratch, &said);
     text_add(t, said.len ? text_get(&said) + strlen(" +") : "none");
-    text_free(&said);
     return true;
 }
 
@@ -283,9 +282,8 @@ static bool set_fields(struct layer *layer, const struct node *map, const struct
 /* Where the thing stands that a message of the op begins with: "math f32 works on ..." at the layer's math, or the defaults'. */
 static const struct node *place_of(const struct node *map, const struct node *defaults, const char *message)
 {
-    char *word = xstrndup(message, strcspn(message, " :"));
+    SCOPED char *word = xstrndup(message, strcspn(message, " :"));
     const struct node *n = node_get(map, word) ? node_get(map, word) : node_get(defaults, word);
-    free(word);
     return n ? n : map;
 }
 

@@ -44,7 +44,7 @@ static bool parse_path(const struct scenario *s, const struct node *n, int frame
         mask_frame_path(&numbered, frame, name, sizeof name);
         text = name;
     }
-    char *path = strcmp(p->folder, ".") ? file_join(p->folder, text) : xstrdup(text);
+    SCOPED char *path = strcmp(p->folder, ".") ? file_join(p->folder, text) : xstrdup(text);
     bool fits = strlen(path) < sizeof mask->path;
     mask->line = n->line;
     mask->column = n->column;
@@ -52,7 +52,6 @@ static bool parse_path(const struct scenario *s, const struct node *n, int frame
         strcpy(mask->path, path);
     else
         node_error(n, err, "path: longer than %zu characters", sizeof mask->path - 1);
-    free(path);
     text_add(label, ":");
     for (; *text; text++)
         text_addf(label, "%c", isalnum((unsigned char)*text) || strchr("_-.", *text) ? *text : '_');

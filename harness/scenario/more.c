@@ -34,11 +34,8 @@ char *scenario_id_at(const char *id, double density)
 /* Are they one text but for the density? */
 static bool same_but_density(const char *a, const char *b)
 {
-    char *x = with_density(a, 0), *y = with_density(b, 0);
-    bool same = !strcmp(x, y);
-    free(x);
-    free(y);
-    return same;
+    SCOPED char *x = with_density(a, 0), *y = with_density(b, 0);
+    return !strcmp(x, y);
 }
 
 static const char *mask_label(const struct scenario_case *c)
@@ -79,26 +76,22 @@ bool cases_more(struct scenario_case **cases, int *count, int place, const char 
         size_t from, to;
         bool known = find_density(*more, &from, &to), layer = false;
         const char *label = strstr(*more, "mask=");
-        char *own = label ? xstrndup(label + 5, strcspn(label + 5, ",]")) : NULL;
+        SCOPED char *own = label ? xstrndup(label + 5, strcspn(label + 5, ",]")) : NULL;
         for (int i = 0; i < given; i++)
             layer = layer || same_but_density((*cases)[i].id, *more);
         for (int i = 0; known && own && i < given; i++) { /* a network is run with every mask that its layers have */
             struct scenario_case one;
             if (!same_but_density(layer ? (*cases)[i].id : mask_label(&(*cases)[i]), layer ? *more : own))
                 continue;
-            char *id = with_density((*cases)[i].id, strtod(*more + from, NULL));
+            SCOPED char *id = with_density((*cases)[i].id, strtod(*more + from, NULL));
             bool there = has_case(*cases, *count, id);
-            free(id);
             if (there)
                 continue;
-            if (!make_more(&(*cases)[i], strtod(*more + from, NULL), &one, err)) {
-                free(own);
+            if (!make_more(&(*cases)[i], strtod(*more + from, NULL), &one, err))
                 return false;
-            }
             one.place = place++;
             *APPEND(*cases, *count) = one;
         }
-        free(own);
     }
     return true;
 }

@@ -227,9 +227,8 @@ static bool networks_fit(const struct scenario *s, struct error *err)
     bool ok = true;
     for (int i = 0; ok && i < s->network_count; i++) {
         struct flow flow;
-        bool *ran = xcalloc((size_t)s->layer_count, sizeof *ran);
+        SCOPED bool *ran = xcalloc((size_t)s->layer_count, sizeof *ran);
         ok = flow_items(&s->networks[i].root, &flow, err) && residuals_exist(s, &s->networks[i].root, ran, err);
-        free(ran);
     }
     return ok;
 }
@@ -300,10 +299,9 @@ void scenario_network_explain(const struct scenario *s, struct text *t)
 {
     for (int i = 0; i < s->network_count; i++) {
         struct totals sum = {0};
-        struct text lines = {0};
+        SCOPED_TEXT lines = {0};
         explain_items(&s->networks[i].root, 1, 1, &sum, &lines);
         text_addf(t, "network %s: %.0f layer runs, %.4g GFLOP, %.4g GB to move at least\n%s", s->networks[i].name, sum.runs, sum.flop / 1e9,
                   sum.bytes / 1e9, text_get(&lines));
-        text_free(&lines);
     }
 }

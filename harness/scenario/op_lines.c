@@ -24,13 +24,12 @@ struct reader {
 static bool fail_at(struct reader *r, int column, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static bool fail_at(struct reader *r, int column, const char *format, ...)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     va_list args;
     va_start(args, format);
     text_vaddf(&t, format, args);
     va_end(args);
     error_set(r->err, ERROR_USAGE, "%s:%d:%d: %s", r->file, r->line, column, text_get(&t));
-    text_free(&t);
     return false;
 }
 
@@ -246,7 +245,7 @@ static void add_operation(struct operation **ops, int *count, struct operation o
 bool op_lines_scenario(const char *file, const char *text, size_t bytes, const char *name, struct text *out, struct error *err)
 {
     struct reader r = {.file = file, .err = err};
-    struct operation *ops = NULL;
+    SCOPED struct operation *ops = NULL;
     int count = 0, lines = 0;
     bool ok = true;
     for (const char *at = text, *end = text + bytes; ok && at < end; at = r.end + 1) {
@@ -273,7 +272,6 @@ bool op_lines_scenario(const char *file, const char *text, size_t bytes, const c
             add_layer(out, &ops[i]);
         text_add(out, "\nvariants:\n  - cudnn\n  - conv2d/tconv\n  - conv2d/naive\n");
     }
-    free(ops);
     free(r.pool);
     return ok;
 }

@@ -59,10 +59,11 @@ static bool take_picture(struct scenario *s, const struct node *n, struct error 
 {
     const struct parsed *parsed = s->parsed;
     const char *folder = parsed->folder;
-    char *path = strcmp(folder, ".") && n->text[0] != '/' ? file_join(folder, n->text) : xstrdup(n->text), hash[HASH_TEXT];
+    SCOPED char *path = strcmp(folder, ".") && n->text[0] != '/' ? file_join(folder, n->text) : xstrdup(n->text);
+    char hash[HASH_TEXT];
     size_t bytes;
     struct error why = {0};
-    char *content = file_read(path, IMAGE_MAX_BYTES, &bytes, &why);
+    SCOPED char *content = file_read(path, IMAGE_MAX_BYTES, &bytes, &why);
     int taken = 0;
     if (content)
         hash_bytes(content, bytes, hash);
@@ -81,8 +82,6 @@ static bool take_picture(struct scenario *s, const struct node *n, struct error 
             n, err,
             "data input: no layer reads a picture; ops whose first tensor is an image of u8 or u16 do (or the path is longer than %zu)",
             sizeof s->layers[0].work.picture - 1);
-    free(content);
-    free(path);
     return taken > 0;
 }
 
@@ -130,14 +129,14 @@ static bool parse_budget(const struct node *n, double *out, struct error *err)
     if (!n || n->kind != NODE_SCALAR)
         return node_error(n, err, "budget: a time like `20 s per layer` is expected");
     struct node one = *n; /* "20 s per layer" reads as 20 s */
-    char *text = xstrdup(n->text), *tail = strstr(text, " per layer");
+    SCOPED char *text = xstrdup(n->text);
+    char *tail = strstr(text, " per layer");
     if (tail && !tail[strlen(" per layer")])
         *tail = 0;
     one.text = text;
     bool ok = node_quantity(&one, "budget", "s", out, err);
     if (ok && !(*out > 0 && *out <= 86400))
         ok = node_error(n, err, "budget: between 0 and 86400 s");
-    free(text);
     return ok;
 }
 
@@ -325,12 +324,11 @@ static bool parse_device(const struct scenario *s, const char *device, const str
     while (names[count])
         count++;
     const char *near = text_nearest_in(name, names);
-    struct text all = {0};
+    SCOPED_TEXT all = {0};
     text_add_list(&all, names, count);
     node_error(chip, err, "on %s: there is no chip '%.60s'", device, name);
     error_hint(err, near ? "did you mean %s? Chips: %.700s, or sm_75 to sm_121" : "%schips: %.700s, or sm_75 to sm_121", near ? near : "",
                text_get(&all));
-    text_free(&all);
     return false;
 }
 
@@ -391,14 +389,13 @@ void scenario_free(struct scenario *s)
         free(s->variants[i].name);
     for (int i = 0; i < s->counter_count; i++)
         free(s->counters[i]);
-    struct parsed *p = s->parsed;
+    SCOPED struct parsed *p = s->parsed;
     if (p) {
         axes_free(p);
         free(p->folder);
     }
     networks_free(s);
     sequences_free(s);
-    free(p);
     free(s->layers);
     free(s->variants);
     free(s->counters);

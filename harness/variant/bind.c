@@ -116,9 +116,8 @@ static bool make_unit(struct bind *b, struct error *err)
     u->on_host = b->h->on_host;
     if (has_code && u->code != CODE_CUDA) { /* made elsewhere, beside the sidecar */
         free(u->path);
-        char *dir = file_dir(v->path);
+        SCOPED char *dir = file_dir(v->path);
         u->path = file_join(dir, b->h->source);
-        free(dir);
         return true;
     }
     if (!has_code)
@@ -139,9 +138,8 @@ static bool make_unit(struct bind *b, struct error *err)
     for (int i = 0; i < b->h->specialise_count; i++) {
         if (!work_symbol(&b->own, b->h->specialise[i], &value))
             return error_set(err, ERROR_INTERNAL, "%s: no symbol '%s'", v->name, b->h->specialise[i]);
-        char *upper = head_upper(b->h->specialise[i]);
+        SCOPED char *upper = head_upper(b->h->specialise[i]);
         add_define(u, upper, &value);
-        free(upper);
     }
     return true;
 }

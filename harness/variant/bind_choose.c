@@ -37,7 +37,7 @@ static bool choose_try(struct bind *b, int table, int row, bool *truth, struct v
 static bool choose_row(struct bind *b, int table, struct error *err)
 {
     const struct head_candidates *t = &b->h->tables[table];
-    struct text reasons = {0};
+    SCOPED_TEXT reasons = {0};
     struct value least = {0};
     int best = 0;
     bool done = true;
@@ -61,7 +61,6 @@ static bool choose_row(struct bind *b, int table, struct error *err)
         bind_infeasible(b, "no candidate of '%s' is possible (%s)", t->name, text_get(&reasons));
         done = error_set(err, ERROR_USAGE, "%s", b->program->reason);
     }
-    text_free(&reasons);
     return done;
 }
 

@@ -50,10 +50,9 @@ static const char *dtype_word(int t)
 static bool refuse(struct bind *b, const char *key, const struct tensor *t, const char *is, const char *verb, const struct head_choice *c,
                    const char *(*name)(int))
 {
-    struct text list = {0};
+    SCOPED_TEXT list = {0};
     describe_choice(c, name, &list);
     bind_infeasible(b, "%s: %s is %s, the variant %s %s", key, t->role->name, is, verb, text_get(&list));
-    text_free(&list);
     return false;
 }
 
@@ -135,12 +134,11 @@ static bool match_math(struct bind *b)
     for (int i = 0; i < count; i++)
         if (out[i] == b->work->math)
             return true;
-    struct text list = {0};
+    SCOPED_TEXT list = {0};
     for (int i = 0; i < count; i++)
         text_addf(&list, "%s%s", i ? ", " : "", math_name(out[i]));
     bind_infeasible(b, "math: the case computes in %s, the variant in %s", math_name(b->work->math),
                     count ? text_get(&list) : "a mode without a name");
-    text_free(&list);
     return false;
 }
 

@@ -171,7 +171,7 @@ static bool launches(struct bind *b, const struct head_step *h, const struct sta
     int scratch = b->program->scratch_count, first = 1;
     if (!work_a_thread(b, h, given, err))
         return false;
-    struct buffer_ref *stored = xcalloc((size_t)count, sizeof *stored);
+    SCOPED struct buffer_ref *stored = xcalloc((size_t)count, sizeof *stored);
     bool ok = true;
     stored[0] = (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, "input")};
     for (int i = 1; ok && i < count; i++) {
@@ -181,7 +181,6 @@ static bool launches(struct bind *b, const struct head_step *h, const struct sta
         ok = met || launch_span(b, h, all, count, first, i, stored, given, scratch, spans);
         first = i + 1;
     }
-    free(stored);
     return ok;
 }
 
@@ -195,16 +194,14 @@ bool bind_spans(struct bind *b, const struct head_step *h, struct error *err)
 {
     if (!b->work->op->file || !b->work->op->file->stages)
         return bind_infeasible(b, "stages: %s has none", b->work->op->name);
-    struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
+    SCOPED struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
     struct text spans = {0};
-    char **defines = NULL;
+    SCOPED char **defines = NULL;
     int count = stage_images(b->work, all, err), names = count < 0 ? -1 : stage_defines(b->work, &defines, err);
     text_add(&spans, "SPANS=");
     bool ok = names >= 0 && launches(b, h, all, count, &spans, err);
     for (int i = 0; i < names; i++)
         add_define(&b->program->units[0], defines[i]);
     add_define(&b->program->units[0], text_take(&spans));
-    free(defines);
-    free(all);
     return ok;
 }

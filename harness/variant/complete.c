@@ -157,14 +157,13 @@ static void stage_text(const struct bind *b, const struct stage *stage, struct t
 
 static bool no_variant(struct bind *b, const struct stage *stage, const struct text *why)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     stage_text(b, stage, &t);
     if (why->len)
         bind_infeasible(b, "epilogue: %s is not fused, and nothing can follow: %s", text_get(&t), text_get(why));
     else
         bind_infeasible(b, "epilogue: %s is not fused, and no variant of %s is there to follow", text_get(&t),
                         op_for(stage_variants[stage->kind].op)->name);
-    text_free(&t);
     return false;
 }
 
@@ -173,7 +172,7 @@ static bool add_stage(struct bind *b, const struct stage *stage, bool last, stru
                       struct error *err)
 {
     struct program inner, *p = b->program;
-    struct text why = {0};
+    SCOPED_TEXT why = {0};
     struct error own = {0};
     bool found = find_variant(b, stage, now, &inner, &why, &own);
     if (!found) {
@@ -181,10 +180,8 @@ static bool add_stage(struct bind *b, const struct stage *stage, bool last, stru
             no_variant(b, stage, &why);
         else if (err)
             *err = own;
-        text_free(&why);
         return false;
     }
-    text_free(&why);
     struct tensor out = inner.tensors[program_result(&inner)];
     struct buffer_ref at[OP_MAX_TENSORS] = {0};
     int result = out.role->slot;

@@ -125,10 +125,9 @@ static bool read_op(struct head *h, const struct node *root, struct error *err)
     size_t count = 0;
     while (names[count])
         count++;
-    struct text list = {0};
+    SCOPED_TEXT list = {0};
     text_add_list(&list, names, count);
     node_error(n, err, "unknown op '%.80s'; the ops are %s", name, text_get(&list));
-    text_free(&list);
     const char *near = text_nearest(name, names, count);
     if (near)
         error_hint(err, "did you mean '%s'?", near);

@@ -118,7 +118,7 @@ static bool check_defines(const struct head *h, struct error *err)
             return node_error(h->defines[i].node, err, "define '%s': the parameter of that name is compiled in already",
                               h->defines[i].name);
     for (int i = 0; i < h->specialise_count; i++) {
-        char *upper = head_upper(h->specialise[i]);
+        SCOPED char *upper = head_upper(h->specialise[i]);
         bool taken = head_param_find(h, upper) >= 0;
         const struct node *at = taken ? h->params[head_param_find(h, upper)].node : NULL;
         for (int j = 0; j < h->define_count && !taken; j++)
@@ -128,7 +128,6 @@ static bool check_defines(const struct head *h, struct error *err)
             }
         if (taken)
             node_error(at, err, "'%s' is also what `specialise: [%s]` defines", upper, h->specialise[i]);
-        free(upper);
         if (taken)
             return false;
     }

@@ -32,14 +32,13 @@ static const char *depend_name(const struct head *h, int item)
 
 static bool depend_circle(struct depend *w, int from, const char *name)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     int item = w->path[from], at = item - HEAD_MAX_ITEMS;
     for (int i = from; i < w->depth; i++)
         text_addf(&t, "%s -> ", depend_name(w->h, w->path[i]));
     text_add(&t, name);
     const struct node *node = at < 0 ? w->h->lets[item].node : w->h->tables[at / HEAD_MAX_COLUMNS].nodes[at % HEAD_MAX_COLUMNS];
     node_error(node, w->err, "%s '%s' uses itself: %s", at < 0 ? "let" : "value", name, text_get(&t));
-    text_free(&t);
     w->failed = true;
     return false;
 }

@@ -8,9 +8,8 @@
 static bool check_map(const struct node *m, const char *what, struct error *err)
 {
     if (m->kind != NODE_MAP) {
-        char *found = node_describe(m);
+        SCOPED char *found = node_describe(m);
         node_error(m, err, "%s should be a map, not %s", what, found);
-        free(found);
         return false;
     }
     return m->count <= HEAD_MAX_ITEMS || node_error(m, err, "%s has %d items; at most %d", what, m->count, HEAD_MAX_ITEMS);

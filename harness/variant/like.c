@@ -23,8 +23,8 @@ static char *like_file(const char *dir, const char *name)
 {
     static const char *const suffixes[] = {".cu", ".yaml"};
     for (int i = 0; i < 2; i++) {
-        char *base = text_format("%s%s", name, suffixes[i]), *path = file_join(dir, base);
-        free(base);
+        SCOPED char *base = text_format("%s%s", name, suffixes[i]);
+        char *path = file_join(dir, base);
         if (file_exists(path) && !file_is_dir(path) && !file_is_stream(path))
             return path;
         free(path);
@@ -39,10 +39,8 @@ static char *like_root(const struct head_places *places)
 
 static char *like_installed(const struct head_places *places, const char *folder, const char *name)
 {
-    char *root = like_root(places), *dir = file_join(root, folder), *path = like_file(dir, name);
-    free(dir);
-    free(root);
-    return path;
+    SCOPED char *root = like_root(places), *dir = file_join(root, folder);
+    return like_file(dir, name);
 }
 
 /* Among the user's folders, given as NAME=DIR or NAME=FILE. */
@@ -54,8 +52,8 @@ static char *like_extra(const struct head_places *places, const char *folder, co
         if (strncmp(extra[i], folder, n) || extra[i][n] != '=')
             continue;
         const char *place = extra[i] + n + 1;
-        char *dir = file_is_dir(place) ? xstrdup(place) : file_dir(place), *path = like_file(dir, name);
-        free(dir);
+        SCOPED char *dir = file_is_dir(place) ? xstrdup(place) : file_dir(place);
+        char *path = like_file(dir, name);
         if (path)
             return path;
     }
@@ -113,15 +111,15 @@ static void like_add_words(struct like_words *w, const char *dir, const char *fo
 static bool like_unknown(const struct like_seat *seat, const struct node *like, const char *op, struct error *err)
 {
     struct like_words words = {0};
-    char *root = like_root(seat->places), **folders = NULL;
+    SCOPED char *root = like_root(seat->places);
+    char **folders = NULL;
     int count = file_list(root, "", &folders, NULL);
     like_add_words(&words, seat->dir, "", file_base(like->file));
     for (int i = 0; i < count; i++) {
-        char *dir = file_join(root, folders[i]);
+        SCOPED char *dir = file_join(root, folders[i]);
         like_add_words(&words, dir, folders[i], "");
         if (op && !strcmp(op, folders[i]))
             like_add_words(&words, dir, "", file_base(like->file));
-        free(dir);
         free(folders[i]);
     }
     const char *near = text_nearest(like->text, (const char *const *)words.items, words.count);
@@ -144,13 +142,12 @@ static bool like_unknown(const struct like_seat *seat, const struct node *like, 
     free(words.items);
     if (count >= 0)
         free(folders);
-    free(root);
     return false;
 }
 
 static bool like_circle(const struct variant *v, const struct node *like, const char *path, struct error *err)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     int first = strcmp(v->path, path) ? 1 : 0;
     while (first && strcmp(v->parents[first - 1].path, path))
         first++;
@@ -158,7 +155,6 @@ static bool like_circle(const struct variant *v, const struct node *like, const 
         text_addf(&t, "%s -> ", file_base(i ? v->parents[i - 1].path : v->path));
     text_add(&t, file_base(path));
     node_error(like, err, "like: goes in a circle, %s", text_get(&t));
-    text_free(&t);
     return false;
 }
 
@@ -230,9 +226,8 @@ static void like_find_code(struct variant *v, size_t bytes)
     const char *code = v->path;
     const struct node *source = text_ends(v->path, ".yaml") ? node_get(v->head, "source") : NULL;
     if (source && source->kind == NODE_SCALAR && text_ends(source->text, ".cu")) { /* a sidecar of code that bench compiles */
-        char *dir = file_dir(v->path);
+        SCOPED char *dir = file_dir(v->path);
         v->code = file_join(dir, source->text);
-        free(dir);
         return;
     }
     bool own = like_has_code(v->text, bytes);

@@ -61,18 +61,15 @@ static bool load_hash(struct variant *v, size_t bytes, struct error *err)
     size_t code_bytes = 0;
     char *code = NULL;
     if (source) {
-        char *dir = file_dir(v->path), *path = file_join(dir, source->text);
+        SCOPED char *dir = file_dir(v->path), *path = file_join(dir, source->text);
         size_t stem = strlen(path) > 3 ? strlen(path) - 3 : 0;
         code = file_read(path, SOURCE_MAX_BYTES, &code_bytes, NULL);
         if (!code && !strcmp(path + stem, ".so")) { /* not built, as in a revision that was only unpacked: a row that is skipped */
-            char *made_of = text_format("%.*s.c", (int)stem, path);
+            SCOPED char *made_of = text_format("%.*s.c", (int)stem, path);
             code = file_read(made_of, SOURCE_MAX_BYTES, &code_bytes, NULL);
-            free(made_of);
         }
         if (!code)
             node_error(source, err, "source: there is no %s", path);
-        free(path);
-        free(dir);
         if (!code)
             return false;
     }
@@ -162,13 +159,12 @@ struct variant *head_load(const char *path, const char *folder, const struct hea
     *note = NULL;
     if (length < 5 || strcmp(path + length - 5, ".yaml"))
         return load_cu(path, folder, places, note, err);
-    char *text = file_read(path, HEAD_MAX_BYTES, &bytes, NULL);
+    SCOPED char *text = file_read(path, HEAD_MAX_BYTES, &bytes, NULL);
     struct variant *v = NULL;
     if (load_is_sidecar(text))
         v = load_sidecar(path, folder, places, err);
     else
         *note = xstrdup("");
-    free(text);
     return v;
 }
 

@@ -16,7 +16,7 @@ struct chosen {
 
 static bool refuse(const struct head_param *p, const struct node *n, const char *variant, struct error *err)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     char s[VALUE_TEXT_MAX];
     if (p->range)
         text_addf(&t, "%lld to %lld in steps of %lld", (long long)p->low, (long long)p->high, (long long)p->step);
@@ -25,7 +25,6 @@ static bool refuse(const struct head_param *p, const struct node *n, const char 
         text_addf(&t, "%s%s", i ? ", " : "", s);
     }
     node_error(n, err, "%s has no %s = %.60s; its values are %s", variant, p->name, n->text, text_get(&t));
-    text_free(&t);
     return false;
 }
 
@@ -164,7 +163,7 @@ int variant_space(const struct variant *v, const struct node *override, struct v
 
 bool variant_at(const struct variant *v, const char *label, struct variant_point **point, struct error *err)
 {
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     text_add(&t, "{");
     for (const char *c = label; *c; c++) { /* MT=8,NT=4 -> {MT: 8, NT: 4} */
         if (*c == '=')
@@ -176,7 +175,6 @@ bool variant_at(const struct variant *v, const char *label, struct variant_point
     }
     text_add(&t, "}");
     struct node *node = node_parse_text(v->name, text_get(&t), t.len, 1, 1, err);
-    text_free(&t);
     int count = node ? variant_points(v, node, point, err) : -1;
     node_free(node);
     if (count > 0 && (count > 1 || strcmp((*point)->label, label))) { /* a parameter was added or taken away since */

@@ -64,7 +64,7 @@ bool variant_bind_choice(const struct variant_set *set, const struct variant_poi
 
 bool bind_select(struct bind *b, struct error *err)
 {
-    struct text why = {0};
+    SCOPED_TEXT why = {0};
     bool done = false, broken = false;
     for (int i = 0; i < b->h->step_count && !done && !broken; i++) {
         const struct head_step *s = &b->h->steps[i];
@@ -94,6 +94,5 @@ bool bind_select(struct bind *b, struct error *err)
     }
     if (!done && !broken)
         bind_infeasible(b, "select: %s", why.len ? text_get(&why) : "every `when:` is false");
-    text_free(&why);
     return done;
 }

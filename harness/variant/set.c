@@ -43,7 +43,8 @@ static bool load_files(struct variant_set *set, const char *dir, const char *fol
     int count = file_list(dir, suffix, &names, err);
     bool done = count >= 0;
     for (int i = 0; i < count; i++) {
-        char *path = file_join(dir, names[i]), *note = NULL;
+        SCOPED char *path = file_join(dir, names[i]);
+        char *note = NULL;
         bool taken = takes_name(set, path, names[i]);
         struct variant *v = done && taken ? head_load(path, folder, places, &note, err) : NULL;
         if (v)
@@ -54,7 +55,6 @@ static bool load_files(struct variant_set *set, const char *dir, const char *fol
             free(note);
         else
             done = done && !taken;
-        free(path);
         free(names[i]);
     }
     if (count >= 0)
@@ -78,17 +78,14 @@ static bool load_folder(struct variant_set *set, const char *dir, const char *fo
 
 static bool load_installed(const struct head_places *places, struct variant_set *set, struct error *err)
 {
-    char **names = NULL, *root = places->installed ? xstrdup(places->installed) : file_share("kernels/variants");
+    SCOPED char **names = NULL, *root = places->installed ? xstrdup(places->installed) : file_share("kernels/variants");
     int count = file_is_dir(root) ? file_list(root, "", &names, err) : 0;
     bool done = count >= 0;
     for (int i = 0; i < count; i++) {
-        char *dir = file_join(root, names[i]);
+        SCOPED char *dir = file_join(root, names[i]);
         done = done && (!file_is_dir(dir) || load_folder(set, dir, names[i], false, places, err));
-        free(dir);
         free(names[i]);
     }
-    free(names);
-    free(root);
     return done;
 }
 
@@ -110,7 +107,7 @@ static bool load_extra(struct variant_set *set, const char *spec, const struct h
     const char *path = spec + n + 1;
     if (access(path, F_OK))
         return error_set(err, ERROR_USAGE, "--variants %s: there is no '%s'", spec, path);
-    char *folder = xstrndup(spec, n);
+    SCOPED char *folder = xstrndup(spec, n);
     bool dir = file_is_dir(path), done;
     int before = set->count;
     if (dir) {
@@ -123,7 +120,6 @@ static bool load_extra(struct variant_set *set, const char *spec, const struct h
     }
     for (int i = before; i < set->count; i++)
         set->items[i]->given = dir ? GIVEN_FOLDER : GIVEN_FILE;
-    free(folder);
     return done;
 }
 
@@ -142,8 +138,8 @@ static void resolve_parents(struct variant_set *set)
         struct variant *v = set->items[i];
         if (!v->from)
             continue;
-        char *mine = text_format("%.*s/%s", (int)strcspn(v->name, "/"), v->name, v->from),
-             *ops = text_format("%s/%s", v->op->name, v->from);
+        SCOPED char *mine = text_format("%.*s/%s", (int)strcspn(v->name, "/"), v->name, v->from),
+                    *ops = text_format("%s/%s", v->op->name, v->from);
         const struct variant *parent = find_exact(set, v->from);
         parent = parent ? parent : find_exact(set, mine);
         parent = parent ? parent : find_exact(set, ops);
@@ -154,8 +150,6 @@ static void resolve_parents(struct variant_set *set)
         } else {
             add_note(set, text_format("%s: from '%s', which is not among the variants", v->name, v->from));
         }
-        free(mine);
-        free(ops);
     }
 }
 
@@ -201,7 +195,7 @@ static bool no_such_variant(const struct variant_set *set, const char *name, con
                             struct error *err)
 {
     int count = set ? set->count : 0;
-    const char **words = xcalloc((size_t)count * 2 + 1, sizeof *words);
+    SCOPED const char **words = xcalloc((size_t)count * 2 + 1, sizeof *words);
     size_t n = 0;
     for (int i = 0; i < count; i++) {
         words[n++] = set->items[i]->name;
@@ -220,7 +214,6 @@ static bool no_such_variant(const struct variant_set *set, const char *name, con
         error_hint(err, "did you mean '%s'?", near);
     else
         error_hint(err, "`bench list` names them all; --variants NAME=DIR adds a folder");
-    free(words);
     return false;
 }
 
@@ -229,9 +222,8 @@ const struct variant *variant_find(const struct variant_set *set, const char *na
 {
     const struct variant *found = find_exact(set, name);
     if (!found && op && !strchr(name, '/')) {
-        char *full = text_format("%s/%s", op->name, name);
+        SCOPED char *full = text_format("%s/%s", op->name, name);
         found = find_exact(set, full);
-        free(full);
     }
     if (!found)
         no_such_variant(set, name, op, where, err);

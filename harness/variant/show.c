@@ -73,7 +73,7 @@ static void show_list(struct text *t, const struct node *list, int indent)
 
 static void show_key(struct text *t, const struct node *key, const struct node *value, int indent)
 {
-    struct text line = {0};
+    SCOPED_TEXT line = {0};
     size_t line_at = t->len;
     bool scalar = value->kind == NODE_SCALAR || value->kind == NODE_NULL;
     show_flow(&line, value, false);
@@ -85,7 +85,6 @@ static void show_key(struct text *t, const struct node *key, const struct node *
         show_map(t, value, indent + 2);
     else if (!flat)
         show_list(t, value, indent + 2);
-    text_free(&line);
 }
 
 static void show_map(struct text *t, const struct node *m, int indent)

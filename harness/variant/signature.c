@@ -166,8 +166,9 @@ static const char *read_kernel(const char *p, struct signature *out, const char 
 /* `seen`: those that the file has, ", " between them. */
 static void no_kernel(const char *name, const struct text *seen, struct error *err)
 {
-    char *copy = xstrdup(text_get(seen)), *rest = copy;
-    const char **names = xcalloc(strlen(copy) / 3 + 2, sizeof *names);
+    SCOPED char *copy = xstrdup(text_get(seen));
+    char *rest = copy;
+    SCOPED const char **names = xcalloc(strlen(copy) / 3 + 2, sizeof *names);
     size_t count = 0;
     for (char *one; (one = strsep(&rest, ","));)
         names[count++] = one + (*one == ' ');
@@ -175,15 +176,13 @@ static void no_kernel(const char *name, const struct text *seen, struct error *e
     error_set(err, ERROR_USAGE, "no kernel '%s' in the file; it has %s", name, text_get(seen));
     if (near)
         error_hint(err, "--kernel %s", near);
-    free(names);
-    free(copy);
 }
 
 bool signature_read(const char *text, const char *name, struct signature *out, struct error *err)
 {
-    char *code = code_only(text);
+    SCOPED char *code = code_only(text);
     const char *p = code, *open, *close;
-    struct text seen = {0};
+    SCOPED_TEXT seen = {0};
     bool found = false, done = false;
     while (!found && (p = strstr(p, "__global__"))) {
         const char *line = p, *least = p - code > 256 ? p - 256 : code; /* extern "C" may stand on the line above */
@@ -205,7 +204,5 @@ bool signature_read(const char *text, const char *name, struct signature *out, s
         no_kernel(name, &seen, err);
     else
         error_set(err, ERROR_USAGE, "the file has no __global__ function");
-    text_free(&seen);
-    free(code);
     return done;
 }
