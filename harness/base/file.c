@@ -73,24 +73,21 @@ static bool write_all(int fd, const char *data, size_t bytes)
 
 bool file_write(const char *path, const void *data, size_t bytes, struct error *err)
 {
-    char *temporary = text_format("%s.XXXXXX", path);
+    SCOPED char *temporary = text_format("%s.XXXXXX", path);
     bool ok = false;
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0) {
         error_set(err, ERROR_ENVIRONMENT, "%s: cannot be written: %s", path, strerror(errno));
-        goto done;
+        return ok;
     }
     mode_t mask = umask(0);
     umask(mask);
     if (!write_all(fd, data, bytes) || fchmod(fd, 0666 & ~mask) || close(fd) || rename(temporary, path)) {
         error_set(err, ERROR_ENVIRONMENT, "%s: cannot be written: %s", path, strerror(errno));
         unlink(temporary);
-        goto done;
+        return ok;
     }
-    ok = true;
-done:
-    free(temporary);
-    return ok;
+    return true;
 }
 
 /* Where a link leads, which need not be there yet; NULL: nothing that a file could be beside (a circle, or a descriptor of /proc). */
@@ -169,7 +166,7 @@ static void ignore_all(const char *folder)
 
 bool file_make_dirs(const char *path, struct error *err)
 {
-    char *copy = xstrdup(path);
+    SCOPED char *copy = xstrdup(path);
     bool ok = false;
     for (char *at = copy + 1;; at++) {
         if (*at && *at != '/')
@@ -179,7 +176,7 @@ bool file_make_dirs(const char *path, struct error *err)
         bool made = !mkdir(copy, 0777);
         if (!made && errno != EEXIST) {
             error_set(err, ERROR_ENVIRONMENT, "%s: the folder cannot be made: %s", copy, strerror(errno));
-            goto done;
+            return ok;
         }
         if (made && !strcmp(file_base(copy), ".bench"))
             ignore_all(copy);
@@ -189,12 +186,9 @@ bool file_make_dirs(const char *path, struct error *err)
     }
     if (!file_is_dir(path)) {
         error_set(err, ERROR_ENVIRONMENT, "%s: is not a folder", path);
-        goto done;
+        return ok;
     }
-    ok = true;
-done:
-    free(copy);
-    return ok;
+    return true;
 }
 
 bool file_exists(const char *path)

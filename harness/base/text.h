@@ -27,9 +27,10 @@ void text_one_line(char *s);
 bool text_ends(const char *s, const char *end);
 
 /* What a function makes for itself goes where its scope ends, on every way out: `SCOPED char *path = file_join(a, b);` is freed then,
- * `SCOPED_TEXT words = {0};` too. What is handed on is declared without. */
-#define SCOPED __attribute__((cleanup(scoped_free)))
-#define SCOPED_TEXT __attribute__((cleanup(text_free))) struct text
+ * `SCOPED_TEXT words = {0};` and `SCOPED_BY(plan_free) struct plan plan = {0};` too. What is handed on is declared without. */
+#define SCOPED_BY(function) __attribute__((cleanup(function)))
+#define SCOPED SCOPED_BY(scoped_free)
+#define SCOPED_TEXT SCOPED_BY(text_free) struct text
 void scoped_free(void *variable);
 
 /* malloc family that never returns NULL (aborts with a message). */

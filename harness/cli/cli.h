@@ -24,6 +24,7 @@ struct option_list {
     const char **items; /* NULL-terminated once anything was given; else NULL */
     int count;
 };
+void option_list_free(struct option_list *list);
 struct verb {
     const char *name;
     const char *arguments; /* "SCENARIO [OPTIONS]" */

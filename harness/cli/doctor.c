@@ -164,10 +164,11 @@ static void check_folders(struct checkup *c, const char *out_dir)
 
 int cli_doctor(const struct verb *verb, int argc, char **argv)
 {
-    const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const char *out = NULL;
     struct roofs_arguments roofs = {0};
     bool show_roofs = false, noise = false;
-    char *argv_text = cli_line(argc, argv);
+    SCOPED char *argv_text = cli_line(argc, argv);
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "the folder to check; default ./.bench", &out},
         {"--roofs", 0, OPTION_FLAG, NULL, "print what this machine was measured to do at the most", &show_roofs},
@@ -181,19 +182,13 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
     int count, code;
     struct checkup c = {.color = cli_style().color};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count) {
-        code = cli_usage(verb, "too many arguments");
-        goto done;
-    }
-    if (show_roofs || roofs.measure) {
-        code = cli_roofs(&roofs, cli_out_dir(out));
-        goto done;
-    }
-    if (noise) {
-        code = cli_noise(&roofs, cli_out_dir(out), argv_text);
-        goto done;
-    }
+        return code;
+    if (count)
+        return cli_usage(verb, "too many arguments");
+    if (show_roofs || roofs.measure)
+        return cli_roofs(&roofs, cli_out_dir(out));
+    if (noise)
+        return cli_noise(&roofs, cli_out_dir(out), argv_text);
     c.table = table_new();
     table_column(c.table, "what", "", ALIGN_LEFT);
     table_column(c.table, "state", "", ALIGN_LEFT);
@@ -216,9 +211,6 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
         cli_table(c.table);
     }
     code = c.missing ? 5 : 0;
-done:
     text_free(&c.text);
-    free(argv_text);
-    free(rest);
     return code;
 }

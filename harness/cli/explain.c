@@ -100,8 +100,8 @@ int cli_roofs(const struct roofs_arguments *a, const char *out_dir)
 
 struct stored_row {
     struct store *store;
-    struct run *runs;   /* by number */
-    int run_count, run; /* index of the one the row is in */
+    struct runs runs;
+    int run; /* index of the one the row is in */
     struct row **rows;
     int count, index;
 };
@@ -110,23 +110,18 @@ static void close_row(struct stored_row *r)
 {
     if (r->rows)
         rows_free(r->rows, r->count);
-    for (int i = 0; i < r->run_count; i++)
-        run_clear(&r->runs[i]);
-    free(r->runs);
-    if (r->store)
-        store_close(r->store);
+    runs_free(&r->runs);
+    store_close(r->store);
 }
 
 /* The row of the newest run that has it; of one run or one device where that is asked for. */
 static bool find_row(struct stored_row *r, const char *database, const char *device, int run_id, const char *words, struct error *err)
 {
     bool any = false;
-    if (!cli_store(database, "bench run SCENARIO", &r->store, err) || (r->run_count = store_runs(r->store, &r->runs, err)) < 0) {
-        r->run_count = 0;
+    if (!cli_store(database, "bench run SCENARIO", &r->store, err) || !store_runs(r->store, &r->runs, err))
         return false;
-    }
-    for (r->run = r->run_count - 1; r->run >= 0; r->run--) {
-        const struct run *run = &r->runs[r->run];
+    for (r->run = r->runs.count - 1; r->run >= 0; r->run--) {
+        const struct run *run = &r->runs.items[r->run];
         struct error why = {0};
         if ((run_id && run->id != run_id) || (device && strcmp(run->device ? run->device : "", device)))
             continue;
@@ -155,10 +150,10 @@ static int why_row(const char *database, const char *device, int run_id, const c
     struct document d = {0};
     int code = 0;
     if (find_row(&r, database, device, run_id, words, &err)) {
-        if (r.run < r.run_count - 1)
+        if (r.run < r.runs.count - 1)
             block_itemf(document_prose(&d, TONE_NOTICE, DETAIL_ALWAYS), NULL, NULL, "run %lld of %s, not the last",
-                        (long long)r.runs[r.run].id, r.runs[r.run].started);
-        why_of_row(&d, &r.runs[r.run], r.rows, r.count, r.index, false);
+                        (long long)r.runs.items[r.run].id, r.runs.items[r.run].started);
+        why_of_row(&d, &r.runs.items[r.run], r.rows, r.count, r.index, false);
         cli_document(&d);
     } else {
         code = cli_fail(&err);
@@ -169,8 +164,9 @@ static int why_row(const char *database, const char *device, int run_id, const c
 
 int cli_why(const struct verb *verb, int argc, char **argv)
 {
-    struct plan_arguments a = {0};
-    const char *out = NULL, *given = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const char *out = NULL, *given = NULL;
     bool measure = false;
     int run_id = 0, count, code;
     struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 4] = {{0}};
@@ -182,24 +178,14 @@ int cli_why(const struct verb *verb, int argc, char **argv)
     memcpy(options, own, sizeof own);
     cli_plan_options(&a, options + 3);
     cli_counter_options(&a, options + 3 + PLAN_OPTION_COUNT);
-    char *words = NULL, *database = NULL;
+    SCOPED char *words = NULL, *database = NULL;
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (measure && count) {
-        code = cli_profile(&a, rest, count, cli_out_dir(out));
-        goto done;
-    }
+        return code;
+    if (measure && count)
+        return cli_profile(&a, rest, count, cli_out_dir(out));
     words = cli_words(rest, &count, &given);
-    if (!count) {
-        code = cli_usage(verb, measure ? "which row? bench why --measure edsr body_1 naive" : "which row? bench why body_1 naive");
-        goto done;
-    }
+    if (!count)
+        return cli_usage(verb, measure ? "which row? bench why --measure edsr body_1 naive" : "which row? bench why body_1 naive");
     database = given ? xstrdup(given) : cli_database(cli_out_dir(out));
-    code = why_row(database, a.device, run_id, words);
-done:
-    cli_plan_free(&a);
-    free(words);
-    free(database);
-    free(rest);
-    return code;
+    return why_row(database, a.device, run_id, words);
 }

@@ -120,11 +120,12 @@ static bool put_ci(const struct gate_arguments *a, const struct gate_comparison 
 
 int cli_compare(const struct verb *verb, int argc, char **argv)
 {
-    struct gate_arguments a = {0};
+    SCOPED_BY(gate_arguments_free) struct gate_arguments a = {0};
     struct option options[SHARED_OPTIONS + 2] = {{0}};
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    struct gate_side base = {0}, head = {0};
-    struct gate_comparison c = {0};
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED_BY(gate_side_free) struct gate_side base = {0};
+    SCOPED_BY(gate_side_free) struct gate_side head = {0};
+    SCOPED_BY(gate_comparison_free) struct gate_comparison c = {0};
     struct gate_rules rules = {0};
     struct error err = {0};
     int count, code;
@@ -132,23 +133,14 @@ int cli_compare(const struct verb *verb, int argc, char **argv)
     options[SHARED_OPTIONS] = (struct option){
         "--as", 0, OPTION_TEXT, "NAME", "what the variants of a bare folder of .cu files are called; default my", &a.side.as};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count != 2) {
-        code = cli_usage(verb, count < 2 ? "which two?" : "two at a time");
-        goto done;
-    }
+        return code;
+    if (count != 2)
+        return cli_usage(verb, count < 2 ? "which two?" : "two at a time");
     finish_arguments(&a, verb, argc, argv);
     gate_rules_default(&rules);
     bool ok = cli_side(rest[0], &a.side, &base, &err) && cli_side(rest[1], &a.side, &head, &err) &&
               gate_compare(&base, &head, &rules, a.across, &c, &err) && put_form(&a, &c, NULL, &err);
-    code = ok ? 0 : cli_fail(&err);
-done:
-    gate_comparison_free(&c);
-    gate_side_free(&base);
-    gate_side_free(&head);
-    gate_arguments_free(&a);
-    free(rest);
-    return code;
+    return ok ? 0 : cli_fail(&err);
 }
 
 /* ---- gate ---- */
@@ -216,12 +208,13 @@ static bool make_sides(const struct gate_arguments *a, const struct gate_rules *
 
 int cli_gate(const struct verb *verb, int argc, char **argv)
 {
-    struct gate_arguments a = {.head = "."};
+    SCOPED_BY(gate_arguments_free) struct gate_arguments a = {.head = "."};
     struct option options[SHARED_OPTIONS + 6] = {{0}};
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    struct gate_side base = {0}, head = {0};
-    struct gate_comparison c = {0};
-    struct gate_rules rules = {0};
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED_BY(gate_side_free) struct gate_side base = {0};
+    SCOPED_BY(gate_side_free) struct gate_side head = {0};
+    SCOPED_BY(gate_comparison_free) struct gate_comparison c = {0};
+    SCOPED_BY(gate_rules_free) struct gate_rules rules = {0};
     struct error err = {0};
     int count, code;
     const struct option own[] = {
@@ -234,33 +227,20 @@ int cli_gate(const struct verb *verb, int argc, char **argv)
     shared_options(&a, options);
     memcpy(options + SHARED_OPTIONS, own, sizeof own);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count > 1) {
-        code = cli_usage(verb, "one file of rules at a time");
-        goto done;
-    }
+        return code;
+    if (count > 1)
+        return cli_usage(verb, "one file of rules at a time");
     finish_arguments(&a, verb, argc, argv);
-    if (!take_rules(&a, rest[0], &rules, &err)) {
-        code = cli_fail(&err);
-        goto done;
-    }
-    if (!a.against) {
-        code = cli_usage(verb, "against what? --against REVISION, FOLDER or BASELINE, or `against:` in the rules");
-        goto done;
-    }
+    if (!take_rules(&a, rest[0], &rules, &err))
+        return cli_fail(&err);
+    if (!a.against)
+        return cli_usage(verb, "against what? --against REVISION, FOLDER or BASELINE, or `against:` in the rules");
     bool ok = make_sides(&a, &rules, &base, &head, &err) && gate_compare(&base, &head, &rules, a.across, &c, &err) &&
               gate_rules_used(&rules, &err);
     code = ok ? gate_exit_code(&c) : 0;
     ok = ok && put_form(&a, &c, &code, &err) && put_ci(&a, &c, &code, &err);
     if (!ok)
         code = cli_fail(&err);
-done:
-    gate_comparison_free(&c);
-    gate_side_free(&base);
-    gate_side_free(&head);
-    gate_rules_free(&rules);
-    gate_arguments_free(&a);
-    free(rest);
     return code;
 }
 
@@ -373,23 +353,24 @@ static bool run_baseline(const char *what, struct gate_arguments *a, const char 
 int cli_baseline(const struct verb *verb, int argc, char **argv)
 {
     static const char *const words[] = {"save", "show", "diff", "promote", NULL};
-    struct gate_arguments a = {.head = "."};
+    SCOPED_BY(gate_arguments_free) struct gate_arguments a = {.head = "."};
     struct option options[SHARED_OPTIONS + 2] = {{0}};
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest), *file = NULL;
-    struct gate_rules rules = {0};
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const char *file = NULL;
+    SCOPED_BY(gate_rules_free) struct gate_rules rules = {0};
     struct error err = {0};
     int count, code = 0, word = 0;
     shared_options(&a, options);
     options[SHARED_OPTIONS] = (struct option){"--head", 0, OPTION_TEXT, "HEAD", "what is saved; default the working tree", &a.head};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
+        return code;
     while (count && words[word] && strcmp(words[word], rest[0]))
         word++;
     if (!count || !words[word] || count > 3) {
         const char *near = count && !words[word] ? text_nearest_in(rest[0], words) : NULL;
         code = cli_usage(verb, near ? "no '%s': %s?" : "save, show, diff or promote? bench baseline save gate.yaml", count ? rest[0] : "",
                          near);
-        goto done;
+        return code;
     }
     finish_arguments(&a, verb, argc, argv);
     const char *rules_path = NULL; /* of the further words, a baseline is one by how it begins, or by its name when it is to be made */
@@ -398,17 +379,10 @@ int cli_baseline(const struct verb *verb, int argc, char **argv)
             file = rest[i];
         else
             rules_path = rest[i];
-    if (!take_rules(&a, rules_path, &rules, &err)) {
-        code = cli_fail(&err);
-        goto done;
-    }
+    if (!take_rules(&a, rules_path, &rules, &err))
+        return cli_fail(&err);
     char *path = !strcmp(rest[0], "show") ? baseline_path(file, &a, a.side.device) : NULL;
     bool ok = path ? show_baseline(path, &a, &err) : run_baseline(rest[0], &a, file, &rules, &err);
     free(path);
-    code = ok ? 0 : cli_fail(&err);
-done:
-    gate_rules_free(&rules);
-    gate_arguments_free(&a);
-    free(rest);
-    return code;
+    return ok ? 0 : cli_fail(&err);
 }

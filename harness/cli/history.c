@@ -33,8 +33,7 @@ char *cli_revision(const char *folder, const char *below)
 
 struct past {
     struct stored_run r; /* its store only */
-    struct run *runs;
-    int run_count;
+    struct runs runs;
     struct gate_side *sides;
     int side_count, left_out;
 };
@@ -55,13 +54,13 @@ static int keep_one_side(struct row **rows, int count)
 static char *find_id(struct past *p, const char *words, const char *device, char kind[8], struct error *err)
 {
     struct error first = {0};
-    for (int i = p->run_count - 1; i >= 0; i--) {
+    for (int i = p->runs.count - 1; i >= 0; i--) {
         struct error why = {0};
         struct row **rows = NULL;
-        const char *on = p->runs[i].device ? p->runs[i].device : "";
+        const char *on = p->runs.items[i].device ? p->runs.items[i].device : "";
         if (device && strcmp(device, on) != 0)
             continue;
-        int count = store_rows(p->r.store, p->runs[i].id, &rows, &why);
+        int count = store_rows(p->r.store, p->runs.items[i].id, &rows, &why);
         count = keep_one_side(rows, count);
         int index = count > 0 ? why_find(rows, count, words, &why) : -1;
         char *id = index >= 0 ? xstrdup(rows[index]->id) : NULL;
@@ -83,7 +82,7 @@ static char *find_id(struct past *p, const char *words, const char *device, char
 static bool take_run(struct past *p, int i, const char *id, struct error *err)
 {
     struct row **rows = NULL;
-    int count = store_rows(p->r.store, p->runs[i].id, &rows, err), own = 0, head = 0;
+    int count = store_rows(p->r.store, p->runs.items[i].id, &rows, err), own = 0, head = 0;
     for (int k = 0; k < count; k++) {
         bool sided = rows[k]->side && *rows[k]->side, same = !strcmp(rows[k]->id, id);
         own += same && !sided;
@@ -95,14 +94,14 @@ static bool take_run(struct past *p, int i, const char *id, struct error *err)
         return count >= 0;
     }
     struct gate_side *side = APPEND(p->sides, p->side_count);
-    *side = (struct gate_side){.name = text_format("run %lld", (long long)p->runs[i].id)};
-    return gate_side_take(side, &p->runs[i], rows, count, own ? NULL : "head", err) && gate_side_sort(side, err);
+    *side = (struct gate_side){.name = text_format("run %lld", (long long)p->runs.items[i].id)};
+    return gate_side_take(side, &p->runs.items[i], rows, count, own ? NULL : "head", err) && gate_side_sort(side, err);
 }
 
 static bool take_runs(struct past *p, const char *id, const char *kind, struct error *err)
 {
-    for (int i = 0; i < p->run_count; i++)
-        if (p->runs[i].device && !strncmp(p->runs[i].device, kind, strlen(kind)) && !take_run(p, i, id, err))
+    for (int i = 0; i < p->runs.count; i++)
+        if (p->runs.items[i].device && !strncmp(p->runs.items[i].device, kind, strlen(kind)) && !take_run(p, i, id, err))
             return false;
     /* A time of another card, a count for another chip says nothing of this one's history. */
     for (int i = p->side_count - 2; i >= 0; i--) {
@@ -121,10 +120,8 @@ static void past_close(struct past *p)
 {
     for (int i = 0; i < p->side_count; i++)
         gate_side_free(&p->sides[i]);
-    for (int i = 0; i < p->run_count; i++)
-        run_clear(&p->runs[i]);
     free(p->sides);
-    free(p->runs);
+    runs_free(&p->runs);
     store_close(p->r.store);
 }
 
@@ -170,7 +167,8 @@ static bool print_history(const struct history *h, const struct past *p, const c
 
 int cli_history(const struct verb *verb, int argc, char **argv)
 {
-    const char *out = NULL, *of = NULL, *since = NULL, *device = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const char *out = NULL, *of = NULL, *since = NULL, *device = NULL;
     double margin = 1;
     bool plot = false;
     const struct option options[] = {
@@ -184,34 +182,23 @@ int cli_history(const struct verb *verb, int argc, char **argv)
         {"--plot", 0, OPTION_FLAG, NULL, "draw it, too (gnuplot): DIR/history/plots", &plot},
         {0},
     };
-    struct past p = {0};
-    struct history h = {0};
+    SCOPED_BY(past_close) struct past p = {0};
+    SCOPED_BY(history_free) struct history h = {0};
     struct error err = {0};
     const char *named = NULL;
-    char kind[8], *words = NULL, *id = NULL, *release = NULL, *database = NULL;
+    char kind[8];
+    SCOPED char *id = NULL;
     int count, code;
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    words = cli_words(rest, &count, &named);
-    if (!*words) {
-        code = cli_usage(verb, "the history of which row? bench history body_1 naive");
-        goto done;
-    }
-    database = named ? xstrdup(named) : cli_database(cli_out_dir(out));
-    bool ok = cli_store(database, "bench run SCENARIO", &p.r.store, &err) && (p.run_count = store_runs(p.r.store, &p.runs, &err)) >= 0 &&
+        return code;
+    SCOPED char *words = cli_words(rest, &count, &named);
+    if (!*words)
+        return cli_usage(verb, "the history of which row? bench history body_1 naive");
+    SCOPED char *database = named ? xstrdup(named) : cli_database(cli_out_dir(out));
+    bool ok = cli_store(database, "bench run SCENARIO", &p.r.store, &err) && store_runs(p.r.store, &p.runs, &err) &&
               (id = find_id(&p, words, device, kind, &err)) && take_runs(&p, id, kind, &err);
-    release = ok ? last_release(&p, since) : NULL;
+    SCOPED char *release = ok ? last_release(&p, since) : NULL;
     ok = ok && history_make(p.sides, p.side_count, id, of, margin / 100, release, &h, &err) &&
          print_history(&h, &p, cli_out_dir(out), plot, &err);
-    code = ok ? 0 : cli_fail(&err);
-done:
-    p.run_count = p.run_count < 0 ? 0 : p.run_count;
-    history_free(&h);
-    past_close(&p);
-    free(words);
-    free(id);
-    free(release);
-    free(database);
-    free(rest);
-    return code;
+    return ok ? 0 : cli_fail(&err);
 }

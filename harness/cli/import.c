@@ -83,7 +83,8 @@ static enum import_kind import_kind(const char *path)
 
 int cli_import(const struct verb *verb, int argc, char **argv)
 {
-    const char *name = NULL, *to = NULL, *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const char *name = NULL, *to = NULL, *out = NULL;
     int run_id = 0, count, code, lists = 0;
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
@@ -93,13 +94,11 @@ int cli_import(const struct verb *verb, int argc, char **argv)
         {0},
     };
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
+        return code;
     for (int i = 0; i < count; i++)
         lists += import_kind(rest[i]) == IMPORT_OPS;
-    if (!count || (lists && count > 1)) {
-        code = cli_usage(verb, count ? "one list of convolutions at a time" : "which file?");
-        goto done;
-    }
+    if (!count || (lists && count > 1))
+        return cli_usage(verb, count ? "one list of convolutions at a time" : "which file?");
     out = cli_out_dir(out);
     code = 0;
     for (int i = 0; i < count && !code; i++)
@@ -108,7 +107,5 @@ int cli_import(const struct verb *verb, int argc, char **argv)
         case IMPORT_ROWS: code = cli_import_rows(rest[i], out, run_id); break;
         case IMPORT_OPS: code = import_ops(rest[i], name, to); break;
         }
-done:
-    free(rest);
     return code;
 }

@@ -245,7 +245,8 @@ static int list_devices(void)
 
 int cli_list(const struct verb *verb, int argc, char **argv)
 {
-    struct option_list dirs = {0}, ops = {0};
+    SCOPED_BY(option_list_free) struct option_list dirs = {0};
+    SCOPED_BY(option_list_free) struct option_list ops = {0};
     const char *out = NULL;
     const struct option options[] = {
         {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants, or one .cu", &dirs},
@@ -253,25 +254,21 @@ int cli_list(const struct verb *verb, int argc, char **argv)
         {"--out", 'o', OPTION_TEXT, "DIR", "runs: where the database is; default ./.bench", &out},
         {0},
     };
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     static const char *const whats[] = {"ops",   "op",      "variants", "variant", "scenarios", "devices",
                                         "chips", "columns", "runs",     "history", NULL};
     struct error err = {0};
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     int count, code;
     const struct verb *own = argc > 1 && !strcmp(argv[1], "history") ? cli_verb(argv[1]) : NULL; /* it has options of its own */
-    if (own) {
-        free(rest);
+    if (own)
         return own->run(own, argc - 1, argv + 1);
-    }
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
+        return code;
     code = 0;
     const char *what = count ? rest[0] : "variants", *name = count > 1 ? rest[1] : NULL;
-    if (!op_load(ops.items, &err)) {
-        code = cli_fail(&err);
-        goto done;
-    }
+    if (!op_load(ops.items, &err))
+        return cli_fail(&err);
     if (!strcmp(what, "ops")) {
         list_ops();
     } else if (!strcmp(what, "op")) {
@@ -303,26 +300,20 @@ int cli_list(const struct verb *verb, int argc, char **argv)
         code = cli_fail(&err);
     }
     cli_page(&t);
-done:
-    text_free(&t);
-    free(ops.items);
-    free(dirs.items);
-    free(rest);
     return code;
 }
 
 static bool validate_one(const char *name, struct plan_arguments *a, struct text *t, struct error *err)
 {
     static const char *const kinds[] = {"emu", "cuda"};
-    char *path = NULL;
-    bool ok = false;
+    SCOPED char *path = NULL;
     const struct chip *chip = chip_find("GH100");
     if (!cli_plan_arguments(a, name, &path, err))
-        goto done;
+        return false;
     for (int i = 0; i < 2; i++) {
         struct plan plan;
         if (!plan_make(&a->plan, kinds[i], chip, &plan, err))
-            goto done;
+            return false;
         bool broken = !plan_masks_fit(&plan, err);
         for (int k = 0; k < plan.row_count && !broken; k++) {
             broken = plan.rows[k].broken != NULL;
@@ -334,12 +325,9 @@ static bool validate_one(const char *name, struct plan_arguments *a, struct text
                       plan.row_count, kinds[i]);
         plan_free(&plan);
         if (broken)
-            goto done;
+            return false;
     }
-    ok = true;
-done:
-    free(path);
-    return ok;
+    return true;
 }
 
 /* Every scenario is looked at; the first fault decides the exit code. */
@@ -464,14 +452,14 @@ static const struct chip *device_chip(const char *device, bool *cuda, struct err
 
 int cli_plan(const struct verb *verb, int argc, char **argv)
 {
-    struct plan_arguments a = {0};
+    SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
     bool all_rows = false, check = false;
     struct option options[PLAN_OPTION_COUNT + 3] = {{0}};
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct error err = {0};
-    struct text t = {0};
-    struct plan plan;
-    char *path = NULL;
+    SCOPED_TEXT t = {0};
+    SCOPED_BY(plan_free) struct plan plan = {0};
+    SCOPED char *path = NULL;
     int count, code;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT] =
@@ -479,21 +467,15 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     options[PLAN_OPTION_COUNT + 1] = (struct option){
         "--check", 0, OPTION_FLAG, NULL, "only say whether scenarios, heads and mask files are valid; exit 2 when one is not", &check};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count < 1 || (count > 1 && !check)) {
-        code = cli_usage(verb, count ? "one scenario at a time, but for --check" : "which scenario?");
-        goto done;
-    }
-    if (check) {
-        code = validate(rest, count, &a);
-        goto done;
-    }
+        return code;
+    if (count < 1 || (count > 1 && !check))
+        return cli_usage(verb, count ? "one scenario at a time, but for --check" : "which scenario?");
+    if (check)
+        return validate(rest, count, &a);
     bool cuda;
     const struct chip *chip = device_chip(a.device, &cuda, &err);
-    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err)) {
-        code = cli_fail(&err);
-        goto done;
-    }
+    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err))
+        return cli_fail(&err);
     double total_flop = 0, seconds = 0;
     struct table *record = plan_table();
     for (int i = 0; i < plan.case_count; i++) {
@@ -513,17 +495,10 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     text_add(&t, text_get(&plan.notes));
     text_addf(&t, "%d cases, %d rows; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, plan.row_count, total_flop / 1e9,
               ceil(seconds), cuda ? "an H200" : "emu with 2 cores");
-    plan_free(&plan);
     if (cli_json())
         cli_table(record);
     else
         table_free(record);
     cli_page(&t);
-    code = 0;
-done:
-    text_free(&t);
-    free(path);
-    cli_plan_free(&a);
-    free(rest);
-    return code;
+    return 0;
 }

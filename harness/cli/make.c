@@ -59,8 +59,9 @@ static void no_op(const char *name, const char *path, struct error *err)
 int cli_new(const struct verb *verb, int argc, char **argv)
 {
     bool write = false, new_op = false;
-    struct option_list ops = {0};
-    const char *kernel = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED_BY(option_list_free) struct option_list ops = {0};
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const char *kernel = NULL;
     const struct option options[] = {
         {"--kernel", 'k', OPTION_TEXT, "NAME", "this __global__ function; default: the first", &kernel},
         {"--write", 'w', OPTION_FLAG, NULL, "put the head into the file", &write},
@@ -70,59 +71,42 @@ int cli_new(const struct verb *verb, int argc, char **argv)
     };
     struct error err = {0};
     int count, code;
-    char *source = NULL, *text = NULL;
     size_t bytes;
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count != 2) {
-        code = cli_usage(verb, "an op and a file, please: bench new conv2d my.cu");
-        goto done;
-    }
-    if (new_op) {
-        code = print_op(rest[0], rest[1], kernel);
-        goto done;
-    }
+        return code;
+    if (count != 2)
+        return cli_usage(verb, "an op and a file, please: bench new conv2d my.cu");
+    if (new_op)
+        return print_op(rest[0], rest[1], kernel);
     const struct op *op = op_load(ops.items, &err) ? op_find(rest[0]) : NULL;
     if (!op && err.kind == ERROR_NONE)
         no_op(rest[0], rest[1], &err);
-    if (!op) {
-        code = cli_fail(&err);
-        goto done;
-    }
+    if (!op)
+        return cli_fail(&err);
     if (text_ends(rest[1], ".ptx")) {
-        struct text sidecar = {0};
+        SCOPED_TEXT sidecar = {0};
         code = cli_sidecar(op, rest[1], kernel, &sidecar, &err) ? 0 : cli_fail(&err);
         if (code == 0)
             new_fields("sidecar", op->name, rest[1], text_get(&sidecar), false);
         cli_print(&sidecar);
-        text_free(&sidecar);
-        goto done;
+        return code;
     }
-    source = file_read(rest[1], 8u << 20, &bytes, &err);
+    SCOPED char *source = file_read(rest[1], 8u << 20, &bytes, &err);
     if (source && !source[strspn(source, " \t\r\n")]) { /* bench new conv2d my.cu >my.cu: the shell empties it first */
         error_set(&err, ERROR_USAGE, "%s is empty", rest[1]);
         error_hint(&err, "bench new %s %s --write puts the head into the file; `>%s` empties it before it is read", rest[0], rest[1],
                    rest[1]);
-        code = cli_fail(&err);
-        goto done;
+        return cli_fail(&err);
     }
-    text = source ? variant_new(op, source, kernel, &err) : NULL;
-    if (!text || (write && !file_write_named(rest[1], text, strlen(text), &err))) {
-        code = cli_fail(&err);
-        goto done;
-    }
+    SCOPED char *text = source ? variant_new(op, source, kernel, &err) : NULL;
+    if (!text || (write && !file_write_named(rest[1], text, strlen(text), &err)))
+        return cli_fail(&err);
     new_fields("head", op->name, rest[1], text, write);
     if (write)
         cli_say(stderr, "bench: %s has a head now\nhint: bench try %s\n", rest[1], rest[1]);
     else
         cli_say(stdout, "%s", text);
-    code = 0;
-done:
-    free(ops.items);
-    free(source);
-    free(text);
-    free(rest);
-    return code;
+    return 0;
 }
 
 /* The kernel that a head's `predict` speaks of: its last one. */
@@ -309,6 +293,14 @@ struct compiling {
     bool silent; /* nothing more is printed */
 };
 
+static void compiling_free(struct compiling *list)
+{
+    for (int i = 0; i < list->count; i++)
+        compiled_free(&list->items[i]);
+    free(list->items);
+    text_free(&list->text);
+}
+
 /* True with *c NULL: it does not compile, which is told and counted. Else *c is kept in the list. */
 static bool add_image(struct compiling *list, const struct compile_request *request, const struct compiled **c, struct error *err)
 {
@@ -385,14 +377,15 @@ static bool compile_own(const struct plan *plan, const char *arch, struct compil
 
 int cli_compile(const struct verb *verb, int argc, char **argv)
 {
-    struct plan_arguments a = {0};
-    const char *chip_name = NULL, *bundle = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const char *chip_name = NULL, *bundle = NULL;
     bool full = false, registers = false;
     struct option options[PLAN_OPTION_COUNT + 4] = {{0}};
-    struct compiling list = {0};
+    SCOPED_BY(compiling_free) struct compiling list = {0};
+    SCOPED_BY(plan_free) struct plan plan = {0};
     struct error err = {0};
-    struct plan plan;
-    char *path = NULL;
+    SCOPED char *path = NULL;
     int count, code;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT - 1] = (struct option){"--bundle", 0, OPTION_TEXT, "FILE", "write PTX and cubins there", &bundle};
@@ -403,17 +396,13 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     options[PLAN_OPTION_COUNT + 2] =
         (struct option){"--registers", 0, OPTION_FLAG, NULL, "registers and spills of each kernel at other launch bounds too", &registers};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count != 1) {
-        code = cli_usage(verb, "which scenario?");
-        goto done;
-    }
+        return code;
+    if (count != 1)
+        return cli_usage(verb, "which scenario?");
     const char *kind = full ? "emu" : "cuda";
     const struct chip *chip = cli_chip(chip_name, "--chip ", &err);
-    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, kind, chip, &plan, &err)) {
-        code = cli_fail(&err);
-        goto done;
-    }
+    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, kind, chip, &plan, &err))
+        return cli_fail(&err);
     list.compiler = a.compiler;
     bool ok = compile_plan(&plan, chip->arch, &list, &err) && (!registers || print_registers(&plan, a.compiler, &list.text, &err)) &&
               (!bundle || (compile_own(&plan, chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
@@ -433,15 +422,6 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     fields_text(o, "bundle", ok ? bundle : NULL);
     if (ok && bundle)
         cli_say(stdout, "%d images for %s in %s\n", list.count, chip->arch, bundle);
-    plan_free(&plan);
-done:
-    for (int i = 0; i < list.count; i++)
-        compiled_free(&list.items[i]);
-    free(list.items);
-    text_free(&list.text);
-    free(path);
-    cli_plan_free(&a);
-    free(rest);
     return code;
 }
 
@@ -476,14 +456,15 @@ static bool take_engine(const char *text, struct library_plan *which, struct err
 int cli_exec(const struct verb *verb, int argc, char **argv)
 {
     struct library_plan which;
-    struct plan_arguments a = {0};
+    SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
     int repeat = 1, count, tail, code;
     struct option options[PLAN_OPTION_COUNT + 5] = {{0}};
-    const char *engine = NULL, *out = NULL, *save = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const char *engine = NULL, *out = NULL, *save = NULL;
     struct error err = {0};
-    struct text id = {0}, says = {0};
-    struct row_words row = {0};
-    char *path = NULL;
+    SCOPED_TEXT id = {0}, says = {0};
+    SCOPED_BY(cli_row_words_free) struct row_words row = {0};
+    SCOPED char *path = NULL;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT] = (struct option){"--repeat", 'n', OPTION_INT, "N", "launches; default 1", &repeat};
     options[PLAN_OPTION_COUNT + 1] = (struct option){
@@ -493,15 +474,11 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     options[PLAN_OPTION_COUNT + 3] =
         (struct option){"--save", 0, OPTION_TEXT, "DIR", "its tensors, inputs and results, as DIR/NAME.npy, in logical order", &save};
     if (!cli_options(verb, options, argc, argv, rest, &count, &tail, &code))
-        goto done;
-    if (!count) {
-        code = cli_usage(verb, "which row? bench exec edsr body_1 naive");
-        goto done;
-    }
-    if (tail && argv[tail]) {
-        code = exec_under(argv + tail, argc, argv, tail);
-        goto done;
-    }
+        return code;
+    if (!count)
+        return cli_usage(verb, "which row? bench exec edsr body_1 naive");
+    if (tail && argv[tail])
+        return exec_under(argv + tail, argc, argv, tail);
     bool named = take_engine(engine, &which, &err) && cli_row_words(&a, rest, count, cli_out_dir(out), &row, &err);
     a.device = a.device ? a.device : row.device;
     bool right = named && cli_plan_arguments(&a, row.scenario, &path, &err) &&
@@ -517,12 +494,5 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     code = right ? 0 : cli_fail(&err);
     if (right)
         cli_say(stdout, "%s  %s\n", text_get(&id), text_get(&says));
-done:
-    text_free(&id);
-    text_free(&says);
-    free(path);
-    cli_row_words_free(&row);
-    cli_plan_free(&a);
-    free(rest);
     return code;
 }

@@ -45,10 +45,9 @@ static bool one_frame(const struct mask_arguments *a, struct change *change, con
 {
     struct mask name = {.pattern = MASK_FILE};
     char path[sizeof name.path + 128], p[NUMBER_TEXT];
-    float *mask = xmalloc((size_t)(frame->w * frame->h) * sizeof *mask), *fitted = NULL;
-    bool ok = false;
+    SCOPED float *mask = xmalloc((size_t)(frame->w * frame->h) * sizeof *mask), *fitted = NULL;
     if (!change_step(change, frame, mask, err))
-        goto done;
+        return false;
     if (h && (h != frame->h || w != frame->w)) {
         fitted = xmalloc((size_t)(h * w) * sizeof *fitted);
         change_fit(mask, frame->h, frame->w, fitted, h, w);
@@ -58,7 +57,7 @@ static bool one_frame(const struct mask_arguments *a, struct change *change, con
     double share = mask_density(fitted ? fitted : mask, (size_t)(sums->h * sums->w));
     snprintf(name.path, sizeof name.path, "%s", a->out);
     mask_frame_path(&name, number, path, sizeof path);
-    ok = image_write_mask(path, fitted ? fitted : mask, sums->h, sums->w, err);
+    bool ok = image_write_mask(path, fitted ? fitted : mask, sums->h, sums->w, err);
     if (ok) {
         json_t *file = fields_item(fields_list(fields("mask"), "masks"));
         fields_text(file, "path", path);
@@ -69,9 +68,6 @@ static bool one_frame(const struct mask_arguments *a, struct change *change, con
         sums->sum += number ? share : 0;
         sums->count++;
     }
-done:
-    free(mask);
-    free(fitted);
     return ok;
 }
 
@@ -122,7 +118,7 @@ static void print_end(const struct mask_arguments *a, const struct mask_sums *s)
 int cli_mask(const struct verb *verb, int argc, char **argv)
 {
     struct mask_arguments a = {.threshold = 0.05, .frames = -1};
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const struct option options[] = {
         {"--to", 0, OPTION_TEXT, "FILE", "the masks: a name with %03d ending in .pgm, .pbm or .png", &a.out},
         {"--threshold", 't', OPTION_REAL, "SHARE", "a pixel is active when a channel changed by more, 0 to 1 of white; default 0.05",
@@ -139,26 +135,17 @@ int cli_mask(const struct verb *verb, int argc, char **argv)
     int64_t h, w;
     int count, code;
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count != 1 || !a.out) {
-        code = cli_usage(verb, count != 1 ? "one source of frames, please" : "where to? --to masks/frame_%%03d.png");
-        goto done;
-    }
-    code = 2;
+        return code;
+    if (count != 1 || !a.out)
+        return cli_usage(verb, count != 1 ? "one source of frames, please" : "where to? --to masks/frame_%%03d.png");
     if (!a.frames || a.threshold > 1 || a.dilate > 4096 || strlen(a.out) >= sizeof((struct mask *)0)->path)
-        code = cli_usage(verb, !a.frames         ? "--frames 0 leaves nothing; without it all frames are taken"
+        return cli_usage(verb, !a.frames         ? "--frames 0 leaves nothing; without it all frames are taken"
                                : a.threshold > 1 ? "--threshold is a share of white, 0 to 1"
                                : a.dilate > 4096 ? "--dilate goes up to 4096 pixels"
                                                  : "the name behind --to is too long");
-    else if (!parse_size(a.size, &h, &w, &err) || !(frames = frames_open(rest[0], a.raw, &err)) ||
-             !all_frames(&a, frames, h, w, &sums, &err))
-        code = cli_fail(&err);
-    else
-        code = 0;
-    if (code == 0)
+    bool ok = parse_size(a.size, &h, &w, &err) && (frames = frames_open(rest[0], a.raw, &err)) && all_frames(&a, frames, h, w, &sums, &err);
+    if (ok)
         print_end(&a, &sums);
-done:
     frames_close(frames);
-    free(rest);
-    return code;
+    return ok ? 0 : cli_fail(&err);
 }

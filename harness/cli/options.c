@@ -276,11 +276,14 @@ const struct chip *cli_chip(const char *name, const char *option, struct error *
     return NULL;
 }
 
+void option_list_free(struct option_list *list)
+{
+    free(list->items);
+}
+
 void cli_plan_free(struct plan_arguments *a)
 {
-    free(a->ops.items);
-    free(a->variants.items);
-    free(a->set.items);
-    free(a->groups.items);
-    free(a->metrics.items);
+    struct option_list *const lists[] = {&a->ops, &a->variants, &a->set, &a->groups, &a->metrics};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        option_list_free(lists[i]);
 }

@@ -35,36 +35,23 @@ static void on_progress(void *context, int done, int total, double seconds, doub
 /* Words of a row of the last run, whose scenario and device are taken. */
 static bool take_stored(const char *device, struct row_words *r, const char *words, const char *database, struct error *err)
 {
-    struct store *store = NULL;
-    struct run run = {0};
-    struct row **rows = NULL;
-    int count = -1, index = -1;
+    SCOPED_BY(cli_run_close) struct stored_run s = {0};
     if (!file_exists(database)) {
         error_set(err, ERROR_USAGE, "%s is no scenario, and there is no database %s with a row of that name", words, database);
-        error_hint(err, "bench run SCENARIO, or name a scenario before the row");
-        goto done;
+        return error_hint(err, "bench run SCENARIO, or name a scenario before the row");
     }
-    if (!store_open(database, true, &store, err))
-        goto done;
-    if (!store_last_run(store, NULL, NULL, device, &run, err)) {
-        if (err->kind == ERROR_NONE)
-            error_set(err, ERROR_USAGE, "%s holds no run", database);
-        goto done;
-    }
-    count = store_rows(store, run.id, &rows, err);
-    index = count < 0 ? -1 : why_find(rows, count, words, err);
+    if (!store_open(database, true, &s.store, err))
+        return false;
+    if (!store_last_run(s.store, NULL, NULL, device, &s.run, err))
+        return err->kind != ERROR_NONE ? false : error_set(err, ERROR_USAGE, "%s holds no run", database);
+    s.count = store_rows(s.store, s.run.id, &s.rows, err);
+    int index = s.count < 0 ? -1 : why_find(s.rows, s.count, words, err);
     if (index < 0)
-        goto done;
-    r->scenario = xstrdup(run.scenario_path);
-    r->words = xstrdup(rows[index]->id);
-    r->device = xstrdup(run.device);
-done:
-    if (count >= 0)
-        rows_free(rows, count);
-    run_clear(&run);
-    if (store)
-        store_close(store);
-    return index >= 0;
+        return false;
+    r->scenario = xstrdup(s.run.scenario_path);
+    r->words = xstrdup(s.rows[index]->id);
+    r->device = xstrdup(s.run.device);
+    return true;
 }
 
 void cli_row_words_free(struct row_words *r)

@@ -123,14 +123,15 @@ static void say_untried(const char *name, struct row *const *rows, int count)
 static bool is_part(const struct session_options *o, const struct stored_run *r)
 {
     const struct scenario_filter *f = &o->plan.filter;
-    SCOPED struct run *runs = NULL;
+    SCOPED_BY(runs_free) struct runs runs = {0};
     struct error ignored = {0};
-    int count = f->layers || f->only || (f->set && f->set[0]) ? store_runs(r->store, &runs, &ignored) : 0;
     bool part = false;
-    for (int i = 0; i < count; i++) {
-        part = part || (runs[i].id < r->run.id && runs[i].planned > r->run.planned && runs[i].scenario && r->run.scenario &&
-                        !strcmp(runs[i].scenario, r->run.scenario));
-        run_clear(&runs[i]);
+    if (f->layers || f->only || (f->set && f->set[0]))
+        store_runs(r->store, &runs, &ignored);
+    for (int i = 0; i < runs.count && !part; i++) {
+        const struct run *other = &runs.items[i];
+        part = other->id < r->run.id && other->planned > r->run.planned && other->scenario && r->run.scenario &&
+               !strcmp(other->scenario, r->run.scenario);
     }
     return part;
 }
@@ -155,34 +156,27 @@ static bool write_pages(const struct session_options *o, const struct stored_run
 /* Everything that was stored of the run, once more as a whole: summary, network, pages. */
 static int run_finish(const struct session_options *o, const struct session_result *result, struct screen *s, int show, struct error *err)
 {
-    struct stored_run r;
-    struct text t = {0};
-    int code = 1;
-    if (!cli_run_open(&r, o->database, result->run_id, err)) {
-        code = cli_fail(err);
-        goto done;
-    }
-    code = result->interrupted ? 130 : session_exit_code(r.rows, r.count);
+    SCOPED_BY(cli_run_close) struct stored_run r = {0};
+    SCOPED_TEXT t = {0};
+    if (!cli_run_open(&r, o->database, result->run_id, err))
+        return cli_fail(err);
+    int code = result->interrupted ? 130 : session_exit_code(r.rows, r.count);
     if (cli_json()) {
         report_json(&t, &r.run, r.rows, r.count);
         cli_print_json(&t);
-        goto pages;
+    } else {
+        report_part(&t, tune_document, &r.run, r.rows, r.count, &s->style);
+        if (!o->plan.tune)
+            report_closing(&t, &r.run, r.rows, r.count, &s->style);
+        report_summary(&t, &r.run, r.rows, r.count, result->seconds, code, &s->style);
+        cli_print(&t);
+        if ((show & CLI_SHOW_UNTRIED) && !result->interrupted)
+            say_untried(o->plan.variant_names[1], r.rows, r.count);
     }
-    report_part(&t, tune_document, &r.run, r.rows, r.count, &s->style);
-    if (!o->plan.tune)
-        report_closing(&t, &r.run, r.rows, r.count, &s->style);
-    report_summary(&t, &r.run, r.rows, r.count, result->seconds, code, &s->style);
-    cli_print(&t);
-    if ((show & CLI_SHOW_UNTRIED) && !result->interrupted)
-        say_untried(o->plan.variant_names[1], r.rows, r.count);
-pages:
     if ((show & CLI_SHOW_PAGES) && !result->interrupted && !write_pages(o, &r, err))
         code = cli_fail(err);
     if (result->interrupted)
         cli_say(stderr, "bench: interrupted; what was stored stays\nhint: the same command with --resume goes on\n");
-done:
-    text_free(&t);
-    cli_run_close(&r);
     return code;
 }
 
@@ -367,24 +361,25 @@ static bool take_sides(const struct option_list *list, struct side **sides, stru
     return true;
 }
 
-static void free_sides(struct side *sides)
+static void free_sides(struct side **sides)
 {
-    for (struct side *s = sides; s && s->name; s++) {
+    for (struct side *s = *sides; s && s->name; s++) {
         const char *const texts[] = {s->name, s->revision, s->variants, s->include, s->ops};
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             free((void *)(uintptr_t)texts[i]);
     }
-    free(sides);
+    free(*sides);
 }
 
 int cli_run(const struct verb *verb, int argc, char **argv)
 {
-    struct plan_arguments a = {0};
+    SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
     struct session_options o = {0};
-    const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const char *out = NULL;
     bool quiet = false, no_report = false, in_process = false;
-    struct option_list side_list = {0};
-    struct side *sides = NULL;
+    SCOPED_BY(option_list_free) struct option_list side_list = {0};
+    SCOPED_BY(free_sides) struct side *sides = NULL;
     struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 14] = {{0}};
     cli_plan_options(&a, options);
     cli_counter_options(&a, options + PLAN_OPTION_COUNT);
@@ -406,18 +401,14 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     };
     memcpy(options + PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT, own, sizeof own);
     int count, code;
-    char *path = NULL, *database = NULL, *line = cli_line(argc, argv), *revision = NULL;
+    SCOPED char *path = NULL, *database = NULL, *line = cli_line(argc, argv), *revision = NULL;
     struct error err = {0};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count != 1) {
-        code = cli_usage(verb, count ? "one scenario at a time" : "which scenario?");
-        goto done;
-    }
-    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !take_sides(&side_list, &sides, &err)) {
-        code = cli_fail(&err);
-        goto done;
-    }
+        return code;
+    if (count != 1)
+        return cli_usage(verb, count ? "one scenario at a time" : "which scenario?");
+    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !take_sides(&side_list, &sides, &err))
+        return cli_fail(&err);
     o.plan = a.plan;
     o.plan.sides = sides;
     o.inside = in_process ? &worker_inside : NULL;
@@ -427,17 +418,12 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     o.verb = verb->name;
     o.asked_out = out;
     o.revision = revision = asked_revision(&a.plan);
-    code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN | CLI_SHOW_CASES) | (no_report ? 0 : CLI_SHOW_PAGES));
-done:
-    free_sides(sides);
-    free(side_list.items);
-    cli_plan_free(&a);
-    free(path);
-    free(revision);
-    free(database);
-    free(line);
-    free(rest);
-    return code;
+    return cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN | CLI_SHOW_CASES) | (no_report ? 0 : CLI_SHOW_PAGES));
+}
+
+static void variant_release(struct variant **v)
+{
+    variant_free(*v);
 }
 
 /* The whole name of the op's first rung. Caller frees. */
@@ -468,25 +454,17 @@ static char *standard_scenario(const struct op *op, bool masked, const char *dir
 static int try_once(const char *file, const char *device, const char *out, const char *line, const struct plan_arguments *a)
 {
     struct error err = {0};
-    int code;
-    char *real = realpath(file, NULL), *path = NULL, *set = NULL, *name = NULL, *naive = NULL, *database = NULL;
-    struct variant *v = real && op_load(a->ops.items, &err) ? variant_load(real, "try", &err) : NULL;
-    if (!v) {
-        if (!real)
-            error_set(&err, ERROR_USAGE, "%s: %s", file, strerror(errno));
-        code = cli_fail(&err);
-        goto done;
-    }
-    set = text_format("try=%s", real); /* without its neighbours, which may be broken */
-    name = xstrdup(v->name);
-    naive = rung_of(v->op);
-    path = standard_scenario(v->op, variant_reads_mask(v), out, &err);
-    if (!path) {
-        code = cli_fail(&err);
-        goto done;
-    }
-    database = cli_database(out);
-    const char *dirs[] = {set, NULL}, *names[] = {naive, name, v->op->company[0], v->op->company[1], NULL};
+    SCOPED char *real = realpath(file, NULL);
+    SCOPED_BY(variant_release) struct variant *v = real && op_load(a->ops.items, &err) ? variant_load(real, "try", &err) : NULL;
+    if (!real)
+        error_set(&err, ERROR_USAGE, "%s: %s", file, strerror(errno));
+    if (!v)
+        return cli_fail(&err);
+    SCOPED char *set = text_format("try=%s", real); /* without its neighbours, which may be broken */
+    SCOPED char *naive = rung_of(v->op), *path = standard_scenario(v->op, variant_reads_mask(v), out, &err), *database = cli_database(out);
+    if (!path)
+        return cli_fail(&err);
+    const char *dirs[] = {set, NULL}, *names[] = {naive, v->name, v->op->company[0], v->op->company[1], NULL};
     struct session_options o = {.plan = {.scenario_path = path,
                                          .device = device,
                                          .op_files = a->ops.items,
@@ -500,24 +478,15 @@ static int try_once(const char *file, const char *device, const char *out, const
                                 .verb = "try",
                                 .asked_out = strcmp(out, cli_out_dir(NULL)) ? out : NULL,
                                 .dump = true};
-    code = cli_session(&o, CLI_SHOW_BEGIN | CLI_SHOW_CASES | CLI_SHOW_UNTRIED);
-done:
-    if (v)
-        variant_free(v);
-    free(real);
-    free(path);
-    free(set);
-    free(name);
-    free(naive);
-    free(database);
-    return code;
+    return cli_session(&o, CLI_SHOW_BEGIN | CLI_SHOW_CASES | CLI_SHOW_UNTRIED);
 }
 
 int cli_try(const struct verb *verb, int argc, char **argv)
 {
-    const char *device = NULL, *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const char *device = NULL, *out = NULL;
     bool loop = false;
-    struct plan_arguments a = {0};
+    SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
     struct option counters[COUNTER_OPTION_COUNT];
     cli_counter_options(&a, counters);
     const struct option options[] = {
@@ -535,13 +504,11 @@ int cli_try(const struct verb *verb, int argc, char **argv)
         {0},
     };
     int count, code;
-    char *line = cli_line(argc, argv);
+    SCOPED char *line = cli_line(argc, argv);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count != 1) {
-        code = cli_usage(verb, "which file?");
-        goto done;
-    }
+        return code;
+    if (count != 1)
+        return cli_usage(verb, "which file?");
     struct stat before, now;
     a.counters.groups = a.groups.items;
     a.counters.metrics = a.metrics.items;
@@ -551,10 +518,6 @@ int cli_try(const struct verb *verb, int argc, char **argv)
         while (loop && !interrupted && (stat(rest[0], &now) || now.st_mtime == before.st_mtime))
             nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     } while (loop && !interrupted);
-done:
-    cli_plan_free(&a);
-    free(line);
-    free(rest);
     return code;
 }
 

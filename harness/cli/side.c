@@ -72,11 +72,12 @@ done:
 /* The tree of a revision, as far as this folder goes: a malloc'd path. NULL with an error: there is none of that name. */
 static char *revision_tree(const char *word, const char *out_dir, char **name, char short_sha[12], struct error *err)
 {
-    char *spec = text_format("%s^{commit}", word), *top = NULL, *prefix = NULL, *sha = NULL, *tree = NULL, *path = NULL;
+    SCOPED char *spec = text_format("%s^{commit}", word), *top = NULL, *prefix = NULL, *sha = NULL, *tree = NULL;
+    char *path = NULL;
     const char *const ask_top[] = {"git", "-C", ".", "rev-parse", "--show-toplevel", NULL};
     const char *const ask_prefix[] = {"git", "-C", ".", "rev-parse", "--show-prefix", NULL};
     const char *const ask_sha[] = {"git", "-C", ".", "rev-parse", "--verify", "--quiet", "--end-of-options", spec, NULL};
-    char *here = realpath(".", NULL);
+    SCOPED char *here = realpath(".", NULL);
     if (!here || !git(here, ask_top, &top, err) || !git(here, ask_prefix, &prefix, err) || !git(here, ask_sha, &sha, err)) {
         if (err->kind != ERROR_ENVIRONMENT) {
             bool no_git = err->kind == ERROR_USAGE;
@@ -86,7 +87,7 @@ static char *revision_tree(const char *word, const char *out_dir, char **name, c
                              : ", and here is no git repository");
             error_hint(err, "bench list runs; git log --oneline; a shallow clone wants git fetch --unshallow");
         }
-        goto done;
+        return path;
     }
     if (checkout(top, sha, out_dir, &tree, err))
         path = file_join(tree, prefix);
@@ -94,13 +95,6 @@ static char *revision_tree(const char *word, const char *out_dir, char **name, c
         path[strlen(path) - 1] = 0;
     snprintf(short_sha, 12, "%.10s", sha);
     *name = strncmp(sha, word, strlen(word)) ? text_format("%s (%.10s)", word, sha) : text_format("%.10s", sha);
-done:
-    free(here);
-    free(spec);
-    free(top);
-    free(prefix);
-    free(sha);
-    free(tree);
     return path;
 }
 

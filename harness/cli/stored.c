@@ -29,19 +29,18 @@ struct stored {
 
 static void no_such_run(struct stored *s, struct error *err)
 {
-    SCOPED struct run *runs = NULL;
-    int count = s->scenario ? store_runs(s->r.store, &runs, err) : 0;
-    SCOPED const char **names = xcalloc((size_t)(count > 0 ? count : 0) + 1, sizeof *names);
+    SCOPED_BY(runs_free) struct runs runs = {0};
+    if (s->scenario)
+        store_runs(s->r.store, &runs, err);
+    SCOPED const char **names = xcalloc((size_t)runs.count + 1, sizeof *names);
     size_t n = 0;
-    for (int i = 0; i < count; i++)
-        if (runs[i].scenario)
-            names[n++] = runs[i].scenario;
+    for (int i = 0; i < runs.count; i++)
+        if (runs.items[i].scenario)
+            names[n++] = runs.items[i].scenario;
     const char *near = s->scenario ? text_nearest(s->scenario, names, n) : NULL;
     error_set(err, ERROR_USAGE, "%s holds no such run%s%s", s->database, s->scenario ? " of scenario " : "",
               s->scenario ? s->scenario : "");
     error_hint(err, near ? "%s" : "bench list runs lists what there is%s", near ? near : "");
-    for (int i = 0; i < count; i++)
-        run_clear(&runs[i]);
 }
 
 /* One word that names no scenario: a row of the last run, where that has one of this name. */
@@ -104,7 +103,7 @@ static void close_stored(struct stored *s)
 static int stored_verb(const struct verb *verb, int argc, char **argv, const struct option *own, int own_count,
                        bool (*make)(struct stored *s, struct text *t, struct error *err), bool takes_row)
 {
-    struct stored s = {.takes_row = takes_row, .run_id = -1};
+    SCOPED_BY(close_stored) struct stored s = {.takes_row = takes_row, .run_id = -1};
     const struct option common[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &s.out_dir},
         {"--device", 'd', OPTION_TEXT, "DEVICE", "the last run on this device", &s.device},
@@ -112,22 +111,20 @@ static int stored_verb(const struct verb *verb, int argc, char **argv, const str
         {"--to", 0, OPTION_TEXT, "FILE", "write there instead of to stdout", &s.to},
     };
     struct option options[8] = {{0}};
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct error err = {0};
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     int count, code;
     memcpy(options, common, sizeof common);
     if (own_count)
         memcpy(options + 4, own, sizeof *own * (size_t)own_count);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
+        return code;
     const char *named = cli_database_word(rest, &count); /* bench report FILE: what somebody sent (export --share), or any database */
     s.from_file = named != NULL;
     s.database = named ? xstrdup(named) : NULL;
-    if (count > 1 && !s.takes_row && !compare_wanted) {
-        code = cli_usage(verb, "one scenario at a time");
-        goto done;
-    }
+    if (count > 1 && !s.takes_row && !compare_wanted)
+        return cli_usage(verb, "one scenario at a time");
     struct text words = {0};
     for (int i = 1; i < count; i++)
         text_addf(&words, "%s%s", i > 1 ? " " : "", rest[i]);
@@ -140,10 +137,6 @@ static int stored_verb(const struct verb *verb, int argc, char **argv, const str
     }
     code = open_stored(&s, &err) && make(&s, &t, &err) && cli_put(s.to, &t, s.json, &err) ? 0 : cli_fail(&err);
     free(name);
-done:
-    close_stored(&s);
-    text_free(&t);
-    free(rest);
     return code;
 }
 
@@ -169,19 +162,20 @@ static bool show_row(struct stored *s, struct text *t, struct error *err)
 /* The last run may be a part of what an earlier one ran. */
 static void say_wider(const struct stored *s)
 {
-    SCOPED struct run *runs = NULL;
+    SCOPED_BY(runs_free) struct runs runs = {0};
     struct error ignored = {0};
-    int count = s->run_id < 0 ? store_runs(s->r.store, &runs, &ignored) : 0;
     const struct run *wider = NULL;
-    for (int i = 0; i < count; i++)
-        if (runs[i].scenario && s->r.run.scenario && !strcmp(runs[i].scenario, s->r.run.scenario) && runs[i].planned > s->r.run.planned &&
-            (!wider || runs[i].planned >= wider->planned))
-            wider = &runs[i];
+    if (s->run_id < 0)
+        store_runs(s->r.store, &runs, &ignored);
+    for (int i = 0; i < runs.count; i++) {
+        const struct run *r = &runs.items[i];
+        if (r->scenario && s->r.run.scenario && !strcmp(r->scenario, s->r.run.scenario) && r->planned > s->r.run.planned &&
+            (!wider || r->planned >= wider->planned))
+            wider = r;
+    }
     if (wider)
         cli_say(stderr, "bench: run %lld planned %d rows; run %lld of %s planned %d\nhint: bench show --run %lld\n", (long long)s->r.run.id,
                 s->r.run.planned, (long long)wider->id, wider->started, wider->planned, (long long)wider->id);
-    for (int i = 0; i < count; i++)
-        run_clear(&runs[i]);
 }
 
 static bool make_show(struct stored *s, struct text *t, struct error *err)
@@ -223,16 +217,16 @@ static bool calibration_wanted;
 static int compared(struct stored *s, struct stored_run **runs, struct error *err)
 {
     struct text words = {0};
-    SCOPED struct run *all = NULL;
-    int count = 0, found = -1;
-    bool ok = true, given = s->words != NULL;
-    if (given)
+    SCOPED_BY(runs_free) struct runs all = {0};
+    int count = 0;
+    bool ok = s->words || store_runs(s->r.store, &all, err);
+    if (s->words)
         text_addf(&words, "%s %s", s->scenario ? s->scenario : "", s->words);
-    else if ((ok = (found = store_runs(s->r.store, &all, err)) >= 0))
-        for (int i = 0; i < found; i++)
-            if (all[i].scenario && !strcmp(all[i].scenario, s->r.run.scenario) && !strcmp(all[i].device, s->r.run.device) &&
-                all[i].ended[0])
-                text_addf(&words, "%lld ", (long long)all[i].id);
+    for (int i = 0; i < all.count; i++) {
+        const struct run *r = &all.items[i];
+        if (r->scenario && !strcmp(r->scenario, s->r.run.scenario) && !strcmp(r->device, s->r.run.device) && r->ended[0])
+            text_addf(&words, "%lld ", (long long)r->id);
+    }
     SCOPED char *copy = text_take(&words);
     char *rest = copy;
     *runs = xcalloc((copy ? strlen(copy) : 0) / 2 + 1, sizeof **runs); /* as many words as it can hold */
@@ -255,8 +249,6 @@ static int compared(struct stored *s, struct stored_run **runs, struct error *er
         ok = error_set(err, ERROR_USAGE, "%d runs: two or more are needed to compare", count);
         error_hint(err, "bench report 3 5 --compare; bench list runs lists what there is");
     }
-    for (int i = 0; i < found; i++)
-        run_clear(&all[i]);
     return ok ? count : -1 - count;
 }
 
@@ -289,38 +281,24 @@ static void add_missing(struct row ***rows, int *count, struct row **more, int m
     free(more);
 }
 
-static int newest_first(const void *a, const void *b)
-{
-    const struct run *x = a, *y = b;
-    return (x->id < y->id) - (x->id > y->id);
-}
-
 /* The last run of the scenario on a device of that kind, and the rows that only earlier runs on the same device have. */
 static bool rows_on(struct stored *s, const char *kind, struct run *run, struct row ***rows, int *count, struct error *err)
 {
-    struct run *runs;
-    int found = store_runs(s->r.store, &runs, err);
-    bool ok = found >= 0;
-    if (ok)
-        qsort(runs, (size_t)found, sizeof *runs, newest_first);
-    for (int i = 0; ok && i < found; i++) {
-        const char *about = runs[i].device_about ? runs[i].device_about : "";
+    SCOPED_BY(runs_free) struct runs runs = {0};
+    bool ok = store_runs(s->r.store, &runs, err);
+    for (int i = runs.count - 1; ok && i >= 0; i--) {
+        const struct run *r = &runs.items[i];
         struct row **more;
-        if (!runs[i].device || strncmp(runs[i].device, kind, strlen(kind)) || !runs[i].scenario ||
-            strcmp(runs[i].scenario, s->r.run.scenario) || (run->id && strcmp(about, run->device_about ? run->device_about : "")))
+        if (!r->device || strncmp(r->device, kind, strlen(kind)) || !r->scenario || strcmp(r->scenario, s->r.run.scenario) ||
+            (run->id && strcmp(r->device_about ? r->device_about : "", run->device_about ? run->device_about : "")))
             continue;
-        ok = run->id || store_run(s->r.store, runs[i].id, run, err);
-        int n = ok ? store_rows(s->r.store, runs[i].id, &more, err) : -1;
+        ok = run->id || store_run(s->r.store, r->id, run, err);
+        int n = ok ? store_rows(s->r.store, r->id, &more, err) : -1;
         ok = n >= 0;
         if (ok)
             add_missing(rows, count, more, n);
     }
-    ok = ok && (run->id || error_set(err, ERROR_USAGE, "%s holds no run of %s on %s", s->database, s->r.run.scenario, kind));
-    for (int i = 0; i < found; i++)
-        run_clear(&runs[i]);
-    if (found >= 0)
-        free(runs);
-    return ok;
+    return ok && (run->id || error_set(err, ERROR_USAGE, "%s holds no run of %s on %s", s->database, s->r.run.scenario, kind));
 }
 
 static bool make_calibration(struct stored *s, struct text *t, struct error *err)
@@ -426,25 +404,17 @@ static bool list_run(struct table *t, struct store *store, const struct run *r, 
 
 int cli_list_runs(const char *out_dir)
 {
-    struct store *store = NULL;
-    SCOPED struct run *runs = NULL;
+    SCOPED_BY(store_leave) struct store *store = NULL;
+    SCOPED_BY(runs_free) struct runs runs = {0};
     struct error err = {0};
-    int found = -1;
     SCOPED char *database = cli_database(out_dir);
-    bool ok = cli_store(database, "bench run SCENARIO", &store, &err) && (found = store_runs(store, &runs, &err)) >= 0;
+    bool ok = cli_store(database, "bench run SCENARIO", &store, &err) && store_runs(store, &runs, &err);
+    static const char *const keys[] = {"run", "started", "scenario", "device", "rows", "commit", "state"};
     struct table *t = table_new();
-    table_column(t, "run", "", ALIGN_RIGHT);
-    table_column(t, "started", "", ALIGN_LEFT);
-    table_column(t, "scenario", "", ALIGN_LEFT);
-    table_column(t, "device", "", ALIGN_LEFT);
-    table_column(t, "rows", "", ALIGN_RIGHT);
-    table_column(t, "commit", "", ALIGN_LEFT);
-    table_column(t, "state", "", ALIGN_LEFT);
-    for (int i = 0; i < found && ok; i++)
-        ok = list_run(t, store, &runs[i], &err);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        table_column(t, keys[i], "", i % 4 ? ALIGN_LEFT : ALIGN_RIGHT);
+    for (int i = 0; i < runs.count && ok; i++)
+        ok = list_run(t, store, &runs.items[i], &err);
     cli_table(t);
-    for (int i = 0; i < found; i++)
-        run_clear(&runs[i]);
-    store_close(store);
     return ok ? 0 : cli_fail(&err);
 }

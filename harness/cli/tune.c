@@ -8,51 +8,36 @@
 
 static bool list_wisdom(const char *database, const char *to, bool json, struct error *err)
 {
-    struct store *store = NULL;
+    SCOPED_BY(store_leave) struct store *store = NULL;
     struct wisdom *list = NULL;
-    struct text t = {0};
+    SCOPED_TEXT t = {0};
     struct report_style style = cli_style();
     int count = -1;
     if (!cli_store(database, "bench tune SCENARIO", &store, err) || (count = store_wisdom(store, &list, err)) < 0)
-        goto done;
+        return false;
     if (json || cli_json())
         wisdom_write(&t, list, count);
     else
         report_wisdom(&t, list, count, &style);
-    if (!cli_put(to, &t, json || cli_json(), err))
-        count = -1;
-    if (!count && !json)
+    bool ok = cli_put(to, &t, json || cli_json(), err);
+    if (ok && !count && !json)
         cli_say(stderr, "bench: %s remembers no configurations\nhint: bench tune SCENARIO\n", database);
-done:
-    for (int i = 0; i < count; i++)
-        wisdom_clear(&list[i]);
-    free(list);
-    text_free(&t);
-    store_close(store);
-    return count >= 0;
+    wisdom_free(list, count);
+    return ok;
 }
 
 static bool import_wisdom(const char *database, const char *file, int *added, struct error *err)
 {
-    struct store *store = NULL;
+    SCOPED_BY(store_leave) struct store *store = NULL;
     struct wisdom *list = NULL;
     size_t bytes;
-    bool ok = false;
-    char *text = file_read(file, WISDOM_FILE_MAX_BYTES, &bytes, err);
+    SCOPED char *text = file_read(file, WISDOM_FILE_MAX_BYTES, &bytes, err);
     int count = text ? wisdom_parse(file, text, bytes, &list, err) : -1;
-    if (count < 0 || !store_open(database, false, &store, err))
-        goto done;
-    for (int i = 0; i < count; i++)
-        if (!store_wisdom_put(store, &list[i], err))
-            goto done;
-    *added = count;
-    ok = true;
-done:
-    for (int i = 0; i < count; i++)
-        wisdom_clear(&list[i]);
-    free(list);
-    free(text);
-    store_close(store);
+    bool ok = count >= 0 && store_open(database, false, &store, err);
+    for (int i = 0; i < count && ok; i++)
+        ok = store_wisdom_put(store, &list[i], err);
+    *added = ok ? count : 0;
+    wisdom_free(list, count);
     return ok;
 }
 
@@ -70,9 +55,10 @@ static int cli_wisdom(const char *out_dir, const char *to, const char *from)
 
 int cli_tune(const struct verb *verb, int argc, char **argv)
 {
-    struct plan_arguments a = {0};
+    SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
     struct session_options o = {0};
-    const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const char *out = NULL;
     bool quiet = false, every = false, list = false;
     const char *to = NULL, *from = NULL;
     struct option options[PLAN_OPTION_COUNT + 11] = {{0}};
@@ -93,25 +79,21 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     };
     memcpy(options + PLAN_OPTION_COUNT, own, sizeof own);
     int count, code;
-    char *path = NULL, *database = NULL, *line = cli_line(argc, argv);
+    SCOPED char *path = NULL, *database = NULL, *line = cli_line(argc, argv);
     struct error err = {0};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
+        return code;
     if (list + !!to + !!from > 1 || (list || to || from ? count : count != 1)) {
         code = cli_usage(verb, list + !!to + !!from > 1 ? "--list, --export and --import exclude each other"
                                : list || to || from     ? "--list, --export and --import take no scenario"
                                : count                  ? "one scenario at a time"
                                                         : "which scenario?");
-        goto done;
+        return code;
     }
-    if (list || to || from) {
-        code = cli_wisdom(cli_out_dir(out), to, from);
-        goto done;
-    }
-    if (!cli_plan_arguments(&a, rest[0], &path, &err)) {
-        code = cli_fail(&err);
-        goto done;
-    }
+    if (list || to || from)
+        return cli_wisdom(cli_out_dir(out), to, from);
+    if (!cli_plan_arguments(&a, rest[0], &path, &err))
+        return cli_fail(&err);
     o.plan = a.plan;
     o.plan.tune = true;
     o.plan.counters.off = true; /* counting every configuration would be the longest part of a search */
@@ -120,12 +102,5 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     o.argv = line;
     o.verb = verb->name;
     o.asked_out = out;
-    code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN) | (every ? CLI_SHOW_CASES : 0));
-done:
-    cli_plan_free(&a);
-    free(path);
-    free(database);
-    free(line);
-    free(rest);
-    return code;
+    return cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN) | (every ? CLI_SHOW_CASES : 0));
 }

@@ -20,6 +20,8 @@ struct store {
 bool store_error(struct store *store, const char *doing, struct error *err);
 bool store_exec(struct store *store, const char *sql, const char *doing, struct error *err);
 bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **statement, struct error *err);
+/* For SCOPED_BY. */
+void store_finalize(sqlite3_stmt **statement);
 /* A single integer: `PRAGMA user_version`, `SELECT count(*) ...`. */
 bool store_integer(struct store *store, const char *sql, int64_t *value, struct error *err);
 /* Refuses on a connection that may only read. */

@@ -76,7 +76,7 @@ static void take_kernels(struct row *row, const char *text)
 /* cuDNN's plans were metrics with their facts in the name. */
 static bool take_plans(struct store *store, int64_t result, struct row *row, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     int code = SQLITE_DONE;
     bool done = store_prepare(store,
                               "SELECT metric_step, metric, value FROM metric WHERE result = ?1 AND metric GLOB 'cudnn.plan[0-9]*' ORDER BY "
@@ -98,7 +98,6 @@ static bool take_plans(struct store *store, int64_t result, struct row *row, str
         p->median_ns = sqlite3_column_double(s, 2);
     }
     done = done && (code == SQLITE_DONE || store_error(store, "migrating", err));
-    sqlite3_finalize(s);
     return done;
 }
 
@@ -123,7 +122,7 @@ static char *text_at(sqlite3_stmt *s, int column)
 
 static bool put_fields(struct store *store, int64_t result, const struct row *row, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     bool done =
         store_prepare(store, "UPDATE result SET library = ?2, twin = ?3, engine_number = ?4, launched = ?5 WHERE result = ?1", &s, err);
     if (done) {
@@ -137,7 +136,6 @@ static bool put_fields(struct store *store, int64_t result, const struct row *ro
             sqlite3_bind_int(s, 5, row->launched);
         done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "migrating", err);
     }
-    sqlite3_finalize(s);
     return done;
 }
 
@@ -169,7 +167,7 @@ static bool fill_row(struct store *store, sqlite3_stmt *s, struct error *err)
 
 static bool fill_rows(struct store *store, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     int code = SQLITE_DONE;
     bool done = store_prepare(store,
                               "SELECT result, \"case\", axes, networks, variant, params, reason, engine, kernels FROM result JOIN \"case\" "
@@ -178,7 +176,6 @@ static bool fill_rows(struct store *store, struct error *err)
     while (done && (code = sqlite3_step(s)) == SQLITE_ROW)
         done = fill_row(store, s, err);
     done = done && (code == SQLITE_DONE || store_error(store, "migrating", err));
-    sqlite3_finalize(s);
     return done;
 }
 
@@ -215,27 +212,23 @@ static void take_argv(struct run *run, char *argv)
 
 static bool fill_runs(struct store *store, struct error *err)
 {
-    struct run *runs;
-    sqlite3_stmt *s = NULL;
-    int count = store_runs(store, &runs, err);
-    bool done = count >= 0 && store_prepare(store,
-                                            "UPDATE run SET verb = ?2, asked_variants = ?3, asked_device = ?4, asked_out = ?5 "
-                                            "WHERE run = ?1",
-                                            &s, err);
-    for (int i = 0; i < count; i++) {
-        if (done && runs[i].argv) {
-            take_argv(&runs[i], runs[i].argv);
-            const char *const texts[] = {runs[i].verb, runs[i].asked_variants, runs[i].asked_device, runs[i].asked_out};
-            sqlite3_reset(s);
-            sqlite3_bind_int64(s, 1, runs[i].id);
-            for (int k = 0; k < 4; k++)
-                sqlite3_bind_text(s, k + 2, texts[k], -1, SQLITE_TRANSIENT);
-            done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "migrating", err);
-        }
-        run_clear(&runs[i]);
+    SCOPED_BY(runs_free) struct runs runs = {0};
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    bool done =
+        store_runs(store, &runs, err) &&
+        store_prepare(store, "UPDATE run SET verb = ?2, asked_variants = ?3, asked_device = ?4, asked_out = ?5 WHERE run = ?1", &s, err);
+    for (int i = 0; i < runs.count && done; i++) {
+        struct run *run = &runs.items[i];
+        if (!run->argv)
+            continue;
+        take_argv(run, run->argv);
+        const char *const texts[] = {run->verb, run->asked_variants, run->asked_device, run->asked_out};
+        sqlite3_reset(s);
+        sqlite3_bind_int64(s, 1, run->id);
+        for (int k = 0; k < 4; k++)
+            sqlite3_bind_text(s, k + 2, texts[k], -1, SQLITE_TRANSIENT);
+        done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "migrating", err);
     }
-    free(runs);
-    sqlite3_finalize(s);
     return done;
 }
 

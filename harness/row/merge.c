@@ -18,20 +18,17 @@ static bool copy(struct store *store, const char *table, enum column_group group
                  int64_t old_run, int64_t new_run, struct error *err)
 {
     SCOPED_TEXT sql = {0};
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     text_addf(&sql, "INSERT INTO main.\"%s\" (%s, ", table, lead);
     columns_list(&sql, group, "");
     text_addf(&sql, ") SELECT %s, ", values);
     columns_list(&sql, group, "x.");
     text_addf(&sql, " FROM from_db.\"%s\" x %s", table, from);
-    bool done = store_prepare(store, text_get(&sql), &s, err);
-    if (done) {
-        sqlite3_bind_int64(s, 1, old_run);
-        sqlite3_bind_int64(s, 2, new_run);
-        done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "merging", err);
-    }
-    sqlite3_finalize(s);
-    return done;
+    if (!store_prepare(store, text_get(&sql), &s, err))
+        return false;
+    sqlite3_bind_int64(s, 1, old_run);
+    sqlite3_bind_int64(s, 2, new_run);
+    return sqlite3_step(s) == SQLITE_DONE || store_error(store, "merging", err);
 }
 
 /* The run itself, under the next number here. */
@@ -73,7 +70,7 @@ static bool copy_runs(struct store *store, int64_t only, struct merge_counts *co
 {
     SCOPED int64_t *runs = NULL;
     int count = 0, code = SQLITE_DONE;
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     bool done =
         store_exec(store,
                    "DELETE FROM main.run AS b WHERE b.ended IS NULL AND EXISTS (SELECT 1 FROM from_db.run a WHERE a.ended IS NOT NULL "
@@ -91,7 +88,6 @@ static bool copy_runs(struct store *store, int64_t only, struct merge_counts *co
             *APPEND(runs, count) = sqlite3_column_int64(s, 0);
     }
     done = done && (code == SQLITE_DONE || store_error(store, "merging", err));
-    sqlite3_finalize(s);
     for (int i = 0; i < count && done; i++)
         done = copy_run(store, runs[i], counts, err);
     return done;
@@ -127,14 +123,11 @@ static bool copy_roofs(struct store *store, int64_t only, struct error *err)
 
 static bool attach(struct store *store, const char *from, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    bool done = store_prepare(store, "ATTACH ?1 AS from_db", &s, err);
-    if (done) {
-        sqlite3_bind_text(s, 1, from, -1, SQLITE_TRANSIENT);
-        done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "opening the other database", err);
-    }
-    sqlite3_finalize(s);
-    return done;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    if (!store_prepare(store, "ATTACH ?1 AS from_db", &s, err))
+        return false;
+    sqlite3_bind_text(s, 1, from, -1, SQLITE_TRANSIENT);
+    return sqlite3_step(s) == SQLITE_DONE || store_error(store, "opening the other database", err);
 }
 
 /* only: this run of the other alone; -1: all that it has. */

@@ -5,7 +5,7 @@
 
 bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *roofs, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     if (!store_writable(store, err) || !store_exec(store, "BEGIN IMMEDIATE", "storing ceilings", err))
         return false;
     bool ok = store_prepare(store, "INSERT OR REPLACE INTO roof (uuid, measured, name, value, unit, how) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -21,7 +21,6 @@ bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *
         sqlite3_bind_text(s, 6, r->how, -1, SQLITE_TRANSIENT);
         ok = sqlite3_step(s) == SQLITE_DONE || store_error(store, "storing ceilings", err);
     }
-    sqlite3_finalize(s);
     if (ok && store_exec(store, "COMMIT", "storing ceilings", err))
         return true;
     sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
@@ -36,7 +35,7 @@ static void copy(char *to, size_t bytes, sqlite3_stmt *s, int column)
 
 bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     int step;
     *roofs = (struct roofs){0};
     if (!store_prepare(store,
@@ -55,14 +54,13 @@ bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, str
         copy(r->how, sizeof r->how, s, 4);
     }
     bool ok = step == SQLITE_ROW || step == SQLITE_DONE || store_error(store, "reading ceilings", err);
-    sqlite3_finalize(s);
     return ok && roofs->count > 0;
 }
 
 bool store_roofs_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct roofs *roofs), void *context,
                       struct error *err)
 {
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     int step;
     if (!store_prepare(store, "SELECT DISTINCT uuid FROM roof ORDER BY uuid", &s, err))
         return false;
@@ -82,6 +80,5 @@ bool store_roofs_each(struct store *store, void (*visit)(void *context, const ch
         if (!ok && err)
             *err = why;
     }
-    sqlite3_finalize(s);
     return ok;
 }

@@ -117,23 +117,20 @@ static bool step_done(struct store *store, sqlite3_stmt *s, struct error *err)
 /* The row that this one takes the place of. */
 static bool delete_result(struct store *store, int64_t run_id, const struct row *row, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
-    bool done = store_prepare(store, "DELETE FROM result WHERE run = ?1 AND id = ?2 AND device = ?3 AND coalesce(side, '') = ?4", &s, err);
-    if (done) {
-        sqlite3_bind_int64(s, 1, run_id);
-        sqlite3_bind_text(s, 2, row->id, -1, SQLITE_TRANSIENT);
-        sqlite3_bind_text(s, 3, row->device, -1, SQLITE_TRANSIENT);
-        sqlite3_bind_text(s, 4, row->side ? row->side : "", -1, SQLITE_TRANSIENT);
-        done = step_done(store, s, err);
-    }
-    sqlite3_finalize(s);
-    return done;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    if (!store_prepare(store, "DELETE FROM result WHERE run = ?1 AND id = ?2 AND device = ?3 AND coalesce(side, '') = ?4", &s, err))
+        return false;
+    sqlite3_bind_int64(s, 1, run_id);
+    sqlite3_bind_text(s, 2, row->id, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(s, 3, row->device, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(s, 4, row->side ? row->side : "", -1, SQLITE_TRANSIENT);
+    return step_done(store, s, err);
 }
 
 /* The case: inserted by its first row, brought up to date by the others. */
 static bool put_case(struct store *store, int64_t run_id, const struct row *row, int64_t *case_key, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     SCOPED_TEXT sql = {0};
     text_add(&sql, "INSERT INTO \"case\" (run, ");
     columns_list(&sql, COLUMN_CASE, "");
@@ -157,13 +154,12 @@ static bool put_case(struct store *store, int64_t run_id, const struct row *row,
         *case_key = sqlite3_column_int64(s, 0);
         done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "storing a case", err);
     }
-    sqlite3_finalize(s);
     return done;
 }
 
 static bool put_result(struct store *store, int64_t run_id, int64_t case_key, const struct row *row, int64_t *result, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     if (!delete_result(store, run_id, row, err) || !prepare_insert(store, "result", "run, case_key", 2, COLUMN_RESULT, &s, err))
         return false;
     sqlite3_bind_int64(s, 1, run_id);
@@ -171,13 +167,12 @@ static bool put_result(struct store *store, int64_t run_id, int64_t case_key, co
     columns_bind(s, 3, COLUMN_RESULT, row);
     bool done = step_done(store, s, err);
     *result = sqlite3_last_insert_rowid(store->db);
-    sqlite3_finalize(s);
     return done;
 }
 
 bool rows_put_list(struct store *store, const struct row_list *list, int64_t result, const struct row *row, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     int count = row_list_count(list, row);
     SCOPED char *lead = text_format("result, %s", list->index);
     bool done = !count || prepare_insert(store, list->table, lead, 2, list->group, &s, err);
@@ -187,7 +182,6 @@ bool rows_put_list(struct store *store, const struct row_list *list, int64_t res
         columns_bind(s, 3, list->group, row_list_at(list, row, i));
         done = step_done(store, s, err);
     }
-    sqlite3_finalize(s);
     return done;
 }
 
@@ -249,7 +243,7 @@ static bool read_list(struct store *store, const struct row_list *list, int64_t 
                       struct error *err)
 {
     int code = SQLITE_DONE;
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     SCOPED_TEXT sql = {0};
     text_add(&sql, "SELECT ");
     columns_list(&sql, list->group, "t.");
@@ -265,7 +259,6 @@ static bool read_list(struct store *store, const struct row_list *list, int64_t 
             columns_read(s, 0, list->group, row_list_add(list, of->row));
     }
     done = done && (code == SQLITE_DONE || store_error(store, "reading a row", err));
-    sqlite3_finalize(s);
     return done;
 }
 
@@ -310,10 +303,9 @@ static void part_cases(struct row **rows, int count)
 
 int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err)
 {
-    bool done = false;
     int count = 0;
-    sqlite3_stmt *s = NULL;
-    struct text sql = {0};
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    SCOPED_TEXT sql = {0};
     *rows = NULL;
     text_add(&sql, "SELECT ");
     columns_list(&sql, COLUMN_CASE, "c.");
@@ -323,23 +315,20 @@ int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct e
                    "c.case_key, r.row_index, r.result");
     /* One snapshot for all tables, however fast another process writes. */
     bool begun = store_exec(store, "BEGIN", "reading the rows", err);
-    if (!begun || !store_prepare(store, text_get(&sql), &s, err))
-        goto done;
-    sqlite3_bind_int64(s, 1, run_id);
-    done = read_rows(store, s, run_id, rows, &count, err);
-    if (done)
-        part_cases(*rows, count);
-done:
-    sqlite3_finalize(s);
+    bool done = begun && store_prepare(store, text_get(&sql), &s, err);
+    if (done) {
+        sqlite3_bind_int64(s, 1, run_id);
+        done = read_rows(store, s, run_id, rows, &count, err);
+    }
     if (begun)
         sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
-    text_free(&sql);
-    if (!done) {
-        rows_free(*rows, count);
-        *rows = NULL;
-        count = -1;
+    if (done) {
+        part_cases(*rows, count);
+        return count;
     }
-    return count;
+    rows_free(*rows, count);
+    *rows = NULL;
+    return -1;
 }
 
 void rows_free(struct row **rows, int count)

@@ -59,12 +59,11 @@ static const char *sql_type(const struct column *c)
 static bool table_complete(struct store *store, const char *table, enum column_group group)
 {
     SCOPED_TEXT sql = {0};
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     text_add(&sql, "SELECT ");
     columns_list(&sql, group, "t.");
     text_addf(&sql, " FROM \"%s\" t", table);
     bool complete = sqlite3_prepare_v2(store->db, text_get(&sql), -1, &s, NULL) == SQLITE_OK;
-    sqlite3_finalize(s);
     return complete;
 }
 

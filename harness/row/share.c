@@ -46,12 +46,12 @@ static bool forget(struct store *store, struct error *err)
 bool store_share(const char *from, int64_t run, char **data, size_t *bytes, struct error *err)
 {
     const char *tmp = getenv("TMPDIR");
-    char *dir = text_format("%s/bench-share.XXXXXX", tmp && *tmp ? tmp : "/tmp"), *path = NULL;
+    SCOPED char *dir = text_format("%s/bench-share.XXXXXX", tmp && *tmp ? tmp : "/tmp"), *path = NULL;
     struct store *store = NULL;
     *data = NULL;
     if (!mkdtemp(dir)) {
         error_set(err, ERROR_ENVIRONMENT, "%s: cannot be made", dir);
-        goto done;
+        return *data != NULL;
     }
     path = file_join(dir, "run.db");
     bool ok = store_open(path, false, &store, err) && store_merge_run(store, from, run, err) && forget(store, err);
@@ -59,8 +59,5 @@ bool store_share(const char *from, int64_t run, char **data, size_t *bytes, stru
     if (ok)
         *data = file_read(path, STORE_SHARE_MAX_BYTES, bytes, err);
     file_remove_flat(dir);
-done:
-    free(path);
-    free(dir);
     return *data != NULL;
 }

@@ -65,13 +65,12 @@ bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **statemen
 
 bool store_integer(struct store *store, const char *sql, int64_t *value, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     bool done = store_prepare(store, sql, &s, err);
     if (done && sqlite3_step(s) == SQLITE_ROW)
         *value = sqlite3_column_int64(s, 0);
     else if (done)
         done = store_error(store, "reading it", err);
-    sqlite3_finalize(s);
     return done;
 }
 
@@ -147,24 +146,17 @@ static bool identify(struct store *store, off_t bytes, int64_t *version, struct 
     }
     if (bytes > QUICK_CHECK_MAX_BYTES)
         return true;
-    sqlite3_stmt *s = NULL;
-    bool done = false;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     if (!store_prepare(store, "PRAGMA quick_check(1)", &s, err))
-        goto done;
-    if (sqlite3_step(s) != SQLITE_ROW) {
-        store_error(store, "checking it", err);
-        goto done;
-    }
+        return false;
+    if (sqlite3_step(s) != SQLITE_ROW)
+        return store_error(store, "checking it", err);
     const char *verdict = (const char *)sqlite3_column_text(s, 0);
     if (!verdict || strcmp(verdict, "ok") != 0) {
         error_set(err, ERROR_USAGE, "%s: damaged: %s", store->path, verdict ? verdict : "its check says nothing");
-        error_hint(err, "nothing was changed; move it away (`sqlite3 FILE .recover` may save its rows) and run again");
-        goto done;
+        return error_hint(err, "nothing was changed; move it away (`sqlite3 FILE .recover` may save its rows) and run again");
     }
-    done = true;
-done:
-    sqlite3_finalize(s);
-    return done;
+    return true;
 }
 
 /* What SQLite would say less clearly, or hang on: no file to read, a folder, a pipe. */
@@ -199,44 +191,33 @@ static bool prepare_writer(struct store *store, int version, bool complete, stru
            store_exec(store, "PRAGMA foreign_keys = ON", "opening it", err);
 }
 
-bool store_open(const char *path, bool read_only, struct store **out, struct error *err)
+static bool open_file(struct store *store, struct error *err)
 {
-    bool done = false, complete = false;
     off_t bytes;
     int64_t version = 0;
-    struct store *store = xcalloc(1, sizeof *store);
-    store->path = xstrdup(path);
-    store->read_only = read_only;
-    store->lock = -1;
-    *out = NULL;
+    SCOPED char *dir = file_dir(store->path);
     if (!look_at_file(store, &bytes, err))
-        goto done;
-    if (!read_only) {
-        char *dir = file_dir(path);
-        bool made = file_make_dirs(dir, err);
-        free(dir);
-        if (!made || !lock_take(path, &store->lock, err))
-            goto done;
-    }
+        return false;
+    if (!store->read_only && (!file_make_dirs(dir, err) || !lock_take(store->path, &store->lock, err)))
+        return false;
     if (!open_any(store, err) || !identify(store, bytes, &version, err))
-        goto done;
-    complete = version == schema_version() && schema_complete(store);
-    if (read_only && !complete) { /* an older one: migrate it as a writer would, then read */
-        struct store *writer = NULL;
-        if (!store_open(path, false, &writer, err)) {
-            error_where(err, "its schema is %lld, this bench reads %d", (long long)version, schema_version());
-            goto done;
-        }
-        store_close(writer);
-    }
-    if (!read_only && !prepare_writer(store, (int)version, complete, err))
-        goto done;
-    done = true;
-done:
+        return false;
+    bool complete = version == schema_version() && schema_complete(store);
+    if (!store->read_only)
+        return prepare_writer(store, (int)version, complete, err);
+    SCOPED_BY(store_leave) struct store *writer = NULL; /* an older one: migrate it as a writer would, then read */
+    return complete || store_open(store->path, false, &writer, err) ||
+           error_where(err, "its schema is %lld, this bench reads %d", (long long)version, schema_version());
+}
+
+bool store_open(const char *path, bool read_only, struct store **out, struct error *err)
+{
+    struct store *store = xcalloc(1, sizeof *store);
+    *store = (struct store){.path = xstrdup(path), .read_only = read_only, .lock = -1};
+    bool done = open_file(store, err);
     lock_release(&store->lock); /* held again from store_run_begin on */
-    if (done)
-        *out = store;
-    else
+    *out = done ? store : NULL;
+    if (!done)
         store_close(store);
     return done;
 }
@@ -270,14 +251,12 @@ static void now_utc(char out[32])
 /* Runs one statement that returns nothing; its parameters are bound already. */
 static bool run_statement(struct store *store, sqlite3_stmt *s, const char *doing, struct error *err)
 {
-    bool done = sqlite3_step(s) == SQLITE_DONE || store_error(store, doing, err);
-    sqlite3_finalize(s);
-    return done;
+    return sqlite3_step(s) == SQLITE_DONE || store_error(store, doing, err);
 }
 
 static bool run_insert(struct store *store, struct run *run, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     SCOPED_TEXT sql = {0};
     text_add(&sql, "INSERT INTO run (");
     columns_list(&sql, COLUMN_RUN, "");
@@ -297,7 +276,7 @@ static bool run_insert(struct store *store, struct run *run, struct error *err)
 
 static bool run_reopen(struct store *store, int64_t run_id, struct error *err)
 {
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     if (!store_prepare(store, "UPDATE run SET ended = NULL WHERE run = ?1", &s, err))
         return false;
     sqlite3_bind_int64(s, 1, run_id);
@@ -324,7 +303,7 @@ bool store_run_begin(struct store *store, struct run *run, struct error *err)
 bool store_run_end(struct store *store, int64_t run_id, struct error *err)
 {
     char now[32];
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     now_utc(now);
     if (!store_writable(store, err) || !store_prepare(store, "UPDATE run SET ended = ?2 WHERE run = ?1", &s, err))
         return false;
@@ -338,45 +317,34 @@ bool store_run_end(struct store *store, int64_t run_id, struct error *err)
 
 bool store_run_environment(struct store *store, int64_t run_id, const char *json, struct error *err)
 {
-    bool done = false;
-    struct run run = {0};
-    sqlite3_stmt *s = NULL;
-    char *merged = NULL;
+    SCOPED_BY(run_clear) struct run run = {0};
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     json_error_t where;
-    json_t *old = NULL, *new = json_loads(json, JSON_REJECT_DUPLICATES, &where);
-    if (!json_is_object(new)) {
-        error_set(err, ERROR_INTERNAL, "environment of run %lld: not a JSON object: %s", (long long)run_id,
-                  new ? "another kind of value" : where.text);
-        goto done;
-    }
+    json_auto_t *new = json_loads(json, JSON_REJECT_DUPLICATES, &where);
+    if (!json_is_object(new))
+        return error_set(err, ERROR_INTERNAL, "environment of run %lld: not a JSON object: %s", (long long)run_id,
+                         new ? "another kind of value" : where.text);
     if (!store_writable(store, err) || !store_run(store, run_id, &run, err))
-        goto done;
-    old = json_loads(run.environment ? run.environment : "{}", 0, NULL);
+        return false;
+    json_auto_t *old = json_loads(run.environment ? run.environment : "{}", 0, NULL);
     if (!json_is_object(old)) { /* keep what a caller once wrote, under a name */
         json_decref(old);
         old = json_pack("{s:s}", "text", run.environment);
-        if (!old)
-            old = json_object();
+        old = old ? old : json_object();
     }
     json_object_update_recursive(old, new);
-    merged = json_dumps(old, JSON_COMPACT | JSON_SORT_KEYS);
+    SCOPED char *merged = json_dumps(old, JSON_COMPACT | JSON_SORT_KEYS);
     if (!merged || !store_prepare(store, "UPDATE run SET environment = ?2 WHERE run = ?1", &s, err))
-        goto done;
+        return false;
     sqlite3_bind_int64(s, 1, run_id);
     sqlite3_bind_text(s, 2, merged, -1, SQLITE_TRANSIENT);
-    done = run_statement(store, s, "recording the environment", err);
-done:
-    json_decref(old);
-    json_decref(new);
-    free(merged);
-    run_clear(&run);
-    return done;
+    return run_statement(store, s, "recording the environment", err);
 }
 
 bool store_run_spent(struct store *store, const struct run *run, struct error *err)
 {
     SCOPED_TEXT sql = {0};
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     int parameter = 1;
     text_add(&sql, "UPDATE run SET ");
     for (const struct column *c = column_first(COLUMN_RUN); c; c = column_next(c))
@@ -396,79 +364,91 @@ bool store_run_spent(struct store *store, const struct run *run, struct error *e
     return run_statement(store, s, "recording where the time went", err);
 }
 
-/* The runs that `where` selects, its parameters `texts` (NULL for none; a NULL in it binds as such) or the id. The count; -1 on error. */
-static int select_runs(struct store *store, const char *where, const char *const *texts, int64_t id, struct run **runs, struct error *err)
+/* The runs that `where` selects, its parameters `texts` (NULL for none; a NULL in it binds as such) or the id. */
+static bool select_runs(struct store *store, const char *where, const char *const *texts, int64_t id, struct runs *runs, struct error *err)
 {
     SCOPED_TEXT sql = {0};
-    sqlite3_stmt *s = NULL;
-    int count = 0, code;
-    *runs = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    int code;
+    *runs = (struct runs){0};
     text_add(&sql, "SELECT ");
     columns_list(&sql, COLUMN_RUN, "");
     text_addf(&sql, " FROM run %s", where);
-    bool ready = store_prepare(store, text_get(&sql), &s, err);
-    if (!ready)
-        return -1;
+    if (!store_prepare(store, text_get(&sql), &s, err))
+        return false;
     if (id)
         sqlite3_bind_int64(s, 1, id);
     for (int i = 0; texts && i < sqlite3_bind_parameter_count(s); i++)
         sqlite3_bind_text(s, i + 1, texts[i], -1, SQLITE_TRANSIENT);
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
-        struct run *one = APPEND(*runs, count);
+        struct run *one = APPEND(runs->items, runs->count);
         *one = (struct run){0};
         columns_read(s, 0, COLUMN_RUN, one);
     }
-    if (code != SQLITE_DONE) {
-        store_error(store, "reading its runs", err);
-        for (int i = 0; i < count; i++)
-            run_clear(&(*runs)[i]);
-        free(*runs);
-        *runs = NULL;
-        count = -1;
-    }
-    sqlite3_finalize(s);
-    return count;
+    if (code == SQLITE_DONE)
+        return true;
+    runs_free(runs);
+    return store_error(store, "reading its runs", err);
+}
+
+/* The only one; false: there is none. */
+static bool take_run(struct runs *runs, struct run *run)
+{
+    bool one = runs->count == 1;
+    if (one)
+        *run = runs->items[0];
+    free(runs->items);
+    return one;
 }
 
 bool store_last_run(struct store *store, const char *verb, const char *scenario, const char *device, struct run *run, struct error *err)
 {
-    struct run *runs;
+    struct runs runs;
     const char *const texts[] = {verb, scenario, device};
-    int count = select_runs(store,
-                            "WHERE (?1 IS NULL OR verb = ?1) AND (?2 IS NULL OR scenario_name = ?2) AND "
-                            "(?3 IS NULL OR run_device = ?3) ORDER BY run DESC LIMIT 1",
-                            texts, 0, &runs, err);
-    if (count == 1)
-        *run = runs[0];
-    free(runs);
-    return count == 1;
+    select_runs(store,
+                "WHERE (?1 IS NULL OR verb = ?1) AND (?2 IS NULL OR scenario_name = ?2) AND "
+                "(?3 IS NULL OR run_device = ?3) ORDER BY run DESC LIMIT 1",
+                texts, 0, &runs, err);
+    return take_run(&runs, run);
 }
 
 bool store_run(struct store *store, int64_t run_id, struct run *run, struct error *err)
 {
-    struct run *runs;
-    int count = run_id > 0 ? select_runs(store, "WHERE run = ?1", NULL, run_id, &runs, err) : 0;
-    if (count == 1) {
-        *run = runs[0];
-        free(runs);
+    struct runs runs = {0};
+    if (run_id > 0 && !select_runs(store, "WHERE run = ?1", NULL, run_id, &runs, err))
+        return false;
+    if (take_run(&runs, run))
         return true;
-    }
-    if (count == 0) {
-        error_set(err, ERROR_USAGE, "%s: no run %lld", store->path, (long long)run_id);
-        error_hint(err, "`bench list runs` lists the runs");
-    }
-    return false;
+    error_set(err, ERROR_USAGE, "%s: no run %lld", store->path, (long long)run_id);
+    return error_hint(err, "`bench list runs` lists the runs");
 }
 
-int store_runs(struct store *store, struct run **runs, struct error *err)
+bool store_runs(struct store *store, struct runs *runs, struct error *err)
 {
     return select_runs(store, "ORDER BY run", NULL, 0, runs, err);
+}
+
+void runs_free(struct runs *runs)
+{
+    for (int i = 0; i < runs->count; i++)
+        run_clear(&runs->items[i]);
+    free(runs->items);
+    *runs = (struct runs){0};
+}
+
+void store_finalize(sqlite3_stmt **statement)
+{
+    sqlite3_finalize(*statement);
+}
+
+void store_leave(struct store **store)
+{
+    store_close(*store);
 }
 
 int64_t store_row_count(struct store *store, int64_t run_id, struct error *err)
 {
     int64_t count = -1;
     SCOPED char *sql = text_format("SELECT count(*) FROM result WHERE run = %lld", (long long)run_id);
-    bool done = store_integer(store, sql, &count, err);
-    return done ? count : -1;
+    return store_integer(store, sql, &count, err) ? count : -1;
 }

@@ -43,12 +43,19 @@ bool store_put_all(struct store *store, int64_t run_id, struct row *const *rows,
 /* Latest run (by `bench VERB`, of a scenario, on a device; NULL = any); false without err when there is none. */
 bool store_last_run(struct store *store, const char *verb, const char *scenario, const char *device, struct run *run, struct error *err);
 bool store_run(struct store *store, int64_t run_id, struct run *run, struct error *err);
-int store_runs(struct store *store, struct run **runs, struct error *err);
+struct runs {
+    struct run *items; /* by number */
+    int count;
+};
+bool store_runs(struct store *store, struct runs *runs, struct error *err);
+void runs_free(struct runs *runs);
 /* How many rows a run has so far. -1 on error. */
 int64_t store_row_count(struct store *store, int64_t run_id, struct error *err);
 /* Rows of a run, by case_index then row_index; two cases never have one case_index. -1 on error. Free each row and the array. */
 int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err);
 void rows_free(struct row **rows, int count);
+/* Closes it, for SCOPED_BY. */
+void store_leave(struct store **store);
 
 /* The best point of a variant on a layer, as `bench tune` found it on one chip with one compiler. One for each (signature, variant, chip,
  * compiler): the newer replaces the older. */
@@ -57,6 +64,7 @@ struct wisdom {
 #include "row/fields.def"
 };
 void wisdom_clear(struct wisdom *w);
+void wisdom_free(struct wisdom *list, int count);
 bool store_wisdom_put(struct store *store, const struct wisdom *w, struct error *err);
 /* All of it, by variant, work, then the newest first. -1 on error. Clear each and free the array. */
 int store_wisdom(struct store *store, struct wisdom **list, struct error *err);

@@ -11,10 +11,17 @@ void wisdom_clear(struct wisdom *w)
     memset(w, 0, sizeof *w);
 }
 
+void wisdom_free(struct wisdom *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        wisdom_clear(&list[i]);
+    free(list);
+}
+
 bool store_wisdom_put(struct store *store, const struct wisdom *w, struct error *err)
 {
     SCOPED_TEXT sql = {0};
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     if (!store_writable(store, err))
         return false;
     text_add(&sql, "INSERT OR REPLACE INTO wisdom (");
@@ -23,19 +30,16 @@ bool store_wisdom_put(struct store *store, const struct wisdom *w, struct error 
     for (int i = 1; i < columns_count(COLUMN_WISDOM); i++)
         text_addf(&sql, ", ?%d", i + 1);
     text_add(&sql, ")");
-    bool done = store_prepare(store, text_get(&sql), &s, err);
-    if (done) {
-        columns_bind(s, 1, COLUMN_WISDOM, w);
-        done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "remembering a point", err);
-    }
-    sqlite3_finalize(s);
-    return done;
+    if (!store_prepare(store, text_get(&sql), &s, err))
+        return false;
+    columns_bind(s, 1, COLUMN_WISDOM, w);
+    return sqlite3_step(s) == SQLITE_DONE || store_error(store, "remembering a point", err);
 }
 
 int store_wisdom(struct store *store, struct wisdom **list, struct error *err)
 {
     SCOPED_TEXT sql = {0};
-    sqlite3_stmt *s = NULL;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
     int count = 0, code;
     *list = NULL;
     text_add(&sql, "SELECT ");
@@ -49,13 +53,10 @@ int store_wisdom(struct store *store, struct wisdom **list, struct error *err)
         *one = (struct wisdom){0};
         columns_read(s, 0, COLUMN_WISDOM, one);
     }
-    sqlite3_finalize(s);
     if (code == SQLITE_DONE)
         return count;
     store_error(store, "reading what was tuned", err);
-    for (int i = 0; i < count; i++)
-        wisdom_clear(&(*list)[i]);
-    free(*list);
+    wisdom_free(*list, count);
     *list = NULL;
     return -1;
 }
@@ -103,32 +104,27 @@ static bool take_entry(const char *file, int index, const json_t *one, struct wi
 int wisdom_parse(const char *file, const char *text, size_t bytes, struct wisdom **list, struct error *err)
 {
     json_error_t where;
-    json_t *whole = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &where), *entries = json_object_get(whole, "wisdom");
+    json_auto_t *whole = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &where);
+    json_t *entries = json_object_get(whole, "wisdom");
     const char *schema = json_string_value(json_object_get(whole, "schema")),
                *version = json_string_value(json_object_get(whole, "version"));
-    int count = -1;
     *list = NULL;
     if (!whole) {
         error_set(err, ERROR_USAGE, "%s:%d:%d: %s", file, where.line, where.column, where.text);
-        goto done;
+        return -1;
     }
     if (!schema || strcmp(schema, SCHEMA) || !version || strncmp(version, "1.", 2) || !json_is_array(entries)) {
         error_set(err, ERROR_USAGE, "%s: not a file of " SCHEMA " " VERSION, file);
         error_hint(err, "bench tune --export FILE writes one");
-        goto done;
+        return -1;
     }
-    count = (int)json_array_size(entries);
+    int count = (int)json_array_size(entries);
     *list = xcalloc((size_t)count + 1, sizeof **list);
-    for (int i = 0; i < count; i++) {
-        if (take_entry(file, i, json_array_get(entries, (size_t)i), &(*list)[i], err))
-            continue;
-        for (int k = 0; k <= i; k++)
-            wisdom_clear(&(*list)[k]);
-        free(*list);
-        *list = NULL;
-        count = -1;
-    }
-done:
-    json_decref(whole);
+    for (int i = 0; i < count; i++)
+        if (!take_entry(file, i, json_array_get(entries, (size_t)i), &(*list)[i], err)) {
+            wisdom_free(*list, i + 1);
+            *list = NULL;
+            return -1;
+        }
     return count;
 }

@@ -137,7 +137,7 @@ static bool impossible(const struct expansion *x, const struct scenario_case *c,
 
 static bool expand_add_case(struct expansion *x, const struct layer *layer, const struct turn *turns, int count)
 {
-    struct scenario_case c = {.layer = layer, .work = layer->work, .repeat = layer->repeat, .place = x->place++};
+    SCOPED_BY(case_free) struct scenario_case c = {.layer = layer, .work = layer->work, .repeat = layer->repeat, .place = x->place++};
     struct error why = {0};
     bool math_set = false, ok = false;
     const struct node *place = layer->node;
@@ -148,28 +148,26 @@ static bool expand_add_case(struct expansion *x, const struct layer *layer, cons
         math_set = math_set || turns[i].axis->sets_math;
         place = value->node;
         if (!axis_apply(turns[i].axis, value, &c.work, x->err))
-            goto done;
+            return ok;
     }
     settle_math(&c.work, &layer->work, math_set);
     if (!work_finish(&c.work, &why)) {
         impossible(x, &c, place, "", &why);
-        goto done;
+        return ok;
     }
     struct work uncropped = c.work;
     if (!crop_work(&c.work, x->crop, &c.cropped, &why)) {
         impossible(x, &c, x->crop, ", cropped", &why);
-        goto done;
+        return ok;
     }
     ok = true;
     if (!rules_match(&x->rules, &c, &uncropped))
-        goto done;
+        return ok;
     c.id = name_case(x, &c, turns);
     if (x->count == x->cap)
         x->cases = xrealloc(x->cases, sizeof *x->cases * (size_t)(x->cap = x->cap ? 2 * x->cap : 64));
     x->cases[x->count++] = c;
     c = (struct scenario_case){0};
-done:
-    case_free(&c);
     return ok;
 }
 

@@ -91,7 +91,7 @@ static const struct node *value_of(const struct node *n, int i)
 static bool add_one(const struct scenario *s, const struct node *n, struct mask mask, const struct node *density, const struct node *seed,
                     int frame, const struct mask_sink *sink, struct error *err)
 {
-    struct text label = {0};
+    SCOPED_TEXT label = {0};
     char text[32];
     int64_t value = 1;
     bool ok = false;
@@ -100,22 +100,19 @@ static bool add_one(const struct scenario *s, const struct node *n, struct mask 
         text_addf(&label, "%lld", (long long)mask.radius);
     if (density) {
         if (!node_real(density, "density", 0, 1, &mask.density, err))
-            goto done;
+            return ok;
         mask_density_text(mask.density, text, sizeof text);
         text_addf(&label, ":%s", text);
     }
     if (seed) {
         if (!node_int(seed, "seed", 0, INT64_MAX, &value, err))
-            goto done;
+            return ok;
         text_addf(&label, ":%lld", (long long)value);
     }
     mask.seed = mask_patterns[mask.pattern]->seed ? (uint64_t)value : 0;
     if (mask_patterns[mask.pattern]->path && !parse_path(s, node_get(n, "path"), frame, &mask, &label, err))
-        goto done;
-    ok = sink->add(sink->context, n, &mask, text_take(&label), err);
-done:
-    text_free(&label);
-    return ok;
+        return ok;
+    return sink->add(sink->context, n, &mask, text_take(&label), err);
 }
 
 /* `frame: 3`, `frame: [1, 5]` or `frame: {from: 1, to: 30, step: 2}`; 0 when nothing is said. */

@@ -10,18 +10,17 @@ static void read_all(const char *path, bool read_only)
         must_explain(&err);
         return;
     }
-    struct run *runs = NULL;
-    int count = store_runs(store, &runs, &err);
-    for (int i = 0; i < count; i++) {
+    struct runs runs = {0};
+    store_runs(store, &runs, &err);
+    for (int i = 0; i < runs.count; i++) {
         struct row **rows = NULL;
-        int n = store_rows(store, runs[i].id, &rows, &err);
+        int n = store_rows(store, runs.items[i].id, &rows, &err);
         if (n >= 0)
             rows_free(rows, n);
         else
             must_explain(&err);
-        run_clear(&runs[i]);
     }
-    free(runs);
+    runs_free(&runs);
     store_close(store);
 }
 

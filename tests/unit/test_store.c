@@ -82,10 +82,9 @@ static void put_get_equality(void **state)
     assert_string_equal(err.text, ""); /* none is no error */
     assert_false(store_run(store, 99, &run, &err));
     assert_string_not_equal(err.text, "");
-    struct run *runs;
-    assert_int_equal(store_runs(store, &runs, &err), 1);
-    run_clear(&runs[0]);
-    free(runs);
+    struct runs runs = {0};
+    assert_true(store_runs(store, &runs, &err) && runs.count == 1);
+    runs_free(&runs);
     assert_false(store_put(store, f.run.id, f.rows[0], &err)); /* reading only */
     store_close(store);
     fixture_free(&f);

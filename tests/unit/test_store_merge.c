@@ -122,12 +122,10 @@ static void an_interrupted_run_gives_way(void **state)
     struct merge_counts c = merge(path, other);
     assert_int_equal(c.runs, 1);
     struct error err = {0};
-    struct run *runs;
+    struct runs runs = {0};
     struct store *store = open_at(path);
-    assert_int_equal(store_runs(store, &runs, &err), 1);
-    assert_true(runs[0].ended[0]);
-    run_clear(&runs[0]);
-    free(runs);
+    assert_true(store_runs(store, &runs, &err) && runs.count == 1 && runs.items[0].ended[0]);
+    runs_free(&runs);
     store_close(store);
     remove(other);
     fill(other, "2026-01-01T00:00:00Z", false);
