@@ -34,7 +34,7 @@ struct screen {
     bool live; /* stderr is a terminal: one progress line, rewritten */
     bool shown;
     double last_s;
-    const char *const *added; /* while densities are added: the ids of the cases that are new; the others have been shown */
+    const struct scenario_wish *added; /* while densities are added: those that are new; the other cases have been shown */
 };
 
 static void wipe(struct screen *s)
@@ -67,8 +67,9 @@ static void on_case(void *context, const struct run *run, struct row *const *row
     struct screen *s = context;
     SCOPED_TEXT t = {0};
     bool fresh = !s->added;
-    for (const char *const *id = s->added; id && *id; id++)
-        fresh = fresh || (count && rows[0]->case_id && !strcmp(*id, rows[0]->case_id));
+    for (const struct scenario_wish *w = s->added; w && w->case_id && count; w++)
+        fresh = fresh || (rows[0]->mask_density == w->density &&
+                          (row_is_network(rows[0]) || (rows[0]->like_case && !strcmp(w->case_id, rows[0]->like_case))));
     if (!fresh)
         return;
     wipe(s);
@@ -206,25 +207,34 @@ static struct row **rows_of(const struct session_options *o, int64_t run_id, str
     return rows;
 }
 
-/* Once each; takes the id, which may be NULL. */
-static bool add_more(struct option_list *more, char *id)
+/* What the run is made to have beside the scenario's own cases; up to one without a case. */
+struct wishes {
+    struct scenario_wish *items;
+    int count;
+};
+
+static void wishes_free(struct wishes *w)
 {
-    bool fresh = id;
-    for (int k = 0; fresh && k < more->count; k++)
-        fresh = strcmp(more->items[k], id) != 0;
-    if (!fresh) {
-        free(id);
-        return false;
-    }
-    more->items = xrealloc(more->items, sizeof *more->items * (size_t)(more->count + 2));
-    more->items[more->count++] = id;
-    more->items[more->count] = NULL;
+    for (int i = 0; i < w->count; i++)
+        free((void *)(uintptr_t)w->items[i].case_id);
+    free(w->items);
+}
+
+/* Once each. */
+static bool add_wish(struct wishes *all, const char *case_id, double density)
+{
+    for (int i = 0; i < all->count; i++)
+        if (all->items[i].density == density && !strcmp(all->items[i].case_id, case_id))
+            return false;
+    all->items = xrealloc(all->items, sizeof *all->items * (size_t)(all->count + 2));
+    all->items[all->count++] = (struct scenario_wish){xstrdup(case_id), density};
+    all->items[all->count] = (struct scenario_wish){0};
     return true;
 }
 
-/* To the plan: the masks that the run has (an interrupted one may have more than the scenario), then the densities that the break-even of
- * the scenario's answers wants. False: none. */
-static bool more_densities(struct session_options *o, int64_t run_id, struct option_list *more, struct screen *screen)
+/* To the plan: the densities that the run has beside the scenario's (it may have been interrupted), then those that the break-even of the
+ * scenario's answers wants. False: none. */
+static bool more_densities(struct session_options *o, int64_t run_id, struct wishes *more, struct screen *screen)
 {
     struct run run = {0};
     SCOPED struct break_wish *wishes = NULL;
@@ -232,11 +242,11 @@ static bool more_densities(struct session_options *o, int64_t run_id, struct opt
     struct row **rows = rows_of(o, run_id, &run, &count);
     int wishing = rows ? break_even_more(&run, rows, count, &wishes) : 0;
     for (int i = 0; wishing > 0 && i < count; i++)
-        if (rows[i]->case_id && rows[i]->mask_pattern)
-            add_more(more, xstrdup(rows[i]->case_id));
+        if (rows[i]->like_case)
+            add_wish(more, rows[i]->like_case, rows[i]->mask_density);
     before = more->count;
     for (int i = 0; i < wishing; i++) {
-        wanted += add_more(more, scenario_id_at(wishes[i].case_id, wishes[i].density));
+        wanted += add_wish(more, wishes[i].case_id, wishes[i].density);
         free(wishes[i].case_id);
     }
     if (rows)
@@ -253,7 +263,7 @@ static bool more_densities(struct session_options *o, int64_t run_id, struct opt
 static bool run_bisecting(struct session_options *o, struct session_sink *sink, struct screen *screen, struct session_result *result,
                           struct error *err)
 {
-    struct option_list more = {0};
+    SCOPED_BY(wishes_free) struct wishes more = {0};
     struct session_kept *kept = NULL;
     struct counter_wish *counters = &o->plan.counters, asked = *counters;
     o->kept = o->as_given || o->plan.tune || o->inside ? NULL : &kept; /* who serves in this process ends with its run */
@@ -274,9 +284,6 @@ static bool run_bisecting(struct session_options *o, struct session_sink *sink, 
     *counters = asked;
     o->plan.filter.more = NULL;
     screen->added = NULL;
-    for (int i = 0; i < more.count; i++)
-        free((void *)(uintptr_t)more.items[i]);
-    free(more.items);
     return ok;
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* LIST: texts up to NULL. RECORDS: structs of texts, up to one whose first is NULL. */
-enum kind { TEXT, LIST, BOOL, REAL, RECORDS };
+enum kind { TEXT, LIST, BOOL, REAL, RECORDS, WISHES };
 struct option {
     const char *name;
     enum kind kind;
@@ -29,7 +29,7 @@ static const struct option options_table[] = {
     OPTION(filter.layers, TEXT),
     OPTION(filter.only, TEXT),
     OPTION(filter.set, LIST),
-    OPTION(filter.more, LIST),
+    OPTION(filter.more, WISHES),
     OPTION(compiler, TEXT),
     OPTION(bundle, TEXT),
     OPTION(seed, TEXT),
@@ -73,6 +73,26 @@ static const char **read_records(const json_t *all, int each)
     return texts;
 }
 
+/* [case, density], ... */
+static json_t *write_wishes(const struct scenario_wish *w)
+{
+    json_t *all = w ? json_array() : json_null();
+    for (; w && w->case_id; w++)
+        json_array_append_new(all, json_pack("[s,f]", w->case_id, w->density));
+    return all;
+}
+
+static struct scenario_wish *read_wishes(const json_t *all)
+{
+    size_t count = json_array_size(all);
+    struct scenario_wish *wishes = xcalloc(count + 1, sizeof *wishes);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *one = json_array_get(all, i);
+        wishes[i] = (struct scenario_wish){json_string_value(json_array_get(one, 0)), json_number_value(json_array_get(one, 1))};
+    }
+    return wishes;
+}
+
 json_t *options_write(const struct plan_options *options)
 {
     json_t *out = json_object();
@@ -84,6 +104,7 @@ json_t *options_write(const struct plan_options *options)
         case TEXT: value = text_or_null(*(const char *const *)at); break;
         case BOOL: value = json_boolean(*(const bool *)at); break;
         case REAL: value = json_real(*(const double *)at); break;
+        case WISHES: value = write_wishes(*(const struct scenario_wish *const *)at); break;
         case LIST:
         case RECORDS:
             value = *(const char *const *const *)at ? write_records(*(const char *const *const *)at, o->texts ? o->texts : 1) : json_null();
@@ -105,6 +126,7 @@ void options_read(const json_t *json, struct plan_options *options)
         case TEXT: *(const char **)at = json_string_value(value); break;
         case BOOL: *(bool *)at = json_is_true(value); break;
         case REAL: *(double *)at = json_number_value(value); break;
+        case WISHES: *(struct scenario_wish **)at = json_is_array(value) ? read_wishes(value) : NULL; break;
         case LIST:
         case RECORDS: *(const char ***)at = json_is_array(value) ? read_records(value, o->texts ? o->texts : 1) : NULL; break;
         }
@@ -114,7 +136,7 @@ void options_read(const json_t *json, struct plan_options *options)
 void options_free(struct plan_options *options)
 {
     for (size_t i = 0; i < OPTIONS; i++)
-        if (options_table[i].kind == LIST || options_table[i].kind == RECORDS)
+        if (options_table[i].kind == LIST || options_table[i].kind == RECORDS || options_table[i].kind == WISHES)
             free(*(void **)(void *)((char *)options + options_table[i].offset));
     *options = (struct plan_options){0};
 }

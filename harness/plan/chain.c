@@ -196,7 +196,7 @@ static int add_chain_case(struct plan *plan, const struct way *way, const struct
     struct scenario_case *c = &plan->cases[at];
     c->cropped = cropped;
     if (marks->label)
-        c->axes[c->axis_count++] = (struct coordinate){xstrdup("mask"), xstrdup(marks->label)};
+        c->axes[c->axis_count++] = (struct coordinate){xstrdup("mask"), xstrdup(marks->label), false};
     return at;
 }
 

@@ -159,6 +159,7 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
     row_set(&row->mask_pattern, mask_pattern_names[mask->pattern]);
     row->mask_radius = mask_patterns[mask->pattern]->radius ? mask->radius : -1;
     row->mask_seed = mask_patterns[mask->pattern]->seed ? (int64_t)mask->seed : -1;
+    row->mask_density = mask_patterns[mask->pattern]->density ? mask->density : -1;
     row->density_in = useful.input_share;
     row->density_out = useful.output_share;
     row->flop_useful = useful.flop;
@@ -203,6 +204,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     struct row *row = row_new();
     row_set(&row->id, p->id);
     row_set(&row->case_id, c->id);
+    row_set(&row->like_case, c->like);
     row_set(&row->scenario, plan->scenario->name);
     row_set(&row->layer, c->layer->name);
     for (int i = 0; i < c->axis_count; i++)

@@ -249,7 +249,7 @@ static void break_even_add_case(struct break_group *g, const struct case_view *c
 {
     double x = c->rows[0]->density_in;
     if (has_density(c->rows[0]) && c->rows[0]->case_id)
-        *APPEND(g->cases, g->case_count) = (struct break_case){x, xstrdup(c->rows[0]->case_id)};
+        *APPEND(g->cases, g->case_count) = (struct break_case){x, c->rows[0]};
     struct crossing_point p = own_time(x, dense->time);
     p.floor_ns = c->rows[0]->floor_ns > 0 ? c->rows[0]->floor_ns : NAN;
     add_density(g, &g->dense, &g->dense_count, p);
@@ -386,8 +386,6 @@ static void clear_group(struct break_group *g)
 {
     for (int k = 0; k < g->line_count; k++)
         free(g->lines[k].points);
-    for (int i = 0; i < g->case_count; i++)
-        free(g->cases[i].id);
     free(g->cases);
     free(g->lines);
     free(g->dense);
@@ -422,8 +420,25 @@ int break_even_make(struct break_group **out, const struct run *run, struct row 
 #define MORE_A_ROUND 2 /* densities of a group: one serves all its variants */
 #define MORE_APART 0.05
 
+/* A case of the scenario itself; of a network those of its layers with its mask, which it is run whole with. */
+static void want_case(const struct row *like, double density, struct row *const *rows, int row_count, struct break_wish **wishes,
+                      int *count)
+{
+    const char *mask = row_axis(like, "mask");
+    for (int i = 0; i < row_count; i = case_end(rows, row_count, i)) {
+        const struct row *r = rows[i];
+        bool wanted = r == like && !row_is_network(like);
+        for (int k = 0; row_is_network(like) && k < r->network_count; k++)
+            wanted |= like->layer && mask && row_axis(r, "mask") && !strcmp(r->network[k].name, like->layer) &&
+                      !strcmp(row_axis(r, "mask"), mask);
+        if (wanted)
+            *APPEND(*wishes, *count) = (struct break_wish){xstrdup(r->like_case ? r->like_case : r->case_id), density};
+    }
+}
+
 /* The case of the group that lies nearest by its density; with merged cases all that lie there. */
-static void want_density(const struct break_group *g, double x, struct break_wish **wishes, int *count)
+static void want_density(const struct break_group *g, double x, struct row *const *rows, int row_count, struct break_wish **wishes,
+                         int *count)
 {
     int nearest = 0;
     char number[32];
@@ -433,7 +448,7 @@ static void want_density(const struct break_group *g, double x, struct break_wis
             nearest = i;
     for (int i = 0; i < g->case_count; i++)
         if (i == nearest || (g->merges && same_density(g, g->cases[i].x, g->cases[nearest].x)))
-            *APPEND(*wishes, *count) = (struct break_wish){xstrdup(g->cases[i].id), strtod(number, NULL)};
+            want_case(g->cases[i].row, strtod(number, NULL), rows, row_count, wishes, count);
 }
 
 int break_even_more(const struct run *run, struct row *const *rows, int count, struct break_wish **wishes)
@@ -456,7 +471,7 @@ int break_even_more(const struct run *run, struct row *const *rows, int count, s
             if (!fresh)
                 continue;
             wanted[taken++] = x;
-            want_density(&groups[i], x, wishes, &found);
+            want_density(&groups[i], x, rows, count, wishes, &found);
         }
     }
     break_even_free(groups, made);

@@ -43,7 +43,7 @@ struct break_line {
 };
 struct break_case { /* whose mask can be drawn at another density */
     double x;
-    char *id;
+    const struct row *row; /* its first */
 };
 struct break_group {
     char *title; /* "body_1, blobs24, f16 f16_acc32": what its cases share */

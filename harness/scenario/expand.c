@@ -83,7 +83,7 @@ static bool at_default(const struct axis *axis, const struct axis_value *value, 
     return !strcmp(a, b);
 }
 
-static void case_free(struct scenario_case *c)
+void scenario_case_free(struct scenario_case *c)
 {
     for (int i = 0; i < c->axis_count; i++) {
         free(c->axes[i].axis);
@@ -91,32 +91,33 @@ static void case_free(struct scenario_case *c)
     }
     free(c->axes);
     free(c->id);
+    free(c->like);
 }
 
 /* "@8x256": what is left of the fields that the crop names, in the op's order. */
-static void name_crop(const struct expansion *x, const struct scenario_case *c, struct text *t)
+static void name_crop(const struct node *crop, const struct scenario_case *c, struct text *t)
 {
     const char *between = "@";
     for (const struct op_field *f = c->work.op->fields; f->name; f++)
-        if (f->kind == FIELD_INT && node_get(x->crop, f->name)) {
+        if (f->kind == FIELD_INT && node_get(crop, f->name)) {
             text_addf(t, "%s%lld", between, *(const long long *)(const void *)((const char *)&c->work + f->offset));
             between = "x";
         }
 }
 
-static char *name_case(const struct expansion *x, const struct scenario_case *c, const struct turn *turns)
+char *case_name(const struct scenario *s, const struct node *crop, const struct scenario_case *c)
 {
     struct text t = {0};
     bool open = false;
-    text_addf(&t, "%s/%s", x->s->name, c->layer->name);
+    text_addf(&t, "%s/%s", s->name, c->layer->name);
     if (c->cropped && c->work.op->file)
-        name_crop(x, c, &t);
+        name_crop(crop, c, &t);
     else if (c->cropped && c->work.op->volume)
         text_addf(&t, "@%lldx%lldx%lld", (long long)c->work.d, (long long)c->work.plane, (long long)c->work.w);
     else if (c->cropped)
         text_addf(&t, "@%lldx%lld", (long long)c->work.h, (long long)c->work.w);
     for (int i = 0; i < c->axis_count; i++)
-        if (!turns[i].silent[turns[i].at]) {
+        if (!c->axes[i].silent) {
             text_addf(&t, "%s%s=%s", open ? "," : "[", c->axes[i].axis, c->axes[i].value);
             open = true;
         }
@@ -137,14 +138,15 @@ static bool impossible(const struct expansion *x, const struct scenario_case *c,
 
 static bool expand_add_case(struct expansion *x, const struct layer *layer, const struct turn *turns, int count)
 {
-    SCOPED_BY(case_free) struct scenario_case c = {.layer = layer, .work = layer->work, .repeat = layer->repeat, .place = x->place++};
+    SCOPED_BY(scenario_case_free)
+    struct scenario_case c = {.layer = layer, .work = layer->work, .repeat = layer->repeat, .place = x->place++};
     struct error why = {0};
     bool math_set = false, ok = false;
     const struct node *place = layer->node;
     c.axes = xcalloc((size_t)count + 1, sizeof *c.axes);
     for (int i = 0; i < count; i++) {
         const struct axis_value *value = &turns[i].axis->values[turns[i].at];
-        c.axes[c.axis_count++] = (struct coordinate){xstrdup(turns[i].axis->name), xstrdup(value->label)};
+        c.axes[c.axis_count++] = (struct coordinate){xstrdup(turns[i].axis->name), xstrdup(value->label), turns[i].silent[turns[i].at]};
         math_set = math_set || turns[i].axis->sets_math;
         place = value->node;
         if (!axis_apply(turns[i].axis, value, &c.work, x->err))
@@ -163,7 +165,7 @@ static bool expand_add_case(struct expansion *x, const struct layer *layer, cons
     ok = true;
     if (!rules_match(&x->rules, &c, &uncropped))
         return ok;
-    c.id = name_case(x, &c, turns);
+    c.id = case_name(x->s, x->crop, &c);
     if (x->count == x->cap)
         x->cases = xrealloc(x->cases, sizeof *x->cases * (size_t)(x->cap = x->cap ? 2 * x->cap : 64));
     x->cases[x->count++] = c;
@@ -269,7 +271,7 @@ int scenario_expand(const struct scenario *s, const char *device_kind, const str
         else if (!expand_layer(&x, &s->layers[i], &total))
             goto done;
     ok = rules_hit(&x.rules, s, err) && found_any(&x, filter->set) && ids_differ(&x) &&
-         cases_more(&x.cases, &x.count, x.place, filter->more, err);
+         cases_more(s, x.crop, &x.cases, &x.count, x.place, filter->more, err);
 done:
     rules_free(&x.rules);
     free(selected);
@@ -283,6 +285,6 @@ done:
 void scenario_cases_free(struct scenario_case *cases, int count)
 {
     for (int i = 0; i < count; i++)
-        case_free(&cases[i]);
+        scenario_case_free(&cases[i]);
     free(cases);
 }

@@ -88,30 +88,36 @@ static const struct node *value_of(const struct node *n, int i)
     return n && n->kind == NODE_LIST ? n->items[i] : n;
 }
 
+char *mask_value_label(const struct mask *mask, bool density, bool seed)
+{
+    struct text label = {0};
+    char text[32];
+    text_add(&label, mask_pattern_names[mask->pattern]);
+    if (mask_patterns[mask->pattern]->radius)
+        text_addf(&label, "%lld", (long long)mask->radius);
+    if (density) {
+        mask_density_text(mask->density, text, sizeof text);
+        text_addf(&label, ":%s", text);
+    }
+    if (seed)
+        text_addf(&label, ":%lld", (long long)mask->seed);
+    return text_take(&label);
+}
+
 static bool add_one(const struct scenario *s, const struct node *n, struct mask mask, const struct node *density, const struct node *seed,
                     int frame, const struct mask_sink *sink, struct error *err)
 {
-    SCOPED_TEXT label = {0};
-    char text[32];
     int64_t value = 1;
-    bool ok = false;
-    text_add(&label, mask_pattern_names[mask.pattern]);
-    if (mask_patterns[mask.pattern]->radius)
-        text_addf(&label, "%lld", (long long)mask.radius);
-    if (density) {
-        if (!node_real(density, "density", 0, 1, &mask.density, err))
-            return ok;
-        mask_density_text(mask.density, text, sizeof text);
-        text_addf(&label, ":%s", text);
-    }
-    if (seed) {
-        if (!node_int(seed, "seed", 0, INT64_MAX, &value, err))
-            return ok;
-        text_addf(&label, ":%lld", (long long)value);
-    }
+    if (density && !node_real(density, "density", 0, 1, &mask.density, err))
+        return false;
+    if (seed && !node_int(seed, "seed", 0, INT64_MAX, &value, err))
+        return false;
     mask.seed = mask_patterns[mask.pattern]->seed ? (uint64_t)value : 0;
+    SCOPED char *said = mask_value_label(&mask, density != NULL, seed != NULL);
+    SCOPED_TEXT label = {0};
+    text_add(&label, said);
     if (mask_patterns[mask.pattern]->path && !parse_path(s, node_get(n, "path"), frame, &mask, &label, err))
-        return ok;
+        return false;
     return sink->add(sink->context, n, &mask, text_take(&label), err);
 }
 

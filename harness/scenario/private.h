@@ -64,6 +64,8 @@ struct mask_sink {
     bool (*add)(void *context, const struct node *n, const struct mask *mask, char *label, struct error *err); /* takes the label */
 };
 bool masks_parse(const struct scenario *s, const struct node *n, bool marks_output, const struct mask_sink *sink, struct error *err);
+/* "blobs24:0.10:1": with its density and seed where an entry says them. Caller frees. */
+char *mask_value_label(const struct mask *mask, bool density, bool seed);
 /* The word behind `marks:`, input when absent. */
 bool marks_parse(const struct node *map, bool *marks_output, struct error *err);
 /* Does the layer's op take a mask? */
@@ -103,7 +105,11 @@ bool answers_parse(struct scenario *s, const struct node *list, struct error *er
 bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err);
 
 /* more.c: adds the cases of scenario_filter.more, the first at `place`. */
-bool cases_more(struct scenario_case **cases, int *count, int place, const char *const *more, struct error *err);
+bool cases_more(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, int place,
+                const struct scenario_wish *more, struct error *err);
+/* expand.c: the id that its layer, crop and coordinates make. Caller frees. */
+void scenario_case_free(struct scenario_case *c);
+char *case_name(const struct scenario *s, const struct node *crop, const struct scenario_case *c);
 
 /* sequences.c */
 bool sequences_parse(struct scenario *s, struct error *err);

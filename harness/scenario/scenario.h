@@ -19,6 +19,7 @@ struct layer {
 /* One coordinate of a case: axis `mask`, printed `blobs24:0.10:1`. */
 struct coordinate {
     char *axis, *value;
+    bool silent; /* the layer has it already, so the id does not name it (decision 7) */
 };
 struct scenario_case {
     char *id; /* SCENARIO/LAYER[@HxW][axis=value,...] (decision 7) */
@@ -28,7 +29,8 @@ struct scenario_case {
     struct coordinate *axes; /* sorted by name */
     int axis_count;
     int64_t repeat;
-    int place; /* in the scenario's order, counting those that a filter leaves out */
+    int place;  /* in the scenario's order, counting those that a filter leaves out */
+    char *like; /* of one that a run found it needs: the scenario's own, from which it differs in the density of its mask; else NULL */
 };
 /* An entry of `variants:` */
 struct scenario_variant {
@@ -105,23 +107,25 @@ struct scenario {
 struct scenario *scenario_load(const char *path, struct error *err);
 void scenario_free(struct scenario *s);
 
+/* A case of the scenario, and another density of its mask. */
+struct scenario_wish {
+    const char *case_id;
+    double density;
+};
 /* What the command line narrows or sets (each may be NULL / 0). */
 struct scenario_filter {
     const char *layers;     /* comma list of globs over names of layers and sequences; each must select one */
     const char *only;       /* comma list of globs over variant names, used by session/ */
     const char *const *set; /* "axis=value", "mask.density=0.10,0.25", "mask=blobs*", NULL-terminated: keeps the cases that match all;
                              * each value must match one */
-    /* Ids of cases that differ from one of the scenario's, or of a network's masks, in nothing but the density of the mask, to stand behind
-     * the others. What is like none is left out. NULL-terminated. */
-    const char *const *more;
+    /* Cases to stand behind the others, up to one whose id is NULL. What is like none is left out. */
+    const struct scenario_wish *more;
 };
 /* Expands for a device kind ("emu", "cuda": picks `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing is an error that
  * names it (decision 13). Returns the count; -1 on error. */
 int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases,
                     struct error *err);
 void scenario_cases_free(struct scenario_case *cases, int count);
-/* The id of the case that is like that of `id` but for the density of its mask; NULL when that has none. Caller frees. */
-char *scenario_id_at(const char *id, double density);
 /* Does the entry of `variants:` run on the layer? What the layer's own `variants` selects, and everything where it has none. */
 bool scenario_layer_takes(const struct layer *layer, const struct scenario_variant *variant);
 /* Chip named under on.<device_kind>.chip, or NULL. */

@@ -58,47 +58,43 @@ static void every_field_is_an_axis(void **state)
     scenario_free(s);
 }
 
-/* Cases that a run asks for: the scenario's at another density, on that layer and those other axes alone; what the scenario has already, or
- * has nothing like, adds nothing. A network's id means every layer that has its mask. */
+/* Cases that a run asks for: the scenario's at another density; what the scenario has already, or has nothing like, adds nothing, nor does
+ * a mask without a density. */
 static void more_densities(void **state)
 {
     struct scenario *s = loaded(SCENARIO_HEAD "axes: {mask: {layers: [a], values: [full, {pattern: blobs, density: [0.1, 0.2], seed: 3}]}, "
                                               "n: [1, 2]}\n");
-    const char *const more[] = {"t/a[mask=blobs24:0.15:3,n=2]", "t/a[mask=blobs24:0.1:3]", "t/a[mask=blobs24:0.15:3,n=2]",
-                                "t/a[mask=iid:0.15]",           "t/a[mask=full]",          NULL};
+    const struct scenario_wish more[] = {{"t/a[mask=blobs24:0.10:3,n=2]", 0.15},
+                                         {"t/a[mask=blobs24:0.20:3]", 0.1},
+                                         {"t/a[mask=blobs24:0.20:3,n=2]", 0.15},
+                                         {"t/a[mask=blobs24:0.10:3]", 0.0485},
+                                         {"t/a[mask=iid:0.15]", 0.3},
+                                         {"t/a[mask=full]", 0.3},
+                                         {NULL, 0}};
     struct scenario_filter filter = {.more = more};
     char *plain = ids(s, "cuda"), *all = ids_filtered(s, "cuda", &filter);
-    char *want = text_format("%s a[mask=blobs24:0.15:3,n=2]", plain);
+    char *want = text_format("%s a[mask=blobs24:0.15:3,n=2] a[mask=blobs24:0.0485:3]", plain);
     assert_string_equal(all, want);
-    free(want);
-    free(all);
-    const char *const network[] = {"t/net[mask=blobs24:0.125:3]", NULL};
-    filter.more = network;
-    all = ids_filtered(s, "cuda", &filter);
-    want = text_format("%s a[mask=blobs24:0.125:3] a[mask=blobs24:0.125:3,n=2]", plain);
-    assert_string_equal(all, want);
-    struct error err = {0};
-    struct scenario_case *cases;
-    int count = scenario_expand(s, "cuda", &filter, &cases, &err);
-    const struct scenario_case *last = &cases[count - 1];
-    assert_true(last->work.mask.density == 0.125 && last->work.mask.seed == 3 && last->work.n == 2);
-    assert_true(last->place > cases[count - 3].place && !strcmp(last->axes[0].value, "blobs24:0.125:3"));
-    scenario_cases_free(cases, count);
     free(want);
     free(all);
     free(plain);
+    struct error err = {0};
+    struct scenario_case *cases;
+    int count = scenario_expand(s, "cuda", &filter, &cases, &err);
+    const struct scenario_case *one = &cases[count - 2];
+    assert_true(one->work.mask.density == 0.15 && one->work.mask.seed == 3 && one->work.n == 2 && one->place > cases[count - 3].place);
+    assert_string_equal(one->axes[0].value, "blobs24:0.15:3");
+    assert_string_equal(one->like, "t/a[mask=blobs24:0.10:3,n=2]");
+    assert_null(cases[0].like);
+    scenario_cases_free(cases, count);
     scenario_free(s);
-}
-
-/* An id at another density is that of the case with it; a mask without one, and a case without a mask, has none. */
-static void id_at_another_density(void **state)
-{
-    char *id = scenario_id_at("t/a[mask=blobs24:0.10:3,n=2]", 0.0485);
-    assert_string_equal(id, "t/a[mask=blobs24:0.0485:3,n=2]");
-    free(id);
-    assert_null(scenario_id_at("t/a[mask=full,n=2]", 0.1));
-    assert_null(scenario_id_at("t/a[n=2]", 0.1));
-    assert_null(scenario_id_at("t/a:0.1:3", 0.2));
+    s = loaded(SCENARIO_HEAD "axes: {mask: [{pattern: iid, density: 0.1}]}\n"); /* an entry without a seed */
+    const struct scenario_wish plain_seed[] = {{"t/a[mask=iid:0.10]", 0.3}, {NULL, 0}};
+    filter.more = plain_seed;
+    all = ids_filtered(s, "cuda", &filter);
+    assert_non_null(strstr(all, " a[mask=iid:0.30]"));
+    free(all);
+    scenario_free(s);
 }
 
 static void masks(void **state)
@@ -199,7 +195,6 @@ int main(void)
                                        cmocka_unit_test(every_field_is_an_axis),
                                        cmocka_unit_test(masks),
                                        cmocka_unit_test(more_densities),
-                                       cmocka_unit_test(id_at_another_density),
                                        cmocka_unit_test(filters),
                                        cmocka_unit_test(many_cases),
                                        cmocka_unit_test(an_axis_at_its_old_default_renames_nothing)};

@@ -384,6 +384,43 @@ static void bisection_asks_for_cases(void **state)
     fixture_free(&f);
 }
 
+/* A network is run whole with every mask that its layers have: what it wants is wanted of them, of the scenario's own case. */
+static void a_network_asks_for_its_layers(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "sparsity", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.scenario_text, "answers:\n  - break_even: {over: mask.density, by: [layer, mask.pattern], against: cudnn}\n");
+    for (int i = 0; i < 2; i++) {
+        char mask[32];
+        snprintf(mask, sizeof mask, "blobs24:%g", i ? 0.5 : 0.1);
+        add_density(&f, 2 * i, mask, i ? 0.5 : 0.1);
+        add_point(&f, 2 * i + 1, mask, i ? 0.5 : 0.1, "conv2d/naive", 900, 1, NAN, NAN, NAN);
+    }
+    for (int i = 0; i < f.count; i++) {
+        struct row *r = f.rows[i];
+        bool whole = r->case_index % 2 == 0;
+        char *id = text_format("sparsity/%s[mask=%s]", whole ? "net" : "body", row_axis(r, "mask"));
+        row_set(&r->case_id, id);
+        row_set(&r->layer, whole ? "net" : "body");
+        row_set(&r->op, whole ? "chain" : "conv2d");
+        if (!whole)
+            row_add_network(r, "net", 3);
+        if (r->case_index == 3)
+            row_set(&r->like_case, "sparsity/body[mask=blobs24:0.25]");
+        free(id);
+    }
+    struct break_wish *wishes;
+    int count = break_even_more(&f.run, f.rows, f.count, &wishes); /* by 10 % the tile wins, by 50 % it loses; the delta wins nowhere */
+    assert_int_equal(count, 1);
+    assert_true(wishes[0].density > 0.1 && wishes[0].density < 0.5);
+    assert_string_equal(wishes[0].case_id,
+                        wishes[0].density > 0.3 ? "sparsity/body[mask=blobs24:0.25]" : "sparsity/body[mask=blobs24:0.1]");
+    for (int i = 0; i < count; i++)
+        free(wishes[i].case_id);
+    free(wishes);
+    fixture_free(&f);
+}
+
 /* Other seeds at the same density: the mean, and an interval that holds all. */
 static void seeds_are_merged(void **state)
 {
@@ -515,6 +552,7 @@ int main(void)
         cmocka_unit_test(brackets_hold_curved_costs),
         cmocka_unit_test(a_line_takes_few_densities),
         cmocka_unit_test(bisection_asks_for_cases),
+        cmocka_unit_test(a_network_asks_for_its_layers),
         cmocka_unit_test(rows_give_known_crossings),
         cmocka_unit_test(answers_choose_the_dense_one),
         cmocka_unit_test(nothing_is_held_against_itself),
