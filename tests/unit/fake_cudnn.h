@@ -26,6 +26,7 @@ struct fake {
     int64_t elements[16];
     unsigned char values[16][64];
     const struct offered *of;
+    const struct fake *graph; /* of a configuration, and of a plan made of it */
     int knob;
 };
 static struct world {
@@ -140,6 +141,7 @@ static int finalize(void *descriptor)
         assert_true(of && count == 1 && is_about_the_gpu(d, ATTR_EXECUTION_PLAN_DEVICEPROP, ATTR_EXECUTION_PLAN_HANDLE));
         d->of = (*(struct fake *const *)of)->of;
         world.compiled += d->of->compiled && !d->of->refused;
+        d->graph = (*(struct fake *const *)of)->graph;
         return d->of->refused ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
     }
     return STATUS_SUCCESS;
@@ -159,6 +161,7 @@ static int get(void *descriptor, int name, int type, int64_t wanted, int64_t *co
         for (int64_t i = 0; i < wanted && i < *count; i++) {
             assert_int_equal(there[i]->type, DESCRIPTOR_ENGINECFG);
             there[i]->of = &world.list[mode][i];
+            there[i]->graph = *(struct fake *const *)attribute(d, ATTR_ENGINEHEUR_OPERATION_GRAPH, NULL);
         }
         if (wanted && world.lists_nothing)
             return STATUS_NOT_SUPPORTED;

@@ -2,6 +2,7 @@
  * sums that tensor cores cut off are simulated as products of 16 added exactly, then cut to 24 bits. */
 #include "works.h"
 #include "op/bound.h"
+#include "op/chain.h"
 #include <stdint.h>
 
 #define N_MAX 9216
@@ -274,10 +275,68 @@ static void slack_of_algorithms(void **state)
     assert_true(bound_factor("direct", &conv) == 1 && bound_factor("no such word", &conv) == 1);
 }
 
+static void near(double is, double should, const char *what, double n)
+{
+    if (!(fabs(is - should) <= 1e-12 * fabs(should)))
+        fail_msg("%s, %g terms: %.15g, want %.15g", what, n, is, should);
+}
+
+/* What op/bound.h and docs/HEAD.md say in words. */
+static void the_bounds_as_they_are_promised(void **state)
+{
+    static const double counts[] = {1, 2, 9, 10, 11, 33, 34, 35, 576, 9216, 1e6};
+    static const enum math modes[] = {MATH_F32, MATH_F16_ACC16, MATH_TF32, MATH_F16_ACC32, MATH_BF16_ACC32};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (size_t m = 0; m < 5; m++) {
+            double n = counts[i], u = modes[m] == MATH_F16_ACC16 ? 1. / 2048 : 1. / 16777216, worst = n + 2, likely = 6 * sqrt(n + 2);
+            bool cuts = m >= 2;
+            double g = cuts ? 2 * (worst < likely ? worst : likely) : worst < 12 ? worst : 12, share = g * u / (1 - g * u);
+            double one_sign = (worst < likely ? worst : likely) * u, tf32 = 6 / sqrt(n) < 2 ? 6 / sqrt(n) : 2;
+            near(bound_share(modes[m], n), share, "share", n);
+            near(bound_one_sign(modes[m], n) * share, one_sign > share ? one_sign : share, "one sign", n);
+            near((bound_rounded_filter(modes[m], n, 0.01) - 1) * share, 0.01 * (6 / sqrt(n) < 1 ? 6 / sqrt(n) : 1), "a rounded filter", n);
+            near(bound_sum(modes[m], 2 * n, n, -3, 7), 7 * bound_share(modes[m], 2 * n) + (m == 2 ? (6 + 7 * tf32) / 1024 : 0), "sum", n);
+        }
+    near(bound_sum(MATH_I8_ACC32, 100, 100, -5, 1000), 5. / 8388608, "whole numbers", 100);
+    for (int c = 1; c < 100; c += 11)
+        for (int groups = 1; groups < 3; groups++) {
+            struct work w_ = conv_work(c * groups, 8, 32, 32, 3);
+            double n = 9 * c;
+            w_.groups = groups;
+            w_.math = MATH_F32;
+            near((bound_factor("split3", &w_) - 1) * (n < 10 ? n + 2 : 12), 2 * sqrt(n + 2), "split3", n);
+            near(bound_factor("winograd", &w_), 16 * (1 + 6 / sqrt(n)) * (n < 10 ? 12 / (n + 2) : 1), "winograd", n);
+            w_.math = MATH_F16_ACC16;
+            near(bound_factor("fft", &w_), 16 * (1 + 6 / sqrt(n)) * (n < 10 ? 12 / (n + 2) : 1), "fft of f16 sums", n);
+            w_.math = MATH_F16_ACC32;
+            near(bound_factor("library", &w_), 16, "library", n);
+        }
+}
+
+/* A network is given what that of its layers is given that is given most, whichever it is. */
+static void a_network_has_its_widest_slack(void **state)
+{
+    struct chain_link links[3];
+    struct chain chain = {.links = links, .count = 3};
+    struct work w_ = {.op = op_find("chain"), .chain = &chain};
+    for (int most = 0; most < 3; most++) {
+        memset(links, 0, sizeof links);
+        for (int i = 0; i < 3; i++)
+            links[i].work = of_terms(i == most ? 9 : 576, MATH_F32);
+        near(bound_factor("winograd", &w_), bound_factor("winograd", &links[most].work), "network", most);
+        assert_true(bound_factor("winograd", &w_) > bound_factor("winograd", &links[(most + 1) % 3].work));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(slack_of_algorithms), cmocka_unit_test(test_strict_f32),
-                                       cmocka_unit_test(test_split),          cmocka_unit_test(test_sums_of_16_bits),
-                                       cmocka_unit_test(test_winograd),       cmocka_unit_test(test_operands)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_bounds_as_they_are_promised),
+                                       cmocka_unit_test(a_network_has_its_widest_slack),
+                                       cmocka_unit_test(slack_of_algorithms),
+                                       cmocka_unit_test(test_strict_f32),
+                                       cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_sums_of_16_bits),
+                                       cmocka_unit_test(test_winograd),
+                                       cmocka_unit_test(test_operands)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

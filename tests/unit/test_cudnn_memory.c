@@ -42,6 +42,22 @@ static struct cudnn *opened(const char *state)
     return h;
 }
 
+/* What another process chose. */
+static int learnt(void **state)
+{
+    struct cudnn *h = opened(STATE);
+    cudnn_choose(h, &body, &plan, 24);
+    cudnn_close(h);
+    return 0;
+}
+static int forgotten(void **state)
+{
+    char *command = text_format("rm -f '%s'/*", folder);
+    int failed = system(command);
+    free(command);
+    return failed;
+}
+
 static int set_up(void **state)
 {
     return !mkdtemp(folder) || setenv("BENCH_CACHE", folder, 1);
@@ -71,6 +87,7 @@ static void the_next_process_finds_it(void **state)
     assert_non_null(found);
     assert_string_equal(found->raced, today);
     assert_string_equal(found->facts.text, plan.text);
+    assert_true(found->facts.engine == 62 && found->facts.rank == 3 && cudnn_conv_same(&found->conv, &body));
     assert_string_equal(found->facts.notes, plan.notes);
     assert_int_equal(found->facts.mode, 'B');
     assert_int_equal(found->among, 24);
@@ -194,8 +211,9 @@ static void damage_is_absence(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_next_process_finds_it), cmocka_unit_test(nobody_else_does),
-                                       cmocka_unit_test(one_that_fails_is_raced_again), cmocka_unit_test(two_write),
-                                       cmocka_unit_test(damage_is_absence)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(the_next_process_finds_it, forgotten),
+                                       cmocka_unit_test_setup_teardown(nobody_else_does, learnt, forgotten),
+                                       cmocka_unit_test_setup_teardown(one_that_fails_is_raced_again, learnt, forgotten),
+                                       cmocka_unit_test(two_write), cmocka_unit_test(damage_is_absence)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -349,6 +349,73 @@ static void plans_that_are_made_again(void **state)
     end();
 }
 
+/* What was made ahead is given out once, to who asks for as many of the same. */
+static void what_was_made_ahead(void **state)
+{
+    struct cudnn_conv c = conv(DTYPE_F16, MATH_F16_ACC32), wider = c;
+    wider.c = 16;
+    begin(false);
+    offer(HEURISTIC_A, 1), offer(HEURISTIC_A, 2), offer(HEURISTIC_B, 3);
+    cudnn_ahead(handle, &c, 9);
+    cudnn_ahead(handle, &c, 9); /* is there */
+    assert_true(world.asked[HEURISTIC_A] == 1 && handle->stock_count == 1);
+    plans_are(&wider, 9, "A0:1 B0:3 A1:2 ");
+    plans_are(&c, 2, "A0:1 B0:3 ");
+    assert_int_equal(world.asked[HEURISTIC_A], 3);
+    plans_are(&c, 9, "A0:1 B0:3 A1:2 ");
+    assert_int_equal(world.asked[HEURISTIC_A], 3);
+    plans_are(&c, 9, "A0:1 B0:3 A1:2 ");
+    assert_int_equal(world.asked[HEURISTIC_A], 4);
+    plans_are(&c, 1, "A0:1 "); /* the one that checks was kept */
+    assert_int_equal(world.asked[HEURISTIC_A], 4);
+    const struct library_plan which = {2, 'A', 1};
+    cudnn_ahead(handle, &wider, 9);
+    cudnn_only(handle, &which); /* who wants one plan takes it from nowhere else */
+    plans_are(&wider, 9, "A1:2 ");
+    end();
+}
+
+/* An engine that was hopeless is so for what is no smaller in channels, outputs and pixels, and otherwise alike. */
+static void hopeless_engines(void **state)
+{
+    struct cudnn_conv c = conv(DTYPE_F16, MATH_F16_ACC32);
+    begin(false);
+    assert_false(cudnn_hopeless(handle, &c, 5));
+    cudnn_is_hopeless(handle, &c, 5);
+    cudnn_is_hopeless(handle, &c, 5);
+    assert_int_equal(handle->slow_count, 1);
+    assert_true(cudnn_hopeless(handle, &c, 5) && !cudnn_hopeless(handle, &c, 6));
+    for (int i = 0; i < 18; i++) {
+        struct cudnn_conv other = c;
+        int64_t *const of[] = {&other.c, &other.k, &other.n, &other.p, &other.q}, *const exact[] = {&other.r, &other.s, &other.stride,
+                                                                                                    &other.dilation};
+        if (i < 5)
+            *of[i] *= 2;
+        else if (i < 8)
+            (*of[i - 5])--;
+        else if (i < 10)
+            (*of[i - 5])--;
+        else if (i < 14)
+            (*exact[i - 10])++;
+        else if (i == 14)
+            other.layout = LAYOUT_NCHW;
+        else if (i == 15)
+            other.math = MATH_F16_ACC16;
+        else if (i == 16)
+            other.bias = other.residual = true, other.activation = 2, other.alpha = 0.5, other.pad = 3, other.h = 11, other.w = 12;
+        else
+            other.n = 3, other.p = 3; /* as many outputs */
+        assert_int_equal(cudnn_hopeless(handle, &other, 5), i < 5 || i >= 16);
+    }
+    struct cudnn_conv deep = c;
+    deep.d = deep.o = 4, deep.t = 1;
+    cudnn_is_hopeless(handle, &deep, 7);
+    assert_true(cudnn_hopeless(handle, &deep, 7));
+    deep.o = 3;
+    assert_false(cudnn_hopeless(handle, &deep, 7));
+    end();
+}
+
 static void ran(const struct cudnn_plan *p, uint64_t bias, uint64_t workspace)
 {
     if (!cudnn_execute(handle, p, 10, 20, 30, bias, 50, workspace, &err))
@@ -439,6 +506,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_order_of_plans),        cmocka_unit_test(heuristics_that_fail), cmocka_unit_test(what_a_plan_says),
         cmocka_unit_test(modes_and_refusals),        cmocka_unit_test(what_is_not_asked),    cmocka_unit_test(a_bias_in_either_type),
-        cmocka_unit_test(plans_that_are_made_again), cmocka_unit_test(what_is_executed),     cmocka_unit_test(a_narrow_bias_is_converted)};
+        cmocka_unit_test(plans_that_are_made_again), cmocka_unit_test(what_is_executed),     cmocka_unit_test(a_narrow_bias_is_converted),
+        cmocka_unit_test(what_was_made_ahead),       cmocka_unit_test(hopeless_engines)};
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -1,10 +1,9 @@
 /* worker/time with a library: which of its plans is a row's, and what the row says of it. The library is a stand-in whose engines take
  * known times and whose result is a convolution on the host. */
 #include "timing_world.h"
-#include "op/convert.h"
 #include <limits.h>
 
-#include "fake_cudnn.h"
+#include "cudnn_graph_run.h"
 
 #define ENGINES 8
 static struct {
@@ -13,63 +12,86 @@ static struct {
     int runs[ENGINES], fails_from[ENGINES], wrong_from[ENGINES]; /* from that run on: refused, or nothing is written (0: never) */
     struct cudnn_api api;
     struct cudnn_choice choice; /* what it came to know */
-    int choices, narrowed;
+    int choices;
+    bool ahead, is_graph; /* plans are made before anybody is timed; a rig is run as a graph */
+    int asked_ahead;
     const struct cudnn_choice *known; /* before */
 } library;
 
-/* y = activation(conv(x, w) + residual + bias), NCHW, one group. */
-static float output_of(const struct cudnn_conv *c, const float *x, const float *w, const float *bias, const float *residual, int64_t at)
-{
-    int64_t q = at % c->q, p = at / c->q % c->p, k = at / (c->q * c->p) % c->k, n = at / (c->q * c->p * c->k);
-    double sum = 0;
-    for (int64_t i = 0; i < c->c * c->r * c->s; i++) {
-        int64_t col = q * c->stride - c->pad + i % c->s * c->dilation, row = p * c->stride - c->pad + i / c->s % c->r * c->dilation;
-        if (row >= 0 && row < c->h && col >= 0 && col < c->w)
-            sum += (double)x[((n * c->c + i / (c->s * c->r)) * c->h + row) * c->w + col] * w[k * c->c * c->r * c->s + i];
-    }
-    sum += (c->residual ? residual[at] : 0) + (c->bias ? bias[k] : 0);
-    return (float)(sum >= 0 || !c->activation ? sum : c->activation == 2 ? sum * c->alpha : 0);
-}
-
 static struct cudnn_conv convolution; /* of the layer */
 
-static float *values_at(int64_t uid, enum dtype t, size_t count)
+static enum dtype type_of(const struct graph_tensor *t)
 {
-    struct error err = {0};
+    return t->data == DATA_HALF ? DTYPE_F16 : t->data == DATA_BFLOAT16 ? DTYPE_BF16 : DTYPE_F32;
+}
+static uint64_t address_of(int64_t uid)
+{
     for (int i = 0; i < world.uid_count; i++)
-        if (world.uids[i] == uid) {
-            float *values = xcalloc(count, sizeof *values);
-            void *raw = xcalloc(count, 4);
-            assert_true(timing.emu->read(library.dev, world.pointers[i], raw, count * dtype_bytes(t), &err));
-            convert_to_float(t, raw, values, count);
-            free(raw);
-            return values;
-        }
-    return NULL;
+        if (world.uids[i] == uid)
+            return world.pointers[i];
+    fail_msg("the graph has a tensor %d, and nobody gave it an address", (int)uid);
+    return 0;
 }
 
+static double *read_tensor(const struct graph_tensor *t)
+{
+    struct error err = {0};
+    if (t->uid == UID_Y)
+        return NULL;
+    double *values = xcalloc(t->places, sizeof *values);
+    void *raw = xcalloc(t->places, 4);
+    assert_true(timing.emu->read(library.dev, address_of(t->uid), raw, t->places * dtype_bytes(type_of(t)), &err));
+    for (size_t i = 0; i < t->places; i++)
+        values[i] = dtype_get(type_of(t), raw, i);
+    free(raw);
+    return values;
+}
+
+/* What its graph describes, on the host. */
 static int run_library(void *handle, void *plan, void *pack)
 {
-    const struct cudnn_conv *c = &convolution;
+    struct graph_run run;
     struct error err = {0};
-    int engine = ((struct fake *)plan)->of->engine, run = ++library.runs[engine];
-    if (library.fails_from[engine] && run >= library.fails_from[engine])
+    int engine = ((struct fake *)plan)->of->engine, nth = ++library.runs[engine];
+    if (library.fails_from[engine] && nth >= library.fails_from[engine])
         return STATUS_NOT_SUPPORTED;
     execute(handle, plan, pack);
     spend(library.ns[engine]);
-    size_t count = (size_t)(c->n * c->k * c->p * c->q);
-    float *x = values_at(UID_X, c->dtype, (size_t)(c->n * c->c * c->h * c->w)),
-          *w = values_at(UID_W, c->dtype, (size_t)(c->k * c->c * c->r * c->s)),
-          *bias = values_at(UID_BIAS, world.narrow ? c->dtype : DTYPE_F32, (size_t)c->k),
-          *residual = values_at(UID_RESIDUAL, c->dtype, count), *y = xcalloc(count, sizeof *y);
-    void *raw = xcalloc(count, sizeof *y);
-    for (size_t i = 0; i < count; i++)
-        y[i] = output_of(c, x, w, bias, residual, (int64_t)i);
-    convert_from_float(c->dtype, y, raw, count);
-    if (!library.wrong_from[engine] || run < library.wrong_from[engine])
-        assert_true(timing.emu->write(library.dev, world.pointers[2], raw, count * dtype_bytes(c->dtype), &err));
-    free(x), free(w), free(bias), free(residual), free(y), free(raw);
+    graph_run(((struct fake *)plan)->graph, &run, read_tensor);
+    const struct graph_tensor *y = graph_find(&run, UID_Y);
+    void *raw = xcalloc(y->places, 4);
+    for (size_t i = 0; i < y->places; i++)
+        dtype_set(type_of(y), raw, i, y->value[i]);
+    if (!library.wrong_from[engine] || nth < library.wrong_from[engine])
+        assert_true(timing.emu->write(library.dev, address_of(UID_Y), raw, y->places * dtype_bytes(type_of(y)), &err));
+    free(raw);
+    graph_run_free(&run);
     return STATUS_SUCCESS;
+}
+
+/* Two plans of a row, its steps captured once it has run. */
+static void run_as_graph(struct worker *w)
+{
+    struct error err = {0};
+    struct rig *rig;
+    int row = layer_of(&w->plan, "my/cudnn_lib");
+    struct program p = w->plan.rows[row].program;
+    struct op_data *data;
+    const struct device_image none[4] = {{.label = "none"}};
+    p.graph = true;
+    assert_true(worker_data(w, row, DATA_PART_PRECISION, &data, &err));
+    if (!rig_open(w->dev, w->library, &p, none, false, &rig, &err) || !rig_feed(rig, data, &err))
+        fail_msg("%s", err.text);
+    static const int runs[][2] = {{1, 0}, {2, 0}, {2, 0}, {2, 1}, {2, 1}}; /* by itself; captured, launched; another plan is captured */
+    for (int i = 0; i < 5; i++) {
+        if (i == 3)
+            rig_plan_use(rig, 0, 1);
+        if (!rig_run(rig, &err))
+            fail_msg("%s", err.text);
+        assert_true(library.runs[1] == runs[i][0] && library.runs[2] == runs[i][1]);
+    }
+    assert_int_equal(rig_plan_used(rig, 0), 1);
+    rig_close(rig);
 }
 
 static void give_library(struct worker *w)
@@ -85,6 +107,12 @@ static void give_library(struct worker *w)
         cudnn_choose(w->library, &convolution, &library.known->facts, library.known->among);
     if (library.known)
         memcpy(w->library->choices[0].raced, library.known->raced, sizeof library.known->raced);
+    for (int i = 0; library.ahead && i < w->plan.row_count; i++)
+        if (!strncmp(plan_row_variant(&w->plan.rows[i]), "my/", 3))
+            rig_library_ahead(w->library, &w->plan.rows[i].program);
+    library.asked_ahead = world.asked[HEURISTIC_A];
+    if (library.is_graph)
+        run_as_graph(w);
 }
 
 static void ask_library(struct worker *w)
@@ -210,7 +238,8 @@ static void what_is_known_is_not_raced_again(void **state)
     struct result r = timed("[my/cudnn_lib, my/cudnn_too]", "{rounds: [12, 12]}");
     assert_string_equal(row_of(&r, "my/cudnn_too")->engine, "engine 2, mode A rank 1, best of 2, strict f32 (cuDNN's default is tf32)");
     assert_true(row_of(&r, "my/cudnn_too")->plan_count == 0 && library_row(&r)->plan_count == 2 && library.choices == 1);
-    assert_true(library.runs[1] == 1 + 2); /* as far as it was raced at all */
+    assert_true(library.runs[1] == 1 + 2);         /* as far as it was raced at all */
+    assert_int_equal(world.asked[HEURISTIC_A], 1); /* and the plan is made once */
     assert_true(fabs(median_of(&r, "my/cudnn_too") - 100000) < 1 && row_of(&r, "my/cudnn_too")->workspace_bytes == 200);
     let_go(&r);
     begin_library();
@@ -230,6 +259,22 @@ static void what_is_known_is_not_raced_again(void **state)
     assert_string_equal(library_row(&r)->engine, "engine 2, mode A rank 1, best of 2, strict f32 (cuDNN's default is tf32)");
     assert_true(library.choices == 1 && library.choice.facts.engine == 2 && !library.choice.raced[0]);
     let_go(&r);
+}
+
+/* What was made ahead is what is raced: nobody is asked twice. A graph holds one plan, and another is another graph. */
+static void plans_made_ahead_are_raced(void **state)
+{
+    for (int graph = 0; graph < 2; graph++) {
+        begin_library();
+        offer('A', 1, 300000), offer('A', 2, 100000);
+        library.ahead = true;
+        library.is_graph = graph;
+        struct result r = timed("[my/cudnn_lib, my/ours]", "{rounds: [12, 12]}");
+        assert_int_equal(library.asked_ahead, 1);
+        assert_int_equal(world.asked[HEURISTIC_A], graph ? 2 : 1); /* the rig took what was ready */
+        assert_true(fabs(median_of(&r, "my/cudnn_lib") - 100000) < 1 && library_row(&r)->plan_count == 2);
+        let_go(&r);
+    }
 }
 
 /* On f32 data the mode is told, as it decides more than the engine; what is fused is asked for. */
@@ -302,9 +347,9 @@ static int set_up_library(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fastest_plan_is_the_row),       cmocka_unit_test(what_cannot_run_is_passed_over),
-        cmocka_unit_test(a_wrong_plan_is_a_wrong_row),       cmocka_unit_test(what_is_known_is_not_raced_again),
-        cmocka_unit_test(modes_and_epilogues_are_asked_for), cmocka_unit_test(a_network_takes_a_plan_a_layer)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_fastest_plan_is_the_row),   cmocka_unit_test(what_cannot_run_is_passed_over),
+                                       cmocka_unit_test(a_wrong_plan_is_a_wrong_row),   cmocka_unit_test(what_is_known_is_not_raced_again),
+                                       cmocka_unit_test(plans_made_ahead_are_raced),    cmocka_unit_test(modes_and_epilogues_are_asked_for),
+                                       cmocka_unit_test(a_network_takes_a_plan_a_layer)};
     return cmocka_run_group_tests(tests, set_up_library, variant_folder_remove);
 }
