@@ -127,8 +127,7 @@ coverage-intervals: $(BUILD)/tests/test_coverage
 bench-cost: all
 	@sh ci/bench-cost $(abspath $(BIN))
 # MUTATE='--module timing --random 50'
-MUTANT_TESTS := $(addprefix $(BUILD)/tests/test_,$(sort $(shell sed -n 's/^module .*| *//p' ci/mutants.txt)))
-mutate: $(MUTANT_TESTS)
+mutate: $(OBJECTS)
 	@MUTATE_CC="$(CC) $(ALL_CFLAGS)" MUTATE_LINK="$(LINK) $(CFLAGS)" MUTATE_LIBS="-lcmocka $(LIBS)" MUTATE_OBJECTS="$(abspath $(OBJECTS))" BUILD=$(abspath $(BUILD)) sh ci/mutate $(MUTATE)
 bench-emu: all $(BUILD)/speed
 	@BENCH_HOME=$(CURDIR) $(BUILD)/speed tests/emu/speed.yaml

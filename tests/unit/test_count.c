@@ -16,8 +16,8 @@
 #define ROWS 3
 struct rig {
     struct program program;
-    struct step steps[3];
-    int launches[3]; /* of each step */
+    struct step steps[4];
+    int launches[4]; /* of each step */
     bool refused;    /* CUPTI counts nothing with it in the pass */
 };
 static struct rig rigs[ROWS];
@@ -115,19 +115,21 @@ static void announce(void *context, int item)
     announced[announced_count++ % 8] = item;
 }
 
-/* One kernel; two kernels, a fill and something prepared; a library's step of two kernels. The second is timed as a graph. */
+/* One kernel; two kernels, a fill and something prepared, which is not launched here; a library's step of two kernels. The second is timed
+ * as a graph. */
 static struct counted items[ROWS];
 static void set_up(bool warm)
 {
     struct error err = {0};
-    static const enum step_kind kinds[ROWS][3] = {{STEP_KERNEL}, {STEP_KERNEL, STEP_FILL, STEP_KERNEL}, {STEP_CUDNN}};
-    static const int steps[ROWS] = {1, 3, 1}, launches[ROWS][3] = {{1}, {1, 0, 1}, {2}};
+    static const enum step_kind kinds[ROWS][4] = {{STEP_KERNEL}, {STEP_KERNEL, STEP_KERNEL, STEP_FILL, STEP_KERNEL}, {STEP_CUDNN}};
+    static const int steps[ROWS] = {1, 4, 1}, launches[ROWS][4] = {{1}, {0, 1, 0, 1}, {2}};
     world = (struct world){.dropped = 0};
     announced_count = 0;
     for (int i = 0; i < ROWS; i++) {
         rigs[i] = (struct rig){.program = {.step_count = steps[i], .steps = rigs[i].steps, .graph = i == 1}};
         for (int k = 0; k < steps[i]; k++) {
             rigs[i].steps[k].kind = kinds[i][k];
+            rigs[i].steps[k].prepare = i == 1 && !k;
             rigs[i].launches[k] = launches[i][k];
         }
         items[i] = (struct counted){.rig = &rigs[i], .name = "row"};
@@ -165,7 +167,7 @@ static void all_at_once(void **state)
         /* launches are numbered through the pass: 0 | 1 2 | 3 4, warm 0 1 | 2 3 4 5 | 6 7 8 9, of which the second halves count */
         assert_true(r.rows[0][0] == (warm ? 1e1 : 1) && r.rows[1][0] == (warm ? 1.1e5 : 110) && r.rows[2][0] == (warm ? 1.1e9 : 11000));
         assert_true(!r.steps[0] && !r.steps[2]); /* of one step */
-        assert_true(r.steps[1][0][0] == (warm ? 1e4 : 10) && !r.steps[1][1] && r.steps[1][2][0] == (warm ? 1e5 : 100));
+        assert_true(!r.steps[1][0] && r.steps[1][1][0] == (warm ? 1e4 : 10) && !r.steps[1][2] && r.steps[1][3][0] == (warm ? 1e5 : 100));
         assert_true(!r.why[0] && !r.why[1] && !r.why[2]);
         count_free(&r, items);
         tear_down();

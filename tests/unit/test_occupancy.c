@@ -214,6 +214,7 @@ static void test_need(void **state)
     assert_string_equal(need("sm_90", 256, 64, 0, LIMIT_REGISTERS, 5), "16 fewer registers (48)");
     assert_string_equal(need("sm_90", 256, 64, 0, LIMIT_SMEM, 5), "");
     assert_string_equal(need("sm_90", 256, 32, 100 * 1024, LIMIT_SMEM, 3), "25600 fewer bytes of shared memory (76800)");
+    assert_string_equal(need("sm_90", 256, 32, 240 * 1024, LIMIT_SMEM, 1), "13312 fewer bytes of shared memory (232448)"); /* 227 KiB */
     assert_string_equal(need("sm_86", 1024, 32, 0, LIMIT_WARPS, 2), "blocks of at most 768 threads");
     assert_string_equal(need("sm_90", 256, 32, 0, LIMIT_BLOCKS, 33), "");    /* nothing gives more block slots */
     assert_string_equal(need("sm_90", 1024, 64, 0, LIMIT_REGISTERS, 9), ""); /* nine blocks of 32 warps never fit */
@@ -232,6 +233,8 @@ static void test_tail_and_clusters(void **state)
     assert_false(occupancy_tail(0, &t) || occupancy_tail(NAN, &t) || occupancy_tail(-1, &t) || occupancy_tail(INFINITY, &t));
     struct occupancy o = of("sm_90", 384, 168, 197 * 1024);
     assert_int_equal(occupancy_clusters(chip_find("sm_90"), &o, 2), 66);
+    assert_int_equal(occupancy_clusters(chip_find("sm_90"), &o, 1), 132);
+    assert_int_equal(occupancy_clusters(chip_find("sm_90"), &o, 0), 0);
     assert_int_equal(occupancy_clusters(chip_find("sm_90"), &o, 8), 16); /* a real H200 may hold fewer: its groups have 16 or 18 SMs */
     o.possible = false;
     assert_int_equal(occupancy_clusters(chip_find("sm_90"), &o, 2), 0);

@@ -354,9 +354,55 @@ static void heats_make_room(void **state)
     }
 }
 
+/* Equal contenders without noise: nobody is ever proved slower, so a heat leaves half of the room to the next one, and no more. */
+static void equals_give_way_by_halves(void **state)
+{
+    static const struct {
+        int at_once, count, heats;
+    } rooms[] = {{6, 20, 6}, {7, 20, 5}, {2, 5, 4}, {3, 7, 3}, {4, 8, 3}, {4, 4, 1}, {5, 3, 1}};
+    for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) {
+        struct world w = world_new(9);
+        struct racer racers[20];
+        struct race_result r;
+        struct error err = {0};
+        struct race_plan plan = {.at_once = rooms[k].at_once, .rounds_max = 50, .half_width = 1e-9, .budget_s = 0};
+        struct race_ops ops = ops_of(&w);
+        w.noise = 0;
+        for (int i = 0; i < rooms[k].count; i++)
+            w.truth[i] = 1000;
+        assert_true(race_run(&plan, &ops, racers, rooms[k].count, 1, &r, &err));
+        int left =
+            (rooms[k].count - rooms[k].at_once) % (rooms[k].at_once - rooms[k].at_once / 2); /* enter the last heat, if it is not full */
+        int last = rooms[k].heats == 1 ? rooms[k].count : rooms[k].at_once / 2 + (left ? left : rooms[k].at_once - rooms[k].at_once / 2);
+        if (r.heats != rooms[k].heats || r.still_in != last)
+            fail_msg("room for %d of %d: %d heats, %d left, want %d and %d", rooms[k].at_once, rooms[k].count, r.heats, r.still_in,
+                     rooms[k].heats, last);
+        everybody_left(&w, rooms[k].count);
+        for (int i = 0; i < rooms[k].count; i++)
+            racer_free(&racers[i]);
+    }
+}
+
+static void a_race_needs_room(void **state)
+{
+    static const struct race_plan plans[] = {{.at_once = 1, .rounds_max = 50}, {.at_once = 2, .rounds_max = RACE_FIRST_LOOK - 1}};
+    for (int i = 0; i < 2; i++) {
+        struct world w = world_new(9);
+        struct racer racers[2];
+        struct race_result r;
+        struct error err = {0};
+        struct race_ops ops = ops_of(&w);
+        assert_false(race_run(&plans[i], &ops, racers, 2, 1, &r, &err));
+        assert_int_equal(err.kind, ERROR_INTERNAL);
+        assert_int_equal(w.rounds, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equals_give_way_by_halves),
+        cmocka_unit_test(a_race_needs_room),
         cmocka_unit_test(heats_make_room),
         cmocka_unit_test(a_tie_is_looked_at_longer),
         cmocka_unit_test(finds_the_fastest),
