@@ -45,7 +45,7 @@ unsigned char *verify_find_tile(const struct verify_look *look, struct tile *til
         return NULL;
     unsigned char *written = written_pixels(look), *marks = xmalloc((size_t)(w->n * w->p * w->q));
     bool found = false;
-    for (int area = 2; area <= 2 * (TILE_SIDES - 1) && !found; area++)
+    for (int area = 1; area <= 2 * (TILE_SIDES - 1) && !found; area++)
         for (int i = 0; i < TILE_SIDES && !found; i++) {
             int k = area - i; /* sides of 2^i and 2^k: the smallest tiles first */
             if (k < 0 || k >= TILE_SIDES)

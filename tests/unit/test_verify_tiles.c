@@ -1,0 +1,202 @@
+/* measure/verify_tiles: kernels that leave whole tiles alone and do not say so are understood, and nothing else is. Truth: tiles counted
+ * here, output by output. */
+#include "works.h"
+#include "op/shape.h"
+#include "measure/verify_private.h"
+#include "noise.h"
+
+#define ROWS 24
+#define COLUMNS 40
+
+struct bench {
+    struct work w;
+    struct op_data d;
+    struct program p;
+    struct tensor o;
+    char *storage;
+    struct verdict v;
+    int64_t block;
+};
+
+static struct bench *start(enum mask_pattern pattern, double density, enum dtype dtype, bool shuffled)
+{
+    struct bench *b = xcalloc(1, sizeof *b);
+    struct work w = conv_work(8, 16, ROWS, COLUMNS, 3);
+    w.n = 2, w.dtype = dtype;
+    w.layout = shuffled ? LAYOUT_NHWC : LAYOUT_NCHW;
+    w.mask = (struct mask){.pattern = pattern, .density = density, .radius = 3, .seed = 5};
+    if (shuffled)
+        add_item(&w, EPILOGUE_DEPTH_TO_SPACE);
+    finish(&w);
+    b->w = w;
+    b->block = shuffled ? 2 : 1;
+    make_data(&w, DATA_PART_EXACT, &b->d);
+    b->p = program_of(&w);
+    b->p.uses_mask = b->p.finds_tile = true;
+    b->p.inactive = INACTIVE_UNTOUCHED;
+    b->o = b->p.tensors[program_tensor(&b->p, "output")];
+    b->storage = xmalloc(tensor_bytes(&b->o));
+    return b;
+}
+
+static void stop(struct bench *b)
+{
+    op_data_free(&b->d);
+    program_free(&b->p);
+    free(b->storage);
+    free(b);
+}
+
+static bool is_active(const struct bench *b, int64_t n, int64_t y, int64_t x)
+{
+    return b->d.mask_out[(n * ROWS + y) * COLUMNS + x] != 0;
+}
+
+/* Is any output of the tile of h x w that this one lies in active? */
+static bool in_active_tile(const struct bench *b, int64_t n, int64_t y, int64_t x, int64_t h, int64_t w)
+{
+    for (int64_t i = y / h * h; i < y / h * h + h && i < ROWS; i++)
+        for (int64_t k = x / w * w; k < x / w * w + w && k < COLUMNS; k++)
+            if (is_active(b, n, i, k))
+                return true;
+    return false;
+}
+
+static void set(struct bench *b, int64_t n, int64_t c, int64_t y, int64_t x, bool written, double value)
+{
+    size_t logical = (size_t)(((n * b->o.dim[1] + c) * b->o.dim[2] + y) * b->o.dim[3] + x), at = tensor_index(&b->o, logical);
+    uint32_t poison = VERIFY_POISON;
+    if (written)
+        dtype_set(b->o.dtype, b->storage, at, value);
+    else
+        memcpy(b->storage + at * dtype_bytes(b->o.dtype), &poison, dtype_bytes(b->o.dtype));
+}
+
+/* What a kernel of such tiles leaves: right where an output is active, whatever the kernel computes elsewhere in the tile. */
+static void leave(struct bench *b, int64_t h, int64_t w)
+{
+    const double *reference = b->d.at[SLOT_OUTPUT].reference;
+    for (int64_t n = 0, i = 0; n < b->o.dim[0]; n++)
+        for (int64_t c = 0; c < b->o.dim[1]; c++)
+            for (int64_t y = 0; y < b->o.dim[2]; y++)
+                for (int64_t x = 0; x < b->o.dim[3]; x++, i++)
+                    set(b, n, c, y, x, in_active_tile(b, n, y / b->block, x / b->block, h, w),
+                        is_active(b, n, y / b->block, x / b->block) ? reference[i] : 7);
+}
+
+static void look(struct bench *b)
+{
+    verify_tensor(&b->p, program_tensor(&b->p, "output"), &b->d, b->storage, &b->v);
+}
+
+/* The smallest tile whose active ones hold exactly these outputs: by area, then the flatter first, as they are believed. */
+static bool smallest(const struct bench *b, int64_t h, int64_t w, int64_t *th, int64_t *tw)
+{
+    for (int area = 1; area <= 10; area++)
+        for (int i = 0; i < 6; i++) {
+            int k = area - i;
+            if (k < 0 || k > 5)
+                continue;
+            bool same = true;
+            for (int64_t at = 0; at < 2 * ROWS * COLUMNS && same; at++) {
+                int64_t n = at / (ROWS * COLUMNS), y = at / COLUMNS % ROWS, x = at % COLUMNS;
+                same = is_active(b, n, y, x) || in_active_tile(b, n, y, x, 1 << i, 1 << k) == in_active_tile(b, n, y, x, h, w);
+            }
+            if (same) {
+                *th = 1 << i;
+                *tw = 1 << k;
+                return true;
+            }
+        }
+    return false;
+}
+
+static bool skips(const struct bench *b, int64_t h, int64_t w)
+{
+    for (int64_t at = 0; at < 2 * ROWS * COLUMNS; at++)
+        if (!in_active_tile(b, at / (ROWS * COLUMNS), at / COLUMNS % ROWS, at % COLUMNS, h, w))
+            return true;
+    return false;
+}
+
+static void tiles_are_found(void **state)
+{
+    for (int kind = 0; kind < 4; kind++)
+        for (int i = 0; i < 6; i++)
+            for (int k = 0; k < 6; k++) {
+                struct bench *b =
+                    start(kind & 1 ? MASK_IID : MASK_BLOBS, kind & 1 ? 0.004 : 0.05, kind & 1 ? DTYPE_F32 : DTYPE_F16, kind > 1);
+                int64_t h = 1 << i, w = 1 << k, th = 1, tw = 1;
+                leave(b, h, w);
+                look(b);
+                bool found = i + k > 0 && smallest(b, h, w, &th, &tw) && (skips(b, th, tw) || (th <= 8 && tw <= 8));
+                char *note = text_format("left alone by tiles of %ldx%ld, not one by one%s", (long)th, (long)tw,
+                                         skips(b, th, tw) ? "" : ": none to skip here");
+                if (b->v.ok != (found || i + k == 0) || (found && !strstr(b->v.note, note)))
+                    fail_msg("kind %d, tiles of %ldx%ld: %s; %s; want %s", kind, (long)h, (long)w, b->v.text, b->v.note,
+                             found ? note : "a refusal");
+                free(note);
+                if (found)
+                    assert_int_equal(b->v.elements, (int64_t)b->d.at[SLOT_OUTPUT].elements);
+                stop(b);
+            }
+}
+
+/* One output more or less than the tiles have, in one channel of one image, and it is a kernel that writes where it must not. */
+static void nearly_tiles_are_none(void **state)
+{
+    int tried = 0;
+    for (int kind = 0; kind < 4; kind += 2)
+        for (int64_t at = 0; at < 2 * ROWS * COLUMNS && tried < 40; at += 37) {
+            struct bench *b = start(MASK_BLOBS, 0.05, DTYPE_F16, kind > 1);
+            int64_t n = at / (ROWS * COLUMNS), y = at / COLUMNS % ROWS, x = at % COLUMNS;
+            leave(b, 4, 4);
+            if (!in_active_tile(b, n, y, x, 4, 4)) { /* one more: where a tile is skipped */
+                set(b, n, b->o.dim[1] - 1, y * b->block + b->block - 1, x * b->block + b->block - 1, true, 3);
+                look(b);
+                assert_false(b->v.ok);
+                assert_non_null(strstr(b->v.text, "must stay untouched"));
+                tried++;
+            } else if (!is_active(b, n, y, x)) { /* one less, in all channels */
+                for (int64_t c = 0; c < b->o.dim[1]; c++)
+                    for (int64_t i = 0; i < b->block * b->block; i++)
+                        set(b, n, c, y * b->block + i / b->block, x * b->block + i % b->block, false, 0);
+                look(b);
+                assert_false(b->v.ok);
+                tried++;
+            }
+            stop(b);
+        }
+    assert_true(tried > 20);
+}
+
+/* A wrong value within a tile of active outputs is wrong as ever, and a head that declares is not searched for. */
+static void wrong_in_a_tile(void **state)
+{
+    struct bench *b = start(MASK_BLOBS, 0.05, DTYPE_F16, false);
+    leave(b, 4, 4);
+    int64_t at = 0;
+    while (!is_active(b, 1, at / COLUMNS, at % COLUMNS))
+        at++;
+    set(b, 1, 3, at / COLUMNS, at % COLUMNS, true, 1000);
+    look(b);
+    assert_true(!b->v.ok && b->v.wrong > 1);
+    leave(b, 4, 4);
+    b->p.finds_tile = false;
+    look(b);
+    assert_true(!b->v.ok && b->v.wrong == b->v.touched_inactive);
+    b->p.spared = (struct tile){4, 4, 1, 0};
+    look(b);
+    assert_true(b->v.ok && !b->v.note[0]);
+    set(b, 1, 3, at / COLUMNS, at % COLUMNS, true, 1000);
+    look(b);
+    assert_true(!b->v.ok && b->v.wrong == 1 && b->v.worst_at[0] == 1 && b->v.worst_at[1] == 3);
+    stop(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_are_found), cmocka_unit_test(nearly_tiles_are_none),
+                                       cmocka_unit_test(wrong_in_a_tile)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
