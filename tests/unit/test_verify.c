@@ -267,11 +267,19 @@ static void test_whose_values(void **state)
         stop(b);
     }
     struct work w = conv_work(8, 8, 20, 20, 3);
+    w.n = 2;
     struct bench *b = start(w, DATA_PART_PRECISION), *copy = start(w, DATA_PART_PRECISION);
-    for (int64_t i = 0; i < 8 * 400; i++)
-        put(b, 0, i / 400, i / 20 % 20, i % 20, get(copy, 0, i / 400, i % 20, i / 20 % 20));
+    for (int64_t i = 0; i < 2 * 8 * 400; i++)
+        put(b, i / 3200, i / 400 % 8, i / 20 % 20, i % 20, get(copy, i / 3200, i / 400 % 8, i % 20, i / 20 % 20));
     look(b);
     assert_non_null(strstr(b->v.pattern, "rows and columns transposed"));
+    memcpy(b->storage, copy->storage, tensor_bytes(&b->o));
+    for (int64_t i = 0; i < 2 * 400; i++) { /* 5 in place of 3, and 7 in place of 5: nothing is swapped */
+        put(b, i / 400, 3, i / 20 % 20, i % 20, get(copy, i / 400, 5, i / 20 % 20, i % 20));
+        put(b, i / 400, 5, i / 20 % 20, i % 20, get(copy, i / 400, 7, i / 20 % 20, i % 20));
+    }
+    look(b);
+    assert_non_null(strstr(b->v.pattern, ": channel 3 holds channel 5, channel 5 holds channel 7"));
     stop(b), stop(copy);
     for (int mode = D2S_DCR; mode <= D2S_CRD; mode++) {
         struct work right = simple_work("depth_to_space", 16, 8, 12), wrong;
@@ -284,6 +292,59 @@ static void test_whose_values(void **state)
         assert_false(b->v.ok);
         assert_non_null(strstr(b->v.pattern, mode == D2S_DCR ? "in the order of CRD, not DCR" : "in the order of DCR, not CRD"));
         stop(b), stop(copy);
+    }
+}
+
+/* Elements that are off by anything, or NaN, or not written, wherever they are: the verdict is what is counted here one by one. */
+static void test_any_errors(void **state)
+{
+    static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16};
+    for (int kind = 0; kind < 60; kind++) {
+        struct bench *b =
+            start(small(types[kind % 3], kind & 1 ? LAYOUT_NCHW : LAYOUT_NHWC), kind & 2 ? DATA_PART_EXACT : DATA_PART_PRECISION);
+        const struct op_values *want = &b->d.at[SLOT_OUTPUT];
+        int64_t wrong = 0, nan = 0, unwritten = 0, worst = -1, count = 1 + kind % 7 * 5;
+        double worst_ratio = -1, u = dtype_unit_roundoff(b->o.dtype),
+               half_of_least = b->o.dtype == DTYPE_F16 ? ldexp(1, -25) : ldexp(1, -150);
+        for (int64_t i = 0, at = 17 * kind; i < count; i++, at = (at + 1009) % (int64_t)want->elements) {
+            int64_t n = at / (16 * 24 * 40), c = at / (24 * 40) % 16, y = at / 40 % 24, x = at % 40;
+            double tolerance = want->bound ? want->bound[at] : 0;
+            tolerance = tolerance > 0 ? tolerance + u * (fabs(want->reference[at]) + tolerance) + half_of_least : 0;
+            if (i % 5 == 4)
+                poison(b, n, c, y, x);
+            else
+                put(b, n, c, y, x, i % 5 == 3 ? NAN : want->reference[at] + (i % 5 + 0.5) * (tolerance > 0 ? tolerance : 1));
+        }
+        for (int64_t at = 0; at < (int64_t)want->elements; at++) {
+            int64_t n = at / (16 * 24 * 40), c = at / (24 * 40) % 16, y = at / 40 % 24, x = at % 40;
+            double got = get(b, n, c, y, x), tolerance = want->bound ? want->bound[at] : 0, exact = want->reference[at];
+            tolerance = tolerance > 0 ? tolerance + u * (fabs(exact) + tolerance) + half_of_least : 0;
+            double error = fabs(got - exact), ratio = isnan(error)    ? INFINITY
+                                                      : tolerance > 0 ? error / tolerance
+                                                      : error > 0     ? INFINITY
+                                                                      : 0;
+            uint32_t bits = 0, mark = VERIFY_POISON;
+            memcpy(&bits, b->storage + at_index(b, n, c, y, x) * dtype_bytes(b->o.dtype), dtype_bytes(b->o.dtype));
+            bool is_poison = !memcmp(&bits, &mark, dtype_bytes(b->o.dtype));
+            wrong += !(ratio <= 1);
+            unwritten += is_poison;
+            nan += isnan(got) && !is_poison;
+            if (ratio > worst_ratio)
+                worst = at, worst_ratio = ratio;
+        }
+        look(b);
+        if (b->v.ok != !wrong || b->v.wrong != wrong || b->v.nan != nan || b->v.unwritten != unwritten ||
+            b->v.elements != (int64_t)want->elements)
+            fail_msg("kind %d: %ld wrong, %ld NaN, %ld not written; want %ld, %ld, %ld", kind, (long)b->v.wrong, (long)b->v.nan,
+                     (long)b->v.unwritten, (long)wrong, (long)nan, (long)unwritten);
+        if (isfinite(worst_ratio)) {
+            assert_true(fabs(b->v.error_over_bound - worst_ratio) <= 1e-6 * worst_ratio);
+            assert_int_equal(((b->v.worst_at[0] * 16 + b->v.worst_at[1]) * 24 + b->v.worst_at[2]) * 40 + b->v.worst_at[3], worst);
+            assert_true(b->v.worst_want == want->reference[worst] && fabs(b->v.worst_got - b->v.worst_want) == b->v.worst_error);
+        } else {
+            assert_true(isinf(b->v.error_over_bound));
+        }
+        stop(b);
     }
 }
 
@@ -468,6 +529,7 @@ int main(void)
                                        cmocka_unit_test(test_smallest_number),
                                        cmocka_unit_test(test_places),
                                        cmocka_unit_test(test_whose_values),
+                                       cmocka_unit_test(test_any_errors),
                                        cmocka_unit_test(test_exact_data_notices),
                                        cmocka_unit_test(test_masks),
                                        cmocka_unit_test(test_mask_out),
