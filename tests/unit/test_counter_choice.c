@@ -53,13 +53,16 @@ static void refuses(struct counter_wish wish, const char *scenario, const char *
 
 static void test_chosen(void **state)
 {
-    const char *const two[] = {"core,spills", "core", NULL}, *const metrics[] = {"a__b.sum,,c__d.avg", "a__b.sum", NULL};
+    const char *const two[] = {"core,spills", "core", NULL}, *const metrics[] = {"a__b.sum,,c__d.avg", "a__b.sum", NULL},
+                      *const one[] = {"spills", NULL}, *const more[] = {"a__b.sum", "longer__than.before,c__d.avg", "e__f.sum", NULL};
     chooses((struct counter_wish){0}, NULL, BASIC);
     chooses((struct counter_wish){0}, "[tensor, core]", "tensor core");
     chooses((struct counter_wish){.set = "basic"}, "[tensor]", BASIC);
     chooses((struct counter_wish){.set = "full"}, NULL, FULL);
     chooses((struct counter_wish){.groups = two}, "[tensor]", "core spills");
     chooses((struct counter_wish){.metrics = metrics}, "[tensor]", "a__b.sum c__d.avg");
+    chooses((struct counter_wish){.groups = one}, "[tensor]", "spills");
+    chooses((struct counter_wish){.metrics = more}, NULL, "a__b.sum longer__than.before c__d.avg e__f.sum");
     chooses((struct counter_wish){.metrics = metrics, .groups = two}, NULL, "core spills a__b.sum c__d.avg");
     chooses((struct counter_wish){.off = true}, "[tensor]", "");
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "counter/judge.h"
 #include <math.h>
@@ -168,6 +169,55 @@ static void values_are_computed(void **state)
     counter_group_free(g);
 }
 
+/* harness/counter/limits.yaml of another installation. */
+static void limits_are(const char *home, const char *yaml, const char *mistake)
+{
+    struct error err = {0};
+    char *path = text_format("%s/harness/counter/limits.yaml", home);
+    assert_true(file_write(path, yaml, strlen(yaml), &err));
+    struct counter_limits *l = counter_limits_load(&err);
+    if (mistake && (l || !strstr(err.text, mistake)))
+        fail_msg("'%s', want '%s'", l ? "accepted" : err.text, mistake);
+    if (!mistake) {
+        assert_non_null(l);
+        assert_int_equal(l->count, 2);
+        assert_true(counter_limit(l, "busy") == 80 && counter_limit(l, "twice") == 2.5 && isnan(counter_limit(l, "other")));
+        assert_string_equal(l->items[0].unit, "%");
+        assert_string_equal(l->items[0].why, "so");
+        assert_string_equal(l->items[1].unit, "");
+        assert_true(isnan(counter_limit(NULL, "busy")));
+    }
+    counter_limits_free(l);
+    free(path);
+}
+
+/* Each limit has a number, a unit and a reason, once. */
+static void limits_are_read(void **state)
+{
+    char home[] = "/tmp/test_limits_XXXXXX", *before = xstrdup(getenv("BENCH_HOME"));
+    assert_non_null(mkdtemp(home));
+    char *make = text_format("mkdir -p %s/harness/counter", home), *remove = text_format("rm -r %s", home);
+    assert_int_equal(system(make), 0);
+    setenv("BENCH_HOME", home, 1);
+    limits_are(home, "busy: {value: 80, unit: \"%\", why: so}\ntwice: {value: 2.5, unit: \"\", why: as}\n", NULL);
+    limits_are(home, "busy: {value: 80, unit: \"%\", why: so}\ntwice: {value: 2.5, unit: x}\n",
+               "limits.yaml:2:8: a limit needs value:, unit: and why:; why:");
+    limits_are(home, "busy: {unit: x, why: so}\n", "limits.yaml:1:7: a limit needs value:, unit: and why:; value:");
+    limits_are(home, "busy: {value: 1, why: so}\n", "unit: is missing");
+    limits_are(home, "busy: {value: many, unit: x, why: so}\n", "limits.yaml:1:15:");
+    limits_are(home, "busy: {value: -1, unit: x, why: so}\n", "limits.yaml:1:15:");
+    limits_are(home, "busy: {value: 1, unit: x, why: [so]}\n", "limits.yaml:1:32:");
+    limits_are(home, "busy: {value: 1, unit: x, why: so, wy: so}\n", "limits.yaml:1:36:");
+    limits_are(home, "busy: {value: 1, unit: x, why: so}\nbusy: {value: 1, unit: x, why: so}\n", "busy");
+    limits_are(home, "[busy]\n", "a map of limits is expected");
+    limits_are(home, "{", "limits.yaml:");
+    setenv("BENCH_HOME", before, 1);
+    assert_int_equal(system(remove), 0);
+    free(make);
+    free(remove);
+    free(before);
+}
+
 static int set_up(void **state)
 {
     struct error err = {0};
@@ -184,6 +234,6 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_are_said), cmocka_unit_test(rules_hold), cmocka_unit_test(gains),
-                                       cmocka_unit_test(values_are_computed)};
+                                       cmocka_unit_test(values_are_computed), cmocka_unit_test(limits_are_read)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
