@@ -151,10 +151,50 @@ static void column_set_undoes_column_get(void **state)
     row_free(b);
 }
 
+/* The hotter first; of those that ran as often what moves something, then as they stand. Samples count before executions. */
+static void code_is_in_order_of_heat(void **state)
+{
+    struct row_code code[] = {{.address = 5, .samples = 9, .executed = 1},
+                              {.address = 4, .samples = -1, .executed = 8},
+                              {.address = 8, .samples = 7, .executed = 99},
+                              {.address = 9, .samples = 3, .sectors = 4},
+                              {.address = 2, .samples = 3, .wavefronts = 2},
+                              {.address = 3, .samples = 3},
+                              {.address = 6, .samples = 3},
+                              {.address = 1, .samples = -1, .executed = -1}};
+    /* as listed, but of the two that move something the one that stands before */
+    static const int order[] = {0, 1, 2, 4, 3, 5, 6, 7};
+    for (int i = 0; i < 8; i++)
+        for (int k = 0; k < 8; k++) {
+            int is = row_code_order(&code[order[i]], &code[order[k]]);
+            assert_true(i < k ? is < 0 : i > k ? is > 0 : is == 0);
+        }
+    assert_true(row_code_heat(&code[0]) == 9 && row_code_heat(&code[1]) == 8 && row_code_heat(&code[7]) == 0);
+}
+
+static void lists_hold_what_was_added(void **state)
+{
+    struct row *row = row_new();
+    row_add_network(row, "edsr", 3);
+    row_add_network(row, "vdsr", 20000000000);
+    row_add_part(row, "conv2d/a");
+    assert_true(row->network_count == 2 && !strcmp(row->network[0].name, "edsr") && row->network[1].runs == 20000000000);
+    assert_string_equal(row->networks, "edsr:3, vdsr:20000000000");
+    assert_true(row->part_count == 1 && !strcmp(row->parts[0].variant, "conv2d/a"));
+    row_add_param(row, "T", "1");
+    row_add_param(row, "U", "2");
+    assert_string_equal(row->params, "T=1,U=2");
+    assert_string_equal(row_pair_value(row->param, row->param_count, "U"), "2");
+    assert_null(row_pair_value(row->param, row->param_count, "V"));
+    row_free(row);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_row_is_absent),
+        cmocka_unit_test(code_is_in_order_of_heat),
+        cmocka_unit_test(lists_hold_what_was_added),
         cmocka_unit_test(status_names_round_trip),
         cmocka_unit_test(set_replaces_and_survives_itself),
         cmocka_unit_test(a_note_is_said_once_and_whole),

@@ -320,6 +320,66 @@ static void ceilings_are_kept_by_gpu_and_date(void **state)
     store_close(store);
 }
 
+static char visited[128];
+static void visit(void *context, const char *uuid, const struct roofs *roofs)
+{
+    snprintf(visited + strlen(visited), sizeof visited - strlen(visited), "%s %s %d;", uuid, roofs->items[0].name, roofs->count);
+}
+
+/* Each GPU once, with the newest of its ceilings. */
+static void ceilings_of_every_gpu(void **state)
+{
+    struct error err = {0};
+    struct store *store = open_or_fail(false);
+    visited[0] = 0;
+    assert_true(store_roofs_each(store, visit, NULL, &err) && !visited[0]);
+    for (int i = 0; i < 3; i++) {
+        struct roofs r = {.count = 1 + i};
+        snprintf(r.measured, sizeof r.measured, "2026-11-2%dT10:00:00Z", i);
+        for (int k = 0; k <= i; k++)
+            r.items[k] = (struct roof){"", "B/s", "how", 1};
+        for (int k = 0; k <= i; k++)
+            snprintf(r.items[k].name, sizeof r.items[k].name, "%c%d", 'a' + i, k);
+        assert_true(store_roofs_put(store, i ? "GPU-1" : "GPU-2", &r, &err));
+    }
+    assert_true(store_roofs_each(store, visit, NULL, &err));
+    assert_string_equal(visited, "GPU-1 c0 3;GPU-2 a0 1;");
+    store_close(store);
+}
+
+/* Hundreds of rows of several cases, each with lists of its own, come back in the order of cases and rows; cases are numbered by their
+ * place, also where two were given the same. */
+static void many_rows_come_back(void **state)
+{
+    struct fixture f = {0};
+    struct error err = {0};
+    struct row **rows;
+    fixture_run(&f.run, "many", "cuda:0", "");
+    for (int i = 0; i < 300; i++) {
+        char layer[16], variant[32];
+        snprintf(layer, sizeof layer, "l%d", i / 3);
+        snprintf(variant, sizeof variant, "conv2d/v%d", i);
+        struct row *r = fixture_row(&f, i / 3 == 99 ? 98 : i / 3, layer, "", "w", variant, "", ROW_OK);
+        r->row_index = i;
+        for (int k = 0; k <= i % 5; k++)
+            row_add_metric(r, -1, 0, "m", "", "model", 1000 * i + k);
+    }
+    struct store *store = open_or_fail(false);
+    put_all(store, &f);
+    int count = store_rows(store, f.run.id, &rows, &err);
+    assert_int_equal(count, 300);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(rows[i]->row_index, i);
+        assert_int_equal(rows[i]->case_index, i / 3);
+        assert_int_equal(rows[i]->metric_count, i % 5 + 1);
+        for (int k = 0; k < rows[i]->metric_count; k++)
+            assert_true(rows[i]->metrics[k].value == 1000 * i + k);
+    }
+    rows_free(rows, count);
+    store_close(store);
+    fixture_free(&f);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
@@ -332,6 +392,8 @@ int main(void)
         TEST(a_running_run_holds_the_database),
         TEST(two_in_one_process),
         TEST(ceilings_are_kept_by_gpu_and_date),
+        TEST(ceilings_of_every_gpu),
+        TEST(many_rows_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,6 +191,50 @@ static void wisdom_newest_wins(void **state)
     store_close(store);
 }
 
+/* What is written as a file is read again, whole or not at all. */
+static void wisdom_as_a_file(void **state)
+{
+    struct error err = {0};
+    struct wisdom list[] = {point("conv2d/a", "T=1", "H200", "2026-02-01T00:00:00Z", 100),
+                            point("conv2d/b", "", "A100", "2026-02-02T00:00:00Z", 90)},
+                  *back;
+    struct text t = {0};
+    wisdom_write(&t, list, 2);
+    assert_int_equal(wisdom_parse("w.json", text_get(&t), t.len, &back, &err), 2);
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(back[i].variant, list[i].variant);
+        assert_true(back[i].median_ns == list[i].median_ns && back[i].points == 96 && !strcmp(back[i].tuned, list[i].tuned));
+        assert_memory_equal(back[i].signature, list[i].signature, HASH_TEXT);
+        wisdom_clear(&back[i]);
+        assert_true(!back[i].variant && !back[i].tuned[0] && back[i].median_ns == 0);
+    }
+    free(back);
+    static const char *const mistakes[][3] = {{"\"bench.wisdom\"", "\"bench.wisdoms\"", "not a file of bench.wisdom"},
+                                              {"\"1.0.0\"", "\"2.0.0\"", "not a file of bench.wisdom"},
+                                              {"\"wisdom\"", "\"rows\"", "not a file of bench.wisdom"},
+                                              {"bbbbbbbb", "bbbbbbbx", "entry 0: signature, source_hash"},
+                                              {"conv2d/b", "", "entry 1: signature, source_hash"},
+                                              {"conv2d/b", "conv2d\\t", "entry 1: a control character in a name"},
+                                              {"2026-02-02T00:00:00Z", "", "entry 1: "},
+                                              {"A100", "", "entry 1: signature, source_hash"},
+                                              {"96", "\"96\"", "entry 0: 'points' is missing or of another kind"},
+                                              {"}", "", "w.json:"}};
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        const char *at = strstr(text_get(&t), mistakes[i][0]);
+        assert_non_null(at);
+        char *wrong = text_format("%.*s%s%s", (int)(at - text_get(&t)), text_get(&t), mistakes[i][1], at + strlen(mistakes[i][0]));
+        err = (struct error){0};
+        assert_int_equal(wisdom_parse("w.json", wrong, strlen(wrong), &back, &err), -1);
+        assert_null(back);
+        if (!strstr(err.text, mistakes[i][2]) || strncmp(err.text, "w.json", 6) != 0)
+            fail_msg("'%s', want '%s'", err.text, mistakes[i][2]);
+        free(wrong);
+    }
+    for (int i = 0; i < 2; i++)
+        wisdom_clear(&list[i]);
+    text_free(&t);
+}
+
 /* Neither a foreign file nor itself; and nothing was changed. */
 static void refusals(void **state)
 {
@@ -232,7 +276,8 @@ static void every_table_is_merged(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {TEST(runs_and_rows), TEST(an_interrupted_run_gives_way), TEST(wisdom_newest_wins), TEST(refusals),
-                                       TEST(every_table_is_merged)};
+    const struct CMUnitTest tests[] = {TEST(runs_and_rows),      TEST(an_interrupted_run_gives_way),
+                                       TEST(wisdom_newest_wins), TEST(wisdom_as_a_file),
+                                       TEST(refusals),           TEST(every_table_is_merged)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
