@@ -484,6 +484,12 @@ static void a_narrow_bias_is_converted(void **state)
     assert_int_equal(world.narrowed, 3);
     ran(plans[0], 41, 60); /* another one, which nobody promised */
     assert_int_equal(world.narrowed, 4);
+    assert_true(cudnn_prepare(handle, plans[0], 40, &err));
+    struct cudnn_plan *again = cudnn_plan_again(handle, &c, cudnn_plan_facts(plans[0]), &err);
+    ran(again, 40, 60); /* has a copy of its own, for which nobody promised anything */
+    assert_int_equal(world.narrowed, 6);
+    cudnn_plan_free(again);
+    world.narrowed = 4;
     narrow_fails = true;
     assert_false(cudnn_prepare(handle, plans[0], 40, &err));
     narrow_fails = false;

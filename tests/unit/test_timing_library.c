@@ -14,6 +14,7 @@ static struct {
     struct cudnn_choice choice; /* what it came to know */
     int choices;
     bool ahead, is_graph; /* plans are made before anybody is timed; a rig is run as a graph */
+    bool unsettled;       /* at the end the network's plans are settled again, and a bias cannot be converted */
     int asked_ahead;
     const struct cudnn_choice *known; /* before */
 } library;
@@ -115,8 +116,31 @@ static void give_library(struct worker *w)
         run_as_graph(w);
 }
 
+/* The plans of a network whose second layer takes the first one's: its own bias must be ready before it is so. */
+static void settle_without_bias(struct worker *w)
+{
+    struct error err = {0};
+    struct rig *rig;
+    struct op_data *data;
+    const struct device_image none[4] = {{.label = "none"}};
+    int row = 0;
+    while (strcmp(plan_row_variant(&w->plan.rows[row]), "chain/library") != 0)
+        row++;
+    if (!worker_data(w, row, DATA_PART_PRECISION, &data, &err) ||
+        !rig_open(w->dev, w->library, &w->plan.rows[row].program, none, false, &rig, &err) || !rig_feed(rig, data, &err))
+        fail_msg("%s", err.text);
+    assert_true(rig_library_step(rig, 0) == 0 && rig_library_step(rig, 1) == -1);
+    assert_true(rig_plan_settle(rig, &err));
+    timing.fails = "narrow_f16";
+    assert_false(rig_plan_settle(rig, &err));
+    assert_non_null(strstr(err.text, "narrow_f16 is refused"));
+    rig_close(rig);
+}
+
 static void ask_library(struct worker *w)
 {
+    if (library.unsettled)
+        settle_without_bias(w);
     library.choices = w->library->choice_count;
     if (library.choices)
         library.choice = w->library->choices[0];
@@ -158,6 +182,12 @@ static const struct row *library_row(const struct result *r)
 {
     return row_of(r, "my/cudnn_lib");
 }
+/* Whatever was made of the library was given back. */
+static void done(struct result *r)
+{
+    let_go(r);
+    assert_int_equal(world.alive, 0);
+}
 static double median_of(const struct result *r, const char *name)
 {
     return time_of(r, name, "cold", "isolated")->median_ns;
@@ -186,7 +216,7 @@ static void the_fastest_plan_is_the_row(void **state)
     assert_int_equal(row_of(&r, "my/ours")->plan_count, 0);
     assert_true(library.choices == 1 && cudnn_conv_same(&library.choice.conv, &convolution));
     assert_true(library.choice.facts.engine == 2 && library.choice.among == 3);
-    let_go(&r);
+    done(&r);
 }
 
 /* One that fails when it runs is none of those that were tried, but of those that were offered; where every one fails there is no row. */
@@ -200,7 +230,7 @@ static void what_cannot_run_is_passed_over(void **state)
     assert_string_equal(row->engine, "engine 3, mode F rank 0, best of 3, strict f32 (cuDNN's default is tf32)");
     assert_true(row->plan_count == 2 && row->plans[0].engine == 1 && row->plans[1].engine == 3);
     assert_true(fabs(median_of(&r, "my/cudnn_lib") - 200000) < 1);
-    let_go(&r);
+    done(&r);
     begin_library();
     offer('A', 1, 300000), offer('A', 2, 100000);
     library.fails_from[1] = library.fails_from[2] = 1;
@@ -209,7 +239,7 @@ static void what_cannot_run_is_passed_over(void **state)
     assert_false(r.ok);
     assert_true(r.blamed >= 0 && !strcmp(r.names[r.blamed], "my/cudnn_lib"));
     assert_non_null(strstr(r.err.text, "none of cuDNN's 2 plans runs"));
-    let_go(&r);
+    let_go(&r); /* a worker that fails ends, with all that it has */
 }
 
 /* The fastest writes nothing: it is wrong, and none of the others stands in for it. Who comes behind it is right as before. */
@@ -225,7 +255,7 @@ static void a_wrong_plan_is_a_wrong_row(void **state)
         assert_true((strstr(row->reason, "(in the measuring process, before timing)") != NULL) == !late);
         assert_true((strstr(row->reason, "was right when it was looked at") != NULL) == late);
         assert_true(row_of(&r, "my/ours")->status == ROW_OK && row_of(&r, "my/ours")->time_count == 1);
-        let_go(&r);
+        done(&r);
     }
 }
 
@@ -241,7 +271,7 @@ static void what_is_known_is_not_raced_again(void **state)
     assert_true(library.runs[1] == 1 + 2);         /* as far as it was raced at all */
     assert_int_equal(world.asked[HEURISTIC_A], 1); /* and the plan is made once */
     assert_true(fabs(median_of(&r, "my/cudnn_too") - 100000) < 1 && row_of(&r, "my/cudnn_too")->workspace_bytes == 200);
-    let_go(&r);
+    done(&r);
     begin_library();
     offer('A', 1, 300000), offer('A', 2, 100000);
     const struct cudnn_choice known = {.facts = {.text = "engine 1", .mode = 'A'}, .among = 7, .raced = "2026-01-02"};
@@ -251,14 +281,14 @@ static void what_is_known_is_not_raced_again(void **state)
                         "engine 1, mode A rank 0, best of 7, plan remembered from 2026-01-02, strict f32 (cuDNN's default "
                         "is tf32)");
     assert_true(fabs(median_of(&r, "my/cudnn_lib") - 300000) < 1 && library.runs[2] == 0);
-    let_go(&r);
+    done(&r);
     begin_library(); /* which is not offered any more */
     offer('A', 3, 200000), offer('A', 2, 100000);
     library.known = &known;
     r = timed("[my/cudnn_lib, my/ours]", "{rounds: [12, 12]}");
     assert_string_equal(library_row(&r)->engine, "engine 2, mode A rank 1, best of 2, strict f32 (cuDNN's default is tf32)");
     assert_true(library.choices == 1 && library.choice.facts.engine == 2 && !library.choice.raced[0]);
-    let_go(&r);
+    done(&r);
 }
 
 /* What was made ahead is what is raced: nobody is asked twice. A graph holds one plan, and another is another graph. */
@@ -273,7 +303,7 @@ static void plans_made_ahead_are_raced(void **state)
         assert_int_equal(library.asked_ahead, 1);
         assert_int_equal(world.asked[HEURISTIC_A], graph ? 2 : 1); /* the rig took what was ready */
         assert_true(fabs(median_of(&r, "my/cudnn_lib") - 100000) < 1 && library_row(&r)->plan_count == 2);
-        let_go(&r);
+        done(&r);
     }
 }
 
@@ -307,7 +337,7 @@ static void modes_and_epilogues_are_asked_for(void **state)
         assert_string_equal(library_row(&r)->engine, said);
         assert_true(library.choices == 1 && cudnn_conv_same(&library.choice.conv, &convolution));
         free(said);
-        let_go(&r);
+        done(&r);
     }
 }
 
@@ -329,7 +359,45 @@ static void a_network_takes_a_plan_a_layer(void **state)
     for (int i = 0; i < 2; i++)
         assert_true(all->plans[i].step == 0 && all->plans[i].engine == i + 1 && fabs(all->plans[i].median_ns - library.ns[i + 1]) < 1);
     assert_int_equal(library.runs[1], 1 + 2);
-    let_go(&r);
+    done(&r);
+}
+
+/* Layers a, b, b: b is another convolution, its second one the same again; their plans are told by layer. */
+static void equal_layers_behind_another(void **state)
+{
+    begin_library();
+    offer('A', 1, 300000), offer('A', 2, 100000);
+    timing.more_layers = ", b: {op: conv2d, n: 1, c: 2, h: 6, w: 8, k: 2, kernel: 1, pad: 0, dtype: f32, layout: NCHW}";
+    timing.whole = "my/cudnn_lib";
+    struct result r = timed("[my/cudnn_lib]", "{rounds: [12, 12]}\nnetworks: {net: {order: [a, {repeat: 2, of: [b]}]}}");
+    const struct row *all = row_of(&r, "chain/library");
+    assert_string_equal(all->engine, "a: engine 2, mode A rank 1, best of 2, strict f32 (cuDNN's default is tf32); "
+                                     "b: engine 2, mode A rank 1, best of 2, strict f32 (cuDNN's default is tf32)");
+    assert_true(all->plan_count == 4 && all->plans[1].step == 0 && all->plans[2].step == 1 && all->plans[3].step == 1);
+    assert_true(fabs(median_of(&r, "chain/library") - 300000) < 1 && library.choices == 2);
+    done(&r);
+    begin_library(); /* a bias that is not ready is no settled plan */
+    offer('A', 1, 100000);
+    timing.dtype = "f16";
+    timing.layer = ", epilogue: [bias]";
+    timing.whole = "my/cudnn_lib";
+    library.unsettled = true;
+    r = timed("[my/cudnn_lib]", "{rounds: [12, 12]}\nnetworks: {net: {order: [{repeat: 2, of: [a]}]}}");
+    done(&r);
+}
+
+/* A row whose head fuses nothing asks the library for the bare convolution and runs the rest in steps of its own. */
+static void what_is_not_fused_is_not_asked_for(void **state)
+{
+    begin_library();
+    offer('A', 1, 100000);
+    timing.layer = ", epilogue: [bias, relu]";
+    struct result r = timed("[my/cudnn_bare]", "{rounds: [12, 12]}");
+    const struct row *row = row_of(&r, "my/cudnn_bare");
+    if (row->status != ROW_OK)
+        fail_msg("%s", row->reason);
+    assert_true(library.choices == 1 && cudnn_conv_same(&library.choice.conv, &convolution)); /* as a layer without an epilogue */
+    done(&r);
 }
 
 static int set_up_library(void **state)
@@ -338,18 +406,23 @@ static int set_up_library(void **state)
         "/* bench 1\nop: conv2d\nwhat: the library\ndtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}\n"
         "math: [f32, tf32, f16_acc32, bf16_acc32]\nalgorithm: library\nepilogue: [bias, relu, leaky_relu, residual]\n"
         "steps:\n  - cudnn: conv2d\n*/\n";
-    struct text one = {0}, other = {0};
+    struct text one = {0}, other = {0}, bare = {0};
+    const char *fuses = strstr(head, "epilogue:"), *behind = strstr(head, "steps:");
     text_add(&one, head);
     text_add(&other, head);
+    text_addf(&bare, "%.*s%s", (int)(fuses - head), head, behind);
+    shipped_variants = "pointwise/*";
     setenv("BENCH_THREADS", "1", 1); /* further handles are a GPU's */
-    return set_up(state) || !variant_put("cudnn_lib", &one) || !variant_put("cudnn_too", &other);
+    return set_up(state) || !variant_put("cudnn_lib", &one) || !variant_put("cudnn_too", &other) || !variant_put("cudnn_bare", &bare);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_fastest_plan_is_the_row),   cmocka_unit_test(what_cannot_run_is_passed_over),
-                                       cmocka_unit_test(a_wrong_plan_is_a_wrong_row),   cmocka_unit_test(what_is_known_is_not_raced_again),
-                                       cmocka_unit_test(plans_made_ahead_are_raced),    cmocka_unit_test(modes_and_epilogues_are_asked_for),
-                                       cmocka_unit_test(a_network_takes_a_plan_a_layer)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_fastest_plan_is_the_row),       cmocka_unit_test(what_cannot_run_is_passed_over),
+        cmocka_unit_test(a_wrong_plan_is_a_wrong_row),       cmocka_unit_test(what_is_known_is_not_raced_again),
+        cmocka_unit_test(plans_made_ahead_are_raced),        cmocka_unit_test(modes_and_epilogues_are_asked_for),
+        cmocka_unit_test(a_network_takes_a_plan_a_layer),    cmocka_unit_test(equal_layers_behind_another),
+        cmocka_unit_test(what_is_not_fused_is_not_asked_for)};
     return cmocka_run_group_tests(tests, set_up_library, variant_folder_remove);
 }
