@@ -238,7 +238,12 @@ static void rows_give_known_crossings(void **state)
     struct fixture f = {0};
     struct break_group *g;
     make_rows(&f);
+    for (int i = 0; i < f.count; i++)
+        if (f.rows[i]->density_in == 0.1)
+            f.rows[i]->floor_ns = 0; /* not known */
     int count = break_even_make(&g, &f.run, f.rows, f.count);
+    for (int i = 0; i < g[0].dense_count; i++)
+        assert_true(g[0].dense[i].x == 0.1 ? isnan(g[0].dense[i].floor_ns) : fabs(g[0].dense[i].floor_ns - 60e3 * g[0].dense[i].x) < 1e-6);
     assert_int_equal(count, 2);
     assert_string_equal(g[0].title, "body c=64, blobs24, f16 f16_acc32");
     assert_string_equal(g[0].against, "cudnn");
@@ -363,12 +368,17 @@ static void bisection_asks_for_cases(void **state)
 {
     struct fixture f = {0};
     make_rows(&f);
+    for (int i = 0, count = f.count; i < count; i++) /* who wins everywhere reaches farthest, and has nothing to ask for */
+        if (f.rows[i]->library)
+            add_point(&f, f.rows[i]->case_index, row_axis(f.rows[i], "mask"), f.rows[i]->density_in, "conv2d/sparse_best", 50, 0, 3, 3, 3);
     for (int i = 0; i < f.count; i++) {
         char *id = text_format("sparsity/body[mask=%s]", row_axis(f.rows[i], "mask"));
         row_set(&f.rows[i]->case_id, id);
         free(id);
     }
     struct break_wish *wishes;
+    assert_int_equal(break_even_more(&f.run, f.rows, f.count, &wishes), -1);
+    row_set(&f.run.scenario_text, "answers:\n  - break_even: {over: mask.density}\n  - fastest: {}\n"); /* against nobody: no question */
     assert_int_equal(break_even_more(&f.run, f.rows, f.count, &wishes), -1);
     row_set(&f.run.scenario_text, "answers:\n  - break_even: {over: mask.density, by: [layer, mask.pattern], against: cudnn}\n");
     static const struct break_wish want[] = {{"sparsity/body[mask=blobs24:0.4]", 0.36},     /* beside 35 %, where the line crosses */

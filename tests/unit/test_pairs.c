@@ -1,5 +1,6 @@
 /* worker/pairs: two builds of rows against each other, on a clock of its own. */
 #include "timing_world.h"
+#include "statistics/estimate.h"
 #include <sys/wait.h>
 
 #define SLOW_AND_OURS "[my/cudnn_fast, my/cudnn_slow, my/ours]"
@@ -60,7 +61,20 @@ static void pairs_sit_down_until_decided(void **state)
     assert_true(was_loaded(first + 3, "conv_ours", "conv_slow", "conv_slow") && was_loaded(first + 6, "conv_ours", NULL, NULL));
     assert_true(fabs(head->median_ns / base->median_ns - 0.4) < 0.01);
     assert_true(fabs(head->ratio - 1.25) < 0.03 && fabs(base->ratio - 0.5) < 0.02 && head->ratio_low < head->ratio_high);
-    assert_true(row_of(&r, "my/ours")->sm_clock_mhz == 1980);
+    assert_true(row_of(&r, "my/ours")->sm_clock_mhz == 1980 && row_of(&r, "my/cudnn_fast")->sm_clock_mhz == 1980);
+    int places[64]; /* the intervals hold for both rows together */
+    for (int i = 0; i < head->rounds; i++)
+        places[i] = head->places[i];
+    struct estimate both = estimate_ratio_grouped(library->samples_ns, head->samples_ns, places, head->rounds, 2),
+                    alone = estimate_ratio_grouped(library->samples_ns, head->samples_ns, places, head->rounds, 1);
+    assert_true(head->ratio_low == both.low && head->ratio_high == both.high && both.high - both.low > alone.high - alone.low);
+    /* what lies between two sittings: of each there is less than a megabyte and more than one, and never as before */
+    assert_int_equal(timing.pad_count, 6);
+    for (int i = 0; i < 6; i++) {
+        assert_true(i & 1 ? timing.pads[i] >= 2 << 20 && timing.pads[i] <= 64 << 20 : timing.pads[i] >= 512 && timing.pads[i] <= 1 << 20);
+        for (int k = 0; k < i; k++)
+            assert_true(timing.pads[i] != timing.pads[k]);
+    }
     let_go(&r);
 }
 
@@ -79,7 +93,7 @@ static void who_is_decided_gets_up(void **state)
     assert_true(last >= 3);
     for (int i = 0; i < last; i++)
         assert_int_equal(rounds_in(even, i), lengths[i]);
-    assert_true(rounds_in(even, last) <= lengths[last]);
+    assert_true(rounds_in(even, last) < lengths[last] && even->rounds > 45); /* it is asked within a sitting, also late */
     assert_true(cold(&r, "my/cudnn_fast")->rounds == even->rounds);
     /* the loads of the third sitting and of the fourth, in which two of the four are left */
     int at = 0;
@@ -159,5 +173,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_sit_down_until_decided), cmocka_unit_test(who_is_decided_gets_up),
                                        cmocka_unit_test(a_spent_budget_ends_it),       cmocka_unit_test(a_pair_is_looked_at),
                                        cmocka_unit_test(a_wrong_library_is_left_out),  cmocka_unit_test(a_lost_device_is_noticed)};
-    return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

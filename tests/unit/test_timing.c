@@ -138,6 +138,12 @@ static void a_network_is_timed_on_several_inputs(void **state)
         for (int i = 0; !idle && i < 6; i++)
             assert_true(places[i]);
         assert_true(idle || fabs(t->median_ns - 160000) < 1);
+        static const struct {
+            const char *name;
+            double value;
+        } parts[] = {{"chain.steps", 2}, {"chain.steps_ns", 160000}, {"chain.layout_ns", 0}, {"chain.plan_layout_ns", 0}};
+        for (int i = 0; !idle && i < 4; i++) /* two layers, and no change of layout */
+            assert_true(row_metric(best, -1, parts[i].name) && fabs(row_metric(best, -1, parts[i].name)->value - parts[i].value) < 1);
         let_go(&r);
     }
 }
@@ -217,11 +223,25 @@ static void a_lost_device_is_noticed(void **state)
     assert_true(fabs(row_of(&r, "my/prepared")->prepare_ns - 5000) < 1 && isnan(row_of(&r, "my/cudnn_fast")->prepare_ns));
     assert_true(fabs(time_of(&r, "my/prepared", "cold", "isolated")->median_ns - 60000) < 1); /* without it */
     let_go(&r);
-    for (int at = 1; at < calls; at += at < 12 ? 1 : 1 + calls / 12)
+    for (int at = 1; at < calls; at += at < 12 ? 1 : 1 + calls / 20)
         if (lost(at, NULL, NULL))
             fail_msg("lost at call %d of %d and not noticed", at, calls);
     assert_int_equal(lost(0, "conv_after", "my/prepared"), 0);
     assert_int_equal(lost(0, "conv_prep", "my/prepared"), 0);
+}
+
+/* What a whole case needs is nobody's fault; and while one row runs it is given the time of one row, while all do that of the budget. */
+static void blame_and_time_are_whose_they_are(void **state)
+{
+    begin();
+    timing.no_events = timing.may_fail = true;
+    struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
+    assert_true(!r.ok && strstr(r.err.text, "no more events") && r.blamed == -1);
+    let_go(&r);
+    begin();
+    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12], budget: 3}");
+    assert_true(timing.longest[0] == 60 + 30 && timing.longest[1] >= 2 * 3); /* time_limit: 60 */
+    let_go(&r);
 }
 
 int main(void)
@@ -238,6 +258,7 @@ int main(void)
         cmocka_unit_test(an_early_end_is_said),
         cmocka_unit_test(modes_are_those_asked_for),
         cmocka_unit_test(a_lost_device_is_noticed),
+        cmocka_unit_test(blame_and_time_are_whose_they_are),
     };
-    return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -424,5 +424,5 @@ int main(void)
         cmocka_unit_test(plans_made_ahead_are_raced),        cmocka_unit_test(modes_and_epilogues_are_asked_for),
         cmocka_unit_test(a_network_takes_a_plan_a_layer),    cmocka_unit_test(equal_layers_behind_another),
         cmocka_unit_test(what_is_not_fused_is_not_asked_for)};
-    return cmocka_run_group_tests(tests, set_up_library, variant_folder_remove);
+    return cmocka_run_group_tests(tests, set_up_library, tear_down);
 }

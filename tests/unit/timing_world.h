@@ -33,7 +33,10 @@ static struct timing {
     int idle_from, launches;
     const char *whole;      /* the network is timed in place of its layer, with this variant on every link */
     const char *whole_best; /* and this one where it runs its best; NULL: the same */
-    bool stamps, may_fail, no_budget;
+    bool stamps, may_fail, no_budget, no_events;
+    size_t pads[64]; /* between sittings */
+    int pad_count;
+    double longest[2];        /* s that a stage of the timed loop was given: of rows, and of nobody's */
     const char *versus[2][2]; /* rows that are the two sides of a gate; NULL: none */
     int stamped, low_of;      /* so many stamps are high, so many low, and again; 0: every fifth is low */
 } timing;
@@ -125,6 +128,37 @@ static bool timed_flush(struct device *dev, struct error *err)
     return alive(err) && clock_flush(dev, err);
 }
 
+static bool timed_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
+{
+    if (!strcmp(label, "pad") && timing.pad_count < 64)
+        timing.pads[timing.pad_count++] = bytes;
+    return alive(err) && timing.emu->alloc(dev, label, bytes, address, err);
+}
+static bool timed_load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err)
+{
+    return alive(err) && timing.emu->load(dev, image, module, err);
+}
+static bool timed_read(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err)
+{
+    return alive(err) && timing.emu->read(dev, address, to, bytes, err);
+}
+static bool timed_write(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
+{
+    return alive(err) && timing.emu->write(dev, address, from, bytes, err);
+}
+static bool timed_fill(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
+{
+    return alive(err) && timing.emu->fill(dev, address, pattern, bytes, err);
+}
+static bool timed_sync(struct device *dev, struct error *err)
+{
+    return alive(err) && timing.emu->sync(dev, err);
+}
+static bool timed_event(struct device *dev, struct device_event **e, struct error *err)
+{
+    return !timing.no_events ? alive(err) && clock_event(dev, e, err) : error_set(err, ERROR_ENVIRONMENT, "no more events");
+}
+
 static bool timed_stamp(struct device *dev, int slot, struct error *err)
 {
     return alive(err);
@@ -148,6 +182,13 @@ static void give_clock(struct device *dev)
     timing.ops.graph_end = graph_end;
     timing.ops.graph_launch = graph_launch;
     timing.ops.graph_free = graph_free;
+    timing.ops.alloc = timed_alloc;
+    timing.ops.load = timed_load;
+    timing.ops.read = timed_read;
+    timing.ops.write = timed_write;
+    timing.ops.fill = timed_fill;
+    timing.ops.sync = timed_sync;
+    timing.ops.event = timed_event;
     timing.ops.record = timed_record;
     timing.ops.flush = timed_flush;
     if (timing.stamps) {
@@ -210,6 +251,11 @@ static void take(void *context, json_t *event)
         wire_row_merge(json_object_get(event, "fields"), r->rows[json_integer_value(json_object_get(event, "row"))]);
     if (name && !strcmp(name, "blame"))
         r->blamed = (int)json_integer_value(json_object_get(event, "row"));
+    const char *stage = json_string_value(json_object_get(event, "stage"));
+    if (stage && !strcmp(stage, "time")) {
+        double *longest = &timing.longest[json_integer_value(json_object_get(event, "row")) < 0];
+        *longest = fmax(*longest, json_number_value(json_object_get(event, "limit")));
+    }
     json_decref(event);
 }
 
@@ -256,6 +302,34 @@ static json_t *whole(const struct plan *plan, json_t *rows)
     return choices;
 }
 
+/* The device and what checks on it, from one worker to the next: to make them is half of what a worker takes. */
+static struct {
+    struct device *dev;
+    struct card *card;
+} kept;
+static void take_kept(struct worker *w)
+{
+    w->card = kept.card;
+    w->card_tried = kept.card != NULL;
+    kept.dev = NULL;
+    kept.card = NULL;
+}
+static void keep(struct worker *w)
+{
+    kept.dev = w->dev;
+    kept.card = w->card;
+    w->dev = NULL;
+    w->card = NULL;
+    kept.dev->clock = NULL;
+}
+static int tear_down(void **state)
+{
+    card_close(kept.card);
+    if (kept.dev)
+        device_close(kept.dev);
+    return variant_folder_remove(state);
+}
+
 /* Times the variants (a YAML list) of one small layer. */
 static struct result timed(const char *variants, const char *time)
 {
@@ -271,6 +345,7 @@ static struct result timed(const char *variants, const char *time)
     struct error err = {0};
     struct worker w;
     worker_init(&w, take, &r);
+    w.dev = kept.dev;
     json_t *rows = json_array(), *setup;
     struct plan plan;
     if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
@@ -279,6 +354,7 @@ static struct result timed(const char *variants, const char *time)
                       "files", plan.files, "time_limit", 60.0);
     if (!worker_handle(&w, setup, &err))
         fail_msg("%s", err.text);
+    take_kept(&w);
     give_clock(w.dev);
     if (timing.opened)
         timing.opened(&w);
@@ -300,6 +376,8 @@ static struct result timed(const char *variants, const char *time)
     if (timing.ends)
         timing.ends(&w);
     w.dev->ops = timing.emu;
+    if (r.ok) /* else it may be lost, with all that is on it */
+        keep(&w);
     worker_close(&w);
     plan_free(&plan);
     unlink(path);
