@@ -1,6 +1,7 @@
 /* variant/: what `prepare:` may touch, and who writes a scratch buffer. Who writes what in the shipped heads is said here by hand, from
  * their kernels. */
 #include "binding.h"
+#include <unistd.h>
 
 #define HEAD "op: conv2d\nwhat: x\nepilogue: [bias]\n"
 #define KERNEL(args) "  - kernel: k\n    grid: n\n    block: 32\n    args: " args "\n"
@@ -53,6 +54,7 @@ static void test_reads_what_it_wrote(void **state)
     assert_non_null(strstr(err.text,
                            "idle.cu:6:6: scratch buffer 'a' is state, which is what `prepare:` begins and steps change; this head "
                            "prepares nothing"));
+    assert_int_equal(unlink(file), 0); /* the other tests load that folder */
     free(file);
     error_clear(&err);
     assert_true(tree_variant("kernels/variants/conv2d/once.cu", HEAD

@@ -157,8 +157,8 @@ static void code_is_in_order_of_heat(void **state)
     struct row_code code[] = {{.address = 5, .samples = 9, .executed = 1},
                               {.address = 4, .samples = -1, .executed = 8},
                               {.address = 8, .samples = 7, .executed = 99},
-                              {.address = 9, .samples = 3, .sectors = 4},
-                              {.address = 2, .samples = 3, .wavefronts = 2},
+                              {.address = 9, .samples = 3, .sectors = 1},
+                              {.address = 2, .samples = 3, .wavefronts = 1},
                               {.address = 3, .samples = 3},
                               {.address = 6, .samples = 3},
                               {.address = 1, .samples = -1, .executed = -1}};
