@@ -71,7 +71,7 @@ static bool row_has_note(const struct row *row, const char *note)
 {
     size_t n = strlen(note);
     for (const char *at = row->note; at && (at = strstr(at, note)); at++)
-        if ((at == row->note || !strncmp(at - 2, "; ", 2)) && (!at[n] || !strncmp(at + n, "; ", 2)))
+        if ((at == row->note || (at - row->note >= 2 && !strncmp(at - 2, "; ", 2))) && (!at[n] || !strncmp(at + n, "; ", 2)))
             return true;
     return false;
 }

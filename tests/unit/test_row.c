@@ -66,7 +66,10 @@ static void a_note_is_said_once_and_whole(void **state)
     row_add_note(row, "over 10 ms");
     row_add_note(row, "took part in 3 of 10 rounds");
     row_add_note(row, "over 10");
-    assert_string_equal(row->note, "took part in 3 of 10 rounds; over 10 ms; over 10");
+    row_add_note(row, "over 10 ms");
+    row_add_note(row, "over 10");
+    row_add_note(row, "ook part in 3 of 10 rounds"); /* found one place behind the start, before which is nothing */
+    assert_string_equal(row->note, "took part in 3 of 10 rounds; over 10 ms; over 10; ook part in 3 of 10 rounds");
     row_free(row);
 }
 
@@ -80,6 +83,11 @@ static void metrics_are_found_by_step_and_not_by_line(void **state)
     assert_float_equal(row_metric(row, -1, "emu.warp_fma")->value, 2, 0);
     assert_float_equal(row_metric(row, 57, "emu.warp_fma")->value, 67, 0);
     assert_null(row_metric(row, -1, "emu.warp"));
+    struct row_metric *m = row_add_metric(row, 500, 0, "long", "", "", 1);
+    char unit[sizeof m->unit];
+    memset(unit, 'u', sizeof unit - 1);
+    unit[sizeof unit - 1] = 0;
+    assert_string_equal(row_add_metric(row, 501, 0, "long", unit, "emu", 1)->unit, unit);
     /* a name that is too long is cut, never written past its field */
     char name[200];
     memset(name, 'x', sizeof name - 1);

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "store_helpers.h"
+#include "row/lock.h"
+#include <signal.h>
+#include <sys/wait.h>
 
 static struct store *open_at(const char *name)
 {
@@ -255,6 +258,54 @@ static void refusals(void **state)
     store_close(store);
 }
 
+/* What fails on the way, a database that is opened for reading, or one that somebody else works on: nothing is changed. */
+static void a_merge_is_whole(void **state)
+{
+    char other[160];
+    struct merge_counts counts;
+    struct error err = {0};
+    struct row **rows;
+    snprintf(other, sizeof other, "%s/other.db", folder);
+    fill(path, "2026-01-01T00:00:00Z", true);
+    fill(other, "2026-01-02T00:00:00Z", true);
+    struct store *store = open_at(path);
+    assert_int_equal(
+        sqlite3_exec(store->db, "CREATE TRIGGER t BEFORE INSERT ON timing BEGIN SELECT RAISE(ABORT, 'full'); END", NULL, NULL, NULL),
+        SQLITE_OK);
+    assert_false(store_merge(store, other, &counts, &err));
+    assert_non_null(strstr(err.text, "full"));
+    assert_int_equal(sqlite3_exec(store->db, "DROP TRIGGER t", NULL, NULL, NULL), SQLITE_OK);
+    int64_t runs = 0;
+    assert_true(store_integer(store, "SELECT count(*) FROM run", &runs, &err) && runs == 1);
+    assert_int_equal(store_rows(store, 2, &rows, &err), 0);
+    int ready[2], status;
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (!child) { /* holds it until the pipe ends */
+        int lock = -1;
+        bool held = lock_take(path, &lock, &err);
+        close(ready[0]);
+        _exit(!held || write(ready[1], "x", 1) != 1 || pause());
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    err = (struct error){0};
+    bool merged = store_merge(store, other, &counts, &err);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(!merged && strstr(err.text, "another run holds it"));
+    assert_true(store_integer(store, "SELECT count(*) FROM run", &runs, &err) && runs == 1);
+    assert_true(store_merge(store, other, &counts, &err) && counts.runs == 1);
+    assert_true(store_merge(store, other, &counts, &err) && counts.runs_known == 1 && counts.runs == 0); /* the lock was given back */
+    store_close(store);
+    assert_true(store_open(path, true, &store, &err));
+    assert_false(store_merge(store, other, &counts, &err));
+    assert_non_null(strstr(err.text, "read"));
+    store_close(store);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 /* A table that merge does not copy would be lost silently: whoever adds one comes by here. */
 static void every_table_is_merged(void **state)
 {
@@ -276,8 +327,8 @@ static void every_table_is_merged(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {TEST(runs_and_rows),      TEST(an_interrupted_run_gives_way),
-                                       TEST(wisdom_newest_wins), TEST(wisdom_as_a_file),
-                                       TEST(refusals),           TEST(every_table_is_merged)};
+    const struct CMUnitTest tests[] = {
+        TEST(runs_and_rows),    TEST(an_interrupted_run_gives_way), TEST(wisdom_newest_wins), TEST(wisdom_as_a_file), TEST(refusals),
+        TEST(a_merge_is_whole), TEST(every_table_is_merged)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
