@@ -1,0 +1,299 @@
+/* plan/row: what is said of a row before it runs, and what its key depends on: all that could make its result another one, and nothing
+ * else. */
+#include "variant_folder.h"
+#include "plan/plan.h"
+#include <math.h>
+
+#define CONV "op: conv2d, n: 1, c: 8, h: 16, w: 24, k: 8, kernel: 3, pad: 1, dtype: f32, layout: NCHW"
+
+static struct plan plan;
+
+/* A head of op conv2d with `extra`, whose kernel is `body`. */
+static void put_conv(const char *name, const char *extra, const char *body)
+{
+    struct text t = {0};
+    text_addf(
+        &t,
+        "/* bench 1\nop: conv2d\nwhat: w\n%ssteps:\n  - kernel: k\n    grid: 1\n    block: 32\n    args: input, filter, output\n*/\n%s\n",
+        extra, body);
+    assert_true(variant_put(name, &t));
+}
+
+static void put_file(const char *name, const char *text)
+{
+    struct error err = {0};
+    char *path = file_join(variant_folder, name);
+    assert_true(file_write(path, text, strlen(text), &err));
+    free(path);
+}
+
+struct asked {
+    const char *text, *chip;
+    const struct side *sides;
+    bool tune;
+};
+static void plan_it(const struct asked *a)
+{
+    struct error err = {0};
+    char *set = text_format("my=%s", variant_folder), *path = text_file(a->text);
+    const char *const dirs[] = {set, NULL};
+    struct plan_options o = {.scenario_path = path, .variant_dirs = dirs, .sides = a->sides, .tune = a->tune};
+    if (!plan_make(&o, "cuda", chip_find(a->chip ? a->chip : "H200"), &plan, &err))
+        fail_msg("%s\n%s", err.text, a->text);
+    unlink(path);
+    free(path);
+    free(set);
+}
+
+static int row_called(const char *name, int nth)
+{
+    for (int i = 0; i < plan.row_count; i++)
+        if (!strcmp(plan_row_variant(&plan.rows[i]), name) && !nth--)
+            return i;
+    fail_msg("no row %s", name);
+    return -1;
+}
+
+static struct row *row_made(const char *name, int nth)
+{
+    return plan_row_new(&plan, row_called(name, nth), "cuda:0");
+}
+
+/* ---- the key ---- */
+
+static void key_of(const struct asked *a, const char *name, int nth, const char *device, const char *compiler, char out[HASH_TEXT])
+{
+    plan_it(a);
+    plan_row_key(&plan, row_called(name, nth), device, compiler, out);
+    plan_free(&plan);
+}
+
+#define SCENARIO(layer, rest) "scenario: t\nlayers: {a: {" layer "}}\nvariants: [{my/keyed: {T: [1, 2]}}]\n" rest
+#define TIME "time: {rounds: [20, 20], half_width: 1 %}\n"
+
+static void a_key_knows_what_matters(void **state)
+{
+    char same[HASH_TEXT], other[HASH_TEXT], first[HASH_TEXT];
+    const struct asked plain = {SCENARIO(CONV, TIME), NULL, NULL, false};
+    put_file("own.cuh", "// 1\n");
+    put_conv("keyed", "params: {T: [1, 2]}\n", "#include \"own.cuh\"");
+    key_of(&plain, "my/keyed", 0, "cuda:0", "nvrtc 13.0", first);
+    key_of(&plain, "my/keyed", 0, "cuda:0", "nvrtc 13.0", same);
+    assert_string_equal(first, same);
+    const struct asked others[] = {
+        {SCENARIO(CONV, "time: {rounds: [20, 20], half_width: 2 %}\n"), NULL, NULL, false},
+        {SCENARIO(CONV, "time: {rounds: [20, 20], half_width: 1 %, cache: [warm]}\n"), NULL, NULL, false},
+        {SCENARIO(CONV, "time: {rounds: [20, 20], half_width: 1 %, load: [sustained]}\n"), NULL, NULL, false},
+        {SCENARIO(CONV ", epilogue: [residual]", TIME), NULL, NULL, false},
+        {SCENARIO("op: conv2d, n: 2, c: 8, h: 16, w: 24, k: 8, kernel: 3, pad: 1, dtype: f32, layout: NCHW", TIME), NULL, NULL, false},
+        {SCENARIO(CONV, TIME), "A100", NULL, false},
+        {SCENARIO(CONV, TIME), NULL, NULL, true}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        key_of(&others[i], "my/keyed", 0, "cuda:0", "nvrtc 13.0", other);
+        if (!strcmp(first, other))
+            fail_msg("the same key: %zu", i);
+    }
+    key_of(&plain, "my/keyed", 1, "cuda:0", "nvrtc 13.0", other); /* T=2 */
+    assert_string_not_equal(first, other);
+    key_of(&plain, "my/keyed", 0, "cuda:1", "nvrtc 13.0", other);
+    assert_string_not_equal(first, other);
+    key_of(&plain, "my/keyed", 0, "cuda:0", "nvrtc 13.1", other);
+    assert_string_not_equal(first, other);
+    put_file("own.cuh", "// 2\n"); /* a header beside it */
+    key_of(&plain, "my/keyed", 0, "cuda:0", "nvrtc 13.0", other);
+    assert_string_not_equal(first, other);
+    put_file("own.cuh", "// 1\n");
+    key_of(&plain, "my/keyed", 0, "cuda:0", "nvrtc 13.0", same);
+    assert_string_equal(first, same);
+    put_conv("keyed", "params: {T: [1, 2]}\n", "#include \"own.cuh\"\n//"); /* its own file */
+    key_of(&plain, "my/keyed", 0, "cuda:0", "nvrtc 13.0", other);
+    assert_string_not_equal(first, other);
+    put_conv("keyed", "params: {T: [1, 2]}\n", "#include \"own.cuh\"");
+}
+
+/* What is timed beside a row, how often, and what others there are makes it no other row. */
+static void a_key_knows_nothing_else(void **state)
+{
+    char same[HASH_TEXT], first[HASH_TEXT];
+    put_file("own.cuh", "// 1\n");
+    put_conv("keyed", "params: {T: [1, 2]}\n", "#include \"own.cuh\"");
+    key_of(&(struct asked){SCENARIO(CONV, TIME), NULL, NULL, false}, "my/keyed", 0, "cuda:0", "nvrtc 13.0", first);
+    put_conv("neighbour", "", "// of the same folder");
+    const struct asked alike[] = {{SCENARIO(CONV, TIME), NULL, NULL, false},
+                                  {"scenario: u\nlayers: {b: {" CONV "}, a: {" CONV
+                                   ", epilogue: [residual]}}\nvariants: [my/neighbour, {my/keyed: {T: [1, 2]}}]\n" TIME,
+                                   NULL, NULL, false},
+                                  {SCENARIO(CONV, "time: {rounds: [10, 40], half_width: 1 %, budget: 9}\n"), NULL, NULL, false}};
+    for (size_t i = 0; i < sizeof alike / sizeof *alike; i++) {
+        key_of(&alike[i], "my/keyed", 0, "cuda:0", "nvrtc 13.0", same);
+        if (strcmp(first, same))
+            fail_msg("another key: %zu", i);
+    }
+    char *path = file_join(variant_folder, "neighbour.cu");
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
+/* A row that is completed by another variant is another one when that is edited. */
+static void a_key_knows_what_completes_it(void **state)
+{
+    char first[HASH_TEXT], other[HASH_TEXT];
+    const struct asked a = {"scenario: t\nlayers: {a: {" CONV "}}\nvariants: [my/keyed]\n", NULL, NULL, false};
+    put_conv("inner", "", "// 1");
+    struct text t = {0};
+    text_add(&t, "/* bench 1\nop: conv2d\nwhat: w\nscratch:\n  own: output[n * k * p * q]\nsteps:\n  - {variant: my/inner, output: own}\n"
+                 "  - copy: output = own\n*/\n");
+    assert_true(variant_put("keyed", &t));
+    key_of(&a, "my/keyed", 0, "cuda:0", "nvrtc 13.0", first);
+    put_conv("inner", "", "// 2");
+    key_of(&a, "my/keyed", 0, "cuda:0", "nvrtc 13.0", other);
+    assert_string_not_equal(first, other);
+    char *path = file_join(variant_folder, "inner.cu");
+    assert_int_equal(unlink(path), 0);
+    free(path);
+    put_conv("keyed", "", "//");
+}
+
+/* ---- the row ---- */
+
+static void a_row_says_what_is_planned(void **state)
+{
+    put_conv("keyed", "params: {T: [1, 2]}\npredict: {threads: 32 * T, registers: 40 + T}\n", "//");
+    put_conv("broken", "params: {T: [3]}\nprepare:\n  - fill: filter = 0\n", "//");
+    plan_it(&(struct asked){
+        "scenario: t\naxes: {n: [1, 2]}\nlayers: {a: {op: conv2d, c: 8, h: 16, w: 24, k: 8, kernel: 3, pad: 1, dtype: f32, layout: NCHW, "
+        "epilogue: [bias, relu]}}\nvariants: [{my/keyed: {T: [1, 2]}}, my/broken]\nnetworks: {net: {order: [a, {repeat: 2, of: [a]}]}}\n",
+        NULL, NULL, false});
+    struct row *r = row_made("my/keyed", 1);
+    const struct work *w = &plan.cases[0].work;
+    assert_true(r->status == ROW_PLANNED || r->status == ROW_INFEASIBLE);
+    assert_true(!strcmp(r->scenario, "t") && !strcmp(r->layer, "a") && !strcmp(r->op, "conv2d") && !strcmp(r->device, "cuda:0"));
+    assert_true(!strcmp(r->dtype, "f32") && !strcmp(r->math, "f32") && !strcmp(r->layout, "NCHW") && !strcmp(r->arch, "sm_90a"));
+    assert_true(!strcmp(r->what, "w") && !r->library && strlen(r->source_hash) == HASH_TEXT - 1 && !r->side);
+    assert_string_equal(r->params, "T=2");
+    assert_string_equal(row_axis(r, "n"), "1");
+    assert_string_equal(r->networks, "net:3");
+    assert_string_equal(r->epilogue, "bias+relu");
+    assert_string_equal(r->work, "conv2d 8->8 3x3 +bias+relu  1x16x24 f32 NCHW");
+    assert_string_equal(r->bare_work, "conv2d 8->8 3x3  1x16x24 f32 NCHW");
+    assert_true(r->flop == work_flop(w) && r->bytes == work_bytes(w));
+    assert_true(row_metric(r, -1, "model.threads")->value == 64 && row_metric(r, -1, "model.registers")->value == 42);
+    assert_string_equal(row_metric(r, -1, "model.registers")->unit, "registers");
+    assert_null(row_metric(r, -1, "model.smem_bytes")); /* of which the head says nothing */
+    assert_true(r->density_in < 0 && !r->mask_pattern && !r->tile);
+    row_free(r);
+    r = row_made("my/broken", 0); /* no program, but its parameters are known */
+    assert_int_equal(r->status, ROW_BROKEN);
+    assert_non_null(strstr(r->reason, "prepare writes"));
+    assert_string_equal(r->params, "T=3");
+    assert_true(r->claims == -1 && r->scratch_bytes == -1);
+    row_free(r);
+    plan_free(&plan);
+    char *path = file_join(variant_folder, "broken.cu");
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
+/* Checkerboard: half of the inputs, which reach every output. Tiles of 8x8: 2 x 3 of an image of 16x24, all of them active. */
+static void a_sparse_row_says_how_sparse(void **state)
+{
+    put_conv("keyed", "mask: {needs: input, tile: [8, 8], weights: 1234}\n", "//");
+    put_conv("dense", "", "//");
+    plan_it(&(struct asked){"scenario: t\nlayers: {a: {" CONV ", mask: {pattern: checkerboard}}}\nvariants: [my/keyed, my/dense]\n", NULL,
+                            NULL, false});
+    struct row *r = row_made("my/keyed", 0), *dense = row_made("my/dense", 0);
+    if (r->status == ROW_BROKEN)
+        fail_msg("%s", r->reason);
+    assert_string_equal(r->mask_pattern, "checkerboard");
+    assert_true(r->density_in == 0.5 && r->density_out == 1 && r->mask_radius == -1 && r->mask_seed == 1 /* which of the two */);
+    assert_string_equal(r->tile, "8x8");
+    assert_true(r->tiles == 6 && r->tiles_active == 6 && r->tile_weight_bytes == 1234);
+    assert_true(fabs(r->flop_scheduled - r->flop) < 1e-6 * r->flop && r->flop_useful == r->flop * r->density_out);
+    /* f32 of 8 channels and 16 x 24, half of the inputs, two masks of a word a row, the filter */
+    assert_true(r->bytes_useful == 4 * 8 * 16 * 24 * 1.5 + 2 * 16 * 4 + 4 * 8 * 8 * 9);
+    assert_true(!dense->tile && dense->density_in == 0.5 && dense->flop_scheduled == dense->flop && dense->flop_useful == r->flop_useful);
+    row_free(r);
+    row_free(dense);
+    plan_free(&plan);
+    char *gone = file_join(variant_folder, "gone.pgm");
+    char *text = text_format("scenario: t\nlayers: {a: {" CONV ", mask: {pattern: file, path: %s}}}\nvariants: [my/keyed]\n", gone);
+    plan_it(&(struct asked){text, NULL, NULL, false});
+    r = row_made("my/keyed", 0);
+    assert_true(r->status == ROW_BROKEN && strstr(r->reason, "gone.pgm"));
+    row_free(r);
+    plan_free(&plan);
+    free(text);
+    free(gone);
+    put_conv("keyed", "", "//");
+}
+
+static void a_side_is_told(void **state)
+{
+    char key[2][HASH_TEXT];
+    put_conv("keyed", "", "//");
+    char *variants = file_join(variant_home, "kernels/variants"), *include = file_join(variant_home, "kernels/include");
+    const struct side sides[] = {{.name = "old", .revision = "abc", .variants = variants, .include = include},
+                                 {.name = "new", .revision = "def", .variants = variants, .include = include},
+                                 {0}};
+    plan_it(&(struct asked){"scenario: t\nlayers: {a: {" CONV "}}\nvariants: [my/keyed]\n", NULL, sides, false});
+    for (int i = 0; i < 2; i++) {
+        struct row *r = row_made("my/keyed", i);
+        assert_true(!strcmp(r->side, sides[i].name) && !strcmp(r->side_revision, sides[i].revision));
+        assert_true(!strcmp(r->side_variants, variants) && !strcmp(r->side_include, include));
+        plan_row_key(&plan, row_called("my/keyed", i), "cuda:0", "nvrtc", key[i]);
+        row_free(r);
+    }
+    assert_string_not_equal(key[0], key[1]); /* of one text: two results */
+    plan_free(&plan);
+    free(variants);
+    free(include);
+}
+
+/* What stands for a whole sequence has the bytes of all its layers, no op of its own, and a key that its frames are part of. */
+static void a_sequence_is_told(void **state)
+{
+    char key[3][HASH_TEXT];
+    put_conv("keyed", "mask: {needs: input, writes: output, tile: [8, 8]}\n", "//");
+    for (int i = 0; i < 3; i++) {
+        char *text =
+            text_format("scenario: t\nlayers: {a: {" CONV "}}\nvariants: [my/keyed]\nsequences: {film: {of: [a, a], frames: %d, changes: "
+                        "{pattern: box, density: 0.05}, noise: 0.002, threshold: 0.02, truncate: {max: 0.02}, bound: 0.05}}\n",
+                        i == 2 ? 5 : 4);
+        plan_it(&(struct asked){text, NULL, NULL, false});
+        int at = 0;
+        while (at < plan.row_count && plan.rows[at].kind != PLAN_SEQUENCE)
+            at++;
+        assert_true(at < plan.row_count);
+        struct row *r = plan_row_new(&plan, at, "cuda:0");
+        double bytes = 0;
+        for (int k = 0; k < plan.case_count; k++)
+            bytes = plan.cases[k].work.op && !strcmp(plan.cases[k].work.op->name, "conv2d") ? 2 * work_bytes(&plan.cases[k].work) : bytes;
+        assert_string_equal(r->op, "sequence");
+        assert_non_null(strstr(r->work, i == 2 ? "2 layers, 5 frames" : "2 layers, 4 frames"));
+        assert_true(r->bytes == bytes && r->claims == -1 && r->density_in < 0);
+        plan_row_key(&plan, at, "cuda:0", "nvrtc", key[i]);
+        row_free(r);
+        plan_free(&plan);
+        free(text);
+    }
+    assert_string_equal(key[0], key[1]);
+    assert_string_not_equal(key[0], key[2]);
+    put_conv("keyed", "", "//");
+}
+
+static int set_up(void **state)
+{
+    return !variant_folder_open("conv2d/cudnn.* pointwise/*");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_key_knows_what_matters),
+                                       cmocka_unit_test(a_key_knows_nothing_else),
+                                       cmocka_unit_test(a_key_knows_what_completes_it),
+                                       cmocka_unit_test(a_row_says_what_is_planned),
+                                       cmocka_unit_test(a_sparse_row_says_how_sparse),
+                                       cmocka_unit_test(a_side_is_told),
+                                       cmocka_unit_test(a_sequence_is_told)};
+    return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
+}
