@@ -1,6 +1,7 @@
 /* worker/pairs: two builds of rows against each other, on a clock of its own. */
 #include "timing_world.h"
 #include "statistics/estimate.h"
+#include <limits.h>
 #include <sys/wait.h>
 
 #define SLOW_AND_OURS "[my/cudnn_fast, my/cudnn_slow, my/ours]"
@@ -132,6 +133,23 @@ static void a_pair_is_looked_at(void **state)
     }
 }
 
+/* Nobody is believed because of what he did until his last launch, which is not timed. */
+static void the_last_launch_is_looked_at(void **state)
+{
+    static const char *const rows[][2] = {{"my/cudnn_fast", "conv_fast"}, {"my/cudnn_slow", "conv_slow"}, {"my/ours", "conv_ours"}};
+    for (int i = 0; i < 3; i++)
+        for (int idle = 0, last = INT_MAX; idle < 2; idle++) {
+            begin_pairs(1);
+            timing.idle = rows[i][1];
+            timing.idle_from = last;
+            struct result r = timed(SLOW_AND_OURS, "{}");
+            assert_int_equal(row_of(&r, rows[i][0])->status, idle ? ROW_WRONG : ROW_OK);
+            assert_true(!idle || strstr(row_of(&r, rows[i][0])->reason, "(after the timed loop)"));
+            last = timing.launches;
+            let_go(&r);
+        }
+}
+
 /* A library that is wrong is nothing to be compared with; the two sides are. */
 static void a_wrong_library_is_left_out(void **state)
 {
@@ -154,11 +172,12 @@ static void a_lost_device_is_noticed(void **state)
     int calls = timing.calls;
     assert_true(r.ok && calls > 60);
     let_go(&r);
-    for (int at = 2; at < calls; at += 1 + calls / 6) {
+    for (int at = 2; at < calls; at += 1 + calls / 9) {
         int status, child = fork();
         if (!child) {
             begin_pairs(1);
             timing.fail_at = at;
+            timing.once = true;
             r = timed(SLOW_AND_OURS, "{}");
             _exit(r.ok || !strstr(r.err.text, "the device is lost"));
         }
@@ -172,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_sit_down_until_decided), cmocka_unit_test(who_is_decided_gets_up),
                                        cmocka_unit_test(a_spent_budget_ends_it),       cmocka_unit_test(a_pair_is_looked_at),
-                                       cmocka_unit_test(a_wrong_library_is_left_out),  cmocka_unit_test(a_lost_device_is_noticed)};
+                                       cmocka_unit_test(a_wrong_library_is_left_out),  cmocka_unit_test(a_lost_device_is_noticed),
+                                       cmocka_unit_test(the_last_launch_is_looked_at)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

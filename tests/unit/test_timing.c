@@ -146,6 +146,12 @@ static void a_network_is_timed_on_several_inputs(void **state)
             assert_true(row_metric(best, -1, parts[i].name) && fabs(row_metric(best, -1, parts[i].name)->value - parts[i].value) < 1);
         let_go(&r);
     }
+    begin(); /* what a step prepares is no step of it */
+    timing.whole = "my/prepared";
+    struct result r = timed("[my/cudnn_fast, my/prepared]", "{rounds: [10, 10]}\nnetworks: {net: {order: [{repeat: 2, of: [a]}]}}");
+    const struct row *best = row_of(&r, "chain/best");
+    assert_true(row_metric(best, -1, "chain.steps")->value == 2 && fabs(row_metric(best, -1, "chain.steps_ns")->value - 120000) < 1);
+    let_go(&r);
 }
 
 /* Where a network runs as a graph a short row is timed in one too, a long one is not. */
@@ -203,6 +209,7 @@ static int lost(int at, const char *kernel, const char *row)
     if (child == 0) {
         begin();
         timing.fail_at = at;
+        timing.once = true;
         timing.fails = kernel;
         struct result r = timed("[my/cudnn_fast, my/prepared]", "{rounds: [6, 6]}");
         bool blamed = !row || (r.blamed >= 0 && !strcmp(r.names[r.blamed], row));
@@ -240,6 +247,7 @@ static void blame_and_time_are_whose_they_are(void **state)
     let_go(&r);
     begin();
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12], budget: 3}");
+    assert_true(timing.longest_run == 60 + 5);
     assert_true(timing.longest[0] == 60 + 30 && timing.longest[1] >= 2 * 3); /* time_limit: 60 */
     let_go(&r);
 }

@@ -28,6 +28,7 @@ static struct timing {
     } known[64];
     int known_count;
     int calls, fail_at; /* of launches, flushes and events; the device is lost from then on (0: never) */
+    bool once;          /* that call alone fails */
     const char *fails;  /* a kernel that cannot be launched */
     const char *idle;   /* a kernel of this name does nothing from its `idle_from`th launch on */
     int idle_from, launches;
@@ -36,7 +37,7 @@ static struct timing {
     bool stamps, may_fail, no_budget, no_events;
     size_t pads[64]; /* between sittings */
     int pad_count;
-    double longest[2];        /* s that a stage of the timed loop was given: of rows, and of nobody's */
+    double longest_run, longest[2]; /* s that a first run was given, and a stage of the timed loop: of rows, and of nobody's */
     const char *versus[2][2]; /* rows that are the two sides of a gate; NULL: none */
     int stamped, low_of;      /* so many stamps are high, so many low, and again; 0: every fifth is low */
 } timing;
@@ -68,7 +69,8 @@ static int queued;
 
 static bool alive(struct error *err)
 {
-    return !timing.fail_at || ++timing.calls < timing.fail_at || error_set(err, ERROR_WRONG, "the device is lost");
+    bool lost = timing.fail_at && (timing.once ? ++timing.calls == timing.fail_at : ++timing.calls >= timing.fail_at);
+    return !lost || error_set(err, ERROR_WRONG, "the device is lost");
 }
 static bool timed_launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
@@ -128,11 +130,19 @@ static bool timed_flush(struct device *dev, struct error *err)
     return alive(err) && clock_flush(dev, err);
 }
 
+static int timing_allocated; /* buffers that are there */
 static bool timed_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
     if (!strcmp(label, "pad") && timing.pad_count < 64)
         timing.pads[timing.pad_count++] = bytes;
-    return alive(err) && timing.emu->alloc(dev, label, bytes, address, err);
+    bool made = alive(err) && timing.emu->alloc(dev, label, bytes, address, err);
+    timing_allocated += made;
+    return made;
+}
+static void timed_release(struct device *dev, uint64_t address)
+{
+    timing_allocated--;
+    timing.emu->release(dev, address);
 }
 static bool timed_load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err)
 {
@@ -183,6 +193,7 @@ static void give_clock(struct device *dev)
     timing.ops.graph_launch = graph_launch;
     timing.ops.graph_free = graph_free;
     timing.ops.alloc = timed_alloc;
+    timing.ops.release = timed_release;
     timing.ops.load = timed_load;
     timing.ops.read = timed_read;
     timing.ops.write = timed_write;
@@ -252,6 +263,8 @@ static void take(void *context, json_t *event)
     if (name && !strcmp(name, "blame"))
         r->blamed = (int)json_integer_value(json_object_get(event, "row"));
     const char *stage = json_string_value(json_object_get(event, "stage"));
+    if (stage && !strcmp(stage, "run"))
+        timing.longest_run = fmax(timing.longest_run, json_number_value(json_object_get(event, "limit")));
     if (stage && !strcmp(stage, "time")) {
         double *longest = &timing.longest[json_integer_value(json_object_get(event, "row")) < 0];
         *longest = fmax(*longest, json_number_value(json_object_get(event, "limit")));
@@ -306,6 +319,8 @@ static json_t *whole(const struct plan *plan, json_t *rows)
 static struct {
     struct device *dev;
     struct card *card;
+    bool known;
+    int allocated; /* buffers of the card */
 } kept;
 static void take_kept(struct worker *w)
 {
@@ -375,10 +390,20 @@ static struct result timed(const char *variants, const char *time)
     json_decref(setup);
     if (timing.ends)
         timing.ends(&w);
-    w.dev->ops = timing.emu;
     if (r.ok) /* else it may be lost, with all that is on it */
         keep(&w);
+    else
+        w.dev->ops = timing.emu;
     worker_close(&w);
+    if (r.ok) {
+        kept.dev->ops = timing.emu;
+        kept.allocated = kept.known ? kept.allocated : timing_allocated;
+        kept.known = true;
+        assert_int_equal(timing_allocated, kept.allocated); /* nothing but the checks' own is left of a bout */
+    } else {
+        kept.known = false;
+        timing_allocated = 0;
+    }
     plan_free(&plan);
     unlink(path);
     free(path);
