@@ -43,7 +43,8 @@ static struct world {
     int made, seen, captured; /* launches */
     bool no_capture;          /* a library that cannot be caught in a graph */
     int turn_of[4096], turn_runs;
-    int lost_at, ran; /* the run, of anybody, at which the device is lost, from 1; 0: never */
+    int fail_at, calls; /* the call, of anybody's, that fails, from 1, and it alone; 0: none; */
+    const char *failed; /* that one */
     uint64_t random;
 } world;
 
@@ -76,6 +77,15 @@ static bool spend(double ns)
     return true;
 }
 
+static bool fails(const char *call, struct error *err)
+{
+    if (++world.calls != world.fail_at)
+        return false;
+    world.failed = call;
+    error_set(err, ERROR_WRONG, "%s fails", call);
+    return true;
+}
+
 /* ---- in place of measure/rig ---- */
 static void sits(struct rig *rig)
 {
@@ -89,6 +99,8 @@ void rig_sit(struct rig *rig, int set, int seat)
 }
 bool rig_wipe(struct rig *rig, struct error *err)
 {
+    if (fails("rig_wipe", err))
+        return false;
     say("w");
     return !world.capturing || spend(rig->wipe_ns);
 }
@@ -98,11 +110,15 @@ bool rig_keeps(const struct rig *rig)
 }
 bool rig_seal(struct rig *rig, struct error *err)
 {
+    if (fails("rig_seal", err))
+        return false;
     say("=");
     return true;
 }
 bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
 {
+    if (fails("rig_same", err))
+        return false;
     *left = rig->wrong_from && rig->runs >= rig->wrong_from ? RIG_OTHER_OUTPUT : RIG_AS_TRUSTED;
     return true;
 }
@@ -123,9 +139,9 @@ static double made(struct rig *rig)
 }
 bool rig_run(struct rig *rig, struct error *err)
 {
+    if (fails("rig_run", err))
+        return false;
     spend(made(rig));
-    if (++world.ran == world.lost_at)
-        return error_set(err, ERROR_WRONG, "the device is lost");
     sits(rig);
     if (rig->sleep_ns)
         nanosleep(&(struct timespec){.tv_nsec = rig->sleep_ns}, NULL);
@@ -136,6 +152,8 @@ bool rig_run(struct rig *rig, struct error *err)
 }
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err)
 {
+    if (fails("rig_run_stepwise", err))
+        return false;
     sits(rig);
     if (world.capturing && world.no_capture)
         return error_set(err, ERROR_ENVIRONMENT, "it cannot be captured");
@@ -153,6 +171,8 @@ bool rig_run_step(struct rig *rig, int step, struct error *err)
 }
 bool rig_prepare(struct rig *rig, double *ns, struct error *err)
 {
+    if (fails("rig_prepare", err))
+        return false;
     say("p");
     world.made += 3, world.seen += 3;
     return spend(5000);
@@ -174,6 +194,8 @@ void rig_plan_use(struct rig *rig, int step, int plan) {}
 /* ---- the device ---- */
 static bool event(struct device *dev, struct device_event **e, struct error *err)
 {
+    if (fails("event", err))
+        return false;
     *e = calloc(1, sizeof **e);
     world.events++;
     return true;
@@ -185,27 +207,37 @@ static void event_free(struct device *dev, struct device_event *e)
 }
 static bool record(struct device *dev, struct device_event *e, struct error *err)
 {
+    if (fails("record", err))
+        return false;
     say("|");
     e->at_ns = world.now_ns;
     return true;
 }
 static bool elapsed(struct device *dev, struct device_event *from, struct device_event *to, double *ns, struct error *err)
 {
+    if (fails("elapsed", err))
+        return false;
     *ns = to->at_ns - from->at_ns;
     return true;
 }
 static bool flush(struct device *dev, struct error *err)
 {
+    if (fails("flush", err))
+        return false;
     say("F");
     world.made += 2, world.seen += 2;
     return spend(FLUSH_NS);
 }
 static bool sync(struct device *dev, struct error *err)
 {
+    if (fails("sync", err))
+        return false;
     return true;
 }
 static bool graph_begin(struct device *dev, struct error *err)
 {
+    if (fails("graph_begin", err))
+        return false;
     world.capturing = true;
     world.captured_ns = 0;
     world.captured = 0;
@@ -222,6 +254,8 @@ static bool graph_end(struct device *dev, struct device_graph **graph, struct er
 }
 static bool graph_launch(struct device *dev, struct device_graph *graph, struct error *err)
 {
+    if (fails("graph_launch", err))
+        return false;
     return spend(graph->ns);
 }
 static void graph_free(struct device *dev, struct device_graph *graph)
@@ -243,6 +277,8 @@ static int graph_launches(struct device *dev, const struct device_graph *graph)
 }
 static bool turn_stamp(struct device *dev, int slot, struct error *err)
 {
+    if (fails("turn_stamp", err))
+        return false;
     world.made++, world.seen++;
     return true;
 }

@@ -257,31 +257,6 @@ static void a_low_clock_is_not_taken(void **state)
     freed(1);
 }
 
-/* A device that is lost, in any round, warming up or timed, ends the measurement, and nothing is left behind. */
-static void a_lost_device_ends_it(void **state)
-{
-    for (int at = 1; at <= 14; at++) {
-        struct sample_plan plan = plain;
-        struct sample_result result;
-        struct error err = {0};
-        plan.rounds_min = plan.rounds_max = 4;
-        plan.warmup_rounds = 3;
-        for (int i = 0; i < 2; i++) {
-            rigs[i] = (struct rig){.ns = 1000};
-            rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps, .unit_count = i};
-            entrants[i] = (struct entrant){.rig = &rigs[i]};
-        }
-        world.ran = 0;
-        world.lost_at = at;
-        assert_false(sample_run(&device, entrants, 2, &plan, &watch, &result, &err));
-        assert_string_equal(err.text, "the device is lost");
-        assert_int_equal(world.events, 0);
-        sample_result_free(&result);
-        freed(2);
-    }
-    world.lost_at = 0;
-}
-
 /* Of any number of entrants the odd round is the even one backwards, and everyone is in both. */
 static void the_odd_round_is_the_even_one_backwards(void **state)
 {
@@ -581,7 +556,6 @@ int main(void)
                                        cmocka_unit_test(drift_cancels),
                                        cmocka_unit_test(it_stops),
                                        cmocka_unit_test(sustained),
-                                       cmocka_unit_test(a_lost_device_ends_it),
                                        cmocka_unit_test(all_rows_meet_the_same_turns),
                                        cmocka_unit_test(nothing_is_kept_between_runs),
                                        cmocka_unit_test(steps_and_prepare),

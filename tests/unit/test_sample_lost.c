@@ -1,0 +1,107 @@
+/* measure/sample: any call that fails, once, ends the measurement with what it said, and nothing is left behind. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sample_world.h"
+#include <stdio.h>
+
+static struct rig rigs[2];
+static struct entrant entrants[2];
+
+static void ignore(void *context, int entrant) {}
+static bool failing_doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
+{
+    *right = true;
+    return !fails("doubt", err);
+}
+static const struct sample_watch watch = {.announce = ignore, .doubt = failing_doubt};
+
+static struct device_ops own;
+static double stamped(struct device *dev, int from, int to)
+{
+    return 1.98e9;
+}
+
+static const struct kind {
+    const char *what;
+    bool warm, sustained, steps, turns, library, keeps, doubtful;
+} kinds[] = {{"cold", .steps = false},
+             {"warm", .warm = true},
+             {"of two steps", .steps = true},
+             {"sustained", .sustained = true},
+             {"sustained, and keeps something", .sustained = true, .keeps = true},
+             {"with turns", .turns = true},
+             {"a library with turns", .turns = true, .library = true},
+             {"doubtful", .doubtful = true}};
+
+static bool measured(const struct kind *kind, int fail_at, struct error *err)
+{
+    struct sample_plan plan = {
+        .rounds_min = 3, .rounds_max = 3, .half_width = 0.005, .budget_s = 60, .warmup_rounds = 2, .sets = 2, .seats = 2};
+    struct sample_result result;
+    own = ops;
+    if (kind->turns) {
+        own.turn = turn;
+        own.turned = turned;
+        own.graph_launches = graph_launches;
+        own.stamp = turn_stamp;
+        own.stamped_hz = stamped;
+    }
+    device.ops = &own;
+    plan.warm = kind->warm;
+    plan.sustained = kind->sustained;
+    plan.step_rounds = kind->steps ? 3 : 0;
+    for (int i = 0; i < 2; i++) {
+        rigs[i] = (struct rig){.ns = 1000, .launches = kind->turns ? 1 + i : 0, .wipe_ns = kind->keeps ? 100 : 0};
+        rigs[i].steps[0].kind = kind->library ? STEP_CUDNN : STEP_KERNEL;
+        rigs[i].wrong_from = kind->doubtful && i ? 2 : 0;
+        rigs[i].program = (struct program){.step_count = kind->steps ? 2 : 1, .steps = rigs[i].steps, .unit_count = i};
+        entrants[i] = (struct entrant){.rig = &rigs[i]};
+    }
+    world.made = world.seen = world.turn_runs = world.calls = 0;
+    world.fail_at = fail_at;
+    world.said[0] = 0;
+    bool ok = sample_run(&device, entrants, 2, &plan, &watch, &result, err);
+    assert_int_equal(world.events, 0);
+    assert_int_equal(world.graphs, 0);
+    sample_result_free(&result);
+    for (int i = 0; i < 2; i++)
+        entrant_free(&entrants[i], kind->steps ? 2 : 1);
+    world.fail_at = 0;
+    device.ops = &ops;
+    return ok;
+}
+
+/* Only that a library's launches cannot be caught in a graph is no error: then nobody knows how many they are. */
+static void any_call_that_fails_ends_it(void **state)
+{
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        struct error err = {0};
+        world.random = 9;
+        if (!measured(&kinds[k], 0, &err))
+            fail_msg("%s: %s", kinds[k].what, err.text);
+        int calls = world.calls;
+        assert_true(calls > 40);
+        for (int at = 1; at <= calls; at++) {
+            err = (struct error){0};
+            world.random = 9;
+            world.capturing = false;
+            bool ok = measured(&kinds[k], at, &err);
+            bool caught = kinds[k].library && (!strcmp(world.failed, "graph_begin") || !strcmp(world.failed, "rig_run_stepwise"));
+            char want[64];
+            snprintf(want, sizeof want, "%s fails", world.failed);
+            if (ok != caught || (!ok && strcmp(err.text, want) != 0))
+                fail_msg("%s: call %d of %d, %s: %s", kinds[k].what, at, calls, world.failed, ok ? "not noticed" : err.text);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_call_that_fails_ends_it)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
