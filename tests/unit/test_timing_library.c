@@ -14,7 +14,8 @@ static struct {
     struct cudnn_choice choice; /* what it came to know */
     int choices;
     bool ahead, is_graph; /* plans are made before anybody is timed; a rig is run as a graph */
-    bool unsettled;       /* at the end the network's plans are settled again, and a bias cannot be converted */
+    bool is_verified;
+    bool unsettled; /* at the end the network's plans are settled again, and a bias cannot be converted */
     int asked_ahead;
     const struct cudnn_choice *known; /* before */
 } library;
@@ -95,6 +96,24 @@ static void run_as_graph(struct worker *w)
     rig_close(rig);
 }
 
+/* Before it is timed a row is verified with the first plan that is offered; none is raced for it. */
+static void verify_row(struct worker *w)
+{
+    struct error err = {0};
+    const struct result *r = w->context;
+    int row = layer_of(&w->plan, "my/cudnn_lib");
+    json_t *verify = json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", row, "choice");
+    if (!worker_handle(w, verify, &err))
+        fail_msg("%s", err.text);
+    json_decref(verify);
+    const struct row *of = r->rows[row];
+    if (of->status != ROW_OK)
+        fail_msg("%s", of->reason);
+    assert_true(!strcmp(of->engine, "engine 1") && of->engine_number == 1 && of->plan_count == 0 && of->time_count == 0);
+    assert_true(!strncmp(of->check, "exact + ", 8) && !row_metric(of, -1, "verify.neighbours"));
+    assert_true(library.runs[1] >= 3 && library.runs[2] == 0);
+}
+
 static void give_library(struct worker *w)
 {
     library.dev = w->dev;
@@ -114,6 +133,8 @@ static void give_library(struct worker *w)
     library.asked_ahead = world.asked[HEURISTIC_A];
     if (library.is_graph)
         run_as_graph(w);
+    if (library.is_verified)
+        verify_row(w);
 }
 
 /* The plans of a network whose second layer takes the first one's: its own bias must be ready before it is so. */
@@ -307,6 +328,17 @@ static void plans_made_ahead_are_raced(void **state)
     }
 }
 
+/* What is checked is the first plan; what is timed is the fastest. */
+static void the_first_plan_is_verified(void **state)
+{
+    begin_library();
+    offer('A', 1, 300000), offer('A', 2, 100000);
+    library.is_verified = true;
+    struct result r = timed("[my/cudnn_lib]", "{rounds: [12, 12]}");
+    assert_true(library_row(&r)->engine_number == 2 && fabs(median_of(&r, "my/cudnn_lib") - 100000) < 1);
+    done(&r);
+}
+
 /* On f32 data the mode is told, as it decides more than the engine; what is fused is asked for. */
 static void modes_and_epilogues_are_asked_for(void **state)
 {
@@ -421,8 +453,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_fastest_plan_is_the_row),       cmocka_unit_test(what_cannot_run_is_passed_over),
         cmocka_unit_test(a_wrong_plan_is_a_wrong_row),       cmocka_unit_test(what_is_known_is_not_raced_again),
-        cmocka_unit_test(plans_made_ahead_are_raced),        cmocka_unit_test(modes_and_epilogues_are_asked_for),
-        cmocka_unit_test(a_network_takes_a_plan_a_layer),    cmocka_unit_test(equal_layers_behind_another),
-        cmocka_unit_test(what_is_not_fused_is_not_asked_for)};
+        cmocka_unit_test(plans_made_ahead_are_raced),        cmocka_unit_test(the_first_plan_is_verified),
+        cmocka_unit_test(modes_and_epilogues_are_asked_for), cmocka_unit_test(a_network_takes_a_plan_a_layer),
+        cmocka_unit_test(equal_layers_behind_another),       cmocka_unit_test(what_is_not_fused_is_not_asked_for)};
     return cmocka_run_group_tests(tests, set_up_library, tear_down);
 }

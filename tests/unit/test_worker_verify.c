@@ -28,6 +28,7 @@ static const char body[] =
     "    %s\n"
     "}\n";
 
+#define TELLS "  - kernel: tell\n    grid: 1\n    block: 1\n    args: sums\n"
 static const struct sample {
     const char *name, *extra, *steps, *global, *before, *value, *after;
     enum row_status status;
@@ -57,6 +58,14 @@ static const struct sample {
      ROW_HUNG, "neighbour"},
     {"sized", "define: {OWN: h}\n", "", "", "", "sum", "", ROW_OK, NULL},
     {"sized_for_this", "define: {OWN: h}\n", "", "", "", "OWN == 7 ? sum : 0", "", ROW_WRONG, "neighbour"},
+    {"counts", "scratch:\n  sums: u32[2]\ncolumns:\n  first_sum: sums[0]\n  second_sum: sums[1]\n", TELLS,
+     "extern \"C\" __global__ void tell(unsigned *sums) { sums[0] = 5, sums[1] = 6; }", "", "sum", "", ROW_OK, NULL},
+    /* outputs are 2 x 3 an image: of 1 x 2 there are eight, six with an output in both columns */
+    {"counts_tiles", "mask: {needs: input, tile: [1, 2]}\nscratch:\n  sums: u32[2]\ncolumns:\n  tiles_active: sums[0]\n", TELLS,
+     "extern \"C\" __global__ void tell(unsigned *sums) { sums[0] = 8, sums[1] = 6; }", "", "sum", "", ROW_OK, NULL},
+    {"counts_wrong", "mask: {needs: input, tile: [1, 2]}\nscratch:\n  sums: u32[2]\ncolumns:\n  tiles_active: sums[1]\n", TELLS,
+     "extern \"C\" __global__ void tell(unsigned *sums) { sums[0] = 8, sums[1] = 6; }", "", "sum", "", ROW_WRONG,
+     "its column tiles_active is 6, but 8 of 8 tiles of 1x2 have an active output"},
     {"reads_scratch", "scratch:\n  x: f32[4]\n", "", "", "", "sum", "", ROW_OK, NULL},
 };
 #define SAMPLES (sizeof samples / sizeof *samples)
@@ -132,7 +141,7 @@ static struct row *verified_on(const char *layer, const char *variant)
 static struct row *verified(const char *name)
 {
     char *variant = text_format("my/%s", name);
-    struct row *row = verified_on(LAYER, variant);
+    struct row *row = verified_on(strncmp(name, "counts_", 7) ? LAYER : LAYER ", mask: {pattern: full}", variant);
     free(variant);
     return row;
 }
@@ -169,6 +178,13 @@ static void a_right_row_says_how_right(void **state)
     assert_true(whole && one && two && two->value >= 3 && one->value > 100 && whole->value == one->value + two->value);
     assert_true(row->compiler && !strncmp(row->compiler, "nvrtc", 5));
     assert_true(isnan(row->first_call_ns)); /* emu keeps no time */
+    int sums = 0;
+    for (int i = 0; i < row->metric_count; i++)
+        sums += row->metrics[i].step < 0 && !row->metrics[i].line && !strcmp(row->metrics[i].name, "emu.warp_instructions");
+    assert_int_equal(sums, 1);
+    row_free(row);
+    row = verified("counts"); /* the variant's own numbers */
+    assert_true(row_metric(row, -1, "first_sum")->value == 5 && row_metric(row, -1, "second_sum")->value == 6);
     row_free(row);
 }
 

@@ -38,8 +38,8 @@ static struct timing {
     size_t pads[64]; /* between sittings */
     int pad_count;
     double longest_run, longest[2]; /* s that a first run was given, and a stage of the timed loop: of rows, and of nobody's */
-    const char *versus[2][2]; /* rows that are the two sides of a gate; NULL: none */
-    int stamped, low_of;      /* so many stamps are high, so many low, and again; 0: every fifth is low */
+    const char *versus[2][2];       /* rows that are the two sides of a gate; NULL: none */
+    int stamped, low_of;            /* so many stamps are high, so many low, and again; 0: every fifth is low */
 } timing;
 
 static const struct {
@@ -371,8 +371,6 @@ static struct result timed(const char *variants, const char *time)
         fail_msg("%s", err.text);
     take_kept(&w);
     give_clock(w.dev);
-    if (timing.opened)
-        timing.opened(&w);
     for (int i = 0; i < plan.row_count && i < ROWS_MOST; i++) {
         r.rows[i] = row_new();
         snprintf(r.names[i], sizeof r.names[i], "%s", plan_row_variant(&plan.rows[i]));
@@ -381,6 +379,8 @@ static struct result timed(const char *variants, const char *time)
             json_array_append_new(rows, json_integer(i));
     }
     r.count = plan.row_count;
+    if (timing.opened)
+        timing.opened(&w);
     json_t *choices = timing.whole ? whole(&plan, rows) : json_object();
     json_t *measure = json_pack("{s:s,s:o,s:o,s:o*}", "do", "measure", "rows", rows, "choices", choices, "gate", gate_of(&plan));
     r.ok = worker_handle(&w, measure, &r.err);
