@@ -16,11 +16,11 @@ struct rig {
     struct step steps[2];
     const char *name;
     int runs;
-    int set, seat;
-    long sleep_ns;  /* what a run takes of the real clock */
-    int launches;   /* of a run, where launches have turns: a library's when its step is one */
-    double wipe_ns; /* above 0: it keeps something, and a wipe in a graph takes so long */
-    int wrong_from; /* its run of this number leaves other bits; 0: none */
+    int set, seat, wiped[2]; /* by seat */
+    long sleep_ns;           /* what a run takes of the real clock */
+    int launches;            /* of a run, where launches have turns: a library's when its step is one */
+    double wipe_ns;          /* above 0: it keeps something, and a wipe in a graph takes so long */
+    int wrong_from;          /* its run of this number leaves other bits; 0: none */
     struct {
         int set, seat;
     } sat[4096]; /* by run */
@@ -102,6 +102,7 @@ bool rig_wipe(struct rig *rig, struct error *err)
     if (fails("rig_wipe", err))
         return false;
     say("w");
+    rig->wiped[rig->seat % 2] += !world.capturing;
     return !world.capturing || spend(rig->wipe_ns);
 }
 bool rig_keeps(const struct rig *rig)

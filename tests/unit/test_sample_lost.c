@@ -100,8 +100,37 @@ static void any_call_that_fails_ends_it(void **state)
     }
 }
 
+/* Before anybody is timed there is nothing on any seat; runs back to back begin with nothing on each. */
+static void every_seat_is_wiped(void **state)
+{
+    for (int sustained = 0; sustained < 2; sustained++) {
+        const struct kind kind = {"wiped", .sustained = sustained};
+        struct error err = {0};
+        assert_true(measured(&kind, 0, &err));
+        for (int i = 0; i < 2; i++) {
+            int *wiped = rigs[i].wiped;
+            assert_true(wiped[0] + wiped[1] == 2 + 5 * (1 + sustained)); /* two warm-up rounds and three */
+            assert_true(wiped[0] >= 1 && wiped[1] >= 1 && (!sustained || wiped[0] == wiped[1]));
+        }
+    }
+    rigs[0] = rigs[1] = (struct rig){.ns = 1000};
+    struct sample_plan plan = {.rounds_min = 1, .rounds_max = 1, .half_width = 1, .sets = 1, .seats = 2};
+    struct sample_result result;
+    struct error err = {0};
+    for (int i = 0; i < 2; i++) {
+        rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps, .unit_count = i};
+        entrants[i] = (struct entrant){.rig = &rigs[i]};
+    }
+    assert_true(sample_run(&device, entrants, 2, &plan, &watch, &result, &err));
+    for (int i = 0; i < 2; i++)
+        assert_true(rigs[i].wiped[0] >= 1 && rigs[i].wiped[1] >= 1 && rigs[i].wiped[0] + rigs[i].wiped[1] == 3);
+    sample_result_free(&result);
+    for (int i = 0; i < 2; i++)
+        entrant_free(&entrants[i], 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_call_that_fails_ends_it)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_call_that_fails_ends_it), cmocka_unit_test(every_seat_is_wiped)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
