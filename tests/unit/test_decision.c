@@ -142,7 +142,7 @@ static void odd_cases(void **state)
 {
     alternate(9, 0.5, 0.001);
     struct decision d = decision_make(base, head, NULL, 9, 0.01, 0.01); /* too few rounds: nothing is said */
-    assert_true(d.verdict == VERDICT_UNDECIDED && isnan(d.change) && isnan(d.low) && d.p_slower == 1);
+    assert_true(d.verdict == VERDICT_UNDECIDED && isnan(d.change) && isnan(d.low) && d.p_slower == 1 && d.p_same == 1 && d.p_faster == 1);
     alternate(40, 0, 0.001);
     head[3] *= 20; /* one lost time slice, and one lost round */
     head[7] = NAN;
@@ -176,6 +176,14 @@ static void few_placements_must_agree(void **state)
     assert_int_equal(d.verdict, VERDICT_UNDECIDED);
     d = decision_make(head, base, NULL, 60, 0.01, 0.01);
     assert_int_equal(d.verdict, VERDICT_FASTER);
+    int many[120]; /* one of thirty that does not show it is part of their spread */
+    alternate(120, 0, 0.002);
+    for (int i = 0; i < 120; i++) {
+        many[i] = i / 4;
+        head[i] *= many[i] == 17 ? 1 : 1.05;
+    }
+    assert_int_equal(decision_make(base, head, many, 120, 0.01, 0.01).verdict, VERDICT_SLOWER);
+    assert_int_equal(decision_make(head, base, many, 120, 0.01, 0.01).verdict, VERDICT_FASTER);
 }
 
 /* ---- simulated ---- */

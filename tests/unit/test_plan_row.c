@@ -198,9 +198,11 @@ static void a_row_says_what_is_planned(void **state)
 static void a_sparse_row_says_how_sparse(void **state)
 {
     put_conv("keyed", "mask: {needs: input, tile: [8, 8], weights: 1234}\n", "//");
+    put_conv("flat", "mask: {needs: input, tile: [1, 8]}\n", "//");
     put_conv("dense", "", "//");
-    plan_it(&(struct asked){"scenario: t\nlayers: {a: {" CONV ", mask: {pattern: checkerboard}}}\nvariants: [my/keyed, my/dense]\n", NULL,
-                            NULL, false});
+    plan_it(&(struct asked){"scenario: t\nlayers: {a: {" CONV
+                            ", mask: {pattern: checkerboard}}}\nvariants: [my/keyed, my/flat, my/dense]\n",
+                            NULL, NULL, false});
     struct row *r = row_made("my/keyed", 0), *dense = row_made("my/dense", 0);
     if (r->status == ROW_BROKEN)
         fail_msg("%s", r->reason);
@@ -214,6 +216,10 @@ static void a_sparse_row_says_how_sparse(void **state)
     assert_true(!dense->tile && dense->density_in == 0.5 && dense->flop_scheduled == dense->flop && dense->flop_useful == r->flop_useful);
     row_free(r);
     row_free(dense);
+    r = row_made("my/flat", 0);
+    assert_string_equal(r->tile, "1x8");
+    assert_int_equal(r->tiles, 16 * 3);
+    row_free(r);
     plan_free(&plan);
     char *gone = file_join(variant_folder, "gone.pgm");
     char *text = text_format("scenario: t\nlayers: {a: {" CONV ", mask: {pattern: file, path: %s}}}\nvariants: [my/keyed]\n", gone);
@@ -224,6 +230,31 @@ static void a_sparse_row_says_how_sparse(void **state)
     plan_free(&plan);
     free(text);
     free(gone);
+    put_conv("keyed", "", "//");
+}
+
+/* What a layer is that a head does not take, and how many products an algorithm needs of which kind. */
+static void what_cannot_be_and_what_it_costs(void **state)
+{
+    put_conv("keyed", "needs: groups == 2\n", "//");
+    plan_it(&(struct asked){"scenario: t\nlayers: {a: {" CONV "}}\nvariants: [my/keyed]\n", NULL, NULL, false});
+    struct row *r = row_made("my/keyed", 0);
+    assert_true(r->status == ROW_INFEASIBLE && strstr(r->reason, "groups == 2") && r->claims == -1);
+    struct work w = plan.cases[0].work;
+    enum math math;
+    static const struct {
+        const char *algorithm;
+        enum math math, pipe;
+        double times;
+    } costs[] = {{NULL, MATH_F32, MATH_F32, 1},       {"direct", MATH_F32, MATH_F32, 1},   {"split3", MATH_F32, MATH_F16_ACC32, 3},
+                 {"split3", MATH_TF32, MATH_TF32, 1}, {"direct", MATH_TF32, MATH_TF32, 1}, {NULL, MATH_TF32, MATH_TF32, 1}};
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
+        w.math = costs[i].math;
+        row_set(&r->algorithm, costs[i].algorithm);
+        assert_true(plan_arithmetic(r, &w, &math) == costs[i].times && math == costs[i].pipe);
+    }
+    row_free(r);
+    plan_free(&plan);
     put_conv("keyed", "", "//");
 }
 
@@ -288,12 +319,9 @@ static int set_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_key_knows_what_matters),
-                                       cmocka_unit_test(a_key_knows_nothing_else),
-                                       cmocka_unit_test(a_key_knows_what_completes_it),
-                                       cmocka_unit_test(a_row_says_what_is_planned),
-                                       cmocka_unit_test(a_sparse_row_says_how_sparse),
-                                       cmocka_unit_test(a_side_is_told),
-                                       cmocka_unit_test(a_sequence_is_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_key_knows_what_matters),         cmocka_unit_test(a_key_knows_nothing_else),
+                                       cmocka_unit_test(a_key_knows_what_completes_it),    cmocka_unit_test(a_row_says_what_is_planned),
+                                       cmocka_unit_test(a_sparse_row_says_how_sparse),     cmocka_unit_test(a_side_is_told),
+                                       cmocka_unit_test(what_cannot_be_and_what_it_costs), cmocka_unit_test(a_sequence_is_told)};
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }
