@@ -158,6 +158,11 @@ static void test_products(void **state)
     finish(&w);
     least_of(&w, NULL, NULL, &l);
     assert_true(l.direct == 2 * 4096 && l.winograd == l.direct && l.fft == l.direct);
+    w = conv_work(2, 3, 8, 8, 1); /* a border that reads padding alone needs no product at all */
+    w.pad = 2;
+    finish(&w);
+    least_of(&w, NULL, NULL, &l);
+    assert_true(w.p == 12 && l.direct == 2.0 * 2 * 3 * 64 && l.winograd == l.direct && l.fft == l.direct);
     w = conv_work(8, 16, 64, 64, 1); /* groups: each output meets its group's inputs only, 2 of 8 */
     w.groups = 4;
     finish(&w);

@@ -32,8 +32,10 @@ static struct timing {
     const char *fails;  /* a kernel that cannot be launched */
     const char *idle;   /* a kernel of this name does nothing from its `idle_from`th launch on */
     int idle_from, launches;
-    const char *whole;      /* the network is timed in place of its layer, with this variant on every link */
-    const char *whole_best; /* and this one where it runs its best; NULL: the same */
+    const char *whole;                                   /* the network is timed in place of its layer, with this variant on every link */
+    const char *whole_best;                              /* and this one where it runs its best; NULL: the same */
+    bool tune;                                           /* configurations race */
+    double (*times)(const struct device_launch *launch); /* what a launch costs, in those of its kernel; NULL: 1 */
     bool stamps, may_fail, no_budget, no_events;
     size_t pads[64]; /* between sittings */
     int pad_count;
@@ -84,7 +86,7 @@ static bool timed_launch(struct device *dev, struct device_function *f, const st
         return error_set(err, ERROR_WRONG, "%s is refused", name);
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
         if (!strcmp(name, costs[i].kernel))
-            spend(costs[i].ns * exp(timing.noise * noise_normal()));
+            spend(costs[i].ns * (timing.times ? timing.times(l) : 1) * exp(timing.noise * noise_normal()));
     if (timing.idle && !strcmp(name, timing.idle) && ++timing.launches >= timing.idle_from)
         return true;
     if (!virtual_clock.capturing)
@@ -245,10 +247,10 @@ static int set_up(void **state)
     return !ok;
 }
 
-#define ROWS_MOST 16
+#define ROWS_MOST 32
 struct result {
     struct row *rows[ROWS_MOST];
-    char names[ROWS_MOST][64];
+    char names[ROWS_MOST][64], points[ROWS_MOST][64];
     int count, blamed; /* row; -1 */
     bool ok;
     struct error err;
@@ -355,7 +357,7 @@ static struct result timed(const char *variants, const char *time)
                              timing.more_layers ? timing.more_layers : "", variants, time);
     char *path = text_file(text), *set = text_format("my=%s", variant_folder);
     const char *const dirs[] = {set, NULL};
-    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs};
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs, .tune = timing.tune};
     struct result r = {.blamed = -1};
     struct error err = {0};
     struct worker w;
@@ -374,6 +376,7 @@ static struct result timed(const char *variants, const char *time)
     for (int i = 0; i < plan.row_count && i < ROWS_MOST; i++) {
         r.rows[i] = row_new();
         snprintf(r.names[i], sizeof r.names[i], "%s", plan_row_variant(&plan.rows[i]));
+        snprintf(r.points[i], sizeof r.points[i], "%s", plan.rows[i].point ? plan.rows[i].point->label : "");
         if (!timing.whole && plan.rows[i].kind == PLAN_LAYER && !plan.rows[i].broken && plan.rows[i].program.feasible &&
             !strncmp(r.names[i], "my/", 3))
             json_array_append_new(rows, json_integer(i));
@@ -382,7 +385,8 @@ static struct result timed(const char *variants, const char *time)
     if (timing.opened)
         timing.opened(&w);
     json_t *choices = timing.whole ? whole(&plan, rows) : json_object();
-    json_t *measure = json_pack("{s:s,s:o,s:o,s:o*}", "do", "measure", "rows", rows, "choices", choices, "gate", gate_of(&plan));
+    json_t *measure =
+        json_pack("{s:s,s:o,s:o,s:o*}", "do", timing.tune ? "race" : "measure", "rows", rows, "choices", choices, "gate", gate_of(&plan));
     r.ok = worker_handle(&w, measure, &r.err);
     if (!r.ok && !timing.fail_at && !timing.fails && !timing.may_fail)
         fail_msg("%s", r.err.text);
