@@ -1,0 +1,223 @@
+/* measure/card where references are kept apart: whatever is launched reaches what it is given and nothing of the rest, and afterwards
+ * nothing is within reach. And what is fed is what the CPU would feed, NaN where a program promises not to look. */
+#include "works.h"
+#include "base/text.h"
+#include "measure/card.h"
+#include "op/shape.h"
+#include "worker/devices.h"
+#include <stdint.h>
+#include <stdio.h>
+
+static struct device *dev;
+static struct card *card;
+static char why_not[300];
+static const struct device_ops *emu;
+static struct device_ops ops;
+
+/* Buffers that are kept apart. */
+static struct apart {
+    uint64_t address;
+    size_t bytes;
+    bool within, was_reached;
+} apart[64];
+static int apart_count, launches;
+static bool no_reach;
+
+static bool alloc_apart(struct device *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
+{
+    assert_true(apart_count < 64);
+    bool ok = emu->alloc(d, label, bytes, address, err);
+    apart[apart_count++] = (struct apart){*address, bytes, true, false}; /* begins within reach */
+    return ok;
+}
+static void release(struct device *d, uint64_t address)
+{
+    for (int i = 0; i < apart_count; i++)
+        if (apart[i].address == address)
+            apart[i--] = apart[--apart_count];
+    emu->release(d, address);
+}
+static bool reach(struct device *d, uint64_t address, bool within, struct error *err)
+{
+    bool known = address == 0;
+    if (no_reach && within)
+        return error_set(err, ERROR_ENVIRONMENT, "nothing can be reached");
+    for (int i = 0; i < apart_count; i++)
+        if (!address || apart[i].address == address) {
+            known = true;
+            apart[i].within = within;
+            apart[i].was_reached |= within;
+        }
+    assert_true(known);
+    return true;
+}
+static bool launch(struct device *d, struct device_function *f, const struct device_launch *l, struct error *err)
+{
+    launches++;
+    for (size_t at = 0; at + 8 <= l->param_bytes; at += 8) {
+        uint64_t given;
+        memcpy(&given, (const char *)l->params + at, 8);
+        for (int i = 0; i < apart_count; i++)
+            if (given >= apart[i].address && given < apart[i].address + apart[i].bytes && !apart[i].within)
+                fail_msg("a launch is given a buffer that is out of reach");
+    }
+    return emu->launch(d, f, l, err);
+}
+static bool nothing_within(void)
+{
+    for (int i = 0; i < apart_count; i++)
+        if (apart[i].within)
+            return false;
+    return apart_count > 0;
+}
+
+static void need_card(void)
+{
+    if (!card) {
+        print_message("%s\n", why_not);
+        skip();
+    }
+}
+
+static unsigned char *right_output(const struct program *p, int tensor, const struct op_data *want, uint64_t *address)
+{
+    struct error err = {0};
+    const struct tensor *t = &p->tensors[tensor];
+    unsigned char *storage = calloc(1, tensor_bytes(t));
+    for (size_t i = 0; i < want->at[SLOT_OUTPUT].elements; i++)
+        dtype_set(t->dtype, storage, tensor_index(t, i), want->at[SLOT_OUTPUT].reference[i]);
+    assert_true(emu->alloc(dev, "output", tensor_bytes(t), address, &err) && emu->write(dev, *address, storage, tensor_bytes(t), &err));
+    return storage;
+}
+
+/* Verifying reaches for the reference, and for bounds where there are some; without them nothing is judged. */
+static void references_are_out_of_reach(void **state)
+{
+    need_card();
+    for (int part = DATA_PART_EXACT; part <= DATA_PART_PRECISION; part++) {
+        struct error err = {0};
+        struct op_data host = {0}, want;
+        struct verdict v;
+        uint64_t output, sum;
+        bool right;
+        struct work w = conv_work(3, 8, 9, 11, 3);
+        w.dtype = DTYPE_F32;
+        finish(&w);
+        struct program p = program_of(&w);
+        int at = program_tensor(&p, "output");
+        if (!card_data_make(card, &w, (enum data_part)part, &host, &err))
+            fail_msg("%s", err.text);
+        assert_true(op_data_make(&w, (enum data_part)part, &want, &err));
+        assert_true(nothing_within() && apart_count == (part == DATA_PART_EXACT ? 1 : 2)); /* exact data has no bounds */
+        unsigned char *storage = right_output(&p, at, &want, &output);
+        for (int i = 0; i < apart_count; i++)
+            apart[i].was_reached = false;
+        assert_true(card_sum(host.card, output, tensor_bytes(&p.tensors[at]), &sum, &err));
+        for (int i = 0; i < apart_count; i++)
+            assert_false(apart[i].was_reached); /* a sum has nothing to do with it */
+        assert_true(card_verify(host.card, &p, at, output, &right, &v, &err) && right && v.ok && nothing_within());
+        for (int i = 0; i < apart_count; i++)
+            assert_true(apart[i].was_reached);
+        storage[41] ^= 0x40;
+        assert_true(emu->write(dev, output, storage, tensor_bytes(&p.tensors[at]), &err));
+        assert_true(card_verify(host.card, &p, at, output, &right, &v, &err) && !right && nothing_within());
+        no_reach = true;
+        assert_false(card_verify(host.card, &p, at, output, &right, &v, &err));
+        assert_string_equal(err.text, "nothing can be reached");
+        no_reach = false;
+        emu->release(dev, output);
+        free(storage);
+        op_data_free(&want);
+        card_data_free(host.card);
+        op_data_free(&host);
+        program_free(&p);
+        assert_int_equal(apart_count, 0);
+    }
+}
+
+/* Every element as the CPU packs it; NaN at inactive inputs where they are to be hidden, of each image and channel. */
+static void what_is_fed_is_the_cpus(void **state)
+{
+    need_card();
+    for (int kind = 0; kind < 8; kind++) {
+        struct error err = {0};
+        struct op_data host = {0}, want;
+        struct work w = conv_work(5, 8, 9, 11, 3);
+        w.n = 2;
+        w.dtype = kind & 1 ? DTYPE_F32 : DTYPE_F16;
+        w.layout = kind & 2 ? LAYOUT_NCHW : LAYOUT_NHWC;
+        w.mask = (struct mask){.pattern = MASK_IID, .density = 0.4, .seed = 7};
+        finish(&w);
+        struct program p = program_of(&w);
+        const struct tensor *t = &p.tensors[program_tensor(&p, "input")];
+        const struct tensor_role *marks = op_role(w.op, t->role->marked_by);
+        size_t bytes = tensor_bytes(t), first;
+        uint64_t address;
+        bool hidden = kind & 4;
+        if (!card_data_make(card, &w, DATA_PART_PRECISION, &host, &err))
+            fail_msg("%s", err.text);
+        assert_true(op_data_make(&w, DATA_PART_PRECISION, &want, &err) && emu->alloc(dev, "input", bytes, &address, &err));
+        assert_true(card_feed(host.card, t, hidden ? marks->slot : -1, address, &err));
+        unsigned char *there = xmalloc(bytes), *here = xmalloc(bytes);
+        tensor_pack(t, want.at[t->role->slot].value, here);
+        assert_true(emu->read(dev, address, there, bytes, &err));
+        const float *mask = want.at[marks->slot].value;
+        size_t plane = (size_t)(w.h * w.w), inactive = 0;
+        for (size_t i = 0; i < tensor_elements(t); i++) {
+            size_t at = tensor_index(t, i);
+            bool off = mask[i / plane / (size_t)w.c * plane + i % plane] == 0;
+            inactive += off;
+            if (hidden && off)
+                assert_true(isnan(dtype_get(t->dtype, there, at)));
+            else
+                assert_true(dtype_get(t->dtype, there, at) == dtype_get(t->dtype, here, at));
+        }
+        assert_true(inactive > tensor_elements(t) / 3);
+        assert_true(card_first_change(host.card, t, hidden ? marks->slot : -1, address, bytes, &first, &err) && first == bytes);
+        size_t changed = bytes / 2 + 1;
+        there[changed] ^= 1;
+        assert_true(emu->write(dev, address, there, bytes, &err));
+        assert_true(card_first_change(host.card, t, hidden ? marks->slot : -1, address, bytes, &first, &err) && first == changed);
+        emu->release(dev, address);
+        free(there);
+        free(here);
+        op_data_free(&want);
+        card_data_free(host.card);
+        op_data_free(&host);
+        program_free(&p);
+    }
+}
+
+static int set_up(void **state)
+{
+    struct error err = {0};
+    if (!getenv("BENCH_HOME"))
+        setenv("BENCH_HOME", ".", 1);
+    if (!device_open("emu:GH100", &dev, &err) || !card_open(dev, NULL, &card, &err)) {
+        snprintf(why_not, sizeof why_not, "skipped: %.280s", err.text);
+        return dev == NULL || err.kind != ERROR_ENVIRONMENT;
+    }
+    emu = dev->ops;
+    ops = *emu;
+    ops.alloc_apart = alloc_apart;
+    ops.release = release;
+    ops.reach = reach;
+    ops.launch = launch;
+    dev->ops = &ops;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    if (emu)
+        dev->ops = emu;
+    card_close(card);
+    device_close(dev);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(references_are_out_of_reach), cmocka_unit_test(what_is_fed_is_the_cpus)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
