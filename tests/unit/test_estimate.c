@@ -273,13 +273,27 @@ static void test_share(void **state)
     }
 }
 
+/* P(B <= 39) of 100 tosses is 1.76 %, of 38 1.05 %, of 37 0.60 % (binomial tables): two-sided 95 % leave out 39 on each side, 97.5 % as for
+ * two rows 38, and 98.75 % as for four 37. */
+static void families_are_wider(void **state)
+{
+    double v[100];
+    static const int families[][2] = {{0, 40}, {1, 40}, {2, 39}, {4, 38}};
+    for (int f = 0; f < 4; f++) {
+        for (int i = 0; i < 100; i++) /* small and large in turns: they do not depend */
+            v[i] = i & 1 ? 100 - i / 2 : 1 + i / 2;
+        struct estimate e = estimate_median_grouped(v, NULL, 100, families[f][0]);
+        if (e.low != families[f][1] || e.high != 101 - families[f][1])
+            fail_msg("a family of %d: %g to %g", families[f][0], e.low, e.high);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_dependent_ranks), cmocka_unit_test(test_hardly_dependent),
-                                       cmocka_unit_test(test_student),         cmocka_unit_test(test_placements),
-                                       cmocka_unit_test(test_family),          cmocka_unit_test(test_dependence),
-                                       cmocka_unit_test(test_share),           cmocka_unit_test(test_ranks),
-                                       cmocka_unit_test(test_small),           cmocka_unit_test(test_ratio),
-                                       cmocka_unit_test(test_coverage)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(families_are_wider), cmocka_unit_test(test_dependent_ranks), cmocka_unit_test(test_hardly_dependent),
+        cmocka_unit_test(test_student),       cmocka_unit_test(test_placements),      cmocka_unit_test(test_family),
+        cmocka_unit_test(test_dependence),    cmocka_unit_test(test_share),           cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_small),         cmocka_unit_test(test_ratio),           cmocka_unit_test(test_coverage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
