@@ -150,7 +150,7 @@ void fields_op(const struct op *op)
     json_object_set_new(o, "dtype", names_of(op->dtypes, dtype_names, 1));
     json_object_set_new(o, "layout", names_of(op->layouts, layout_names, 1));
     json_object_set_new(o, "math", names_of(op->has_math ? ~0u : 0, math_names, 1));
-    fields_text(o, "file", op->file ? op->file->path : NULL);
+    fields_text(o, "file", op_path(op));
     fields_text(o, "reference", op->file ? op->file->source : NULL);
     fields_text(o, "reference_function", op->file ? op->file->function : NULL);
     fields_text(o, "baseline", op->row0);

@@ -64,26 +64,6 @@ static void list_tensor(struct text *t, const struct op_file_tensor *of)
 static void list_op(struct text *t, const struct op *op)
 {
     fields_op(op);
-    struct work work = {.op = op,
-                        .n = 1,
-                        .c = 4,
-                        .h = 8,
-                        .w = 8,
-                        .k = 8,
-                        .r = 3,
-                        .s = 3,
-                        .stride = 1,
-                        .pad = 1,
-                        .dilation = 1,
-                        .groups = 1,
-                        .block = 2,
-                        .mode = D2S_DCR,
-                        .dtype = DTYPE_F32,
-                        .layout = LAYOUT_NCHW,
-                        .to = LAYOUT_NHWC,
-                        .math = MATH_F32};
-    struct tensor tensors[OP_MAX_TENSORS];
-    struct error ignored = {0};
     text_addf(t, "%s: %s\n\nlayer keys\n", op->name, op->about);
     for (const struct op_field *f = op->fields; f->name; f++)
         text_addf(t, "  %-10s %s%s\n", f->name, f->what, f->fallback == OP_REQUIRED ? " (required)" : "");
@@ -93,17 +73,19 @@ static void list_op(struct text *t, const struct op *op)
     text_add(t, op->file ? "\ntensors\n" : "\ntensors (bias, residual, masks: where the layer has them)\n");
     for (int i = 0; op->file && i < op->file->tensor_count; i++)
         list_tensor(t, &op->file->tensors[i]);
-    if (!op->file && work_finish(&work, &ignored)) {
-        int count = op->tensors(&work, tensors);
-        for (int i = 0; i < count; i++)
-            text_addf(t, "  %-10s %s\n", tensors[i].role->name, tensors[i].written ? "written" : "read");
-    }
+    for (int i = 0; !op->file && op->roles[i]; i++)
+        text_addf(t, "  %-11s %s\n", op->roles[i]->name, op->roles[i]->output ? "written" : "read");
     text_add(t, "\n");
     list_set(t, "epilogue", op->epilogues, epilogue_names, 0);
     list_set(t, "dtype", op->dtypes, dtype_names, 1);
     list_set(t, "layout", op->layouts, layout_names, 1);
     if (op->has_math)
         list_set(t, "math", ~0u, math_names, 1);
+    for (int i = 0; op->image && i < IMAGE_AXES; i++)
+        if (i < IMAGE_PLANES || op->volume)
+            text_addf(t, "reads      %-7s %s\n", (const char *const[]){"rows", "columns", "planes"}[i], expr_text(op->image->reads[i]));
+    if (op->image)
+        text_addf(t, "output     %s\n", expr_text(op->image->output));
     if (op->file)
         text_addf(t, "reference  %s %s\n", op->file->source ? op->file->source : "files", op->file->function ? op->file->function : "");
     text_addf(t, "baseline   %s\nfirst rung %s\n", op->row0 ? op->row0 : "none", op->naive);

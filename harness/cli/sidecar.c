@@ -109,7 +109,7 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
                                         : ", accumulate: f32");
         const char *const *names = tensor_names(op, params, parameters);
         bool biased = op->has_filter && !strcmp(names[2], "bias");
-        if (!op->file)
+        if (op->epilogues)
             text_addf(t, "%sepilogue: [bias%s]   # what my kernel does after the op, in this order%s\n", biased ? "" : "# ",
                       biased ? "" : ", relu", biased ? "; add relu when it does" : "");
         text_addf(t,

@@ -7,6 +7,8 @@
 #include "op/bound.h"
 #include "op/chain.h"
 #include "op/epilogue.h"
+#include "op/file.h"
+#include "op/formula.h"
 #include "op/generate.h"
 #include "op/shape.h"
 #include <math.h>
@@ -19,16 +21,26 @@ const char *const card_sources[] = {"kernels/reference/data.cu", "kernels/refere
 static const struct {
     const char *kernel;
     int source;
-} card_kernels[CARD_KERNELS] = {[CARD_NORMAL] = {"data_normal", 0},     [CARD_EXACT] = {"data_exact", 0},
-                                [CARD_BLANK] = {"data_blank", 0},       [CARD_PACK] = {"data_pack", 0},
-                                [CARD_SUM] = {"data_sum", 0},           [CARD_DIFFER] = {"data_differ", 0},
-                                [CARD_ROWS_F64] = {"data_rows_f64", 0}, [CARD_ROWS_F32] = {"data_rows_f32", 0},
-                                [CARD_CONV] = {"reference_conv", 1},    [CARD_CONV_WIDE] = {"reference_conv_wide", 1},
-                                [CARD_MOVE] = {"reference_move", 1},    [CARD_FILTER] = {"reference_filter", 1},
-                                [CARD_INPUT] = {"reference_input", 1},  [CARD_INPUT_WIDE] = {"reference_input_wide", 1},
-                                [CARD_COMPARE] = {"compare_output", 2}, [CARD_COMPARE_BITS] = {"compare_bits", 2},
-                                [CARD_WIDEN] = {"chain_widen", 3},      [CARD_FORGET] = {"chain_forget", 3},
-                                [CARD_OWN] = {"chain_own", 3},          [CARD_SPREAD] = {"chain_spread", 3}};
+} card_kernels[CARD_KERNELS] = {[CARD_NORMAL] = {"data_normal", 0},
+                                [CARD_EXACT] = {"data_exact", 0},
+                                [CARD_BLANK] = {"data_blank", 0},
+                                [CARD_PACK] = {"data_pack", 0},
+                                [CARD_SUM] = {"data_sum", 0},
+                                [CARD_DIFFER] = {"data_differ", 0},
+                                [CARD_ROWS_F64] = {"data_rows_f64", 0},
+                                [CARD_ROWS_F32] = {"data_rows_f32", 0},
+                                [CARD_CONV] = {"reference_conv", 1},
+                                [CARD_CONV_WIDE] = {"reference_conv_wide", 1},
+                                [CARD_FORMULA] = {"reference_formula", 1},
+                                [CARD_FILTER] = {"reference_filter", 1},
+                                [CARD_INPUT] = {"reference_input", 1},
+                                [CARD_INPUT_WIDE] = {"reference_input_wide", 1},
+                                [CARD_COMPARE] = {"compare_output", 2},
+                                [CARD_COMPARE_BITS] = {"compare_bits", 2},
+                                [CARD_WIDEN] = {"chain_widen", 3},
+                                [CARD_FORGET] = {"chain_forget", 3},
+                                [CARD_OWN] = {"chain_own", 3},
+                                [CARD_SPREAD] = {"chain_spread", 3}};
 
 static bool compile_source(const char *path, const char *arch, const char *compiler, struct compiled *c, struct error *err)
 {
@@ -245,29 +257,18 @@ static bool card_inputs(struct card_data *d, const struct work *work, enum data_
 
 /* ---- the reference ---- */
 
-void card_describe(const struct work *work, const struct op_bounds *is, struct card_layer *g)
+static void card_describe(const struct work *work, const struct op_bounds *is, struct card_layer *g)
 {
-    *g = (struct card_layer){.kind = work->op->on_card - REFERENCE_CONV2D,
-                             .n = work->n,
+    *g = (struct card_layer){.n = work->n,
                              .c = work->c,
                              .h = work->h,
                              .w = work->w,
                              .k = work->k,
-                             .t = work->t,
-                             .r = work->r,
-                             .s = work->s,
-                             .stride = work->stride,
-                             .pad = work->pad,
-                             .dilation = work->dilation ? work->dilation : 1,
                              .groups = work->groups ? work->groups : 1,
                              .p = work->p,
                              .q = work->q,
-                             .block = work->block,
-                             .crd = work->mode == D2S_CRD,
-                             .d = work->d,
-                             .plane = work->plane,
-                             .o = work->o,
-                             .plane_out = work->plane_out};
+                             .row_taps = op_taps(work, AXIS_ROWS),
+                             .column_taps = op_taps(work, AXIS_COLUMNS)};
     g->result_type = work_result_dtype(work);
     g->sum_type = work->math == MATH_F16_ACC16 ? DTYPE_F16 : DTYPE_F32;
     g->tf32 = work->math == MATH_TF32;
@@ -287,9 +288,59 @@ void card_describe(const struct work *work, const struct op_bounds *is, struct c
     g->out_c = last.c, g->out_h = last.h, g->out_w = last.w;
 }
 
+/* What is behind a layer's numbers: where its taps read, what they count for, and the steps of its formula. */
+struct tail {
+    char *at;
+    size_t bytes, room;
+};
+
+static uint64_t add_tail(struct tail *t, uint64_t base, const void *from, size_t bytes)
+{
+    uint64_t address = from ? base + t->bytes : 0;
+    if (from)
+        memcpy(t->at + t->bytes, from, bytes);
+    t->bytes += from ? (bytes + 7) / 8 * 8 : 0;
+    return address;
+}
+
+static void add_reach(struct tail *t, uint64_t base, const struct op_reach *r, uint64_t *at, uint64_t *weight)
+{
+    size_t count = (size_t)(r->outputs * r->taps);
+    *at = add_tail(t, base, r->at, count * sizeof *r->at);
+    *weight = add_tail(t, base, r->weight, count * sizeof *r->weight);
+}
+
+bool card_layer_up(struct card_data *d, const struct work *work, const struct op_bounds *is, struct card_layer *g, uint64_t *at,
+                   struct error *err)
+{
+    struct op_reach rows = op_reach(work, AXIS_ROWS), columns = op_reach(work, AXIS_COLUMNS);
+    const struct expr *sized = work->op->image->size;
+    struct formula f = {.count = 0}, size = {.count = 0};
+    struct tail t = {.bytes = sizeof *g};
+    size_t places = (size_t)(rows.outputs * rows.taps + columns.outputs * columns.taps);
+    bool ok = work->op->has_filter ||
+              (formula_make(work->op->image->output, work, true, &f, err) && (!sized || formula_make(sized, work, true, &size, err)));
+    card_describe(work, is, g);
+    t.room = sizeof *g + places * 2 * sizeof(int64_t) + 2 * sizeof f.steps;
+    t.at = xcalloc(1, t.room);
+    ok = ok && card_room(d, "layer of the reference", t.room, at, err);
+    add_reach(&t, *at, &rows, &g->rows, &g->row_weight);
+    add_reach(&t, *at, &columns, &g->columns, &g->column_weight);
+    g->step_count = f.count;
+    g->steps = add_tail(&t, *at, f.steps, (size_t)f.count * sizeof *f.steps);
+    g->size_count = size.count;
+    g->size_steps = add_tail(&t, *at, size.steps, (size_t)size.count * sizeof *size.steps);
+    memcpy(t.at, g, sizeof *g);
+    ok = ok && d->card->dev->ops->write(d->card->dev, *at, t.at, t.room, err);
+    free(t.at);
+    op_reach_free(&rows);
+    op_reach_free(&columns);
+    return ok;
+}
+
 bool card_filter(struct card_data *d, const struct card_layer *g, uint64_t filter, uint64_t *wide, struct error *err)
 {
-    int64_t channels = g->c / g->groups, taps = (g->t > 0 ? g->t : 1) * g->r * g->s;
+    int64_t channels = g->c / g->groups, taps = g->row_taps * g->column_taps;
     int64_t count = g->groups * ((g->k / g->groups + CARD_FILTERS - 1) / CARD_FILTERS) * CARD_FILTERS * channels * taps;
     if (!filter)
         return true;
@@ -314,15 +365,13 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
     struct op_bounds is = op_data_bounds(work, d->host);
     struct card_layer g;
     uint64_t layer = 0, filter = 0, lines = 0, input = d->at[SLOT_INPUT].value;
-    card_describe(work, &is, &g);
-    bool sums = g.kind < REFERENCE_MOVED - REFERENCE_CONV2D;
+    bool sums = work->op->has_filter, ok = card_layer_up(d, work, &is, &g, &layer, err);
     size_t count = (size_t)(g.n * g.out_c * g.out_h * g.out_w);
     struct card_values *to = &d->at[SLOT_OUTPUT];
-    bool ok = card_upload(d, "layer of the reference", &g, sizeof g, &layer, err) &&
-              card_filter(d, &g, d->at[SLOT_FILTER].value, &filter, err) &&
-              (!sums || card_lines_in(d, &g, CARD_INPUT, input, &lines, err)) &&
-              card_room_apart(d, "reference", count * sizeof(double), &to->reference, err) &&
-              (!is.bounds || card_room_apart(d, "bounds", count * sizeof(float), &to->bound, err));
+    ok = ok && card_filter(d, &g, d->at[SLOT_FILTER].value, &filter, err) &&
+         (!sums || card_lines_in(d, &g, CARD_INPUT, input, &lines, err)) &&
+         card_room_apart(d, "reference", count * sizeof(double), &to->reference, err) &&
+         (!is.bounds || card_room_apart(d, "bounds", count * sizeof(float), &to->bound, err));
     union card_arg args[8];
     int arg_count = 0;
     args[arg_count++] = card_int((int64_t)layer);
@@ -334,7 +383,7 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
         args[arg_count++] = card_int((int64_t)rest[i]);
     to->elements = count;
     phase_part(d->card->dev->clock, "sums");
-    ok = ok && card_launch(d->card, sums ? CARD_CONV : CARD_MOVE, (int64_t)count, args, arg_count, err) &&
+    ok = ok && card_launch(d->card, sums ? CARD_CONV : CARD_FORMULA, (int64_t)count, args, arg_count, err) &&
          d->card->dev->ops->sync(d->card->dev, err);
     phase_pop(d->card->dev->clock);
     if (layer)

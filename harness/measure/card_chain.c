@@ -169,9 +169,7 @@ static bool link_open(struct net *k, int i, struct link_data *own, struct error 
             return false;
     }
     struct op_bounds is = op_data_bounds(w, &own->one);
-    card_describe(w, &is, &own->g);
-    return card_upload(d, "layer of the reference", &own->g, sizeof own->g, &own->layer, err) &&
-           card_filter(d, &own->g, own->filter, &own->wide, err);
+    return card_layer_up(d, w, &is, &own->g, &own->layer, err) && card_filter(d, &own->g, own->filter, &own->wide, err);
 }
 
 static bool link_run(struct net *k, const struct work *w, bool again, struct link_data *own, uint64_t *reference, struct error *err)

@@ -18,7 +18,7 @@ enum card_kernel {
     CARD_ROWS_F32,
     CARD_CONV,
     CARD_CONV_WIDE,
-    CARD_MOVE,
+    CARD_FORMULA,
     CARD_FILTER,
     CARD_INPUT,
     CARD_INPUT_WIDE,
@@ -56,14 +56,16 @@ struct card_data {
     bool fetched; /* the host has the references whole */
 };
 
-/* `struct layer` of kernels/reference/conv.cu, field by field; all are 8 bytes. */
+/* `struct layer` of kernels/reference/conv.cu, field by field; all are 8 bytes. What follows the numbers are addresses there. */
 struct card_item {
     int64_t kind, block, crd;
     double alpha;
     int64_t c, h, w;
 };
 struct card_layer {
-    int64_t kind, n, c, h, w, k, t, r, s, stride, pad, dilation, groups, p, q, block, crd, d, plane, o, plane_out;
+    int64_t n, c, h, w, k, groups, p, q, row_taps, column_taps;
+    uint64_t rows, columns, row_weight, column_weight, steps, size_steps;
+    int64_t step_count, size_count;
     int64_t result_type, sum_type, tf32, whole, bounds, sums;
     double share, terms, least;
     int64_t items;
@@ -86,8 +88,9 @@ bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count
 /* References and bounds are out of every kernel's reach, but for the tensor's of that slot from here on, until all are left; both wait. */
 bool card_reach(const struct card_data *data, int slot, struct error *err);
 bool card_leave(const struct card *card, struct error *err);
-/* A layer as kernels/reference/conv.cu takes it. */
-void card_describe(const struct work *work, const struct op_bounds *is, struct card_layer *layer);
+/* A layer as kernels/reference/conv.cu takes it, there; to be released when it has run. */
+bool card_layer_up(struct card_data *data, const struct work *work, const struct op_bounds *is, struct card_layer *layer, uint64_t *at,
+                   struct error *err);
 /* The filter of a layer as that file reads it, from `filter` there; 0 of a layer without one. To be released when the layer has run. */
 bool card_filter(struct card_data *data, const struct card_layer *layer, uint64_t filter, uint64_t *wide, struct error *err);
 /* Its input as that file's sums read it, from values there in logical order (CARD_INPUT: floats, CARD_INPUT_WIDE: doubles). To be released.

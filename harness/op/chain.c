@@ -61,7 +61,17 @@ static bool chain_finish(struct work *w, struct error *err)
 }
 
 static const struct op_field no_fields[] = {{.name = NULL}};
-static const struct op_symbol symbols[] = {SYMBOLS_SHAPE,
+#define SYMBOL(member, text) \
+    { \
+#member, offsetof(struct work, member), text \
+    }
+static const struct op_symbol symbols[] = {SYMBOL(n, "images"),
+                                           SYMBOL(c, "input channels"),
+                                           SYMBOL(h, "input height"),
+                                           SYMBOL(w, "input width"),
+                                           SYMBOL(k, "output channels"),
+                                           SYMBOL(p, "output height"),
+                                           SYMBOL(q, "output width"),
                                            SYMBOL(runs, "links"),
                                            SYMBOL(r, "filter height of every link; 0: they differ, or some link is no convolution"),
                                            SYMBOL(s, "filter width of every link"),
@@ -133,7 +143,7 @@ static void in_common(const struct chain *chain, struct work *out)
         bool active = work_epilogue_find(w, EPILOGUE_RELU) >= 0 || work_epilogue_find(w, EPILOGUE_LEAKY_RELU) >= 0;
         bool adds = work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0;
         bool moves = work_epilogue_find(w, EPILOGUE_DEPTH_TO_SPACE) >= 0 || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0;
-        alike &= !strcmp(w->op->name, "conv2d") && w->r == first->r && w->s == first->s && w->stride == first->stride &&
+        alike &= w->op == first->op && w->op->task == TASK_SEQUENCE && w->r == first->r && w->s == first->s && w->stride == first->stride &&
                  w->pad == first->pad && w->dilation == first->dilation && w->groups == first->groups && w->layout == first->layout;
         if (w->c != out->width || w->k != out->width)
             out->width = 0;
@@ -331,12 +341,12 @@ void chain_errors_free(struct chain_errors *e)
     *e = (struct chain_errors){0};
 }
 
-/* A filter mixes: e_out^2 = sum of w^2 e_in^2. An output pixel of conv_transpose2d meets 1 / stride^2 of the taps. */
+/* A filter mixes: e_out^2 = sum of w^2 e_in^2. Where inputs are spread, an output pixel meets 1 / stride^2 of the taps. */
 static struct chain_errors mix(const struct work *w, const float *filter, const struct chain_errors *in)
 {
     struct chain_errors out = chain_errors_new(w->k);
     int64_t depth = w->c / w->groups, per_group = w->k / w->groups, taps = w->r * w->s;
-    double share = !strcmp(w->op->name, "conv_transpose2d") ? 1 / (double)(w->stride * w->stride) : 1;
+    double share = w->op->spreads ? 1 / (double)(w->stride * w->stride) : 1;
     for (int64_t k = 0; k < w->k; k++)
         for (int64_t c = 0; c < depth; c++) {
             double squares = 0;

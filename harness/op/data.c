@@ -6,6 +6,8 @@
 #include "op/file.h"
 #include "op/generate.h"
 #include "op/shape.h"
+#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +54,18 @@ static bool make_second(const struct work *work, bool full, struct op_data *out,
     return true;
 }
 
+static void reach_begin(const struct work *work, struct op_data *data)
+{
+    for (int axis = 0; work->op->image && axis < 2; axis++)
+        data->reach[axis] = op_reach(work, (enum axis_of)axis);
+}
+
+static void reach_end(struct op_data *data)
+{
+    op_reach_free(&data->reach[AXIS_ROWS]);
+    op_reach_free(&data->reach[AXIS_COLUMNS]);
+}
+
 /* Masks, and zeros in the input where the mask says that nothing changed. */
 static bool make_masks(const struct work *work, bool full, bool reserved, struct op_data *out, struct error *err)
 {
@@ -81,8 +95,11 @@ static bool make_masks(const struct work *work, bool full, bool reserved, struct
         mask_blank(&t, made, 0, out->at[SLOT_INPUT].value);
     if (out->at[SLOT_SECOND].value && !make_second(work, full, out, err))
         return false;
-    if (work->op->settle)
+    if (work->op->settle) {
+        reach_begin(work, out);
         work->op->settle(work, out);
+        reach_end(out);
+    }
     return true;
 }
 
@@ -139,7 +156,8 @@ struct reference {
     struct op_values *to;
     struct stage last;
     struct op_bounds is;
-    const int64_t *rows; /* NULL: all */
+    const int64_t *rows;   /* NULL: all */
+    atomic_bool no_number; /* somewhere a formula has none */
 };
 
 /* A row without any is not computed: it would be cleared. */
@@ -197,6 +215,10 @@ static void reference_row(void *context, int64_t index, int thread)
     bool wanted = !r->data->mask_out || any_active(r, n_i, p_i);
     if (wanted)
         w->op->reference_row(w, r->data, n_i, p_i, row.y, sums ? row.e : NULL);
+    const bool *asked = r->data->columns; /* around them lie values that nobody made */
+    for (size_t i = 0; w->op->image && i < count; i++)
+        if ((!asked || asked[i % (size_t)w->q]) && !isfinite(row.y[i]))
+            atomic_store(&r->no_number, true);
     for (size_t i = 0; sums && i < count; i++)
         row.e[i] = row.e[i] > 0 ? bound_sum(w->math, (double)r->is.terms, (double)r->is.least, row.y[i], row.e[i]) : 0;
     if (r->data->mask_out)
@@ -248,8 +270,10 @@ bool op_data_reference_rows(const struct work *work, struct op_data *data, const
     r.is = op_data_bounds(work, data);
     if (!op_data_room(work, data, r.is.bounds, err))
         return false;
+    reach_begin(work, data);
     pool_for(rows ? count : work->n * work->p, 0, reference_row, &r);
-    return true;
+    reach_end(data);
+    return !atomic_load(&r.no_number) || error_set(err, ERROR_USAGE, "%s: `output:` is no number somewhere", work->op->name);
 }
 
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err)

@@ -6,6 +6,7 @@
 #include "base/source.h"
 #include "base/text.h"
 #include "op/convert.h"
+#include "op/shape.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -50,18 +51,33 @@ static bool file_needs(const struct op_file *f, struct work *work, struct error 
         if (!expr_test(f->needs[i], &env, &truth, why, sizeof why, err))
             return false;
         if (!truth)
-            return error_set(err, ERROR_USAGE, "%s needs %s", f->op.name, why);
+            return f->need_says[i] ? error_set(err, ERROR_USAGE, "%s (%s)", f->need_says[i], why)
+                                   : error_set(err, ERROR_USAGE, "%s needs %s", f->op.name, why);
     }
+    return true;
+}
+
+/* The rows of a volume are those of all its planes. */
+static bool stack_planes(struct work *work, struct error *err)
+{
+    if (work->d * work->plane > SHAPE_MAX_ELEMENTS)
+        return error_set(err, ERROR_USAGE, "%s: %ld planes of %ld rows are more than %ld", work->op->name, (long)work->d, (long)work->plane,
+                         (long)SHAPE_MAX_ELEMENTS);
+    work->h = work->d * work->plane;
+    work->p = work->o * work->plane_out;
     return true;
 }
 
 bool op_file_finish(struct work *work, struct error *err)
 {
-    const struct op_file *f = work->op->file;
+    const struct op_file *f = work->op->file ? work->op->file : work->op->image;
+    int64_t *const usual[] = {&work->stride, &work->dilation, &work->groups};
+    for (int i = 0; i < 3 && work->op->has_filter; i++) /* where the file says nothing of them */
+        *usual[i] = *usual[i] ? *usual[i] : 1;
     for (int i = 0; i < f->let_count; i++)
-        if (!op_file_int(work, f->lets[i], &work->value[f->field_count + i], err))
+        if (!op_file_int(work, f->lets[i], (int64_t *)(void *)((char *)work + f->let_offsets[i]), err))
             return false;
-    if (!file_needs(f, work, err))
+    if (!file_needs(f, work, err) || (work->op->volume && !stack_planes(work, err)))
         return false;
     for (int i = 0; i < f->tensor_count; i++)
         for (int k = 0; k < f->tensors[i].rank; k++) {
@@ -69,6 +85,8 @@ bool op_file_finish(struct work *work, struct error *err)
             if (!op_file_int(work, f->tensors[i].shape[k], &size, err))
                 return false;
         }
+    if (work->op->task == TASK_POINTWISE && !work->epilogue_count)
+        return error_set(err, ERROR_USAGE, "%s: it is its epilogue, and that is empty", work->op->name);
     return !f->stages || stage_fits(work, err);
 }
 
@@ -97,7 +115,7 @@ int op_file_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
 
 double op_file_flop(const struct work *work)
 {
-    const struct op_file *f = work->op->file;
+    const struct op_file *f = work->op->file ? work->op->file : work->op->image;
     return f->flop ? file_real(work, f->flop) : f->stages ? stage_flop(work) : 0;
 }
 
@@ -257,12 +275,22 @@ const char *op_file_hash(const struct op_file *f)
 
 void op_file_key(const struct work *work, struct text *t)
 {
-    const struct op_file *f = work->op->file;
-    text_addf(t, "file=%s;", op_file_hash(f));
-    for (int i = 0; i < f->field_count; i++)
-        text_addf(t, "%s=%lld;", f->op.fields[i].name, (long long)work->value[i]);
+    const struct op_file *f = work->op->file ? work->op->file : work->op->image;
+    if (work->op->file || !f->installed)
+        text_addf(t, "file=%s;", op_file_hash(f));
+    for (int i = 0; i < f->field_count; i++) { /* those of images have their place in work_key */
+        const struct op_field *field = &f->op.fields[i];
+        if (field->offset >= offsetof(struct work, value) && field->offset < offsetof(struct work, value) + sizeof work->value)
+            text_addf(t, "%s=%lld;", field->name, (long long)work->value[i]);
+    }
     if (work->picture[0])
         text_addf(t, "picture=%s;", work->picture_hash);
+}
+
+const char *op_path(const struct op *op)
+{
+    const struct op_file *f = op->file ? op->file : op->image;
+    return f ? f->path : NULL;
 }
 
 /* ---- those that were read ---- */
@@ -275,7 +303,7 @@ static struct {
     struct error broken; /* why the installed ones are not all there */
 } files;
 
-static bool add_file(const char *path, struct error *err)
+static bool add_file(const char *path, bool own, struct error *err)
 {
     char *real = realpath(path, NULL), *name = xstrndup(file_base(path), strcspn(file_base(path), "."));
     bool known = false;
@@ -285,11 +313,12 @@ static bool add_file(const char *path, struct error *err)
     struct op_file *f = NULL;
     bool ok = known;
     if (other)
-        error_set(err, ERROR_USAGE, "%s: there is an op '%s' already%s%s", path, name, other->file ? ": " : "",
-                  other->file ? other->file->path : "");
+        error_set(err, ERROR_USAGE, "%s: there is an op '%s' already%s%s", path, name, op_path(other) ? ": " : "",
+                  op_path(other) ? op_path(other) : "");
     else if (!known && files.count == FILES_MAX)
         error_set(err, ERROR_USAGE, "%s: more than %d ops", path, FILES_MAX);
     else if (!known && (f = op_file_read(path, err))) {
+        f->installed = !own;
         files.items[files.count++] = f;
         ok = true;
     }
@@ -298,6 +327,7 @@ static bool add_file(const char *path, struct error *err)
     return ok;
 }
 
+/* Of the installation every op that can be read is there; the first error is kept. */
 static bool add_folder(const char *dir, bool own, struct error *err)
 {
     char **names;
@@ -305,7 +335,11 @@ static bool add_folder(const char *dir, bool own, struct error *err)
     bool ok = count >= 0;
     for (int i = 0; i < count; i++) {
         char *path = file_join(dir, names[i]);
-        ok = ok && add_file(path, err);
+        struct error later;
+        if (ok)
+            ok = add_file(path, own, err);
+        else if (!own)
+            add_file(path, false, &later);
         free(path);
         free(names[i]);
     }
@@ -343,8 +377,13 @@ bool op_load(const char *const *extra, struct error *err)
     for (int i = 0; extra && extra[i]; i++) {
         if (!file_exists(extra[i]))
             return error_set(err, ERROR_USAGE, "--ops %s: there is no such file or folder", extra[i]);
-        if (!(file_is_dir(extra[i]) ? add_folder(extra[i], true, err) : add_file(extra[i], err)))
+        if (!(file_is_dir(extra[i]) ? add_folder(extra[i], true, err) : add_file(extra[i], true, err)))
             return false;
+    }
+    for (int i = 0; i < files.count; i++) { /* now that all are there */
+        const struct op *op = &files.items[i]->op;
+        if (op->of_changes && !op_find(op->of_changes))
+            return node_error(node_get(files.items[i]->root, "changes"), err, "changes: there is no op '%s'", op->of_changes);
     }
     return true;
 }

@@ -1,13 +1,16 @@
 /* op/file: an op that is a file, kernels/ops/NAME.yaml or one of the user's (grammar: docs/OP.md).
  *
  * The file fills a struct op like any other: its fields, and the whole numbers it names, live in work->value; shapes, FLOP and the like are
- * expressions of them. Its reference is made by measure/reference, which has a device to run it on. */
+ * expressions of them. Its reference is made by measure/reference, which has a device to run it on. An op of images (its file says
+ * `output:`) has the sizes of struct work and the tensors of op/shape.h instead, and op/formula makes its reference. */
 #ifndef BENCH_OP_FILE_H
 #define BENCH_OP_FILE_H
 
 #include "op/op.h"
 #include "op/stage.h"
 
+/* Along which axis an expression of `reads` goes. */
+enum op_file_axis { IMAGE_ROWS, IMAGE_COLUMNS, IMAGE_PLANES, IMAGE_AXES };
 /* Where the reference results come from: a kernel in double, a function of Python, or files. */
 enum reference_from { REFERENCE_KERNEL, REFERENCE_PYTHON, REFERENCE_NPY };
 /* How the inputs of one tensor are drawn, beyond what the role says. */
@@ -30,13 +33,16 @@ struct op_file {
     struct op op; /* first: what everybody else sees */
     char *path;
     struct op_file_hash *hash; /* op_file_hash() */
+    bool installed;            /* one of bench's own */
     struct node *root;
     struct op_file_tensor tensors[OP_MAX_TENSORS];
     int tensor_count;
-    struct expr **lets; /* of whole numbers; the values follow those of the fields in work->value */
+    struct expr **lets; /* of whole numbers */
     const char **let_names;
     int let_count, field_count;
+    size_t *let_offsets; /* where in struct work */
     struct expr **needs;
+    const char **need_says; /* what is wrong otherwise, in words; NULL: the condition itself says it */
     int need_count;
     struct expr *flop, *bytes, *terms; /* NULL: 0; each tensor once; 0 */
     struct stage_use *stages;          /* op/stage.h; NULL: none */
@@ -49,8 +55,14 @@ struct op_file {
     char **args;
     int arg_count;
     const char **symbol_names; /* NULL-terminated */
+    /* An op of images: what an output is, what its errors are relative to (NULL: its terms), what it reads along each axis, and what a tap
+     * counts for (NULL: 1); where values decide whether an output is sent on: by which norm (NULL: the largest), above what (NULL: they do
+     * not) */
+    struct expr *output, *size, *reads[IMAGE_AXES], *weight[IMAGE_AXES], *sent_norm, *sent_above;
 };
 
+/* Where the op's file is; NULL: it is C. */
+const char *op_path(const struct op *op);
 /* Op i of those that are files; NULL behind the last. */
 const struct op *op_file_at(int i);
 
@@ -70,7 +82,8 @@ bool op_file_takes_picture(const struct op *op);
 const struct op_file_tensor *op_file_tensor(const struct op *op, const struct tensor_role *role);
 /* The values of a tensor that are those of a .npy file, or of a picture: the op's own, or the one that the work's input is read from. */
 bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err);
-/* "rows 1024 cols 1000", appended; and `name=value;` of each field and what the op's file is, for a key. */
+/* "rows 1024 cols 1000", appended; and `name=value;` of each field of its own and what the op's file is, for a key: of images only where it
+ * is not bench's. */
 void op_file_describe(const struct work *work, struct text *t);
 void op_file_key(const struct work *work, struct text *t);
 

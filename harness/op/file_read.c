@@ -3,175 +3,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "op/shape.h"
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FILE_NAME_MAX 64
-static bool name_ok(const char *s)
-{
-    size_t n = strlen(s);
-    for (size_t i = 0; i < n; i++)
-        if (!(islower((unsigned char)s[i]) || s[i] == '_' || (i && isdigit((unsigned char)s[i]))))
-            return false;
-    return n > 0 && n < FILE_NAME_MAX;
-}
-
-static bool new_name(const struct op_file *f, const struct node *n, const char *what, struct error *err)
-{
-    static const char *const taken[] = {"op", "dtype", "layout", "math", "epilogue", "mask", "marks", "repeat", "kernel", NULL};
-    bool twice = false;
-    for (int i = 0; taken[i]; i++)
-        twice |= !strcmp(taken[i], n->text);
-    for (int i = 0; i < f->field_count; i++)
-        twice |= !strcmp(f->op.fields[i].name, n->text);
-    for (int i = 0; i < f->let_count; i++)
-        twice |= !strcmp(f->let_names[i], n->text);
-    for (int i = 0; i < f->tensor_count; i++)
-        twice |= !strcmp(f->tensors[i].role.name, n->text);
-    if (!name_ok(n->text))
-        return node_error(n, err, "%s '%.60s': lower case letters, digits and _, and a letter first", what, n->text);
-    return !twice || node_error(n, err, "%s '%s': that name is taken", what, n->text);
-}
-
-static bool read_field(struct op_file *f, const struct node *key, const struct node *n, struct op_field *out, struct error *err)
-{
-    static const char *const keys[] = {"default", "min", "max", "words", "type", "what", NULL}, *const types[] = {"whole", "real", NULL};
-    bool map = n->kind == NODE_MAP;
-    const struct node *fallback = map                    ? node_get(n, "default")
-                                  : n->kind == NODE_NULL ? NULL
-                                                         : n,
-                      *words = node_get(n, "words"), *type = node_get(n, "type"), *least = node_get(n, "min"), *most = node_get(n, "max"),
-                      *what = node_get(n, "what");
-    if ((map && !node_check_keys(n, key->text, keys, err)) || !new_name(f, key, "field", err))
-        return false;
-    int kind = type ? node_word(type, "type", types, err) : 0;
-    const char *text = what ? node_text(what, "what", err) : "";
-    *out = (struct op_field){.name = key->text,
-                             .kind = words       ? FIELD_WORD
-                                     : kind == 1 ? FIELD_REAL
-                                                 : FIELD_INT,
-                             .offset = offsetof(struct work, value) + (size_t)f->field_count * sizeof(int64_t),
-                             .fallback = OP_REQUIRED,
-                             .min = kind == 1 ? -SHAPE_MAX_ELEMENTS : 1,
-                             .max = SHAPE_MAX_ELEMENTS,
-                             .what = text};
-    if (kind < 0 || !text || (least && !node_int(least, "min", INT32_MIN, SHAPE_MAX_ELEMENTS, &out->min, err)) ||
-        (most && !node_int(most, "max", out->min, SHAPE_MAX_ELEMENTS, &out->max, err)))
-        return false;
-    if (words) {
-        const char **list = xcalloc((size_t)words->count + 1, sizeof *list);
-        out->words = list;
-        if (words->kind != NODE_LIST || !words->count)
-            return node_error(words, err, "words: a list is expected, like [sum, max]");
-        for (int i = 0; i < words->count; i++)
-            if (!(list[i] = node_text(words->items[i], "words", err)))
-                return false;
-    }
-    if (!fallback)
-        return true;
-    if (words)
-        return (out->fallback = node_word(fallback, key->text, out->words, err)) >= 0;
-    if (kind == 0)
-        return node_int(fallback, key->text, out->min, out->max, &out->fallback, err);
-    out->fallback = 0;
-    return node_real(fallback, key->text, (double)out->min, (double)out->max, &out->real, err);
-}
-
-static bool read_fields(struct op_file *f, const struct node *n, struct error *err)
-{
-    struct op_field *fields = xcalloc((size_t)(n ? n->count : 0) + 1, sizeof *fields);
-    f->op.fields = fields;
-    if (!n || n->kind != NODE_MAP || !n->count)
-        return node_error(n ? n : f->root, err, "an op has `fields:`, a map of names: {rows: {what: rows}, cols: 1024}");
-    if (n->count > WORK_VALUES)
-        return node_error(n, err, "%d fields; at most %d", n->count, WORK_VALUES);
-    for (int i = 0; i < n->count; i++) {
-        if (!read_field(f, n->keys[i], n->items[i], &fields[i], err))
-            return false;
-        f->field_count++;
-    }
-    return true;
-}
-
-static bool name_known(void *context, const char *name, bool call)
-{
-    const struct op_file *f = context;
-    for (int i = 0; !call && f->symbol_names[i]; i++)
-        if (!strcmp(f->symbol_names[i], name))
-            return true;
-    return false;
-}
-
-struct expr *op_file_expr(struct op_file *f, const struct node *n, struct error *err)
-{
-    struct expr *e = expr_parse(n, err);
-    if (!e || expr_check(e, name_known, f, f->symbol_names, err))
-        return e;
-    expr_free(e);
-    return NULL;
-}
-
-static bool read_optional(struct op_file *f, const char *key, struct expr **out, struct error *err)
-{
-    const struct node *n = node_get(f->root, key);
-    return !n || (*out = op_file_expr(f, n, err)) != NULL;
-}
-
-static bool read_exprs(struct op_file *f, const struct node *n, struct expr ***out, int *count, struct error *err)
-{
-    int total = !n ? 0 : n->kind == NODE_LIST ? n->count : 1;
-    *out = xcalloc((size_t)total + 1, sizeof **out);
-    for (int i = 0; i < total; i++)
-        if (!((*out)[(*count)++] = op_file_expr(f, n->kind == NODE_LIST ? n->items[i] : n, err)))
-            return false;
-    return true;
-}
-
-/* Names that expressions may use so far, in the order in which they came. */
-static void list_symbols(struct op_file *f)
-{
-    struct op_symbol *symbols = xcalloc((size_t)(f->field_count + f->let_count) + 1, sizeof *symbols);
-    int count = 0, names = 0;
-    free(f->symbol_names);
-    f->symbol_names = xcalloc((size_t)(f->field_count + f->let_count) + 4, sizeof *f->symbol_names);
-    for (int i = 0; i < f->field_count; i++) {
-        f->symbol_names[names++] = f->op.fields[i].name;
-        if (f->op.fields[i].kind == FIELD_INT)
-            symbols[count++] = (struct op_symbol){f->op.fields[i].name, f->op.fields[i].offset, f->op.fields[i].what};
-    }
-    for (int i = 0; i < f->let_count; i++) {
-        f->symbol_names[names++] = f->let_names[i];
-        symbols[count++] = (struct op_symbol){
-            f->let_names[i], offsetof(struct work, value) + (size_t)(f->field_count + i) * sizeof(int64_t), expr_text(f->lets[i])};
-    }
-    f->symbol_names[names++] = "dtype";
-    f->symbol_names[names++] = "layout";
-    f->symbol_names[names++] = "math";
-    free((void *)(uintptr_t)f->op.symbols);
-    f->op.symbols = symbols;
-}
-
-/* A let may use the fields and the lets before it. */
-static bool read_lets(struct op_file *f, const struct node *n, struct error *err)
-{
-    int count = n && n->kind == NODE_MAP ? n->count : 0;
-    list_symbols(f);
-    if (n && n->kind != NODE_MAP)
-        return node_error(n, err, "let: a map is expected, like {half: cols / 2}");
-    if (f->field_count + count > WORK_VALUES)
-        return node_error(n, err, "%d fields and %d lets; at most %d together", f->field_count, count, WORK_VALUES);
-    f->lets = xcalloc((size_t)count + 1, sizeof *f->lets);
-    f->let_names = xcalloc((size_t)count + 1, sizeof *f->let_names);
-    for (int i = 0; i < count; i++) {
-        if (!new_name(f, n->keys[i], "let", err) || !(f->lets[i] = op_file_expr(f, n->items[i], err)))
-            return false;
-        f->let_names[f->let_count++] = n->keys[i]->text;
-        list_symbols(f);
-    }
-    return true;
-}
 
 /* A path that stands in the file is relative to the file's folder. */
 static char *beside(const struct op_file *f, const char *name)
@@ -250,7 +84,7 @@ static bool read_tensor(struct op_file *f, const struct node *key, const struct 
                       *when = node_get(n, "when"), *what = node_get(n, "what");
     if (n->kind != NODE_MAP)
         return node_error(n, err, "tensor '%s': a map is expected, like {shape: [rows, cols]}", key->text);
-    if (!node_check_keys(n, key->text, keys, err) || !new_name(f, key, "tensor", err))
+    if (!node_check_keys(n, key->text, keys, err) || !op_file_new_name(f, key, "tensor", err))
         return false;
     if (!shape || shape->kind != NODE_LIST || shape->count < 1 || shape->count > TENSOR_MAX_RANK)
         return node_error(shape ? shape : key, err, "tensor '%s': a `shape:` of 1 to %d sizes, outermost first, like [rows, cols]",
@@ -259,7 +93,7 @@ static bool read_tensor(struct op_file *f, const struct node *key, const struct 
     int word = dtype ? node_word(dtype, "dtype", dtype_names, err) : 0, place = layout ? node_word(layout, "layout", layouts, err) : 0;
     if (word < 0 || place < 0 || (written && !node_bool(written, "written", &t->role.output, err)) ||
         (constant && !node_bool(constant, "constant", &t->role.constant, err)) || (what && !(t->what = node_text(what, "what", err))) ||
-        !read_exprs(f, shape, &t->shape, &t->rank, err) || (when && !(t->when = op_file_expr(f, when, err))))
+        !op_file_exprs(f, shape, &t->shape, &t->rank, err) || (when && !(t->when = op_file_expr(f, when, err))))
         return false;
     t->image = place > 0;
     t->layout = place == 2 ? LAYOUT_NCHW : place == 3 ? LAYOUT_NHWC : LAYOUT_NONE;
@@ -478,10 +312,13 @@ static bool read_words(struct op_file *f, struct error *err)
 {
     static const char *const keys[] = {"about", "fields", "let",   "needs", "tensors", "dtype", "math",      "flop",      "bytes", "terms",
                                        "exact", "stages", "naive", "row0",  "trial",   "crop",  "reference", "tolerance", NULL},
+                             *const of_images[] = {"about", "fields", "let",      "needs",   "tensors", "dtype",   "flop",   "terms",
+                                                   "naive", "row0",   "trial",    "crop",    "output",  "reads",   "weight", "magnitude",
+                                                   "taps",  "mask",   "epilogue", "changes", "sent",    "spreads", NULL},
                              *const maths[] = {"none", NULL};
     const struct node *about = node_get(f->root, "about"), *naive = node_get(f->root, "naive"), *row0 = node_get(f->root, "row0"),
                       *math = node_get(f->root, "math"), *exact = node_get(f->root, "exact"), *tolerance = node_get(f->root, "tolerance");
-    if (!node_check_keys(f->root, f->op.name, keys, err))
+    if (!node_check_keys(f->root, f->op.name, op_file_is_image(f) ? of_images : keys, err))
         return false;
     if (!about)
         return node_error(f->root, err, "an op has `about:`, a sentence that says what it computes");
@@ -537,8 +374,9 @@ static void op_file_free(struct op_file *f)
         free((void *)(uintptr_t)field->words);
     for (int i = 0; i < f->arg_count; i++)
         free(f->args[i]);
-    const void *const plain[] = {f->op.name,   f->op.fields, f->op.symbols, f->op.roles,     f->op.trial, f->op.crop, f->op.elements,
-                                 f->let_names, f->source,    f->function,   f->symbol_names, f->path,     f->args};
+    const void *const plain[] = {f->op.name, f->op.fields,   f->op.symbols,   f->op.roles,    f->op.trial,
+                                 f->op.crop, f->op.elements, f->let_names,    f->let_offsets, f->need_says,
+                                 f->source,  f->function,    f->symbol_names, f->path,        f->args};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         free((void *)(uintptr_t)plain[i]);
     free_exprs(f->lets, f->let_count + 1);
@@ -547,6 +385,7 @@ static void op_file_free(struct op_file *f)
     expr_free(f->bytes);
     expr_free(f->terms);
     expr_free(f->threads);
+    op_image_free(f);
     stage_free_all(f);
     node_free(f->root);
     free(f);
@@ -565,16 +404,19 @@ struct op_file *op_file_read(const char *path, struct error *err)
                         .flop = op_file_flop};
     f->root = text ? node_parse_text(path, text, bytes, 1, 1, err) : NULL;
     bool ok =
-        f->root && (name_ok(f->op.name) || node_error(f->root, err, "an op's file is called as the op: lower case letters, digits, _")) &&
-        read_words(f, err) && read_fields(f, node_get(f->root, "fields"), err) && read_lets(f, node_get(f->root, "let"), err) &&
-        read_exprs(f, node_get(f->root, "needs"), &f->needs, &f->need_count, err) && read_tensors(f, node_get(f->root, "tensors"), err) &&
-        read_dtypes(f, node_get(f->root, "dtype"), err) && read_optional(f, "flop", &f->flop, err) &&
-        read_optional(f, "bytes", &f->bytes, err) && read_optional(f, "terms", &f->terms, err) &&
-        stage_read(f, node_get(f->root, "stages"), err) && read_reference(f, err) && read_trial(f, err);
+        f->root &&
+        (op_file_name_ok(f->op.name) || node_error(f->root, err, "an op's file is called as the op: lower case letters, digits, _")) &&
+        read_words(f, err) && op_file_read_fields(f, node_get(f->root, "fields"), err) &&
+        op_file_read_lets(f, node_get(f->root, "let"), err) && op_file_read_needs(f, node_get(f->root, "needs"), err) &&
+        (op_file_is_image(f) || read_tensors(f, node_get(f->root, "tensors"), err)) && read_dtypes(f, node_get(f->root, "dtype"), err) &&
+        op_file_optional(f, f->root, "flop", &f->flop, err) && op_file_optional(f, f->root, "bytes", &f->bytes, err) &&
+        op_file_optional(f, f->root, "terms", &f->terms, err) &&
+        (op_file_is_image(f) ? op_image_read(f, err) : stage_read(f, node_get(f->root, "stages"), err) && read_reference(f, err)) &&
+        read_trial(f, err);
     if (ok) {
         f->hash = xcalloc(1, sizeof *f->hash);
         *f->hash = (struct op_file_hash){.text = text, .bytes = bytes};
-        f->op.elements = elements_of(f);
+        f->op.elements = op_file_is_image(f) ? NULL : elements_of(f);
         return f;
     }
     free(text);

@@ -25,17 +25,6 @@ void op_data_fill(const struct work *work, enum data_part part, struct op_data *
             to[i] = 0;
 }
 
-/* Is it known what an output reads? Of what only moves values too, though it takes no mask: its own place. */
-static bool says(const struct work *w)
-{
-    return w->op->reads || w->op->on_card == REFERENCE_MOVED;
-}
-
-static int64_t reads_at(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
-{
-    return w->op->reads ? w->op->reads(w, axis, output, tap) : output;
-}
-
 /* Lines of a tensor: `lines` of them from each of the places on, in every channel; of each line the columns that are wanted. */
 struct fill {
     const struct work *work;
@@ -67,16 +56,18 @@ static void fill_line(void *context, int64_t index, int thread)
 /* Of what is read: the columns under any tap of a column that is asked for (NULL: of all); of what is added: those that it becomes. */
 static void mark_columns(const struct work *w, const bool *asked, bool read, int64_t width, bool *wanted)
 {
-    int64_t taps = op_taps(w, AXIS_COLUMNS), each = width / w->q;
-    bool all = !asked || (read && !says(w));
+    int64_t each = width / w->q;
+    bool all = !asked || (read && !w->op->image);
+    struct op_reach reach = read && !all ? op_reach(w, AXIS_COLUMNS) : (struct op_reach){0};
     for (int64_t x = 0; x < width && all; x++)
         wanted[x] = true;
     for (int64_t q = 0; q < w->q && !all; q++)
-        for (int64_t i = 0; asked[q] && i < (read ? taps : each); i++) {
-            int64_t x = read ? reads_at(w, AXIS_COLUMNS, q, i) : q * each + i;
-            if (x >= 0 && x < width)
+        for (int64_t i = 0; asked[q] && i < (read ? reach.taps : each); i++) {
+            int64_t x = read ? reach.at[q * reach.taps + i] : q * each + i;
+            if (x >= 0)
                 wanted[x] = true;
         }
+    op_reach_free(&reach);
 }
 
 static void want_columns(struct fill *f)
@@ -99,16 +90,18 @@ int64_t op_columns_read(const struct work *w, const bool *asked, bool read, int6
 
 int64_t op_lines_read(const struct work *w, const int64_t *rows, int count, int64_t *lines)
 {
-    int64_t taps = op_taps(w, AXIS_ROWS), found = 0;
+    int64_t found = 0;
     bool *wanted = xcalloc((size_t)(w->n * w->h), sizeof *wanted);
-    for (int64_t i = 0; !says(w) && i < w->n * w->h; i++)
+    struct op_reach reach = w->op->image ? op_reach(w, AXIS_ROWS) : (struct op_reach){0};
+    for (int64_t i = 0; !w->op->image && i < w->n * w->h; i++)
         wanted[i] = true;
-    for (int i = 0; says(w) && i < count; i++)
-        for (int64_t tap = 0; tap < taps; tap++) {
-            int64_t line = reads_at(w, AXIS_ROWS, rows[i] % w->p, tap);
-            if (line >= 0 && line < w->h)
+    for (int i = 0; w->op->image && i < count; i++)
+        for (int64_t tap = 0; tap < reach.taps; tap++) {
+            int64_t line = reach.at[rows[i] % w->p * reach.taps + tap];
+            if (line >= 0)
                 wanted[rows[i] / w->p * w->h + line] = true;
         }
+    op_reach_free(&reach);
     for (int64_t i = 0; i < w->n * w->h; i++)
         if (wanted[i])
             lines[found++] = i;

@@ -53,8 +53,7 @@ struct exact_plan generate_plan(const struct work *w)
     double largest = dtype_exact_integer(work_result_dtype(w)); /* i8: what f32 holds of the sums */
     if (w->math == MATH_F16_ACC16)
         largest = fmin(largest, dtype_exact_integer(DTYPE_F16));
-    if (w->op->terms && w->block) /* bilinear: results are multiples of 1 / (2 block)^2 */
-        largest /= 4 * (double)(w->block * w->block);
+    largest /= op_grain(w); /* weights between 0 and 1 */
     int64_t limit = largest > 2 ? (int64_t)largest : 2, share = limit / 8 < 1000 ? limit / 8 : 1000;
     struct exact_plan plan = {.input = 1, .filter = 1, .unit = 1};
     int biases = w->op->file ? plan_count(w, VALUES_BIAS) : work_epilogue_find(w, EPILOGUE_BIAS) >= 0,
@@ -76,8 +75,8 @@ struct exact_plan generate_plan(const struct work *w)
         bool two = false;
         for (int i = 0, count = w->op->tensors(w, list); i < count; i++)
             two |= !list[i].written && !tensor_role_is_mask(list[i].role) && list[i].role->values == VALUES_OPERAND;
-        plan.unit = w->op->terms == 1 && w->op->tap_sums ? w->r * w->s : 1; /* a mean of whole numbers that is one too */
-        if (plan.unit > 1) /* before it is divided, the sum too is a number that f32 holds */
+        plan.unit = op_means(w); /* a mean of whole numbers that is one too */
+        if (plan.unit > 1)       /* before it is divided, the sum too is a number that f32 holds */
             limit = (int64_t)fmin((double)limit, dtype_exact_integer(DTYPE_F32) / (double)plan.unit);
         plan.input = (two ? limit / 4 : limit - 1) / plan.unit;
         plan.input = plan.input < 1 ? 1 : plan.input;

@@ -26,13 +26,13 @@ static void axis_free(struct axis *a)
 }
 
 /* The distinct inputs of one output, `count` of them in `at`; taps that lie on the same one meet it once. */
-static int axis_output(const struct work *w, enum axis_of axis, int64_t output, int64_t taps, struct axis *a, int64_t *at)
+static int axis_output(const struct op_reach *reach, int64_t output, struct axis *a, int64_t *at)
 {
     int count = 0;
-    for (int64_t t = 0; t < taps; t++) {
-        int64_t x = w->op->reads(w, axis, output, t);
+    for (int64_t t = 0; t < reach->taps; t++) {
+        int64_t x = reach->at[output * reach->taps + t];
         bool known = false;
-        if (x < 0 || x >= a->inputs)
+        if (x < 0)
             continue;
         a->direct[output]++;
         a->hits[x]++;
@@ -61,8 +61,9 @@ static void axis_transformed(struct axis *a, int64_t output, const int64_t *at, 
 
 static void axis_make(const struct work *w, enum axis_of axis, struct axis *a)
 {
-    bool rows = axis == AXIS_ROWS, strided = w->op->on_card == REFERENCE_CONV2D || w->op->on_card == REFERENCE_CONV3D;
-    int64_t taps = op_taps(w, axis), *at = xcalloc((size_t)taps, sizeof *at);
+    bool rows = axis == AXIS_ROWS, strided = w->op->has_filter && !w->op->spreads;
+    struct op_reach reach = op_reach(w, axis);
+    int64_t *at = xcalloc((size_t)reach.taps, sizeof *at);
     *a = (struct axis){.outputs = rows ? w->p : w->q, .inputs = rows ? w->h : w->w};
     double **const by_output[] = {&a->direct, &a->collapsed, &a->winograd, &a->classes};
     for (size_t i = 0; i < sizeof by_output / sizeof *by_output; i++)
@@ -70,7 +71,8 @@ static void axis_make(const struct work *w, enum axis_of axis, struct axis *a)
     a->hits = xcalloc((size_t)a->inputs, sizeof *a->hits);
     a->readers = xcalloc((size_t)a->inputs, sizeof *a->readers);
     for (int64_t o = 0; o < a->outputs; o++)
-        axis_transformed(a, o, at, axis_output(w, axis, o, taps, a, at), strided ? w->stride : 1);
+        axis_transformed(a, o, at, axis_output(&reach, o, a, at), strided ? w->stride : 1);
+    op_reach_free(&reach);
     free(at);
 }
 
@@ -166,7 +168,7 @@ void least_of(const struct work *w, const float *in, const float *active, struct
     *out = (struct least){0};
     if (w->chain)
         add_links(w->chain, masked ? in : NULL, out);
-    else if (w->op->reads)
+    else if (w->op->image)
         work_least(w, masked ? in : NULL, masked ? active : NULL, out, &touched);
     const double moved[] = {[SHARE_WHOLE] = 1, [SHARE_ANY] = outputs > 0, [SHARE_INPUTS] = inputs, [SHARE_OUTPUTS] = outputs};
     for (int i = 0; i < count; i++) {

@@ -74,19 +74,6 @@ bool mask_make(const struct work *work, float *out, struct error *err)
     return true;
 }
 
-int64_t op_taps(const struct work *w, enum axis_of axis)
-{
-    int64_t taps = axis == AXIS_COLUMNS ? w->s : w->op->volume ? w->t * w->r : w->r;
-    return taps > 0 ? taps : w->op->taps > 0 ? w->op->taps : 1;
-}
-
-/* The input that an output reads through a tap, one axis; -1 when it is outside the image. */
-static int64_t input_of(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
-{
-    int64_t i = w->op->reads(w, axis, output, tap);
-    return i >= 0 && i < (axis == AXIS_ROWS ? w->h : w->w) ? i : -1;
-}
-
 /* Through all links of a chain. */
 static void dilate_chain(const struct work *work, const float *in, float *out)
 {
@@ -104,8 +91,7 @@ struct dilation {
     const struct work *w;
     const float *in;
     float *rows, *out; /* dilated along x; along both */
-    int64_t taps;
-    int64_t *from; /* by tap and output column: the input's, or -1 */
+    struct op_reach down, across;
 };
 
 static void dilate_across(void *context, int64_t y, int thread)
@@ -115,9 +101,9 @@ static void dilate_across(void *context, int64_t y, int thread)
     float *row = d->rows + y * d->w->q;
     (void)thread;
     memset(row, 0, (size_t)d->w->q * sizeof *row);
-    for (int64_t tap = 0; tap < d->taps; tap++)
-        for (int64_t q = 0, *from = d->from + tap * d->w->q; q < d->w->q; q++)
-            row[q] = from[q] >= 0 && in[from[q]] != 0 ? 1 : row[q];
+    for (int64_t q = 0, *from = d->across.at; q < d->w->q; q++)
+        for (int64_t tap = 0; tap < d->across.taps; tap++, from++)
+            row[q] = *from >= 0 && in[*from] != 0 ? 1 : row[q];
 }
 
 static void dilate_down(void *context, int64_t p, int thread)
@@ -126,8 +112,8 @@ static void dilate_down(void *context, int64_t p, int thread)
     float *out = d->out + p * d->w->q;
     (void)thread;
     memset(out, 0, (size_t)d->w->q * sizeof *out);
-    for (int64_t r = 0; r < op_taps(d->w, AXIS_ROWS); r++) {
-        int64_t y = input_of(d->w, AXIS_ROWS, p, r);
+    for (int64_t r = 0; r < d->down.taps; r++) {
+        int64_t y = d->down.at[p * d->down.taps + r];
         for (int64_t q = 0; y >= 0 && q < d->w->q; q++)
             out[q] = d->rows[y * d->w->q + q] != 0 ? 1 : out[q];
     }
@@ -141,32 +127,33 @@ void mask_dilate(const struct work *work, const float *in, float *out)
     }
     const struct work *w = work;
     int threads = w->h * w->q < 100000 ? 1 : pool_threads();
-    struct dilation d = {.w = w, .in = in, .out = out, .taps = op_taps(w, AXIS_COLUMNS)};
+    struct dilation d = {.w = w, .in = in, .out = out, .down = op_reach(w, AXIS_ROWS), .across = op_reach(w, AXIS_COLUMNS)};
     d.rows = xmalloc((size_t)(w->h * w->q) * sizeof *d.rows);
-    d.from = xmalloc((size_t)(d.taps * w->q) * sizeof *d.from);
-    for (int64_t i = 0; i < d.taps * w->q; i++)
-        d.from[i] = input_of(w, AXIS_COLUMNS, i % w->q, i / w->q);
     for (int64_t n = 0; n < w->n; n++, d.in += w->h * w->w, d.out += w->p * w->q) {
         pool_for(w->h, threads, dilate_across, &d);
         pool_for(w->p, threads, dilate_down, &d);
     }
-    free(d.from);
+    op_reach_free(&d.down);
+    op_reach_free(&d.across);
     free(d.rows);
 }
 
 /* The inputs that any active output reads. */
 static void mask_needed(const struct work *w, const float *out, float *in)
 {
-    int64_t across = op_taps(w, AXIS_COLUMNS), taps = op_taps(w, AXIS_ROWS) * across;
+    struct op_reach down = op_reach(w, AXIS_ROWS), across = op_reach(w, AXIS_COLUMNS);
+    int64_t taps = down.taps * across.taps;
     memset(in, 0, (size_t)(w->n * w->h * w->w) * sizeof *in);
     for (int64_t n = 0; n < w->n; n++, in += w->h * w->w, out += w->p * w->q)
         for (int64_t p = 0; p < w->p; p++)
             for (int64_t q = 0; q < w->q; q++)
                 for (int64_t tap = 0; out[p * w->q + q] != 0 && tap < taps; tap++) {
-                    int64_t y = input_of(w, AXIS_ROWS, p, tap / across), x = input_of(w, AXIS_COLUMNS, q, tap % across);
+                    int64_t y = down.at[p * down.taps + tap / across.taps], x = across.at[q * across.taps + tap % across.taps];
                     if (y >= 0 && x >= 0)
                         in[y * w->w + x] = 1;
                 }
+    op_reach_free(&down);
+    op_reach_free(&across);
 }
 
 void mask_blank(const struct tensor *t, const float *mask, float with, float *values)

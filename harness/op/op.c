@@ -33,10 +33,11 @@ const struct op *op_of_changes(const struct op *op)
 
 const struct op *op_for(enum op_task task)
 {
+    const struct op *op;
     int i = 0;
-    while (op_table[i] && op_table[i]->task != task)
+    while ((op = op_at(i)) && op->task != task)
         i++;
-    return op_table[i];
+    return op;
 }
 
 bool op_is_for(const char *name, enum op_task task)
@@ -165,7 +166,7 @@ static bool check_mask(const struct work *work, struct error *err)
     const struct mask *m = &work->mask;
     if (m->pattern == MASK_NONE)
         return true;
-    if (!work->op->reads && !work->chain) /* of a chain chain_passes_marks has looked at the links */
+    if (!work->op->masks && !work->chain) /* of a chain chain_passes_marks has looked at the links */
         return error_set(err, ERROR_USAGE, "%s takes no mask", work->op->name);
     if (m->pattern < 0 || m->pattern >= MASK_PATTERN_COUNT)
         return error_set(err, ERROR_USAGE, "unknown mask pattern");
@@ -216,17 +217,9 @@ const struct tensor_role *op_role(const struct op *op, const char *name)
 
 const char *const *op_tensor_names(void)
 {
-    static const char *names[64 * OP_MAX_TENSORS + 1];
-    int count = 0;
-    for (int i = 0; op_table[i]; i++)
-        for (int k = 0; op_table[i]->roles[k]; k++) {
-            const char *name = op_table[i]->roles[k]->name;
-            int at = 0;
-            while (at < count && strcmp(names[at], name))
-                at++;
-            names[at] = name;
-            count += at == count;
-        }
+    static const char *names[SLOT_COUNT + 1];
+    for (int i = 0; i < SLOT_COUNT; i++)
+        names[i] = shape_roles[i].name;
     return names;
 }
 
@@ -278,7 +271,9 @@ int64_t work_terms(const struct work *work)
     int64_t terms = 0;
     if (op->file)
         return op->file->terms && op_file_int(work, op->file->terms, &terms, NULL) ? terms : 0;
-    return (op->has_filter ? work->c / work->groups : op->terms) * work_filter_taps(work);
+    if (op->image && op->image->terms)
+        return op_file_int(work, op->image->terms, &terms, NULL) ? terms : 0;
+    return op->has_filter ? work->c / work->groups * work_filter_taps(work) : 0;
 }
 
 double work_bytes(const struct work *work)
@@ -338,8 +333,8 @@ const char *const *work_symbol_names(const struct op *op)
 {
     static const char *names[OP_MAX][MAX_SYMBOLS];
     int slot = 0, count = 0;
-    if (op->file)
-        return op->file->symbol_names;
+    if (op->file || op->image)
+        return (op->file ? op->file : op->image)->symbol_names;
     while (slot < OP_MAX - 1 && op_table[slot] && op_table[slot] != op)
         slot++;
     for (const struct op_symbol *s = op->symbols; s->name && count < MAX_SYMBOLS - 6; s++)

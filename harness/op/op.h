@@ -1,7 +1,7 @@
 /* op/op: what an operation is: its YAML keys, its tensors, its cost, its data, its reference.
  *
- * To add an op: a file in kernels/ops (op/file.h, docs/OP.md). One that a file cannot say is a .c that defines a `const struct op`, and its
- * name in table.c. */
+ * An op is a file in kernels/ops (op/file.h, docs/OP.md); what no file can say is a .c that defines a `const struct op`, and its name in
+ * table.c. */
 #ifndef BENCH_OP_OP_H
 #define BENCH_OP_OP_H
 
@@ -25,6 +25,13 @@ struct op_field {
     const char *what;         /* one line, with the unit */
 };
 #define OP_REQUIRED INT64_MIN
+/* What the outputs along an axis read: by output, then by tap, a line or column of the input (-1: none), and what that counts for (NULL:
+ * 1). */
+struct op_reach {
+    int64_t *at;
+    double *weight;
+    int64_t outputs, taps;
+};
 /* A name that expressions may use: derived or given. */
 struct op_symbol {
     const char *name;
@@ -51,6 +58,7 @@ struct op_data {
     bool guessed;    /* bounds of sums whose reference gives no magnitude */
     const double *wide_input, *wide_residual; /* not owned: activations inside a chain, in double, in place of values */
     const bool *columns;                      /* not owned: those of a row, before the epilogue, whose reference is wanted; NULL: all */
+    struct op_reach reach[2];                 /* by enum axis_of, while references are made */
     struct op_data *links;                    /* op chain: filter and bias of each layer run */
     int link_count;
     struct card_data
@@ -60,26 +68,14 @@ struct op_data {
 
 /* What bench itself uses an op for: items of an epilogue as a further step behind another op (decision 3); a network, run whole; the op
  * whose variants are the rows of a sequence. */
-/* Whose reference a device's kernel can make, by how an output finds its inputs (kernels/reference/conv.cu has the same order): with
- * weights, then without. */
-enum op_reference {
-    REFERENCE_CPU,
-    REFERENCE_CONV2D,
-    REFERENCE_CONV3D,
-    REFERENCE_TRANSPOSED,
-    REFERENCE_UPSAMPLED,
-    REFERENCE_MOVED,
-    REFERENCE_SPACE,
-    REFERENCE_NEAREST,
-    REFERENCE_BILINEAR,
-    REFERENCE_LARGEST,
-    REFERENCE_MEAN
-};
+/* Which kernel of kernels/reference/conv.cu makes the reference: none, sums over a filter, the op's formula. */
+enum op_reference { REFERENCE_CPU, REFERENCE_SUMS, REFERENCE_FORMULA };
 enum op_task { TASK_NONE, TASK_POINTWISE, TASK_DEPTH_TO_SPACE, TASK_LAYOUT, TASK_NETWORK, TASK_SEQUENCE };
 struct op_file;
 struct op {
     const char *name;
-    const struct op_file *file;             /* the file that it is (op/file.h); NULL: it is C */
+    const struct op_file *file;             /* the file that it is, with sizes and tensors of its own (op/file.h); else NULL */
+    const struct op_file *image;            /* the file that it is, an op of images with their sizes and tensors; else NULL */
     const char *about;                      /* one paragraph for `bench list op NAME` */
     const struct op_field *fields;          /* ends with name NULL; common keys (dtype, layout, math, epilogue, repeat) excluded */
     const struct op_symbol *symbols;        /* ends with name NULL */
@@ -96,13 +92,12 @@ struct op {
     bool has_filter, has_math;              /* has_math false: moves data only; tolerance is zero and math is not printed */
     enum op_task task;
     enum op_reference on_card; /* which kernel of kernels/reference/conv.cu makes its result */
-    bool volume;               /* images are volumes, plane under plane (conv3d.c) */
+    bool volume;               /* images are volumes: their rows are those of all planes, one plane under the other */
     bool tap_sums;             /* no filter, but a window of r x s */
-    int taps;                  /* of `reads` along each axis, where there is neither filter nor window; 0 counts as 1 */
-    int terms; /* of the sum that makes an output, where there is no filter; 0: values are moved, nothing is summed. Times r s of a window
-                */
-    unsigned epilogues;       /* bit set of enum epilogue_kind that may follow */
-    unsigned dtypes, layouts; /* bit sets of what is supported */
+    bool spreads;              /* every input pixel adds to outputs that lie `stride` apart */
+    int taps;                  /* along each axis, where there is neither filter nor window; 0 counts as 1 */
+    unsigned epilogues;        /* bit set of enum epilogue_kind that may follow */
+    unsigned dtypes, layouts;  /* bit sets of what is supported */
     /* Derives p, q and the like and checks the shape ("filter 5x5 is larger than the padded input 3x3"). */
     bool (*finish)(struct work *work, struct error *err);
     /* Those of the roles that the work has, in canonical layout, of the layer with its whole epilogue: the result is the final one. Returns
@@ -115,12 +110,8 @@ struct op {
     /* Fills reference and, where it wants one, bound of every tensor that the work writes; both are there, `elements` long. */
     bool (*reference)(const struct work *work, struct op_data *data, struct error *err);
     /* In its place, for images: one output pixel row at a time, called from several threads: fills y[] and, when not NULL, a[] (sum of
-     * |products|, for the bound) for logical output (before the epilogue) image n_i, row p_i: k*q values, [k][q]. */
+     * |products|, for the bound) for logical output (before the epilogue) image n_i, row p_i: k*q values, [k][q]. data->reach is there. */
     void (*reference_row)(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
-    /* The input coordinate that output coordinate `output` (before any epilogue) reads through tap `tap`, along one axis; < 0 or >= the
-     * input's size: none. Taps are r (of volumes t * r) along h, s along w; `taps` along each where there is neither filter nor window.
-     * NULL: the op takes no mask. */
-    int64_t (*reads)(const struct work *work, enum axis_of axis, int64_t output, int64_t tap);
     /* Whether an output is active depends on values too: called once with inputs and masks made, clears bits of data->mask_out. May be
      * NULL. */
     void (*settle)(const struct work *work, struct op_data *data);
@@ -148,7 +139,7 @@ bool work_finish(struct work *work, struct error *err);
 bool work_tensor(const struct work *work, const char *name, struct tensor *out);
 /* What the op says of its tensor of this name; NULL: it has none. */
 const struct tensor_role *op_role(const struct op *op, const char *name);
-/* The names of the tensors of the ops in C, NULL-terminated; static storage. */
+/* The names of the tensors of ops of images, NULL-terminated; static storage. */
 const char *const *op_tensor_names(void);
 bool op_is_tensor(const char *name);
 /* The values of the op's tensor of this name; NULL: it has none. */
@@ -161,6 +152,10 @@ bool op_has_variants_of(const struct op *op, const struct op *of);
 bool op_is_exact(const struct op *op);
 /* Terms of the sum that makes an output; 0: values are moved. */
 int64_t work_terms(const struct work *work);
+/* Of an op of images without a filter: what whole numbers must be multiples of to have whole means, and how many parts of 1 its results
+ * may lie between them; 1 where there is neither. */
+int64_t op_means(const struct work *work);
+double op_grain(const struct work *work);
 /* FLOP of the dense work; compulsory bytes: each input read once, each output written once (masks and bias included). */
 double work_flop(const struct work *work);
 double work_bytes(const struct work *work);
@@ -218,8 +213,11 @@ int64_t op_lines_read(const struct work *work, const int64_t *rows, int count, i
  * asked for need (op_data.columns; NULL: all). Room for `width`. */
 int64_t op_columns_read(const struct work *work, const bool *asked, bool read, int64_t width, int64_t *columns);
 
-/* How many taps `reads` is asked for along an axis. */
+/* How many taps an output has along an axis: r (of volumes t * r) along h, s along w; `taps` where there is neither filter nor window. */
 int64_t op_taps(const struct work *work, enum axis_of axis);
+/* What outputs (before any epilogue) read along an axis, of an op of images. Free with op_reach_free. */
+struct op_reach op_reach(const struct work *work, enum axis_of axis);
+void op_reach_free(struct op_reach *reach);
 /* Mask of the work, floats 0/1 (op/mask.c): n*1*h*w, or n*1*p*q when it marks outputs; and the dilation of an input mask by the op's
  * receptive field: n*1*h*w in, n*1*p*q out; an output pixel is active when any input pixel under its filter, inside the image, is. */
 bool mask_make(const struct work *work, float *out, struct error *err);

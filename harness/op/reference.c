@@ -1,4 +1,5 @@
 #include "op/reference.h"
+#include "op/file_private.h"
 #include "op/shape.h"
 #include "base/text.h"
 #include <math.h>
@@ -49,43 +50,56 @@ CLONES static void block_magnitude(const float *x, const float *w, size_t terms,
     }
 }
 
-/* Filters of one block of channels, [terms][K_BLOCK]; channels past the end are 0. */
-static void pack_filter(const struct work *w, const float *filter, int64_t k0, int64_t k_end, size_t terms, double *to, float *magnitude)
+/* One group of channels, in one output row: the taps whose line is inside the image. */
+struct group {
+    const struct work *work;
+    const struct op_data *data;
+    int64_t image, channels, outputs; /* channels and output channels of a group */
+    int64_t *row, *line;              /* of those taps: which row of the filter, which line of the input */
+    int64_t row_count;
+    size_t terms;
+    double *x, *w;
+    float *x_magnitude, *w_magnitude;
+};
+
+/* Filters of one block of output channels from k0 on, [terms][K_BLOCK]; those past the group's end are 0. */
+static void pack_filter(const struct group *g, int64_t k0, int64_t k_end, double *to, float *magnitude)
 {
-    for (int64_t k = 0; k < K_BLOCK; k++)
-        for (size_t t = 0; t < terms; t++) {
-            float v = k0 + k < k_end ? filter[(size_t)(k0 + k) * terms + t] : 0;
-            to[t * K_BLOCK + (size_t)k] = v;
-            magnitude[t * K_BLOCK + (size_t)k] = fabsf(v);
+    const float *filter = g->data->at[SLOT_FILTER].value;
+    int64_t rows = g->data->reach[AXIS_ROWS].taps, columns = g->work->s;
+    for (int64_t k = 0; k < K_BLOCK; k++) {
+        size_t t = (size_t)k;
+        for (int64_t i = 0; i < g->channels * g->row_count; i++) {
+            const float *from = filter + (((k0 + k) * g->channels + i / g->row_count) * rows + g->row[i % g->row_count]) * columns;
+            for (int64_t s = 0; s < columns; s++, t += K_BLOCK) {
+                float v = k0 + k < k_end ? from[s] : 0;
+                to[t] = v;
+                magnitude[t] = fabsf(v);
+            }
         }
+    }
 }
 
-#define COLUMN_TAPS_MOST 255
-/* What the taps of one group see for columns q0 .. q0 + Q_BLOCK of output row p, [terms][Q_BLOCK]; zero outside the image. */
-static void pack_input(const struct work *w, const struct op_data *data, size_t image, int64_t c0, int64_t c_count, int64_t p, int64_t q0,
-                       double *to, float *magnitude)
+/* What the taps see from channel c0 on for columns q0 .. q0 + Q_BLOCK, [terms][Q_BLOCK]; zero outside the image. */
+static void pack_input(const struct group *g, int64_t c0, int64_t q0)
 {
-    int64_t rows = op_taps(w, AXIS_ROWS), x[COLUMN_TAPS_MOST * Q_BLOCK];
+    const struct work *w = g->work;
+    const struct op_reach *across = &g->data->reach[AXIS_COLUMNS];
+    int64_t x[OP_IMAGE_KERNEL * Q_BLOCK];
+    double *to = g->x;
+    float *magnitude = g->x_magnitude;
     for (int64_t i = 0; i < w->s * Q_BLOCK; i++)
-        x[i] = w->op->reads(w, AXIS_COLUMNS, q0 + i % Q_BLOCK, i / Q_BLOCK);
-    for (int64_t c = c0; c < c0 + c_count; c++)
-        for (int64_t r = 0; r < rows; r++) {
-            int64_t y = w->op->reads(w, AXIS_ROWS, p, r);
-            bool inside = y >= 0 && y < w->h;
-            size_t row = inside ? image + (size_t)((c * w->h + y) * w->w) : 0;
+        x[i] = q0 + i % Q_BLOCK < w->q ? across->at[(q0 + i % Q_BLOCK) * across->taps + i / Q_BLOCK] : -1;
+    for (int64_t c = c0; c < c0 + g->channels; c++)
+        for (int64_t r = 0; r < g->row_count; r++) {
+            size_t row = (size_t)(((g->image * w->c + c) * w->h + g->line[r]) * w->w);
             for (int64_t i = 0; i < w->s * Q_BLOCK; i++) {
-                double v = inside && x[i] >= 0 && x[i] < w->w ? op_data_input(data, row + (size_t)x[i]) : 0;
+                double v = x[i] >= 0 ? op_data_input(g->data, row + (size_t)x[i]) : 0;
                 *to++ = v;
                 *magnitude++ = (float)fabs(v);
             }
         }
 }
-
-struct scratch_space {
-    double *x, *w;
-    float *x_magnitude, *w_magnitude;
-    double y[K_BLOCK * Q_BLOCK], a[K_BLOCK * Q_BLOCK];
-};
 
 /* Is any output of these columns asked for? */
 static bool wanted(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, int64_t q0, int64_t columns)
@@ -98,37 +112,39 @@ static bool wanted(const struct work *w, const struct op_data *data, int64_t n_i
     return false;
 }
 
-/* One group's channels over a whole output row, blocks of columns of which no output is wanted left out. Filters are packed once per row,
+/* The group's channels over a whole output row, blocks of columns of which no output is wanted left out. Filters are packed once per row,
  * inputs once per block of columns. */
-static void group_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, int64_t group, struct scratch_space *m,
-                      double *y, double *a)
+static void group_row(const struct group *g, int64_t p, int64_t group, double *y, double *a)
 {
-    int64_t c_count = w->c / w->groups, k_count = w->k / w->groups, k_begin = group * k_count, blocks = (k_count + K_BLOCK - 1) / K_BLOCK;
-    size_t terms = (size_t)(c_count * work_filter_taps(w));
+    const struct work *w = g->work;
+    int64_t k_begin = group * g->outputs, blocks = (g->outputs + K_BLOCK - 1) / K_BLOCK;
+    double sums[K_BLOCK * Q_BLOCK], magnitudes[K_BLOCK * Q_BLOCK];
     for (int64_t b = 0; b < blocks; b++)
-        pack_filter(w, data->at[SLOT_FILTER].value, k_begin + b * K_BLOCK, k_begin + k_count, terms, m->w + (size_t)b * terms * K_BLOCK,
-                    m->w_magnitude + (size_t)b * terms * K_BLOCK);
+        pack_filter(g, k_begin + b * K_BLOCK, k_begin + g->outputs, g->w + (size_t)b * g->terms * K_BLOCK,
+                    g->w_magnitude + (size_t)b * g->terms * K_BLOCK);
     for (int64_t q0 = 0; q0 < w->q; q0 += Q_BLOCK) {
         int64_t columns = w->q - q0 < Q_BLOCK ? w->q - q0 : Q_BLOCK;
-        if (!wanted(w, data, n_i, p_i, q0, columns))
+        if (!wanted(w, g->data, g->image, p, q0, columns))
             continue;
-        pack_input(w, data, (size_t)(n_i * w->c * w->h * w->w), group * c_count, c_count, p_i, q0, m->x, m->x_magnitude);
+        pack_input(g, group * g->channels, q0);
         for (int64_t b = 0; b < blocks; b++) {
-            block_sum(m->x, m->w + (size_t)b * terms * K_BLOCK, terms, m->y);
+            block_sum(g->x, g->w + (size_t)b * g->terms * K_BLOCK, g->terms, sums);
             if (a)
-                block_magnitude(m->x_magnitude, m->w_magnitude + (size_t)b * terms * K_BLOCK, terms, m->a);
-            for (int64_t k = 0; k < K_BLOCK && b * K_BLOCK + k < k_count; k++) {
+                block_magnitude(g->x_magnitude, g->w_magnitude + (size_t)b * g->terms * K_BLOCK, g->terms, magnitudes);
+            for (int64_t k = 0; k < K_BLOCK && b * K_BLOCK + k < g->outputs; k++) {
                 size_t to = (size_t)((k_begin + b * K_BLOCK + k) * w->q + q0);
-                memcpy(y + to, m->y + k * Q_BLOCK, (size_t)columns * sizeof *y);
+                memcpy(y + to, sums + k * Q_BLOCK, (size_t)columns * sizeof *y);
                 if (a)
-                    memcpy(a + to, m->a + k * Q_BLOCK, (size_t)columns * sizeof *a);
+                    memcpy(a + to, magnitudes + k * Q_BLOCK, (size_t)columns * sizeof *a);
             }
         }
     }
 }
 
-void reference_conv2d_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a)
+void reference_sums_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a)
 {
+    const struct op_reach *down = &data->reach[AXIS_ROWS];
+    struct group g = {.work = w, .data = data, .image = n_i, .channels = w->c / w->groups, .outputs = w->k / w->groups};
     if (data->mask_out) { /* what is left out is 0 */
         memset(y, 0, (size_t)(w->k * w->q) * sizeof *y);
         if (a)
@@ -136,44 +152,23 @@ void reference_conv2d_row(const struct work *w, const struct op_data *data, int6
         if (!wanted(w, data, n_i, p_i, 0, w->q))
             return;
     }
-    size_t terms = (size_t)(w->c / w->groups * work_filter_taps(w)), k_padded = (size_t)(w->k / w->groups + K_BLOCK);
-    struct scratch_space m = {.x = xmalloc(terms * Q_BLOCK * sizeof(double)),
-                              .w = xmalloc(terms * k_padded * sizeof(double)),
-                              .x_magnitude = xmalloc(terms * Q_BLOCK * sizeof(float)),
-                              .w_magnitude = xmalloc(terms * k_padded * sizeof(float))};
-    for (int64_t g = 0; g < w->groups; g++)
-        group_row(w, data, n_i, p_i, g, &m, y, a);
-    free(m.x);
-    free(m.w);
-    free(m.x_magnitude);
-    free(m.w_magnitude);
-}
-
-void reference_conv_transpose2d_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a)
-{
-    int64_t c_count = w->c / w->groups, k_count = w->k / w->groups, taps = w->r * w->s;
-    size_t image = (size_t)(n_i * w->c * w->h * w->w);
-    memset(y, 0, (size_t)(w->k * w->q) * sizeof *y);
-    if (a)
-        memset(a, 0, (size_t)(w->k * w->q) * sizeof *a);
-    for (int64_t k = 0; k < w->k; k++)
-        for (int64_t c = 0; c < c_count; c++)
-            for (int64_t tap = 0; tap < taps; tap++) {
-                int64_t i = w->op->reads(w, AXIS_ROWS, p_i, tap / w->s);
-                if (i < 0 || i >= w->h)
-                    continue;
-                size_t row = image + (size_t)(((k / k_count * c_count + c) * w->h + i) * w->w);
-                double f = data->at[SLOT_FILTER].value[(k * c_count + c) * taps + tap];
-                for (int64_t q = 0; q < w->q; q++) {
-                    if (data->columns && !data->columns[q])
-                        continue;
-                    int64_t j = w->op->reads(w, AXIS_COLUMNS, q, tap % w->s);
-                    if (j < 0 || j >= w->w)
-                        continue;
-                    double product = op_data_input(data, row + (size_t)j) * f;
-                    y[k * w->q + q] += product;
-                    if (a)
-                        a[k * w->q + q] += fabs(product);
-                }
-            }
+    g.row = xcalloc((size_t)down->taps * 2, sizeof *g.row);
+    g.line = g.row + down->taps;
+    for (int64_t r = 0; r < down->taps; r++)
+        if (down->at[p_i * down->taps + r] >= 0) {
+            g.row[g.row_count] = r;
+            g.line[g.row_count++] = down->at[p_i * down->taps + r];
+        }
+    g.terms = (size_t)(g.channels * g.row_count * w->s);
+    g.x = xmalloc((g.terms * Q_BLOCK + 1) * sizeof(double));
+    g.w = xmalloc((g.terms * (size_t)(g.outputs + K_BLOCK) + 1) * sizeof(double));
+    g.x_magnitude = xmalloc((g.terms * Q_BLOCK + 1) * sizeof(float));
+    g.w_magnitude = xmalloc((g.terms * (size_t)(g.outputs + K_BLOCK) + 1) * sizeof(float));
+    for (int64_t i = 0; i < w->groups; i++)
+        group_row(&g, p_i, i, y, a);
+    free(g.row);
+    free(g.x);
+    free(g.w);
+    free(g.x_magnitude);
+    free(g.w_magnitude);
 }

@@ -8,8 +8,7 @@
 
 #include "op/op.h"
 
-/* Also of conv3d: `reads` says where taps lie. */
-void reference_conv2d_row(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
-void reference_conv_transpose2d_row(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
+/* data->reach says where taps lie. */
+void reference_sums_row(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
 
 #endif

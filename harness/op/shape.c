@@ -21,13 +21,6 @@ const struct tensor_role shape_roles[SLOT_COUNT] = {
     [SLOT_SECOND] = {.name = "second", .slot = SLOT_SECOND, ACTIVATION, .share = SHARE_INPUTS, .marked_by = "mask_second"},
     [SLOT_MASK_SECOND] = {.name = "mask_second", .slot = SLOT_MASK_SECOND, MASK},
 };
-const struct tensor_role *const shape_conv_roles[] = {ROLE(INPUT),   ROLE(FILTER),   ROLE(BIAS),   ROLE(RESIDUAL),
-                                                      ROLE(MASK_IN), ROLE(MASK_OUT), ROLE(OUTPUT), NULL};
-const struct tensor_role *const shape_plain_roles[] = {ROLE(INPUT),  ROLE(BIAS), ROLE(RESIDUAL), ROLE(MASK_IN), ROLE(MASK_OUT),
-                                                       ROLE(OUTPUT), NULL};
-
-const struct tensor_role *const shape_stored_roles[] = {ROLE(INPUT), ROLE(STORED), ROLE(MASK_IN), ROLE(MASK_OUT), ROLE(OUTPUT), NULL};
-
 /* Every tensor's element count fits in 31 bits, so that no kernel's int index and no product here overflows. */
 bool shape_check(const char *what, const struct tensor *t, struct error *err)
 {
@@ -121,12 +114,16 @@ int shape_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
     return count;
 }
 
-double shape_conv_flop(const struct work *w)
+/* Pixels of the small image under `taps` neighbours of the large one, over the block places at which these may begin: the mean. */
+static double pixels_under(int64_t taps, int64_t block)
 {
-    return 2.0 * (double)w->n * (double)w->p * (double)w->q * (double)w->k * (double)(w->c / w->groups) * (double)work_filter_taps(w);
+    int64_t pixels = 0;
+    for (int64_t first = 0; first < block; first++)
+        pixels += (first + taps - 1) / block + 1;
+    return (double)pixels / (double)block;
 }
 
-int64_t shape_reads_same(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+double work_collapsed_share(const struct work *w)
 {
-    return output;
+    return w->op->has_filter && w->block > 0 ? pixels_under(w->r, w->block) * pixels_under(w->s, w->block) / (double)(w->r * w->s) : 1;
 }

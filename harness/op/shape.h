@@ -22,8 +22,6 @@ enum shape_slot {
 extern const struct tensor_role shape_roles[SLOT_COUNT];
 #define SHAPE_WEIGHTS(drawn) .values = drawn, .share = SHARE_ANY, .constant = true
 #define ROLE(slot) (&shape_roles[SLOT_##slot])
-/* Of an op with a filter, of one that only reads its input, and of one that reads `stored` with it. */
-extern const struct tensor_role *const shape_conv_roles[], *const shape_plain_roles[], *const shape_stored_roles[];
 
 #define SHAPE_MAX_ELEMENTS INT64_C(0x7fffffff)
 /* A rank of 1 to TENSOR_MAX_RANK, sizes positive and their product at most SHAPE_MAX_ELEMENTS; the error names `what`. */
@@ -33,9 +31,6 @@ struct tensor shape_activation(const struct work *w, enum shape_slot slot, int64
 struct tensor shape_linear(const struct tensor_role *role, const struct work *w, int64_t elements);
 /* What the work has of its op's roles, in their order: images, a filter, what the epilogue and the mask bring. */
 int shape_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS]);
-/* 2 for each product: n p q k c / groups, and taps. What is saved by adding taps first is a variant's own. */
-double shape_conv_flop(const struct work *work);
-int64_t shape_reads_same(const struct work *work, enum axis_of axis, int64_t output, int64_t tap);
 /* n, k, p, q in the input's layout, or in `to`. */
 void shape_raw_output(const struct work *work, struct tensor *out);
 
@@ -45,32 +40,6 @@ static inline double op_data_input(const struct op_data *data, size_t i)
     return data->wide_input ? data->wide_input[i] : (double)data->at[SLOT_INPUT].value[i];
 }
 
-#define FIELD(yaml, member, least, most, text) \
-    { \
-        .name = yaml, .kind = FIELD_INT, .offset = offsetof(struct work, member), .fallback = OP_REQUIRED, .min = least, .max = most, \
-        .what = text \
-    }
-#define FIELD_OR(yaml, member, value, least, most, text) \
-    { \
-        .name = yaml, .kind = FIELD_INT, .offset = offsetof(struct work, member), .fallback = value, .min = least, .max = most, \
-        .what = text \
-    }
-#define SYMBOL(member, text) \
-    { \
-#member, offsetof(struct work, member), text \
-    }
-/* n, c, h, w, which every op has. */
-#define FIELDS_NCHW \
-    FIELD_OR("n", n, 1, 1, 65535, "images"), FIELD("c", c, 1, 1 << 20, "input channels"), \
-        FIELD("h", h, 1, 1 << 20, "input height, pixels"), FIELD("w", w, 1, 1 << 20, "input width, pixels")
-#define SYMBOLS_SHAPE \
-    SYMBOL(n, "images"), SYMBOL(c, "input channels"), SYMBOL(h, "input height"), SYMBOL(w, "input width"), SYMBOL(k, "output channels"), \
-        SYMBOL(p, "output height, before any epilogue"), SYMBOL(q, "output width, before any epilogue")
-/* Two layers of `bench try`, by what they have in common: f16 NHWC and f32 NCHW; and the masks of sparse variants. */
-#define TRIAL_TWO(op, common) \
-    "  nhwc: {op: " op ", n: 1, " common ", dtype: f16, layout: NHWC}\n" \
-    "  nchw: {op: " op ", n: 1, " common ", dtype: f32, layout: NCHW}\n"
-#define TRIAL_MASKS "[{pattern: iid, density: 0.10}, {pattern: blobs, radius: 3, density: 0.25}]"
 #define BIT(value) (1u << (value))
 #define EPILOGUES_ALL (BIT(EPILOGUE_COUNT) - 1)
 #define DTYPES_ALL (BIT(DTYPE_F32) | BIT(DTYPE_F16) | BIT(DTYPE_BF16))

@@ -15,6 +15,7 @@ struct span {
 struct axis {
     struct span *spans;
     int64_t count;
+    struct op_reach *reach; /* by link */
 };
 
 static int ascending(const void *a, const void *b)
@@ -24,13 +25,13 @@ static int ascending(const void *a, const void *b)
 }
 
 /* What these outputs read through one op, each once; malloc'd. */
-static int64_t *read_by(const struct work *w, enum axis_of axis, const int64_t *outputs, int64_t count, int64_t *read)
+static int64_t *read_by(const struct op_reach *reach, const int64_t *outputs, int64_t count, int64_t *read)
 {
-    int64_t taps = op_taps(w, axis), size = axis == AXIS_ROWS ? w->h : w->w, found = 0, kept = 0;
+    int64_t taps = reach->taps, found = 0, kept = 0;
     int64_t *inputs = xcalloc((size_t)(count * taps), sizeof *inputs);
     for (int64_t i = 0; i < count * taps; i++) {
-        int64_t at = w->op->reads(w, axis, outputs[i / taps], i % taps);
-        if (at >= 0 && at < size)
+        int64_t at = reach->at[outputs[i / taps] * taps + i % taps];
+        if (at >= 0)
             inputs[found++] = at;
     }
     qsort(inputs, (size_t)found, sizeof *inputs, ascending);
@@ -50,7 +51,15 @@ static const struct work *link_of(const struct work *w, int i)
     return w->chain ? &w->chain->links[i].work : w;
 }
 
-static void gather_inputs(const struct work *w, enum axis_of axis, struct span *s)
+static struct axis new_axis(const struct work *w, enum axis_of along)
+{
+    struct axis a = {.reach = xcalloc((size_t)links_of(w), sizeof *a.reach)};
+    for (int i = 0; i < links_of(w); i++)
+        a.reach[i] = op_reach(link_of(w, i), along);
+    return a;
+}
+
+static void gather_inputs(const struct work *w, const struct op_reach *reach, struct span *s)
 {
     const int64_t *outputs = s->outputs;
     int64_t count = s->count;
@@ -58,7 +67,7 @@ static void gather_inputs(const struct work *w, enum axis_of axis, struct span *
     for (int i = links_of(w) - 1; i >= 0; i--) {
         int64_t *before = s->inputs;
         s->made[i] = count;
-        s->inputs = read_by(link_of(w, i), axis, outputs, count, &s->input_count);
+        s->inputs = read_by(&reach[i], outputs, count, &s->input_count);
         outputs = s->inputs;
         count = s->input_count;
         free(before);
@@ -73,8 +82,7 @@ static struct span *add_span(struct axis *a, int64_t outputs)
 }
 
 /* Tiles of `tile` outputs that lie `every` apart, of an image or of one plane, taken together for `planes` planes from `plane` on. */
-static void cut_planes(const struct work *w, enum axis_of axis, int64_t outputs, int64_t tile, int64_t every, int64_t plane, int64_t planes,
-                       struct axis *a)
+static void cut_planes(const struct work *w, int64_t outputs, int64_t tile, int64_t every, int64_t plane, int64_t planes, struct axis *a)
 {
     for (int64_t phase = 0; phase < every && phase < outputs; phase++) {
         int64_t here = (outputs - phase + every - 1) / every;
@@ -83,23 +91,33 @@ static void cut_planes(const struct work *w, enum axis_of axis, int64_t outputs,
             struct span *s = add_span(a, planes * count);
             for (; s->count < planes * count; s->count++)
                 s->outputs[s->count] = (plane + s->count / count) * outputs + phase + (i + s->count % count) * every;
-            gather_inputs(w, axis, s);
+            gather_inputs(w, a->reach, s);
         }
     }
 }
 
 static struct axis cut_rows(const struct work *w, const struct tile *tile)
 {
-    struct axis a = {0};
+    struct axis a = new_axis(w, AXIS_ROWS);
     if (!w->op->volume)
-        cut_planes(w, AXIS_ROWS, w->p, tile->h, tile->every, 0, 1, &a);
+        cut_planes(w, w->p, tile->h, tile->every, 0, 1, &a);
     for (int64_t o = 0; w->op->volume && o < w->o; o += tile->d)
-        cut_planes(w, AXIS_ROWS, w->plane_out, tile->h, 1, o, w->o - o < tile->d ? w->o - o : tile->d, &a);
+        cut_planes(w, w->plane_out, tile->h, 1, o, w->o - o < tile->d ? w->o - o : tile->d, &a);
     return a;
 }
 
-static void free_axis(struct axis *a)
+static struct axis cut_columns(const struct work *w, const struct tile *tile)
 {
+    struct axis a = new_axis(w, AXIS_COLUMNS);
+    cut_planes(w, w->q, tile->w, tile->every, 0, 1, &a);
+    return a;
+}
+
+static void free_axis(const struct work *w, struct axis *a)
+{
+    for (int i = 0; i < links_of(w); i++)
+        op_reach_free(&a->reach[i]);
+    free(a->reach);
     for (int64_t i = 0; i < a->count; i++)
         free(a->spans[i].inputs), free(a->spans[i].outputs), free(a->spans[i].made);
     free(a->spans);
@@ -155,18 +173,16 @@ static void count_image(const struct work *w, const float *in, const float *acti
 void tile_stats(const struct work *w, const float *in, const float *active, const struct tile *tile, struct tile_stats *out)
 {
     *out = (struct tile_stats){0};
-    struct axis down = cut_rows(w, tile), across = {0};
-    cut_planes(w, AXIS_COLUMNS, w->q, tile->w, tile->every, 0, 1, &across);
+    struct axis down = cut_rows(w, tile), across = cut_columns(w, tile);
     for (int64_t n = 0; n < w->n; n++)
         count_image(w, in + n * w->h * w->w, active + n * w->p * w->q, &down, &across, out);
-    free_axis(&down);
-    free_axis(&across);
+    free_axis(w, &down);
+    free_axis(w, &across);
 }
 
 void tiles_mark(const struct work *w, const float *active, const struct tile *tile, unsigned char *marks)
 {
-    struct axis down = cut_rows(w, tile), across = {0};
-    cut_planes(w, AXIS_COLUMNS, w->q, tile->w, tile->every, 0, 1, &across);
+    struct axis down = cut_rows(w, tile), across = cut_columns(w, tile);
     int64_t tiles = down.count * across.count;
     for (int64_t i = 0; i < w->n * tiles; i++) {
         const struct span *rows = &down.spans[i % tiles / across.count], *columns = &across.spans[i % across.count];
@@ -175,8 +191,8 @@ void tiles_mark(const struct work *w, const float *active, const struct tile *ti
         for (int64_t k = 0; near && k < rows->count * columns->count; k++)
             marks[image + rows->outputs[k / columns->count] * w->q + columns->outputs[k % columns->count]] = 1;
     }
-    free_axis(&down);
-    free_axis(&across);
+    free_axis(w, &down);
+    free_axis(w, &across);
 }
 
 void tile_bins_text(const struct tile_stats *stats, struct text *t)

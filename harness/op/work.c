@@ -158,7 +158,7 @@ void work_key(const struct work *w, char out[HASH_TEXT])
     /* Names stand in the text and fields at 0 are left out: a field that is added later changes no key of works that do not use it. */
     struct text t = {0};
     text_addf(&t, "work 1;op=%s;", w->op->name);
-    if (w->op->file)
+    if (w->op->file || w->op->image)
         op_file_key(w, &t);
     const struct {
         const char *name;

@@ -136,9 +136,10 @@ bool defaults_check(const struct node *root, const struct node *defaults, struct
         struct work scratch = {0};
         snprintf(what, sizeof what, "defaults: %.100s", defaults->keys[i]->text);
         const struct op *op;
-        for (int k = 0; !scratch.op && (op = op_at(k)); k++)
-            if (field_known(op, defaults->keys[i]->text))
-                scratch.op = op;
+        for (int any = 0; any < 2 && !scratch.op; any++) /* of an op that a layer has, else of any */
+            for (int k = 0; !scratch.op && (op = op_at(k)); k++)
+                if (field_known(op, defaults->keys[i]->text) && (any || op_used(root, op)))
+                    scratch.op = op;
         if (scratch.op && !field_set(&scratch, defaults->keys[i]->text, what, defaults->items[i], err))
             return false;
     }

@@ -1,9 +1,12 @@
-/* The convolutions in double: plain sums over channels and taps, some outputs a thread, or what the ops without weights do with theirs; then
+/* The convolutions in double: plain sums over channels and taps, some outputs a thread, or what the formula of an op without a filter says; then
  * the epilogue item by item, and beside each value the largest error that a correct kernel may show (harness/op/bound.h,
  * harness/op/epilogue.c). Written from those definitions: a case is trusted only where the CPU's sums agree. */
 #include "storage.cuh"
 
-enum { CONV2D, CONV3D, TRANSPOSED, UPSAMPLED, MOVED, SPACE, NEAREST, BILINEAR, LARGEST, MEAN }; /* harness/op/op.h has the same order */
+/* Steps of a formula, as in harness/op/formula.h */
+enum { NUMBER, NAME, READ, READ_AT, TAP_WEIGHT, ADD, SUB, MUL, DIV, MOD, FLOOR, CEIL, MIN, MAX, LESS, AT_MOST, EQUAL, SELECT, SUM, LARGEST, MEAN };
+enum { CHANNEL, Z, Y, X, TAP, NAMES }; /* its names */
+#define DEPTH 12 /* of its stack */
 enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT }; /* items, as in harness/op/work.h */
 #define ITEMS 8
 #define LINE 32 /* pixels of a row that lie side by side in an input (reference_input) */
@@ -13,9 +16,18 @@ enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT }; /* items, as in h
 #define SOON 4    /* channels */
 #define THREADS 256 /* of a block, as measure/card.c launches them */
 
+struct step {
+    int64_t kind, arg;
+    double number;
+};
+
 /* What measure/card.c writes, in this order. */
 struct layer {
-    int64_t kind, n, c, h, w, k, t, r, s, stride, pad, dilation, groups, p, q, block, crd, d, plane, o, plane_out;
+    int64_t n, c, h, w, k, groups, p, q, row_taps, column_taps;
+    const int64_t *rows, *columns;            /* of the input, -1 for none: by output, then by tap */
+    const double *row_weight, *column_weight; /* the same; NULL: 1 */
+    const struct step *steps, *size_steps; /* of the formula, and of what its errors are relative to; sums over a filter have none */
+    int64_t step_count, size_count;
     int64_t result_type, sum_type; /* of stored results; of sums between them */
     int64_t tf32, whole;           /* operands lose bits first; sums are of whole numbers */
     int64_t bounds, sums;          /* bounds are wanted; those of the sum too */
@@ -46,38 +58,6 @@ static __device__ double stored(int64_t type, double v, double e)
     return e + roundoff(type) * (fabs(v) + e) + underflow(type);
 }
 
-/* What a sum looks at tap by tap, in registers. */
-struct taps {
-    int kind, stride, pad, dilation, block, r, d, plane, plane_out, h, w;
-};
-static __device__ taps taps_of(const layer &g)
-{
-    return {(int)g.kind, (int)g.stride, (int)g.pad,   (int)g.dilation,  (int)g.block, (int)g.r,
-            (int)g.d,    (int)g.plane,  (int)g.plane_out, (int)g.h, (int)g.w};
-}
-
-/* The input row or column that output coordinate `at` reads through a tap; negative or past the end: none. */
-static __device__ int source(const taps &g, int at, int tap)
-{
-    if (g.kind == TRANSPOSED) {
-        int from = at + g.pad - tap * g.dilation;
-        return from >= 0 && from % g.stride == 0 ? from / g.stride : -1;
-    }
-    if (g.kind == UPSAMPLED) {
-        int from = at - g.pad + tap;
-        return from < 0 ? -1 : from / g.block;
-    }
-    return at * g.stride - g.pad + tap * g.dilation;
-}
-
-static __device__ int source_row(const taps &g, int p, int tap)
-{
-    if (g.kind != CONV3D)
-        return source(g, p, tap);
-    int z = p / g.plane_out * g.stride - g.pad + tap / g.r, y = p % g.plane_out * g.stride - g.pad + tap % g.r;
-    return z >= 0 && z < g.d && y >= 0 && y < g.plane ? z * g.plane + y : -1;
-}
-
 /* Inputs of some channels in a column, of ROWS rows; of a row that is not there (NULL) zeros. */
 static __device__ void inputs_of(const double *const x[ROWS], int c, int count, double v[SOON][ROWS])
 {
@@ -97,8 +77,7 @@ static __device__ void sum(const layer &g, const double *x, const double *f, int
 {
     __shared__ double2 filters[THREADS / 32][SOME * FILTERS / 2];
     __shared__ float2 magnitudes[THREADS / 32][SOME * FILTERS / 2];
-    const taps at = taps_of(g);
-    const int channels = (int)(g.c / g.groups), columns = (int)g.s, taps = (int)((g.kind == CONV3D ? g.t : 1) * g.r) * columns;
+    const int channels = (int)(g.c / g.groups), columns = (int)g.column_taps, rows = (int)g.row_taps, taps = rows * columns;
     const int64_t all = g.c * LINE, line = (g.w + LINE - 1) / LINE * all;
     double2 *mine = filters[threadIdx.x / 32], coming[SOME * FILTERS / 64];
     float2 *large = magnitudes[threadIdx.x / 32];
@@ -120,15 +99,14 @@ static __device__ void sum(const layer &g, const double *x, const double *f, int
         if (turn < 0)
             continue;
         const int tap = turn % taps, begin = turn / taps * SOME, count = min(SOME, channels - begin);
-        const int column = q < g.q ? source(at, (int)q, tap % columns) : -1;
+        const int column = q < g.q ? (int)g.columns[q * columns + tap % columns] : -1;
         const double *xs[ROWS];
         bool any = false;
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            int row = p + i < g.p ? source_row(at, (int)p + i, tap / columns) : -1;
-            bool inside = row >= 0 && row < at.h;
-            any |= inside;
-            xs[i] = inside && column >= 0 && column < at.w ? x + row * line + column / LINE * all + begin * LINE + column % LINE : NULL;
+            int row = p + i < g.p ? (int)g.rows[(p + i) * rows + tap / columns] : -1;
+            any |= row >= 0;
+            xs[i] = row >= 0 && column >= 0 ? x + row * line + column / LINE * all + begin * LINE + column % LINE : NULL;
         }
         if (!any)
             continue;
@@ -154,54 +132,122 @@ static __device__ void sum(const layer &g, const double *x, const double *f, int
     }
 }
 
-/* Without weights: what output (n, k, p, q) is made of. Of values that are only moved no rounding is allowed, so a stays 0. */
-static __device__ void window(const layer &g, const float *x, int64_t p, int64_t q, double &y, double &a)
+/* Where an output is, through which taps it reads, and the stack of its formula with the sums of magnitudes beside it. */
+struct machine {
+    const layer &g;
+    const float *x; /* of the image */
+    int64_t at[NAMES], p, q, row_tap, column_tap, top;
+    double y[DEPTH], a[DEPTH];
+};
+
+static __device__ double floor_of(double a, double b)
 {
-    const taps at = taps_of(g);
-    double most = 0;
+    double q = floor(a / b);
+    return q * b > a ? q - 1 : q; /* the quotient was rounded up to a whole number */
+}
+
+static __device__ double two(int64_t kind, double a, double b)
+{
+    switch (kind) {
+    case ADD: return a + b;
+    case SUB: return a - b;
+    case MUL: return a * b;
+    case DIV: return a / b;
+    case MOD: return a - b * floor_of(a, b);
+    case FLOOR: return floor_of(a, b);
+    case CEIL: return -floor_of(-a, b);
+    case MIN: return fmin(a, b);
+    case MAX: return fmax(a, b);
+    case LESS: return a < b;
+    case AT_MOST: return a <= b;
+    default: return a == b;
+    }
+}
+
+static __device__ int64_t row_of(const machine &m)
+{
+    return m.g.rows[m.p * m.g.row_taps + m.row_tap];
+}
+static __device__ int64_t column_of(const machine &m)
+{
+    return m.g.columns[m.q * m.g.column_taps + m.column_tap];
+}
+
+/* What is outside is 0. */
+static __device__ double read(const machine &m, int64_t channel)
+{
+    int64_t row = row_of(m), column = column_of(m);
+    return row < 0 || column < 0 || channel < 0 || channel >= m.g.c ? 0 : (double)m.x[(channel * m.g.h + row) * m.g.w + column];
+}
+
+static __device__ void one_step(machine &m, const step &s)
+{
+    double *y = m.y + m.top, *a = m.a + m.top;
+    if (s.kind <= TAP_WEIGHT) {
+        if (s.kind == READ_AT)
+            y--, a--, m.top--;
+        *y = s.kind == NUMBER     ? s.number
+             : s.kind == NAME     ? (double)m.at[s.arg]
+             : s.kind == READ     ? read(m, m.at[CHANNEL])
+             : s.kind == READ_AT  ? read(m, (int64_t)*y)
+                                  : (m.g.row_weight ? m.g.row_weight[m.p * m.g.row_taps + m.row_tap] : 1) *
+                                        (m.g.column_weight ? m.g.column_weight[m.q * m.g.column_taps + m.column_tap] : 1);
+        *a = fabs(*y);
+        m.top++;
+    } else if (s.kind == SELECT) {
+        int from = y[-3] != 0 ? -2 : -1;
+        y[-3] = y[from], a[-3] = a[from];
+        m.top -= 2;
+    } else {
+        a[-2] = s.kind == MUL ? a[-2] * a[-1] : s.kind == DIV ? a[-2] / fabs(y[-1]) : s.kind >= MIN ? fmax(a[-2], a[-1]) : a[-2] + a[-1];
+        y[-2] = two(s.kind, y[-2], y[-1]);
+        m.top--;
+    }
+}
+
+/* Sum, largest or mean of what the steps behind it are, over the taps inside the image. */
+static __device__ void over(machine &m, const step *s)
+{
+    double y = 0, a = 0;
     bool any = false;
-    for (int r = 0; r < g.r; r++)
-        for (int s = 0; s < g.s; s++) {
-            int row = source(at, (int)p, r), column = source(at, (int)q, s);
-            if (row < 0 || row >= g.h || column < 0 || column >= g.w)
-                continue;
-            double v = (double)x[(int64_t)row * g.w + column];
-            most = any ? fmax(most, v) : v, any = true;
-            y += v;
-            a += fabs(v);
-        }
-    if (g.kind == LARGEST)
-        y = most, a = 0;
-    else
-        y /= (double)(g.r * g.s), a /= (double)(g.r * g.s);
+    int64_t taps = m.g.row_taps * m.g.column_taps;
+    for (int64_t tap = 0; tap < taps; tap++) {
+        m.row_tap = tap / m.g.column_taps, m.column_tap = tap % m.g.column_taps;
+        if (row_of(m) < 0 || column_of(m) < 0)
+            continue;
+        for (int64_t i = 1; i <= s->arg; i++)
+            one_step(m, s[i]);
+        m.top--;
+        y = s->kind != LARGEST ? y + m.y[m.top] : any ? fmax(y, m.y[m.top]) : m.y[m.top];
+        a += m.a[m.top];
+        any = true;
+    }
+    m.row_tap = m.column_tap = 0;
+    m.y[m.top] = s->kind == MEAN ? y / (double)taps : y;
+    m.a[m.top++] = s->kind == MEAN ? a / (double)taps : s->kind == LARGEST ? fabs(y) : a;
 }
 
-/* Half pixel centres, the edge repeated. */
-static __device__ void between(const layer &g, const float *x, int64_t p, int64_t q, double &y, double &a)
+static __device__ void all_steps(machine &m, const step *steps, int64_t count)
 {
-    double down = (p + 0.5) / g.block - 0.5, across = (q + 0.5) / g.block - 0.5;
-    for (int64_t r = 0; r < 2; r++)
-        for (int64_t s = 0; s < 2; s++) {
-            int64_t row = (int64_t)floor(down) + r, column = (int64_t)floor(across) + s;
-            double weight = (1 - fabs(down - row)) * (1 - fabs(across - column));
-            row = min(max(row, (int64_t)0), g.h - 1), column = min(max(column, (int64_t)0), g.w - 1);
-            y += weight * (double)x[row * g.w + column];
-            a += fabs(weight * (double)x[row * g.w + column]);
+    m.top = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (steps[i].kind >= SUM) {
+            over(m, steps + i);
+            i += steps[i].arg;
+        } else {
+            one_step(m, steps[i]);
         }
 }
 
-static __device__ void move(const layer &g, const float *x, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
+static __device__ void formula(const layer &g, const float *x, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
 {
-    int64_t b = g.kind == SPACE || g.kind == NEAREST ? g.block : 1, phase = p % b * b + q % b, plane = g.h * g.w;
-    int64_t channel = g.kind != SPACE ? k : g.crd ? k * b * b + phase : phase * (g.c / (b * b)) + k;
-    const float *from = x + (n * g.c + channel) * plane;
-    y = a = 0;
-    if (g.kind == LARGEST || g.kind == MEAN)
-        window(g, from, p, q, y, a);
-    else if (g.kind == BILINEAR)
-        between(g, from, p, q, y, a);
-    else
-        y = (double)from[p / b * g.w + q / b];
+    machine m = {g, x + n * g.c * g.h * g.w, {k, 0, p, q, 0}, p, q};
+    all_steps(m, g.steps, g.step_count);
+    y = m.y[0], a = m.a[0];
+    if (g.size_count && g.bounds) {
+        all_steps(m, g.size_steps, g.size_count);
+        a = m.y[0];
+    }
 }
 
 static __device__ double bound_of_sum(const layer &g, double y, double a)
@@ -277,7 +323,7 @@ template <typename X>
 static __device__ void convolve(const layer &g, const double *x, const double *f, const float *mask, const leaving<X> &to)
 {
     int64_t across = (g.q + 31) / 32, pairs = (g.p + ROWS - 1) / ROWS, of_group = g.k / g.groups, parts = (of_group + FILTERS - 1) / FILTERS;
-    int64_t channels = g.c / g.groups, taps = (g.kind == CONV3D ? g.t : 1) * g.r * g.s, wide = (g.w + LINE - 1) / LINE;
+    int64_t channels = g.c / g.groups, taps = g.row_taps * g.column_taps, wide = (g.w + LINE - 1) / LINE;
     int64_t count = g.n * pairs * across * g.groups * parts * 32;
     /* Threads that follow one another have 32 pixels of a row, then the same pixels of other channels: what they read is the same. */
     for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count; t += (int64_t)gridDim.x * blockDim.x) {
@@ -316,8 +362,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) reference_conv_wide(con
     convolve(*g, x, f, mask, leaving<double>{bias, residual, out, bound});
 }
 
-/* What is only moved, or has a window without weights: x as it is, one output a thread. */
-extern "C" __global__ void reference_move(const layer *layer_at, const float *x, const float *bias, const float *residual, const float *mask,
+/* What a formula says: x as it is, one output a thread. */
+extern "C" __global__ void reference_formula(const layer *layer_at, const float *x, const float *bias, const float *residual, const float *mask,
                                           double *out, float *bound)
 {
     const layer &g = *layer_at;
@@ -325,7 +371,7 @@ extern "C" __global__ void reference_move(const layer *layer_at, const float *x,
         int64_t q = t % g.q, p = t / g.q % g.p, k = t / (g.q * g.p) % g.k, n = t / (g.q * g.p * g.k);
         double y = 0, a = 0;
         if (active(g, mask, n, p, q))
-            move(g, x, n, k, p, q, y, a);
+            formula(g, x, n, k, p, q, y, a);
         leave(g, leaving<float>{bias, residual, out, bound}, n, k, p, q, y, a);
     }
 }

@@ -223,7 +223,7 @@ static void a_faulty_kernel_is_seen(void **state)
     const char *home = getenv("BENCH_HOME");
     assert_non_null(mkdtemp(folder));
     char *command = text_format("mkdir -p %s/kernels && cp -R %s/kernels/reference %s/kernels/ && "
-                                "sed -i 's/row < at.h;/row < at.h - 1;/' %s/kernels/reference/conv.cu",
+                                "sed -i 's/xs.i. = row >= 0/& \\&\\& row < g.h - 1/' %s/kernels/reference/conv.cu",
                                 folder, home, folder, folder);
     assert_int_equal(system(command), 0);
     free(command);

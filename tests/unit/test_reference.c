@@ -191,7 +191,38 @@ static void test_bilinear(void **state)
     w.block = 3;
     struct error err = {0};
     assert_false(work_finish(&w, &err));
-    assert_non_null(strstr(err.text, "block is 2, 4, 8 or 16, not 3"));
+    assert_non_null(strstr(err.text, "block is 2, 4, 8 or 16 (block == pow2(block): 3 != 4"));
+}
+
+/* What lies at `x` of a line of `size` pixels, by one product: a + s (b - a). */
+static float lerp(const float *line, int64_t step, int64_t size, float x)
+{
+    float low = floorf(x), s = x - low;
+    int64_t a = low < 0 ? 0 : (int64_t)low, b = (int64_t)low + 1 < size ? (int64_t)low + 1 : size - 1;
+    return line[a * step] + s * (line[b * step] - line[a * step]);
+}
+
+/* Of f32 both ways to write it are right, and weights of 16 bits are not. */
+static void test_bilinear_by_one_product(void **state)
+{
+    struct work w = simple_work("upsample_bilinear", 40, 30, 30);
+    w.dtype = DTYPE_F32, w.block = 16;
+    finish(&w);
+    struct op_data d;
+    make_data(&w, DATA_PART_PRECISION, &d);
+    int64_t coarse = 0;
+    for (int64_t i = 0; i < 40 * 480 * 480; i++) {
+        float y = ((float)(i / 480 % 480) + 0.5f) / 16 - 0.5f, x = ((float)(i % 480) + 0.5f) / 16 - 0.5f, rows[30];
+        const float *image = d.at[SLOT_INPUT].value + i / (480 * 480) * 900;
+        for (int64_t r = 0; r < 30; r++)
+            rows[r] = r >= (int64_t)floorf(y) - 1 && r <= (int64_t)floorf(y) + 2 ? lerp(image + r * 30, 1, 30, x) : 0;
+        double bound = d.at[SLOT_OUTPUT].bound[i], want = d.at[SLOT_OUTPUT].reference[i], got = lerp(rows, 1, 30, y);
+        if (!(fabs(got - want) <= bound + 0x1p-24 * fabs(want)))
+            fail_msg("element %ld: %.9g, want %.9g +-%.3g", (long)i, got, want, bound);
+        coarse += fabs(got * (1 + 0x1p-12) - want) > bound + 0x1p-24 * fabs(want);
+    }
+    assert_true(coarse > 40 * 480 * 480 / 2);
+    op_data_free(&d);
 }
 
 /* The two steps one after the other: a large image, and the convolution of it. */
@@ -223,7 +254,7 @@ static void test_upsample_conv(void **state)
     w.r = 20;
     struct error err = {0};
     assert_false(work_finish(&w, &err));
-    assert_non_null(strstr(err.text, "larger than the padded, upsampled input 14x17"));
+    assert_non_null(strstr(err.text, "larger than the padded, upsampled input (r <= h * block + 2 * pad: 20 > 14"));
 }
 
 /* conv -> bias -> leaky_relu -> depth_to_space(CRD) -> residual, and pointwise with the same, by hand. */
@@ -484,6 +515,7 @@ int main(void)
                                        cmocka_unit_test(test_depth_to_space),
                                        cmocka_unit_test(test_upsample_and_layout),
                                        cmocka_unit_test(test_bilinear),
+                                       cmocka_unit_test(test_bilinear_by_one_product),
                                        cmocka_unit_test(test_upsample_conv),
                                        cmocka_unit_test(test_epilogue),
                                        cmocka_unit_test(test_exact_data),

@@ -357,6 +357,8 @@ static void test_exact_data_notices(void **state)
         struct bench *b = start(shapes[i], DATA_PART_EXACT);
         int64_t taps = b->w.r * b->w.s, terms = b->w.c * taps;
         struct op_data changed = b->d;
+        changed.reach[AXIS_ROWS] = op_reach(&b->w, AXIS_ROWS);
+        changed.reach[AXIS_COLUMNS] = op_reach(&b->w, AXIS_COLUMNS);
         double *row = malloc((size_t)(b->w.k * b->w.q) * sizeof *row);
         changed.at[SLOT_FILTER].value = malloc((size_t)(terms * b->w.k) * sizeof(float));
         for (int64_t drop = 0; drop<terms; drop += terms> 100 ? 37 : 1) { /* one (c, r, s) is left out */
@@ -371,6 +373,8 @@ static void test_exact_data_notices(void **state)
             if (b->v.ok)
                 fail_msg("shape %zu: term %ld of %ld can be left out", i, (long)drop, (long)terms);
         }
+        op_reach_free(&changed.reach[AXIS_ROWS]);
+        op_reach_free(&changed.reach[AXIS_COLUMNS]);
         free(changed.at[SLOT_FILTER].value);
         free(row);
         stop(b);

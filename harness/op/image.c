@@ -1,0 +1,203 @@
+/* The hooks of an op of images whose file says what an output is (docs/OP.md, "Ops of images"). */
+#include "base/text.h"
+#include "op/epilogue.h"
+#include "op/file_private.h"
+#include "op/formula.h"
+#include "op/reference.h"
+#include "op/shape.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* The table of one expression over outputs and taps of one axis; what is no whole number from 0 to size - 1 reads nothing. */
+static void fill_table(const struct work *work, const struct expr *e, enum formula_name along, struct op_reach *r, double *to)
+{
+    struct formula f;
+    struct formula_run run = {.data = NULL};
+    double lanes[FORMULA_LANES];
+    if (!formula_make(e, work, false, &f, NULL))
+        return; /* it was looked at when the file was read */
+    run.step[along] = 1;
+    for (int64_t tap = 0; tap < r->taps; tap++)
+        for (int64_t o = 0; o < r->outputs; o += FORMULA_LANES) {
+            int count = r->outputs - o < FORMULA_LANES ? (int)(r->outputs - o) : FORMULA_LANES;
+            run.base[FORMULA_TAP] = (double)tap;
+            run.base[along] = (double)o;
+            formula_lanes(&f, &run, count, lanes, NULL);
+            for (int i = 0; i < count; i++)
+                to[(o + i) * r->taps + tap] = lanes[i];
+        }
+}
+
+static struct op_reach reach_along(const struct work *work, enum op_file_axis axis, int64_t outputs, int64_t taps, int64_t size)
+{
+    const struct op_file *f = work->op->image;
+    static const enum formula_name names[] = {FORMULA_Y, FORMULA_X, FORMULA_Z};
+    struct op_reach r = {.outputs = outputs, .taps = taps};
+    double *at = xcalloc((size_t)(outputs * taps) + 1, sizeof *at);
+    r.at = xcalloc((size_t)(outputs * taps) + 1, sizeof *r.at);
+    fill_table(work, f->reads[axis], names[axis], &r, at);
+    for (int64_t i = 0; i < outputs * taps; i++)
+        r.at[i] = at[i] >= 0 && at[i] < (double)size && at[i] == floor(at[i]) ? (int64_t)at[i] : -1;
+    if (f->weight[axis])
+        fill_table(work, f->weight[axis], names[axis], &r, at);
+    r.weight = f->weight[axis] ? at : NULL;
+    if (!r.weight)
+        free(at);
+    return r;
+}
+
+/* Rows of a volume are those of all its planes, and their taps those of all planes of the filter. */
+static struct op_reach join(const struct work *w, struct op_reach planes, struct op_reach rows)
+{
+    struct op_reach r = {.outputs = planes.outputs * rows.outputs, .taps = planes.taps * rows.taps};
+    r.at = xcalloc((size_t)(r.outputs * r.taps) + 1, sizeof *r.at);
+    for (int64_t o = 0; o < r.outputs; o++)
+        for (int64_t tap = 0; tap < r.taps; tap++) {
+            int64_t z = planes.at[o / rows.outputs * planes.taps + tap / rows.taps],
+                    y = rows.at[o % rows.outputs * rows.taps + tap % rows.taps];
+            r.at[o * r.taps + tap] = z >= 0 && y >= 0 ? z * w->plane + y : -1;
+        }
+    op_reach_free(&planes);
+    op_reach_free(&rows);
+    return r;
+}
+
+struct op_reach op_reach(const struct work *w, enum axis_of axis)
+{
+    int64_t taps = op_taps(w, axis);
+    if (axis == AXIS_COLUMNS)
+        return reach_along(w, IMAGE_COLUMNS, w->q, taps, w->w);
+    if (!w->op->volume)
+        return reach_along(w, IMAGE_ROWS, w->p, taps, w->h);
+    return join(w, reach_along(w, IMAGE_PLANES, w->o, w->t, w->d), reach_along(w, IMAGE_ROWS, w->plane_out, w->r, w->plane));
+}
+
+void op_reach_free(struct op_reach *r)
+{
+    free(r->at);
+    free(r->weight);
+    *r = (struct op_reach){0};
+}
+
+int64_t op_taps(const struct work *w, enum axis_of axis)
+{
+    int64_t taps = axis == AXIS_COLUMNS ? w->s : w->op->volume ? w->t * w->r : w->r;
+    return taps > 0 ? taps : w->op->taps > 0 ? w->op->taps : 1;
+}
+
+/* Values on the way into the formula of a work. */
+static struct formula_run run_of(const struct work *w, const struct op_data *data, int64_t image)
+{
+    return (struct formula_run){.data = data,
+                                .image = image,
+                                .channels = {[SLOT_INPUT] = w->c, [SLOT_STORED] = w->c, [SLOT_SECOND] = w->k > w->c ? w->k - w->c : w->c},
+                                .height = w->h,
+                                .width = w->w,
+                                .rows = &data->reach[AXIS_ROWS],
+                                .columns = &data->reach[AXIS_COLUMNS],
+                                .step[FORMULA_X] = 1};
+}
+
+static bool any_wanted(const struct op_data *data, int64_t first, int lanes)
+{
+    for (int i = 0; data->columns && i < lanes; i++)
+        if (data->columns[first + i])
+            return true;
+    return !data->columns;
+}
+
+void op_image_row(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
+{
+    const struct op_file *file = w->op->image;
+    struct formula f, size;
+    struct formula_run run = run_of(w, data, n);
+    if (w->op->has_filter) {
+        reference_sums_row(w, data, n, p, y, a);
+        return;
+    }
+    if (!formula_make(file->output, w, true, &f, NULL) || (file->size && !formula_make(file->size, w, true, &size, NULL)))
+        return;
+    run.row = p;
+    run.base[FORMULA_Y] = (double)p;
+    for (int64_t k = 0; k < w->k; k++)
+        for (int64_t q = 0; q < w->q; q += FORMULA_LANES) {
+            int lanes = w->q - q < FORMULA_LANES ? (int)(w->q - q) : FORMULA_LANES;
+            run.base[FORMULA_CHANNEL] = (double)k;
+            run.base[FORMULA_X] = (double)(run.column = q);
+            double *sizes = a ? a + k * w->q + q : NULL;
+            if (!any_wanted(data, q, lanes))
+                continue;
+            formula_lanes(&f, &run, lanes, y + k * w->q + q, file->size ? NULL : sizes);
+            if (file->size && sizes)
+                formula_lanes(&size, &run, lanes, sizes, NULL);
+        }
+}
+
+int64_t op_means(const struct work *w)
+{
+    struct formula f;
+    return w->op->image && formula_make(w->op->image->output, w, true, &f, NULL) && formula_has(&f, FORMULA_MEAN)
+               ? op_taps(w, AXIS_ROWS) * op_taps(w, AXIS_COLUMNS)
+               : 1;
+}
+
+double op_grain(const struct work *w)
+{
+    double parts = 1;
+    for (int axis = 0; w->op->image && axis < 2; axis++) {
+        struct op_reach r = op_reach(w, (enum axis_of)axis);
+        double own = 1;
+        for (int64_t i = 0; r.weight && i < r.outputs * r.taps; i++)
+            while (own < 0x1p20 && r.weight[i] * own != floor(r.weight[i] * own))
+                own *= 2;
+        parts *= own;
+        op_reach_free(&r);
+    }
+    return parts;
+}
+
+/* ---- what is sent on where values decide it ---- */
+
+/* How large the outputs of a pixel's channels are together. */
+static void norms_of(const struct work *w, struct formula_run *run, const struct formula *f, enum truncate norm, int lanes, double *out)
+{
+    double y[FORMULA_LANES];
+    for (int i = 0; i < lanes; i++)
+        out[i] = 0;
+    for (int64_t c = 0; c < w->k; c++) {
+        run->base[FORMULA_CHANNEL] = (double)c;
+        formula_lanes(f, run, lanes, y, NULL);
+        for (int i = 0; i < lanes; i++)
+            out[i] = norm == TRUNCATE_MAX ? fmax(out[i], fabs(y[i])) : out[i] + y[i] * y[i];
+    }
+    for (int i = 0; i < lanes && norm != TRUNCATE_MAX; i++)
+        out[i] = sqrt(norm == TRUNCATE_RMS ? out[i] / (double)w->k : out[i]);
+}
+
+void op_image_settle(const struct work *w, struct op_data *data)
+{
+    const struct op_file *file = w->op->image;
+    int64_t norm = TRUNCATE_MAX;
+    struct value above;
+    struct formula f;
+    if (!formula_make(file->output, w, true, &f, NULL) || !op_file_value(w, file->sent_above, &above, NULL) ||
+        (file->sent_norm && !op_file_int(w, file->sent_norm, &norm, NULL)))
+        return;
+    double least = above.kind == VALUE_INT ? (double)above.i : above.d, norms[FORMULA_LANES];
+    for (int64_t i = 0; i < w->n * w->p; i++)
+        for (int64_t q = 0; q < w->q; q += FORMULA_LANES) {
+            struct formula_run run = run_of(w, data, i / w->p);
+            int lanes = w->q - q < FORMULA_LANES ? (int)(w->q - q) : FORMULA_LANES;
+            run.base[FORMULA_Y] = (double)(run.row = i % w->p);
+            run.base[FORMULA_X] = (double)(run.column = q);
+            norms_of(w, &run, &f, (enum truncate)norm, lanes, norms);
+            for (int k = 0; k < lanes; k++) {
+                int64_t pixel = i % w->p * w->q + q + k;
+                float *active = &data->mask_out[i * w->q + q + k];
+                bool close = fabs(norms[k] - least) < 1e-3 * least;
+                for (int64_t c = 0; *active != 0 && c < w->c && close; c++)
+                    data->at[SLOT_INPUT].value[(i / w->p * w->c + c) * w->h * w->w + pixel] = 0;
+                *active = *active != 0 && norms[k] - least >= 1e-3 * least && norms[k] > 0;
+            }
+        }
+}

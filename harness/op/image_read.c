@@ -1,0 +1,203 @@
+/* What the file of an op of images has that no other has (docs/OP.md, "Ops of images"). */
+#include "op/file_private.h"
+#include "op/formula.h"
+#include "op/shape.h"
+#include <string.h>
+
+#define SIZE(yaml, member, least, words) \
+    { \
+        .name = yaml, .kind = FIELD_INT, .offset = offsetof(struct work, member), .fallback = least, .min = 1, \
+        .max = (least) == 1 ? 65535 : 1 << 20, .what = words \
+    }
+const struct op_field op_image_fields[OP_IMAGE_FIELDS] = {SIZE("n", n, 1, "images"), SIZE("c", c, OP_REQUIRED, "input channels"),
+                                                          SIZE("h", h, OP_REQUIRED, "input height, pixels"),
+                                                          SIZE("w", w, OP_REQUIRED, "input width, pixels")};
+
+/* Names that mean the same in every op of images. */
+bool op_image_member(const struct op_file *f, const char *name, size_t *offset, enum field_kind *kind)
+{
+#define MEMBER(member) \
+    { \
+#member, offsetof(struct work, member), FIELD_INT \
+    }
+    static const struct {
+        const char *name;
+        size_t offset;
+        enum field_kind kind;
+    } flat[] = {MEMBER(n),
+                MEMBER(c),
+                MEMBER(h),
+                MEMBER(w),
+                MEMBER(k),
+                MEMBER(p),
+                MEMBER(q),
+                MEMBER(stride),
+                MEMBER(pad),
+                MEMBER(dilation),
+                MEMBER(groups),
+                MEMBER(output_pad),
+                MEMBER(block),
+                {"kernel", offsetof(struct work, r), FIELD_INT},
+                {"mode", offsetof(struct work, mode), FIELD_D2S_MODE},
+                {"to", offsetof(struct work, to), FIELD_LAYOUT},
+                {"norm", offsetof(struct work, norm), FIELD_WORD},
+                {"above", offsetof(struct work, above), FIELD_REAL},
+                {"slope", offsetof(struct work, slope), FIELD_REAL}},
+      volume[] = {MEMBER(d), MEMBER(o), {"h", offsetof(struct work, plane), FIELD_INT}, {"p", offsetof(struct work, plane_out), FIELD_INT}};
+#undef MEMBER
+    for (size_t i = 0; f->op.volume && i < sizeof volume / sizeof *volume; i++)
+        if (!strcmp(volume[i].name, name))
+            return *offset = volume[i].offset, true;
+    for (size_t i = 0; i < sizeof flat / sizeof *flat; i++)
+        if (!strcmp(flat[i].name, name))
+            return *offset = flat[i].offset, *kind = flat[i].kind, true;
+    return false;
+}
+
+/* The input, what else is named, and what epilogue and mask bring; in the order in which everybody lists them. */
+static bool read_tensors(struct op_file *f, const struct node *n, struct error *err)
+{
+    static const char *const words[] = {"input", "filter", "stored", "second", NULL};
+    const struct tensor_role **roles = xcalloc(SLOT_COUNT + 1, sizeof *roles);
+    bool named[4] = {true};
+    int count = 0;
+    f->op.roles = roles;
+    for (int i = 0; n && i < (n->kind == NODE_LIST ? n->count : 1); i++) {
+        int word = node_word(n->kind == NODE_LIST ? n->items[i] : n, "tensors", words, err);
+        if (word < 0)
+            return false;
+        named[word] = true;
+    }
+    const struct {
+        bool there;
+        enum shape_slot slot;
+    } all[] = {{true, SLOT_INPUT},
+               {named[1], SLOT_FILTER},
+               {named[2], SLOT_STORED},
+               {named[3], SLOT_SECOND},
+               {named[3] && f->op.masks, SLOT_MASK_SECOND},
+               {f->op.epilogues, SLOT_BIAS},
+               {f->op.epilogues, SLOT_RESIDUAL},
+               {f->op.masks, SLOT_MASK_IN},
+               {f->op.masks, SLOT_MASK_OUT},
+               {true, SLOT_OUTPUT}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].there)
+            roles[count++] = &shape_roles[all[i].slot];
+    f->op.has_filter = f->op.has_math = named[1];
+    f->op.on_card = named[1] ? REFERENCE_SUMS : named[2] || named[3] ? REFERENCE_CPU : REFERENCE_FORMULA;
+    return true;
+}
+
+static bool read_epilogue(struct op_file *f, const struct node *n, struct error *err)
+{
+    bool all = false;
+    if (n && n->kind == NODE_LIST) {
+        for (int i = 0; i < n->count; i++) {
+            int word = node_word(n->items[i], "epilogue", epilogue_names, err);
+            if (word < 0)
+                return false;
+            f->op.epilogues |= BIT(word);
+        }
+        return true;
+    }
+    if (n && !node_bool(n, "epilogue", &all, err))
+        return false;
+    f->op.epilogues = all ? EPILOGUES_ALL : 0;
+    return true;
+}
+
+/* Each is tried on a work of no size, so that every mistake in it is one of the file. */
+static bool read_formula(struct op_file *f, const struct node *n, bool reads, struct expr **out, struct error *err)
+{
+    struct formula tried;
+    const struct work none = {.op = &f->op, .groups = 1};
+    if (!n)
+        return true;
+    *out = expr_parse(n, err);
+    if (!*out || !formula_make(*out, &none, reads, &tried, err))
+        return false;
+    bool product = tried.count == 4 && tried.steps[0].kind == FORMULA_SUM && tried.steps[3].kind == FORMULA_MUL;
+    return !reads || !f->op.has_filter || (product && out == &f->output) ||
+           node_error(n, err, "an op with a filter is `output: sum(input * filter)`; what differs is what it reads");
+}
+
+/* {rows: ..., columns: ..., planes: ...}; what is not said reads its own place. */
+static bool read_axes(struct op_file *f, const char *key, struct expr **to, struct error *err)
+{
+    static const char *const words[] = {"rows", "columns", "planes", NULL}, *const own[] = {"y", "x", "z"};
+    const struct node *map = node_get(f->root, key);
+    bool reads = to == f->reads;
+    if (map && (map->kind != NODE_MAP || !node_check_keys(map, key, words, err)))
+        return map->kind == NODE_MAP ? false
+                                     : node_error(map, err, "%s: a map is expected, like {rows: y * stride + tap, columns: x}", key);
+    for (int i = 0; i < IMAGE_AXES; i++) {
+        struct node same = {.kind = NODE_SCALAR, .text = (char *)(uintptr_t)own[i]};
+        const struct node *n = node_get(map, words[i]);
+        if (!read_formula(f, n ? n : reads ? &same : NULL, false, &to[i], err))
+            return false;
+    }
+    return true;
+}
+
+static bool read_changes(struct op_file *f, const struct node *n, struct error *err)
+{
+    bool plain = n && (!strcmp(n->text ? n->text : "", "yes") || !strcmp(n->text ? n->text : "", "no"));
+    if (!n || plain)
+        return !n || node_bool(n, "changes", &f->op.passes_changes, err);
+    f->op.passes_changes = true;
+    return (f->op.of_changes = node_text(n, "changes", err)) != NULL;
+}
+
+static bool read_sent(struct op_file *f, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"above", "norm", NULL};
+    if (!n)
+        return true;
+    if (n->kind != NODE_MAP || !node_get(n, "above"))
+        return node_error(n, err, "sent: a map is expected, like {above: above, norm: norm}");
+    f->op.settle = op_image_settle;
+    return node_check_keys(n, "sent", keys, err) && op_file_optional(f, n, "above", &f->sent_above, err) &&
+           op_file_optional(f, n, "norm", &f->sent_norm, err);
+}
+
+bool op_image_read(struct op_file *f, struct error *err)
+{
+    static const char *const tasks[] = {
+        [TASK_POINTWISE] = "pointwise", [TASK_DEPTH_TO_SPACE] = "depth_to_space", [TASK_LAYOUT] = "layout", [TASK_SEQUENCE] = "conv2d"};
+    const struct node *mask = node_get(f->root, "mask"), *taps = node_get(f->root, "taps"), *spreads = node_get(f->root, "spreads");
+    bool masked = false;
+    int64_t count = 0;
+    struct op *op = &f->op;
+    op->file = NULL;
+    op->image = f;
+    op->layouts = LAYOUTS_ALL;
+    if ((mask && !node_bool(mask, "mask", &masked, err)) || (taps && !node_int(taps, "taps", 1, 16, &count, err)) ||
+        (spreads && !node_bool(spreads, "spreads", &op->spreads, err)) || !read_epilogue(f, node_get(f->root, "epilogue"), err))
+        return false;
+    op->taps = (int)count;
+    op->masks = masked ? "[{pattern: iid, density: 0.10}, {pattern: blobs, radius: 3, density: 0.25}]" : NULL;
+    for (int i = 0; op->fields[i].name; i++)
+        op->tap_sums |= !strcmp(op->fields[i].name, "kernel");
+    if (!read_tensors(f, node_get(f->root, "tensors"), err) || !read_axes(f, "reads", f->reads, err) ||
+        !read_axes(f, "weight", f->weight, err) || !read_formula(f, node_get(f->root, "output"), true, &f->output, err) ||
+        !read_formula(f, node_get(f->root, "magnitude"), true, &f->size, err) || !read_changes(f, node_get(f->root, "changes"), err) ||
+        !read_sent(f, node_get(f->root, "sent"), err))
+        return false;
+    op->tap_sums &= !op->has_filter;
+    op->tensors = shape_tensors;
+    op->raw_output = shape_raw_output;
+    op->reference_row = op_image_row;
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        if (tasks[i] && !strcmp(tasks[i], op->name))
+            op->task = (enum op_task)i;
+    return true;
+}
+
+void op_image_free(struct op_file *f)
+{
+    struct expr *const all[] = {f->size,      f->output,    f->reads[0],  f->reads[1],  f->reads[2],
+                                f->weight[0], f->weight[1], f->weight[2], f->sent_norm, f->sent_above};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        expr_free(all[i]);
+}
