@@ -103,7 +103,7 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
             text_addf(t, "layout: {%s: NHWC, %soutput: same}   # how my kernel indexes them\n", op->roles[0]->name,
                       op->has_filter ? "filter: RSCK, " : "");
         text_addf(t, "dtype: {%s: f16%s%s}   # what my kernel reads, writes and sums in\n", op->roles[0]->name,
-                  op_role(op, "output") ? ", output: same" : "",
+                  op_follows(op, "output") ? ", output: same" : "",
                   !op->has_math         ? ""
                   : op_role(op, "bias") ? ", bias: f32, accumulate: f32"
                                         : ", accumulate: f32");

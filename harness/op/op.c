@@ -215,6 +215,12 @@ const struct tensor_role *op_role(const struct op *op, const char *name)
     return NULL;
 }
 
+bool op_follows(const struct op *op, const char *name)
+{
+    const struct tensor_role *role = op_role(op, name);
+    return role && role->dtype == DTYPE_NONE;
+}
+
 const char *const *op_tensor_names(void)
 {
     static const char *names[SLOT_COUNT + 1];

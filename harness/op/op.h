@@ -139,6 +139,8 @@ bool work_finish(struct work *work, struct error *err);
 bool work_tensor(const struct work *work, const char *name, struct tensor *out);
 /* What the op says of its tensor of this name; NULL: it has none. */
 const struct tensor_role *op_role(const struct op *op, const char *name);
+/* Has it a tensor of this name, of the case's type and not of one of its own? */
+bool op_follows(const struct op *op, const char *name);
 /* The names of the tensors of ops of images, NULL-terminated; static storage. */
 const char *const *op_tensor_names(void);
 bool op_is_tensor(const char *name);

@@ -133,11 +133,12 @@ static void add_types(const struct guess *g, struct text *t)
 {
     const char *input = g->tensor_types[g->op->roles[0]->slot], *known = dtype_of(input);
     const char *first = g->op->roles[0]->name;
+    known = op_follows(g->op, first) ? known : dtype_name(g->op->roles[0]->dtype);
     if (g->op->layouts & (1u << LAYOUT_NHWC))
         text_addf(t, "layout: {%s: NHWC, %soutput: same}   # how my kernel indexes them; a list when it can do several\n", first,
                   g->op->has_filter ? "filter: RSCK, " : "");
     text_addf(t, "dtype: {%s: %s%s%s}   # what my kernel reads, writes and sums in\n", first, known ? known : "[f32, f16]",
-              op_role(g->op, "output") ? ", output: same" : "",
+              op_follows(g->op, "output") ? ", output: same" : "",
               !g->op->has_math         ? ""
               : op_role(g->op, "bias") ? ", bias: f32, accumulate: f32"
                                        : ", accumulate: f32");
@@ -157,8 +158,11 @@ static void add_defines(const struct guess *g, struct text *t)
     int count = 0;
     for (int i = 0; g->op->roles[i]; i++) {
         const char *type = g->tensor_types[g->op->roles[i]->slot];
-        bool twice = !type || dtype_of(type) || !head_is_identifier(type) || !strcmp(type, "int") || !strcmp(type, "unsigned") ||
-                     !strcmp(type, "void");
+        static const char *const of_c[] = {"int", "unsigned", "signed", "char", "short", "long", "bool", "void", "size_t"};
+        bool twice = !type || dtype_of(type) || !head_is_identifier(type) || text_ends(type, "int8_t") || text_ends(type, "int16_t") ||
+                     text_ends(type, "int32_t") || text_ends(type, "int64_t");
+        for (size_t j = 0; j < sizeof of_c / sizeof *of_c && !twice; j++)
+            twice = !strcmp(of_c[j], type);
         for (int j = 0; j < count && !twice; j++)
             twice = !strcmp(done[j], type);
         if (twice)

@@ -238,6 +238,11 @@ static void test_new(void **state)
     assert_non_null(strstr(text, "dtype: {input: f32, output: same}"));
     variant_free(v);
     free(text);
+    v = new_variant("reduce", "extern \"C\" __global__ void r(const signed char *input, float *output, int rows) {}\n", NULL, &text);
+    assert_non_null(strstr(text, "dtype: {input: [f32, f16], accumulate: f32}")); /* the op's output has a type of its own */
+    assert_null(strstr(text, "define:"));                                         /* and types of C need no -D */
+    variant_free(v);
+    free(text);
     struct error err = {0};
     text = variant_new(op_find("conv2d"), "__global__ void k(const float *a, float *b, int tiles, const __grid_constant__ CUtensorMap m);",
                        NULL, &err);

@@ -320,6 +320,14 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
     if (!add_include_path(&t, log) && c->kind == COMPILER_NVRTC && strstr(log, "cannot open source file"))
         text_add(&t, "\n(nvrtc has few headers of the host, and not <vector> or <iostream>: put them under #ifndef __CUDACC_RTC__, or use "
                      "--compiler nvcc)");
+    static const char *const macros[] = {"\"INFINITY\"", "\"NAN\"", "\"FLT_MAX\"", "\"INT_MAX\"", "\"CHAR_BIT\""};
+    for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
+        if (c->kind == COMPILER_NVRTC && strstr(log, macros[i])) {
+            text_add(&t,
+                     "\n(of the host's constants nvrtc has INFINITY and NAN in <cuda/std/cmath>, INT_MAX in <cuda/std/climits>; FLT_MAX is "
+                     "3.402823466e+38f)");
+            break;
+        }
     error_set(err, ERROR_USAGE, "%s does not compile for %s with %s:%s", r->label, r->arch, c->version,
               t.len ? text_get(&t) : "\n(the compiler said nothing)");
     text_free(&t);
