@@ -123,7 +123,8 @@ static bool data_inputs(const struct work *work, enum data_part part, bool reser
             op_data_free(out);
             return out_of_memory(work, err);
         }
-        bool whole = !reserve || t->role->values == VALUES_WEIGHT || t->role->values == VALUES_BIAS, made = true;
+        bool weights = t->role->values == VALUES_WEIGHT || t->role->values == VALUES_BIAS,
+             whole = !reserve || (work->op->file ? !generate_by_index(work, t) : weights), made = true;
         if (t->role->values == VALUES_FILE || (work->picture[0] && t->role->values == VALUES_INPUT))
             made = op_file_values(work, t, value, err);
         else if (whole)

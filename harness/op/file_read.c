@@ -126,6 +126,7 @@ static bool read_tensors(struct op_file *f, const struct node *n, struct error *
         roles[i] = &f->tensors[i].role;
         f->op.layouts |= f->tensors[i].layout ? 0 : f->tensors[i].role.layouts;
         reads |= !f->tensors[i].role.output;
+        f->exact &= f->tensors[i].role.values != VALUES_FILE || node_get(f->root, "exact"); /* a file's values are what they are */
         writes |= f->tensors[i].role.output;
     }
     f->op.layouts = f->op.layouts & LAYOUTS_ALL ? LAYOUTS_ALL : BIT(LAYOUT_LINEAR);

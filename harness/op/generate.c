@@ -124,18 +124,44 @@ static float exact_value(const struct generate_recipe *r, size_t i)
     return b & 1 ? -magnitude : magnitude;
 }
 
+static double drawn_value(const struct generate_recipe *r, size_t i)
+{
+    uint64_t random = mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
+    double share = (double)(random >> 11) * 0x1p-53;
+    return r->draw == DRAW_BITS ? (double)(random >> (64 - r->bits)) : r->draw == DRAW_ONES ? share < r->ones : r->low + r->range * share;
+}
+
+/* Where values are compared and not summed, whoever leaves out an end of a line is only seen where the largest, or the least, lies there,
+ * and whoever begins with 0 where all are below it, or above: of eight lines four have such an end, two have one sign. */
+static float in_line(const struct generate_recipe *r, size_t i, float v)
+{
+    size_t line = i / (size_t)r->line, kind = line % 8, end = line % 2 ? 0 : (size_t)r->line - 1;
+    if (kind == 5 || kind == 6)
+        return kind == 5 ? -fabsf(v) : fabsf(v);
+    if (kind > 3 || i % (size_t)r->line != end)
+        return v;
+    float most = r->exact ? (float)(r->magnitude + 1) : 6 + fabsf(v);
+    v = kind < 2 ? most : -most;
+    convert_round(r->round_to, &v, 1);
+    return v;
+}
+
 void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to)
 {
     for (size_t i = 0; i < count; i++) {
-        if (r->exact) {
+        if (r->draw == DRAW_EXACT) {
             to[i] = exact_value(r, first + i);
-            continue;
+        } else if (r->draw == DRAW_NORMAL) {
+            double v = normal(r->key, first + i);
+            to[i] = (float)(r->rectify && v < 0 ? 0 : v * r->scale);
+        } else {
+            to[i] = (float)drawn_value(r, first + i);
         }
-        double v = normal(r->key, first + i);
-        to[i] = (float)(r->rectify && v < 0 ? 0 : v * r->scale);
     }
-    if (!r->exact)
+    if (r->draw == DRAW_NORMAL || r->draw == DRAW_UNIFORM || r->draw == DRAW_ONES)
         convert_round(r->round_to, to, count);
+    for (size_t i = 0; r->line && i < count; i++)
+        to[i] = in_line(r, first + i, to[i]);
 }
 
 #define CHUNK 8192
@@ -144,6 +170,34 @@ static void fill_chunk(void *context, int64_t chunk, int thread)
     struct job *job = context;
     size_t from = (size_t)chunk * CHUNK, left = job->count - from;
     generate_some(&job->recipe, from, left < CHUNK ? left : CHUNK, job->to + from);
+}
+
+/* What only files ask for (docs/OP.md); the rest is drawn as for every op. */
+static void recipe_of_file(const struct work *work, const struct tensor *t, bool first, struct generate_recipe *r)
+{
+    const struct op_file_tensor *from = op_file_tensor(work->op, t->role);
+    enum tensor_values values = t->role->values;
+    bool whole = values == VALUES_OPERAND || values == VALUES_INPUT, bytes = t->dtype == DTYPE_U8 || t->dtype == DTYPE_U16;
+    r->low = from->low;
+    r->range = from->high - from->low;
+    r->ones = from->high;
+    r->bits = t->dtype == DTYPE_U16 && values != VALUES_BYTES ? 16 : 8;
+    if (values == VALUES_BYTES || (whole && bytes))
+        r->draw = DRAW_BITS;
+    else if (values == VALUES_MASK)
+        r->draw = DRAW_ONES;
+    else if (values == VALUES_UNIFORM && !(first && op_is_exact(work->op))) /* in an op that is exact small whole numbers */
+        r->draw = DRAW_UNIFORM;
+    else if (whole && t->rank > 1 && work_terms(work) == 0)
+        r->line = t->dim[t->rank - 1];
+    r->exact = r->draw == DRAW_EXACT;
+}
+
+bool generate_by_index(const struct work *work, const struct tensor *t)
+{
+    enum tensor_values values = t->role->values;
+    return values != VALUES_SORTED && values != VALUES_INDICES && values != VALUES_BOXES && values != VALUES_FILE &&
+           !(values == VALUES_INPUT && work->picture[0]);
 }
 
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part)
@@ -157,13 +211,9 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     r.round_to = t->role->values == VALUES_BIAS ? work_result_dtype(work) : t->dtype;
     r.rectify = t->role->values == VALUES_INPUT && work->data == DATA_RELU;
     r.unit = t->role->values == VALUES_INPUT ? plan.unit : 1;
-    const int64_t magnitudes[] = {[VALUES_FILE] = 0,
-                                  [VALUES_SORTED] = plan.input,
-                                  [VALUES_OPERAND] = plan.input,
-                                  [VALUES_INPUT] = plan.input,
-                                  [VALUES_WEIGHT] = plan.filter,
-                                  [VALUES_BIAS] = plan.bias,
-                                  [VALUES_ADDEND] = plan.residual};
+    const int64_t magnitudes[] = {
+        [VALUES_FILE] = 0,           [VALUES_SORTED] = plan.input,  [VALUES_UNIFORM] = plan.input, [VALUES_OPERAND] = plan.input,
+        [VALUES_INPUT] = plan.input, [VALUES_WEIGHT] = plan.filter, [VALUES_BIAS] = plan.bias,     [VALUES_ADDEND] = plan.residual};
     r.magnitude = magnitudes[t->role->values];
     if (t->role->values == VALUES_WEIGHT) { /* outputs of variance 1 */
         r.scale = 1 / sqrt((double)plan.terms);
@@ -174,6 +224,9 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     }
     if (t->dtype == DTYPE_I8) /* whole numbers over most of -127 .. 127 */
         r.scale = 32;
+    r.draw = r.exact ? DRAW_EXACT : DRAW_NORMAL;
+    if (work->op->file)
+        recipe_of_file(work, t, first, &r);
     return r;
 }
 
@@ -213,85 +266,18 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whole numbers of so many bits; 0: reals from low on. */
-struct draw {
-    uint64_t key;
-    size_t count;
-    float *to;
-    int bits;
-    double low, range, ones; /* ones: with this probability 1, else 0; < 0: reals */
-    enum dtype type;
-};
-static void draw_chunk(void *context, int64_t chunk, int thread)
-{
-    const struct draw *d = context;
-    size_t begin = (size_t)chunk * CHUNK, end = begin + CHUNK < d->count ? begin + CHUNK : d->count;
-    for (size_t i = begin; i < end; i++) {
-        uint64_t random = mix(d->key + i * UINT64_C(0x9e3779b97f4a7c15));
-        double share = (double)(random >> 11) * 0x1p-53;
-        d->to[i] = d->bits        ? (float)(random >> (64 - d->bits))
-                   : d->ones >= 0 ? (float)(share < d->ones)
-                                  : (float)(d->low + d->range * share);
-    }
-    if (!d->bits)
-        convert_round(d->type, d->to + begin, end - begin);
-}
-
-/* What only files ask for (docs/OP.md); the rest is drawn as for every op. */
-static bool generate_for_file(const struct work *work, const struct tensor *t, bool exact, uint64_t key, float *to)
-{
-    const struct op_file_tensor *from = op_file_tensor(work->op, t->role);
-    size_t count = tensor_elements(t), length = (size_t)t->dim[t->rank - 1];
-    int64_t below = 1;
-    bool whole = t->role->values == VALUES_OPERAND || t->role->values == VALUES_INPUT, reals = t->role->values == VALUES_UNIFORM,
-         mask = t->role->values == VALUES_MASK;
-    struct draw draw = {.key = key,
-                        .count = count,
-                        .to = to,
-                        .low = from->low,
-                        .range = from->high - from->low,
-                        .type = t->dtype,
-                        .ones = mask ? from->high : -1};
-    if (t->role->values == VALUES_BYTES)
-        draw.bits = 8;
-    else if (whole && (t->dtype == DTYPE_U8 || t->dtype == DTYPE_U16))
-        draw.bits = t->dtype == DTYPE_U8 ? 8 : 16;
-    if (draw.bits || mask || (reals && !(exact && op_is_exact(work->op)))) { /* of reals in an op that is exact small whole numbers */
-        pool_for((int64_t)((count + CHUNK - 1) / CHUNK), count < 4 * CHUNK ? 1 : 0, draw_chunk, &draw);
-        return true;
-    }
-    switch (t->role->values) {
-    case VALUES_INDICES:
-        fill_indices(key, op_file_int(work, from->below, &below, NULL) && below > 0 ? below : 1, count / length, length, to);
-        return true;
-    case VALUES_BOXES: fill_boxes(work, from, key, count / 4, to); return true;
-    default: return false;
-    }
-}
-
-/* Where values are compared and not summed, whoever leaves out an end of a line is only seen where the largest, or the least, lies there:
- * in every other line one of them does. */
-static void mark_ends(const struct work *work, const struct tensor *t, const struct generate_recipe *recipe, float *to)
-{
-    size_t length = (size_t)t->dim[t->rank - 1], lines = tensor_elements(t) / length;
-    if (!work->op->file || t->rank < 2 || work_terms(work) > 0 || (t->role->values != VALUES_INPUT && t->role->values != VALUES_OPERAND))
-        return;
-    for (size_t i = 0; i < lines; i++) {
-        float *end = to + i * length + (i % 2 ? 0 : length - 1), most = recipe->exact ? (float)(recipe->magnitude + 1) : 6 + fabsf(*end);
-        if (i % 8 < 4)
-            *end = i % 8 < 2 ? most : -most;
-        convert_round(t->dtype, end, 1);
-    }
-}
-
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to)
 {
-    if (work->op->file && generate_for_file(work, t, part == DATA_PART_EXACT, generate_recipe(work, t, part).key, to))
-        return;
     struct job job = {.recipe = generate_recipe(work, t, part), .to = to, .count = tensor_elements(t)};
-    pool_for((int64_t)((job.count + CHUNK - 1) / CHUNK), job.count < 4 * CHUNK ? 1 : 0, fill_chunk, &job);
-    mark_ends(work, t, &job.recipe, to);
+    const struct op_file_tensor *from = op_file_tensor(work->op, t->role);
     size_t length = (size_t)t->dim[t->rank - 1];
+    int64_t below = 1;
+    if (t->role->values == VALUES_INDICES)
+        fill_indices(job.recipe.key, op_file_int(work, from->below, &below, NULL) && below > 0 ? below : 1, job.count / length, length, to);
+    else if (t->role->values == VALUES_BOXES)
+        fill_boxes(work, from, job.recipe.key, job.count / 4, to);
+    else
+        pool_for((int64_t)((job.count + CHUNK - 1) / CHUNK), job.count < 4 * CHUNK ? 1 : 0, fill_chunk, &job);
     for (size_t i = 0; t->role->values == VALUES_SORTED && i < job.count; i += length)
         qsort(to + i, length, sizeof *to, ascending);
 }

@@ -16,9 +16,14 @@ struct exact_plan {
 struct exact_plan generate_plan(const struct work *work);
 /* What makes the values of a tensor: whoever follows it makes the same bits (generate_tensor here, kernels/reference/data.cu on a device).
  */
+enum generate_draw { DRAW_NORMAL, DRAW_EXACT, DRAW_BITS, DRAW_UNIFORM, DRAW_ONES };
 struct generate_recipe {
     uint64_t key;
-    bool exact;
+    enum generate_draw draw;
+    bool exact;                   /* DRAW_EXACT */
+    int bits;                     /* DRAW_BITS: whole numbers of so many */
+    double low, range, ones;      /* DRAW_UNIFORM: reals from low on; DRAW_ONES: 1 with this probability, else 0 */
+    int64_t line;                 /* of lines of this length some have their largest or least at an end, some one sign; 0: none has */
     int64_t magnitude, unit;      /* exact: unit * 1 .. unit * magnitude, of either sign */
     int64_t terms, nonzero, step; /* exact, of a filter: which taps are not 0 (tap_is_used); terms 0: all */
     double scale;                 /* else: normal values times this, */
@@ -26,6 +31,8 @@ struct generate_recipe {
     enum dtype round_to;          /* rounded to what this type holds */
 };
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);
+/* Do its values each depend on their index alone? Not those of files, nor where they are sorted, apart from each other or rectangles. */
+bool generate_by_index(const struct work *work, const struct tensor *t);
 /* Values first, first + 1, ... of a tensor that has this recipe, to to[0], to[1], ... */
 void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to);
 /* Fills `to` with the values of a tensor, already representable in its dtype. */

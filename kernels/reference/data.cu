@@ -57,6 +57,29 @@ extern "C" __global__ void data_exact(float *to, int64_t count, uint64_t key, in
     }
 }
 
+/* What only ops that are files ask for: whole numbers of so many bits; else reals from `low` on; where `ones` is not negative 1 with this probability, else 0. */
+extern "C" __global__ void data_drawn(float *to, int64_t count, uint64_t key, int64_t bits, double low, double range, double ones, int type)
+{
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
+        uint64_t random = mix(key + (uint64_t)i * 0x9e3779b97f4a7c15ull);
+        double share = __dmul_rn((double)(random >> 11), 0x1p-53);
+        to[i] = bits ? (float)(random >> (64 - bits)) : rounded(type, ones >= 0 ? (float)(share < ones) : (float)__dadd_rn(low, __dmul_rn(range, share)));
+    }
+}
+
+/* Of eight lines four have their largest or their least at an end, `most` or where that is 0, 6 further out than it was; two have one sign. */
+extern "C" __global__ void data_lines(float *to, int64_t count, int64_t length, float most, int type)
+{
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
+        int64_t line = i / length, kind = line % 8, end = line % 2 ? 0 : length - 1;
+        float v = to[i], out = most > 0 ? most : 6 + fabsf(v);
+        if (kind == 5 || kind == 6)
+            to[i] = kind == 5 ? -fabsf(v) : fabsf(v);
+        else if (kind < 4 && i % length == end)
+            to[i] = rounded(type, kind < 2 ? out : -out);
+    }
+}
+
 /* Zero, or another value, where a mask of n x pixels says that nothing changed; values are n, channels, pixels. */
 extern "C" __global__ void data_blank(float *values, const float *mask, int64_t n, int64_t channels, int64_t pixels, float blank)
 {
