@@ -16,13 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const card_sources[] = {"kernels/reference/data.cu", "kernels/reference/conv.cu", "kernels/reference/compare.cu",
-                                    "kernels/reference/chain.cu", NULL};
+const char *const card_sources[] = {"kernels/reference/data.cu",  "kernels/reference/conv.cu",   "kernels/reference/compare.cu",
+                                    "kernels/reference/chain.cu", "kernels/reference/settle.cu", NULL};
 static const struct {
     const char *kernel;
     int source;
 } card_kernels[CARD_KERNELS] = {[CARD_NORMAL] = {"data_normal", 0},
                                 [CARD_EXACT] = {"data_exact", 0},
+                                [CARD_DRAWN] = {"data_drawn", 0},
+                                [CARD_LINES] = {"data_lines", 0},
                                 [CARD_BLANK] = {"data_blank", 0},
                                 [CARD_PACK] = {"data_pack", 0},
                                 [CARD_SUM] = {"data_sum", 0},
@@ -40,7 +42,8 @@ static const struct {
                                 [CARD_WIDEN] = {"chain_widen", 3},
                                 [CARD_FORGET] = {"chain_forget", 3},
                                 [CARD_OWN] = {"chain_own", 3},
-                                [CARD_SPREAD] = {"chain_spread", 3}};
+                                [CARD_SPREAD] = {"chain_spread", 3},
+                                [CARD_SETTLE] = {"settle_rows", 4}};
 
 static bool compile_source(const char *path, const char *arch, const char *compiler, struct compiled *c, struct error *err)
 {
@@ -206,14 +209,31 @@ static bool card_generate(struct card_data *d, const struct work *work, const st
     uint64_t *to = &d->at[t->role->slot].value;
     if (!card_room(d, t->role->name, (size_t)count * sizeof(float), to, err))
         return false;
-    if (r.exact) {
+    bool ok;
+    if (r.draw == DRAW_EXACT) {
         union card_arg args[] = {card_int((int64_t)*to), card_int(count),   card_int((int64_t)r.key), card_int(r.magnitude),
                                  card_int(r.unit),       card_int(r.terms), card_int(r.nonzero),      card_int(r.step)};
-        return card_launch(d->card, CARD_EXACT, count, args, 8, err);
+        ok = card_launch(d->card, CARD_EXACT, count, args, 8, err);
+    } else if (r.draw == DRAW_NORMAL) {
+        union card_arg args[] = {card_int((int64_t)*to), card_int(count),     card_int((int64_t)r.key),
+                                 card_real(r.scale),     card_int(r.rectify), card_int(r.round_to)};
+        ok = card_launch(d->card, CARD_NORMAL, count, args, 6, err);
+    } else {
+        union card_arg args[] = {card_int((int64_t)*to),
+                                 card_int(count),
+                                 card_int((int64_t)r.key),
+                                 card_int(r.draw == DRAW_BITS ? r.bits : 0),
+                                 card_real(r.low),
+                                 card_real(r.range),
+                                 card_real(r.draw == DRAW_ONES ? r.ones : -1),
+                                 card_int(r.round_to)};
+        ok = card_launch(d->card, CARD_DRAWN, count, args, 8, err);
     }
-    union card_arg args[] = {card_int((int64_t)*to), card_int(count),     card_int((int64_t)r.key),
-                             card_real(r.scale),     card_int(r.rectify), card_int(r.round_to)};
-    return card_launch(d->card, CARD_NORMAL, count, args, 6, err);
+    if (!ok || !r.line)
+        return ok;
+    union card_arg args[] = {card_int((int64_t)*to), card_int(count), card_int(r.line), card_single(r.exact ? (float)(r.magnitude + 1) : 0),
+                             card_int(r.round_to)};
+    return card_launch(d->card, CARD_LINES, count, args, 5, err);
 }
 
 static bool card_blank(const struct card_data *d, uint64_t values, uint64_t mask, const int64_t dim[4], float blank, struct error *err)
@@ -228,7 +248,7 @@ static bool card_inputs(struct card_data *d, const struct work *work, enum data_
     struct tensor list[OP_MAX_TENSORS];
     enum data_part which = (enum data_part)((int)part & ~(int)DATA_FULL);
     int count = work->op->tensors(work, list);
-    bool there = work->op->on_card != REFERENCE_CPU || work->chain, ok = true;
+    bool there = work->op->on_card != REFERENCE_CPU || work->chain || card_file_able(work), ok = true;
     const struct op_data *host = d->host;
     for (int i = 0; ok && i < count; i++) { /* masks first: what is blanked needs them */
         const struct tensor *t = &list[i];
@@ -245,12 +265,12 @@ static bool card_inputs(struct card_data *d, const struct work *work, enum data_
         if (!value || tensor_role_is_mask(t->role))
             continue;
         tensor_fold(t, dim);
-        if (!there)
+        if (!there || (work->op->file && !generate_by_index(work, t)))
             ok = card_upload(d, t->role->name, value, tensor_elements(t) * sizeof *value, &d->at[t->role->slot].value, err);
         else
-            ok =
-                card_generate(d, work, t, which, err) && (t->role->slot != SLOT_INPUT || (part & DATA_FULL) || !d->at[SLOT_MASK_IN].value ||
-                                                          card_blank(d, d->at[SLOT_INPUT].value, d->at[SLOT_MASK_IN].value, dim, 0, err));
+            ok = card_generate(d, work, t, which, err) &&
+                 (work->op->file || t->role->slot != SLOT_INPUT || (part & DATA_FULL) || !d->at[SLOT_MASK_IN].value ||
+                  card_blank(d, d->at[SLOT_INPUT].value, d->at[SLOT_MASK_IN].value, dim, 0, err));
     }
     return ok;
 }
@@ -427,14 +447,15 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
         return reference_data_make(card->dev, card->compiler, work, part, host, err);
     struct card_data *d = xcalloc(1, sizeof *d);
     *d = (struct card_data){.card = card, .host = host, .part = part};
-    bool there = work->op->on_card != REFERENCE_CPU;
-    bool made = sampled || (there || work->chain ? op_data_reserve : op_data_inputs)(work, part, host, err);
+    bool there = work->op->on_card != REFERENCE_CPU, file = card_file_able(work);
+    bool made = sampled || (there || file || work->chain ? op_data_reserve : op_data_inputs)(work, part, host, err);
     phase_part(card->dev->clock, "inputs");
     bool ok = made && card_inputs(d, work, part, err);
     phase_pop(card->dev->clock);
     ok = ok &&
          (!references || (work->chain ? card_chain(d, work, part, err)
                           : there     ? card_reference(d, work, err)
+                          : file      ? card_file(d, work, part, err)
                                       : card_upload_references(d, work, part, err))) &&
          card_leave(card, err);
     if (ok) {

@@ -10,6 +10,8 @@
 enum card_kernel {
     CARD_NORMAL,
     CARD_EXACT,
+    CARD_DRAWN,
+    CARD_LINES,
     CARD_BLANK,
     CARD_PACK,
     CARD_SUM,
@@ -28,6 +30,7 @@ enum card_kernel {
     CARD_SPREAD,
     CARD_COMPARE,
     CARD_COMPARE_BITS,
+    CARD_SETTLE,
     CARD_KERNELS
 };
 /* counts[] of compare_output. */
@@ -36,7 +39,7 @@ enum { CARD_COMPARED, CARD_WRONG, CARD_WORST, CARD_COUNTS };
 struct card {
     struct device *dev;
     const char *compiler; /* borrowed */
-    struct device_module *modules[4];
+    struct device_module *modules[5];
     struct device_function *functions[CARD_KERNELS];
     uint64_t counts;
 };
@@ -102,6 +105,9 @@ bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t
 /* For what a kernel under test must not find: references and their bounds. */
 bool card_room_apart(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
 bool card_upload(struct card_data *data, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err);
+/* The references of an op that is a file and has a kernel, whose inputs are there; they stay there (card_file.c). Able: is that so? */
+bool card_file_able(const struct work *work);
+bool card_file(struct card_data *data, const struct work *work, enum data_part part, struct error *err);
 /* The reference of a network whose inputs are there, link by link (card_chain.c). Able: every link is of an op that the device has a
  * reference for, or changes the layout. */
 bool card_chain_able(const struct work *work);

@@ -35,14 +35,36 @@ static bool run_room(struct reference_run *r, const char *label, size_t bytes, u
     return r->dev->ops->alloc(r->dev, label, bytes, address, err) && r->dev->ops->fill(r->dev, *address, 0xffffffff, bytes, err);
 }
 
+/* A witness's copy of what another device has. */
+#define TAKEN_AT_ONCE (4 << 20)
+static bool run_take(struct reference_run *r, const struct tensor *t, struct error *err)
+{
+    size_t bytes = tensor_elements(t) * sizeof(float);
+    uint64_t *at = &r->at[t->role->slot], from = r->like->at[t->role->slot];
+    char *some = xmalloc(bytes < TAKEN_AT_ONCE ? bytes : TAKEN_AT_ONCE);
+    bool ok = r->dev->ops->alloc(r->dev, t->role->name, bytes, at, err);
+    for (size_t first = 0; ok && first < bytes; first += TAKEN_AT_ONCE) {
+        size_t count = bytes - first < TAKEN_AT_ONCE ? bytes - first : TAKEN_AT_ONCE;
+        ok = r->like->dev->ops->read(r->like->dev, from + first, some, count, err) &&
+             r->dev->ops->write(r->dev, *at + first, some, count, err);
+    }
+    free(some);
+    return ok;
+}
+
 /* Tensors as the kernel takes them: what is read as floats in logical order, what is written as doubles. */
 static bool run_upload(struct reference_run *r, struct error *err)
 {
     r->count = r->work->op->tensors(r->work, r->tensors);
-    for (int i = 0; i < r->count; i++) {
+    for (int i = 0; i < r->count && !r->lent; i++) {
         const struct tensor *t = &r->tensors[i];
         size_t elements = tensor_elements(t);
         int slot = t->role->slot;
+        if (!t->written && r->like) {
+            if (!run_take(r, t, err))
+                return false;
+            continue;
+        }
         if (t->written ? !run_room(r, t->role->name, elements * sizeof(double), &r->at[slot], err)
                        : !r->dev->ops->alloc(r->dev, t->role->name, elements * sizeof(float), &r->at[slot], err) ||
                              !r->dev->ops->write(r->dev, r->at[slot], r->data->at[slot].value, elements * sizeof(float), err))
@@ -151,7 +173,7 @@ bool reference_run_open(struct reference_run *r, const struct compiled *c, struc
 void reference_run_close(struct reference_run *r)
 {
     for (int i = 0; i < OP_MAX_TENSORS; i++) {
-        if (r->at[i])
+        if (r->at[i] && !r->lent)
             r->dev->ops->release(r->dev, r->at[i]);
         if (r->extra[i])
             r->dev->ops->release(r->dev, r->extra[i]);
@@ -182,27 +204,33 @@ static bool run_results(struct reference_run *r, double *magnitudes[OP_MAX_TENSO
     return true;
 }
 
-static bool reference_kernel(struct device *dev, const char *compiler, const struct work *work, struct op_data *data,
-                             double *magnitudes[OP_MAX_TENSORS], bool *bounds, struct error *err)
+bool reference_run(struct reference_run *r, const char *compiler, struct error *err)
 {
-    struct reference_run r = {.dev = dev, .work = work, .data = data, .file = work->op->file};
     struct compiled c = {0};
     char **defines = NULL;
-    int define_count = r.file->stages ? stage_defines(work, &defines, err) : 0;
-    struct compile_request request = {.path = r.file->source,
+    int define_count = r->file->stages ? stage_defines(r->work, &defines, err) : 0;
+    struct compile_request request = {.path = r->file->source,
                                       .label = "reference",
                                       .defines = (const char *const *)defines,
                                       .define_count = define_count,
-                                      .arch = dev->chip.arch,
+                                      .arch = r->dev->chip.arch,
                                       .compiler = compiler};
     bool ok = define_count >= 0 && compile(&request, &c, err);
-    ok = ok && reference_run_open(&r, &c, err) && reference_run_launch(&r, NULL, 0, err) && run_results(&r, magnitudes, err) &&
-         (!dev->witness || work->set_seed || reference_witness(&r, &c, magnitudes, err));
-    reference_run_close(&r);
+    ok = ok && reference_run_open(r, &c, err) && reference_run_launch(r, NULL, 0, err) &&
+         (!r->dev->witness || r->work->set_seed || reference_witness(r, &c, err));
     compiled_free(&c);
     for (int i = 0; i < define_count; i++)
         free(defines[i]);
     free(defines);
+    return ok;
+}
+
+static bool reference_kernel(struct device *dev, const char *compiler, const struct work *work, struct op_data *data,
+                             double *magnitudes[OP_MAX_TENSORS], bool *bounds, struct error *err)
+{
+    struct reference_run r = {.dev = dev, .work = work, .data = data, .file = work->op->file};
+    bool ok = reference_run(&r, compiler, err) && run_results(&r, magnitudes, err);
+    reference_run_close(&r);
     *bounds = r.bounds;
     return ok;
 }
@@ -222,26 +250,31 @@ static bool reference_files(const struct work *work, struct op_data *data, struc
     return true;
 }
 
+bool reference_refuse(const struct tensor *t, int64_t element, double value, struct error *err)
+{
+    return error_set(err, ERROR_USAGE, "it leaves element %lld of %s %s", (long long)element, t->role->name,
+                     isnan(value) ? "unwritten, or NaN" : "without a magnitude of at least 0");
+}
+
+double reference_terms(const struct work *work, const struct op_bounds *is)
+{
+    return op_is_exact(work->op) && !(work->op->file->tolerance > 0) ? (double)is->terms : 1;
+}
+
 /* What errors of an element are relative to where the reference does not say: the element, or, for sums and differences leave anything near
  * 0, what its row usually is. Terms of random signs add up to 1 / sqrt(n) of their magnitudes; the bound of an op that is never exact has
  * that factor already. */
-static double usual_size(const struct tensor *t, const struct op_values *v, size_t k, double terms)
+static double usual_size(const double *row, size_t length, double terms)
 {
-    size_t length = (size_t)t->dim[t->rank - 1], first = k / length * length;
     double squares = 0;
-    for (size_t i = first; i < first + length; i++)
-        squares += v->reference[i] * v->reference[i];
+    for (size_t i = 0; i < length; i++)
+        squares += row[i] * row[i];
     return sqrt(squares / (double)length * terms);
 }
 
 struct settling {
-    const struct work *work;
-    const struct op_bounds *is;
-    const struct tensor *t;
-    struct op_values *v;
-    const double *magnitudes; /* NULL: the reference does not say */
+    const struct reference_rows *of;
     double tolerance, apart;
-    bool bounds;
     atomic_llong wrong; /* the first element without a number; -1: none */
 };
 
@@ -256,26 +289,36 @@ static void keep_first(struct settling *s, size_t k)
 static void settle_row(void *context, int64_t row, int thread)
 {
     struct settling *s = context;
-    const struct op_bounds *is = s->is;
-    struct op_values *v = s->v;
-    const double *m = s->magnitudes;
-    size_t length = (size_t)s->t->dim[s->t->rank - 1], first = (size_t)row * length;
-    double terms = op_is_exact(s->work->op) && !(s->tolerance > 0) ? (double)is->terms : 1;
-    double usual = !m && (is->sums || s->tolerance > 0) ? usual_size(s->t, v, first, terms) : 0;
+    const struct reference_rows *of = s->of;
+    const struct op_bounds *is = of->is;
+    size_t length = (size_t)of->t->dim[of->t->rank - 1], first = (size_t)row * length;
+    bool guesses = !of->sizes && (is->sums || s->tolerance > 0);
+    double usual = guesses ? usual_size(of->reference + first, length, reference_terms(of->work, is)) : 0;
     (void)thread;
     for (size_t k = first; k < first + length; k++) {
-        double size = m ? m[k] : fmax(fabs(v->reference[k]), isfinite(usual) ? usual : 0);
-        if (isnan(v->reference[k]) || !(size >= 0)) {
+        double y = of->reference[k], size = of->sizes ? of->sizes[k] : fmax(fabs(y), isfinite(usual) ? usual : 0);
+        if (isnan(y) || !(size >= 0)) {
             keep_first(s, k);
             return;
         }
-        double bound = s->bounds          ? size
-                       : s->tolerance > 0 ? s->tolerance * size
-                       : is->sums         ? bound_sum(s->work->math, (double)is->terms, (double)is->least, v->reference[k], size) * s->apart
-                                          : 0;
-        if (v->bound) /* rounding to float must not make it smaller */
-            v->bound[k] = (float)(bound * (1 + 0x1p-23));
+        double bound = of->sizes_are_bounds ? size
+                       : s->tolerance > 0   ? s->tolerance * size
+                       : is->sums           ? bound_sum(of->work->math, (double)is->terms, (double)is->least, y, size) * s->apart
+                                            : 0;
+        if (of->bound) /* rounding to float must not make it smaller */
+            of->bound[k] = (float)(bound * (1 + 0x1p-23));
     }
+}
+
+bool reference_settle_rows(const struct reference_rows *of, int64_t *wrong)
+{
+    struct settling s = {.of = of,
+                         .tolerance = of->work->op->file->tolerance,
+                         .apart = op_is_exact(of->work->op) ? 1 : bound_one_sign(of->work->math, (double)of->is->terms),
+                         .wrong = -1};
+    pool_for(of->rows, of->rows * of->t->dim[of->t->rank - 1] < 50000 ? 1 : pool_threads(), settle_row, &s);
+    *wrong = atomic_load(&s.wrong);
+    return *wrong < 0;
 }
 
 /* The bound of each element from what its errors are multiplied by, and that there is a number everywhere. */
@@ -284,23 +327,14 @@ static bool reference_settle(const struct work *work, struct op_data *data, cons
 {
     struct tensor list[OP_MAX_TENSORS];
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
-        int slot = list[i].role->slot;
-        struct settling s = {.work = work,
-                             .is = is,
-                             .t = &list[i],
-                             .v = &data->at[slot],
-                             .magnitudes = magnitudes[slot],
-                             .tolerance = work->op->file->tolerance,
-                             .apart = op_is_exact(work->op) ? 1 : bound_one_sign(work->math, (double)is->terms),
-                             .bounds = bounds,
-                             .wrong = -1};
-        data->guessed |= list[i].written && is->sums && !s.magnitudes && !(s.tolerance > 0);
-        int64_t rows = list[i].written ? (int64_t)s.v->elements / list[i].dim[list[i].rank - 1] : 0;
-        pool_for(rows, s.v->elements < 50000 ? 1 : pool_threads(), settle_row, &s);
-        long long k = atomic_load(&s.wrong);
-        if (k >= 0)
-            return error_set(err, ERROR_USAGE, "it leaves element %lld of %s %s", k, list[i].role->name,
-                             isnan(s.v->reference[k]) ? "unwritten, or NaN" : "without a magnitude of at least 0");
+        struct op_values *v = &data->at[list[i].role->slot];
+        const double *sizes = magnitudes[list[i].role->slot];
+        struct reference_rows rows = {work, is, &list[i], v->reference, sizes, v->bound, bounds, 0};
+        int64_t wrong;
+        data->guessed |= list[i].written && is->sums && !sizes && !(work->op->file->tolerance > 0);
+        rows.rows = list[i].written ? (int64_t)v->elements / list[i].dim[list[i].rank - 1] : 0;
+        if (!reference_settle_rows(&rows, &wrong))
+            return reference_refuse(&list[i], wrong, v->reference[wrong], err);
     }
     return true;
 }

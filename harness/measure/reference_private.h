@@ -15,7 +15,9 @@ struct reference_run {
     uint64_t at[OP_MAX_TENSORS], extra[OP_MAX_TENSORS]; /* by slot; extra: its magnitudes or bounds; 0: none */
     struct tensor tensors[OP_MAX_TENSORS];
     int count;
-    bool bounds; /* it writes bounds, not magnitudes */
+    bool bounds;                      /* it writes bounds, not magnitudes */
+    bool lent;                        /* `at` is there already, inputs in it, and whoever made it releases it */
+    const struct reference_run *like; /* of a witness: the run whose inputs it takes, where it lies */
     struct device_module *module;
     struct device_function *function;
 };
@@ -26,10 +28,27 @@ void reference_run_close(struct reference_run *run);
 bool reference_run_launch(struct reference_run *run, const uint64_t *only, int only_count, struct error *err);
 /* How many blocks that is, all together; 0 + err. */
 uint64_t reference_run_blocks(const struct reference_run *run, struct error *err);
-/* Some blocks of what ran there, interpreted on its device's witness from the same code and inputs: what they write must be what is there
- * (references in there->data, magnitudes). */
-bool reference_witness(const struct reference_run *there, const struct compiled *code, double *const magnitudes[OP_MAX_TENSORS],
-                       struct error *err);
+/* The whole way: compiled, opened, launched, and held to the device's witness where there is one and the inputs are the work's own. */
+bool reference_run(struct reference_run *run, const char *compiler, struct error *err);
+/* Some blocks of what ran there, interpreted on its device's witness from the same code and inputs: what they write must be what is there.
+ */
+bool reference_witness(const struct reference_run *there, const struct compiled *code, struct error *err);
+/* Bounds of `rows` rows of a tensor's reference, from row `first` on, of what its errors are relative to (the sizes of those rows; NULL:
+ * the reference does not say); sizes_are_bounds: these are the bounds. False: an element without a number, *wrong is the first. */
+struct reference_rows {
+    const struct work *work;
+    const struct op_bounds *is;
+    const struct tensor *t;
+    const double *reference, *sizes;
+    float *bound; /* NULL: none are wanted */
+    bool sizes_are_bounds;
+    int64_t rows;
+};
+bool reference_settle_rows(const struct reference_rows *rows, int64_t *wrong);
+/* The error of an element without a number. */
+bool reference_refuse(const struct tensor *t, int64_t element, double value, struct error *err);
+/* What of a reference's terms a bound takes into account: see kernels/reference/settle.cu. */
+double reference_terms(const struct work *work, const struct op_bounds *is);
 
 /* Fills the references that are there from the op's function of Python; a magnitude that it returns is malloc'd. */
 bool reference_python(const struct work *work, enum data_part part, struct op_data *data, double *magnitudes[OP_MAX_TENSORS],

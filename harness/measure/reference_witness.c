@@ -6,12 +6,11 @@
 #include "measure/reference_private.h"
 #include "op/generate.h"
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WITNESS_BLOCKS 32 /* of 128 threads: 4096 outputs where a thread makes one */
-#define WITNESS_S 0.5     /* after which no more are begun */
+#define WITNESS_S 0.1     /* after which no more are begun */
 #define STREAM 0x317ae55
 
 /* The first one, the last one, and others anywhere. */
@@ -33,75 +32,75 @@ static bool run_blocks(struct reference_run *here, struct error *err)
     return count > 0;
 }
 
-static double largest(const double *values, size_t count)
+#define HELD_AT_ONCE 65536
+/* Elements of a result side by side: here, there, and there what errors are relative to. */
+struct held {
+    double here[HELD_AT_ONCE], there[HELD_AT_ONCE], scale[HELD_AT_ONCE];
+};
+
+/* What the blocks did not write is NaN. Double arithmetic may be fused here and not there: `scale` is of what is added up, else the largest
+ * of the neighbours. */
+static bool hold_some(const struct held *h, size_t count, bool scaled, const char *name, size_t first, size_t *compared, struct error *err)
 {
     double most = 0;
     for (size_t i = 0; i < count; i++)
-        most = fabs(values[i]) > most ? fabs(values[i]) : most;
-    return most;
-}
-
-#define HELD_AT_ONCE 65536
-struct holding {
-    size_t count;
-    const double *here, *there, *scale;
-    double most;
-    atomic_size_t compared, wrong; /* wrong: the first element that is; count: none */
-};
-
-/* What the blocks did not write is NaN. Double arithmetic may be fused here and not there: `scale` is of what is added up. */
-static void hold_some(void *context, int64_t chunk, int thread)
-{
-    struct holding *h = context;
-    size_t first = (size_t)chunk * HELD_AT_ONCE, past = first + HELD_AT_ONCE < h->count ? first + HELD_AT_ONCE : h->count, compared = 0;
-    (void)thread;
-    for (size_t i = first; i < past; i++) {
+        most = fabs(h->there[i]) > most ? fabs(h->there[i]) : most;
+    for (size_t i = 0; i < count; i++) {
         double here = h->here[i], there = h->there[i];
         if (isnan(here))
             continue;
-        compared++;
-        double slack = 0x1p-30 * fmax(fabs(here), h->scale ? fabs(h->scale[i]) : h->most);
-        if (here == there || fabs(here - there) <= slack)
-            continue;
-        for (size_t was = atomic_load(&h->wrong); i < was && !atomic_compare_exchange_weak(&h->wrong, &was, i);)
-            continue;
-        break;
+        ++*compared;
+        double slack = 0x1p-30 * fmax(fabs(here), scaled ? fabs(h->scale[i]) : most);
+        if (here != there && !(fabs(here - there) <= slack))
+            return error_set(err, ERROR_INTERNAL, "element %zu of %s is %.17g on the device, and %.17g where emu interprets the same code",
+                             first + i, name, there, here);
     }
-    atomic_fetch_add(&h->compared, compared);
+    return true;
 }
 
-static bool hold(const struct tensor *t, const double *here, const double *there, const double *scale, size_t *compared, struct error *err)
+static bool any_number(const double *values, size_t count)
 {
-    size_t count = tensor_elements(t);
-    struct holding h = {
-        .count = count, .here = here, .there = there, .scale = scale, .most = scale ? 0 : largest(there, count), .wrong = count};
-    pool_for((int64_t)((count + HELD_AT_ONCE - 1) / HELD_AT_ONCE), pool_threads(), hold_some, &h);
-    *compared += atomic_load(&h.compared);
-    size_t i = atomic_load(&h.wrong);
-    return i == count ||
-           error_set(err, ERROR_INTERNAL, "element %zu of %s is %.17g on the device, and %.17g where emu interprets the same code", i,
-                     t->role->name, there[i], here[i]);
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(values[i]))
+            return true;
+    return false;
 }
 
-bool reference_witness(const struct reference_run *there, const struct compiled *code, double *const magnitudes[OP_MAX_TENSORS],
-                       struct error *err)
+/* A result, or its magnitudes: only what the blocks wrote is fetched from there. */
+static bool hold(const struct reference_run *here, uint64_t here_at, const struct reference_run *there, uint64_t there_at,
+                 uint64_t scale_at, const struct tensor *t, struct held *h, size_t *compared, struct error *err)
 {
-    struct reference_run here = {.dev = there->dev->witness, .work = there->work, .data = there->data, .file = there->file};
+    size_t elements = tensor_elements(t);
+    for (size_t first = 0; first < elements; first += HELD_AT_ONCE) {
+        size_t count = elements - first < HELD_AT_ONCE ? elements - first : HELD_AT_ONCE, bytes = count * sizeof *h->here,
+               from = first * sizeof *h->here;
+        if (!here->dev->ops->read(here->dev, here_at + from, h->here, bytes, err))
+            return false;
+        if (!any_number(h->here, count))
+            continue;
+        if (!there->dev->ops->read(there->dev, there_at + from, h->there, bytes, err) ||
+            (scale_at && !there->dev->ops->read(there->dev, scale_at + from, h->scale, bytes, err)) ||
+            !hold_some(h, count, scale_at != 0, t->role->name, first, compared, err))
+            return false;
+    }
+    return true;
+}
+
+bool reference_witness(const struct reference_run *there, const struct compiled *code, struct error *err)
+{
+    struct reference_run here = {
+        .dev = there->dev->witness, .work = there->work, .data = there->data, .file = there->file, .like = there->lent ? there : NULL};
+    struct held *h = xmalloc(sizeof *h);
     size_t compared = 0;
     bool ok = reference_run_open(&here, code, err) && run_blocks(&here, err);
     for (int i = 0; ok && i < here.count; i++) {
         const struct tensor *t = &here.tensors[i];
         int slot = t->role->slot;
-        if (!t->written)
-            continue;
-        size_t bytes = tensor_elements(t) * sizeof(double);
-        double *own = xmalloc(bytes);
-        ok = here.dev->ops->read(here.dev, here.at[slot], own, bytes, err) &&
-             hold(t, own, there->data->at[slot].reference, here.bounds ? NULL : magnitudes[slot], &compared, err) &&
-             (!here.extra[slot] || (here.dev->ops->read(here.dev, here.extra[slot], own, bytes, err) &&
-                                    hold(t, own, magnitudes[slot], magnitudes[slot], &compared, err)));
-        free(own);
+        uint64_t sizes = there->extra[slot];
+        ok = !t->written || (hold(&here, here.at[slot], there, there->at[slot], here.bounds ? 0 : sizes, t, h, &compared, err) &&
+                             (!here.extra[slot] || hold(&here, here.extra[slot], there, sizes, sizes, t, h, &compared, err)));
     }
+    free(h);
     reference_run_close(&here);
     if (ok && !compared)
         return error_set(err, ERROR_INTERNAL, "the blocks of the reference that emu interpreted wrote nothing");

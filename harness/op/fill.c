@@ -12,7 +12,7 @@ void op_data_fill(const struct work *work, enum data_part part, struct op_data *
 {
     struct work own = work->chain ? chain_input(work) : *work, *of = &own;
     struct generate_recipe recipe = generate_recipe(of, t, (enum data_part)((int)part & ~(int)DATA_FULL));
-    const float *mask = data->at[SLOT_MASK_IN].value;
+    const float *mask = work->op->file ? NULL : data->at[SLOT_MASK_IN].value; /* a file's tensors have slots of their own */
     float *to = data->at[t->role->slot].value + first;
     int64_t dim[4];
     generate_some(&recipe, first, count, to);

@@ -130,11 +130,12 @@ static void types_agree(void **arg)
         struct error err = {0};
         struct work w = {.op = op_find(ops[i]), .dtype = DTYPE_F32, .layout = i ? LAYOUT_LINEAR : LAYOUT_NHWC, .seed = 5};
         const int64_t values[3][6] = {{2, 30, 40, 5, 13, 11}, {1, 12, 16, 7, 9, 0}, {3, 50, 0, 0, 0, 0}};
-        struct op_data host = {0};
+        struct op_data host = {0}, inputs = {0};
         struct tensor list[OP_MAX_TENSORS];
         memcpy(w.value, values[i], sizeof values[i]);
         finish(&w);
-        if (!card_data_make(card, &w, DATA_PART_PRECISION, &host, &err))
+        if (!op_data_inputs(&w, DATA_PART_PRECISION, &inputs, &err) || !card_data_make(card, &w, DATA_PART_PRECISION, &host, &err) ||
+            !card_fetch(host.card, &err))
             fail_msg("%s: %s", ops[i], err.text);
         struct program p = program_of(&w);
         for (int k = 0, count = w.op->tensors(&w, list); k < count; k++) {
@@ -150,7 +151,7 @@ static void types_agree(void **arg)
                 dtype_set(list[k].dtype, want, at, v->reference[e]);
             }
             if (!list[k].written) {
-                tensor_pack(&list[k], v->value, want);
+                tensor_pack(&list[k], inputs.at[list[k].role->slot].value, want);
                 assert_true(card_feed(host.card, &list[k], -1, address, &err) && dev->ops->sync(dev, &err));
                 assert_true(dev->ops->read(dev, address, got, bytes, &err));
                 if (memcmp(want, got, bytes))
@@ -169,6 +170,7 @@ static void types_agree(void **arg)
         program_free(&p);
         card_data_free(host.card);
         op_data_free(&host);
+        op_data_free(&inputs);
     }
 }
 
@@ -182,12 +184,13 @@ static void space_to_depth_inverts(void **arg)
             struct error err = {0};
             struct work s = {.op = op_find("space_to_depth"), .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .seed = 4};
             const int64_t values[] = {n, C, h * b, w * b, b, crd};
-            struct op_data d = {0};
+            struct op_data d = {0}, inputs = {0};
             memcpy(s.value, values, sizeof values);
             finish(&s);
-            if (!card_data_make(card, &s, DATA_PART_EXACT, &d, &err))
+            if (!op_data_inputs(&s, DATA_PART_EXACT, &inputs, &err) || !card_data_make(card, &s, DATA_PART_EXACT, &d, &err) ||
+                !card_fetch(d.card, &err))
                 fail_msg("%s", err.text);
-            const float *in = op_data_of(s.op, &d, "input")->value;
+            const float *in = op_data_of(s.op, &inputs, "input")->value;
             const double *out = op_data_of(s.op, &d, "output")->reference;
             for (int64_t i = 0; i < n * C * h * b * w * b; i++) {
                 int64_t x = i % (w * b), y = i / (w * b) % (h * b), c = i / (w * b * h * b) % C, image = i / (w * b * h * b * C);
@@ -196,6 +199,7 @@ static void space_to_depth_inverts(void **arg)
             }
             card_data_free(d.card);
             op_data_free(&d);
+            op_data_free(&inputs);
             s.value[2]++;
             refused(s, "space_to_depth needs h % block == 0");
         }

@@ -1,0 +1,193 @@
+/* measure/card_file: of an op that is a file what the device makes and keeps is what the CPU makes of the same work, for each way in which
+ * values are drawn, and a fault of the device in either is seen. The device is emu. */
+#include "works.h"
+#include "device/compile/compile.h"
+#include "measure/card_private.h"
+#include "measure/reference.h"
+#include "worker/devices.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct device *dev, *witness;
+static struct card *card;
+static char folder[] = "/tmp/card-file-XXXXXX";
+
+static void need_card(void)
+{
+    if (!card)
+        skip();
+}
+
+static struct work of_values(const char *op, enum dtype dtype, const int64_t *values, int count)
+{
+    struct work w = {.op = op_find(op), .dtype = dtype, .layout = LAYOUT_LINEAR, .seed = 5};
+    assert_non_null(w.op);
+    w.layout = w.op->layouts >> LAYOUT_LINEAR & 1 ? LAYOUT_LINEAR : LAYOUT_NHWC;
+    memcpy(w.value, values, (size_t)count * sizeof *values);
+    finish(&w);
+    return w;
+}
+
+static void same(const struct work *w, enum data_part part)
+{
+    struct error err = {0};
+    struct op_data host = {0}, want = {0};
+    struct tensor list[OP_MAX_TENSORS];
+    struct text t = {0};
+    work_describe(w, &t);
+    if (!card_data_make(card, w, part, &host, &err) || !reference_data_make(dev, NULL, w, part, &want, &err))
+        fail_msg("%s: %s", text_get(&t), err.text);
+    assert_false(host.card->fetched);
+    assert_int_equal(host.guessed, want.guessed);
+    for (int i = 0, count = w->op->tensors(w, list); i < count; i++) {
+        int slot = list[i].role->slot;
+        size_t elements = tensor_elements(&list[i]);
+        float *x = xmalloc(elements * sizeof *x);
+        if (!list[i].written) { /* bit for bit */
+            assert_true(dev->ops->read(dev, host.card->at[slot].value, x, elements * sizeof *x, &err));
+            for (size_t k = 0; k < elements; k++)
+                if (memcmp(&x[k], &want.at[slot].value[k], sizeof *x))
+                    fail_msg("%s, part %d, %s[%zu]: %.9g, the CPU has %.9g", text_get(&t), (int)part, list[i].role->name, k, (double)x[k],
+                             (double)want.at[slot].value[k]);
+        }
+        free(x);
+    }
+    if (!card_fetch(host.card, &err))
+        fail_msg("%s", err.text);
+    for (int slot = 0; slot < OP_MAX_TENSORS; slot++) {
+        const struct op_values *a = &host.at[slot], *b = &want.at[slot];
+        assert_int_equal(a->elements, b->elements);
+        assert_true(!a->bound == !b->bound);
+        for (size_t k = 0; k < a->elements; k++)
+            if (a->reference[k] != b->reference[k] || (a->bound && !(fabsf(a->bound[k] - b->bound[k]) <= 0x1p-20f * b->bound[k])))
+                fail_msg("%s, part %d, element %zu: %.17g +-%.6g, the CPU has %.17g +-%.6g", text_get(&t), (int)part, k, a->reference[k],
+                         a->bound ? (double)a->bound[k] : 0, b->reference[k], b->bound ? (double)b->bound[k] : 0);
+    }
+    text_free(&t);
+    op_data_free(&want);
+    card_data_free(host.card);
+    op_data_free(&host);
+}
+
+static void what_stays_there_is_right(void **state)
+{
+    need_card();
+    const struct {
+        const char *op;
+        enum dtype dtype;
+        int64_t values[6];
+    } works[] = {{"softmax", DTYPE_F16, {9, 300}},
+                 {"rmsnorm", DTYPE_BF16, {5, 77, 0}},
+                 {"reduce", DTYPE_F32, {1, 5000, 0}},
+                 {"reduce", DTYPE_F16, {30, 70, 1}},
+                 {"transpose", DTYPE_F16, {40, 33}},
+                 {"gemm", DTYPE_F32, {20, 30, 40}},
+                 {"thumbnails", DTYPE_F32, {2, 30, 40, 5, 13, 11}},
+                 {"drawn", DTYPE_F32, {19, 45}}};
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++)
+        for (int part = 0; part < 2; part++) {
+            struct work w = of_values(works[i].op, works[i].dtype, works[i].values, 6);
+            if (!strcmp(works[i].op, "rmsnorm")) {
+                double eps = 1e-5;
+                memcpy(&w.value[2], &eps, sizeof eps);
+            }
+            dev->witness = part ? witness : NULL;
+            same(&w, (enum data_part)part);
+            w.set_seed = 3;
+            same(&w, (enum data_part)part);
+        }
+    dev->witness = NULL;
+}
+
+static struct device_ops faulty;
+static bool (*honest_launch)(struct device *, struct device_function *, const struct device_launch *, struct error *);
+static int fault_at, launches; /* of these, one does nothing */
+
+static bool launch_faulty(struct device *d, struct device_function *f, const struct device_launch *launch, struct error *err)
+{
+    return (d == dev && launches++ == fault_at) || honest_launch(d, f, launch, err);
+}
+
+/* Whatever a kernel of the check leaves undone, making inputs, the reference, its bounds: an error says so. */
+static void faults_are_seen(void **state)
+{
+    need_card();
+    const int64_t values[] = {9, 300};
+    struct work w = of_values("softmax", DTYPE_F16, values, 2);
+    dev->witness = witness;
+    for (fault_at = 0; fault_at < 3; fault_at++) {
+        struct error err = {0};
+        struct op_data host = {0};
+        faulty = *dev->ops;
+        honest_launch = faulty.launch;
+        faulty.launch = launch_faulty;
+        const struct device_ops *honest = dev->ops;
+        dev->ops = &faulty;
+        launches = 0;
+        bool made = card_data_make(card, &w, DATA_PART_PRECISION, &host, &err);
+        dev->ops = honest;
+        assert_true(launches > fault_at);
+        assert_false(made);
+        assert_non_null(strstr(err.text, "the reference of softmax"));
+    }
+    dev->witness = NULL;
+}
+
+/* Uniform ones in an op that is exact, a mask, whole numbers of 8 and 16 bits, sorted ones, indices. */
+static void write_op(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/drawn.yaml", folder);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("about: \"sums\"\nfields: {rows: {what: rows}, cols: {what: columns}}\ntensors:\n"
+          "  a: {shape: [rows, cols], data: {uniform: [-1, 3]}}\n  b: {shape: [rows, cols], data: {mask: 0.25}}\n"
+          "  c: {shape: [rows, cols], dtype: u8}\n  d: {shape: [rows, cols], dtype: u16}\n  e: {shape: [rows, cols], data: sorted}\n"
+          "  f: {shape: [rows, cols], data: {indices: cols}, dtype: i32}\n  y: {shape: [rows], written: yes}\n"
+          "dtype: f32\nterms: 6 * cols\nreference: {kernel: sums, threads: rows, args: [a, b, c, d, e, f, y, rows, cols]}\n"
+          "trial: {usual: {rows: 3, cols: 4}}\n",
+          f);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/drawn.cu", folder);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(
+        "extern \"C\" __global__ void sums(const float *a, const float *b, const float *c, const float *d, const float *e, const float *f, "
+        "double *y, long long rows, long long cols)\n{\n    long long r = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    double s = 0;\n    for (long long i = r * cols; r < rows && i < (r + 1) * cols; i++)\n"
+        "        s += (double)a[i] + b[i] + c[i] + d[i] + e[i] + f[i];\n    if (r < rows)\n        y[r] = s;\n}\n",
+        f);
+    fclose(f);
+}
+
+static int set_up(void **state)
+{
+    struct error err = {0};
+    if (!mkdtemp(folder))
+        return -1;
+    write_op();
+    const char *const extra[] = {folder, NULL};
+    if (!op_load(extra, &err) || !device_open("emu:GH100", &dev, &err) || !device_open("emu:GH100", &witness, &err))
+        return -1;
+    if (!card_open(dev, NULL, &card, &err))
+        printf("skipped: %s\n", err.text);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    char *command = text_format("rm -rf %s", folder);
+    int left = system(command);
+    free(command);
+    card_close(card);
+    device_close(dev);
+    device_close(witness);
+    return left;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_stays_there_is_right), cmocka_unit_test(faults_are_seen)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
