@@ -360,8 +360,8 @@ static struct chain_errors mix(const struct work *w, const float *filter, const 
     return out;
 }
 
-/* Channels are blended where pixels of several fall into one (depth_to_space), or one is spread over several. */
-static struct chain_errors move(int64_t channels, int64_t block, enum d2s_mode mode, const struct chain_errors *in)
+/* Channels are blended where pixels of several fall into one (depth_to_space), or one is spread over several; and grow by a gain. */
+static struct chain_errors move(int64_t channels, int64_t block, enum d2s_mode mode, double gain, const struct chain_errors *in)
 {
     struct chain_errors out = chain_errors_new(channels);
     int64_t most = in->channels > channels ? in->channels : channels, least = most / (block * block);
@@ -369,7 +369,7 @@ static struct chain_errors move(int64_t channels, int64_t block, enum d2s_mode m
     for (int64_t deep = 0; deep < most; deep++) {
         int64_t shallow = block == 1 ? deep : mode == D2S_DCR ? deep % least : deep / (block * block);
         int64_t from = joins ? deep : shallow, to = joins ? shallow : deep;
-        double share = joins && block > 1 ? 1 / (double)(block * block) : 1;
+        double share = (joins && block > 1 ? 1 / (double)(block * block) : 1) * gain * gain;
         out.sums[to] += share * in->sums[from];
         out.roundings[to] += share * in->roundings[from];
     }
@@ -386,7 +386,7 @@ static struct chain_errors through_epilogue(const struct work *w, struct chain_e
             e.roundings[c] = stretch * e.roundings[c] + (item->kind == EPILOGUE_RESIDUAL ? residual->roundings[c] : 0);
         }
         if (item->kind == EPILOGUE_DEPTH_TO_SPACE) {
-            struct chain_errors moved = move(e.channels / (item->block * item->block), item->block, item->mode, &e);
+            struct chain_errors moved = move(e.channels / (item->block * item->block), item->block, item->mode, 1, &e);
             chain_errors_free(&e);
             e = moved;
         }
@@ -400,7 +400,7 @@ struct chain_errors chain_carried(const struct chain_link *l, const float *filte
 {
     const struct work *w = &l->work;
     int64_t block = w->block > 0 && w->k != w->c ? w->block : 1; /* depth_to_space */
-    return through_epilogue(w, w->op->has_filter ? mix(w, filter, in) : move(w->k, block, w->mode, in), residual);
+    return through_epilogue(w, w->op->has_filter ? mix(w, filter, in) : move(w->k, block, w->mode, op_gain(w), in), residual);
 }
 
 /* Of one channel of one image: the squares of a link's own errors. */

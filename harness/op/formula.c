@@ -218,14 +218,14 @@ static int64_t lane_column(const struct machine *m, int lane)
 static void machine_read(struct machine *m, int64_t slot, const double *channel, double *to)
 {
     const struct formula_run *r = m->run;
-    const double *wide = slot == SLOT_INPUT ? r->data->wide_input : NULL;
-    const float *value = r->data->at[slot].value;
+    const double *wide = r->data && slot == SLOT_INPUT ? r->data->wide_input : NULL;
+    const float *value = r->data ? r->data->at[slot].value : NULL;
     int64_t row = r->rows->at[r->row * r->rows->taps + m->row_tap], own = (int64_t)r->base[FORMULA_CHANNEL];
     for (int i = 0; i < m->lanes; i++) {
         int64_t x = lane_column(m, i), c = channel ? (int64_t)channel[i] : own;
         size_t at = (size_t)(((r->image * r->channels[slot] + c) * r->height + row) * r->width + x);
         bool there = row >= 0 && x >= 0 && c >= 0 && c < r->channels[slot];
-        to[i] = !there ? 0 : wide ? wide[at] : (double)value[at];
+        to[i] = !there ? 0 : wide ? wide[at] : value ? (double)value[at] : 1;
     }
 }
 

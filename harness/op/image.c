@@ -141,6 +141,30 @@ int64_t op_means(const struct work *w)
                : 1;
 }
 
+double op_gain(const struct work *w)
+{
+    struct formula f;
+    struct op_data none = {0};
+    double y[FORMULA_LANES], a[FORMULA_LANES], most = 0;
+    if (!w->op->image || w->op->has_filter || !formula_make(w->op->image->output, w, true, &f, NULL))
+        return 1;
+    none.reach[AXIS_ROWS] = op_reach(w, AXIS_ROWS);
+    none.reach[AXIS_COLUMNS] = op_reach(w, AXIS_COLUMNS);
+    struct formula_run run = run_of(w, &none, 0);
+    int lanes = w->q < FORMULA_LANES ? (int)w->q : FORMULA_LANES;
+    run.data = NULL;
+    run.row = w->p / 2;
+    run.column = (w->q - lanes) / 2;
+    run.base[FORMULA_Y] = (double)run.row;
+    run.base[FORMULA_X] = (double)run.column;
+    formula_lanes(&f, &run, lanes, y, a);
+    for (int i = 0; i < lanes; i++)
+        most = fmax(most, a[i]);
+    op_reach_free(&none.reach[AXIS_ROWS]);
+    op_reach_free(&none.reach[AXIS_COLUMNS]);
+    return most;
+}
+
 double op_grain(const struct work *w)
 {
     double parts = 1;

@@ -118,6 +118,8 @@ static bool read_formula(struct op_file *f, const struct node *n, bool reads, st
     if (!*out || !formula_make(*out, &none, reads, &tried, err))
         return false;
     bool product = tried.count == 4 && tried.steps[0].kind == FORMULA_SUM && tried.steps[3].kind == FORMULA_MUL;
+    for (int i = 1; i < 3 && product; i++) /* in this order */
+        product = tried.steps[i].kind == FORMULA_READ && tried.steps[i].arg == (i == 1 ? SLOT_INPUT : SLOT_FILTER);
     return !reads || !f->op.has_filter || (product && out == &f->output) ||
            node_error(n, err, "an op with a filter is `output: sum(input * filter)`; what differs is what it reads");
 }

@@ -157,6 +157,8 @@ int64_t work_terms(const struct work *work);
 /* Of an op of images without a filter: what whole numbers must be multiples of to have whole means, and how many parts of 1 its results
  * may lie between them; 1 where there is neither. */
 int64_t op_means(const struct work *work);
+/* And how much larger errors of its inputs may become in an output: the sum of its terms' magnitudes where all inputs are 1. */
+double op_gain(const struct work *work);
 double op_grain(const struct work *work);
 /* FLOP of the dense work; compulsory bytes: each input read once, each output written once (masks and bias included). */
 double work_flop(const struct work *work);
