@@ -291,7 +291,7 @@ char *variant_new_op(const char *op, const char *source_text, const char *kernel
         }
     }
     text_addf(&t,
-              "# %s.yaml - an op is a file (docs/OP.md). Beside it goes %s.cu, the truth, in double:\n"
+              "# %s.yaml - an op is a file (docs/OP.md; of images a formula says it all). Beside it goes %s.cu, the truth, in double:\n"
               "#   extern \"C\" __global__ void %s_reference(%s)\n"
               "about: \"What %s computes, in a sentence.\"\nfields:\n",
               op, op, op, text_get(&params), s.name);
