@@ -1,30 +1,24 @@
 /* bench 1
-op: conv2d
 what: sparse_tile for any number of channels - eight tiles at a time, their weights pass through the registers in slices
-from: sparse_tile
+like: sparse_tile
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and c % 16 == 0 and r <= 9 and s <= 9 and k % 2 == 0
   - c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
-dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
-algorithm: implicit_gemm
-epilogue: [bias, relu, leaky_relu]
-mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [rows, 8], weights: per_tile}
+mask: {tile: [rows, 8], weights: per_tile}
 params:
+  ROWS:
+  STAGES:
   EDGE: {values: [auto, 4, 5, 6, 7, 8], default: auto}      # rows of a tile, which is 8 wide
 let:
   slice: select(c % 32 == 0 and r * s <= 9, 32, 16)
   rows: select(EDGE == 'auto', select(r * s * slice <= 144, 8, select(r * s * slice <= 288, 6, 4)), EDGE)
-  tiles_x: 4 * ceil(q, 32)                         # bytes of a row of the mask
   tiles_y: ceil(p, rows)
-  tiles: n * tiles_x * tiles_y
   plane: ceil((rows + r - 1) * (s + 7) - 1, 8) * 128 + 16
+  whole:
+  weights:
+  weights_at:
   pitch: r * s * slice * 2 + 16                    # of an output channel's weights in a slice
   smem: 16 * floor(slice, 8) * plane + 128 * pitch
-  blocks_k: ceil(k, 64)
-  blocks: min(tiles, max(1, floor(sm_count, blocks_k)))
-  shares: min(128, blocks * blocks_k)             # of the tiles, for those who look
-  per_share: ceil(ceil(tiles, 32), shares)         # of 32 tiles
   per_tile: r * s * c * 8 * blocks_k * size(filter) # bytes of weights: eight tiles share them
 where:
   - cc == 90
@@ -32,19 +26,15 @@ where:
   - smem + 30720 <= smem_per_block_optin
   - floor(r * s * slice, 4) + 16 * rows <= 170     # registers for weights and sums
 define:
-  TYPE: type(input)
-  STORE: select(k % 8 == 0, 8, 2)
+  WHOLE:
+  PIXELS:
+  INPUTS:
+  SWITCH:
+  WEIGHTS_AT:
   ROWS: rows
   SLICE: slice
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
-specialise: [c, r, s]
 scratch:
   packed: input[blocks_k * floor(c, slice) * 32 * pitch]
-  tile_bits: u32[4 * tiles]
-  sums: u32[8 * ceil(tiles, 32)]
-  notes: u32[4 * blocks * blocks_k]
-  active: u32[1]
 prepare:
   - fill: tile_bits = 0
   - fill: sums = 0
@@ -60,8 +50,6 @@ steps:
     smem: smem
     args: input, packed, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
     attributes: {cooperative: yes, carveout: 100}
-columns:
-  tiles_active: active[0]
 */
 
 /* What changed from sparse_tile: the weights of more than 64 channels do not fit in a warpgroup's registers, so they come in slices of SLICE channels: 72

@@ -1,43 +1,27 @@
 /* bench 1
-op: conv2d
 what: wgmma for many channels - two image rows by 128 output channels a block, weights and 64-channel slices of rows stream by TMA
-from: wgmma_rows
+like: wgmma_rows
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and r <= 3 and s <= 9 and k % 8 == 0
   - c % 64 == 0 and 8 * k >= 7 * 64 * ceil(k, 64)      # else too many of the products are for nothing
   - c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
-dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
-algorithm: implicit_gemm
-epilogue: [bias, residual, relu, leaky_relu]
 params:
-  STRIP: {values: [auto, 64, 128], default: auto}      # pixels of a row; auto: what wastes less of the last strip
+  RING:
   AHEAD: {values: [2, 3, 4], default: 3}               # taps of weights in shared memory
 let:
-  strip: select(STRIP == 'auto', select(ceil(q, 64) % 2 == 1 and q < 256, 64, 128), STRIP)
   halves: select(k <= 64, 1, 2)                        # of 64 output channels
-  row_bytes: ceil(strip + s - 1, 8) * 1024
   smem: 1024 + 2 * (r + 1) * row_bytes + AHEAD * halves * 8192 + 2 * strip * 128 + 16 * (3 + AHEAD)
   blocks_k: ceil(k, 64 * halves)
-  strips: ceil(q, strip)
   pairs: ceil(p, 2)
   tiles: n * pairs * strips * blocks_k
 where:
   - cc == 90
   - smem <= smem_per_block_optin
 define:
-  TYPE: type(input)
-  STRIP_WIDTH: strip
+  WEIGHTS_SHARED:
+  CHANNELS:
+  SPLIT:
   HALVES: halves
-  EPI_BIAS: has(bias)
-  EPI_RESIDUAL: has(residual)
-  EPI_SLOPE: slope(epilogue)
-specialise: [r, s]
-tensor_maps:
-  input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128, l2: 256}
-  filter_map: {of: filter, dims: "c, r * s, 1, k", box: "64, 1, 1, 64", swizzle: 128, l2: 256}
-  output_map: {of: output, box: "64, strip, 1, 1", swizzle: 128}
-  residual_map: {of: residual, box: "64, strip, 1, 1", swizzle: 128, l2: 256}
 steps:
   - kernel: conv_wgmma_blocks
     grid: min(tiles, sm_count)

@@ -1,43 +1,35 @@
 /* bench 1
-op: conv2d
 what: wgmma_rs in tf32 - the two consumers hold the weights of different input channels and add their sums
-from: wgmma_rs
+like: wgmma_rs
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and r * s <= 9 and c <= 64 and c % 4 == 0 and k % 4 == 0
   - c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
-dtype: {input: f32, output: f32, bias: f32, accumulate: f32}
+dtype: {input: f32, output: f32}
 math: [tf32]
-algorithm: implicit_gemm
-epilogue: [bias, residual, relu, leaky_relu]
 claims: c >= 48 and n * p * q >= 65536
 params:
-  STRIP: {values: [auto, 64, 128], default: auto}     # pixels of a row that are one product; auto: what wastes less of the last strip
+  RING:
 let:
-  strip: select(STRIP == 'auto', select(ceil(q, 64) % 2 == 1 and q < 256, 64, 128), STRIP)
   row_bytes: 2 * ceil(strip + s - 1, 8) * 1024
   ring: select(r <= 3, 5, r + 2)                       # image rows in shared memory
+  rest:
   smem: 1024 + max(ring * row_bytes + strip * 256, r * row_bytes + r * s * 8192) + 16 * ring + 64
   blocks_k: ceil(k, 64)
-  strips: ceil(q, strip)
-  rows_all: n * strips * p
-  blocks: max(1, min(rows_all, floor(sm_count, blocks_k)))
-  rows_block: ceil(rows_all, blocks)                   # of the output, one after another in a strip
 where:
   - cc == 90
   - smem <= smem_per_block_optin
 define:
-  STRIP_WIDTH: strip
+  WEIGHTS_SHARED:
+  TYPE:
+  CHANNELS:
+  SPLIT:
+  RESIDUAL_AHEAD:
   RING: ring
-  EPI_BIAS: has(bias)
-  EPI_RESIDUAL: has(residual)
-  EPI_SLOPE: slope(epilogue)
-specialise: [r, s]
 tensor_maps:
-  input_map: {of: input, box: "32, strip + s - 1, 1, 1", swizzle: 128, l2: 256}
-  filter_map: {of: filter, dims: "c, r * s, 1, k", box: "32, 1, 1, 64", swizzle: 128, l2: 256}
-  output_map: {of: output, box: "32, strip, 1, 1", swizzle: 128}
-  residual_map: {of: residual, box: "32, strip, 1, 1", swizzle: 128, l2: 256}
+  input_map: {box: "32, strip + s - 1, 1, 1"}
+  filter_map: {box: "32, 1, 1, 64"}
+  output_map: {box: "32, strip, 1, 1"}
+  residual_map: {box: "32, strip, 1, 1"}
 steps:
   - kernel: conv_wgmma_tf32
     grid: ceil(rows_all, rows_block), blocks_k

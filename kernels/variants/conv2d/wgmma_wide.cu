@@ -1,40 +1,35 @@
 /* bench 1
-op: conv2d
 what: wgmma for many channels at full width - 128 output channels by 256 pixels of a row, and a last wave of half tiles
-from: wgmma_blocks
+like: wgmma_blocks
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and s <= 9 and c % 8 == 0 and k % 8 == 0
   - 16 * k >= 15 * 128 * blocks_k and 4 * q >= 3 * 128 * units   # else too many of the products are for nothing
   - c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
-dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
-algorithm: implicit_gemm
-epilogue: [bias, residual, relu, leaky_relu]
 claims: c >= 256 and n * p * q >= 32768
 params:
+  STRIP:
   ROWS: {values: [3, 4], default: 3}                   # slices of image rows in shared memory
-  AHEAD: {values: [3, 4, 5], default: 4}               # taps of weights in shared memory
+  AHEAD: {values: [3, 4, 5], default: 4}
 let:
+  strip:
   row_bytes: ceil(255 + s, 8) * 1024
   smem: 1024 + ROWS * row_bytes + AHEAD * 16384 + 32768 + 16 * (ROWS + AHEAD) + 16
   blocks_k: ceil(k, 128)
+  strips:
+  rows_all:
+  blocks:
+  rows_block:
   units: ceil(q, 128)                                  # of 128 pixels in a row
   tiles: n * p * units * blocks_k                      # at most
-where:
-  - cc == 90
-  - smem <= smem_per_block_optin
 define:
-  TYPE: type(input)
-  EPI_BIAS: has(bias)
-  EPI_RESIDUAL: has(residual)
-  EPI_SLOPE: slope(epilogue)
-specialise: [r, s]
+  STRIP_WIDTH:
+  HALVES:
 tensor_maps:
+  input_map:
   left_map: {of: input, box: "64, 136, 1, 1", swizzle: 128, l2: 256}              # a box has at most 256 pixels
   right_map: {of: input, box: "64, 119 + s, 1, 1", swizzle: 128, l2: 256}
-  filter_map: {of: filter, dims: "c, r * s, 1, k", box: "64, 1, 1, 64", swizzle: 128, l2: 256}
-  output_map: {of: output, box: "64, 128, 1, 1", swizzle: 128}
-  residual_map: {of: residual, box: "64, 128, 1, 1", swizzle: 128, l2: 256}
+  output_map: {box: "64, 128, 1, 1"}
+  residual_map: {box: "64, 128, 1, 1"}
 steps:
   - kernel: conv_wgmma_wide
     grid: min(tiles, sm_count)
