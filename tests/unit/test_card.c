@@ -36,6 +36,12 @@ static void need_card(void)
     skip();
 }
 
+static void data_gone(struct op_data *host)
+{
+    card_data_free(host->card);
+    op_data_free(host);
+}
+
 #define is_called(w, by) (!strcmp((w)->op->name, by))
 static struct work any_work(void)
 {
@@ -117,8 +123,7 @@ static void same_as_the_cpu(const struct work *w, enum data_part part)
     }
     text_free(&t);
     op_data_free(&want);
-    card_data_free(host.card);
-    op_data_free(&host);
+    data_gone(&host);
 }
 
 /* Every element type is stored there as the CPU stores it, and compared as the CPU compares it. */
@@ -168,8 +173,7 @@ static void types_agree(void **arg)
             free(got);
         }
         program_free(&p);
-        card_data_free(host.card);
-        op_data_free(&host);
+        data_gone(&host);
         op_data_free(&inputs);
     }
 }
@@ -197,8 +201,7 @@ static void space_to_depth_inverts(void **arg)
                 int64_t deep = crd ? (c * b + y % b) * b + x % b : (y % b * b + x % b) * C + c;
                 assert_true(out[((image * C * b * b + deep) * h + y / b) * w + x / b] == (double)in[i]);
             }
-            card_data_free(d.card);
-            op_data_free(&d);
+            data_gone(&d);
             op_data_free(&inputs);
             s.value[2]++;
             refused(s, "space_to_depth needs h % block == 0");
@@ -330,9 +333,7 @@ static void lay_out(struct looked *l, enum data_part part)
     l->p = (struct program){
         .work = l->w, .algorithm = "direct", .checked = true, .uses_mask = l->w.mask.pattern != MASK_NONE, .tensors = l->list};
     l->p.tensor_count = l->w.op->tensors(&l->w, l->list);
-    for (int i = 0; i < l->p.tensor_count; i++)
-        if (l->list[i].role->result)
-            l->output = i;
+    l->output = program_tensor(&l->p, "output");
     const struct tensor *t = &l->list[l->output];
     l->bytes = tensor_bytes(t);
     l->storage = xmalloc(l->bytes);
@@ -367,8 +368,7 @@ static void take_away(struct looked *l)
 {
     dev->ops->release(dev, l->address);
     free(l->storage);
-    card_data_free(l->host.card);
-    op_data_free(&l->host);
+    data_gone(&l->host);
 }
 
 static void one_element_is_seen(void **arg)
@@ -489,8 +489,16 @@ static void tampered_is_seen(const struct work *w, int64_t row, bool end, bool a
     assert_false(card_sample_agrees(host.card, w, &g, &err));
     assert_non_null(strstr(err.text, "the device's reference of output"));
     error_clear(&err);
-    card_data_free(host.card);
-    op_data_free(&host);
+    data_gone(&host);
+}
+
+static void data_are_made(const struct work *w)
+{
+    struct op_data host = {0};
+    struct error err = {0};
+    if (!card_data_make(card, w, DATA_PART_PRECISION, &host, &err))
+        fail_msg("%s: %s", w->op->name, err.text);
+    data_gone(&host);
 }
 
 /* Magnitudes of 19,600 products are a thousandth apart where the CPU adds them up in float: that is no disagreement. */
@@ -498,16 +506,11 @@ static void long_sums_agree(void **unused)
 {
     need_card();
     struct work w = conv_work(400, 1, 9, 10, 7);
-    struct op_data host;
-    struct error err = {0};
     w.dtype = DTYPE_F16, w.math = MATH_F16_ACC32, w.layout = LAYOUT_NHWC;
     add_item(&w, EPILOGUE_BIAS);
     add_item(&w, EPILOGUE_RELU);
-    assert_true(work_finish(&w, &err));
-    if (!card_data_make(card, &w, DATA_PART_PRECISION, &host, &err))
-        fail_msg("%s", err.text);
-    card_data_free(host.card);
-    op_data_free(&host);
+    finish(&w);
+    data_are_made(&w);
 }
 
 static void a_tampered_reference_is_seen(void **arg)
@@ -537,8 +540,6 @@ static void long_rows_are_sampled(void **arg)
                                       "depth_to_space", "upsample_bilinear", "pool_average"};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         struct work w = conv_work(3, 12, 40, 150, 3);
-        struct error err = {0};
-        struct op_data host = {0};
         struct card_sample s;
         w.op = op_find(ops[i]);
         if (!w.op->has_filter)
@@ -560,10 +561,7 @@ static void long_rows_are_sampled(void **arg)
         card_sample_draw(&w, NULL, &s);
         assert_non_null(s.columns);
         card_sample_free(&s);
-        if (!card_data_make(card, &w, DATA_PART_PRECISION, &host, &err))
-            fail_msg("%s: %s", ops[i], err.text);
-        card_data_free(host.card);
-        op_data_free(&host);
+        data_are_made(&w);
     }
 }
 

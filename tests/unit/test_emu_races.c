@@ -140,7 +140,7 @@ static const struct planted pending[] = {
     {NULL, 0, NULL, NULL},
 };
 
-static const struct planted told[] = {
+static const struct planted who_is_planted[] = {
     {"reader_overtaken", 51, "races with warp", NULL},
     {"ring_overtaken", 75, "was not waited for, what was ends with phase 1", "async_wait"},
     {"bytes_too_few", 88, "fewer were expected", "async_wait"},
@@ -173,7 +173,7 @@ static const struct planted told[] = {
     {NULL, 0, NULL, NULL},
 };
 
-static const struct planted told_products[] = {
+static const struct planted who_of_products[] = {
     {"product_of_three_warps", 311, "warp 3 has ended without it", "inactive_lane"},
     {NULL, 0, NULL, NULL},
 };
@@ -251,9 +251,9 @@ static void what_is_under_way(void **state)
 
 static void who_is_told(void **state)
 {
-    run_all("told.ptx", told);
-    run_all("told_100.ptx", told);
-    run_all("told.ptx", told_products);
+    run_all("told.ptx", who_is_planted);
+    run_all("told_100.ptx", who_is_planted);
+    run_all("told.ptx", who_of_products);
 }
 
 /* A seed changes who comes first, not what is found. */
