@@ -7,7 +7,10 @@ needs:
   - (r - 1) * dilation < 9                           # rows of fragments that a warp holds in registers
 layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
 epilogue: [bias, relu, leaky_relu]
-mask: {needs: input, writes: output, inactive: untouched, tile: [rows, 16], weights: r * s * c * kb * size(filter)}
+mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [rows, 16], weights: r * s * c * kb * size(filter)}
+where:
+  - smem + floor(threads, 8) * (rows + 1 + tile_h) <= smem_per_block_optin   # a word a row for each warp
+  - cc >= 80
 steps:
   - kernel: conv_sparse_sync
     grid: min(tiles, max(1, floor(per_sm * sm_count, ceil(k, kb)))), ceil(k, kb)
@@ -17,37 +20,32 @@ steps:
 */
 
 /* What changed from mma_sync: a look at the mask before anything is loaded. A block walks over its tiles as there, a warp for each of the next eight: a lane has a row, 32 bits
- * for each row of the filter, whose shifts are ORed; that is the output's mask. What nobody looks at is not loaded, weights included, and a block without an
- * active tile is over after that.
+ * of the tile's inputs; an output is active where one of those under its filter is marked, and that is the output's mask. What nobody looks at is not loaded, weights
+ * included, and a block without an active tile is over after that.
  *
- * Inputs that are not marked are zeros in memory, so a tile is multiplied as it lies: no marks are asked for on the way in. Up to 32 channels a tile is so little work that
+ * Inputs that are not marked arrive as zeros, whatever lies there: a layer before this one leaves them as they were. Up to 32 channels a tile is so little work that
  * sparse_tile's search for a fair share takes longer than the products. */
 #include "dense/mma_tile.cuh"
 #include "element/mask_bits.cuh"
 
 static __shared__ unsigned active[WARPS][TILE_ROWS + 1]; /* of the tiles that are looked at, a row's active outputs; behind them their OR */
+static __shared__ unsigned marked[WARPS][TILE_H];        /* and a row's marked inputs, from the halo's first column on; none outside the image */
 
-/* Of 16 outputs from (p, q0) on those under whose filter an input is marked. */
-static __device__ __forceinline__ unsigned active_outputs(const unsigned *mask, int p, int q0, int H, int W, int Q, int pad)
-{
-    unsigned all = 0;
-#pragma unroll
-    for (int r = 0; r < R; r++) {
-        unsigned row = mask_bits(mask, p - pad + r * DILATION, q0 - pad, H, (W + 31) / 32);
-#pragma unroll
-        for (int s = 0; s < S; s++)
-            all |= row >> (s * DILATION);
-    }
-    return all & (Q - q0 < 16 ? (1u << (Q - q0)) - 1 : 0xffff);
-}
-
-/* A warp looks at a tile; the grid's first blocks write what they see. */
+/* A warp looks at a tile, a lane at a row; the grid's first blocks write what they see. */
 static __device__ __forceinline__ void look(const unsigned *mask_in, unsigned *mask_out, int tile, int H, int W, int P, int Q, int pad, int tiles_x, int tiles_y, int tiles)
 {
-    int lane = threadIdx.x % 32, n = tile / tiles_x / tiles_y, p = tile / tiles_x % tiles_y * TILE_ROWS + lane, q0 = tile % tiles_x * 16;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, n = tile / tiles_x / tiles_y, p = tile / tiles_x % tiles_y * TILE_ROWS + lane, q0 = tile % tiles_x * 16;
+    if (lane < TILE_H)
+        marked[warp][lane] = tile < tiles ? mask_bits(mask_in + (size_t)n * H * ((W + 31) / 32), p - pad, q0 - pad, H, (W + 31) / 32) : 0;
+    __syncwarp();
     unsigned bits = 0;
     if (tile < tiles && lane < TILE_ROWS && p < P) {
-        bits = active_outputs(mask_in + (size_t)n * H * ((W + 31) / 32), p, q0, H, W, Q, pad);
+#pragma unroll
+        for (int r = 0; r < R; r++)
+#pragma unroll
+            for (int s = 0; s < S; s++)
+                bits |= marked[warp][lane + r * DILATION] >> (s * DILATION);
+        bits &= Q - q0 < 16 ? (1u << (Q - q0)) - 1 : 0xffff;
         if (blockIdx.y == 0) {
             unsigned short *to = reinterpret_cast<unsigned short *>(mask_out + ((size_t)n * P + p) * ((Q + 31) / 32)) + q0 / 16;
             to[0] = (unsigned short)bits;
@@ -56,10 +54,26 @@ static __device__ __forceinline__ void look(const unsigned *mask_in, unsigned *m
         }
     }
     if (lane < TILE_ROWS)
-        active[threadIdx.x / 32][lane] = bits;
+        active[warp][lane] = bits;
     unsigned any = __ballot_sync(~0u, bits != 0);
     if (lane == 0)
-        active[threadIdx.x / 32][TILE_ROWS] = any;
+        active[warp][TILE_ROWS] = any;
+}
+
+/* dense/halo_tile's load of the marked pixels, the others as zeros: rows y0 .., columns x0 .. of an image. */
+static __device__ __forceinline__ void load_marked(unsigned to, const TYPE *image, int y0, int x0, int width, const unsigned *rows)
+{
+    for (int row = threadIdx.x / 32; row < TILE_H; row += WARPS) {
+        const TYPE *line = image + ((long long)(y0 + row) * width + x0) * C;
+        unsigned bits = rows[row];
+#pragma unroll
+        for (int i = 0; i < TILE_W * PIECES; i += 32) {
+            int e = i + threadIdx.x % 32;
+            bool valid = e < TILE_W * PIECES && bits >> e / PIECES & 1;
+            if (e < TILE_W * PIECES)
+                copy_async_16(to + (row * TILE_W + e / PIECES) * PITCH + e % PIECES * 16, valid ? line + e * 8 : image, valid);
+        }
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
@@ -77,12 +91,13 @@ conv_sparse_sync(const TYPE *input, const TYPE *filter, const float *bias, const
     for (int i = 0; i < 8; i++)
         own_bias[i] = EPI_BIAS && k < K ? bias[filter_channel(k + i, K)] : 0.0f;
 
-    auto load = [&](int t, int into) {
-        int x = t % tiles_x, y = t / tiles_x % tiles_y, n = t / tiles_x / tiles_y;
-        load_tile<TILE_H, TILE_W, WARPS>(stages + into * STAGE_BYTES, input + (size_t)n * C * H * W, y * TILE_ROWS - pad, x * 16 - pad, H, W);
+    int first = blockIdx.x;
+    auto load = [&](int i, int into) {
+        int t = first + i * gridDim.x, x = t % tiles_x, y = t / tiles_x % tiles_y, n = t / tiles_x / tiles_y;
+        load_marked(stages + into * STAGE_BYTES, input + (size_t)n * C * H * W, y * TILE_ROWS - pad, x * 16 - pad, W, marked[i]);
     };
     bool weights_asked = false;
-    for (int first = blockIdx.x; first < tiles; first += WARPS * gridDim.x) {
+    for (; first < tiles; first += WARPS * gridDim.x) {
         look(mask_in, mask_out, first + warp * gridDim.x, H, W, P, Q, pad, tiles_x, tiles_y, tiles);
         __syncthreads();
         unsigned left = 0; /* of the WARPS tiles */
@@ -94,13 +109,13 @@ conv_sparse_sync(const TYPE *input, const TYPE *filter, const float *bias, const
         weights_asked |= left != 0;
         int stage = 0;
         if (left)
-            load(first + (__ffs(left) - 1) * gridDim.x, 0);
+            load(__ffs(left) - 1, 0);
         copy_async_commit();
         for (; left; stage ^= 1) {
             int now = __ffs(left) - 1, tile = first + now * gridDim.x;
             left &= left - 1;
             if (left)
-                load(first + (__ffs(left) - 1) * gridDim.x, stage ^ 1);
+                load(__ffs(left) - 1, stage ^ 1);
             copy_async_commit(); /* empty at the end, so that the wait below always means this tile */
             copy_async_wait<1>();
             __syncthreads();
