@@ -208,6 +208,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
 #pragma unroll
             for (int step = 0; step < STEPS; step++)
                 load_matrix_4(held[step], weights + buffer * WEIGHTS_BYTES + step * 32);
+            fence_async(); /* or the next slice's bulk copy may overtake these reads */
             barrier_arrive(shared_address(&weights_held[buffer]));
 #pragma unroll
             for (int j = 0; j < GROUP / 2; j++, i += 2) {
