@@ -31,7 +31,9 @@ void wire_row_merge(const json_t *fields, struct row *row)
     json_t *one;
     for (const struct column *c = column_first(COLUMN_RESULT); c; c = column_next(c)) {
         const json_t *value = is_sent(c) ? json_object_get(fields, c->name) : NULL;
-        if (value)
+        if (value && c->offset == offsetof(struct row, note)) /* of planning, checks, timing and counting: each has its own */
+            row_add_note(row, "%s", json_string_value(value));
+        else if (value)
             json_column_take(c, row, value);
     }
     for (const struct row_list *l = row_lists; l->table; l++) {

@@ -194,16 +194,6 @@ bool session_start(struct session *s, struct child *child, struct error *err)
     return ok && (child != &s->worker || session_ahead_settle(s, err));
 }
 
-/* Where a configuration comes from stands before whatever the worker noted. */
-static void keep_origin(const char *origin, struct row *row)
-{
-    if (!origin || (row->note && !strncmp(row->note, origin, strlen(origin))))
-        return;
-    char *both = text_format("%s%s%s", origin, row->note ? "; " : "", row->note ? row->note : "");
-    row_set(&row->note, both);
-    free(both);
-}
-
 /* What a sequence's first layer was sent is what its frames made it, not a mask of the scenario. */
 static void take_density(const struct plan_row *p, struct row *row)
 {
@@ -237,7 +227,6 @@ void session_event(struct session *s, const json_t *event)
     } else if (said == EVENT_ROW && row >= 0) {
         wire_row_merge(json_object_get(event, "fields"), s->rows[row]);
         take_density(&s->plan.rows[row], s->rows[row]);
-        keep_origin(s->plan.rows[row].note, s->rows[row]);
     } else if (said == EVENT_BLAME) {
         s->stage_row = row;
     } else if (said == EVENT_ENVIRONMENT) {

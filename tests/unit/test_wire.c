@@ -76,6 +76,24 @@ static void everything_comes_through(void **state)
     row_free(b);
 }
 
+/* What the plan, the checks and the timing each note of a row stands there beside the others, in the order of the run. */
+static void notes_are_added(void **state)
+{
+    struct row *planned = row_new(), *checked = row_new(), *timed = row_new(), *silent = row_new();
+    row_set(&planned->note, "its first configuration");
+    row_set(&checked->note, "left alone by tiles");
+    row_set(&timed->note, "its budget ended");
+    send(checked, planned);
+    send(silent, planned);
+    send(timed, planned);
+    send(timed, planned); /* said twice, it stands once */
+    assert_string_equal(planned->note, "its first configuration; left alone by tiles; its budget ended");
+    row_free(planned);
+    row_free(checked);
+    row_free(timed);
+    row_free(silent);
+}
+
 static void what_is_not_known_changes_nothing(void **state)
 {
     struct fixture f = {0};
@@ -100,6 +118,7 @@ static void what_is_not_known_changes_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_comes_through), cmocka_unit_test(what_is_not_known_changes_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_comes_through), cmocka_unit_test(notes_are_added),
+                                       cmocka_unit_test(what_is_not_known_changes_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
