@@ -429,7 +429,6 @@ static bool add_gone(const char *scenario, const struct tree *tree, const struct
         struct gate_entry *e = gate_side_add(side, p->id);
         e->scenario = xstrdup(plan.scenario->name);
         e->layer = xstrdup(c->layer->name);
-        e->variant = xstrdup(plan_row_variant(p));
         e->status = ROW_OK;
         ok = gate_side_sort(side, err);
     }

@@ -47,40 +47,49 @@ static void add_scalar(struct text *t, const char *s)
     text_add(t, "'");
 }
 
-static int baseline_by_text(const void *a, const void *b)
+/* By step, those of the whole row first; then by name. */
+static int baseline_by_place(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    const struct gate_fact *x = a, *y = b;
+    int step = strcmp(x->step, y->step);
+    return step ? step : strcmp(x->kind->what, y->kind->what);
+}
+
+static void write_facts(struct text *t, const struct gate_entry *e)
+{
+    SCOPED struct gate_fact *facts = xcalloc((size_t)e->fact_count + 1, sizeof *facts);
+    const char *step = "";
+    int count = 0;
+    for (int i = 0; i < e->fact_count; i++)
+        if (e->facts[i].kind->kept)
+            facts[count++] = e->facts[i];
+    if (count)
+        qsort(facts, (size_t)count, sizeof *facts, baseline_by_place);
+    for (int i = 0; i < count; i++) {
+        const struct gate_fact *f = &facts[i];
+        if (strcmp(f->step, step)) {
+            text_add(t, *step ? "      " : "    steps:\n      ");
+            add_scalar(t, step = f->step);
+            text_add(t, ":\n");
+        }
+        text_addf(t, "%s%s: %.15g\n", *step ? "        " : "    ", f->kind->what, f->value);
+    }
 }
 
 static void write_entry(struct text *t, const struct gate_entry *e)
 {
     text_add(t, "  ");
     add_scalar(t, e->id);
-    text_add(t, ":\n");
+    text_add(t, ":\n    scenario: ");
+    add_scalar(t, e->scenario);
+    text_add(t, "\n    layer: ");
+    add_scalar(t, e->layer);
+    text_add(t, "\n");
     if (e->status != ROW_OK)
         text_addf(t, "    status: %s\n", row_status_name(e->status));
     if (e->launch[0])
         text_addf(t, "    launch: %.*s\n", LAUNCH_DIGITS, e->launch);
-    SCOPED char **lines = xcalloc((size_t)e->fact_count + 1, sizeof *lines);
-    int count = 0;
-    for (int i = 0; i < e->fact_count; i++) {
-        const struct gate_fact *f = &e->facts[i];
-        struct text line = {0}, name = {0};
-        if (!f->kind->kept)
-            continue;
-        text_addf(&name, "%s%s%s", f->step, *f->step ? " " : "", f->kind->what);
-        text_add(&line, "    ");
-        add_scalar(&line, text_get(&name));
-        text_addf(&line, ": %.15g\n", f->value);
-        lines[count++] = text_take(&line);
-        text_free(&name);
-    }
-    if (count)
-        qsort(lines, (size_t)count, sizeof *lines, baseline_by_text);
-    for (int i = 0; i < count; i++) {
-        text_add(t, lines[i]);
-        free(lines[i]);
-    }
+    write_facts(t, e);
 }
 
 void baseline_write(struct text *t, const struct gate_side *side)
@@ -136,58 +145,83 @@ static bool check_sum(const char *path, const char *text, size_t bytes, struct e
     return error_hint(err, "take a change back, or write it anew: bench baseline promote");
 }
 
-/* "conv_naive registers", "emu.warp_instructions": a step and what. */
-static bool read_fact(const struct node *key, const struct node *value, struct gate_entry *e, struct error *err)
+/* What another build of bench kept and this one does not know is passed over. */
+static bool read_fact(const char *step, const char *what, const struct node *value, struct gate_entry *e, struct error *err)
 {
-    const char *gap = strrchr(key->text, ' ');
-    const struct gate_kind *kind = gate_kind_find(gap ? gap + 1 : key->text);
+    const struct gate_kind *kind = gate_kind_find(what);
     double number;
-    if (!kind) /* of another build of bench, which kept something more */
-        return true;
-    if (!node_real(value, key->text, -1e300, 1e300, &number, err))
+    if (kind && !node_real(value, what, -1e300, 1e300, &number, err))
         return false;
-    SCOPED char *step = gap ? xstrndup(key->text, (size_t)(gap - key->text)) : xstrdup("");
-    gate_entry_add(e, step, kind, number);
+    if (kind)
+        gate_entry_add(e, step, kind, number);
     return true;
 }
 
-/* SCENARIO/LAYER[@CROP][axes]/FOLDER/VARIANT[params] in parts. */
-static void read_id(struct gate_entry *e)
+static bool read_steps(const struct node *steps, struct gate_entry *e, struct error *err)
 {
-    size_t scenario = strcspn(e->id, "/"), layer = 0;
-    const char *rest = e->id + scenario + (e->id[scenario] == '/');
-    layer = strcspn(rest, "@[/");
-    e->scenario = xstrndup(e->id, scenario);
-    e->layer = xstrndup(rest, layer);
-    const char *variant = rest + layer;
-    for (int depth = 0; *variant && (*variant != '/' || depth); variant++)
-        depth += *variant == '[' ? 1 : *variant == ']' ? -1 : 0;
-    variant += *variant == '/';
-    e->variant = xstrndup(variant, strcspn(variant, "["));
+    if (steps->kind != NODE_MAP)
+        return node_error(steps, err, "steps: a map of steps");
+    for (int i = 0; i < steps->count; i++) {
+        const struct node *step = steps->items[i];
+        if (step->kind != NODE_MAP)
+            return node_error(step, err, "a step is a map of facts");
+        for (int k = 0; k < step->count; k++)
+            if (!read_fact(steps->keys[i]->text, step->keys[k]->text, step->items[k], e, err))
+                return false;
+    }
+    return true;
 }
 
-static bool read_entry(const struct node *key, const struct node *map, struct gate_side *side, struct error *err)
+/* Version 1: "conv_naive registers", "emu.warp_instructions"; SCENARIO/LAYER[@CROP][axes]/FOLDER/VARIANT[params] alone says what it is of.
+ */
+static bool read_former_fact(const struct node *key, const struct node *value, struct gate_entry *e, struct error *err)
+{
+    const char *gap = strrchr(key->text, ' ');
+    SCOPED char *step = xstrndup(key->text, gap ? (size_t)(gap - key->text) : 0);
+    return read_fact(step, gap ? gap + 1 : key->text, value, e, err);
+}
+
+static void read_former_id(struct gate_entry *e)
+{
+    size_t scenario = strcspn(e->id, "/");
+    const char *rest = e->id + scenario + (e->id[scenario] == '/');
+    e->scenario = xstrndup(e->id, scenario);
+    e->layer = xstrndup(rest, strcspn(rest, "@[/"));
+}
+
+static bool read_entry(const struct node *key, const struct node *map, bool former, struct gate_side *side, struct error *err)
 {
     struct gate_entry *e = gate_side_add(side, key->text);
-    read_id(e);
     e->status = ROW_OK;
     if (map->kind != NODE_MAP)
         return node_error(map, err, "a row is a map of facts");
+    if (former)
+        read_former_id(e);
     for (int i = 0; i < map->count; i++) {
-        const char *name = map->keys[i]->text, *text = map->items[i]->kind == NODE_SCALAR ? map->items[i]->text : "";
+        const struct node *item = map->items[i];
+        const char *name = map->keys[i]->text, *text = item->kind == NODE_SCALAR ? item->text : "";
         if (!strcmp(name, "status")) {
             e->status = row_status_parse(text);
             if (!gate_entry_stands(e))
-                return node_error(map->items[i], err, "status: foil, or none");
+                return node_error(item, err, "status: foil, or none");
         } else if (!strcmp(name, "launch")) {
             snprintf(e->launch, sizeof e->launch, "%s", text);
             if (strlen(text) != LAUNCH_DIGITS)
-                return node_error(map->items[i], err, "launch: 16 hexadecimal digits");
-        } else if (!read_fact(map->keys[i], map->items[i], e, err)) {
+                return node_error(item, err, "launch: 16 hexadecimal digits");
+        } else if (former) {
+            if (!read_former_fact(map->keys[i], item, e, err))
+                return false;
+        } else if (!strcmp(name, "scenario") || !strcmp(name, "layer")) {
+            char **to = *name == 's' ? &e->scenario : &e->layer;
+            row_set(to, text);
+        } else if (!strcmp(name, "steps")) {
+            if (!read_steps(item, e, err))
+                return false;
+        } else if (!read_fact("", name, item, e, err)) {
             return false;
         }
     }
-    return true;
+    return (e->scenario && e->layer) || node_error(map, err, "a row says its scenario and its layer");
 }
 
 static bool read_root(const struct node *root, struct gate_side *side, struct error *err)
@@ -208,7 +242,7 @@ static bool read_root(const struct node *root, struct gate_side *side, struct er
     if (!rows || rows->kind != NODE_MAP || !rows->count)
         return error_set(err, ERROR_USAGE, "%s: a baseline without rows", root->file);
     for (int i = 0; i < rows->count; i++)
-        if (!read_entry(rows->keys[i], rows->items[i], side, err))
+        if (!read_entry(rows->keys[i], rows->items[i], version == 1, side, err))
             return false;
     return gate_side_sort(side, err);
 }

@@ -1,25 +1,31 @@
 /* gate/baseline: a side as a file that is kept under version control: small, sorted, one fact a line, so that a diff of it can be reviewed.
  *
  *   # bench baseline: one fact a line. `bench baseline promote` writes it; a change by hand is refused.
- *   version: 1
+ *   version: 2
  *   device: emu:GH100
  *   chip: sm_90a
  *   compiler: nvrtc 13.0.88
  *   bench: 7c4457e12a
  *   rows:
  *     smoke/conv/conv2d/naive:
+ *       scenario: smoke
+ *       layer: conv
  *       launch: 5d1f0a3b9c7e2468
- *       conv_naive registers: 32
  *       emu.warp_instructions: 1234
+ *       steps:
+ *         conv_naive:
+ *           registers: 32
  *   sum: SHA-256 of everything above
  *
- * A row that stands there was verified; `status: foil` marks one that is only there to be compared with. What is not known is left out. */
+ * A row that stands there was verified; `status: foil` marks one that is only there to be compared with. What is not known is left out.
+ * Version 1 had neither scenario, layer nor steps: the first two stood in the row's name alone, "conv_naive registers: 32" among its facts.
+ */
 #ifndef BENCH_GATE_BASELINE_H
 #define BENCH_GATE_BASELINE_H
 
 #include "gate/side.h"
 
-#define BASELINE_VERSION 1
+#define BASELINE_VERSION 2
 void baseline_write(struct text *t, const struct gate_side *side);
 /* Errors, one clear message each: cut off, changed by hand, of a newer version, not a baseline. */
 bool baseline_read(const char *path, struct gate_side *side, struct error *err);

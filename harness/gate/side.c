@@ -109,7 +109,6 @@ static void take_row(struct gate_side *side, const struct run *run, const struct
     struct gate_entry *e = gate_side_add(side, row->id ? row->id : "");
     e->scenario = xstrdup(row->scenario ? row->scenario : "");
     e->layer = xstrdup(row->layer ? row->layer : "");
-    e->variant = xstrdup(row->variant ? row->variant : "");
     e->status = row->status;
     e->reason = row->reason ? xstrdup(row->reason) : NULL;
     e->row = row;
@@ -239,7 +238,7 @@ void gate_side_free(struct gate_side *side)
         for (int k = 0; k < e->fact_count; k++)
             free(e->facts[k].step);
         free(e->facts);
-        char *const texts[] = {e->id, e->scenario, e->layer, e->variant, e->reason};
+        char *const texts[] = {e->id, e->scenario, e->layer, e->reason};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
             free(texts[k]);
     }

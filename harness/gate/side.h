@@ -32,7 +32,7 @@ struct gate_fact {
 /* ---- rows ---- */
 
 struct gate_entry {
-    char *id, *scenario, *layer, *variant;
+    char *id, *scenario, *layer;
     enum row_status status;
     char *reason;
     char launch[HASH_TEXT]; /* launch_hash, or the first 16 digits of it; "" where it is not known */
