@@ -231,7 +231,6 @@ static struct footprint *footprint_of(struct runner *k, struct buffer *b, bool r
 {
     struct footprint *f = &b->prints[k->index];
     int shift = k->launch->program->global_shift;
-    size_t n = (size_t)(b->bytes >> shift) + 16;
     if (f->shift > shift || !f->pages) {
         free(f->writer);
         free(f->reader);
@@ -240,6 +239,7 @@ static struct footprint *footprint_of(struct runner *k, struct buffer *b, bool r
         free(f->pages);
         *f = (struct footprint){.shift = shift, .pages = xcalloc((b->bytes >> PAGE_SHIFT) + 1, 1)};
     }
+    size_t n = (size_t)(b->bytes >> f->shift) + 16; /* also of what comes later: a launch with the finest granules had f->shift */
     if (!f->writer)
         f->writer = xcalloc(n, sizeof *f->writer);
     if (!f->reader && reads)

@@ -312,11 +312,42 @@ static void too_many_moments(void **state)
     }
 }
 
+/* Kernels of one buffer that write bytes, then words, then read bytes: what is kept of reads has room for each of the last, and two blocks
+ * that read halves of it do not race. */
+static void narrower_than_before(void **state)
+{
+    enum { BYTES = 1 << 20 };
+#define KERNEL(name, shift, body) \
+    ".visible .entry " name "(.param .u64 a) {\n.reg .pred p;\n.reg .b32 i, n, v;\n.reg .b64 x, y, k;\n" \
+    "ld.param.u64 x, [a];\nmov.u32 i, %ctaid.x;\nmov.u32 n, %tid.x;\nshl.b32 i, i, 19;\nshl.b32 n, n, " shift ";\nadd.u32 n, n, i;\n" \
+    "cvt.u64.u32 k, n;\nadd.u64 y, x, k;\nmov.u32 n, 0;\n" body "ret;\n}\n"
+    static const char ptx[] = PTX_HEAD KERNEL("bytes_written", "0", "st.global.u8 [y], n;\n")
+        KERNEL("words_read", "2", "ld.volatile.global.u32 v, [y];\nst.global.u32 [y], v;\n")
+            KERNEL("bytes_read", "0",
+                   "L:\nld.volatile.global.u8 v, [y];\nadd.u64 y, y, 256;\nadd.u32 n, n, 1;\nsetp.lt.u32 p, n, 2048;\n@p bra L;\n"
+                   "sub.u64 y, y, 256;\nst.global.u8 [y], v;\n");
+#undef KERNEL
+    static const char *const kernels[] = {"bytes_written", "words_read", "bytes_read"};
+    struct emu_test t;
+    emu_test_text(&t, "narrower", ptx, kernels[0]);
+    void *zero = calloc(BYTES, 1);
+    emu_test_pointer(&t, emu_test_buffer(&t, "in", zero, BYTES));
+    free(zero);
+    t.launch.grid[0] = 2;
+    t.launch.block[0] = 256;
+    for (int i = 0; i < 3; i++) {
+        assert_true(emu_device.function(&t.dev, t.module, kernels[i], &t.function, &t.err));
+        emu_test_run(&t);
+        assert_int_equal(emu_test_reports(&t), 0);
+    }
+    emu_test_close(&t);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_race),          cmocka_unit_test(what_sanitizers_find),
-                                       cmocka_unit_test(what_orders_nothing), cmocka_unit_test(what_is_under_way),
-                                       cmocka_unit_test(who_is_told),         cmocka_unit_test(another_order),
-                                       cmocka_unit_test(reduction_reads),     cmocka_unit_test(too_many_moments)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_race),           cmocka_unit_test(what_sanitizers_find), cmocka_unit_test(what_orders_nothing),
+        cmocka_unit_test(what_is_under_way),    cmocka_unit_test(who_is_told),          cmocka_unit_test(another_order),
+        cmocka_unit_test(narrower_than_before), cmocka_unit_test(reduction_reads),      cmocka_unit_test(too_many_moments)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
