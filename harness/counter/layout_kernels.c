@@ -1,6 +1,7 @@
 #include "counter/layout_kernels.h"
 #include "base/file.h"
 #include "base/text.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,4 +48,11 @@ void layout_kernels_name(const struct layout_kernels *list, int i, char *name, s
         if (*c != '*')
             name[n++] = *c;
     name[n] = 0;
+}
+
+void layout_kernels_metric(const struct layout_kernels *list, int i, char *metric, size_t bytes)
+{
+    char name[64];
+    layout_kernels_name(list, i, name, sizeof name);
+    snprintf(metric, bytes, "chain.inside.%s_ns", name);
 }

@@ -17,5 +17,7 @@ void layout_kernels_free(struct layout_kernels *list);
 int layout_kernels_find(const struct layout_kernels *list, const char *kernel);
 /* Glob i without its stars: what the kernel is called among people. */
 void layout_kernels_name(const struct layout_kernels *list, int i, char *name, size_t bytes);
+/* The metric of a network's row that has the time in the kernels of glob i: chain.inside.NAME_ns. */
+void layout_kernels_metric(const struct layout_kernels *list, int i, char *metric, size_t bytes);
 
 #endif

@@ -265,9 +265,8 @@ static void put_library_layout(const struct chain *chain, const int *choice, str
         if (choice[i] >= 0)
             traced &= add_library_layout(&names, rows[choice[i]], ns);
     for (int i = 0; i < names.count && traced; i++) {
-        char name[64], metric[96];
-        layout_kernels_name(&names, i, name, sizeof name);
-        snprintf(metric, sizeof metric, "chain.inside.%s_ns", name);
+        char metric[96];
+        layout_kernels_metric(&names, i, metric, sizeof metric);
         sum += ns[i];
         if (ns[i] > 0)
             row_add_metric(out, -1, 0, metric, "ns", "cupti", ns[i]);

@@ -1,4 +1,5 @@
 /* report/network_chain: the network run whole, beside the sum of its layers. */
+#include "counter/layout_kernels.h"
 #include "op/chain.h"
 #include "report/network.h"
 #include "report/number.h"
@@ -8,12 +9,31 @@
 #include <string.h>
 
 #define SINGLES_TOLD 3
-#define INSIDE "chain.inside." /* NAME_ns: a kernel of the library that only changes a layout */
 
 static double metric(const struct row *row, const char *name)
 {
     const struct row_metric *m = row_metric(row, -1, name);
     return m ? m->value : NAN;
+}
+
+/* By kernel. */
+static void add_inside(struct text *t, const struct row *row)
+{
+    struct layout_kernels names;
+    char b[NUMBER_TEXT], name[64], inside[96];
+    const char *before = " (";
+    layout_kernels_load(NULL, &names);
+    for (int i = 0; i < names.count; i++) {
+        layout_kernels_metric(&names, i, inside, sizeof inside);
+        double ns = metric(row, inside);
+        if (isnan(ns))
+            continue;
+        layout_kernels_name(&names, i, name, sizeof name);
+        text_addf(t, "%s%s %s", before, name, number_time(ns, b));
+        before = ", ";
+    }
+    text_add(t, *before == ',' ? ")" : "");
+    layout_kernels_free(&names);
 }
 
 static void add_layout(struct text *t, const struct row *row, double chain_ns)
@@ -25,17 +45,7 @@ static void add_layout(struct text *t, const struct row *row, double chain_ns)
     if (isnan(theirs))
         return;
     text_addf(t, "; layout changes inside the library %s %%", number_percent(theirs / chain_ns, b));
-    const char *before = " (";
-    for (int i = 0; i < row->metric_count; i++) {
-        const struct row_metric *m = &row->metrics[i];
-        size_t length = strlen(m->name);
-        if (strncmp(m->name, INSIDE, strlen(INSIDE)) == 0) {
-            text_addf(t, "%s%.*s %s", before, (int)(length - strlen(INSIDE) - strlen("_ns")), m->name + strlen(INSIDE),
-                      number_time(m->value, b));
-            before = ", ";
-        }
-    }
-    text_add(t, *before == ',' ? ")" : "");
+    add_inside(t, row);
 }
 
 static void add_signed(struct text *t, const char *what, double ns)

@@ -2,7 +2,6 @@
 #include "report/number.h"
 #include <jansson.h>
 #include <stddef.h>
-#include <string.h>
 
 /* The phase with the most seconds among those not `taken` yet, which it then is; PHASE_COUNT: none has any. */
 static enum phase heaviest(const double spent_s[PHASE_COUNT], bool taken[PHASE_COUNT])
@@ -94,12 +93,11 @@ void spent_document(struct document *d, const struct run *run, struct row *const
     table_column(t, "what", "", ALIGN_LEFT);
     json_t *environment = json_loads(run->environment ? run->environment : "{}", 0, NULL);
     for (enum phase p; (p = heaviest(run->spent_s, taken)) != PHASE_COUNT;) {
-        const char *what = about(p);
         table_row(t, LINE_PLAIN);
         table_cell(t, PAINT_NONE, "%s", phase_name(p));
         table_number(t, PAINT_NONE, run->spent_s[p], number_3(run->spent_s[p], number));
         table_number(t, PAINT_NONE, 100 * run->spent_s[p] / run->wall_s, number_percent(run->spent_s[p] / run->wall_s, number));
-        table_cell(t, PAINT_DIM, "%s", what + (strncmp(what, "of it: ", 7) ? 0 : 7));
+        table_cell(t, PAINT_DIM, "%s", about(p));
         add_parts(t, json_object_get(environment, "parts"), p, run->wall_s);
     }
     json_decref(environment);
