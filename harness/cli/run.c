@@ -79,9 +79,6 @@ static void on_case(void *context, const struct run *run, struct row *const *row
 
 static void on_note(void *context, const char *text)
 {
-    const struct screen *s = context;
-    if (s->added && !strncmp(text, "resume:", 7))
-        return;
     wipe(context);
     cli_say(stderr, "bench: %s\n", text);
 }

@@ -163,10 +163,11 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     json_t *environment = json_loads(old.environment ? old.environment : "{}", 0, NULL);
     wire_parts_take(json_object_get(environment, "parts"), &s->clock);
     json_decref(environment);
-    session_note(s,
-                 "resume: run %lld of %s: %d rows kept, %d done again because their source, compiler or settings changed, %d were in "
-                 "flight or not reached",
-                 (long long)old.id, old.started, kept, changed, s->plan.row_count - kept - changed);
+    if (!s->asked.filter.more) /* with more densities the run goes on by itself */
+        session_note(s,
+                     "resume: run %lld of %s: %d rows kept, %d done again because their source, compiler or settings changed, %d were in "
+                     "flight or not reached",
+                     (long long)old.id, old.started, kept, changed, s->plan.row_count - kept - changed);
     run_clear(&old);
     return count < 0 ? -1 : kept;
 }
