@@ -2,6 +2,7 @@
 #include "report/case_document.h"
 #include "report/claims.h"
 #include "report/number.h"
+#include "report/verdict.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,11 +69,11 @@ static void row_notes(const struct case_view *c, bool counters, struct block *li
     }
 }
 
-#define BELOW_FLOOR 1.02 /* METHOD.md, floor_share */
 /* What cannot be, or is not as the head of the variant says. */
 static void doubt_notes(const struct case_view *c, struct block *list)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    double beaten = fmax(case_limit(c, "floor_beaten"), 100); /* fmax: NaN gives way */
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         double excess = v->ranked && v->row->status == ROW_OK ? claim_excess(c, v) : 0;
@@ -81,7 +82,7 @@ static void doubt_notes(const struct case_view *c, struct block *list)
         if (v->ranked && v->row->status == ROW_OK && v->row->prepare_ns > v->time->median_ns)
             block_itemf(list, "note", v->name, "prepares for %s before it is timed, longer than what is timed (%s)",
                         number_time(v->row->prepare_ns, a), number_time(v->time->median_ns, b));
-        if (v->ranked && v->row->status == ROW_OK && v->floor_share > BELOW_FLOOR)
+        if (v->ranked && v->row->status == ROW_OK && 100 * v->floor_share > beaten)
             block_itemf(list, "note", v->name,
                         "%s us is below the floor of %s (%s) of its algorithm, which that cannot beat: the head, the chip's figures or "
                         "the timing is wrong",

@@ -32,7 +32,6 @@ void report_kernels(struct text *t, const struct row *row)
 
 #define LINES_SHOWN 20
 #define EXCESS_SHOWN 1.05 /* of the least possible */
-#define LANES_SHOWN 31.5  /* fewer lanes that do something */
 
 static int by_samples(const void *a, const void *b)
 {
@@ -57,7 +56,7 @@ static void add_executed(struct text *t, const struct source_line *l, double all
     if (!(ran > 0))
         return;
     text_addf(t, "; ran %s (%s %%)", number_count(ran, a), number_percent(ran / all, b));
-    if (v[METRIC_LINE_LANES] / ran < LANES_SHOWN)
+    if (v[METRIC_LINE_LANES] / ran < LANES_ALL)
         text_addf(t, ", %s of 32 lanes", number_3(v[METRIC_LINE_LANES] / ran, a));
     add_excess(t, v[METRIC_LINE_SECTORS], v[METRIC_LINE_SECTORS_IDEAL], "sectors");
     add_excess(t, v[METRIC_LINE_WAVEFRONTS], v[METRIC_LINE_WAVEFRONTS_IDEAL], "wavefronts");

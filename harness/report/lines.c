@@ -106,18 +106,17 @@ static void line_findings_put(struct line_findings *all, const struct view *v, c
 static void look_at_line(struct line_findings *all, const struct case_view *c, const struct view *v, const struct source_line *l)
 {
     static const char *const sectors[] = {"load", "store"}, *const accesses[] = {"shared loads", "shared stores"};
-    const struct counter_limits *limits = c->judge->groups.limits;
     char a[NUMBER_TEXT], b[NUMBER_TEXT], d[NUMBER_TEXT];
     for (int k = 0; k < SIDES; k++) {
         double moved = l->values[METRIC_EMU_SECTORS + k], ideal = l->values[METRIC_EMU_SECTORS_IDEAL + k],
                requests = l->values[METRIC_EMU_REQUESTS + k];
-        if (moved >= ideal * counter_limit(limits, "line_sectors") && requests > 0)
+        if (moved >= ideal * case_limit(c, "line_sectors") && requests > 0)
             line_findings_put(all, v, l, 2000 * (moved - ideal) / (v->moved_bytes > 0 ? v->moved_bytes / SECTOR_BYTES : moved),
                               text_format("%s sectors/request (ideal %s): uncoalesced %s", number_short(moved / requests, a),
                                           number_short(ideal / requests, b), sectors[k]));
         moved = l->values[METRIC_EMU_WAVEFRONTS + k];
         ideal = l->values[METRIC_EMU_WAVEFRONTS_IDEAL + k];
-        if (moved >= ideal * counter_limit(limits, "line_wavefronts") && ideal > 0)
+        if (moved >= ideal * case_limit(c, "line_wavefronts") && ideal > 0)
             line_findings_put(all, v, l, 1000 * (moved - ideal) / moved,
                               text_format("%s-way bank conflict: %s take %s wavefronts (ideal %s)", number_short(moved / ideal, a),
                                           accesses[k], number_count(moved, b), number_count(ideal, d)));
@@ -127,16 +126,15 @@ static void look_at_line(struct line_findings *all, const struct case_view *c, c
 /* The same of what CUPTI counted by patching the machine code, of loads and stores together. */
 static void look_at_counted(struct line_findings *all, const struct case_view *c, const struct view *v, const struct source_line *l)
 {
-    const struct counter_limits *limits = c->judge->groups.limits;
     double moved = l->values[METRIC_LINE_SECTORS], ideal = l->values[METRIC_LINE_SECTORS_IDEAL];
     char a[NUMBER_TEXT], b[NUMBER_TEXT], d[NUMBER_TEXT];
-    if (ideal > 0 && moved >= ideal * counter_limit(limits, "line_sectors"))
+    if (ideal > 0 && moved >= ideal * case_limit(c, "line_sectors"))
         line_findings_put(all, v, l, moved - ideal,
                           text_format("%sx the sectors that its bytes need: uncoalesced, %s (ideal %s)", number_short(moved / ideal, a),
                                       number_count(moved, b), number_count(ideal, d)));
     moved = l->values[METRIC_LINE_WAVEFRONTS];
     ideal = l->values[METRIC_LINE_WAVEFRONTS_IDEAL];
-    if (ideal > 0 && moved >= ideal * counter_limit(limits, "line_wavefronts"))
+    if (ideal > 0 && moved >= ideal * case_limit(c, "line_wavefronts"))
         line_findings_put(all, v, l, moved - ideal,
                           text_format("%s-way bank conflict: shared memory takes %s wavefronts (ideal %s)", number_short(moved / ideal, a),
                                       number_count(moved, b), number_count(ideal, d)));

@@ -5,6 +5,7 @@
 #include "report/view.h"
 
 #define LINE_WAITS 3
+#define LANES_ALL 31.5 /* on average: with fewer some lane of a warp was off, and how many did something is said */
 struct source_line {
     int step, line;              /* line 0: code without a line, of which there are samples and counts of the card only */
     double values[METRIC_COUNT]; /* NaN: not known */

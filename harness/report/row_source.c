@@ -146,7 +146,7 @@ static void line_facts(const struct source_line *l, struct text *t)
 {
     static const char *const sides[] = {"load", "store"};
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    if (lanes(l) > 0 && lanes(l) < 31.5)
+    if (lanes(l) > 0 && lanes(l) < LANES_ALL)
         text_addf(t, "%s lanes", number_short(lanes(l), a));
     for (int k = 0; k < SIDES; k++)
         if (l->values[METRIC_EMU_REQUESTS + k] > 0)

@@ -129,10 +129,15 @@ struct judging {
     char lift[200];
 };
 
+double case_limit(const struct case_view *c, const char *name)
+{
+    return c->judge ? counter_limit(c->judge->groups.limits, name) : NAN;
+}
+
 static double fact(void *context, const char *name)
 {
     const struct judging *j = context;
-    double limit = counter_limit(j->c->judge->groups.limits, name);
+    double limit = case_limit(j->c, name);
     return isnan(limit) ? value_of(j->c, j->v, &j->breakdown, name) : limit;
 }
 
@@ -165,7 +170,7 @@ static void keep(void *context, const struct counter_finding *f)
     struct verdicts *all = j->out;
     if (f->rule->alone != j->alone)
         return;
-    double gain = f->gain * j->share, least = counter_limit(j->c->judge->groups.limits, "gain_least");
+    double gain = f->gain * j->share, least = case_limit(j->c, "gain_least");
     if (gain < least || (j->share < 1 && isnan(gain) && j->breakdown.step != j->v->step))
         return; /* it does not show in the row's time */
     struct verdict *item = APPEND(all->items, all->count);

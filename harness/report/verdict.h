@@ -36,6 +36,8 @@ void verdict_gain(const struct verdict *v, struct text *t);
 double verdict_number(const struct case_view *c, const struct view *v, const struct counter_group *g, int value);
 /* Does nothing that is known speak against the formula, of the row's longest step? NULL always holds. */
 bool verdict_holds(const struct case_view *c, const struct view *v, const struct expr *formula);
+/* A number that rows are held against (harness/counter/limits.yaml); NaN where the case was not judged, or there is none of that name. */
+double case_limit(const struct case_view *c, const char *name);
 /* The case's counter groups; NULL where it was not judged. */
 const struct counter_groups *case_groups(const struct case_view *c);
 

@@ -289,7 +289,8 @@ void why_compared(struct text *t, const struct case_view *c, const struct view *
 }
 
 /* What the compiler and the launch say of both. */
-static void add_static(struct text *t, const struct view *a, const struct breakdown *pa, const struct view *b, const struct breakdown *pb)
+static void add_static(struct text *t, const struct case_view *c, const struct view *a, const struct breakdown *pa, const struct view *b,
+                       const struct breakdown *pb)
 {
     const struct row_step *s = pa->step >= 0 && pa->step < a->row->step_count ? &a->row->steps[pa->step] : NULL;
     const struct row_step *o = pb->step >= 0 && pb->step < b->row->step_count ? &b->row->steps[pb->step] : NULL;
@@ -300,7 +301,7 @@ static void add_static(struct text *t, const struct view *a, const struct breakd
         text_addf(t, "%s%d steps instead of %d", t->len ? "; " : "", a->steps, b->steps);
     if (!s || !o || s->registers < 0 || o->registers < 0)
         return;
-    if (s->occupancy > 0 && o->occupancy > 1.25 * s->occupancy)
+    if (s->occupancy > 0 && o->occupancy > case_limit(c, "occupancy_more") * s->occupancy)
         text_addf(t, "%soccupancy %s %% instead of %s %%", t->len ? "; " : "", number_percent(s->occupancy, x),
                   number_percent(o->occupancy, y));
     if (s->spill_store_bytes > o->spill_store_bytes)
@@ -319,7 +320,7 @@ bool why_against(struct text *words, const struct case_view *c, const struct vie
     why_compared(words, c, v, rival, ahead);
     if (!ahead) {
         struct breakdown a = breakdown_of(c, v, 0), b = breakdown_of(c, rival, a.unit_ns);
-        add_static(words, v, &a, rival, &b);
+        add_static(words, c, v, &a, rival, &b);
     }
     return true;
 }
@@ -357,7 +358,7 @@ static void add_against_counts(struct block *list, const struct case_view *c, co
     if (best && best != v) {
         struct breakdown b = breakdown_of(c, best, 0);
         why_compared(&words, c, v, best, false);
-        add_static(&words, v, a, best, &b);
+        add_static(&words, c, v, a, best, &b);
         if (words.len)
             block_itemf(list, "against", NULL, "%s, which asks for the fewest bytes: %s", best->name, text_get(&words));
     }

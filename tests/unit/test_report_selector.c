@@ -4,6 +4,7 @@
 #include "report/claims.h"
 #include "report/selector.h"
 #include "report/report.h"
+#include "report/verdict.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,6 +139,9 @@ static void claims_by_hand(void **state)
     f.rows[4]->prepare_ns = 110e3; /* a microsecond more than its 109 */
     f.rows[6]->prepare_ns = 110e3; /* 114 */
     case_view_make(&c, &f.run, f.rows + 3, 4);
+    struct judge judge;
+    judge_open(&judge);
+    case_judge(&c, &judge); /* by limits.yaml */
     struct block *list = document_list(&d, DETAIL_ALWAYS);
     case_notes(&c, list);
     assert_int_equal(list->item_count, 3);
@@ -154,6 +158,7 @@ static void claims_by_hand(void **state)
     text_free(&t);
     document_free(&d);
     case_view_free(&c);
+    judge_close(&judge);
     fixture_free(&f);
 }
 
