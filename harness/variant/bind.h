@@ -7,7 +7,7 @@
 #include "variant/head.h"
 #include "variant/variant.h"
 
-#define BIND_MAX_DEPTH 4 /* variants within variants */
+#define BIND_MAX_DEPTH 6 /* variants within variants */
 
 struct bind {
     const struct variant_set *set;
