@@ -212,48 +212,67 @@ struct wishes {
 
 static void wishes_free(struct wishes *w)
 {
-    for (int i = 0; i < w->count; i++)
+    for (int i = 0; i < w->count; i++) {
         free((void *)(uintptr_t)w->items[i].case_id);
+        free((void *)(uintptr_t)w->items[i].variant);
+    }
     free(w->items);
 }
 
-/* Once each. */
-static bool add_wish(struct wishes *all, const char *case_id, double density)
+static bool same_case(const struct scenario_wish *w, const char *case_id, double density)
 {
-    for (int i = 0; i < all->count; i++)
-        if (all->items[i].density == density && !strcmp(all->items[i].case_id, case_id))
-            return false;
-    all->items = xrealloc(all->items, sizeof *all->items * (size_t)(all->count + 2));
-    all->items[all->count++] = (struct scenario_wish){xstrdup(case_id), density};
-    all->items[all->count] = (struct scenario_wish){0};
-    return true;
+    return w->density == density && !strcmp(w->case_id, case_id);
 }
 
-/* To the plan: the densities that the run has beside the scenario's (it may have been interrupted), then those that the break-even of the
- * scenario's answers wants. False: none. */
+/* Once each. */
+static void add_wish(struct wishes *all, const char *case_id, double density, const char *variant)
+{
+    for (int i = 0; i < all->count; i++)
+        if (same_case(&all->items[i], case_id, density) && (!all->items[i].variant || (variant && !strcmp(all->items[i].variant, variant))))
+            return;
+    all->items = xrealloc(all->items, sizeof *all->items * (size_t)(all->count + 2));
+    all->items[all->count++] = (struct scenario_wish){xstrdup(case_id), density, variant ? xstrdup(variant) : NULL};
+    all->items[all->count] = (struct scenario_wish){0};
+}
+
+static int cases_from(const struct wishes *w, int from)
+{
+    int cases = 0;
+    for (int i = from; i < w->count; i++) {
+        int first = from;
+        while (!same_case(&w->items[first], w->items[i].case_id, w->items[i].density))
+            first++;
+        cases += first == i;
+    }
+    return cases;
+}
+
+/* To the plan: what the run has beside the scenario's densities (it may have been interrupted), then what the break-even of the scenario's
+ * answers wants. False: nothing. */
 static bool more_densities(struct session_options *o, int64_t run_id, struct wishes *more, struct screen *screen)
 {
     struct run run = {0};
     SCOPED struct break_wish *wishes = NULL;
-    int count, wanted = 0, before;
+    int count, before;
     struct row **rows = rows_of(o, run_id, &run, &count);
     int wishing = rows ? break_even_more(&run, rows, count, &wishes) : 0;
+    bool all = rows && break_even_wants_all(rows, count);
     for (int i = 0; wishing > 0 && i < count; i++)
         if (rows[i]->like_case)
-            add_wish(more, rows[i]->like_case, rows[i]->mask_density);
+            add_wish(more, rows[i]->like_case, rows[i]->mask_density, all ? NULL : rows[i]->variant);
     before = more->count;
     for (int i = 0; i < wishing; i++) {
-        wanted += add_wish(more, wishes[i].case_id, wishes[i].density);
+        add_wish(more, wishes[i].case_id, wishes[i].density, wishes[i].variant);
         free(wishes[i].case_id);
     }
     if (rows)
         rows_free(rows, count);
     run_clear(&run);
     o->plan.filter.more = more->items;
-    screen->added = wanted ? more->items + before : NULL;
-    if (wanted)
-        cli_say(stderr, "bench: break-even: %d more cases by bisection (--as-given leaves them out)\n", wanted);
-    return wanted > 0;
+    screen->added = more->count > before ? more->items + before : NULL;
+    if (screen->added)
+        cli_say(stderr, "bench: break-even: %d more cases by bisection (--as-given leaves them out)\n", cases_from(more, before));
+    return screen->added;
 }
 
 /* The scenario, and then the same run again with the densities that bracket its break-even. */

@@ -220,10 +220,16 @@ static bool uninvited(const struct scenario *s, const struct variant *v)
     return v->given == GIVEN_FILE || (v->given == GIVEN_FOLDER && !folder_listed);
 }
 
-/* Does --only let it in? Where times are compared the library's rows always stay: their fastest is the denominator. */
-static bool let_in(const struct plan_options *o, const char *device_kind, const struct variant *v)
+/* Of --only, and of a case that the run added. */
+static bool is_wanted(const struct plan_options *o, const struct scenario_case *c, const struct variant *v)
 {
-    return plan_listed(o->filter.only, v->name) || (variant_is_library(v) && !strcmp(device_kind, "cuda"));
+    return plan_listed(o->filter.only, v->name) && plan_listed(c->only, v->name);
+}
+
+/* Where times are compared the library's rows always stay: their fastest is the denominator. */
+static bool let_in(const struct plan_options *o, const struct scenario_case *c, const char *device_kind, const struct variant *v)
+{
+    return is_wanted(o, c, v) || (variant_is_library(v) && !strcmp(device_kind, "cuda"));
 }
 
 /* The configurations that the scenario wants of the baseline; NULL: its default. */
@@ -262,13 +268,13 @@ static bool plan_add_case(struct plan *plan, const struct plan_options *o, const
         if (!v)
             continue;
         used[i] = true;
-        if (scenario_layer_takes(c->layer, entry) && v != first && let_in(o, device_kind, v) &&
+        if (scenario_layer_takes(c->layer, entry) && v != first && let_in(o, c, device_kind, v) &&
             !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
             return false;
     }
     for (int i = 0; i < plan->variants.count; i++) {
         const struct variant *v = plan->variants.items[i];
-        if (v->op == op && uninvited(plan->scenario, v) && plan_listed(o->filter.only, v->name) &&
+        if (v->op == op && uninvited(plan->scenario, v) && is_wanted(o, c, v) &&
             !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
             return false;
     }

@@ -170,7 +170,7 @@ static void answer_best(const struct ask *ask, struct block *list)
     char a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
     for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);) {
         const struct view *best = case_best(&w.view), *zero = w.view.zero;
-        if (!best || !zero || !zero->ranked || row_is_network(zero->row))
+        if (!best || !zero || !zero->ranked || row_is_network(zero->row) || zero->row->like_case)
             continue;
         double x = fmax(1, zero->time->median_ns / best->time->median_ns);
         sum += log(x);

@@ -169,13 +169,13 @@ static struct break_group *group_of(struct break_group **groups, int *count, cha
     return g;
 }
 
-static struct break_line *break_even_line_of(struct break_group *g, const char *name)
+static struct break_line *break_even_line_of(struct break_group *g, const char *name, const char *variant)
 {
     for (int i = 0; i < g->line_count; i++)
         if (strcmp(g->lines[i].name, name) == 0)
             return &g->lines[i];
     struct break_line *l = APPEND(g->lines, g->line_count);
-    *l = (struct break_line){0};
+    *l = (struct break_line){.variant = variant};
     snprintf(l->name, sizeof l->name, "%s", name);
     return l;
 }
@@ -250,6 +250,7 @@ static void break_even_add_case(struct break_group *g, const struct case_view *c
     double x = c->rows[0]->density_in;
     if (has_density(c->rows[0]) && c->rows[0]->case_id)
         *APPEND(g->cases, g->case_count) = (struct break_case){x, c->rows[0]};
+    g->rival = dense->row->variant;
     struct crossing_point p = own_time(x, dense->time);
     p.floor_ns = c->rows[0]->floor_ns > 0 ? c->rows[0]->floor_ns : NAN;
     add_density(g, &g->dense, &g->dense_count, p);
@@ -258,7 +259,7 @@ static void break_even_add_case(struct break_group *g, const struct case_view *c
         const struct row *r = v->row;
         if (!v->ranked || v == dense || r->status != ROW_OK || row_runs_dense(r))
             continue;
-        struct break_line *l = break_even_line_of(g, v->name);
+        struct break_line *l = break_even_line_of(g, v->name, r->variant);
         p = quotient_at(x, v->time, dense->time, paired);
         p.waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
         add_density(g, &l->points, &l->count, p);
@@ -421,7 +422,7 @@ int break_even_make(struct break_group **out, const struct run *run, struct row 
 #define MORE_APART 0.05
 
 /* A case of the scenario itself; of a network those of its layers with its mask, which it is run whole with. */
-static void want_case(const struct row *like, double density, struct row *const *rows, int row_count, struct break_wish **wishes,
+static void want_case(const struct row *like, struct break_wish wish, struct row *const *rows, int row_count, struct break_wish **wishes,
                       int *count)
 {
     const char *mask = row_axis(like, "mask");
@@ -431,14 +432,16 @@ static void want_case(const struct row *like, double density, struct row *const 
         for (int k = 0; row_is_network(like) && k < r->network_count; k++)
             wanted |= like->layer && mask && row_axis(r, "mask") && !strcmp(r->network[k].name, like->layer) &&
                       !strcmp(row_axis(r, "mask"), mask);
-        if (wanted)
-            *APPEND(*wishes, *count) = (struct break_wish){xstrdup(r->like_case ? r->like_case : r->case_id), density};
+        if (wanted) {
+            wish.case_id = xstrdup(r->like_case ? r->like_case : r->case_id);
+            *APPEND(*wishes, *count) = wish;
+        }
     }
 }
 
 /* The case of the group that lies nearest by its density; with merged cases all that lie there. */
-static void want_density(const struct break_group *g, double x, struct row *const *rows, int row_count, struct break_wish **wishes,
-                         int *count)
+static void want_density(const struct break_group *g, double x, const char *variant, struct row *const *rows, int row_count,
+                         struct break_wish **wishes, int *count)
 {
     int nearest = 0;
     char number[32];
@@ -448,7 +451,27 @@ static void want_density(const struct break_group *g, double x, struct row *cons
             nearest = i;
     for (int i = 0; i < g->case_count; i++)
         if (i == nearest || (g->merges && same_density(g, g->cases[i].x, g->cases[nearest].x)))
-            want_case(g->cases[i].row, strtod(number, NULL), rows, row_count, wishes, count);
+            want_case(g->cases[i].row, (struct break_wish){NULL, strtod(number, NULL), variant}, rows, row_count, wishes, count);
+}
+
+bool break_even_wants_all(struct row *const *rows, int count)
+{
+    bool all = false;
+    for (int i = 0; i < count && !all; i++)
+        all = rows[i]->network_count || (rows[i]->row_index == 0 && rows[i]->status != ROW_OK);
+    return all;
+}
+
+/* The dense variant, and of the others each whose crossing may still lie at x. */
+static void want_variants(const struct break_group *g, double x, struct row *const *rows, int row_count, struct break_wish **wishes,
+                          int *count)
+{
+    want_density(g, x, g->rival, rows, row_count, wishes, count);
+    for (int i = 0; i < g->line_count; i++) {
+        const struct break_line *l = &g->lines[i];
+        if (isfinite(crossing_next(l->points, l->count)) && l->crossing.low <= x && x <= l->crossing.high)
+            want_density(g, x, l->variant, rows, row_count, wishes, count);
+    }
 }
 
 int break_even_more(const struct run *run, struct row *const *rows, int count, struct break_wish **wishes)
@@ -460,6 +483,7 @@ int break_even_more(const struct run *run, struct row *const *rows, int count, s
     if (asked(run, asks, ASKED_MOST) < 1 || asks[0].everything)
         return -1;
     int made = break_even_make(&groups, run, rows, count);
+    bool all = break_even_wants_all(rows, count);
     for (int i = 0; i < made; i++) {
         double wanted[MORE_A_ROUND];
         int taken = 0;
@@ -471,7 +495,10 @@ int break_even_more(const struct run *run, struct row *const *rows, int count, s
             if (!fresh)
                 continue;
             wanted[taken++] = x;
-            want_density(&groups[i], x, rows, count, wishes, &found);
+            if (all)
+                want_density(&groups[i], x, NULL, rows, count, wishes, &found);
+            else
+                want_variants(&groups[i], x, rows, count, wishes, &found);
         }
     }
     break_even_free(groups, made);

@@ -37,6 +37,7 @@ double crossing_next(const struct crossing_point *points, int count);
 /* One sparse variant (with its parameters) in a group. */
 struct break_line {
     char name[192];
+    const char *variant;           /* of its rows */
     struct crossing_point *points; /* by density */
     int count;
     struct crossing crossing;
@@ -54,16 +55,21 @@ struct break_group {
     int line_count;
     struct break_case *cases;
     int case_count;
-    bool merges; /* by the scenario's `by:` cases that differ in more than the density may be on one curve */
+    const char *rival; /* the dense variant, of a row */
+    bool merges;       /* by the scenario's `by:` cases that differ in more than the density may be on one curve */
 };
 /* By and against what the scenario's answers say, else the baseline. Groups with two densities or more; their count. */
 int break_even_make(struct break_group **out, const struct run *run, struct row *const *rows, int count);
 void break_even_free(struct break_group *groups, int count);
-/* What the scenario's questions want measured yet, a round of bisection: a case of `rows` at another density of its mask. */
+/* What the scenario's questions want measured yet, a round of bisection: a variant on a case of `rows` at another density of its mask. */
 struct break_wish {
     char *case_id; /* malloc'd */
     double density;
+    const char *variant; /* of a row; NULL: all */
 };
+/* Must all variants run at each density? Networks are made of their layers' rows; and where the baseline only moves the bytes, whichever
+ * dense row is the fastest is the rival. */
+bool break_even_wants_all(struct row *const *rows, int count);
 /* Their count; 0 when all is known as well as it will be, -1 when the scenario asks for no break-even. */
 int break_even_more(const struct run *run, struct row *const *rows, int count, struct break_wish **wishes);
 /* "body_1, blobs24, f16 f16_acc32: sparse_tile beats cudnn below 71 % [68 74] of inputs changed; delta_tile ...". */

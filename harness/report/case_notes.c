@@ -92,6 +92,8 @@ static void doubt_notes(const struct case_view *c, struct block *list)
 
 void case_notes(const struct case_view *c, struct block *list)
 {
+    if (c->rows[0]->like_case)
+        block_item(list, "note", "added", "to bracket a break-even: a variant that cannot cross at this density may not have run");
     doubt_notes(c, list);
     row_notes(c, false, list);
     placement_note(c, list);

@@ -47,7 +47,7 @@ struct tally {
 
 static void count_case(struct tally *y, const struct case_view *c)
 {
-    const struct view *best = case_best(c);
+    const struct view *best = c->rows[0]->like_case ? NULL : case_best(c);
     for (int i = 0; i < c->count; i++) {
         y->by[c->rows[i]->status]++;
         y->failed += c->views[i].failed;
@@ -233,8 +233,7 @@ static struct table *glance_table(const struct run *run, struct row *const *rows
     return t;
 }
 
-/* A case, and where it stands in the table: whole networks last, and the densities of a layer in their order, also those that a bisection
- * added behind all others. */
+/* A case of the scenario, and where it stands in the table: whole networks last, and the densities of a layer in their order. */
 struct glance {
     struct row *const *rows;
     int count, layer; /* the place of the first case that is only a density apart */
@@ -264,6 +263,8 @@ static int glance_order(struct row *const *rows, int count, struct glance **out)
     for (int i = 0, end; i < count; i = end) {
         int first = row_is_network(rows[i]) ? count + i : i;
         end = case_end(rows, count, i);
+        if (rows[i]->like_case)
+            continue;
         for (int k = 0; k < n && rows[i]->density_in >= 0; k++)
             if (one_density_apart((*out)[k].rows[0], rows[i]))
                 first = (*out)[k].layer;

@@ -70,7 +70,7 @@ static struct table *table_of(const struct group *g)
         table_cell(t, PAINT_DIM, "%s", number_short(c->rows[0]->density_out * 100, a));
         for (int k = 0; k < g->name_count; k++) {
             double ns = time_of(c, g->names[k]);
-            table_cell(t, ns <= fastest ? PAINT_BOLD : PAINT_NONE, "%s", isnan(ns) ? "" : number_3(ns / 1e3, a));
+            table_cell(t, ns <= fastest && !c->rows[0]->like_case ? PAINT_BOLD : PAINT_NONE, "%s", isnan(ns) ? "" : number_3(ns / 1e3, a));
         }
     }
     return t;

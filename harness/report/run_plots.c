@@ -29,7 +29,7 @@ static int layers_of(const struct run *run, struct row *const *rows, int count, 
     *out = NULL;
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
         const struct view *best = case_best(&w.view), *zero = w.view.zero;
-        if (!best || !zero || !zero->ranked || row_is_network(zero->row))
+        if (!best || !zero || !zero->ranked || row_is_network(zero->row) || zero->row->like_case)
             continue;
         struct layer *l = APPEND(*out, n);
         *l = (struct layer){id_short(w.view.rows[0], w.view.rows[0]->case_id), zero->row->layer, zero->row, "", best->time, zero->time};

@@ -61,7 +61,7 @@ static void selector_add_case(struct tally *tally, const struct case_view *c, co
 /* The rule's row among those of a case; the first rule of the run that is found gives the tally its name. */
 static void look_at_case(struct tally *tally, const struct case_view *c)
 {
-    for (int i = 0; i < c->count; i++) {
+    for (int i = 0; i < c->count && !c->rows[0]->like_case; i++) {
         char name[VARIANT_BASE];
         const char *is = chosen(&c->views[i]);
         if (!is)

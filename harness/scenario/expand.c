@@ -92,6 +92,7 @@ void scenario_case_free(struct scenario_case *c)
     free(c->axes);
     free(c->id);
     free(c->like);
+    free(c->only);
 }
 
 /* "@8x256": what is left of the fields that the crop names, in the op's order. */

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "op/pattern.h"
 #include "scenario/private.h"
+#include <stdlib.h>
 #include <string.h>
 
 static bool make_more(const struct scenario *s, const struct node *crop, const struct scenario_case *like, double density,
@@ -32,18 +33,39 @@ static const struct scenario_case *find_case(const struct scenario_case *cases, 
     return NULL;
 }
 
+/* One that was added for an earlier wish. */
+static struct scenario_case *find_added(struct scenario_case *cases, int count, const struct scenario_wish *w)
+{
+    for (int i = 0; i < count; i++)
+        if (cases[i].like && cases[i].work.mask.density == w->density && !strcmp(cases[i].like, w->case_id))
+            return &cases[i];
+    return NULL;
+}
+
+static void want_there(struct scenario_case *c, const char *variant)
+{
+    char *only = variant && c->only ? text_format("%s,%s", c->only, variant) : NULL;
+    if (!variant || only) { /* where all are wanted already they stay so */
+        free(c->only);
+        c->only = only;
+    }
+}
+
 bool cases_more(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, int place,
                 const struct scenario_wish *more, struct error *err)
 {
     int given = *count;
     for (; more && more->case_id; more++) {
         const struct scenario_case *like = find_case(*cases, given, more->case_id);
-        struct scenario_case one;
-        if (!like || !mask_patterns[like->work.mask.pattern]->density)
+        struct scenario_case one, *added = find_added(*cases + given, *count - given, more);
+        if (added)
+            want_there(added, more->variant);
+        if (added || !like || !mask_patterns[like->work.mask.pattern]->density)
             continue;
         if (!make_more(s, crop, like, more->density, &one, err))
             return false;
         one.place = place;
+        one.only = more->variant ? xstrdup(more->variant) : NULL;
         if (find_case(*cases, *count, one.id)) {
             scenario_case_free(&one);
             continue;

@@ -31,6 +31,7 @@ struct scenario_case {
     int64_t repeat;
     int place;  /* in the scenario's order, counting those that a filter leaves out */
     char *like; /* of one that a run found it needs: the scenario's own, from which it differs in the density of its mask; else NULL */
+    char *only; /* of such a one: the variants that are wanted there, like scenario_filter.only; NULL: all */
 };
 /* An entry of `variants:` */
 struct scenario_variant {
@@ -107,10 +108,11 @@ struct scenario {
 struct scenario *scenario_load(const char *path, struct error *err);
 void scenario_free(struct scenario *s);
 
-/* A case of the scenario, and another density of its mask. */
+/* A case of the scenario, another density of its mask, and a variant to run there (NULL: all). */
 struct scenario_wish {
     const char *case_id;
     double density;
+    const char *variant;
 };
 /* What the command line narrows or sets (each may be NULL / 0). */
 struct scenario_filter {
@@ -118,7 +120,8 @@ struct scenario_filter {
     const char *only;       /* comma list of globs over variant names, used by session/ */
     const char *const *set; /* "axis=value", "mask.density=0.10,0.25", "mask=blobs*", NULL-terminated: keeps the cases that match all;
                              * each value must match one */
-    /* Cases to stand behind the others, up to one whose id is NULL. What is like none is left out. */
+    /* Cases to stand behind the others, each once with all the variants that are wanted of it, up to one whose id is NULL. What is like
+     * none is left out. */
     const struct scenario_wish *more;
 };
 /* Expands for a device kind ("emu", "cuda": picks `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing is an error that

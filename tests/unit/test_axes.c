@@ -64,16 +64,20 @@ static void more_densities(void **state)
 {
     struct scenario *s = loaded(SCENARIO_HEAD "axes: {mask: {layers: [a], values: [full, {pattern: blobs, density: [0.1, 0.2], seed: 3}]}, "
                                               "n: [1, 2]}\n");
-    const struct scenario_wish more[] = {{"t/a[mask=blobs24:0.10:3,n=2]", 0.15},
-                                         {"t/a[mask=blobs24:0.20:3]", 0.1},
-                                         {"t/a[mask=blobs24:0.20:3,n=2]", 0.15},
-                                         {"t/a[mask=blobs24:0.10:3]", 0.0485},
-                                         {"t/a[mask=iid:0.15]", 0.3},
-                                         {"t/a[mask=full]", 0.3},
-                                         {NULL, 0}};
+    const struct scenario_wish more[] = {{"t/a[mask=blobs24:0.10:3,n=2]", 0.15, "conv2d/naive"},
+                                         {"t/a[mask=blobs24:0.20:3]", 0.1, "conv2d/naive"},
+                                         {"t/a[mask=blobs24:0.20:3,n=2]", 0.15, NULL}, /* from another case: it is there */
+                                         {"t/a[mask=blobs24:0.10:3]", 0.0485, NULL},
+                                         {"t/a[mask=blobs24:0.10:3,n=2]", 0.15, "my/x"},
+                                         {"t/a[mask=blobs24:0.10:3]", 0.0485, "my/x"},
+                                         {"t/a[mask=blobs24:0.10:3]", 0.0625, "my/x"},
+                                         {"t/a[mask=blobs24:0.10:3]", 0.0625, NULL},
+                                         {"t/a[mask=iid:0.15]", 0.3, NULL},
+                                         {"t/a[mask=full]", 0.3, NULL},
+                                         {0}};
     struct scenario_filter filter = {.more = more};
     char *plain = ids(s, "cuda"), *all = ids_filtered(s, "cuda", &filter);
-    char *want = text_format("%s a[mask=blobs24:0.15:3,n=2] a[mask=blobs24:0.0485:3]", plain);
+    char *want = text_format("%s a[mask=blobs24:0.15:3,n=2] a[mask=blobs24:0.0485:3] a[mask=blobs24:0.0625:3]", plain);
     assert_string_equal(all, want);
     free(want);
     free(all);
@@ -81,15 +85,18 @@ static void more_densities(void **state)
     struct error err = {0};
     struct scenario_case *cases;
     int count = scenario_expand(s, "cuda", &filter, &cases, &err);
-    const struct scenario_case *one = &cases[count - 2];
-    assert_true(one->work.mask.density == 0.15 && one->work.mask.seed == 3 && one->work.n == 2 && one->place > cases[count - 3].place);
+    const struct scenario_case *one = &cases[count - 3];
+    assert_true(one->work.mask.density == 0.15 && one->work.mask.seed == 3 && one->work.n == 2 && one->place > cases[count - 4].place);
     assert_string_equal(one->axes[0].value, "blobs24:0.15:3");
     assert_string_equal(one->like, "t/a[mask=blobs24:0.10:3,n=2]");
-    assert_null(cases[0].like);
+    assert_string_equal(one->only, "conv2d/naive,my/x");
+    assert_null(one[1].only); /* who wants all has them, who wanted one before or wants one after too */
+    assert_null(one[2].only);
+    assert_true(!cases[0].like && !cases[0].only);
     scenario_cases_free(cases, count);
     scenario_free(s);
     s = loaded(SCENARIO_HEAD "axes: {mask: [{pattern: iid, density: 0.1}]}\n"); /* an entry without a seed */
-    const struct scenario_wish plain_seed[] = {{"t/a[mask=iid:0.10]", 0.3}, {NULL, 0}};
+    const struct scenario_wish plain_seed[] = {{"t/a[mask=iid:0.10]", 0.3, NULL}, {0}};
     filter.more = plain_seed;
     all = ids_filtered(s, "cuda", &filter);
     assert_non_null(strstr(all, " a[mask=iid:0.30]"));

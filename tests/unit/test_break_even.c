@@ -381,13 +381,28 @@ static void bisection_asks_for_cases(void **state)
     row_set(&f.run.scenario_text, "answers:\n  - break_even: {over: mask.density}\n  - fastest: {}\n"); /* against nobody: no question */
     assert_int_equal(break_even_more(&f.run, f.rows, f.count, &wishes), -1);
     row_set(&f.run.scenario_text, "answers:\n  - break_even: {over: mask.density, by: [layer, mask.pattern], against: cudnn}\n");
-    static const struct break_wish want[] = {{"sparsity/body[mask=blobs24:0.4]", 0.36},     /* beside 35 %, where the line crosses */
-                                             {"sparsity/body[mask=blobs24:0.045]", 0.0485}, /* and 5 % */
-                                             {"sparsity/body[mask=iid:0.10]", 0.316}};      /* far apart: the geometric mean */
-    assert_int_equal(break_even_more(&f.run, f.rows, f.count, &wishes), 3);
-    for (int i = 0; i < 3; i++) {
+    static const struct break_wish want[] = {
+        {"sparsity/body[mask=blobs24:0.4]", 0.36, "cudnn"}, /* beside 35 %, where the line crosses */
+        {"sparsity/body[mask=blobs24:0.4]", 0.36, "conv2d/sparse_tile"},
+        {"sparsity/body[mask=blobs24:0.045]", 0.0485, "cudnn"}, /* and 5 %; there the tile is known to win */
+        {"sparsity/body[mask=blobs24:0.045]", 0.0485, "conv2d/delta_tile"},
+        {"sparsity/body[mask=iid:0.10]", 0.316, "cudnn"}, /* far apart: the geometric mean; the delta loses at both */
+        {"sparsity/body[mask=iid:0.10]", 0.316, "conv2d/sparse_tile"}};
+    assert_int_equal(break_even_more(&f.run, f.rows, f.count, &wishes), 6);
+    for (int i = 0; i < 6; i++) {
         assert_string_equal(wishes[i].case_id, want[i].case_id);
         near(wishes[i].density, want[i].density);
+        assert_string_equal(wishes[i].variant, want[i].variant);
+        free(wishes[i].case_id);
+    }
+    free(wishes);
+    for (int i = 0; i < f.count; i++) /* the baseline only moves the bytes: whichever dense row is the fastest is the rival */
+        if (f.rows[i]->library)
+            f.rows[i]->status = ROW_FOIL;
+    int count = break_even_more(&f.run, f.rows, f.count, &wishes);
+    assert_true(count > 0);
+    for (int i = 0; i < count; i++) {
+        assert_null(wishes[i].variant);
         free(wishes[i].case_id);
     }
     free(wishes);
@@ -422,6 +437,7 @@ static void a_network_asks_for_its_layers(void **state)
     struct break_wish *wishes;
     int count = break_even_more(&f.run, f.rows, f.count, &wishes); /* by 10 % the tile wins, by 50 % it loses; the delta wins nowhere */
     assert_int_equal(count, 1);
+    assert_null(wishes[0].variant); /* it is made of rows that each may choose */
     assert_true(wishes[0].density > 0.1 && wishes[0].density < 0.5);
     assert_string_equal(wishes[0].case_id,
                         wishes[0].density > 0.3 ? "sparsity/body[mask=blobs24:0.25]" : "sparsity/body[mask=blobs24:0.1]");

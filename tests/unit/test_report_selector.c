@@ -86,6 +86,17 @@ static void masked_cases_ask_the_sparse_rule(void **state)
     assert_string_equal(t, "selector  sparse_auto is within 5 % of the fastest in 1 of 2 cases, more than 10 % behind cudnn in 0\n"
                            "          full: sparse_either takes 33.3 % more than auto\n");
     free(t);
+    add(&f, 2, "few", "conv2d/cudnn", "", 150); /* who is no rival at a density that a bisection added may not have run there */
+    add(&f, 2, "few", "conv2d/sparse_auto", "is=sparse_either", 140);
+    for (int i = f.count - 2; i < f.count; i++) {
+        f.rows[i]->density_in = 0.5;
+        f.rows[i]->flop = f.rows[i]->flop_scheduled = 100e9;
+        row_set(&f.rows[i]->tile, i == f.count - 1 ? "8x8" : NULL);
+        row_set(&f.rows[i]->like_case, "grid/few");
+    }
+    t = told(&f);
+    assert_non_null(strstr(t, "in 1 of 2 cases"));
+    free(t);
     fixture_free(&f);
 }
 

@@ -1,6 +1,7 @@
 /* The terminal, the summary, the network and Markdown, as golden texts; and what must hold whatever the golden says. */
 #include "fixture_rows.h"
 #include "report/case_document.h"
+#include "report/first_screen.h"
 #include "report/network.h"
 #include "report/view.h"
 #include <setjmp.h>
@@ -179,6 +180,32 @@ static void placement_is_said(void **state)
     fixture_free(&f);
 }
 
+/* Of a density that a bisection added not all variants are known: who wins there is not said. */
+static void added_densities_have_no_winner(void **state)
+{
+    struct fixture f = {0};
+    struct document d = {0};
+    struct text t = {0};
+    fixture_run(&f.run, "t", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            struct row *r = fixture_row(&f, i, "a", i ? "mask=iid:0.15" : "mask=iid:0.1", "conv2d 8->8 3x3",
+                                        k ? "conv2d/own" : "conv2d/cudnn", "", ROW_OK);
+            fixture_time(r, -1, k ? 20 : 40, 0.2, k ? 2 : 1, k ? 1.9 : 1, k ? 2.1 : 1);
+            row_set(&r->like_case, i ? "t/a[mask=iid:0.1]" : NULL);
+        }
+    first_screen(&d, &f.run, f.rows, f.count, NULL);
+    form_html.write(&t, &d, &(struct report_style){0});
+    static const char *const there[] = {"4 of the 4 rows", "on 1 of 1 timed cases", "iid-0-1-"}; /* where its link leads */
+    for (int i = 0; i < 3; i++)
+        if (!strstr(text_get(&t), there[i]))
+            fail_msg("no '%s' in %s", there[i], text_get(&t));
+    assert_null(strstr(text_get(&t), "iid-0-15"));
+    text_free(&t);
+    document_free(&d);
+    fixture_free(&f);
+}
+
 /* emu ranks nothing and shows no time, even when a row came with one. */
 static void emu_has_no_time(void **state)
 {
@@ -280,10 +307,19 @@ static void graph_and_prepare(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(terminal_h200),    cmocka_unit_test(terminal_emu),       cmocka_unit_test(terminal_ascii_narrow),
-        cmocka_unit_test(terminal_colour),  cmocka_unit_test(markdown),           cmocka_unit_test(ranking),
-        cmocka_unit_test(ranking_of_a_tie), cmocka_unit_test(placement_is_said),  cmocka_unit_test(graph_and_prepare),
-        cmocka_unit_test(emu_has_no_time),  cmocka_unit_test(absent_is_not_zero), cmocka_unit_test(every_failure_is_said),
+        cmocka_unit_test(terminal_h200),
+        cmocka_unit_test(terminal_emu),
+        cmocka_unit_test(terminal_ascii_narrow),
+        cmocka_unit_test(terminal_colour),
+        cmocka_unit_test(markdown),
+        cmocka_unit_test(ranking),
+        cmocka_unit_test(ranking_of_a_tie),
+        cmocka_unit_test(placement_is_said),
+        cmocka_unit_test(graph_and_prepare),
+        cmocka_unit_test(emu_has_no_time),
+        cmocka_unit_test(absent_is_not_zero),
+        cmocka_unit_test(every_failure_is_said),
+        cmocka_unit_test(added_densities_have_no_winner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
