@@ -168,6 +168,8 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
         for (int j = 0; j < 4; j++)
             held[i][j] = round_tf32(__uint_as_float(held[i][j]));
     }
+    fence_async(); /* the other half comes to the same place by a bulk copy */
+    __syncwarp();
     if (lane == 0)
         barrier_arrive(b.weights_gone + me * 8);
     barrier_wait(b.weights_gone + 8, 0); /* the staging area is free */
