@@ -86,8 +86,6 @@ bool worker_data(struct worker *w, int row, enum data_part part, struct op_data 
 bool worker_data_set(struct worker *w, int row, enum data_part part, int set, struct op_data **data, struct error *err);
 /* What nobody can foresee unless `--seed` says it. */
 uint64_t worker_secret(const struct worker *w);
-/* The check on the device; NULL where there is none. */
-struct card *worker_card(struct worker *w);
 
 /* The data that a row is timed on. A row that runs dense on a case whose mask marks inputs gets an input full of data: a dense kernel
  * meets no zeros in real use, and a multiplier fed with zeros draws less power. */

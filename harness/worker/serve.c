@@ -276,6 +276,7 @@ static void forget_plan(struct worker *w)
     json_decref(w->setup);
     w->setup = NULL;
     w->card = NULL;
+    w->card_tried = false;
     w->tried = NULL;
     w->tried_count = 0;
     w->task_case = -1;

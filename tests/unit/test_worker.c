@@ -115,6 +115,39 @@ static void another_setup_is_another_plan(void **state)
     json_decref(row);
 }
 
+/* Nor is it forgotten that the device can check for itself: added densities, which the same worker runs, were checked by the CPU. */
+static void the_device_checks_in_every_run(void **state)
+{
+    char *path = text_file("scenario: t\n"
+                           "layers: {a: {op: layout, n: 1, c: 8, h: 4, w: 6, dtype: f16, layout: NHWC, to: NCHW}}\n"
+                           "variants: [layout/convert]\n");
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
+    struct error err = {0};
+    struct plan plan;
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    struct worker *w = worker_inside.open(drop, NULL);
+    json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
+                              "files", plan.files);
+    struct device_ops timed;
+    const struct device_ops *emu = NULL;
+    for (int run = 0; run < 3; run++) {
+        if (!worker_inside.handle(w, setup, &err))
+            fail_msg("%s", err.text);
+        emu = emu ? emu : w->dev->ops;
+        timed = *emu;
+        timed.keeps_time = run > 0; /* of the first run's device the CPU checks */
+        w->dev->ops = &timed;
+        assert_int_equal(worker_card(w) != NULL, run > 0);
+    }
+    w->dev->ops = emu;
+    worker_inside.close(w);
+    json_decref(setup);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
 /* Of a line those that take most, of equal ones those that move something; nothing of a cold line; in the order of the code. */
 static void the_hottest_instructions_are_kept(void **state)
 {
@@ -326,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_setup_is_another_plan),
+        cmocka_unit_test(the_device_checks_in_every_run),
         cmocka_unit_test(a_look_leaves_the_round_open),
         cmocka_unit_test(others_are_told),
         cmocka_unit_test(samples_and_counts_meet),
