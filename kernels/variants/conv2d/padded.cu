@@ -1,0 +1,22 @@
+/* bench 1
+what: cudnn_padded with the convolution that auto takes for padded channels - ours, where they are many and pixels enough
+like: cudnn_padded
+steps:
+  - kernel: pad_channels
+    grid: ceil(n * h * w * (c8 / 8), 256)
+    block: 256
+    args: input, x8, n * h * w, c, c8
+    when: wide
+  - {variant: conv2d/auto, input: x8, filter: f8, bias: b8, output: y8, with: {c: c8, k: k8}, epilogue: same, when: wide and deep}
+  - {variant: conv2d/auto, input: x8, filter: f8, bias: b8, with: {c: c8}, epilogue: same, when: wide and not deep}
+  - {variant: conv2d/auto, filter: f8, bias: b8, output: y8, with: {k: k8}, epilogue: same, when: deep and not wide}
+  - kernel: cut_channels
+    grid: ceil(n * p * q * k, 256)
+    block: 256
+    args: y8, output, n * p * q * k, k, k8
+    when: deep
+*/
+
+/* What changed from cudnn_padded: who convolves. The copy engine wants 16 bytes of a pixel, so wgmma_pixels and its kin cannot read 354 channels either; 360 they
+ * can, and from some millions of products a pixel on that gains more than two passes over the tensors cost. mma_any pads on the way into shared memory instead, which
+ * costs no pass and is what small layers want. */
