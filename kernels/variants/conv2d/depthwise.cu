@@ -2,7 +2,7 @@
 op: conv2d
 what: depthwise - VEC channels a thread, PX by PY outputs from a strip of the input in registers; no shared memory
 from: naive
-needs: groups == c and c * h * w < 2147483648 and k * p * q < 2147483648
+needs: groups == c and c * h * w < 2147483648 and k * p * q < 2147483648 and n * k * p * q < 2147483648
 layout: {input: [NHWC, NCHW], filter: RSCK, output: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
 epilogue: [bias, relu, leaky_relu]
@@ -19,6 +19,7 @@ let:
   strip: (PX - 1) * stride + (s - 1) * dilation + 1
   strips: ceil(q, PX)
   line: select(nhwc, strips * k / vec, strips)     # threads for PY lines of an image (NHWC) or of a plane
+  groups_p: ceil(p, PY)
 where:
   - vec == 1 or nhwc and k == c
   - c % vec == 0
@@ -35,9 +36,9 @@ define:
 specialise: [r, s, stride, dilation]
 steps:
   - kernel: conv_depthwise
-    grid: ceil(line, BLOCK), ceil(p, PY), select(nhwc, n, n * k)
+    grid: select(nhwc, ceil(line, BLOCK), ceil(line * groups_p * n * k, BLOCK)), select(nhwc, groups_p, 1), select(nhwc, n, 1)
     block: BLOCK
-    args: input, filter, bias, output, c, h, w, k, p, q, pad, strips
+    args: input, filter, bias, output, c, h, w, k, p, q, pad, strips, groups_p, n
 */
 
 /* A depthwise convolution has no channels to sum over: r * s products for each value that is read. At 3x3 in f32 that is 18 FLOP for 8 bytes moved, so DRAM is the limit
@@ -98,12 +99,13 @@ static __device__ __forceinline__ void store(const float sum[PY][PX][CHANNELS], 
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-conv_depthwise(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int P, int Q, int pad, int strips)
+conv_depthwise(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int P, int Q, int pad, int strips,
+               int groups_p, int images)
 {
-    int i = blockIdx.x * BLOCK + threadIdx.x, lines = K / CHANNELS;
-    int k = NHWC ? i % lines * CHANNELS : blockIdx.z % K, q0 = (NHWC ? i / lines : i) * PX, p0 = blockIdx.y * PY;
-    int n = NHWC ? blockIdx.z : blockIdx.z / K;
-    if (q0 >= Q || i >= (NHWC ? strips * lines : strips))
+    int i = blockIdx.x * BLOCK + threadIdx.x, lines = K / CHANNELS, plane = i / strips / groups_p;
+    int k = NHWC ? i % lines * CHANNELS : plane % K, q0 = (NHWC ? i / lines : i % strips) * PX, p0 = (NHWC ? blockIdx.y : i / strips % groups_p) * PY;
+    int n = NHWC ? blockIdx.z : plane / K;
+    if (q0 >= Q || n >= images)
         return;
     int c = k / (K / C), y0 = p0 * STRIDE - pad, x0 = q0 * STRIDE - pad;
     input += (size_t)n * C * H * W;
