@@ -7,16 +7,23 @@ epilogue: [bias, residual, relu, leaky_relu, depth_to_space]
 let:
   half: (dtype == f16 or dtype == bf16) and layout == NHWC
   plain: stride == 1 and dilation == 1 and groups == 1
+  nchw: layout == NCHW and dtype != i8
   d2s: has(depth_to_space)
+  many: n * p * q >= select(layout == NHWC, 4096, 16384)
+  odd: c * size(input) % 16 != 0 or k * size(input) % 16 != 0
+  odder: c * size(input) % 8 != 0 or k * size(input) % 8 != 0
 measured: cc == 90
 select:
   # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
   - {variant: vector_rows, when: c * k <= 4 and r <= 3 and s <= 3 and layout == NCHW}      # wider filters were not measured
   - {variant: reg_tiled, when: c * k <= 4 and groups == 1}
+  - {variant: cudnn, when: groups == c and c > 1 and layout == NCHW and p * q < 256 and cc >= 80}
+  - {variant: reg_tiled, when: groups == c and c > 1 and math == f32 and r * s > 25}
+  - {variant: reg_tiled, when: groups == c and c > 1 and half and r * s >= 25 and stride == 1 and n * p * q * c <= 65536}
   - {variant: depthwise, when: groups == c and c > 1}
   - {variant: reg_tiled, when: half and groups > 1 and c <= 12 * groups}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
-  - {variant: mma_few_in, when: half and c <= 4 and not d2s}
+  - {variant: mma_few_in, when: half and c > 2 and c <= 4 and n * p * q >= 65536 and not d2s}
   - {variant: stream_few_out, when: half and k <= 8}
   - {variant: mma_few_out, when: half and k <= 8}
   # a store that is the depth_to_space
@@ -25,6 +32,12 @@ select:
   - {variant: wgmma_wide_d2s, when: half and plain and d2s}
   - {variant: wgmma_blocks_d2s, when: half and plain and d2s}
   - {variant: mma_sync_d2s, when: half and plain and d2s and cc != 90}    # no wgmma; saves the library's pass of the shuffle, whatever its own pace
+  # small layers, and channels that the library's engines do not take as they lie
+  - {variant: padded, when: half and not d2s and odd and r * s > 1 and stride > 1 and c % 8 == 0 and c >= 128 and k > 8}
+  - {variant: mma_any, claimed: yes, when: math != f32 and not d2s and not (nchw and c > 2 and c <= 4 and k % 8 == 0 and n * p * q >= 65536)}
+  - {variant: cudnn_plain, when: nchw and math != f32 and odd and c > 64 and k > 64}
+  - {variant: padded, when: (half or math == tf32) and not d2s and odd and r * s > 1 and (c > 64 and k > 64 or math == tf32 and c > 64 and k > 8 or half and c > 8 and k > 32)}
+  - {variant: cudnn_padded, when: (half or math == tf32) and not d2s and odder and r * s == 1 and c > 64 and k > 64}
   # so few channels, or so many taps, that wgmma's 64 rows are mostly empty
   - {variant: mma_sync, when: half and plain and not d2s and k <= 32 and (c <= 16 or c <= 32 and r * s > 9)}
   # of those that claim the shape the one whose tiles leave least empty; the library where nobody does
@@ -32,17 +45,21 @@ select:
   - {variant: wgmma_rs, claimed: yes, when: half and (k <= 64 or k % 128 == 0 or k % 128 > 112)}
   - {variant: wgmma_pixels, claimed: yes, when: half}
   - {variant: wgmma_rs, claimed: yes, when: half}
+  - {variant: cudnn_plain, when: half and not d2s and r * s >= 49 and c > 4}      # of 7x7 the library has no good engine that fuses
   - {variant: cudnn_residual, when: half}
   - {variant: cudnn, when: half and cc >= 80}
   - {variant: wgmma_rs_nchw, when: layout == NCHW and plain and c <= 64}
-  - {variant: through_nhwc, when: layout == NCHW and math != f32}      # any width
+  - {variant: cudnn_plain, when: nchw and math != f32 and not d2s and (n * p * q < 2048 or r * s == 1 and stride == 1 and n * p * q < 65536)}
+  - {variant: through_nhwc, when: layout == NCHW and math != f32 and (math != tf32 or c > 8)}      # any width
   - {variant: wgmma_rs_tf32, claimed: yes, when: math == tf32 and c > 48}
   - {variant: wgmma_pixels, claimed: yes, when: math == tf32}
-  # strict f32: two thirds of the multiplications of 3x3 can be saved
+  # strict f32: two thirds of the multiplications of 3x3 can be saved, where pixels are many
+  - {variant: fma_any, claimed: yes, when: math == f32 and groups == 1}
   - {variant: tiled_halo, when: math == f32 and plain and k <= 4 and c >= 16 and r * s <= 9 and layout == NHWC}
-  - {variant: halo_regs, when: math == f32 and plain and c >= 8 and k >= 8 and k <= 32}      # winograd's 64 channels a block would be half empty
-  - {variant: winograd, when: math == f32 and plain and c >= 16 and (layout == NHWC or k > 32)}
-  - {variant: halo_regs, when: math == f32 and plain and c >= 8 and (layout == NHWC or k > 32)}
+  - {variant: halo_regs, when: math == f32 and plain and c >= 8 and k >= 8 and k <= 32 and many}      # winograd's 64 channels a block would be half empty
+  - {variant: winograd, when: math == f32 and plain and c >= 16 and (layout == NHWC or k > 32 and n * p * q >= 65536)}
+  - {variant: halo_regs, when: math == f32 and plain and c >= 8 and (layout == NHWC or k > 32 and n * p * q >= 65536) and many}
+  - {variant: general_tiled, when: math == f32 and layout == NHWC and c <= 4 and k <= 16 and r * s > 1}
   # 8-bit whole numbers
   - {variant: wgmma_pixels, claimed: yes, when: dtype == i8}
   - {variant: cudnn_s8, when: dtype == i8 and c % 16 == 0}
@@ -54,7 +71,7 @@ select:
 
 /* No kernel: a rule. The report shows which variant it took, and the distance to the row's best is what the rule costs; after a run over many layers the line
  * `selector` counts the cases where it is off. scenarios/auto_grid.yaml and auto_unseen.yaml are such runs, the second over shapes that no kernel was tuned for
- * (reports/gallery). What they showed is either a condition here or, better, the `claims:` of a variant: whoever claims a shape is at par with the library there, and
- * where nobody does the library is taken.
+ * (reports/gallery; random-h200.md there is one over layers that seeds drew: ci/random-layers). What they showed is either a condition here or, better, the
+ * `claims:` of a variant: whoever claims a shape is at par with the library there, and where nobody does the library is taken.
  *
  * The variants it does not take are chapters on the way here, or for older chips: each says what it costs, and none claims what it does not reach. */

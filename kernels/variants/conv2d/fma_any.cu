@@ -3,6 +3,7 @@ what: mma_any in f32 - the same tiles by fused multiply-adds, a grid of pixels b
 like: mma_any
 dtype: {input: f32, output: f32, bias: f32, accumulate: f32}
 math: [f32]
+claims: cc == 90 and (c >= 4 or layout == NHWC or n * p * q < 8192) and (products <= 100000000 or r * s == 1 and products <= 300000000)
 params:
   KB: {values: [auto, 16, 32, 64, 128], default: auto}
   TALL: null

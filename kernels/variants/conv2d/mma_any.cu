@@ -8,6 +8,9 @@ dtype: {input: [f16, bf16, f32], output: same, bias: f32, accumulate: f32}
 math: [f16_acc32, bf16_acc32, tf32]
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+claims:
+  - cc == 90 and (c > 4 or n * p * q < 524288) and (c * r * s < 16384 or n * p * q >= 1024)
+  - small and min(c, k) <= 64 or odd and (math != tf32 and few or products <= 100000000) or c <= 8 and r * s >= 25 and math != tf32
 params:
   TILE: {values: [auto, 32, 64, 128], default: auto}        # pixels of a block
   TALL: {values: [auto, 32, 64], default: auto}             # pixels of a warp
@@ -17,6 +20,10 @@ params:
   STEP: {values: [auto, row, whole], default: auto}         # of how many rows of the filter a step is
   EARLY: {values: [auto, 1, 2, 3], default: auto}           # steps of weights on their way
 let:
+  products: n * p * q * max(k, 8) * c * r * s
+  small: products <= select(min(c, k) > 48, 50000000, 250000000)
+  few: min(c, k) <= 64 and (products < 4000000000 or c <= 8 or k <= 32 or stride > 1)   # else two passes that pad cost less than what the library gains
+  odd: c % piece != 0 or k % piece != 0 and (k > 8 or r * s > 9)   # 16 bytes of a pixel are what the library's engines want
   piece: 16 / size(input)                                   # channels
   nhwc: layout(input) == NHWC
   point: r * s == 1

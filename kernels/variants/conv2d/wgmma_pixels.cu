@@ -14,7 +14,7 @@ epilogue: [bias, residual, relu, leaky_relu]
 claims:
   - math != f32
   - c < 112 or n * p * q >= 4096 and 3 * cover <= 4 * p * q
-  - k <= 3 * c and (r * s > 1 or c <= 64 or k > 64)
+  - k <= 3 * c and (r * s > 1 or c <= 64 and math != tf32 or k > 64)
 params:
   KB: {values: [auto, 32, 48, 64, 96, 128, 192, 256], default: auto}   # output channels a block, at most
   BLOCKS: {values: [auto, 1, 2, 4], default: auto}                 # of 64 pixels, a consumer

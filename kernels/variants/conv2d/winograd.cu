@@ -9,7 +9,7 @@ layout: {input: [NHWC, NCHW], filter: [KCRS, KRSC], output: same, residual: same
 dtype: {input: f32, output: f32, bias: f32, accumulate: f32}
 algorithm: winograd
 epilogue: [bias, residual, relu, leaky_relu]
-claims: cc == 90 and c >= 16 and (layout == NHWC or k > 32) and n * p * q >= 16384
+claims: cc == 90 and c >= 16 and (layout == NHWC and n * p * q >= 16384 or k > 32 and n * p * q >= 65536)
 let:
   cp: 8 * ceil(c, 8)
   kp: 64 * ceil(k, 64)
