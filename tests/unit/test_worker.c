@@ -358,14 +358,10 @@ static void a_look_leaves_the_round_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_setup_is_another_plan),
-        cmocka_unit_test(the_device_checks_in_every_run),
-        cmocka_unit_test(a_look_leaves_the_round_open),
-        cmocka_unit_test(others_are_told),
-        cmocka_unit_test(samples_and_counts_meet),
-        cmocka_unit_test(the_hottest_instructions_are_kept),
-        cmocka_unit_test(data_of_the_first_case_are_made),
-        cmocka_unit_test(neighbours_are_compiled_ahead),
+        cmocka_unit_test(another_setup_is_another_plan),   cmocka_unit_test(the_device_checks_in_every_run),
+        cmocka_unit_test(a_look_leaves_the_round_open),    cmocka_unit_test(others_are_told),
+        cmocka_unit_test(samples_and_counts_meet),         cmocka_unit_test(the_hottest_instructions_are_kept),
+        cmocka_unit_test(data_of_the_first_case_are_made), cmocka_unit_test(neighbours_are_compiled_ahead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

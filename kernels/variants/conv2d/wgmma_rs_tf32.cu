@@ -153,6 +153,15 @@ static __device__ __forceinline__ void put_half(unsigned at, const float sum[SUM
     }
 }
 
+/* What a warp has read may be overwritten by a bulk copy: an arrival alone does not wait for the reads. */
+static __device__ __forceinline__ void let_go(unsigned barrier)
+{
+    fence_async();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(barrier);
+}
+
 static __device__ __forceinline__ void consume(const ring &ring, const share &own, const barriers &b, unsigned weights, unsigned staged, const tensor_map *output_map,
                                                const tensor_map *residual_map, const float *bias, int K)
 {
@@ -168,10 +177,7 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
         for (int j = 0; j < 4; j++)
             held[i][j] = round_tf32(__uint_as_float(held[i][j]));
     }
-    fence_async(); /* the other half comes to the same place by a bulk copy */
-    __syncwarp();
-    if (lane == 0)
-        barrier_arrive(b.weights_gone + me * 8);
+    let_go(b.weights_gone + me * 8);
     barrier_wait(b.weights_gone + 8, 0); /* the staging area is free */
 
     int k = k0 + warp * 16 + lane / 4 * 2;
