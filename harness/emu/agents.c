@@ -4,6 +4,7 @@
 #include "emu/cluster.h"
 #include "emu/races.h"
 #include <string.h>
+#include <wchar.h>
 
 struct told { /* what those that arrived did before is known to those that wait */
     uint32_t clocks[64], fenced[64], far[CLUSTER_MAX], known;
@@ -328,26 +329,46 @@ void agent_tells(struct warp *w, struct block *b, uint32_t offset)
         far_release(w, p->now.far);
 }
 
+static uint32_t unordered_of(const struct warp *w, const struct shadow *s, uint32_t g)
+{
+    return race_unordered(w, s->writer[g])                ? s->writer[g]
+           : race_unordered(w, s->reader[g])              ? s->reader[g]
+           : s->source && race_unordered(w, s->source[g]) ? s->source[g]
+                                                          : 0;
+}
+
+/* Is what was said of grain g said of the next one too? */
+static bool same_tags(const struct shadow *s, uint32_t g)
+{
+    return s->writer[g] == s->writer[g + 1] && s->reader[g] == s->reader[g + 1] && (!s->source || s->source[g] == s->source[g + 1]);
+}
+
+static void fill(uint32_t *tags, uint32_t count, uint32_t tag)
+{
+    wmemset((wchar_t *)(void *)tags, (wchar_t)tag, count);
+}
+
 void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block *b, uint32_t offset, uint64_t bytes, uint32_t tag)
 {
     struct shadow *s = b->shadow;
     int shift = w->program->shared_shift;
-    bool told = b != w->block;
-    for (uint32_t g = offset >> shift; s && bytes && g <= (offset + bytes - 1) >> shift; g++) {
-        uint32_t before = race_unordered(w, s->writer[g])                ? s->writer[g]
-                          : race_unordered(w, s->reader[g])              ? s->reader[g]
-                          : s->source && race_unordered(w, s->source[g]) ? s->source[g]
-                                                                         : 0;
-        if (before && !told && (w->checks & CHECK_RACE) && !(before & tag & SHADOW_ATOMIC)) {
-            told = true;
-            if (agent_is(b, before & 63))
-                agent_race(w, ip, lane, g << shift, "bulk copy to", before);
-            else
-                emu_report(w, ip, lane, "race", "bulk copy to shared memory at 0x%x races with warp %u: no barrier between them",
-                           g << shift, before & 63);
-        }
-        s->writer[g] = tag;
-        s->reader[g] = s->lane[g] = 0;
+    bool told = b != w->block || !(w->checks & CHECK_RACE);
+    uint32_t low = offset >> shift, high = bytes ? (uint32_t)((offset + bytes - 1) >> shift) + 1 : low;
+    for (uint32_t g = low; s && g < high && !told; g++) {
+        uint32_t before = g == low || !same_tags(s, g - 1) ? unordered_of(w, s, g) : 0;
+        if (!before || (before & tag & SHADOW_ATOMIC))
+            continue;
+        told = true;
+        if (agent_is(b, before & 63))
+            agent_race(w, ip, lane, g << shift, "bulk copy to", before);
+        else
+            emu_report(w, ip, lane, "race", "bulk copy to shared memory at 0x%x races with warp %u: no barrier between them", g << shift,
+                       before & 63);
+    }
+    if (s) {
+        fill(s->writer + low, high - low, tag);
+        fill(s->reader + low, high - low, 0);
+        fill(s->lane + low, high - low, 0);
     }
     if (b->cluster_count > 1)
         far_copy(w, ip, lane, b, offset, bytes);

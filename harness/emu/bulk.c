@@ -364,8 +364,14 @@ static void move_element_row(struct warp *w, const struct insn *ip, int lane, co
         nan[1] = 0x7f;
     else if (es == 4)
         nan[3] = 0x7f;
-    for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t k = 0, per = 16 / es; k < n; k++) {
         uint8_t *cell = shared + (swizzled(offset + k * es, t->swizzle) - base);
+        if (host && step == 1 && !ip->aux && !((offset + k * es) & 15) && (int64_t)k >= first && (int64_t)(k + per - 1) <= last) {
+            uint8_t *there = host + ((int64_t)k - first) * es; /* 16 bytes stay together */
+            memcpy(store ? there : cell, store ? cell : there, 16);
+            k += per - 1;
+            continue;
+        }
         bool valid = host && (int64_t)k >= first && (int64_t)k <= last;
         uint8_t *there = valid ? host + (uint64_t)(((int64_t)k - first) * step) * es : NULL;
         if (!store)
