@@ -5,16 +5,37 @@
 #include "base/text.h"
 #include "message/wire.h"
 #include "worker/private.h"
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SELF_MAX_BYTES (1u << 30)
+#define BUILD_ID_MIN 16 /* bytes: MD5's; less is no hash */
+#define ALIGNED(bytes) (((size_t)(bytes) + 3) & ~(size_t)3)
 #define MEMORY_FORMAT "emu memory 1"
 
-/* This build: another one may count otherwise. */
+/* The linker's hash of all that it wrote, of the program itself, which comes first. */
+static int find_build(struct dl_phdr_info *info, size_t size, void *to)
+{
+    const ElfW(Nhdr) * note;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        const char *at = (const char *)(info->dlpi_addr + part->p_vaddr), *end = at + part->p_memsz;
+        for (; part->p_type == PT_NOTE && at + sizeof *note < end; at += sizeof *note + ALIGNED(note->n_namesz) + ALIGNED(note->n_descsz)) {
+            note = (const void *)at;
+            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof "GNU" && note->n_descsz >= BUILD_ID_MIN)
+                hash_bytes(at + sizeof *note + ALIGNED(sizeof "GNU"), note->n_descsz, to);
+        }
+    }
+    return 1;
+}
+
+/* This build: another one may count otherwise. Without the linker's word for it, all of its file. */
 static bool hash_self(struct worker *w)
 {
     size_t bytes;
+    if (!w->self[0])
+        dl_iterate_phdr(find_build, w->self);
     char *self = w->self[0] ? NULL : file_read(file_self(), SELF_MAX_BYTES, &bytes, NULL);
     if (self)
         hash_bytes(self, bytes, w->self);
