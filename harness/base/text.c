@@ -272,13 +272,14 @@ void text_one_line(char *s)
 {
     char *to = s;
     for (const char *from = s; *from;) {
-        size_t blank = strspn(from, " \t\r\n"), end = strcspn(from, "\r\n");
-        if (blank && end < blank) {
+        size_t blank = strspn(from, " \t\r\n"), kept = blank ? blank : strcspn(from, " \t\r\n");
+        if (blank && (memchr(from, '\n', blank) || memchr(from, '\r', blank))) {
             *to++ = ' ';
-            from += blank;
         } else {
-            *to++ = *from++;
+            memmove(to, from, kept);
+            to += kept;
         }
+        from += kept;
     }
     *to = 0;
 }

@@ -107,6 +107,26 @@ static void globs_and_numbers(void **state)
 }
 
 /* What a terminal or a spreadsheet would obey. */
+/* A note of megabytes, of blanks or of none, is read once from end to end. */
+static void many_lines_are_one(void **state)
+{
+    char lines[] = " a b\t c \r\n\r\n  d\n";
+    text_one_line(lines);
+    assert_string_equal(lines, " a b\t c d ");
+    size_t bytes = 16u << 20;
+    char *large = malloc(bytes + 1);
+    assert_non_null(large);
+    for (const char *of = "n \n"; *of; of++) {
+        memset(large, *of, bytes);
+        large[bytes] = 0;
+        text_one_line(large);
+        assert_int_equal(strlen(large), *of == '\n' ? 1 : bytes);
+        assert_int_equal(large[0], *of == '\n' ? ' ' : *of);
+    }
+    free(large);
+    (void)state;
+}
+
 static void hostile_texts_are_only_texts(void **state)
 {
     struct text t = {0};
@@ -376,6 +396,7 @@ int main(void)
         cmocka_unit_test(sha256_is_the_published_one),
         cmocka_unit_test(nearest_word),
         cmocka_unit_test(globs_and_numbers),
+        cmocka_unit_test(many_lines_are_one),
         cmocka_unit_test(hostile_texts_are_only_texts),
         cmocka_unit_test(errors_gain_places),
         cmocka_unit_test(files_are_whole_or_refused),
