@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "op/convert.h"
 #include "op/shape.h"
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -68,6 +69,21 @@ static bool stack_planes(struct work *work, struct error *err)
     return true;
 }
 
+/* What the file says of a work's FLOP, bytes and terms is a number, and not below 0: else what is judged by them would be. */
+static bool counts_fit(const struct op_file *f, const struct work *work, struct error *err)
+{
+    const struct expr *const counts[] = {f->flop, f->bytes, f->terms};
+    for (int i = 0; i < 3; i++) {
+        struct value v = {.kind = VALUE_INT};
+        if (counts[i] && !(i == 2 ? op_file_int(work, counts[i], &v.i, err) : op_file_value(work, counts[i], &v, err)))
+            return false;
+        double x = v.kind == VALUE_INT ? (double)v.i : v.kind == VALUE_TEXT ? -1 : v.d;
+        if (!(x >= 0 && x <= DBL_MAX))
+            return expr_fail(counts[i], err, "%s: %g is not a number from 0 on", i == 0 ? "flop" : i == 1 ? "bytes" : "terms", x);
+    }
+    return true;
+}
+
 bool op_file_finish(struct work *work, struct error *err)
 {
     const struct op_file *f = work->op->file ? work->op->file : work->op->image;
@@ -87,7 +103,7 @@ bool op_file_finish(struct work *work, struct error *err)
         }
     if (work->op->task == TASK_POINTWISE && !work->epilogue_count)
         return error_set(err, ERROR_USAGE, "%s: it is its epilogue, and that is empty", work->op->name);
-    return !f->stages || stage_fits(work, err);
+    return counts_fit(f, work, err) && (!f->stages || stage_fits(work, err));
 }
 
 int op_file_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
