@@ -6,28 +6,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool decode_fail(struct decode *d, const char *format, ...)
+static bool set_failed(struct decode *d, enum error_kind kind, const char *format, va_list args)
 {
     if (d->failed)
         return false;
     d->failed = true;
     char what[256], op[160] = "";
-    va_list args;
-    va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
-    va_end(args);
     if (d->in)
         ptx_instr_text(d->in, op, sizeof op);
     const struct ptx_place *at = d->in ? &d->in->place : NULL;
-    /* not the kernel's fault: its row is skipped, with this reason */
     if (at && at->line > 0 && at->file > 0 && at->file < d->m->file_count && d->m->files[at->file])
-        return error_set(d->err, ERROR_ENVIRONMENT, "%s: %s:%d: PTX line %d: '%s': %s", d->m->label, d->m->files[at->file], at->line,
-                         d->in->ptx_line, op, what);
-    return error_set(d->err, ERROR_ENVIRONMENT, "%s: PTX line %d: '%s': %s", d->m->label,
-                     d->in  ? d->in->ptx_line
-                     : d->f ? d->f->line
-                            : 0,
-                     op, what);
+        return error_set(d->err, kind, "%s: %s:%d: PTX line %d: '%s': %s", d->m->label, d->m->files[at->file], at->line, d->in->ptx_line,
+                         op, what);
+    return error_set(d->err, kind, "%s: PTX line %d: '%s': %s", d->m->label, d->in ? d->in->ptx_line : d->f ? d->f->line : 0, op, what);
+}
+
+bool decode_fail(struct decode *d, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_failed(d, ERROR_ENVIRONMENT, format, args); /* not the kernel's fault: its row is skipped, with this reason */
+    va_end(args);
+    return false;
+}
+
+bool decode_wrong(struct decode *d, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_failed(d, ERROR_USAGE, format, args);
+    va_end(args);
+    return false;
 }
 
 /* ---- modifiers ---- */

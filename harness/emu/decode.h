@@ -57,6 +57,8 @@ uint32_t decode_param_layout(const struct ptx_var *params, uint32_t *offsets, in
 
 /* ---- shared by decode*.c ---- */
 bool decode_fail(struct decode *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same of what no GPU takes either: the kernel is broken, not skipped. */
+bool decode_wrong(struct decode *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool decode_take(struct decode *d, const char *mod);              /* the modifier is there: consume it */
 enum ptx_type decode_take_type(struct decode *d);                 /* the next type among the modifiers; T_NONE */
 int decode_take_word(struct decode *d, const char *const *words); /* the first of the words that is there, -1 */

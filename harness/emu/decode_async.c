@@ -436,6 +436,9 @@ bool decode_async(struct decode *d)
     if (decode_is(d, "setmaxnreg") || decode_is(d, "griddepcontrol") || decode_is(d, "tensormap")) {
         if (decode_is(d, "tensormap"))
             return false; /* changing a map in place */
+        uint64_t registers = decode_is(d, "setmaxnreg") && d->in->count == 1 ? d->in->operands[0].bits : 24;
+        if (registers < 24 || registers > 256 || registers % 8)
+            return decode_wrong(d, "registers of a thread go from 24 to 256 in steps of 8") || true;
         d->taken = ~0u;
         decode_emit(d, OP_nop);
         return true;

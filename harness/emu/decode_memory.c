@@ -130,7 +130,7 @@ static bool param_access(struct decode *d, const struct ptx_operand *o, enum ptx
         if (d->placed[i].var == o->var && d->placed[i].function == d->function)
             at = &d->placed[i];
     if (!at || o->bits > o->var->bytes || o->bits + bytes > o->var->bytes)
-        return decode_fail(d, "access beyond parameter '%s'", o->name);
+        return decode_wrong(d, "access beyond parameter '%s'", o->name);
     if (!at->stride && (!load || r->kind == MOVE_128))
         return decode_fail(d, "kernel parameters cannot be %s", load ? "read by 128 bits" : "written");
     if (at->stride > 65535)

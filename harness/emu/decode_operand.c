@@ -81,7 +81,7 @@ static bool decode_is_address(struct decode *d, const struct ptx_operand *o, uin
                 return true;
             }
         if (!v)
-            return decode_fail(d, "unknown symbol '%s'", o->name);
+            return decode_wrong(d, "unknown symbol '%s'", o->name);
     }
     if (!v)
         return decode_fail(d, "a variable was expected");

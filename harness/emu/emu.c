@@ -13,6 +13,7 @@
 
 #define BUFFER_GAP 65536u
 #define BUFFER_MAX ((size_t)1 << 40)
+#define CONSTANT_MAX 65536  /* bytes of a module's constants, as ptxas has it */
 #define TURNS_MAX (1 << 17) /* of 32768 block entries each */
 
 struct emu {
@@ -291,7 +292,13 @@ static bool emu_load(struct device *dev, const struct device_image *image, struc
     m->ptx = ptx_parse(m->label, image->ptx, image->ptx_bytes ? image->ptx_bytes : strlen(image->ptx), err);
     if (!m->ptx)
         goto done;
+    uint64_t constant = 0;
     for (struct ptx_var *v = m->ptx->vars; v; v = v->next) {
+        constant += v->space == SPACE_CONST ? v->bytes : 0;
+        if (constant > CONSTANT_MAX) {
+            error_set(err, ERROR_USAGE, "%s: more than %d bytes of constant memory, at '%s'", m->label, CONSTANT_MAX, v->name);
+            goto done;
+        }
         if ((v->space != SPACE_GLOBAL && v->space != SPACE_CONST) || v->bytes == 0 || (v->is_extern && !v->init))
             continue;
         struct buffer *b = buffer_new(e, v->name, v->bytes, true, err);

@@ -237,7 +237,12 @@ static bool save(struct emulation *e, const struct buffer_wanted *b, const void 
         return false;
     char *path = emulate_file(e, name);
     int64_t flat = b->count;
-    bool ok = npy_write_as(path, b->rank ? b->dim : &flat, b->rank ? b->rank : 1, b->type, got, err) || node_error(n, err, "%s", err->text);
+    bool ok = npy_write_as(path, b->rank ? b->dim : &flat, b->rank ? b->rank : 1, b->type, got, err);
+    if (!ok) {
+        enum error_kind kind = err->kind; /* a full disk is the machine's */
+        node_error(n, err, "%s", err->text);
+        err->kind = kind;
+    }
     free(path);
     return ok;
 }

@@ -174,18 +174,19 @@ static void lex_number(struct lexer *lx, struct token *t)
             base = 8, p += 1;
     }
     uint64_t v = 0;
+    bool fits = true;
     const char *start = p;
     for (; p < lx->end; p++) {
         int d = hex_digit(*p);
         if (d < 0 || d >= base)
             break;
-        v = v * (uint64_t)base + (uint64_t)d;
+        fits = fits && !__builtin_mul_overflow(v, (uint64_t)base, &v) && !__builtin_add_overflow(v, (uint64_t)d, &v);
     }
     if (base == 10 && p < lx->end && (*p == '.' || *p == 'e' || *p == 'E')) {
         decimal_float(lx, t, p);
         return;
     }
-    if (p == start && base != 10) {
+    if (!fits || (p == start && base != 10)) {
         t->kind = TOKEN_BAD;
         lx->p++;
         return;
