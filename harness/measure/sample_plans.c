@@ -1,9 +1,11 @@
 /* Which of a library step's plans runs: a race of all of them. */
 #include "measure/sample_private.h"
+#include "op/generate.h"
 #include <math.h>
 #include <stdlib.h>
 
 #define PLAN_HOPELESS 50.0
+#define TURNS_STREAM 0x7a3
 
 /* Whose best round of so many took that many times as long as the fastest's takes no further part. A plan that is faster goes out only when
  * every one of its rounds had a hiccup of that size; from round to round less is left to be found out, and fewer are there to find it. */
@@ -37,13 +39,24 @@ static void first_of_each(struct plan_race *r)
     }
 }
 
+/* How many launches each plan makes is not known here: drawn, so that none has the slow turns of eight for ever (sample_turn.c). */
+static bool draw_turn(const struct plan_race *r, int i, struct error *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    int pads = ops->stamp ? (int)(generate_bits(TURNS_STREAM, (uint64_t)i, (uint64_t)r->taken[i]) % DEVICE_TURNS) : 0;
+    for (int k = 0; k < pads; k++)
+        if (!ops->stamp(r->dev, 0, err))
+            return false;
+    return true;
+}
+
 static bool time_plan(struct plan_race *r, int i, struct error *err)
 {
     const struct device_ops *ops = r->dev->ops;
     rig_plan_use(r->rig, r->step, i);
-    return sample_rest(r->dev, SAMPLE_SPACING_NS, err) && ops->flush(r->dev, err) && ops->record(r->dev, r->timer.from, err) &&
-           rig_run_step(r->rig, r->step, err) && ops->record(r->dev, r->timer.to, err) && ops->sync(r->dev, err) &&
-           ops->elapsed(r->dev, r->timer.from, r->timer.to, &r->ns[i * r->rounds + r->taken[i]++], err);
+    return draw_turn(r, i, err) && sample_rest(r->dev, SAMPLE_SPACING_NS, err) && ops->flush(r->dev, err) &&
+           ops->record(r->dev, r->timer.from, err) && rig_run_step(r->rig, r->step, err) && ops->record(r->dev, r->timer.to, err) &&
+           ops->sync(r->dev, err) && ops->elapsed(r->dev, r->timer.from, r->timer.to, &r->ns[i * r->rounds + r->taken[i]++], err);
 }
 
 /* What a plan took in its best round: no hiccup puts it out. */
