@@ -11,6 +11,12 @@ static bool run_once(struct device *dev, struct rig *rig, struct error *err)
     return rig_run_stepwise(rig, NULL, NULL, err) && dev->ops->sync(dev, err);
 }
 
+/* Nothing is left of a run before. */
+static bool renew(struct rig *rig, struct error *err)
+{
+    return rig_wipe(rig, err) && rig_prepare(rig, NULL, err);
+}
+
 /* The state that the time beside the counts began in. */
 static bool same_state(struct device *dev, const struct counted *item, bool warm, struct error *err)
 {
@@ -31,7 +37,7 @@ static bool traced_run(void *context, struct error *err)
 bool count_trace(struct device *dev, struct counted *item, bool warm, struct error *err)
 {
     struct tracing t = {dev, item->rig};
-    return rig_poison(item->rig, err) && dev->ops->sync(dev, err) && same_state(dev, item, warm, err) &&
+    return renew(item->rig, err) && dev->ops->sync(dev, err) && same_state(dev, item, warm, err) &&
            cupti_trace_run(traced_run, &t, &item->trace, err);
 }
 
@@ -63,13 +69,13 @@ struct part {
     int first, end;
 };
 
-static bool poison_all(void *context, int pass, struct error *err)
+static bool renew_all(void *context, int pass, struct error *err)
 {
     const struct part *part = context;
     const struct count_job *job = part->job;
     (void)pass;
     for (int i = part->first; i < part->end; i++)
-        if (!rig_poison(job->items[i].rig, err))
+        if (!renew(job->items[i].rig, err))
             return error_where(err, "%s", job->items[i].name);
     return job->dev->ops->sync(job->dev, err);
 }
@@ -150,7 +156,7 @@ static bool count_part(const struct part *part, struct count_result *result, str
                               .metric_count = job->metric_count,
                               .range_max = ranges,
                               .pass = pass,
-                              .before = poison_all,
+                              .before = renew_all,
                               .context = (void *)part};
     if (!cupti_count(job->session, &asked, &counts, err))
         return false;

@@ -3,8 +3,9 @@
  *
  * Every kernel is a range of its own, so that its elapsed cycles are its own, as under ncu; what a row or a step is comes of its kernels by
  * counter/combine. Everything is counted again in every pass, from the same state: inputs are never written (a row that did is unsafe and
- * does not come here), the output is poisoned anew, then the caches are flushed (cold) or the row runs once uncounted (warm), as before the
- * time that stands beside the counts. Scratch is what the run before left, as in the timed loop. Nothing is timed here.
+ * does not come here), the row is wiped and prepared anew, then the caches are flushed (cold) or the row runs once uncounted (warm), as
+ * before the time that stands beside the counts: what would find its result done, or its work counted off, does all of it here too. Only
+ * behind the run that warms nothing is wiped, for the kernels of that would be counted. Nothing is timed here.
  *
  * A row that is timed as a graph is counted launch by launch: its kernels are the same, and CUPTI 13.0 ends a pass in which a graph was
  * launched with error 999 (seen on an H200). */

@@ -22,7 +22,7 @@ struct rig {
 };
 static struct rig rigs[ROWS];
 static struct world {
-    char said[512]; /* "p" poison, "F" flush, "a", "b", "c" a launch of a rig, "[" a count, "|" a pass, "!" an announcement */
+    char said[512]; /* "w" wipe, "p" prepare, "F" flush, "a", "b", "c" a launch of a rig, "[" a count, "|" a pass, "!" an announcement */
     int launches;   /* of the pass */
     bool refuse;    /* somebody refused was in it */
     int dropped;    /* ranges less than were launched */
@@ -39,8 +39,14 @@ const struct program *rig_program(const struct rig *rig)
 {
     return &rig->program;
 }
-bool rig_poison(struct rig *rig, struct error *err)
+bool rig_wipe(struct rig *rig, struct error *err)
 {
+    say("w");
+    return true;
+}
+bool rig_prepare(struct rig *rig, double *ns, struct error *err)
+{
+    assert_null(ns);
     say("p");
     return true;
 }
@@ -135,6 +141,8 @@ static void set_up(bool warm)
         items[i] = (struct counted){.rig = &rigs[i], .name = "row"};
         assert_true(count_trace(&device, &items[i], warm, &err));
         assert_int_equal(items[i].trace.kernel_count, i ? 2 : 1);
+        assert_memory_equal(world.said, "wp", 2);
+        world.said[0] = 0;
     }
     world.said[0] = 0;
 }
@@ -151,7 +159,8 @@ static struct count_job job_of(bool warm)
         .dev = &device, .items = items, .count = ROWS, .warm = warm, .metrics = metrics, .metric_count = 3, .announce = announce};
 }
 
-/* Every pass: all are poisoned, then each is announced and runs once behind a flush, or warm behind a run of its own that is left out. */
+/* Every pass: all are wiped and prepared, then each is announced and runs once behind a flush, or warm behind a run of its own that is left
+ * out. */
 static void all_at_once(void **state)
 {
     for (int warm = 0; warm < 2; warm++) {
@@ -160,7 +169,7 @@ static void all_at_once(void **state)
         set_up(warm);
         struct count_job job = job_of(warm);
         assert_true(count_run(&job, &r, &err));
-        assert_string_equal(world.said, warm ? "[|ppp!aa!bbbb!cccc|ppp!aa!bbbb!cccc" : "[|ppp!Fa!Fbb!Fcc|ppp!Fa!Fbb!Fcc");
+        assert_string_equal(world.said, warm ? "[|wpwpwp!aa!bbbb!cccc|wpwpwp!aa!bbbb!cccc" : "[|wpwpwp!Fa!Fbb!Fcc|wpwpwp!Fa!Fbb!Fcc");
         for (int i = 0; i < 6; i++)
             assert_int_equal(announced[i], i % 3);
         assert_true(r.passes == 2 && r.count == ROWS && r.metric_count == 3);
@@ -208,7 +217,7 @@ static void another_number_of_kernels(void **state)
     job.count = 1;
     world.said[0] = 0;
     assert_false(count_run(&job, &r, &err));
-    assert_string_equal(world.said, "[|p!Fa|p!Fa"); /* alone it is not tried again */
+    assert_string_equal(world.said, "[|wp!Fa|wp!Fa"); /* alone it is not tried again */
     tear_down();
 }
 
