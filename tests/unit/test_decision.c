@@ -114,6 +114,34 @@ static void many_placements_add_their_spread(void **state)
     assert_true(decision_make(base, head, placement, n, 0.01, 0.01).p_slower == alone);
 }
 
+/* Placements of unequal numbers of rounds: an analysis of variance by its definition, in which the mean of all rounds weighs a placement by
+ * its rounds. Satterthwaite's 2.48 degrees of freedom are 2, for which Student's 95 % lie within 4.302653. */
+static void unequal_placements_by_definition(void **state)
+{
+    static const int rounds[5] = {4, 4, 8, 8, 40};
+    static const double off[5] = {-0.003, -0.001, 0.002, 0.003, 0.0005}, away = 0.003;
+    const int n = 64;
+    int placement[64], k = 0;
+    double mean = 0, between = 0, within = 0, of_means = 0;
+    alternate(n, 0, away);
+    for (int g = 0; g < 5; g++)
+        for (int i = 0; i < rounds[g]; i++, k++) {
+            placement[k] = g;
+            head[k] *= exp(off[g]);
+            mean += off[g] / n; /* each has as many of either sign */
+        }
+    for (int g = 0; g < 5; g++) {
+        between += rounds[g] * (off[g] - mean) * (off[g] - mean) / 4;
+        within += rounds[g] * away * away / (n - 5);
+        of_means += (double)rounds[g] * rounds[g] / n;
+    }
+    double a = of_means / ((n - of_means) / 4), want = sqrt(a * between + (1 - a) * within) * 4.302653 / 1.959964;
+    struct decision d = decision_make(base, head, placement, n, 0.01, 0.01);
+    assert_true(fabs(d.change - expm1(mean)) < 1e-12);
+    if (!(fabs(d.spread - want) < 1e-5 * want))
+        fail_msg("%.8g, want %.8g", d.spread, want);
+}
+
 /* Holm's adjusted values of 0.01, 0.04, 0.03, 0.005 are 0.03, 0.06, 0.06, 0.02. */
 static void family_is_holms(void **state)
 {
@@ -148,10 +176,12 @@ static void odd_cases(void **state)
     head[7] = NAN;
     d = decision_make(base, head, NULL, 40, 0.01, 0.01);
     assert_true(d.verdict == VERDICT_SAME && d.rounds == 39 && fabs(d.change) < 0.001);
-    alternate(40, 0.05, 0.001); /* a lost time slice is pulled in to the median of the others, wherever that is */
-    head[3] *= 20;
-    d = decision_make(base, head, NULL, 40, 0.01, 0.01);
-    assert_true(d.verdict == VERDICT_SLOWER && fabs(d.change - expm1(0.05)) < 0.0005);
+    for (int at = 0; at < 40; at += 13) { /* a lost time slice is pulled in to the median of the others, wherever that is and whenever */
+        alternate(40, 0.05, 0.001);
+        head[at] *= 20;
+        d = decision_make(base, head, NULL, 40, 0.01, 0.01);
+        assert_true(d.verdict == VERDICT_SLOWER && fabs(d.change - expm1(0.05)) < 0.0005);
+    }
     alternate(20, 0.02, 0);
     d = decision_make(base, head, NULL, 20, 0.01, 0.01);
     assert_true(d.verdict == VERDICT_SLOWER);
@@ -363,6 +393,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(interval_and_sameness_are_as_defined),
                                        cmocka_unit_test(no_spread_pulls_nothing_in),
                                        cmocka_unit_test(many_placements_add_their_spread),
+                                       cmocka_unit_test(unequal_placements_by_definition),
                                        cmocka_unit_test(family_is_holms),
                                        cmocka_unit_test(odd_cases),
                                        cmocka_unit_test(few_placements_must_agree),
