@@ -183,6 +183,10 @@ static void the_hopeless_are_left_out(void **state)
     assert_true(sample_plans(&device, &alone, 1, ROUNDS, medians, &err));
     assert_int_equal(alone.runs[0], 1);
     hopeless[3] = false;
+    struct rig begins = {.ns = {60000, 1000, 2000, 2000}, .engine = {4, 1, 1, 1}}; /* whichever of them it is */
+    assert_true(sample_plans(&device, &begins, 1, ROUNDS, medians, &err));
+    assert_true(begins.used == 1 && hopeless[4] && !hopeless[1]);
+    hopeless[4] = false;
 }
 
 /* Leaving early is no choice of a slower plan: against a race in which everybody runs all rounds, on the same plans, among which several
