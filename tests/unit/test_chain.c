@@ -425,6 +425,26 @@ static void choices_are_rows_that_fit(struct plan *plan, struct row **rows)
     fail();
 }
 
+/* Why the library cannot run a layer is what its own row of that layer says, wherever that stands. */
+static void the_librarys_own_reason(const struct plan *plan, struct row **rows, const char *layer)
+{
+    char why[256] = "", want[64];
+    int at = 0;
+    snprintf(want, sizeof want, "layer '%s': nothing for it", layer);
+    for (int i = 0; i < plan->row_count; i++) {
+        bool library = !strcmp(plan_row_variant(&plan->rows[i]), "conv2d/cudnn");
+        bool here = library && !strcmp(plan->cases[plan->rows[i].case_index].layer->name, layer);
+        at = here ? i : at;
+        row_set(&rows[i]->reason, here ? "nothing for it" : library ? NULL : "another's");
+    }
+    rows[at]->status = ROW_SKIPPED;
+    for (int i = 0; i < plan->row_count; i++)
+        if (plan->rows[i].chain && plan->rows[i].chain->pick == CHAIN_LIBRARY && plan->rows[i].chain->layout == LAYOUT_PLAN_GIVEN)
+            assert_null(choose_links(plan, i, rows, why, sizeof why));
+    assert_string_equal(why, want);
+    rows[at]->status = ROW_OK;
+}
+
 /* cuDNN 10 us a layer, of which 3 turn a layout; naive 8 on the head (and wrong on `up`), 20 elsewhere; tiled_halo never right. */
 static void choices_follow_the_times(void **state)
 {
@@ -506,6 +526,8 @@ static void choices_follow_the_times(void **state)
             looked++;
         }
     assert_int_equal(looked, 4);
+    the_librarys_own_reason(&plan, rows, "head"); /* the plan's first row */
+    the_librarys_own_reason(&plan, rows, "up");
     choices_are_rows_that_fit(&plan, rows);
     for (int i = 0; i < plan.row_count; i++)
         row_free(rows[i]);
