@@ -113,9 +113,7 @@ static size_t count_find(const struct count_job *job, const char *metric)
 static double *combine(const struct count_job *job, const double *values, int launches)
 {
     size_t n = job->metric_count, time = count_find(job, counter_weight_time), active = count_find(job, counter_weight_active);
-    double *out = xcalloc(n, sizeof *out), *absent = xcalloc((size_t)launches * n, sizeof *absent);
-    for (size_t i = 0; i < (size_t)launches * n; i++)
-        absent[i] = NAN;
+    double *out = xcalloc(n, sizeof *out), *absent = xcalloc((size_t)launches * n, sizeof *absent); /* weights of 0 make no mean */
     for (size_t m = 0; m < n; m++)
         out[m] = counter_combine(job->metrics[m], values + m, time < n ? values + time : absent, active < n ? values + active : absent,
                                  (int)n, launches);

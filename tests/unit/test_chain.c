@@ -521,6 +521,7 @@ static void choices_follow_the_times(void **state)
             assert_true(choice && choice[0] == 0);
             choose_sums(&plan, i, choice, rows, out);
             assert_true(of(out, "chain.sum_ns") == 5000 + 6 * 10000 && of(out, "chain.library_sum_ns") == 5000 + 6 * 10000);
+            assert_true(of(out, "chain.library_layout_ns") == 7 * 3000);
             row_free(out);
             free(choice);
             looked++;

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "counter/combine.h"
 #include "device/cuda/cuda.h"
 #include "measure/count.h"
@@ -80,6 +81,15 @@ void cupti_trace_free(struct cupti_trace *trace)
 {
     free(trace->kernels);
 }
+/* Of the launch r. */
+static double value_of(const char *metric, int r)
+{
+    return !strcmp(metric, counter_weight_time)     ? r + 1
+           : !strcmp(metric, counter_weight_active) ? 2 * r + 1
+           : text_ends(metric, "_elapsed")          ? 100 * r
+           : text_ends(metric, "_active")           ? 1000 * r
+                                                    : pow(10, r);
+}
 bool cupti_count(struct cupti_session *session, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
 {
     say("[");
@@ -98,7 +108,7 @@ bool cupti_count(struct cupti_session *session, const struct cupti_job *job, str
     counts->values = calloc((size_t)world.launches * job->metric_count, sizeof *counts->values);
     for (int r = 0; r < world.launches; r++)
         for (size_t m = 0; m < job->metric_count; m++)
-            counts->values[(size_t)r * job->metric_count + m] = strcmp(job->metrics[m], "x__y.sum") ? 1 : pow(10, r);
+            counts->values[(size_t)r * job->metric_count + m] = value_of(job->metrics[m], r);
     return true;
 }
 void cupti_counts_free(struct cupti_counts *counts)
@@ -204,6 +214,35 @@ static void one_that_is_refused(void **state)
     tear_down();
 }
 
+/* The library's kernels are those that are no step's own; what is per time or per active cycle is weighted by the kernels' time and cycles,
+ * 1 to 4 and 1, 3, 5, 7 here, and is nothing where those were not counted. */
+static void library_and_own_kernels(void **state)
+{
+    static const char *const weighted[] = {"x__y.sum", "x__y_elapsed", "x__y_active", counter_weight_time, counter_weight_active};
+    struct rig rig = {.program = {.step_count = 4}, .launches = {3, 1}};
+    struct counted item = {.rig = &rig, .name = "row"};
+    struct count_result r;
+    struct error err = {0};
+    int first;
+    rig.steps[0].kind = STEP_CUDNN, rig.steps[1].kind = STEP_KERNEL, rig.steps[2].kind = STEP_FILL, rig.steps[3].kind = STEP_KERNEL;
+    rig.steps[3].prepare = true;
+    rig.program.steps = rig.steps;
+    assert_true(count_trace(&device, &item, false, &err));
+    assert_true(count_launches(&item, 0, &first) == 3 && first == 0);
+    assert_true(count_launches(&item, 1, &first) == 1 && first == 3 && count_launches(&item, 2, NULL) == 0);
+    struct count_job job = {.dev = &device, .items = &item, .count = 1, .metrics = weighted, .metric_count = 5};
+    assert_true(count_run(&job, &r, &err));
+    assert_true(r.rows[0][0] == 1111 && r.rows[0][1] == 2000 / 10.0 && r.rows[0][2] == 34000 / 16.0);
+    assert_true(r.steps[0][0][0] == 111 && r.steps[0][0][1] == 800 / 6.0 && r.steps[0][0][2] == 13000 / 9.0);
+    assert_true(r.steps[0][1][0] == 1000 && r.steps[0][1][1] == 300 && !r.steps[0][2] && !r.steps[0][3]);
+    count_free(&r, &item);
+    job.metric_count = 3;
+    assert_true(count_run(&job, &r, &err));
+    assert_true(r.rows[0][0] == 1111 && isnan(r.rows[0][1]) && isnan(r.rows[0][2]) && r.steps[0][1][1] == 300);
+    count_free(&r, &item);
+    cupti_trace_free(&item.trace);
+}
+
 /* Another number of kernels than were traced: nobody knows whose values are whose. */
 static void another_number_of_kernels(void **state)
 {
@@ -224,6 +263,6 @@ static void another_number_of_kernels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_at_once), cmocka_unit_test(one_that_is_refused),
-                                       cmocka_unit_test(another_number_of_kernels)};
+                                       cmocka_unit_test(library_and_own_kernels), cmocka_unit_test(another_number_of_kernels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
