@@ -454,12 +454,6 @@ static struct counter_group *group_load(const char *path, const struct counter_l
     return g;
 }
 
-struct counter_group *counter_group_load(const char *path, const struct counter_limits *limits, struct error *err)
-{
-    struct counter_group *g = group_load(path, limits, err);
-    return g && !check_rules(g, NULL, err) ? (counter_group_free(g), NULL) : g;
-}
-
 void counter_group_free(struct counter_group *group)
 {
     if (!group)

@@ -122,8 +122,7 @@ struct counter_group {
     struct node *root; /* owns the strings */
 };
 
-/* Reads and checks a file: every error is FILE:LINE:COLUMN with the nearest valid word. limits may be NULL and outlive the group. */
-struct counter_group *counter_group_load(const char *path, const struct counter_limits *limits, struct error *err);
+/* Reads and checks a text: every error is FILE:LINE:COLUMN with the nearest valid word. limits may be NULL and outlive the group. */
 struct counter_group *counter_group_parse(const char *file, const char *text, size_t bytes, const struct counter_limits *limits,
                                           struct error *err);
 void counter_group_free(struct counter_group *group);

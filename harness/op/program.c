@@ -8,8 +8,6 @@
 const char *const ablation_names[] = {"store", "bias", "maths", NULL};
 const char *const predict_names[] = {"threads", "smem", "registers", NULL};
 
-const char *const scratch_kind_names[] = {"work", "state", "prepared", NULL};
-
 void program_add_param(struct program *p, const char *name, const char *value)
 {
     char *all = text_format("%s%s%s=%s", p->params ? p->params : "", p->params && *p->params ? "," : "", name, value);

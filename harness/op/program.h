@@ -29,7 +29,6 @@ bool unit_same(const struct unit *a, const struct unit *b);
  * prepare leaves, so before each round it is poisoned and all prepare steps run again. Prepared: the prepare steps (or, of constants, the
  * harness) alone; the same bytes before and after every launch. */
 enum scratch_kind { SCRATCH_WORK, SCRATCH_STATE, SCRATCH_PREPARED };
-extern const char *const scratch_kind_names[]; /* "work", "state", "prepared", NULL */
 /* A scratch buffer: guard zones around it, poisoned before the first run. */
 struct scratch {
     char name[PROGRAM_NAME];

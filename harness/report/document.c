@@ -339,12 +339,3 @@ const char *item_between(const struct item *item)
 {
     return !item->text ? "" : item->name && text_ends(item->name, "?") ? " " : ": ";
 }
-
-void item_text(const struct item *item, struct text *t)
-{
-    if (item->name)
-        text_addf(t, "%s%s", item->name, item_between(item));
-    text_add(t, item->text ? item->text : "");
-    if (item->more)
-        text_addf(t, ": %s", item->more);
-}

@@ -167,7 +167,5 @@ void form_names(struct text *t);
 const struct block *document_next(const struct document *d, int *at, bool full);
 /* What stands between an item's name and its text: a question is followed by its answer. */
 const char *item_between(const struct item *item);
-/* The item's sentence as one text: "name: text more". */
-void item_text(const struct item *item, struct text *t);
 
 #endif

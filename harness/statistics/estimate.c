@@ -146,11 +146,6 @@ struct estimate estimate_median(const double *samples, int count)
     return estimate_median_grouped(samples, NULL, count, 1);
 }
 
-struct estimate estimate_ratio(const double *a, const double *b, int count)
-{
-    return estimate_ratio_grouped(a, b, NULL, count, 1);
-}
-
 double estimate_half_width(const struct estimate *e)
 {
     if (e->count < 2 || !(e->median != 0))

@@ -15,8 +15,6 @@ struct estimate { /* of a median: 95 % interval; count 0 = nothing known */
  * taken to be independent: nobody could tell. Where even the extremes of a series that sticks make no
  * 95 % interval, the ends lie outside of what was seen. */
 struct estimate estimate_median(const double *samples, int count);
-/* Of the paired ratios a[i]/b[i]. */
-struct estimate estimate_ratio(const double *a, const double *b, int count);
 
 /* The same over several placements of the buffers. placement: which one each sample was taken on (any numbers; NULL: one and the same);
  * from PLACEMENTS_DRAWN on they count as drawn from many, and the interval is one for the mean over those (Student's, of the medians of
@@ -24,6 +22,7 @@ struct estimate estimate_ratio(const double *a, const double *b, int count);
  * 100 cases, such as the ratios of all rows of a case; each is then as wide as one of 1 - 0.05/family (Bonferroni). */
 #define PLACEMENTS_DRAWN 4
 struct estimate estimate_median_grouped(const double *samples, const int *placement, int count, int family);
+/* Of the paired ratios a[i]/b[i]. */
 struct estimate estimate_ratio_grouped(const double *a, const double *b, const int *placement, int count, int family);
 
 /* Half width / median; infinity when not known. */

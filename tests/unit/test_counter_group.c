@@ -150,7 +150,7 @@ static void test_files(void **state)
     assert_non_null(f);
     fputs(TOP METRICS VALUES, f);
     fclose(f);
-    assert_null(counter_group_load(path, NULL, &err));
+    assert_false(counter_groups_load(dir, NULL, &groups, &err));
     assert_non_null(strstr(err.text, "other.yaml:1:8: the group is called 't' but the file other.yaml"));
     unlink(path);
     rmdir(dir);

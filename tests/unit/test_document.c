@@ -1,5 +1,6 @@
 /* A document in its forms: what each shows, and that a form is one struct with one function. */
 #include "fixture_rows.h"
+#include "item_text.h"
 #include "report/document.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -70,12 +70,12 @@ static void test_ratio(void **state)
         b[i] = 100 * drift;
         a[i] = 110 * drift * (i % 2 ? 1.001 : 0.999);
     }
-    struct estimate e = estimate_ratio(a, b, 40);
+    struct estimate e = estimate_ratio_grouped(a, b, NULL, 40, 1);
     within(e.median, 1.1, 0.0012);
     assert_true(e.low >= 1.0988 && e.high <= 1.1012 && e.count == 40);
     within(estimate_half_width(&e), (e.high - e.low) / 2 / e.median, 1e-15);
     b[0] = 0;
-    assert_int_equal(estimate_ratio(a, b, 40).count, 39);
+    assert_int_equal(estimate_ratio_grouped(a, b, NULL, 40, 1).count, 39);
 }
 
 static uint64_t random_state = 88172645463325252u;

@@ -1,5 +1,6 @@
 /* How far a rule's choices are from the fastest rows, and which claims hold: counted by hand on times of three cases. */
 #include "fixture_rows.h"
+#include "item_text.h"
 #include "report/case_document.h"
 #include "report/claims.h"
 #include "report/selector.h"

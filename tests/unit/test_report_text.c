@@ -1,5 +1,6 @@
 /* The terminal, the summary, the network and Markdown, as golden texts; and what must hold whatever the golden says. */
 #include "fixture_rows.h"
+#include "item_text.h"
 #include "report/case_document.h"
 #include "report/first_screen.h"
 #include "report/network.h"

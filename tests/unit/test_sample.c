@@ -285,7 +285,7 @@ static void drift_cancels(void **state)
     world.drift = 20; /* per second of device time: 40 rounds last about 18 ms */
     sampled(ns, 2, 0.001, &plan);
     world.drift = 0;
-    struct estimate ratio = estimate_ratio(entrants[1].samples_ns, entrants[0].samples_ns, 40);
+    struct estimate ratio = estimate_ratio_grouped(entrants[1].samples_ns, entrants[0].samples_ns, NULL, 40, 1);
     assert_true(entrants[0].samples_ns[39] > 1.2 * entrants[0].samples_ns[0]);
     assert_true(fabs(ratio.median - 1.1) < 0.004);
     freed(2);
@@ -307,8 +307,8 @@ static void it_stops(void **state)
     plan.rounds_max = 1000;
     for (int i = 0; i < 20; i++) { /* no sooner than asked: each 5 rounds earlier it was not known so well */
         result = sampled(ns, 2, 0.01, &plan);
-        struct estimate now = estimate_ratio(entrants[0].samples_ns, entrants[1].samples_ns, result.rounds);
-        struct estimate then = estimate_ratio(entrants[0].samples_ns, entrants[1].samples_ns, result.rounds - 5);
+        struct estimate now = estimate_ratio_grouped(entrants[0].samples_ns, entrants[1].samples_ns, NULL, result.rounds, 1);
+        struct estimate then = estimate_ratio_grouped(entrants[0].samples_ns, entrants[1].samples_ns, NULL, result.rounds - 5, 1);
         assert_true(result.converged && estimate_half_width(&now) <= plan.half_width);
         assert_true(result.rounds == 10 || estimate_half_width(&then) > plan.half_width);
         freed(2);
@@ -475,7 +475,7 @@ static double told(double slower, double noise, int trials)
     int apart = 0;
     for (int i = 0; i < trials; i++) {
         struct sample_result result = sampled(ns, 2, noise, &plan);
-        struct estimate e = estimate_ratio(entrants[0].samples_ns, entrants[1].samples_ns, result.rounds);
+        struct estimate e = estimate_ratio_grouped(entrants[0].samples_ns, entrants[1].samples_ns, NULL, result.rounds, 1);
         apart += e.low > 1 || e.high < 1;
         freed(2);
     }
