@@ -2,11 +2,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include <ctype.h>
-#include <errno.h>
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 void image_free(struct image *image)
 {

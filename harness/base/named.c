@@ -1,6 +1,5 @@
 #include "base/named.h"
 #include "base/text.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define NEAR_SHOWN 5

@@ -1,6 +1,5 @@
 /* bench counters: what each counter group tells, and how many passes it takes on any chip that CUPTI knows. Needs no GPU. */
 #include "base/chip.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "counter/judge.h"

@@ -5,7 +5,6 @@
 #include "base/npy.h"
 #include "cli/cli.h"
 #include "cli/emulate_device.h"
-#include "op/file.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "report/why.h"
 #include "row/lock.h"
 #include "session/child.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "gate/history.h"
-#include "gate/rules.h"
 #include "report/why.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "scenario/op_lines.h"
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The scenario's name from the file's: what a name may not hold becomes `_`. */

@@ -6,7 +6,6 @@
 #include "cli/fields.h"
 #include "statistics/estimate.h"
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "measure/card.h"
 #include "measure/reference.h"
 #include "measure/roofs.h"
-#include "model/occupancy.h"
 #include "report/terminal.h"
 #include "plan/choose.h"
 #include <errno.h>

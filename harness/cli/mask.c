@@ -1,5 +1,4 @@
 /* bench mask: the frames of a video to mask files, for `{pattern: file, path: ...}`. */
-#include "base/file.h"
 #include "base/frames.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -9,7 +8,6 @@
 #include "report/number.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct mask_arguments {

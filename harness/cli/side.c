@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "gate/baseline.h"
-#include "report/plot.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

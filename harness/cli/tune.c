@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool list_wisdom(const char *database, const char *to, bool json, struct error *err)

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 const char counter_weight_time[] = "gpu__time_duration.sum";
 const char counter_weight_active[] = "sm__cycles_active.avg";

@@ -1,6 +1,5 @@
 #include "counter/pairs.h"
 #include <stddef.h>
-#include <string.h>
 
 #define CONFLICTS(op) "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_" op ".sum"
 #define WAVEFRONTS(op) "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_" op ".sum"

@@ -1,5 +1,4 @@
 #include "gate/document.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "report/number.h"
 #include "row/json.h"

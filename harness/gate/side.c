@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "row/json.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Identity stays with the parent's row, and so does a field that cannot say that it is not known: but the status is the worker's. */

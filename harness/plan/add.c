@@ -1,8 +1,6 @@
 /* What a plan is made of, as it is added: configurations, ways, cases, rows. */
 #include "base/text.h"
 #include "plan/private.h"
-#include <stdlib.h>
-#include <string.h>
 
 struct variant_point *plan_points_keep(struct plan *plan, struct variant_point *points, int count)
 {

@@ -3,7 +3,6 @@
 #include "report/number.h"
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static double part(const struct row *row, const char *name, const char *what)
 {

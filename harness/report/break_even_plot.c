@@ -2,7 +2,6 @@
 #include "report/break_even.h"
 #include "report/plot.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define KEY_LETTERS 24 /* of a name, of which two fit beside each other in the key */

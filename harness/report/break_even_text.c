@@ -1,11 +1,7 @@
 /* report/break_even_text: the answer in words and as a table. */
 #include "report/break_even.h"
 #include "report/number.h"
-#include "report/view.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LINES_TOLD 6 /* of one group in the sentence; the rest are in the table */
 

@@ -4,7 +4,6 @@
 #include "report/number.h"
 #include "report/verdict.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,9 +3,7 @@
 #include "report/fusion.h"
 #include "report/number.h"
 #include "report/row_document.h"
-#include "report/verdict.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

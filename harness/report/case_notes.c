@@ -4,7 +4,6 @@
 #include "report/number.h"
 #include "report/verdict.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Step by step the same machine code, launched in the same way. */

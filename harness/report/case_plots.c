@@ -3,7 +3,6 @@
 #include "report/number.h"
 #include "report/plot.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* report/claims: see claims.h. */
 #include "report/claims.h"
 #include "report/number.h"
-#include <string.h>
 
 /* A claim is about the library: a case whose baseline is a copy, or nothing, neither proves nor breaks it. */
 static bool testable(const struct case_view *c, const struct view *v)

@@ -2,8 +2,6 @@
 #include "report/document.h"
 #include "row/json.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void set_text(json_t *object, const char *key, const char *s)
 {

@@ -1,11 +1,9 @@
 #include "report/listing.h"
 #include "counter/group.h"
-#include "report/counted.h"
 #include "report/metric.h"
 #include "report/number.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void put_number(struct text *t, int width, double value)

@@ -3,7 +3,6 @@
 #include "base/spec.h"
 #include <jansson.h>
 #include <stdio.h>
-#include <string.h>
 
 #define LAUNCH_NS 1000.0 /* where it was not measured: what a breakdown sets aside for it, a guess */
 

@@ -1,7 +1,6 @@
 /* report/markdown: a document as Markdown, for a pull request or a notebook. */
 #include "report/document.h"
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What could be read as Markdown or HTML is escaped: nothing of a hostile name gets through. In a cell, which is one line, a pipe too. */

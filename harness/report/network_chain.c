@@ -4,8 +4,6 @@
 #include "report/network.h"
 #include "report/number.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SINGLES_TOLD 3

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define REGISTERS_MOST 255 /* that a thread can have: more is a damaged number */
 #define LINES_NAMED 4

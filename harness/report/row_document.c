@@ -1,13 +1,11 @@
 /* report/row_document: see row_document.h. Every table has a name, by which a form can hold those of two rows beside each other. */
 #include "report/row_document.h"
 #include "report/breakdown.h"
-#include "report/case_document.h"
 #include "report/number.h"
 #include "report/resources.h"
 #include "report/sketch.h"
 #include "report/verdict.h"
 #include "report/why.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "report/number.h"
 #include "report/row_document.h"
 #include <math.h>
-#include <string.h>
 
 static void number(struct table *t, double value, enum paint paint)
 {

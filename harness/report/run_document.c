@@ -8,16 +8,12 @@
 #include "report/fusion.h"
 #include "report/mask_table.h"
 #include "report/network.h"
-#include "report/number.h"
 #include "report/selector.h"
 #include "report/spent.h"
 #include "report/summary.h"
-#include "report/terminal.h"
 #include "report/tune.h"
 #include "report/verdict.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void add_plots(struct document *d, const struct plots *plots)

@@ -8,7 +8,6 @@
 #include "report/row_document.h"
 #include "report/verdict.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

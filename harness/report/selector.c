@@ -1,9 +1,7 @@
 /* report/selector: see selector.h. */
 #include "report/selector.h"
 #include "report/claims.h"
-#include "report/number.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define NEAR 0.05 /* METHOD.md, "selector": a choice within this of the fastest is right */

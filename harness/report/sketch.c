@@ -1,11 +1,9 @@
 /* report/sketch: see sketch.h. Colours are classes: `s` soft text, `w` a line, `f` a faint line, `a` the row itself, `d` dots. */
 #include "report/sketch.h"
-#include "base/dtype.h"
 #include "model/occupancy.h"
 #include "report/number.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void open_svg(struct text *t, int width, int height, const char *what, const char *alternative)

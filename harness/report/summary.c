@@ -2,8 +2,6 @@
 #include "report/summary.h"
 #include "report/number.h"
 #include "report/terminal.h"
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

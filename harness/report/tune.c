@@ -4,7 +4,6 @@
 #include "report/tune.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The rows of one variant on one layer. */

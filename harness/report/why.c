@@ -10,7 +10,6 @@
 #include "report/number.h"
 #include "report/resources.h"
 #include "report/row_document.h"
-#include "report/terminal.h"
 #include "report/verdict.h"
 #include "statistics/estimate.h"
 #include <math.h>

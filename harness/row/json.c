@@ -3,8 +3,6 @@
 #include "base/text.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Bytes of the UTF-8 character at s; 0 when there is no valid one. */
 static size_t utf8_length(const unsigned char *s)

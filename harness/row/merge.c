@@ -1,10 +1,8 @@
 /* row/merge: everything of one database into another, by SQL on both at once. Columns and lists are those of the column table, so that a
  * new one needs no line here. */
-#include "base/file.h"
 #include "base/text.h"
 #include "row/database.h"
 #include "row/lock.h"
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

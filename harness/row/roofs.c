@@ -1,7 +1,6 @@
 /* The measured ceilings of GPUs, by UUID and date. */
 #include "row/database.h"
 #include <stdio.h>
-#include <string.h>
 
 bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *roofs, struct error *err)
 {

@@ -1,7 +1,6 @@
 /* row/row: see row.h. */
 #include "row/row.h"
 #include "base/text.h"
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
  * what is stored means something else, and the way from the older meaning is in former.c. */
 #include "row/database.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define VERSION 11

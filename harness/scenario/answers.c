@@ -1,8 +1,6 @@
 /* answers: what the report works out over the rows, checked here so that no run ends with a question that cannot be answered. */
-#include "base/text.h"
 #include "scenario/private.h"
 #include <stdio.h>
-#include <string.h>
 
 #define NAMES_MAX 256
 

@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "scenario/private.h"
 #include <stdlib.h>
-#include <string.h>
 
 const char *const layout_plan_names[] = {"given", "NCHW", "NHWC", "per_op", "ends", NULL};
 

@@ -3,7 +3,6 @@
 #include "scenario/private.h"
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,8 +5,6 @@
 #include "op/pattern.h"
 #include "scenario/private.h"
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool marks_parse(const struct node *map, bool *marks_output, struct error *err)

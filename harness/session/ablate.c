@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "session/parent.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define START_LIMIT_S 120.0
 

@@ -2,7 +2,6 @@
  * are compiled: half a second and more where their kernels are compiled then, on the CPU alone, in the worker that has the device. Never
  * while something is timed. */
 #include "session/parent.h"
-#include <stdlib.h>
 
 #define AHEAD_LIMIT_S 180.0
 #define AHEAD_MOST 12 /* rows: each of them has some 20 plans, with their kernels in the GPU's memory */

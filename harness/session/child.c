@@ -1,5 +1,4 @@
 #include "session/child.h"
-#include "base/file.h"
 #include "base/text.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "session/parent.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define COMPILE_LIMIT_S 180.0
 #define TOLD_AFTER_S 3.0

@@ -1,7 +1,5 @@
 /* A run that holds two builds against each other: what both launch alike is not run, what they do not is timed in pairs. */
-#include "base/text.h"
 #include "session/parent.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define IDENTIFY_LIMIT_S 180.0

@@ -4,7 +4,6 @@
 #include "message/wire.h"
 #include "row/lock.h"
 #include <stdio.h>
-#include <string.h>
 
 #define PROBE_LIMIT_S 90.0
 

@@ -2,7 +2,6 @@
 #include "message/wire.h"
 #include "session/parent.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define SETTLE_S 0.1 /* what is owed waits so long, and for a word of the worker: each time the disk is waited for */
 

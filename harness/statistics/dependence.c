@@ -1,5 +1,4 @@
 #include "statistics/dependence.h"
-#include "base/order.h"
 #include "base/text.h"
 #include "statistics/quantile.h"
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "variant/bind.h"
 #include "base/text.h"
 #include <stdio.h>
-#include <string.h>
 
 /* Sizes of a tensor, innermost first, in the order of its storage. */
 static int storage_dims(const struct tensor *t, uint64_t out[TENSOR_MAX_RANK])

@@ -1,7 +1,6 @@
 /* Does a variant take this work: types, layouts, math mode, epilogue, mask. */
 #include "variant/bind.h"
 #include "base/text.h"
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_activation(enum epilogue_kind kind)

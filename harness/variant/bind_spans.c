@@ -4,7 +4,6 @@
 #include "op/file.h"
 #include "op/stage.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const span_cuts[] = {[CUT_EACH] = "each", [CUT_SAMPLED] = "sampled", [CUT_NONE] = "whole", [CUT_NONE + 1] = NULL};

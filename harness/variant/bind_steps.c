@@ -2,7 +2,6 @@
 #include "variant/bind.h"
 #include "base/text.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PROGRAM_MAX_STEPS 64

@@ -1,8 +1,6 @@
 /* What a variant does not fuse runs as further steps (decision 3), so that fused and unfused do the same work. */
 #include "variant/bind.h"
 #include "base/text.h"
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define STAGES_MAX (2 * WORK_MAX_EPILOGUE + 2) /* each item can bring a change of layout, and the end one more */

@@ -1,7 +1,6 @@
 /* Variants inside variants: the steps of one program become steps of another, on the other's buffers. */
 #include "variant/bind.h"
 #include "base/text.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

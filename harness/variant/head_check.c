@@ -2,8 +2,6 @@
  * does not claim. */
 #include "variant/head.h"
 #include "base/text.h"
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const head_chip_symbols[] = {"sm_count",         "smem_per_block_optin",

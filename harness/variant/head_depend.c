@@ -1,7 +1,6 @@
 /* What hangs on what: no let and no value of a table may need itself, and no two tables each other's choice. */
 #include "base/text.h"
 #include "variant/head.h"
-#include <string.h>
 
 /* Lets first, then the values of the tables. */
 #define DEPEND_MAX (HEAD_MAX_ITEMS + HEAD_MAX_TABLES * HEAD_MAX_COLUMNS)

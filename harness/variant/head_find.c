@@ -1,6 +1,5 @@
 /* Finds the head's comment in a file that may hold anything. */
 #include "variant/head.h"
-#include "base/text.h"
 #include <stdio.h>
 #include <string.h>
 

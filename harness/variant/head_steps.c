@@ -2,7 +2,6 @@
 #include "variant/head.h"
 #include "base/text.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* `yes` and `no` are numbers here, so that a value may also be an expression. */

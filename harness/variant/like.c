@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "variant/head.h"
 #include "variant/variant.h"
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "variant/variant.h"
 #include "base/text.h"
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct guess {

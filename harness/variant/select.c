@@ -1,7 +1,6 @@
 /* `select:`, a rule in place of steps: the first variant whose condition holds and that can do the whole work. */
 #include "variant/bind.h"
 #include "base/text.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool word_char(char c)
