@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "device/device.h"
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "op/generate.h"
 #include "op/shape.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define LIMIT_S 540.0 /* less than what making data may take */
 #define LOG_MOST 1500 /* bytes of what Python says, from the end */

@@ -7,7 +7,6 @@
 #include "op/generate.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define WITNESS_BLOCKS 32 /* of 128 threads: 4096 outputs where a thread makes one */
 #define WITNESS_S 0.1     /* after which no more are begun */

@@ -2,9 +2,7 @@
 #include "base/clock.h"
 #include "measure/rig_private.h"
 #include "measure/room.h"
-#include "op/chain.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "measure/rig_private.h"
 #include "op/foreign.h"
 #include <dlfcn.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "base/npy.h"
 #include "base/text.h"
 #include "measure/verify_private.h"
-#include "op/bound.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,6 @@
 #include "measure/verify_private.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* What one index of an axis is called. */
 static void name_of(const struct verify_look *look, int axis, char out[32])

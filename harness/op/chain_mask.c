@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "op/chain.h"
 #include <stdlib.h>
-#include <string.h>
 
 /* What keeps a link from passing marks on; NULL: nothing. */
 static const char *hindrance(const struct chain *chain, int i)

@@ -1,5 +1,4 @@
 /* Is the work a task at all? Looked at on a small work like it, by the reference alone. */
-#include "base/text.h"
 #include "op/op.h"
 #include <stdlib.h>
 #include <string.h>

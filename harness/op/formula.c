@@ -1,6 +1,5 @@
 #include "op/formula.h"
 #include "base/expr_parse.h"
-#include "op/file.h"
 #include "op/shape.h"
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 #include "op/generate.h"
 #include "base/pool.h"
 #include "op/convert.h"
-#include "op/epilogue.h"
 #include "op/file.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* The hooks of an op of images whose file says what an output is (docs/OP.md, "Ops of images"). */
 #include "base/text.h"
-#include "op/epilogue.h"
 #include "op/file_private.h"
 #include "op/formula.h"
 #include "op/reference.h"

@@ -2,7 +2,6 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "op/chain.h"
-#include "op/generate.h"
 #include "op/op.h"
 #include "op/pattern.h"
 #include <ctype.h>

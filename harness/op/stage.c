@@ -2,7 +2,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "op/file.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

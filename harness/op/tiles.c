@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "op/chain.h"
 #include <stdlib.h>
-#include <string.h>
 
 /* One axis cut into tiles: the outputs of each and the inputs that these read, each input once. `made`: of a chain, by link, how many
  * outputs of it the tile computes (the last link's are its own, the others' those that the next link reads); else its outputs. */

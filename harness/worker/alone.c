@@ -4,8 +4,6 @@
 #include "plan/choose.h"
 #include "worker/private.h"
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void drop(void *context, json_t *event)
 {

@@ -4,9 +4,7 @@
 #include "base/text.h"
 #include "measure/race.h"
 #include "measure/sample.h"
-#include "model/occupancy.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

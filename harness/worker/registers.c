@@ -2,7 +2,6 @@
 #include "device/compile/cubin.h"
 #include "model/occupancy.h"
 #include "worker/private.h"
-#include <stdlib.h>
 
 #define BLOCKS_MOST (REGISTER_POINTS - 1)
 #define REGISTERS_LEAST 24 /* below this every kernel spills */

@@ -2,15 +2,12 @@
 #include "worker/private.h"
 #include "plan/choose.h"
 #include "base/crash.h"
-#include "base/file.h"
-#include "base/pool.h"
 #include "base/text.h"
 #include "device/cuda/nvml.h"
 #include "device/nvtx.h"
 #include "op/chain.h"
 #include "message/options.h"
 #include "message/wire.h"
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* The survivors of one case, the baseline among them, in one process: checked, timed interleaved with an A/A twin of the baseline, checked
  * again. */
-#include "base/clock.h"
 #include "base/text.h"
 #include "measure/sample.h"
 #include "op/chain.h"

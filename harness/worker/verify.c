@@ -7,7 +7,6 @@
 #include "op/file.h"
 #include "worker/private.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

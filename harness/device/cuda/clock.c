@@ -1,5 +1,4 @@
 /* The clock of the SMs, as the stream sees it: one thread notes time and cycles; two notes on one SM are a frequency. */
-#include "base/text.h"
 #include "device/cuda/private.h"
 #include <math.h>
 

@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "device/cuda/private.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define ALIGNMENT 512
 #define UNCOUNTED_PARTS 32

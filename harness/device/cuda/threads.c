@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "device/cuda/private.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define WARP_THREADS 1024 /* of a block: with REGISTERS each it has all registers of an SM */
 #define VALUES 56         /* of 64 registers; the others hold addresses while these are alive */

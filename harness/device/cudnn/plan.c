@@ -1,7 +1,6 @@
 /* The plans that cuDNN's heuristics offer for a graph, which of them obey the math mode, and running one. */
 #include "base/pool.h"
 #include "base/text.h"
-#include "device/cuda/cuda.h"
 #include "device/cudnn/private.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include <cupti.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BUFFER_BYTES (1u << 20)
 
