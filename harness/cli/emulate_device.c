@@ -92,14 +92,6 @@ static bool write_reference(struct text *op_text, const char *dir, const char *o
     return write_text(dir, op, ".cu", &cu, err);
 }
 
-static double emu_count(const struct emulate_result *r, const char *name)
-{
-    for (int i = 0; i < r->counter_count; i++)
-        if (!strcmp(r->counters[i].name, name))
-            return r->counters[i].value;
-    return 0;
-}
-
 static bool write_op(const char *dir, const char *op, const struct emulate_launch_of *of, const struct emulate_result *r, struct error *err)
 {
     struct text t = {0};
@@ -111,7 +103,7 @@ static bool write_op(const char *dir, const char *op, const struct emulate_launc
         return false;
     }
     text_addf(&t, "dtype: f32\nmath: none\nexact: no\nbytes: %.0f\n",
-              emu_count(r, "emu.unique_bytes_read") + emu_count(r, "emu.unique_bytes_written"));
+              emulate_counter(r, "emu.unique_bytes_read") + emulate_counter(r, "emu.unique_bytes_written"));
     if (!write_reference(&t, dir, op, r, err)) {
         text_free(&t);
         return false;

@@ -105,6 +105,8 @@ bool emulate_right(const struct emulate_result *r);
 /* Launches that the fields' lists come to: 1 without any. -1 + err. */
 int emulate_points(const struct node *launch, struct error *err);
 void emulate_free(struct emulate_result *r);
+/* 0: no counter of that name. */
+double emulate_counter(const struct emulate_result *r, const char *name);
 /* Everything for a reader; counters that are 0 are left out. Two of its parts: */
 void emulate_text(const struct emulate_result *r, struct text *t);
 void emulate_text_reports(const struct emulate_result *r, struct text *t); /* a line each; nothing when nothing was found */

@@ -39,7 +39,7 @@ static void emulate_text_number(struct text *t, double v, int width)
         text_addf(t, " %*s", width, "");
 }
 
-static double counter_of(const struct emulate_result *r, const char *name)
+double emulate_counter(const struct emulate_result *r, const char *name)
 {
     for (int i = 0; i < r->counter_count; i++)
         if (!strcmp(r->counters[i].name, name))
@@ -54,7 +54,7 @@ static void emulate_text_lines(const struct emulate_result *r, struct text *t)
     const char *at = text;
     int line = 1;
     int dearest = 0;
-    double all = counter_of(r, "emu.warp_instructions");
+    double all = emulate_counter(r, "emu.warp_instructions");
     for (int i = 0; i < r->line_count; i++)
         dearest = r->lines[i].instructions > r->lines[dearest].instructions ? i : dearest;
     text_add(t, "   line  warp instr      %  lanes  requests   sectors  wavefronts   ideal  source\n");
@@ -141,7 +141,7 @@ static int by_weight(const void *a, const void *b)
 
 static void add_wastes(const struct emulate_result *r, const struct emulate_line *l, struct waste **list, int *count)
 {
-    double all = counter_of(r, "emu.warp_instructions"), lanes = l->instructions > 0 ? l->threads / l->instructions : 32;
+    double all = emulate_counter(r, "emu.warp_instructions"), lanes = l->instructions > 0 ? l->threads / l->instructions : 32;
     const char *file = file_base(r->source);
     if (l->requests > 0 && l->sectors >= 1.5 * l->sectors_ideal && l->sectors_ideal > 0) {
         struct waste *w = APPEND(*list, *count);
@@ -200,10 +200,10 @@ void emulate_text_row(const struct emulate_result *r, struct text *t)
     char launch[64];
     const uint32_t *g = r->launch.grid, *b = r->launch.block;
     snprintf(launch, sizeof launch, "%u,%u,%u x %u,%u,%u", g[0], g[1], g[2], b[0], b[1], b[2]);
-    double sectors = counter_of(r, "emu.global_sectors_ld") + counter_of(r, "emu.global_sectors_st");
-    double ideal = counter_of(r, "emu.global_sectors_ideal_ld") + counter_of(r, "emu.global_sectors_ideal_st");
-    text_addf(t, "%-28s %-24s %14.0f %12.0f %12.0f %12.0f  ", r->fields, launch, counter_of(r, "emu.warp_instructions"), sectors, ideal,
-              counter_of(r, "emu.shared_bank_conflicts"));
+    double sectors = emulate_counter(r, "emu.global_sectors_ld") + emulate_counter(r, "emu.global_sectors_st");
+    double ideal = emulate_counter(r, "emu.global_sectors_ideal_ld") + emulate_counter(r, "emu.global_sectors_ideal_st");
+    text_addf(t, "%-28s %-24s %14.0f %12.0f %12.0f %12.0f  ", r->fields, launch, emulate_counter(r, "emu.warp_instructions"), sectors,
+              ideal, emulate_counter(r, "emu.shared_bank_conflicts"));
     int64_t wrong = 0;
     for (int i = 0; i < r->expectation_count; i++)
         wrong += r->expectations[i].wrong;

@@ -258,15 +258,10 @@ void gate_document(struct document *d, const struct gate_comparison *c, const in
 
 /* ---- JSON ---- */
 
-static json_t *real_or_null(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
 static json_t *json_change(const struct gate_comparison *c, const struct gate_change *x)
 {
-    json_t *o = json_pack("{s:s,s:s,s:o,s:o,s:i,s:b}", "step", x->step, "what", x->kind->what, "base", real_or_null(x->base), "head",
-                          real_or_null(x->head), "judged", x->judged, "waived", (int)x->waived);
+    json_t *o = json_pack("{s:s,s:s,s:o,s:o,s:i,s:b}", "step", x->step, "what", x->kind->what, "base", json_finite(x->base), "head",
+                          json_finite(x->head), "judged", x->judged, "waived", (int)x->waived);
     if (x->file)
         json_object_set_new(o, "file", json_string(within(c->head, x->file)));
     if (x->file && x->line)
@@ -282,8 +277,8 @@ static json_t *json_pair(const struct gate_comparison *c, const struct gate_pair
     o = json_pack("{s:s,s:s,s:s,s:b,s:b,s:o}", "row", p->head ? p->head->id : p->base->id, "verdict", gate_verdict_names[p->verdict], "by",
                   gate_by_names[p->by], "passes", (int)gate_pair_passes(c, p), "waived", (int)p->waived, "changes", changes);
     if (p->rounds)
-        json_object_update_new(o, json_pack("{s:o,s:o,s:o,s:i,s:b}", "ratio", real_or_null(p->ratio), "ratio_low", real_or_null(p->low),
-                                            "ratio_high", real_or_null(p->high), "rounds", p->rounds, "paired", (int)p->paired));
+        json_object_update_new(o, json_pack("{s:o,s:o,s:o,s:i,s:b}", "ratio", json_finite(p->ratio), "ratio_low", json_finite(p->low),
+                                            "ratio_high", json_finite(p->high), "rounds", p->rounds, "paired", (int)p->paired));
     if (p->note)
         json_object_set_new(o, "note", json_text(p->note));
     return o;
@@ -305,10 +300,9 @@ void gate_json(struct text *t, const struct gate_comparison *c, const int *exit_
     for (int i = 0; i < c->count; i++)
         json_array_append_new(rows, json_pair(c, &c->pairs[i]));
     for (int i = 0; i < mean_count; i++)
-        json_array_append_new(means,
-                              json_pack("{s:s,s:b,s:i,s:i,s:o,s:o,s:o}", "name", list[i].name, "network", (int)list[i].network, "rows",
-                                        list[i].rows, "changed", list[i].changed, "time", real_or_null(list[i].time), "instructions",
-                                        real_or_null(list[i].instructions), "sectors", real_or_null(list[i].sectors)));
+        json_array_append_new(means, json_pack("{s:s,s:b,s:i,s:i,s:o,s:o,s:o}", "name", list[i].name, "network", (int)list[i].network,
+                                               "rows", list[i].rows, "changed", list[i].changed, "time", json_finite(list[i].time),
+                                               "instructions", json_finite(list[i].instructions), "sectors", json_finite(list[i].sectors)));
     gate_means_free(list, mean_count);
     json_t *o = json_pack("{s:s,s:s,s:o,s:o,s:s?,s:o,s:i,s:i,s:o,s:o}", "schema", "bench.comparison", "version", "1.0.0", "base",
                           json_side(c->base), "head", json_side(c->head), "across", c->across, "counts", counts, "verified", c->verified,

@@ -8,8 +8,7 @@ static double part(const struct row *row, const char *name, const char *what)
 {
     char metric[80];
     snprintf(metric, sizeof metric, "ablate.%s_%s", name, what);
-    const struct row_metric *m = row_metric(row, -1, metric);
-    return m ? m->value : NAN;
+    return row_value(row, -1, metric);
 }
 
 void case_ablations(const struct case_view *c, struct block *list)

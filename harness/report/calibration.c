@@ -36,18 +36,12 @@ static double total_of(const struct row *row, const char *name)
     return total;
 }
 
-static double value_of(const struct row *row, const char *name)
-{
-    const struct row_metric *m = row_metric(row, -1, name);
-    return m ? m->value : NAN;
-}
-
 /* What the hardware counted; NaN when one of the terms is absent. */
 static double hardware_of(const struct row *row, const struct counter_pair *p)
 {
     double sum = 0;
     for (int i = 0; i < COUNTER_PAIR_TERMS && p->terms[i].metric; i++)
-        sum += p->terms[i].factor * value_of(row, p->terms[i].metric);
+        sum += p->terms[i].factor * row_value(row, -1, p->terms[i].metric);
     return sum;
 }
 

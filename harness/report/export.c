@@ -11,12 +11,6 @@
 #define EXPORT_SCHEMA "bench.rows"
 #define EXPORT_VERSION "2.1.0"
 
-/* An infinite number has no JSON and is as little known as NaN. */
-static json_t *json_number(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
 /* The verdict, the rules behind it, and the parts that the time is made of. */
 static json_t *json_why(const struct case_view *c, const struct view *v)
 {
@@ -25,17 +19,17 @@ static json_t *json_why(const struct case_view *c, const struct view *v)
     for (int i = 0; i < v->verdicts.count; i++) {
         const struct verdict *one = &v->verdicts.items[i];
         json_array_append_new(rules, json_pack("{s:s,s:s,s:i,s:o,s:o,s:o}", "bottleneck", counter_bottleneck_names[one->rule->bottleneck],
-                                               "rule", one->group->name, "step", one->step, "gain_percent", json_number(one->gain), "says",
+                                               "rule", one->group->name, "step", one->step, "gain_percent", json_finite(one->gain), "says",
                                                json_text(one->says), "try", json_text(one->remedy)));
     }
     for (int i = 0; i < a.count; i++) {
         json_t *part = json_pack("{s:o,s:o,s:o}", "part", json_text(a.parts[i].key), "what", json_text(a.parts[i].what), "ns",
-                                 json_number(a.parts[i].ns));
+                                 json_finite(a.parts[i].ns));
         for (int k = 0; k < a.parts[i].place_count; k++) {
             if (!k)
                 json_object_set_new(part, "places", json_array());
             json_array_append_new(json_object_get(part, "places"), json_pack("{s:o,s:o}", "at", json_text(a.parts[i].places[k].where), "ns",
-                                                                             json_number(a.parts[i].places[k].ns)));
+                                                                             json_finite(a.parts[i].places[k].ns)));
         }
         json_array_append_new(parts, part);
     }
@@ -49,7 +43,7 @@ static json_t *json_row(const struct case_view *c, const struct view *v)
     json_columns_add(object, COLUMN_CASE, v->row, false);
     json_columns_add(object, COLUMN_RESULT, v->row, false);
     for (const struct column *k = column_first(COLUMN_DERIVED); k; k = column_next(k))
-        json_object_set_new(derived, k->name, json_number(view_derived(v, k->name)));
+        json_object_set_new(derived, k->name, json_finite(view_derived(v, k->name)));
     json_object_set_new(object, "derived", derived);
     json_object_set_new(object, "why", json_why(c, v));
     for (const struct row_list *l = row_lists; l->table; l++)

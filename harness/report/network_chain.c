@@ -8,12 +8,6 @@
 
 #define SINGLES_TOLD 3
 
-static double metric(const struct row *row, const char *name)
-{
-    const struct row_metric *m = row_metric(row, -1, name);
-    return m ? m->value : NAN;
-}
-
 /* By kernel. */
 static void add_inside(struct text *t, const struct row *row)
 {
@@ -23,7 +17,7 @@ static void add_inside(struct text *t, const struct row *row)
     layout_kernels_load(NULL, &names);
     for (int i = 0; i < names.count; i++) {
         layout_kernels_metric(&names, i, inside, sizeof inside);
-        double ns = metric(row, inside);
+        double ns = row_value(row, -1, inside);
         if (isnan(ns))
             continue;
         layout_kernels_name(&names, i, name, sizeof name);
@@ -36,7 +30,7 @@ static void add_inside(struct text *t, const struct row *row)
 
 static void add_layout(struct text *t, const struct row *row, double chain_ns)
 {
-    double ours = metric(row, "chain.layout_ns"), theirs = metric(row, "chain.library_layout_ns");
+    double ours = row_value(row, -1, "chain.layout_ns"), theirs = row_value(row, -1, "chain.library_layout_ns");
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     if (!isnan(ours) && ours > 0)
         text_addf(t, "; layout changes of ours %s %%", number_percent(ours / chain_ns, a));
@@ -55,8 +49,8 @@ static void add_signed(struct text *t, const char *what, double ns)
 /* "its layers by themselves 3.90 ms - 300 us warm L2 + 120 us layout changes between layers + 380 us launches, gaps and the rest" */
 static void add_difference(struct text *t, const struct row *row, double chain_ns)
 {
-    double sum = metric(row, "chain.sum_ns"), warm = metric(row, "chain.sum_warm_ns"), back = metric(row, "chain.sum_back_ns"),
-           layout = metric(row, "chain.plan_layout_ns");
+    double sum = row_value(row, -1, "chain.sum_ns"), warm = row_value(row, -1, "chain.sum_warm_ns"),
+           back = row_value(row, -1, "chain.sum_back_ns"), layout = row_value(row, -1, "chain.plan_layout_ns");
     char a[NUMBER_TEXT];
     if (isnan(sum))
         return;
@@ -80,9 +74,10 @@ static void add_difference(struct text *t, const struct row *row, double chain_n
 
 static void add_speedups(struct text *t, const struct row *row, const struct row_time *time)
 {
-    double sum = metric(row, "chain.sum_ns"), low = metric(row, "chain.sum_low_ns"), high = metric(row, "chain.sum_high_ns");
-    double zero = metric(row, "chain.library_sum_ns"), zero_low = metric(row, "chain.library_sum_low_ns"),
-           zero_high = metric(row, "chain.library_sum_high_ns");
+    double sum = row_value(row, -1, "chain.sum_ns"), low = row_value(row, -1, "chain.sum_low_ns"),
+           high = row_value(row, -1, "chain.sum_high_ns");
+    double zero = row_value(row, -1, "chain.library_sum_ns"), zero_low = row_value(row, -1, "chain.library_sum_low_ns"),
+           zero_high = row_value(row, -1, "chain.library_sum_high_ns");
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
     if (isnan(time->ratio) || time_is_to_itself(time)) /* the library */
         return;
@@ -172,8 +167,8 @@ void network_chains(struct text *t, const struct run *run, struct row *const *ro
 /* "302 us, layout changes 4 % of it". */
 static void add_plan(struct text *t, const struct view *v, const char *by)
 {
-    double ns = v->time->median_ns, ours = metric(v->row, "chain.layout_ns"), theirs = metric(v->row, "chain.library_layout_ns"),
-           planned = metric(v->row, "chain.plan_layout_ns");
+    double ns = v->time->median_ns, ours = row_value(v->row, -1, "chain.layout_ns"),
+           theirs = row_value(v->row, -1, "chain.library_layout_ns"), planned = row_value(v->row, -1, "chain.plan_layout_ns");
     double layout = isnan(ours) && isnan(theirs) ? planned : fmax(ours, 0) + fmax(theirs, 0); /* fmax: NaN gives way */
     const char *value = row_pair_value(v->row->param, v->row->param_count, by);
     char a[NUMBER_TEXT];

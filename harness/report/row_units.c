@@ -36,11 +36,6 @@ static void access_row(struct table *t, const struct access *a)
     number(t, a->busy, PAINT_NONE);
 }
 
-static double both(double a, double b)
-{
-    return isnan(a) ? b : isnan(b) ? a : a + b;
-}
-
 static void of_emu(struct table *t, const struct view *v)
 {
     static const char *const levels[] = {"global loads", "global stores"}, *const shared[] = {"shared loads", "shared stores"};
@@ -68,8 +63,8 @@ static void of_hardware(struct table *t, const struct view *v)
     const struct access all[] = {
         {"global loads", HW("global_requests_ld"), loads, NAN, HW("useful_ld"), HW("l1_hit_rate_ld"), SECTOR_BYTES * loads, NAN},
         {"global stores", HW("global_requests_st"), stores, NAN, HW("useful_st"), NAN, SECTOR_BYTES * stores, NAN},
-        {"local", both(HW("local_loads"), HW("local_stores")), NAN, NAN, NAN, HW("local_hit_rate"), HW("local_bytes"), NAN},
-        {"shared", both(both(HW("shared_loads"), HW("shared_stores")), HW("shared_matrix_loads")), waves, waves - conflicts,
+        {"local", known_sum(HW("local_loads"), HW("local_stores")), NAN, NAN, NAN, HW("local_hit_rate"), HW("local_bytes"), NAN},
+        {"shared", known_sum(known_sum(HW("shared_loads"), HW("shared_stores")), HW("shared_matrix_loads")), waves, waves - conflicts,
          waves > 0 ? 100 * (waves - conflicts) / waves : NAN, NAN, NAN, HW("shared_pipe")},
         {"L1", NAN, NAN, NAN, NAN, NAN, HW("l1_bytes"), HW("l1_busy")},
         {"L1 from L2", NAN, NAN, NAN, NAN, NAN, HW("l2_to_l1_bytes"), NAN},
@@ -77,7 +72,7 @@ static void of_hardware(struct table *t, const struct view *v)
         {"L2", NAN, l2, NAN, NAN, HW("l2_hit_rate"), HW("l2_bytes"), HW("l2_busy")},
         {"DRAM reads", NAN, NAN, NAN, NAN, NAN, HW("dram_bytes_read"), NAN},
         {"DRAM writes", NAN, NAN, NAN, NAN, NAN, HW("dram_bytes_written"), NAN},
-        {"DRAM", NAN, NAN, NAN, NAN, NAN, both(HW("dram_bytes_read"), HW("dram_bytes_written")), HW("dram_throughput")},
+        {"DRAM", NAN, NAN, NAN, NAN, NAN, known_sum(HW("dram_bytes_read"), HW("dram_bytes_written")), HW("dram_throughput")},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         access_row(t, &all[i]);

@@ -29,11 +29,6 @@ struct flow {
     double read, written; /* bytes; NaN: not counted */
 };
 
-static double sum(double a, double b)
-{
-    return isnan(a) ? b : isnan(b) ? a : a + b;
-}
-
 static const char *or_less(double v, const char *unit, char out[NUMBER_TEXT])
 {
     return isnan(v) ? "" : unit[0] ? number_si(v, unit, out) : number_count(v, out);
@@ -101,7 +96,7 @@ void sketch_memory(struct text *t, const struct case_view *c, const struct view 
     double loads = emu ? view_part(v, -1, METRIC_EMU_SECTORS + SIDE_LOAD) : hw(v, "global_sectors_ld"),
            stores = emu ? view_part(v, -1, METRIC_EMU_SECTORS + SIDE_STORE) : hw(v, "global_sectors_st"),
            copied = emu ? view_part(v, -1, METRIC_EMU_COPIED) : NAN;
-    struct flow first = {SECTOR_BYTES * sum(loads, copied > 0 ? copied : NAN), SECTOR_BYTES * stores},
+    struct flow first = {SECTOR_BYTES * known_sum(loads, copied > 0 ? copied : NAN), SECTOR_BYTES * stores},
                 second = {hw(v, "l2_to_l1_bytes"), hw(v, "l1_to_l2_bytes")},
                 third = {hw(v, "dram_bytes_read"), hw(v, "dram_bytes_written")};
     double instructions = emu ? view_total(v, metric_names[METRIC_EMU_INSTRUCTIONS]) : hw(v, "warp_instructions");
@@ -126,7 +121,7 @@ void sketch_memory(struct text *t, const struct case_view *c, const struct view 
         way(&boxes, 298, 34, &unique);
         box(&boxes, 380, 8, 60, "buffers", "each byte once", "");
         text_addf(&words, "; distinct bytes read %s, written %s", or_less(unique.read, "B", a), or_less(unique.written, "B", b));
-        shared_box(&boxes, sum(view_part(v, -1, METRIC_EMU_WAVEFRONTS), view_part(v, -1, METRIC_EMU_WAVEFRONTS + 1)),
+        shared_box(&boxes, known_sum(view_part(v, -1, METRIC_EMU_WAVEFRONTS), view_part(v, -1, METRIC_EMU_WAVEFRONTS + 1)),
                    view_part(v, -1, METRIC_EMU_CONFLICTS), NAN, &words);
     } else {
         way(&boxes, 298, 34, &second);

@@ -91,6 +91,11 @@ double view_counted(const struct view *v, int step, const char *name)
     return isnan(value) && v->steps <= 1 ? view_value(v, -1, name) : value;
 }
 
+double known_sum(double a, double b)
+{
+    return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
 double view_total(const struct view *v, const char *name)
 {
     double total = view_value(v, -1, name), sum = NAN;

@@ -91,6 +91,8 @@ double view_hardware(const struct view *v, int step, const char *value);
 double view_metric(const struct view *v, int step, enum metric metric);
 /* A counter of a step, "hw.sm_busy": of the step, or of the row where it has one timed step only. */
 double view_counted(const struct view *v, int step, const char *name);
+/* What is known of two numbers; NaN where neither is. */
+double known_sum(double a, double b);
 /* Of the whole row: its own, else the sum over its timed steps. */
 double view_total(const struct view *v, const char *name);
 /* That for step -1, else the step's own. */

@@ -39,9 +39,9 @@ void json_write(struct text *t, json_t *root)
     json_decref(root);
 }
 
-static json_t *json_number(double v)
+json_t *json_finite(double v)
 {
-    return isfinite(v) ? json_real(v) : NULL;
+    return isfinite(v) ? json_real(v) : json_null();
 }
 
 json_t *json_column(const struct column *c, const void *base)
@@ -53,10 +53,8 @@ json_t *json_column(const struct column *c, const void *base)
         return json_text(v.text);
     if (v.reals) {
         json_t *list = json_array();
-        for (int i = 0; i < v.count; i++) {
-            json_t *one = json_number(v.reals[i]);
-            json_array_append_new(list, one ? one : json_null());
-        }
+        for (int i = 0; i < v.count; i++)
+            json_array_append_new(list, json_finite(v.reals[i]));
         return list;
     }
     if (c->type == COLUMN_BOOL)
@@ -66,7 +64,7 @@ json_t *json_column(const struct column *c, const void *base)
         snprintf(digits, sizeof digits, "%llu", (unsigned long long)(uint64_t)v.integer);
         return json_string(digits);
     }
-    return v.is_real ? json_number(v.real) : json_integer(v.integer);
+    return !v.is_real ? json_integer(v.integer) : isfinite(v.real) ? json_real(v.real) : NULL;
 }
 
 void json_columns_add(json_t *object, enum column_group group, const void *base, bool sparse)

@@ -8,9 +8,11 @@
 
 /* Text of any bytes: those that are no UTF-8 become U+FFFD. */
 json_t *json_text(const char *s);
+/* null where it is not finite: an infinite number has no JSON and is as little known as NaN. */
+json_t *json_finite(double v);
 /* The document, indented, every double with the 17 digits that it comes back from; takes it. */
 void json_write(struct text *t, json_t *root);
-/* A field's value; NULL where it is absent. An infinite number has no JSON and is as little known as NaN. */
+/* A field's value; NULL where it is absent or not finite. */
 json_t *json_column(const struct column *column, const void *base);
 /* Every field of a group under its column's name: null where absent, or (`sparse`) left out where absent. */
 void json_columns_add(json_t *object, enum column_group group, const void *base, bool sparse);

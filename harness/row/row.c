@@ -1,6 +1,7 @@
 /* row/row: see row.h. */
 #include "row/row.h"
 #include "base/text.h"
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,4 +290,10 @@ const struct row_metric *row_metric(const struct row *row, int step, const char 
             return m;
     }
     return NULL;
+}
+
+double row_value(const struct row *row, int step, const char *name)
+{
+    const struct row_metric *m = row_metric(row, step, name);
+    return m ? m->value : NAN;
 }

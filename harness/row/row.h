@@ -137,6 +137,8 @@ const char *row_axis(const struct row *row, const char *name);
 /* The row's time in a mode (step -1), or NULL. */
 const struct row_time *row_time(const struct row *row, const char *cache, const char *load);
 const struct row_metric *row_metric(const struct row *row, int step, const char *name);
+/* Its value; NaN where the row has none. */
+double row_value(const struct row *row, int step, const char *name);
 
 /* The column table, made of fields.def. It writes and reads the tables of the store, the JSON, the CSV and what goes over the socket.
  * To add a column: its line in fields.def, the place that sets it, its paragraph in METHOD.md. */

@@ -46,12 +46,6 @@ json_t *session_next(const struct session *s, int first)
     return NULL;
 }
 
-static void drop_event(struct session *s, const json_t *event)
-{
-    (void)s;
-    (void)event;
-}
-
 bool session_ahead_settle(struct session *s, struct error *err)
 {
     struct error why = {0};
@@ -60,9 +54,9 @@ bool session_ahead_settle(struct session *s, struct error *err)
     s->worker.ahead = false;
     enum phase former = phase_turn(&s->clock, PHASE_PLANS);
     bool asked = child_send(&s->worker, command_new(COMMAND_ENOUGH, "{}"));
-    enum outcome outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, drop_event, &why);
+    enum outcome outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, NULL, &why);
     if (asked && outcome == OUTCOME_DONE)
-        outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, drop_event, &why);
+        outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, NULL, &why);
     phase_turn(&s->clock, former);
     if (outcome == OUTCOME_DONE)
         return true;

@@ -166,12 +166,6 @@ static void give_up(struct session *s, const struct error *why)
     session_note(s, "no hardware counters: %s%s%s", why->text, why->hint[0] ? "\nhint: " : "", why->hint);
 }
 
-static void no_event(struct session *s, const json_t *event)
-{
-    (void)s;
-    (void)event;
-}
-
 bool session_count_asked(const struct session *s)
 {
     return s->counts && asked_for(&s->options->plan.counters);
@@ -191,7 +185,7 @@ static enum outcome check(struct session *s, struct error *why)
     if (!s->counter.ahead && !child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, "{}")))
         return OUTCOME_DIED;
     s->counter.ahead = false;
-    return session_answer(s, &s->counter, START_LIMIT_S, no_event, why);
+    return session_answer(s, &s->counter, START_LIMIT_S, NULL, why);
 }
 
 bool session_count_check(struct session *s, struct error *err)

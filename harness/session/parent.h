@@ -61,7 +61,7 @@ void session_note(struct session *s, const char *format, ...) __attribute__((for
 void session_progress(struct session *s, const char *what);
 /* The first command of every worker. */
 json_t *session_setup(const struct session *s, bool compile_only);
-/* One command to a worker; events arrive at `handle` until it is done. */
+/* One command to a worker; events arrive at `handle` (NULL: at nobody) until it is done. */
 enum outcome { OUTCOME_DONE, OUTCOME_LOST, OUTCOME_FAILED, OUTCOME_DIED, OUTCOME_LATE, OUTCOME_GREEDY, OUTCOME_INTERRUPTED };
 typedef void event_handler(struct session *s, const json_t *event);
 enum outcome session_command(struct session *s, struct child *child, json_t *command, double limit_s, event_handler *handle,

@@ -66,7 +66,8 @@ static enum outcome command_inside(struct session *s, json_t *command, event_han
     json_array_foreach(s->inside_events, i, event)
     {
         wire_spent_take(json_object_get(event, "spent"), &s->clock);
-        handle(s, event);
+        if (handle)
+            handle(s, event);
     }
     json_array_clear(s->inside_events);
     return ok ? OUTCOME_DONE : OUTCOME_FAILED;
@@ -126,7 +127,8 @@ enum outcome session_answer(struct session *s, struct child *child, double limit
             end = OUTCOME_FAILED;
         } else {
             over = false;
-            handle(s, event);
+            if (handle)
+                handle(s, event);
         }
         json_decref(event);
         if (!over)
@@ -136,18 +138,12 @@ enum outcome session_answer(struct session *s, struct child *child, double limit
     }
 }
 
-static void ignore_event(struct session *s, const json_t *event)
-{
-    (void)s;
-    (void)event;
-}
-
 static bool start_inside(struct session *s, struct error *err)
 {
     s->inside_events = json_array();
     s->inside = s->options->inside->open(collect, s->inside_events);
     enum phase former = phase_turn(&s->clock, PHASE_START_UP);
-    bool ok = command_inside(s, session_setup(s, false), ignore_event, err) == OUTCOME_DONE;
+    bool ok = command_inside(s, session_setup(s, false), NULL, err) == OUTCOME_DONE;
     phase_turn(&s->clock, former);
     return ok;
 }
@@ -168,7 +164,7 @@ static bool start(struct session *s, struct child *child, struct error *err)
     for (int tries = 1; !child->ready; tries++) {
         if (!session_launch(s, child, err))
             return false;
-        enum outcome outcome = session_answer(s, child, SETUP_LIMIT_S, ignore_event, err);
+        enum outcome outcome = session_answer(s, child, SETUP_LIMIT_S, NULL, err);
         if (outcome == OUTCOME_DONE) {
             child->ready = true;
             return true;
