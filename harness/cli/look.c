@@ -474,7 +474,8 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
                         : rows * 0.05 + runs * work_flop(&plan.cases[i].work) / 2e9;
     }
     scenario_network_explain(plan.scenario, &t);
-    text_add(&t, text_get(&plan.notes));
+    for (int i = 0; i < plan.note_count; i++)
+        text_addf(&t, "%s\n", plan.notes[i]);
     text_addf(&t, "%d cases, %d rows; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, plan.row_count, total_flop / 1e9,
               ceil(seconds), cuda ? "an H200" : "emu with 2 cores");
     if (cli_json())

@@ -91,8 +91,8 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
     cli_say(stderr, "bench: %s, %d cases, %d rows on %s\n", plan->scenario->name, plan->case_count, plan->row_count, run->device_about);
     for (int i = 0; i < plan->variants.note_count; i++)
         cli_say(stderr, "bench: note: %s\n", plan->variants.notes[i]);
-    for (const char *line = plan->notes.len ? plan->notes.data : ""; *line; line += strcspn(line, "\n") + 1)
-        cli_say(stderr, "bench: note: %.*s\n", (int)strcspn(line, "\n"), line);
+    for (int i = 0; i < plan->note_count; i++)
+        cli_say(stderr, "bench: note: %s\n", plan->notes[i]);
 }
 
 /* A file under trial that fits none of the standard layers has been told why by each, but nothing of it ran. */

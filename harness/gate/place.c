@@ -106,14 +106,19 @@ static int first_difference(const char *a_path, const char *b_path)
     return line;
 }
 
+/* Is the fact of that step, or of the whole row? */
+static bool is_meant(const struct row *row, int index, const char *step)
+{
+    SCOPED char *name = gate_step_name(row, index);
+    return !*step || !strcmp(name, step);
+}
+
 static bool place_by_text(const struct row *base, const struct row *head, const char *step, char **file, int *line)
 {
-    size_t n = strcspn(step, "#");
     for (int i = 0; i < head->step_count && !*file; i++)
-        for (int k = 0; k < base->step_count && !*file; k++) {
+        for (int k = 0; k < base->step_count && !*file && is_meant(head, i, step); k++) {
             const struct row_step *a = &base->steps[k], *b = &head->steps[i];
-            bool meant = !n || (!strncmp(b->name, step, n) && !b->name[n]);
-            if (!meant || strcmp(a->name, b->name) || !a->file[0] || !b->file[0] || !strcmp(a->file, b->file))
+            if (strcmp(a->name, b->name) || !a->file[0] || !b->file[0] || !strcmp(a->file, b->file))
                 continue;
             *line = first_difference(a->file, b->file);
             if (*line)
@@ -172,7 +177,7 @@ bool gate_place(const struct gate_entry *base, const struct gate_entry *head, co
         return true;
     for (int i = 0; i < head->row->step_count && !*file; i++) { /* at least the file */
         const struct row_step *s = &head->row->steps[i];
-        if (s->file[0] && (!*step || !strncmp(s->name, step, strlen(s->name))))
+        if (s->file[0] && is_meant(head->row, i, step))
             *file = xstrdup(s->file);
     }
     return *file != NULL;

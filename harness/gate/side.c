@@ -80,8 +80,7 @@ struct gate_entry *gate_side_add(struct gate_side *side, const char *id)
     return e;
 }
 
-/* The step's name among the row's: "conv", "conv#2". */
-static char *step_name(const struct row *row, int index)
+char *gate_step_name(const struct row *row, int index)
 {
     int same = 1;
     for (int i = 0; i < index; i++)
@@ -91,7 +90,7 @@ static char *step_name(const struct row *row, int index)
 
 static void take_step(struct gate_entry *e, const struct row *row, int index)
 {
-    SCOPED char *step = step_name(row, index);
+    SCOPED char *step = gate_step_name(row, index);
     for (const struct gate_kind *k = gate_kinds; k->what; k++) {
         const struct column *c = column_find(COLUMN_STEP, k->what);
         const struct row_metric *m = c || !strncmp(k->what, "emu.", 4) ? NULL : row_metric(row, index, k->what);

@@ -23,6 +23,8 @@ struct gate_kind {
 extern const struct gate_kind gate_kinds[]; /* ends with what NULL */
 const struct gate_kind *gate_kind_find(const char *what);
 
+/* The step's name among the row's: "conv", "conv#2". Malloc'd. */
+char *gate_step_name(const struct row *row, int index);
 struct gate_fact {
     char *step; /* the launch it is of, "conv#2" where two have one name; "" the whole row */
     const struct gate_kind *kind;

@@ -173,9 +173,8 @@ static struct way *make_way(struct plan *plan, const struct scenario_network *ne
         way->layer = (struct layer){.name = network->name, .work = way->work, .repeat = 1, .node = network->root.node};
         return plan_way_keep(plan, way);
     }
-    SCOPED char *note = text_format("network %s, layout %s: not run whole: %s\n", network->name, layout_plan_names[layout], why.text);
-    if (why.kind != ERROR_NONE && !strstr(text_get(&plan->notes), note))
-        text_add(&plan->notes, note);
+    if (why.kind != ERROR_NONE)
+        plan_note(plan, text_format("network %s, layout %s: not run whole: %s", network->name, layout_plan_names[layout], why.text));
     chain_free(&way->chain);
     free(way);
     return NULL;
@@ -277,7 +276,6 @@ void plan_chains_free(struct plan *plan)
     }
     if (kept)
         free(kept->ways);
-    text_free(&plan->notes);
 }
 
 /* ---- programs ---- */

@@ -432,8 +432,21 @@ done:
     return ok;
 }
 
+void plan_note(struct plan *plan, char *note)
+{
+    for (int i = 0; i < plan->note_count; i++)
+        if (!strcmp(plan->notes[i], note)) {
+            free(note);
+            return;
+        }
+    *APPEND(plan->notes, plan->note_count) = note;
+}
+
 void plan_free(struct plan *plan)
 {
+    for (int i = 0; i < plan->note_count; i++)
+        free(plan->notes[i]);
+    free(plan->notes);
     SCOPED struct kept *kept = plan->private_data;
     for (int i = 0; i < plan->row_count; i++) {
         program_free(&plan->rows[i].program);

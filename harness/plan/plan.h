@@ -100,8 +100,9 @@ struct plan {
     bool tune; /* its times are those of a race: another key */
     struct counter_choice counters;
     struct source_memo *sources; /* what the keys of rows have read */
-    struct text notes;           /* lines: networks that are not run whole, and why */
-    char files[HASH_TEXT];       /* of the scenario, every variant file and the headers they share: parent and worker must agree */
+    char **notes;                /* "network x2, layout NHWC: not run whole: ..."; each once */
+    int note_count;
+    char files[HASH_TEXT]; /* of the scenario, every variant file and the headers they share: parent and worker must agree */
     void *private_data;
 };
 /* `device_kind` is "emu" or "cuda". */

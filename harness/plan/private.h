@@ -36,6 +36,8 @@ const struct variant_set *plan_set(const struct plan *plan, const struct side *s
 /* What is added to a plan, which then owns it. Each returns where it lies: configurations and ways stay there; rows and cases by index. */
 struct variant_point *plan_points_keep(struct plan *plan, struct variant_point *points, int count);
 struct way *plan_way_keep(struct plan *plan, struct way *way);
+/* Each note once; takes it. */
+void plan_note(struct plan *plan, char *note);
 /* A case behind all others, of no axis; it takes the id. */
 int plan_case_add(struct plan *plan, const struct way *way, char *id);
 int plan_row_add(struct plan *plan, const struct plan_row *row);

@@ -266,7 +266,7 @@ bool plan_sequences_add(struct plan *plan, const struct plan_options *o, const c
         if (!ok)
             return false;
         if (r.case_index < 0 && !o->filter.only)
-            text_addf(&plan->notes, "sequence %s: none of the variants is of op conv2d\n", r.of->name);
+            plan_note(plan, text_format("sequence %s: none of the variants is of op conv2d", r.of->name));
     }
     return true;
 }

@@ -4,6 +4,7 @@
 #include "report/tune.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The rows of one variant on one layer. */
@@ -247,17 +248,19 @@ static void variant_table(struct document *d, const struct run *run, struct row 
 
 void tune_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
-    struct text done = {0}; /* "|name|name|" */
-    char base[VARIANT_BASE];
-    text_add(&done, "|");
+    char(*done)[VARIANT_BASE] = NULL, base[VARIANT_BASE];
+    int done_count = 0;
     for (int i = 0; i < count; i++) {
-        SCOPED char *mark = text_format("|%s|", variant_base(rows[i], base));
-        if (!strstr(text_get(&done), mark)) {
+        int k = 0;
+        variant_base(rows[i], base);
+        while (k < done_count && strcmp(done[k], base))
+            k++;
+        if (k == done_count) {
             variant_table(d, run, rows, count, base);
-            text_addf(&done, "%s|", mark + 1);
+            memcpy(*APPEND(done, done_count), base, sizeof base);
         }
     }
-    text_free(&done);
+    free(done);
 }
 
 void report_wisdom(struct text *t, const struct wisdom *list, int count, const struct report_style *style)

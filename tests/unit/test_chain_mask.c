@@ -262,10 +262,10 @@ static void what_passes_no_marks_says_why(void **state)
                                         "network: {order: %s}\nvariants: [conv2d/naive]\n",
                                         nets[i].layer, nets[i].order);
         struct plan *plan = planned(text, &path);
-        const char *told = strstr(text_get(&plan->notes), nets[i].says);
-        int chains = 0;
-        assert_non_null(told);
-        assert_null(strstr(told + 1, nets[i].says));
+        int chains = 0, told = 0;
+        for (int k = 0; k < plan->note_count; k++)
+            told += strstr(plan->notes[k], nets[i].says) != NULL;
+        assert_int_equal(told, 1);
         for (int k = 0; k < plan->case_count; k++)
             chains += !strcmp(plan->cases[k].work.op->name, "chain");
         assert_int_equal(chains, 1);

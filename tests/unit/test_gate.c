@@ -1,6 +1,7 @@
 /* gate: what becomes of rows with times, and exit codes. Checked against simulated times whose truth is known.
  */
 #include "gate/baseline.h"
+#include "gate/place.h"
 #include "gate/compare.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -283,10 +284,35 @@ static void hostile_baselines(void **state)
     gate_side_free(&side);
 }
 
+/* A fact of a step is placed in that step's file, also where another step's name begins its own. */
+static void a_step_has_its_own_file(void **state)
+{
+    (void)state;
+    struct row *row = row_new();
+    struct gate_entry base = {0}, head = {.row = row};
+    char *file;
+    int line;
+    static const char *const steps[][2] = {{"conv", "a.cu"}, {"conv_b", "b.cu"}, {"conv", "c.cu"}};
+    for (int i = 0; i < 3; i++) {
+        struct row_step *s = row_add_step(row);
+        strcpy(s->name, steps[i][0]);
+        strcpy(s->file, steps[i][1]);
+    }
+    static const char *const wanted[][2] = {{"conv_b", "b.cu"}, {"conv", "a.cu"}, {"conv#2", "c.cu"}, {"", "a.cu"}};
+    for (int i = 0; i < 4; i++) {
+        assert_true(gate_place(&base, &head, wanted[i][0], gate_kind_find("registers"), &file, &line));
+        assert_string_equal(file, wanted[i][1]);
+        assert_int_equal(line, 0);
+        free(file);
+    }
+    assert_false(gate_place(&base, &head, "pool", gate_kind_find("registers"), &file, &line));
+    row_free(row);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(times_decide), cmocka_unit_test(company_is_not_judged),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(times_decide),         cmocka_unit_test(company_is_not_judged),
                                        cmocka_unit_test(two_runs_decide_less), cmocka_unit_test(former_baselines),
-                                       cmocka_unit_test(hostile_baselines)};
+                                       cmocka_unit_test(hostile_baselines),    cmocka_unit_test(a_step_has_its_own_file)};
     return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
 }
