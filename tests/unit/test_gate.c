@@ -1,7 +1,6 @@
 /* gate: what becomes of rows with times, and exit codes. Checked against simulated times whose truth is known.
  */
 #include "gate/baseline.h"
-#include "gate/place.h"
 #include "gate/compare.h"
 #include "base/file.h"
 #include "base/text.h"
