@@ -332,7 +332,7 @@ void agent_tells(struct warp *w, struct block *b, uint32_t offset)
 static uint32_t unordered_of(const struct warp *w, const struct shadow *s, uint32_t g)
 {
     return race_unordered(w, s->writer[g])                ? s->writer[g]
-           : race_unordered(w, s->reader[g])              ? s->reader[g]
+           : race_unordered(w, s->reader[g])              ? s->reader[g] & ~SHADOW_UNREAD
            : s->source && race_unordered(w, s->source[g]) ? s->source[g]
                                                           : 0;
 }
@@ -348,6 +348,13 @@ static void fill(uint32_t *tags, uint32_t count, uint32_t tag)
     wmemset((wchar_t *)(void *)tags, (wchar_t)tag, count);
 }
 
+/* An arrival does not wait for an ldmatrix whose result nothing has used: until its warp has fenced it may come behind a bulk copy that was
+ * asked for after it (seen on an H200: the next slice's weights in place of the last rows of this one's). */
+static bool still_reads(const struct warp *w, const struct block *b, uint32_t reader)
+{
+    return (reader & SHADOW_UNREAD) && (reader & 63) < (uint32_t)b->warp_count && reader >> 7 > w->fenced[reader & 63];
+}
+
 void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block *b, uint32_t offset, uint64_t bytes, uint32_t tag)
 {
     struct shadow *s = b->shadow;
@@ -355,7 +362,17 @@ void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block 
     bool told = b != w->block || !(w->checks & CHECK_RACE);
     uint32_t low = offset >> shift, high = bytes ? (uint32_t)((offset + bytes - 1) >> shift) + 1 : low;
     for (uint32_t g = low; s && g < high && !told; g++) {
-        uint32_t before = g == low || !same_tags(s, g - 1) ? unordered_of(w, s, g) : 0;
+        if (g > low && same_tags(s, g - 1))
+            continue;
+        uint32_t before = unordered_of(w, s, g);
+        if (!before && still_reads(w, b, s->reader[g])) {
+            told = true;
+            emu_report(
+                w, ip, lane, "proxy_fence",
+                "bulk copy to shared memory at 0x%x, which warp %u may still be reading: it arrived at an mbarrier before it used what it "
+                "reads, and there is no fence.proxy.async between them",
+                g << shift, s->reader[g] & 63);
+        }
         if (!before || (before & tag & SHADOW_ATOMIC))
             continue;
         told = true;

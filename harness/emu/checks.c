@@ -171,7 +171,9 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
     if (b->parted && !silent)
         part_race(w, ip, b, lane, grain, writer, words[access]);
     if (access == ACCESS_READ) {
-        s->reader[grain] = now | (simple && race_unordered(w, reader) ? SHADOW_MANY : id); /* of clocks the last one counts */
+        bool unread = !simple && w->program->cold[ip->index].unread;
+        s->reader[grain] = now | (unread ? SHADOW_UNREAD : 0) |
+                           (simple && race_unordered(w, reader) ? SHADOW_MANY : id); /* of clocks the last one counts */
         return;
     }
     if (race_unordered(w, reader))

@@ -36,5 +36,6 @@ struct shadow {
 #define NO_LANE 63u /* an atomic or volatile write */
 #define SHADOW_MANY 63u
 #define SHADOW_ATOMIC 64u
+#define SHADOW_UNREAD 64u /* of a reader: told of at an mbarrier before it was used */
 
 #endif

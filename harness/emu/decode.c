@@ -325,6 +325,7 @@ static bool decode_function(struct decode *d, int number)
     p->zero_frame |= d->slots.undefined;
     decode_origins(d);
     decode_overtaken(d);
+    decode_unread(d);
     d->first_flow = p->flow_count;
     p->functions[number].entry = (const struct flow *)(uintptr_t)d->first_flow;
     for (int b = 0; b <= d->graph.count; b++)
@@ -338,6 +339,8 @@ static bool decode_function(struct decode *d, int number)
     d->origins = NULL;
     free(d->overtaken);
     d->overtaken = NULL;
+    free(d->unread);
+    d->unread = NULL;
     if (!ok)
         return false;
     begin_flow(d, d->first_flow + (uint32_t)d->graph.count);

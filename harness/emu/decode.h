@@ -33,6 +33,7 @@ struct decode {
     uint32_t first_flow; /* flow of block 0 */
     int32_t *origins;    /* by register: decode_origin.c */
     uint8_t *overtaken;  /* by instruction, a bit: a load that another lane's store may overtake: decode_origin.c */
+    uint8_t *unread;     /* the same: an ldmatrix of which an mbarrier is told before anything has used it */
     uint16_t *uses;      /* by register: how often it is read, to know unused results */
     /* the instruction at hand */
     const struct ptx_instr *in;
@@ -92,6 +93,8 @@ bool decode_predicate_logic(struct decode *d, enum op op);
 /* ---- decode_place.c ---- */
 void decode_origins(struct decode *d);
 void decode_overtaken(struct decode *d);
+void decode_unread(struct decode *d);
+void decode_is_unread(struct decode *d); /* of the operation that was just emitted */
 uint16_t decode_origin_of(struct decode *d, const struct ptx_operand *o);
 const struct placed *decode_find_placed(const struct decode *d, const struct ptx_var *v, int function);
 /* Shared variables of the entry and all it may call, which are gathered in program.functions. */

@@ -189,3 +189,75 @@ void decode_overtaken(struct decode *d)
     }
     free(ahead);
 }
+
+/* ---- ldmatrix of which an mbarrier is told before anything has used its result ---- */
+#define UNREAD_BLOCKS 4 /* behind a load, on a path, are looked at */
+
+static bool uses_result(const struct ptx_instr *in, const struct ptx_operand *result)
+{
+    bool also_read;
+    int writes = instr_writes(in, &also_read);
+    for (int k = also_read ? 0 : writes; k < in->count; k++)
+        for (int v = -1; v < in->operands[k].count; v++) {
+            int reg = v < 0 ? in->operands[k].reg : in->operands[k].items[v].reg;
+            for (int r = -1; reg >= 0 && r < result->count; r++)
+                if (reg == (r < 0 ? result->reg : result->items[r].reg))
+                    return true;
+        }
+    return false;
+}
+
+enum first { NOTHING_FIRST, ARRIVAL_FIRST, USE_FIRST };
+
+/* What comes first in a block from instruction i on: an arrival, or a use of what was loaded, a barrier or a fence. */
+static enum first first_of(const struct decode *d, int block, int i, const struct ptx_operand *result)
+{
+    for (; i < d->graph.blocks[block].end; i++) {
+        const struct ptx_instr *in = d->f->instrs[i];
+        if (instr_is(in, "mbarrier") && instr_has(in, "arrive"))
+            return ARRIVAL_FIRST;
+        if ((instr_is(in, "bar") && !instr_has(in, "warp")) || instr_is(in, "barrier") || instr_is(in, "fence") || instr_is(in, "call") ||
+            uses_result(in, result))
+            return USE_FIRST;
+    }
+    return NOTHING_FIRST;
+}
+
+/* Does an arrival come first whatever way is taken? Lanes that are elected to arrive do it in a block that others go around. */
+static bool arrives_first(const struct decode *d, int block, int i, const struct ptx_operand *result, int blocks)
+{
+    enum first first = first_of(d, block, i, result);
+    const struct graph_block *b = &d->graph.blocks[block];
+    int next[2], count = 0;
+    for (int k = 0; k < b->next_count; k++)
+        if (b->next[k] != block && count < 2)
+            next[count++] = b->next[k];
+    if (first != NOTHING_FIRST || !count || blocks <= 1)
+        return first == ARRIVAL_FIRST;
+    for (int k = 0; count == 2 && k < 2; k++) {
+        const struct graph_block *aside = &d->graph.blocks[next[k]];
+        if (aside->next_count == 1 && aside->next[0] == next[1 - k] && (first = first_of(d, next[k], aside->first, result)) != USE_FIRST)
+            return first == ARRIVAL_FIRST || arrives_first(d, next[1 - k], d->graph.blocks[next[1 - k]].first, result, blocks - 1);
+    }
+    for (int k = 0; k < count; k++)
+        if (!arrives_first(d, next[k], d->graph.blocks[next[k]].first, result, blocks - 1))
+            return false;
+    return true;
+}
+
+void decode_unread(struct decode *d)
+{
+    d->unread = xcalloc((size_t)d->f->instr_count / 8 + 1, 1);
+    for (int b = 0; b < d->graph.count; b++)
+        for (int i = d->graph.blocks[b].first; i < d->graph.blocks[b].end; i++) {
+            const struct ptx_instr *in = d->f->instrs[i];
+            if (instr_is(in, "ldmatrix") && in->count && arrives_first(d, b, i + 1, &in->operands[0], UNREAD_BLOCKS))
+                d->unread[i >> 3] |= (uint8_t)(1u << (i & 7));
+        }
+}
+
+void decode_is_unread(struct decode *d)
+{
+    if (d->unread[d->at >> 3] >> (d->at & 7) & 1)
+        d->p->unread = d->p->cold[d->p->count - 1].unread = true;
+}

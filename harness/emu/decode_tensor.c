@@ -218,6 +218,8 @@ static bool decode_matrix_move(struct decode *d, bool store)
     ip->count = (uint8_t)(1 << count);
     ip->kind = trans;
     ip->list = l;
+    if (!store)
+        decode_is_unread(d);
     return true;
 }
 

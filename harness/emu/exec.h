@@ -82,6 +82,7 @@ struct cold { /* what is seldom needed of an instruction */
     const struct ptx_instr *source;
     uint8_t class, flop_type, guarded;
     uint8_t internal; /* a helper op: counts nothing */
+    bool unread;      /* ldmatrix: an arrival at an mbarrier comes before the first use of its result */
     uint16_t flops;   /* per thread; mma: MACs are counted by macs */
     uint32_t macs;    /* per warp */
     uint8_t mmas;     /* instructions that a machine makes of it, where those are several: wmma */
@@ -131,6 +132,7 @@ struct program { /* an entry and everything it may call */
     uint8_t global_shift; /* log2 of the smallest write to global memory */
     bool uses_mbarrier, uses_cluster, uses_heap, uses_alloca;
     bool overtaken;  /* some loads from shared memory have ACCESS_OVERTAKEN */
+    bool unread;     /* some are told of before they are used: cold.unread */
     double launch_s; /* of all threads, of the last launch; of so many blocks */
     uint64_t launch_groups;
     bool uses_async;            /* the async proxy reads or writes shared memory: bulk copies, wgmma */

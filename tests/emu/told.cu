@@ -483,3 +483,40 @@ KERNEL matrix_of_a_warp(const float *in, float *out)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at_shared(&s[threadIdx.x / 32][4 * LANE])) : "memory");
     out[WHERE] = r[0] + r[1] + r[2] + r[3];
 }
+/* ---- reads that an arrival does not wait for ---- */
+#define REFILLED(name, elected, before, use_early)                                                                                                  \
+    KERNEL name(const float *in, float *out)                                                                                                        \
+    {                                                                                                                                               \
+        __shared__ __align__(16) float s[32];                                                                                                       \
+        __shared__ mbarrier full, empty;                                                                                                            \
+        if (threadIdx.x == 0) {                                                                                                                     \
+            INIT(&full, 1);                                                                                                                         \
+            INIT(&empty, elected ? 1 : 32);                                                                                                         \
+        }                                                                                                                                           \
+        __syncthreads();                                                                                                                            \
+        if (threadIdx.x == 0)                                                                                                                       \
+            for (int k = 0; k < 4; k++) {                                                                                                           \
+                if (k > 0)                                                                                                                          \
+                    await(&empty, k - 1 & 1);                                                                                                       \
+                EXPECT(&full, 128);                                                                                                                 \
+                LOAD(s, in + 32 * k, 128, &full);                                                                                                   \
+            }                                                                                                                                       \
+        else if (threadIdx.x / 32 == 1)                                                                                                             \
+            for (int k = 0; k < 4; k++) {                                                                                                           \
+                unsigned v, sum;                                                                                                                    \
+                await(&full, k & 1);                                                                                                                \
+                asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(v) : "r"(at_shared(s + LANE % 8 * 4)) : "memory");       \
+                if (use_early)                                                                                                                      \
+                    asm volatile("add.u32 %0, %1, 1;" : "=r"(sum) : "r"(v) : "memory");                                                             \
+                before;                                                                                                                             \
+                if (!elected || LANE == 0)                                                                                                          \
+                    ARRIVE(&empty);                                                                                                                 \
+                if (!use_early)                                                                                                                     \
+                    asm volatile("add.u32 %0, %1, 1;" : "=r"(sum) : "r"(v) : "memory");                                                             \
+                out[32 * k + LANE] = (float)sum;                                                                                                    \
+            }                                                                                                                                       \
+    }
+REFILLED(refilled_unread, 0, (void)0, 0)
+REFILLED(refilled_unread_by_one, 1, __syncwarp(), 0)
+REFILLED(refilled_behind_a_fence, 0, FENCE_SHARED(), 0)
+REFILLED(refilled_after_use, 1, __syncwarp(), 1)

@@ -160,6 +160,8 @@ static const struct planted who_is_planted[] = {
     {"matrix_no_syncwarp", 274, "of this warp wrote: no __syncwarp", NULL},
     {"halves_of_global", 284, "which lane 16 of this warp wrote", NULL},
     {"freed_by_another", 296, "free of global memory", NULL},
+    {"refilled_unread", 519, "which warp 1 may still be reading", "proxy_fence"},
+    {"refilled_unread_by_one", 520, "which warp 1 may still be reading", "proxy_fence"},
     {"phases_in_turn", 0, NULL, NULL},
     {"waits_for_the_last_alone", 0, NULL, NULL},
     {"store_waited_for", 0, NULL, NULL},
@@ -170,6 +172,8 @@ static const struct planted who_is_planted[] = {
     {"arrived_for_all", 0, NULL, NULL},
     {"store_of_one_warp", 0, NULL, NULL},
     {"matrix_of_a_warp", 0, NULL, NULL},
+    {"refilled_behind_a_fence", 0, NULL, NULL},
+    {"refilled_after_use", 0, NULL, NULL},
     {NULL, 0, NULL, NULL},
 };
 
