@@ -57,6 +57,8 @@ static void rounds_say_their_conditions(void **state)
         }
         for (int i = 0; i < 6; i++)
             assert_true(places[i]);
+        double mhz = row_of(&r, "my/ours")->sm_clock_mhz;
+        assert_true(clock ? mhz == 1980 : isnan(mhz));
         assert_true(clock ? t->retaken + other->retaken > 20 && t->kept_low == 0 : t->retaken == -1 && t->kept_low == -1 && !t->clock_hz);
         assert_true(!t->power_w && !t->throttle); /* no board */
         let_go(&r);
