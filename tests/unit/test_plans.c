@@ -227,10 +227,11 @@ static void early_leavers_would_have_lost(void **state)
                  worst / 100.0, runs / RACES, 100 * lost_all / RACES);
 }
 
+static bool no_stamps;
 static bool stamp(struct device *dev, int slot, struct error *err)
 {
     launched++;
-    return true;
+    return !no_stamps || error_set(err, ERROR_ENVIRONMENT, "no more stamps");
 }
 
 /* As many launches a round as there are turns: each plan would meet the same two in all rounds, one forwards and one backwards, and the
@@ -251,6 +252,12 @@ static void no_plan_has_the_slow_turns(void **state)
         assert_true(sample_plans(&device, &rig, 1, 11, NULL, &err));
         right += rig.used == i / 8;
     }
+    struct rig rig = {.ns = {1, 1, 1, 1}};
+    struct error err = {0};
+    no_stamps = true; /* what fails there ends the race */
+    assert_false(sample_plans(&device, &rig, 1, 11, NULL, &err));
+    assert_string_equal(err.text, "no more stamps");
+    no_stamps = false;
     launched = -1;
     device.ops = before;
     if (right < 58) /* in 3 of 100 a plan draws a slow turn six times */
