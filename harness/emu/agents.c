@@ -6,7 +6,8 @@
 #include <string.h>
 #include <wchar.h>
 
-struct told { /* what those that arrived did before is known to those that wait */
+#define IDS_MAX 62u /* 63 says: several */
+struct told {       /* what those that arrived did before is known to those that wait */
     uint32_t clocks[64], fenced[64], far[CLUSTER_MAX], known;
 };
 #define PHASES_KEPT 4 /* who lags behind by more is taken to have waited for the oldest of them */
@@ -15,6 +16,7 @@ struct sync_point {   /* an mbarrier, or a word of atomics */
     struct told now;
     struct told over[PHASES_KEPT];       /* as phases ended, by their number */
     uint32_t made_by, made_at, made_far; /* mbarrier.init: the warp, its clock, the cluster's time */
+    uint32_t used[IDS_MAX];              /* by warp: its clock when it used the mbarrier last */
     uint64_t state;                      /* of an mbarrier, as its last operation left it */
     bool has_state;
     uint32_t agent, phases;      /* id of the copies that complete on it, 0: none yet; phases that are over */
@@ -26,7 +28,6 @@ struct sync_point {   /* an mbarrier, or a word of atomics */
     int lane;
 };
 #define POINTS_MAX 256
-#define IDS_MAX 62u /* 63 says: several */
 
 static struct sync_point *point_of(struct block *b, uint32_t offset, bool add)
 {
@@ -190,6 +191,18 @@ bool race_init_known(struct warp *w, struct block *b, uint32_t offset)
     if (p && b != w->block)
         return w->far[b->cluster_rank] >= p->made_far;
     return !p || p->made_by == (uint32_t)w->id || w->clocks[p->made_by] >= p->made_at;
+}
+
+int race_use(struct warp *w, uint32_t offset, bool last)
+{
+    struct sync_point *p = w->block->shadow ? point_of(w->block, offset, true) : NULL;
+    int user = -1;
+    if (!p)
+        return -1;
+    for (int i = 0; i < w->block->warp_count && last; i++)
+        user = i != w->id && p->used[i] > w->clocks[i] ? i : user;
+    p->used[w->id] = w->clocks[w->id];
+    return user;
 }
 
 void agent_keeps(struct block *b, uint32_t offset, uint64_t state)

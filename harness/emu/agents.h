@@ -35,6 +35,8 @@ void race_wait_phase(struct warp *w, struct block *b, uint32_t offset, int parit
 /* Who initialises an mbarrier, and whether the warp has waited for that. */
 void race_init(struct warp *w, uint32_t offset);
 bool race_init_known(struct warp *w, struct block *b, uint32_t offset);
+/* The warp uses an mbarrier of its block. It gives it up: which warp may use it still? -1: none. */
+int race_use(struct warp *w, uint32_t offset, bool last);
 /* What an operation left in an mbarrier; false: something else has written there since. */
 void agent_keeps(struct block *b, uint32_t offset, uint64_t state);
 bool agent_kept(struct block *b, uint32_t offset, uint64_t state);

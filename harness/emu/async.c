@@ -26,6 +26,32 @@ void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes)
                (bytes >> w->program->shared_shift) * sizeof *w->block->shadow->writer);
 }
 
+struct copy_source {
+    uint64_t address;
+    uint32_t bytes, group;
+};
+
+void copy_source(struct warp *w, uint64_t address, uint32_t bytes)
+{
+    if (w->source_count == w->source_room) {
+        w->source_room = w->source_room ? w->source_room * 2 : 256;
+        w->sources = xrealloc(w->sources, (size_t)w->source_room * sizeof *w->sources);
+    }
+    w->block->copied = true;
+    w->sources[w->source_count++] = (struct copy_source){address, bytes, w->async_groups};
+}
+
+const struct warp *copy_reads(const struct block *b, uint64_t address, uint32_t bytes)
+{
+    for (int i = 0; i < b->warp_count; i++)
+        for (int k = 0; k < b->warps[i].source_count; k++) {
+            const struct copy_source *s = &b->warps[i].sources[k];
+            if (s->address < address + bytes && address < s->address + s->bytes)
+                return &b->warps[i];
+        }
+    return NULL;
+}
+
 /* What is new in a list of at most 32. */
 static bool first_time(uint64_t *seen, int *count, uint64_t value)
 {
@@ -170,6 +196,11 @@ static void release_copies(struct warp *w, const struct insn *ip, uint32_t first
             retag_shared(w, c->offset, c->bytes);
     }
     w->copy_count = keep;
+    keep = 0;
+    for (int i = 0; i < w->source_count; i++)
+        if ((int32_t)(w->sources[i].group - first_open) >= 0)
+            w->sources[keep++] = w->sources[i];
+    w->source_count = keep;
 }
 
 /* imm = groups that may stay open; -1: wait_all, which also takes what is not committed */
@@ -266,6 +297,25 @@ void mbarrier_explain(const struct warp *w, char *text, size_t room)
              m->parity, m->offset, agent_phases(m->owner, m->offset), MBARRIER_PHASE(v), MBARRIER_PENDING(v), MBARRIER_TX(v));
 }
 
+/* Counts that an mbarrier does not hold. */
+#define MBARRIER_MOST 0xfffffu
+static void mbarrier_counts(struct warp *w, const struct insn *ip, int lane, uint32_t offset, uint64_t v, uint32_t count)
+{
+    bool bytes = ip->kind == MBARRIER_EXPECT || (ip->flags & 4), arrives = ip->kind == MBARRIER_ARRIVE || ip->kind == MBARRIER_DROP;
+    uint32_t arrivals = bytes ? 1 : count;
+    if (!(w->runner->launch->checks & CHECK_SYNC))
+        return;
+    if (ip->kind == MBARRIER_INIT && (count == 0 || count > MBARRIER_MOST))
+        emu_report(w, ip, lane, "mbarrier", "the mbarrier at shared 0x%x is initialised for %u arrivals: 1 to %u are possible", offset,
+                   count, MBARRIER_MOST);
+    if (arrives && (arrivals == 0 || arrivals > MBARRIER_PENDING(v)))
+        emu_report(w, ip, lane, "mbarrier", "%u arrivals at the mbarrier at shared 0x%x, whose phase lacks %u", arrivals, offset,
+                   MBARRIER_PENDING(v));
+    if ((ip->kind == MBARRIER_EXPECT || (arrives && bytes)) && (int64_t)MBARRIER_TX(v) + count > MBARRIER_MOST)
+        emu_report(w, ip, lane, "mbarrier", "the mbarrier at shared 0x%x is to expect %lld bytes: it counts to %u", offset,
+                   (long long)MBARRIER_TX(v) + count, MBARRIER_MOST);
+}
+
 static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t address, uint8_t *host, bool *yes)
 {
     uint64_t v;
@@ -279,6 +329,11 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
         if ((w->runner->launch->checks & CHECK_SYNC) && !agent_kept(owner, offset, v))
             emu_report(w, ip, i, "mbarrier", "the mbarrier at shared 0x%x was overwritten: mbarrier.inval must come first", offset);
     }
+    mbarrier_counts(w, ip, i, offset, v, count);
+    int user = owner == w->block ? race_use(w, offset, ip->kind == MBARRIER_INVAL) : -1;
+    if (user >= 0 && (w->runner->launch->checks & CHECK_RACE))
+        emu_report(w, ip, i, "race", "the mbarrier at shared 0x%x is given up while warp %d may use it: no barrier between them", offset,
+                   user);
     far_note(w, ip, i, owner);
     switch (ip->kind) {
     case MBARRIER_INIT:

@@ -20,8 +20,8 @@ static uint32_t sectors_of(uint64_t address, uint64_t bytes)
     return bytes ? (uint32_t)((address + bytes - 1) / 32 - address / 32 + 1) : 0;
 }
 
-/* A stretch of global memory, checked; written by a copy of that group; NULL and a report when it is not inside one buffer. */
-static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint64_t bytes, bool write, uint32_t group)
+/* A stretch of global memory, checked; `tag`: of the copy, as races.h has it; NULL and a report when it is not inside one buffer. */
+static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint64_t bytes, bool write, uint32_t tag)
 {
     struct buffer *b = space_find(w->runner->launch->space, address);
     if (!b || bytes > b->bytes - (address - b->base) || (write && b->constant)) {
@@ -37,12 +37,11 @@ static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_
         known_lane(w, ip, lane, b, offset, (uint32_t)bytes, false);
     if (b->known && (w->checks & CHECK_KNOWN) && bytes)
         known_lane(w, ip, lane, b, offset, (uint32_t)bytes, write);
-    uint32_t tag = w->tag;
-    if (write)
-        w->tag = agent_store_tag(w, group);
+    uint32_t own = w->tag;
+    w->tag = tag;
     if (w->trace && bytes)
         races_lane(w, ip, lane, b, offset, (uint32_t)bytes, access);
-    w->tag = tag;
+    w->tag = own;
     return b->host + offset;
 }
 
@@ -86,7 +85,7 @@ struct box {
     int64_t start[5];
     uint32_t count[5]; /* elements per dimension in shared memory */
     uint64_t elements;
-    uint32_t group; /* of a store */
+    uint32_t group, tag; /* of a store; what a load reads is tagged with */
     struct insn typed;
 };
 struct pending_copy {
@@ -202,6 +201,18 @@ static void copy_to_shared(struct pending_copy *p, uint64_t mbar)
     copy_waits(p);
 }
 
+/* What a copy reads from global memory is read until the phase of its mbarrier is over. */
+static uint32_t load_tag(struct warp *w, const struct insn *ip, int lane, uint64_t mbar, uint32_t mask)
+{
+    const struct block *b = w->block;
+    uint32_t rank = (uint32_t)((mbar & (WINDOW_BYTES - 1)) >> CLUSTER_SHIFT), at = (uint32_t)mbar & ((1u << CLUSTER_SHIFT) - 1), tag;
+    bool here = mask ? mask >> b->cluster_rank & 1 : rank == 0 || rank == (uint32_t)b->cluster_rank + 1;
+    if (w->trace != TRACE_ALL || !here)
+        return w->tag;
+    tag = agent_of_mbarrier(w->block, at, w, ip, lane);
+    return tag ? races_tag_of(w, tag & 63, tag >> 7) : w->tag;
+}
+
 static uint32_t multicast_mask(const struct warp *w, const struct insn *ip, int lane)
 {
     return ip->list[BULK_MASK] == NO_REF ? 0 : SLOT(const uint32_t, w, ip->list[BULK_MASK])[lane] & 0xffff;
@@ -246,7 +257,7 @@ const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
         if (!aligned_16(w, ip, i, dst, src, bytes))
             continue;
         if (ip->kind == BULK_GLOBAL_TO_SHARED) {
-            const uint8_t *from = stretch(w, ip, i, src, bytes, false, 0);
+            const uint8_t *from = stretch(w, ip, i, src, bytes, false, load_tag(w, ip, i, lane_value(w, l[BULK_MBAR], i), p.mask));
             m->sector_sum += sectors_of(src, bytes);
             if (from && shared_stretch(w, ip, i, dst, bytes, &p.owner, &p.offset)) {
                 p.from = p.stage = staged(from, bytes);
@@ -264,7 +275,7 @@ const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
         } else {
             m->sector_sum += sectors_of(dst, bytes);
             if (!shared_stretch(w, ip, i, src, bytes, &p.owner, &p.offset) ||
-                !(p.to = stretch(w, ip, i, dst, bytes, true, w->bulk_groups + 1)))
+                !(p.to = stretch(w, ip, i, dst, bytes, true, agent_store_tag(w, w->bulk_groups + 1))))
                 continue;
             if (p.owner == w->block)
                 agent_reads(w, ip, i, p.offset, bytes, agent_of_group(w, ip, i));
@@ -354,7 +365,7 @@ static void move_element_row(struct warp *w, const struct insn *ip, int lane, co
     uint64_t from = row + (uint64_t)(x->start[0] + first * step) * es;
     if (inside && first <= last) {
         uint64_t bytes = (uint64_t)((last - first) * step + 1) * es;
-        host = stretch(w, ip, lane, from, bytes, store, x->group);
+        host = stretch(w, ip, lane, from, bytes, store, store ? agent_store_tag(w, x->group) : x->tag);
         w->memos[ip->memo].sector_sum += sectors_of(from, bytes);
     }
     static const uint8_t zero[8];
@@ -467,6 +478,7 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
         }
         uint64_t sectors = m->sector_sum;
         p.from = p.stage = staged(NULL, bytes);
+        x.tag = load_tag(w, ip, i, lane_value(w, l[BULK_MBAR], i), p.mask);
         move_box(w, ip, i, &x, p.stage, p.offset, p.offset, false);
         if (p.mask) /* each receiver's count */
             m->sector_sum =

@@ -293,6 +293,8 @@ struct warp {
     uint32_t async_groups;                        /* cp.async: groups committed; copies nobody has waited for */
     struct async_copy *copies;
     int copy_count, copy_room;
+    struct copy_source *sources; /* of global memory, where reads are watched */
+    int source_count, source_room;
     uint32_t cluster_phase;        /* of the cluster barrier it arrived at */
     bool cluster_waits;            /* it arrived and has not waited yet */
     bool cluster_fenced;           /* there was a fence since it arrived last */
@@ -357,6 +359,7 @@ struct block {
     struct far_touch *touched;            /* by rank: its last access to this block's shared memory */
     uint32_t cluster_far[2][CLUSTER_MAX]; /* in rank 0, by parity of the phase: what those who arrived know */
     bool failed, parted;                  /* parted: some warp's part_told stands */
+    bool copied;                          /* cp.async reads global memory, where reads are watched */
 };
 
 struct launch;
@@ -402,10 +405,10 @@ struct launch {
     uint32_t shared_bytes, dynamic_at;
     const uint8_t *params;
     int checks;
-    int trace;     /* enum trace: of global memory */
-    uint8_t mark;  /* in buffer.read and written */
-    uint64_t seed; /* order of the blocks; 0: as they are numbered */
-    atomic_int raced;
+    int trace;               /* enum trace: of global memory */
+    uint8_t mark;            /* in buffer.read and written */
+    uint64_t seed;           /* order of the blocks; 0: as they are numbered */
+    atomic_int raced, again; /* again: a warp wrote twice in one place: which lanes? */
     bool cooperative;
     struct heap heap;
     uint64_t workspace; /* cooperative: zeroed global memory for the grid's barrier */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define HEADER 16u
+#define HEAP_NEW (1u << 20) /* until then nothing is given twice: who still reads it is told */
 
 struct heap_header {      /* in the heap's own memory, where a kernel may overwrite it */
     uint32_t class, next; /* next free one of its class: offset of its header, 0 = none */
@@ -28,7 +29,7 @@ static uint64_t heap_take(struct launch *l, uint64_t bytes)
         return 0;
     while ((uint64_t)16 << class < bytes)
         class ++;
-    uint64_t size = (uint64_t)16 << class, at = h->free[class];
+    uint64_t size = (uint64_t)16 << class, at = h->used + HEADER + size > HEAP_NEW ? h->free[class] : 0;
     struct heap_header head = {.class = class, .taken = TAKEN};
     if (at) {
         struct heap_header old;

@@ -21,7 +21,8 @@ struct order {
     struct event *events;
     uint32_t event_count, event_room;
     uint32_t *clocks, clock_count, clock_room;
-    uint32_t *last; /* by block: 1 + index of its last event */
+    uint32_t *last;   /* by block: 1 + index of its last event */
+    uint32_t *fenced; /* by block: the moment of its last fence between its writes to global memory and the async proxy */
     struct place {
         uint64_t address; /* 0: free */
         uint32_t moment;
@@ -92,6 +93,8 @@ void runner_order(struct runner *k)
         return;
     k->order = xcalloc(1, sizeof *k->order);
     k->order->last = xcalloc((size_t)l->grid[0] * l->grid[1] * l->grid[2], sizeof *k->order->last);
+    if (p->uses_async)
+        k->order->fenced = xcalloc((size_t)l->grid[0] * l->grid[1] * l->grid[2], sizeof *k->order->fenced);
 }
 
 void runner_order_free(struct runner *k)
@@ -104,6 +107,7 @@ void runner_order_free(struct runner *k)
     free(k->order->events);
     free(k->order->clocks);
     free(k->order->last);
+    free(k->order->fenced);
     free(k->order->places);
     free(k->order);
 }
@@ -140,8 +144,9 @@ uint32_t races_tag_of(struct warp *w, uint32_t id, uint32_t clock)
 
 bool races_unfenced(const struct warp *w, uint32_t tag)
 {
+    const struct order *o = w->runner->order;
     return tag >= w->runner->base_tag && (tag & 63) < (uint32_t)w->block->warp_count && tag >> TAG_SHIFT > w->block->global_fenced &&
-           moment_of(w->runner, tag)->block == (uint32_t)w->block->number;
+           o->fenced && tag >> TAG_SHIFT > o->fenced[moment_of(w->runner, tag)->block];
 }
 
 void races_block(struct block *b)
@@ -270,8 +275,11 @@ static void fence(struct warp *w)
 
 const struct insn *emu_fence(struct warp *w, const struct insn *ip)
 {
-    if (ip->kind & FENCE_ASYNC_GLOBAL)
+    if (ip->kind & FENCE_ASYNC_GLOBAL) {
         w->block->global_fenced = w->runner->moment;
+        if (w->runner->order && w->runner->order->fenced)
+            w->runner->order->fenced[w->block->number] = w->runner->moment;
+    }
     if (ip->kind & FENCE_ASYNC_SHARED)
         race_proxy_fence(w);
     else if (ip->kind & FENCE_ASYNC_GLOBAL)

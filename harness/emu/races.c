@@ -102,10 +102,10 @@ static void tell(const struct touch *t, enum apart apart, uint32_t tag, const ch
         return;
     char who[64] = "other warps";
     if (apart == APART_WARPS && agent_is(t->w->block, tag & 63)) {
-        emu_report(t->w, t->ip, t->lane, "async_wait",
-                   "%s global memory at 0x%llx, offset %llu of `%s`, while a bulk copy may be writing there: its group was not waited for, "
-                   "or with .read",
-                   words[t->access], (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label);
+        emu_report(t->w, t->ip, t->lane, "async_wait", "%s global memory at 0x%llx, offset %llu of `%s`, while a bulk copy may be %s",
+                   words[t->access], (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label,
+                   *other == 'r' ? "reading there: the phase of its mbarrier was not waited for"
+                                 : "writing there: its group was not waited for, or with .read");
         return;
     }
     word = t->ip->op == OP_call ? "free of" : words[t->access];
@@ -154,6 +154,20 @@ static void touch_beside(const struct touch *t, struct footprint *f, uint64_t g)
         tell_lane(t, *read & 63, "read");
 }
 
+/* A copy of this block may still be reading it. */
+static void tell_copied(const struct touch *t, uint32_t bytes)
+{
+    const struct warp *of = copy_reads(t->w->block, t->b->base + t->offset, bytes);
+    if (!of)
+        return;
+    t->w->runner->launch->raced = 1;
+    if (races_told(t->w))
+        emu_report(
+            t->w, t->ip, t->lane, "cp_async_wait",
+            "write to global memory at 0x%llx, offset %llu of `%s`, that cp.async of warp %d may still be reading: it was not waited for",
+            (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, of->id);
+}
+
 static void tell_constant(const struct touch *t)
 {
     t->w->runner->launch->raced = 1;
@@ -166,11 +180,19 @@ static void tell_constant(const struct touch *t)
 
 static void tell_unfenced(const struct touch *t, uint32_t tag)
 {
-    t->w->runner->launch->raced = 1;
-    if (races_told(t->w))
-        emu_report(t->w, t->ip, t->lane, "proxy_fence",
-                   "bulk copy of global memory at 0x%llx, offset %llu of `%s`, which warp %u wrote: no fence.proxy.async between them",
-                   (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, tag & 63);
+    struct launch *l = t->w->runner->launch;
+    uint32_t n = races_block_of(t->w->runner, tag);
+    char who[64];
+    l->raced = 1;
+    if (!races_told(t->w))
+        return;
+    if (n == t->w->block->number)
+        snprintf(who, sizeof who, "warp %u", tag & 63);
+    else
+        snprintf(who, sizeof who, "block %u,%u,%u", n % l->grid[0], n / l->grid[0] % l->grid[1], n / l->grid[0] / l->grid[1]);
+    emu_report(t->w, t->ip, t->lane, "proxy_fence",
+               "bulk copy of global memory at 0x%llx, offset %llu of `%s`, which %s wrote: no fence.proxy.async between them",
+               (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, who);
 }
 
 static uint32_t reader_tag(const struct touch *t, uint32_t old, enum apart apart)
@@ -193,6 +215,9 @@ static void touch_granule(const struct touch *t, struct footprint *f, uint64_t g
     if (t->access == ACCESS_READ && t->constant && writer >= w->runner->base_tag)
         tell_constant(t);
     enum apart apart = races_apart(w, writer);
+    if (t->access == ACCESS_WRITE && !t->strong &&
+        ((writer & ~(TAG_STRONG | TAG_WIDE)) == w->tag || (t->async && (writer & 63) == (uint32_t)w->id)))
+        w->runner->launch->again = 1;
     if (t->async && t->access == ACCESS_READ && apart == TOGETHER && races_unfenced(w, writer))
         tell_unfenced(t, writer);
     if (apart != TOGETHER && !both_strong(apart, writer, t->strong, t->narrow) && !t->silent)
@@ -270,6 +295,10 @@ static void touch_lane(struct warp *w, const struct insn *ip, int lane, struct b
         races_hear(w, ip, b->base + offset);
     for (uint64_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++)
         touch_granule(&t, f, g);
+    if (access != ACCESS_READ && w->trace == TRACE_ALL)
+        tell_copied(&t, bytes);
+    else if (ip->op == OP_cp_async)
+        copy_source(w, b->base + offset, bytes);
     if (order && access != ACCESS_READ)
         races_publish(w, ip, b->base + offset);
 }
@@ -416,6 +445,8 @@ enum verdict races_end(struct launch *l)
 {
     const struct address_space *s = l->space;
     bool raced = l->raced;
+    if (l->trace == TRACE_WRITES && l->again)
+        return RACES_WATCH_READS;
     if (!l->trace || (l->runner_count == 1 && l->trace == TRACE_ALL))
         return RACES_NONE;
     for (int i = 0; i < s->count; i++) {

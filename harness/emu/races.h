@@ -72,7 +72,7 @@ bool races_blind(const struct runner *k); /* blocks know nothing of each other *
 enum apart { TOGETHER, APART_WARPS, APART_BLOCKS };
 enum apart races_apart(const struct warp *w, uint32_t tag);         /* what the tag is of is ordered before what the warp does */
 uint32_t races_tag_of(struct warp *w, uint32_t id, uint32_t clock); /* of what an agent of its block writes */
-/* Was it written by a warp of this block, with no fence to the async proxy since? */
+/* Was it written by a warp, with no fence to the async proxy since, of its block or of this one? */
 bool races_unfenced(const struct warp *w, uint32_t tag);
 uint32_t races_block_of(const struct runner *k, uint32_t tag);            /* its number */
 void races_hear(struct warp *w, const struct insn *ip, uint64_t address); /* reads what others may release */

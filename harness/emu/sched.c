@@ -85,6 +85,7 @@ static void resident_free(struct block *b)
         free(b->warps[i].local_known);
         free(b->warps[i].nodes);
         free(b->warps[i].copies);
+        free(b->warps[i].sources);
     }
     if (b->shadow) {
         free(b->shadow->writer);
@@ -135,7 +136,7 @@ static void warp_start(struct warp *w, int threads)
     w->ticks = w->turns = 0;
     w->guarded = false;
     w->async_groups = 0;
-    w->copy_count = 0;
+    w->copy_count = w->source_count = 0;
     w->cluster_phase = 0;
     w->part_fenced.synced = w->part_told.synced = 0;
     w->clock_watch = w->block->shadow && !p->simple_races && w->runner->launch->checks == CHECK_ALL && !w->block->shadow->far_writer;
@@ -187,7 +188,7 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
     b->ids = (uint32_t)b->warp_count;
     memset(b->matrix_agent, 0, sizeof b->matrix_agent);
     b->cluster_relaxed = 0;
-    b->parted = false;
+    b->parted = b->copied = false;
     b->sent_agent = b->sent_count = 0;
     b->cluster_time = FAR_BEGUN + 1;
     if (b->touched) {
@@ -516,7 +517,7 @@ static void run_undone(struct launch *l)
     l->printed_order = l->printed_lost = 0;
     l->printed_bytes = 0;
     l->reports->count = 0;
-    l->stop = l->fatal = l->raced = 0;
+    l->stop = l->fatal = l->raced = l->again = 0;
 }
 
 bool launch_run(struct launch *l, struct error *err)

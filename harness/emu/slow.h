@@ -138,6 +138,9 @@ void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *
 void emu_count_bypass_again(struct memo *global, struct memo *shared, uint64_t from, uint32_t to, uint32_t full, uint32_t mask);
 /* Bytes of shared memory that a cp.async fills: nobody may read them before it was waited for. */
 void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes);
+/* What cp.async reads from global memory it may read until it is waited for: the warp of the block that has such a copy there, or NULL. */
+void copy_source(struct warp *w, uint64_t address, uint32_t bytes);
+const struct warp *copy_reads(const struct block *b, uint64_t address, uint32_t bytes);
 const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async_commit(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async_arrive(struct warp *w, const struct insn *ip);

@@ -182,6 +182,32 @@ static const struct planted who_of_products[] = {
     {NULL, 0, NULL, NULL},
 };
 
+static const struct planted misused[] = {
+    {"source_overwritten", 42, "while a bulk copy may be reading there", "async_wait"},
+    {"source_overwritten_by_others", 58, "while a bulk copy may be reading there", "async_wait"},
+    {"copied_source_overwritten", 66, "that cp.async of warp 0 may still be reading", "cp_async_wait"},
+    {"arrives_too_often", 75, "5 arrivals at the mbarrier at shared 0x400, whose phase lacks 3", "mbarrier"},
+    {"arrives_while_bytes_lack", 87, "1 arrivals at the mbarrier at shared 0x400, whose phase lacks 0", "mbarrier"},
+    {"expects_too_much", 99, "is to expect 1048576 bytes: it counts to 1048575", "mbarrier"},
+    {"waits_for_none", 107, "for 0 arrivals: 1 to 1048575 are possible", "mbarrier"},
+    {"given_up_in_use", 119, "is given up while warp", NULL},
+    {"loaded_from_another", 138, "which block 0,0,0 wrote: no fence.proxy.async", "proxy_fence"},
+    {"lanes_write_twice", 148, "which lane 0 of this warp wrote: no __syncwarp", NULL},
+    {"written_and_sent", 159, "which lane 1 of this warp wrote: no __syncwarp", NULL},
+    {"heap_given_again", 173, "which free gave back", "use_after_free"},
+    {"source_given_back", 0, NULL, NULL},
+    {"source_given_back_by_one", 0, NULL, NULL},
+    {"copied_source_given_back", 0, NULL, NULL},
+    {"some_leave", 0, NULL, NULL},
+    {"given_up_behind_a_barrier", 0, NULL, NULL},
+    {"fenced_by_the_reader", 0, NULL, NULL},
+    {"fenced_by_the_writer", 0, NULL, NULL},
+    {"lanes_write_in_turns", 0, NULL, NULL},
+    {"written_then_sent", 0, NULL, NULL},
+    {"heap_in_turns", 0, NULL, NULL},
+    {NULL, 0, NULL, NULL},
+};
+
 static void run_one(const char *fixture, const struct planted *p, int threads, int seed, char *told, size_t room)
 {
     struct emu_test t;
@@ -258,6 +284,12 @@ static void who_is_told(void **state)
     run_all("told.ptx", who_is_planted);
     run_all("told_100.ptx", who_is_planted);
     run_all("told.ptx", who_of_products);
+}
+
+static void what_is_misused(void **state)
+{
+    run_all("misused.ptx", misused);
+    run_all("misused_100.ptx", misused);
 }
 
 /* A seed changes who comes first, not what is found. */
@@ -349,9 +381,10 @@ static void narrower_than_before(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_race),           cmocka_unit_test(what_sanitizers_find), cmocka_unit_test(what_orders_nothing),
-        cmocka_unit_test(what_is_under_way),    cmocka_unit_test(who_is_told),          cmocka_unit_test(another_order),
-        cmocka_unit_test(narrower_than_before), cmocka_unit_test(reduction_reads),      cmocka_unit_test(too_many_moments)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_race),          cmocka_unit_test(what_sanitizers_find),
+                                       cmocka_unit_test(what_orders_nothing), cmocka_unit_test(what_is_under_way),
+                                       cmocka_unit_test(who_is_told),         cmocka_unit_test(what_is_misused),
+                                       cmocka_unit_test(another_order),       cmocka_unit_test(reduction_reads),
+                                       cmocka_unit_test(too_many_moments),    cmocka_unit_test(narrower_than_before)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
