@@ -167,6 +167,11 @@ static bool wmma_memory(struct decode *d, int m, int n, int k, int which, bool s
                                                                     : column     ? m
                                                                                  : n),
                                                          4);
+    uint32_t bytes = (uint32_t)mma_form_bits((enum mma_form)form) / 8; /* neighbours may be of two lanes */
+    while (store && space != SPACE_SHARED && 1u << d->p->global_shift > bytes)
+        d->p->global_shift--;
+    while (store && space != SPACE_GLOBAL && 1u << d->p->shared_shift > bytes)
+        d->p->shared_shift--;
     int rows = which == 1 ? k : m, cols = which == 0 ? k : n;
     if (length(regs) < registers(rows, cols, form))
         return decode_fail(d, "%d registers, %d are needed", length(regs), registers(rows, cols, form)) || true;

@@ -2,6 +2,8 @@
  * proxy and read through the other in another block, lanes that write one place twice, the heap's memory given again. One mistake a kernel, and
  * honest kernels that look like it. The line is what test_emu_races.c wants.
  * nvcc -lineinfo -arch=compute_90a -ptx -o misused.ptx misused.cu; compute_100 for misused_100.ptx. Blocks of 256 threads, 4 of them. */
+#include <cuda_fp16.h>
+#include <mma.h>
 #define KERNEL extern "C" __global__ void
 #define WHERE (blockIdx.x * 256 + threadIdx.x)
 typedef unsigned long long mbarrier;
@@ -328,4 +330,41 @@ KERNEL heap_in_turns(const float *in, float *out) /* more than the heap holds, b
         free(p);
     }
     out[0] = sum;
+}
+KERNEL product_by_columns(const float *in, float *out) /* neighbours in memory are of two lanes */
+{
+    using namespace nvcuda::wmma;
+    __shared__ __align__(32) __half s[8][256], t[8][256];
+    fragment<matrix_a, 16, 16, 16, __half, row_major> a;
+    fragment<matrix_b, 16, 16, 16, __half, row_major> b;
+    fragment<accumulator, 16, 16, 16, __half> c;
+    int warp = threadIdx.x / 32;
+    for (int i = threadIdx.x % 32; i < 256; i += 32)
+        s[warp][i] = __float2half(in[i]);
+    __syncwarp();
+    load_matrix_sync(a, s[warp], 16);
+    load_matrix_sync(b, s[warp], 16);
+    fill_fragment(c, __float2half(0));
+    mma_sync(c, a, b, c);
+    store_matrix_sync(t[warp], c, 16, mem_col_major);
+    if (warp == 0)
+        store_matrix_sync((__half *)out + 256 * blockIdx.x, c, 16, mem_col_major);
+    __syncwarp();
+    out[1024 + 256 * blockIdx.x + threadIdx.x] = __half2float(t[warp][threadIdx.x % 32]);
+}
+KERNEL product_by_rows(const float *in, float *out)
+{
+    using namespace nvcuda::wmma;
+    __shared__ __align__(32) __half s[256];
+    fragment<matrix_a, 16, 16, 16, __half, row_major> a;
+    fragment<matrix_b, 16, 16, 16, __half, row_major> b;
+    fragment<accumulator, 16, 16, 16, float> c;
+    s[threadIdx.x] = __float2half(in[threadIdx.x]);
+    __syncthreads();
+    load_matrix_sync(a, s, 16);
+    load_matrix_sync(b, s, 16);
+    fill_fragment(c, 0);
+    mma_sync(c, a, b, c);
+    if (threadIdx.x < 32)
+        store_matrix_sync(out + 256 * blockIdx.x, c, 16, mem_row_major);
 }
