@@ -225,6 +225,8 @@ template <int N> static __device__ __forceinline__ void keep(unsigned to, const 
     for (int pair = 0; pair < (N + 15) / 16; pair++) {
         constexpr int LAST = N / 8 - 2;
         int eight = pair * 2 < LAST ? pair * 2 : LAST; /* of an odd number of eights one is stored twice */
+        if (pair * 2 > LAST)
+            __syncwarp(); /* by other lanes than before */
         unsigned m[4];
 #pragma unroll
         for (int i = 0; i < 4; i++) { /* channels 8 (i % 2) .., pixels 8 (eight + i / 2) .. */
