@@ -101,7 +101,7 @@ static void say_untried(const char *name, struct row *const *rows, int count)
     int met = 0;
     SCOPED_TEXT kinds = {0};
     for (int i = 0; i < count; i++)
-        if (rows[i]->variant && !strncmp(rows[i]->variant, name, strlen(name)) && rows[i]->status != ROW_INFEASIBLE) {
+        if (rows[i]->part_count && !strcmp(rows[i]->parts[0].variant, name) && rows[i]->status != ROW_INFEASIBLE) {
             return;
         } else if (rows[i]->status == ROW_INFEASIBLE) {
             SCOPED char *kind = text_format("%s%s%s", rows[i]->dtype ? rows[i]->dtype : "", rows[i]->layout ? " " : "",

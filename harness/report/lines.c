@@ -83,10 +83,8 @@ int source_lines_by(const struct row *row, int step, double (*weight)(const stru
 
 static const char *file_of(const struct row *row, int step)
 {
-    if (step < 0 || step >= row->step_count || !row->steps[step].file[0]) {
-        const char *slash = row->variant ? strrchr(row->variant, '/') : NULL;
-        return slash ? slash + 1 : row->variant ? row->variant : "?";
-    }
+    if (step < 0 || step >= row->step_count || !row->steps[step].file[0])
+        return file_base(row->variant ? row->variant : "?");
     return file_base(row->steps[step].file);
 }
 
