@@ -14,6 +14,9 @@ struct op_file_hash {
 /* Everything that is read stays: an op lives as long as the process. NULL on error. */
 struct op_file *op_file_read(const char *path, struct error *err);
 
+/* Of a file that was refused, or that nobody has any more. */
+void op_file_free(struct op_file *f);
+
 /* The hooks of its struct op. */
 bool op_file_finish(struct work *work, struct error *err);
 int op_file_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS]);

@@ -285,8 +285,10 @@ static bool read_trial(struct op_file *f, struct error *err)
         return node_error(trial ? trial : f->root, err, "an op has `trial:`, the layers of bench try: {usual: {rows: 1024, cols: 1000}}");
     text_add(&t, "layers:\n");
     for (int i = 0; i < trial->count; i++) {
-        if (trial->items[i]->kind != NODE_MAP)
+        if (trial->items[i]->kind != NODE_MAP) {
+            text_free(&t);
             return node_error(trial->items[i], err, "trial: layer '%s' is a map, like {rows: 1024}", trial->keys[i]->text);
+        }
         text_addf(&t, "  %s: {op: %s%s", trial->keys[i]->text, f->op.name, trial->items[i]->count ? ", " : "");
         struct text layer = {0};
         add_flow(trial->items[i], &layer);
@@ -366,8 +368,7 @@ static void free_tensor(struct op_file_tensor *t)
     free(t->reference_npy);
 }
 
-/* Of a file that was refused; NULL is fine. */
-static void op_file_free(struct op_file *f)
+void op_file_free(struct op_file *f)
 {
     for (int i = 0; i < OP_MAX_TENSORS; i++)
         free_tensor(&f->tensors[i]);
@@ -386,6 +387,9 @@ static void op_file_free(struct op_file *f)
     expr_free(f->bytes);
     expr_free(f->terms);
     expr_free(f->threads);
+    if (f->hash)
+        free(f->hash->text);
+    free(f->hash);
     op_image_free(f);
     stage_free_all(f);
     node_free(f->root);
