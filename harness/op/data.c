@@ -197,10 +197,12 @@ static void store_row(const struct reference *r, int64_t n_i, int64_t p_i, const
     }
 }
 
-/* truncate: a slope that makes whole numbers inexact. */
-static bool slope_rounds(const struct work *w)
+/* Numbers that the result's type does not hold although the data are exact: a slope of truncate; weights so fine that what is stored
+ * before an epilogue is rounded twice. */
+static bool data_round(const struct work *w)
 {
-    return w->slope > 0 && w->slope < 1;
+    return (w->slope > 0 && w->slope < 1) ||
+           (w->epilogue_count && op_grain(w) * (1 + w->epilogue_count) > dtype_exact_integer(work_result_dtype(w)));
 }
 
 static void reference_row(void *context, int64_t index, int thread)
@@ -259,8 +261,8 @@ struct op_bounds op_data_bounds(const struct work *work, const struct op_data *d
     struct op_bounds is = {0};
     is.terms = work_terms(work);
     is.least = data->at[SLOT_MASK_IN].value && work->op->has_filter ? work->c / work->groups : is.terms;
-    is.bounds = !data->exact || !op_is_exact(work->op) || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || slope_rounds(work);
-    is.sums = is.terms > 0 && is.bounds && (!data->exact || work->op->file || slope_rounds(work));
+    is.bounds = !data->exact || !op_is_exact(work->op) || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || data_round(work);
+    is.sums = is.terms > 0 && is.bounds && (!data->exact || work->op->file || data_round(work));
     return is;
 }
 

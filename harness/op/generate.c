@@ -53,7 +53,7 @@ struct exact_plan generate_plan(const struct work *w)
     if (w->math == MATH_F16_ACC16)
         largest = fmin(largest, dtype_exact_integer(DTYPE_F16));
     largest /= op_grain(w); /* weights between 0 and 1 */
-    int64_t limit = largest > 2 ? (int64_t)largest : 2, share = limit / 8 < 1000 ? limit / 8 : 1000;
+    int64_t limit = largest > 2 ? (int64_t)largest : 2, share = limit < 8 ? 1 : limit / 8 < 1000 ? limit / 8 : 1000;
     struct exact_plan plan = {.input = 1, .filter = 1, .unit = 1};
     int biases = w->op->file ? plan_count(w, VALUES_BIAS) : work_epilogue_find(w, EPILOGUE_BIAS) >= 0,
         addends = w->op->file ? plan_count(w, VALUES_ADDEND) : work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0;

@@ -3,6 +3,7 @@
 #include "works.h"
 #include "op/shape.h"
 #include "op/bound.h"
+#include "op/convert.h"
 #include <time.h>
 
 /* y[n][k][p][q] from the definition of cross-correlation; `round` is applied to every operand (NULL: none). */
@@ -222,6 +223,38 @@ static void test_bilinear_by_one_product(void **state)
         coarse += fabs(got * (1 + 0x1p-12) - want) > bound + 0x1p-24 * fabs(want);
     }
     assert_true(coarse > 40 * 480 * 480 / 2);
+    op_data_free(&d);
+}
+
+/* Weights of 1/1024 are more than bf16 holds: there are values all the same, and who stores before the bias, and so rounds twice, is right.
+ */
+static void test_weights_finer_than_the_type(void **state)
+{
+    struct work w = simple_work("upsample_bilinear", 8, 6, 7);
+    w.dtype = DTYPE_BF16, w.block = 16;
+    add_item(&w, EPILOGUE_BIAS);
+    finish(&w);
+    struct op_data d;
+    make_data(&w, DATA_PART_EXACT, &d);
+    const float *bound = d.at[SLOT_OUTPUT].bound;
+    const double *want = d.at[SLOT_OUTPUT].reference;
+    assert_non_null(bound);
+    int64_t twice = 0, without = 0, plane = w.p * w.q;
+    for (int64_t i = 0; i < 8 * plane; i++) {
+        float bias = d.at[SLOT_BIAS].value[i / plane], stored = (float)(want[i] - (double)bias), once = (float)want[i], got;
+        double allowed = (double)bound[i] + 0x1p-8 * (fabs(want[i]) + fabs((double)stored));
+        assert_true(bias != 0);
+        convert_round(DTYPE_BF16, &stored, 1);
+        got = stored + bias;
+        convert_round(DTYPE_BF16, &got, 1);
+        convert_round(DTYPE_BF16, &once, 1);
+        twice += got != once;
+        without += fabs((double)stored - want[i]) > allowed;
+        if (!(fabs((double)got - want[i]) <= allowed))
+            fail_msg("element %ld: %g, want %g +-%g", (long)i, (double)got, want[i], allowed);
+    }
+    assert_true(twice > 0);
+    assert_int_equal(without, 8 * plane);
     op_data_free(&d);
 }
 
@@ -516,6 +549,7 @@ int main(void)
                                        cmocka_unit_test(test_upsample_and_layout),
                                        cmocka_unit_test(test_bilinear),
                                        cmocka_unit_test(test_bilinear_by_one_product),
+                                       cmocka_unit_test(test_weights_finer_than_the_type),
                                        cmocka_unit_test(test_upsample_conv),
                                        cmocka_unit_test(test_epilogue),
                                        cmocka_unit_test(test_exact_data),
