@@ -289,6 +289,25 @@ static bool run_side(const struct tree *tree, const struct side_options *o, stru
     return true;
 }
 
+/* A folder of which nothing would be run stands for the shipped tree, and so for the other side too: nothing could be found between them.
+ */
+static bool holds_any(const struct tree *tree, const struct side_options *o)
+{
+    SCOPED char *kernels = tree_path(tree, "kernels");
+    bool holds = kernels || holds_variants(tree->root);
+    for (int i = 0; !holds && o->variants && o->variants[i]; i++) {
+        const char *equals = strchr(o->variants[i], '=');
+        SCOPED char *inside = equals ? tree_path(tree, equals + 1) : NULL;
+        holds = inside;
+    }
+    for (int i = 0; !holds && o->scenarios && o->scenarios[i]; i++) {
+        SCOPED char *shipped = text_format("scenarios/%s.yaml", o->scenarios[i]), *own = tree_path(tree, o->scenarios[i]),
+                    *other = tree_path(tree, shipped);
+        holds = own || other;
+    }
+    return holds;
+}
+
 /* A folder, a bundle or a revision, into `tree` (root malloc'd) and the side's name. False without an error: the file is none of those. */
 static bool find_tree(const char *word, const struct side_options *o, struct tree *tree, struct gate_side *side, struct error *err)
 {
@@ -302,6 +321,9 @@ static bool find_tree(const char *word, const struct side_options *o, struct tre
         side->name = xstrdup(strcmp(word, ".") ? word : "working tree");
         if (!folder && !file_begins(word, BUNDLE_BEGINS))
             return error_set(err, ERROR_USAGE, "%s: no baseline, database, bundle or folder", word);
+        if (folder && strcmp(word, ".") != 0 && !holds_any(tree, o))
+            return error_set(err, ERROR_USAGE,
+                             "%s: the folder holds neither kernels, nor variants, nor the scenario: nothing of it would be run", word);
     } else {
         tree->root = revision_tree(word, o->out_dir, &side->name, tree->sha, err);
         tree->revision = true;

@@ -25,6 +25,8 @@ static bool read_text(const struct node *m, const char *key, char **to, struct e
 {
     const struct node *n = node_get(m, key);
     const char *text = n ? node_text(n, key, err) : NULL;
+    if (text && !*text) /* no base, no reason: nothing could be held to it */
+        return node_error(n, err, "%s: it is empty", key);
     if (text)
         put_text(to, text);
     return !n || text;
