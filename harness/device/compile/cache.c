@@ -120,10 +120,10 @@ char *compile_cache_folder(char *why, size_t bytes)
         dir = xstrdup(given);
     else if (xdg && *xdg == '/')
         dir = file_join(xdg, "bench");
-    else if (home && *home)
+    else if (home && *home == '/')
         dir = file_join(home, ".cache/bench");
     if (!dir)
-        snprintf(why, bytes, "neither BENCH_CACHE, XDG_CACHE_HOME nor HOME is set");
+        snprintf(why, bytes, "neither BENCH_CACHE, XDG_CACHE_HOME nor HOME is set (the last two to a path that begins with /)");
     else if (!file_make_dirs(dir, &err))
         snprintf(why, bytes, "%.300s", err.text);
     else if (access(dir, W_OK | X_OK))
