@@ -337,9 +337,13 @@ static bool known_before(const struct warp *w, const struct block *b, uint32_t o
 static bool silent_shared(struct warp *w, const struct insn *ip, const struct block *b, int lane, uint32_t offset, uint32_t bytes)
 {
     uint8_t value[32];
-    if ((ip->op != OP_st_shared && ip->op != OP_st_generic) || (ip->flags & 2) || bytes > sizeof value)
+    bool matrix = ip->op == OP_stmatrix;
+    if ((ip->op != OP_st_shared && ip->op != OP_st_generic && !matrix) || (ip->flags & 2) || bytes > sizeof value)
         return false;
-    lane_out(w, ip, lane, value);
+    if (matrix)
+        matrix_row(w, ip, lane, value);
+    else
+        lane_out(w, ip, lane, value);
     return !memcmp(value, b->shared + offset, bytes);
 }
 

@@ -129,6 +129,8 @@ const struct insn *emu_wmma_load(struct warp *w, const struct insn *ip);
 const struct insn *emu_wmma_store(struct warp *w, const struct insn *ip);
 const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip);
+/* What stmatrix writes where the lane's address says. */
+void matrix_row(const struct warp *w, const struct insn *ip, int lane, uint8_t *row);
 const struct insn *emu_movmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async(struct warp *w, const struct insn *ip);
 #define COPY_BYPASS 8 /* flag: cp.async.cg, past the L1 */

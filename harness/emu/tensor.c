@@ -268,18 +268,22 @@ const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip)
     return ip + 1;
 }
 
+void matrix_row(const struct warp *w, const struct insn *ip, int lane, uint8_t *row)
+{
+    const uint8_t *tile = SLOT(const uint8_t, w, ip->list[lane / 8]);
+    int r = lane % 8;
+    for (int c = 0; c < 8; c++)
+        memcpy(row + 2 * c, ip->kind ? tile + 16 * c + 2 * r : tile + 16 * r + 2 * c, 2);
+}
+
 const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip)
 {
     lanes_exchange(w);
     uint8_t *rows[32];
     if (!matrix_rows(w, ip, ACCESS_WRITE, rows))
         return ip + 1;
-    for (int i = 0; i < ip->count; i++) {
-        const uint8_t *tile = SLOT(const uint8_t, w, ip->list[i]);
-        for (int r = 0; r < 8; r++)
-            for (int c = 0; c < 8; c++)
-                memcpy(rows[8 * i + r] + 2 * c, ip->kind ? tile + 16 * c + 2 * r : tile + 16 * r + 2 * c, 2);
-    }
+    for (int lane = 0; lane < 8 * ip->count; lane++)
+        matrix_row(w, ip, lane, rows[lane]);
     return ip + 1;
 }
 

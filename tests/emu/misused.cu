@@ -368,3 +368,22 @@ KERNEL product_by_rows(const float *in, float *out)
     if (threadIdx.x < 32)
         store_matrix_sync(out + 256 * blockIdx.x, c, 16, mem_row_major);
 }
+#define STORE_MATRIX(to, a, b, c, d) asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(at_shared(to)), "r"(a), "r"(b), "r"(c), "r"(d) : "memory")
+KERNEL matrices_stored_twice(const float *in, float *out) /* by other lanes, and other values */
+{
+    __shared__ __align__(16) uint4 s[256];
+    unsigned v = threadIdx.x;
+    STORE_MATRIX(s + v, v, v + 1, v + 2, v + 3);
+    STORE_MATRIX(s + (v ^ 16), v + 2, v + 4, v, v + 1); // told
+    __syncwarp();
+    out[WHERE] = s[v ^ 5].x;
+}
+KERNEL matrices_stored_alike(const float *in, float *out) /* the same values: a note */
+{
+    __shared__ __align__(16) uint4 s[256];
+    unsigned v = threadIdx.x;
+    STORE_MATRIX(s + v, v, v + 1, v + 2, v + 3);
+    STORE_MATRIX(s + (v ^ 16), v + 2, v + 3, v, v + 1);
+    __syncwarp();
+    out[WHERE] = s[v ^ 5].x;
+}

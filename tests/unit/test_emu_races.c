@@ -195,6 +195,7 @@ static const struct planted misused[] = {
     {"lanes_write_twice", 150, "which lane 0 of this warp wrote: no __syncwarp", NULL},
     {"written_and_sent", 161, "which lane 1 of this warp wrote: no __syncwarp", NULL},
     {"heap_given_again", 175, "which free gave back", "use_after_free"},
+    {"matrices_stored_twice", 377, "of this warp wrote: no __syncwarp between them", NULL},
     {"source_given_back", 0, NULL, NULL},
     {"source_given_back_by_one", 0, NULL, NULL},
     {"copied_source_given_back", 0, NULL, NULL},
@@ -207,6 +208,7 @@ static const struct planted misused[] = {
     {"heap_in_turns", 0, NULL, NULL},
     {"product_by_columns", 0, NULL, NULL},
     {"product_by_rows", 0, NULL, NULL},
+    {"matrices_stored_alike", 0, NULL, NULL},
     {NULL, 0, NULL, NULL},
 };
 
