@@ -345,7 +345,7 @@ static void threads_compile_at_once(void **state)
 {
     need(compiler_present, why_not);
     pthread_t threads[6];
-    char labels[6][4];
+    char labels[6][12];
     free(write_source("part.h", "#define PART(v) (v)\n"));
     free(write_source("a.cu", kernel));
     for (int i = 0; i < 6; i++) {

@@ -139,7 +139,7 @@ static void test_parts(void **state)
     pass(0.01);
     phase_unwind(&c, 1);
     for (int i = 0; i < PHASE_PARTS + 3; i++) { /* more than there is room for: they are the phase's */
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "part %d", i);
         phase_part(&c, name);
         phase_pop(&c);

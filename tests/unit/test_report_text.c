@@ -255,7 +255,7 @@ static void every_failure_is_said(void **state)
     }
     whole(&t, &f, &(struct report_style){.width = 80});
     for (int i = 0; i < 5; i++) {
-        char want[16];
+        char want[32];
         snprintf(want, sizeof want, "!  my/v%d", i);
         assert_non_null(strstr(text_get(&t), want));
     }
