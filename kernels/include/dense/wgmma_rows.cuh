@@ -123,6 +123,10 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
 #pragma unroll
     for (int i = 0; i < TAPS * DEPTH; i++)
         load_matrix_4(held[i], weights + i / DEPTH * 8192 + (i % DEPTH * 2 + lane / 16 ^ row % 8) * 16);
+    if (EPI_RESIDUAL) { /* the first comes by a bulk copy to where the weights lie, and an arrival alone does not wait for reads */
+        fence_async();
+        __syncwarp();
+    }
     if (lane == 0)
         barrier_arrive(b.weights_gone);
     barrier_wait(b.weights_gone, 0); /* both consumers': results are staged where weights were */
