@@ -60,6 +60,15 @@ static void the_fastest_point_is_found(void **state)
     let_go(&r);
 }
 
+/* Who is in to the end is prepared once more before the last check: all its scratch was wiped after the last round. */
+static void the_last_check_is_prepared(void **state)
+{
+    begin_race();
+    struct result r = timed("[my/cudnn_fast, my/prepared]", "{rounds: [12, 12], half_width: 1 %}");
+    assert_true(row_of(&r, "my/prepared")->status == ROW_OK && !timing.ran_wiped);
+    let_go(&r);
+}
+
 /* Two that are as fast are tied: both are told. */
 static double alike(const struct device_launch *l)
 {
@@ -203,8 +212,11 @@ static void points_that_are_not_worth_it(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_fastest_point_is_found), cmocka_unit_test(equals_are_tied),
-                                       cmocka_unit_test(a_wrong_point_is_out), cmocka_unit_test(a_failing_call_ends_it),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_fastest_point_is_found),
+                                       cmocka_unit_test(the_last_check_is_prepared),
+                                       cmocka_unit_test(equals_are_tied),
+                                       cmocka_unit_test(a_wrong_point_is_out),
+                                       cmocka_unit_test(a_failing_call_ends_it),
                                        cmocka_unit_test(points_that_are_not_worth_it)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -41,6 +41,7 @@ static struct timing {
     int pad_count;
     double longest_run, longest[2]; /* s that a first run was given, and a stage of the timed loop: of rows, and of nobody's */
     const char *versus[2][2];       /* rows that are the two sides of a gate; NULL: none */
+    bool wiped, ran_wiped;          /* what my/prepared has prepared; and it ran so */
     int stamped, low_of;            /* so many stamps are high, so many low, and again; 0: every fifth is low */
 } timing;
 
@@ -84,6 +85,8 @@ static bool timed_launch(struct device *dev, struct device_function *f, const st
             name = timing.known[i].name; /* the last one: addresses come again */
     if (timing.fails && !strcmp(name, timing.fails))
         return error_set(err, ERROR_WRONG, "%s is refused", name);
+    timing.wiped = timing.wiped && strcmp(name, "conv_prep") != 0;
+    timing.ran_wiped |= timing.wiped && !strcmp(name, "conv_after");
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
         if (!strcmp(name, costs[i].kernel))
             spend(costs[i].ns * (timing.times ? timing.times(l) : 1) * exp(timing.noise * noise_normal()));
@@ -160,6 +163,7 @@ static bool timed_write(struct device *dev, uint64_t address, const void *from, 
 }
 static bool timed_fill(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
 {
+    timing.wiped |= bytes == 32 * sizeof(float);
     return alive(err) && timing.emu->fill(dev, address, pattern, bytes, err);
 }
 static bool timed_sync(struct device *dev, struct error *err)
