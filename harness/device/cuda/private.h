@@ -83,12 +83,19 @@ struct cuda_allocation {
     uint64_t address; /* base, rounded up to 512 */
     size_t bytes;
 };
+/* What overwrites frames of local memory, of so many bytes a thread. */
+struct cuda_frames {
+    size_t bytes;
+    CUmodule module;
+    CUfunction function;
+};
 /* What overwrites what threads leave (threads.c). */
 struct cuda_threads {
-    CUmodule module, frame_module;
-    CUfunction places, frames;
+    CUmodule module;
+    CUfunction places;
+    struct cuda_frames *frames; /* one for each size that was met: graphs may hold any of them */
+    int frame_count;
     CUdeviceptr sink;
-    size_t frame_bytes; /* of a thread, that `frames` overwrites; 0: it is not there */
     size_t ran, caught; /* the largest frame of what was launched since they were overwritten; of what was ever caught in a graph */
     uint32_t round;
 };

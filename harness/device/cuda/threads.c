@@ -77,23 +77,21 @@ static bool threads_open(struct cuda_state *s, const struct chip *chip, struct e
            cuda_check(s, s->api->cuMemAlloc(&t->sink, 64), "where what wipes threads would write", err);
 }
 
-static bool frames_open(struct cuda_state *s, size_t bytes, struct error *err)
+static const struct cuda_frames *frames_open(struct cuda_state *s, size_t bytes, struct error *err)
 {
     struct cuda_threads *t = &s->threads;
-    size_t wanted = (bytes + FRAME_STEP - 1) / FRAME_STEP * FRAME_STEP;
-    if (t->frame_bytes == wanted)
-        return true;
-    if (t->frame_module)
-        s->api->cuModuleUnload(t->frame_module);
-    t->frame_module = NULL;
-    t->frame_bytes = 0;
-    if (!load(s, wanted, &t->frame_module, &t->frames, err))
-        return false;
-    t->frame_bytes = wanted;
-    return true;
+    struct cuda_frames made = {.bytes = (bytes + FRAME_STEP - 1) / FRAME_STEP * FRAME_STEP};
+    for (int i = 0; i < t->frame_count; i++)
+        if (t->frames[i].bytes == made.bytes)
+            return &t->frames[i];
+    if (!load(s, made.bytes, &made.module, &made.function, err))
+        return NULL;
+    *APPEND(t->frames, t->frame_count) = made;
+    return &t->frames[t->frame_count - 1];
 }
 
-static bool wipe(struct cuda_state *s, CUfunction function, unsigned blocks, size_t shared, uint32_t count, struct error *err)
+static bool wipe(struct cuda_state *s, CUfunction function, unsigned blocks, unsigned threads, size_t shared, uint32_t count,
+                 struct error *err)
 {
     struct cuda_threads *t = &s->threads;
     uint32_t value = ++t->round * 2246822519u;
@@ -101,7 +99,7 @@ static bool wipe(struct cuda_state *s, CUfunction function, unsigned blocks, siz
     CUlaunchConfig config = {.gridDimX = blocks,
                              .gridDimY = 1,
                              .gridDimZ = 1,
-                             .blockDimX = WARP_THREADS,
+                             .blockDimX = threads,
                              .blockDimY = 1,
                              .blockDimZ = 1,
                              .sharedMemBytes = (unsigned)shared,
@@ -115,15 +113,20 @@ bool cuda_wipe_threads(struct device *dev, struct error *err)
     struct cuda_state *s = cuda_state(dev);
     struct cuda_threads *t = &s->threads;
     const struct chip *chip = &dev->chip;
-    size_t shared = chip->smem_per_block_optin / 16 * 16, frame = t->ran;
-    unsigned sms = chip->sm_count > 0 ? (unsigned)chip->sm_count : 256, held = (unsigned)(chip->threads_per_sm / WARP_THREADS);
+    const struct cuda_frames *frames = NULL;
+    size_t shared = chip->smem_per_block_optin / 16 * 16;
+    unsigned sms = chip->sm_count > 0 ? (unsigned)chip->sm_count : 256;
+    unsigned threads =
+        chip->threads_per_sm % WARP_THREADS ? WARP_THREADS / 2 : WARP_THREADS; /* 1536 are no whole number of the largest blocks */
+    unsigned held = (unsigned)chip->threads_per_sm / threads;
     if (!t->sink && !threads_open(s, chip, err))
         return false;
-    if (frame && !(frames_open(s, frame, err) && wipe(s, t->frames, 2 * sms * (held ? held : 1), 0, 4 * (t->round % 4), err)))
+    if (t->ran && (!(frames = frames_open(s, t->ran, err)) ||
+                   !wipe(s, frames->function, 2 * sms * (held ? held : 1), threads, 0, 4 * (t->round % 4), err)))
         return false;
     if (!s->capturing)
         t->ran = 0;
-    return wipe(s, t->places, 2 * sms, shared, (uint32_t)(shared / 16), err);
+    return wipe(s, t->places, 2 * sms, WARP_THREADS, shared, (uint32_t)(shared / 16), err);
 }
 
 void cuda_threads_ran(struct cuda_state *s, size_t frame_bytes)
@@ -139,8 +142,9 @@ void cuda_threads_close(struct cuda_state *s)
     struct cuda_threads *t = &s->threads;
     if (t->sink)
         s->api->cuMemFree(t->sink);
-    if (t->frame_module)
-        s->api->cuModuleUnload(t->frame_module);
+    for (int i = 0; i < t->frame_count; i++)
+        s->api->cuModuleUnload(t->frames[i].module);
+    free(t->frames);
     if (t->module)
         s->api->cuModuleUnload(t->module);
     *t = (struct cuda_threads){0};
