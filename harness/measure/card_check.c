@@ -321,15 +321,16 @@ static bool card_compare_bits(const struct card_data *d, const struct tensor *t,
     int64_t dim[4];
     uint64_t counts[CARD_COUNTS];
     tensor_fold(t, dim);
-    union card_arg args[] = {card_int((int64_t)address), card_int((int64_t)d->mask_out), card_int(dim[2]), card_int(dim[3]),
+    int64_t rows = dim[0] * dim[1] * dim[2]; /* of all images */
+    union card_arg args[] = {card_int((int64_t)address), card_int((int64_t)d->mask_out), card_int(rows), card_int(dim[3]),
                              card_int((int64_t)d->card->counts)};
     *v = (struct verdict){0};
     *right = false;
     if (!d->mask_out) /* there is nothing to compare with: the CPU says so */
         return true;
-    if (!card_counts(d->card, CARD_COMPARE_BITS, dim[2] * ((dim[3] + 31) / 32), args, 5, counts, err))
+    if (!card_counts(d->card, CARD_COMPARE_BITS, rows * ((dim[3] + 31) / 32), args, 5, counts, err))
         return false;
-    v->elements = dim[2] * dim[3];
+    v->elements = rows * dim[3];
     v->ok = *right = counts[CARD_WRONG] == 0 && v->elements > 0;
     return true;
 }

@@ -115,13 +115,25 @@ uint64_t rig_output_sum(const struct rig *rig)
     return rig->output_sum;
 }
 
+/* Sums are of words of 8 bytes: what shares one with the end of a buffer is in none of what lies around. */
+static bool has_odd_end(struct rig *rig)
+{
+    const struct program *p = rig->program;
+    bool odd = false;
+    for (int i = 0; i < p->tensor_count; i++)
+        odd |= rig_tensor(rig, i)->bytes % 8 != 0;
+    for (int i = 0; i < p->scratch_count; i++)
+        odd |= rig_scratch(rig, i)->bytes % 8 != 0;
+    return odd;
+}
+
 bool rig_guards(struct rig *rig, struct text *unsafe, struct error *err)
 {
     const struct program *p = rig->program;
     uint64_t around;
     if (rig->sums.base && !rig_around(rig, &around, err))
         return false;
-    if (!rig->guard || (rig->sums.base && around == rig->around))
+    if (!rig->guard || (rig->sums.base && around == rig->around && !has_odd_end(rig)))
         return true;
     for (int i = 0; i < p->tensor_count; i++)
         if (!guard_intact(rig, p->tensors[i].role->name, rig_tensor(rig, i), unsafe, err))

@@ -100,12 +100,14 @@ static void nothing_of_the_kind(void **state)
     assert_false(card_host_make(&sorted, DATA_PART_PRECISION, &host));
 }
 
-/* One bit of the first, a middle and the last column and row, and one behind the last column, which must be 0. */
+/* One bit of the first, a middle and the last column and row, one behind the last column, which must be 0, and two of the second image. */
 static void one_bit_is_seen(void **state)
 {
     need_card();
     struct error err = {0};
     struct work w = layer();
+    w.n = 2;
+    assert_true(work_finish(&w, &err));
     struct op_data host;
     struct tensor t;
     struct verdict v;
@@ -119,14 +121,14 @@ static void one_bit_is_seen(void **state)
     struct program p = {.work = w, .checked = true, .uses_mask = true, .tensors = &t, .tensor_count = 1};
     tensor_pack(&t, host.mask_out, words);
     assert_true(dev->ops->alloc(dev, "bits", bytes, &address, &err));
-    const int64_t at[][2] = {{0, 0}, {17, 11}, {w.p - 1, w.q - 1}, {3, w.q}, {w.p - 1, 31}};
+    const int64_t at[][2] = {{0, 0}, {17, 11}, {w.p - 1, w.q - 1}, {3, w.q}, {w.p - 1, 31}, {w.p, 0}, {2 * w.p - 1, 5}};
     for (size_t i = 0; i <= sizeof at / sizeof *at; i++) {
         bool spoilt = i > 0;
         uint32_t *word = spoilt ? &words[at[i - 1][0] * ((w.q + 31) / 32) + at[i - 1][1] / 32] : words;
         *word ^= spoilt ? 1u << at[i - 1][1] % 32 : 0;
         assert_true(dev->ops->write(dev, address, words, bytes, &err) && card_verify(host.card, &p, 0, address, &right, &v, &err));
         assert_int_equal(right, !spoilt);
-        assert_true(spoilt || (v.ok && v.elements == w.p * w.q && !v.wrong));
+        assert_true(spoilt || (v.ok && v.elements == 2 * w.p * w.q && !v.wrong));
         *word ^= spoilt ? 1u << at[i - 1][1] % 32 : 0;
     }
     dev->ops->release(dev, address);

@@ -426,6 +426,7 @@ static void test_masks(void **state)
 static void test_mask_out(void **state)
 {
     struct work w = conv_work(8, 8, 24, 40, 3);
+    w.n = 2;
     w.mask = (struct mask){.pattern = MASK_BLOBS, .density = 0.2, .radius = 4, .seed = 3};
     struct bench *b = start(w, DATA_PART_EXACT);
     int mask = program_tensor(&b->p, "mask_out");
@@ -433,7 +434,7 @@ static void test_mask_out(void **state)
     uint32_t *bits = malloc(tensor_bytes(t));
     tensor_pack(t, b->d.mask_out, bits);
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
-    assert_true(b->v.ok && b->v.elements == 960);
+    assert_true(b->v.ok && b->v.elements == 2 * 960);
     bits[1] |= 0xffffff00; /* the bits of row 0 behind its last column, which a next layer would count */
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
     assert_true(!b->v.ok && b->v.wrong == 24 && b->v.worst_at[2] == 0 && b->v.worst_at[3] == 40 &&
@@ -442,6 +443,10 @@ static void test_mask_out(void **state)
     bits[7 * 2] ^= 1u << 9;
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
     assert_true(!b->v.ok && b->v.wrong == 1 && b->v.worst_at[2] == 7 && b->v.worst_at[3] == 9);
+    bits[7 * 2] ^= 1u << 9;
+    bits[(24 + 5) * 2] ^= 1u << 9; /* the second image's */
+    verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+    assert_true(!b->v.ok && b->v.wrong == 1 && b->v.worst_at[0] == 1 && b->v.worst_at[2] == 5);
     free(bits);
     stop(b);
 }
