@@ -4,7 +4,8 @@
 #include "measure/sample_private.h"
 #include <math.h>
 
-#define SUSTAINED_NS 10e6 /* a sustained sample lasts about this long */
+#define SUSTAINED_NS 10e6    /* a sustained sample lasts about this long */
+#define SUSTAINED_LEAST 0.02 /* what runs take beside what wipes and prepares them, at least */
 #define SUSTAINED_MIN 10
 #define SUSTAINED_MAX 50
 
@@ -32,7 +33,7 @@ bool sustained_take(struct field *f, int i, struct error *err)
     }
     if (!timed(f, i, f->graphs[i], &f->ns[i], err))
         return false;
-    f->ns[i] -= rest_ns;
+    f->ns[i] = f->ns[i] > rest_ns * (1 + SUSTAINED_LEAST) ? f->ns[i] - rest_ns : NAN; /* of little, the difference of two says nothing */
     for (int seat = 0; seat < f->seats; seat++) {
         rig_sit(e->rig, e->last[seat], seat);
         if (!rig_seal(e->rig, err) || !rig_same(e->rig, &left, err) || !sample_doubt(f, i, e->last[seat], left, err))
