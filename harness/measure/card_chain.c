@@ -19,7 +19,6 @@ struct net {
     uint64_t input;   /* in double */
     uint64_t *values; /* by link, while a later one reads them */
     int *last_use;
-    struct card_layer *layers;          /* by link, as the kernels have it */
     struct chain_errors *errors, clean; /* by link; of the input */
     struct host_room rooms[2];          /* of a link's input and of what is added to it */
     float *marks;                       /* of what the last link left; NULL: it has no mask, or runs as if it had none */
@@ -282,9 +281,8 @@ static bool walk_link(struct net *k, int i, struct error *err)
     struct link_data own;
     uint64_t reference = 0;
     bool last = i == k->chain->count - 1, again = k->again && !last, ok = link_open(k, i, &own, err);
-    k->layers[i] = own.g;
     for (int j = 0; j < i && !last; j++) /* a layer that is run sixteen times */
-        again |= !memcmp(&k->layers[j], &own.g, sizeof own.g);
+        again |= l->layer >= 0 && k->chain->links[j].layer >= 0 && !strcmp(k->chain->links[j].name, l->name);
     ok = ok && link_run(k, &l->work, again, &own, &reference, err);
     if (ok) {
         struct chain_errors e = chain_carried(l, own.one.at[SLOT_FILTER].value, errors_of(k, l->input),
@@ -313,7 +311,6 @@ bool card_chain(struct card_data *d, const struct work *work, enum data_part par
     k.values = xcalloc((size_t)chain->count, sizeof *k.values);
     k.errors = xcalloc((size_t)chain->count, sizeof *k.errors);
     k.last_use = xcalloc((size_t)chain->count, sizeof *k.last_use);
-    k.layers = xcalloc((size_t)chain->count, sizeof *k.layers);
     bool ok = card_inputs_agree(d, work, err) && card_room(d, "input of a chain", inputs * sizeof(double), &k.input, err);
     union card_arg args[] = {card_int((int64_t)d->at[SLOT_INPUT].value), card_int((int64_t)k.input), card_int((int64_t)inputs)};
     ok = ok && card_launch(d->card, CARD_WIDEN, (int64_t)inputs, args, 3, err);
@@ -342,6 +339,5 @@ bool card_chain(struct card_data *d, const struct work *work, enum data_part par
     free(k.values);
     free(k.errors);
     free(k.last_use);
-    free(k.layers);
     return ok;
 }
