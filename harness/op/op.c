@@ -231,10 +231,9 @@ const char *const *op_tensor_names(void)
 
 bool op_is_tensor(const char *name)
 {
-    for (int i = 0; op_table[i]; i++)
-        for (const struct tensor_role *const *role = op_table[i]->roles; *role; role++)
-            if ((*role)->name[0] == name[0] && !strcmp((*role)->name, name))
-                return true;
+    for (int i = 0; i < SLOT_COUNT; i++)
+        if (!strcmp(shape_roles[i].name, name))
+            return true;
     return false;
 }
 
@@ -268,7 +267,8 @@ bool op_has_variants_of(const struct op *op, const struct op *of)
 
 bool op_is_exact(const struct op *op)
 {
-    return !op->file || op->file->exact;
+    const struct op_file *f = op->file ? op->file : op->image;
+    return !f || f->exact;
 }
 
 int64_t work_terms(const struct work *work)

@@ -244,6 +244,14 @@ static void test_steps(void **state)
     rejects(TOP "steps:\n  - symbol: 3x = filter\n", "5:13", "symbol '3x' is not a C name", NULL);
     rejects(TOP "steps:\n  - cudnn: conv3d\n", "5:12", "cudnn: 'conv3d' should be the op of the head, conv2d", NULL);
     rejects(TOP "steps:\n  - {variant: a/b, inputs: input}\n", "5:20", "", "input");
+    for (const char *const *name = op_tensor_names(); *name; name++) { /* each is given what is there, and nothing else */
+        char *step = text_format(TOP "steps:\n  - {variant: a/b, %s: nothing}\n", *name),
+             *place = text_format("5:%d", 20 + (int)strlen(*name) + 2);
+        assert_true(op_is_tensor(*name));
+        rejects(step, place, "'nothing' is neither a tensor nor a scratch buffer", NULL);
+        free(step);
+        free(place);
+    }
     rejects(TOP "steps:\n  - fill: output = 0\n    when: n ==\n", "6:15", "the expression ends where a value should stand", NULL);
     struct text t = {0};
     text_add(&t, TOP STEPS "    args: ");
