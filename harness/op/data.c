@@ -262,7 +262,7 @@ struct op_bounds op_data_bounds(const struct work *work, const struct op_data *d
     is.terms = work_terms(work);
     is.least = data->at[SLOT_MASK_IN].value && work->op->has_filter ? work->c / work->groups : is.terms;
     is.bounds = !data->exact || !op_is_exact(work->op) || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || data_round(work);
-    is.sums = is.terms > 0 && is.bounds && (!data->exact || work->op->file || data_round(work));
+    is.sums = is.terms > 0 && is.bounds && (!data->exact || work->op->file || !op_is_exact(work->op) || data_round(work));
     return is;
 }
 

@@ -101,6 +101,8 @@ bool op_file_finish(struct work *work, struct error *err)
             if (!op_file_int(work, f->tensors[i].shape[k], &size, err))
                 return false;
         }
+    if (work->op->settle && (work->p != work->h || work->q != work->w))
+        return error_set(err, ERROR_INTERNAL, "%s: outputs that are not where their inputs are cannot be left out", work->op->name);
     if (work->op->task == TASK_POINTWISE && !work->epilogue_count)
         return error_set(err, ERROR_USAGE, "%s: it is its epilogue, and that is empty", work->op->name);
     return counts_fit(f, work, err) && (!f->stages || stage_fits(work, err));

@@ -56,7 +56,8 @@ bool formula_has(const struct formula *f, enum formula_step_kind kind);
 #define FORMULA_LANES 64
 struct formula_run {
     double base[FORMULA_NAMES], step[FORMULA_NAMES];
-    const struct op_data *data;              /* NULL: whatever is read is 1 */
+    const struct op_data *data; /* NULL: whatever is read is `all` */
+    double all;
     int64_t image, channels[OP_MAX_TENSORS]; /* of the tensors, by slot */
     int64_t height, width;                   /* of what is read */
     const struct op_reach *rows, *columns;

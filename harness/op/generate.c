@@ -78,7 +78,7 @@ struct exact_plan generate_plan(const struct work *w)
         if (plan.unit > 1)       /* before it is divided, the sum too is a number that f32 holds */
             limit = (int64_t)fmin((double)limit, dtype_exact_integer(DTYPE_F32) / (double)plan.unit);
         plan.input = (two ? limit / 4 : limit - 1) / plan.unit;
-        plan.input = plan.input < 1 ? 1 : plan.input;
+        plan.input = op_largest(w, plan.input < 1 ? 1 : plan.input, (double)limit);
         return plan;
     }
     plan.terms = plan.nonzero = work_terms(w) > 0 ? work_terms(w) : 1;

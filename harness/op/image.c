@@ -140,25 +140,69 @@ int64_t op_means(const struct work *w)
                : 1;
 }
 
+/* The largest magnitude of an output of inputs that are all `in`: in the middle, and at the ends of the channels, rows and columns. */
+static double magnitude_of(const struct work *w, const struct formula *f, const struct op_data *reach, double in)
+{
+    double y[FORMULA_LANES], a[FORMULA_LANES], most = 0;
+    struct formula_run run = run_of(w, reach, 0);
+    int lanes = w->q < FORMULA_LANES ? (int)w->q : FORMULA_LANES;
+    run.data = NULL;
+    run.all = in;
+    for (int i = 0; i < 3 * 3 * 3; i++) {
+        run.row = i % 3 * (w->p - 1) / 2;
+        run.column = i / 3 % 3 * (w->q - lanes) / 2;
+        run.base[FORMULA_CHANNEL] = (double)(i / 9 * (w->k - 1) / 2);
+        run.base[FORMULA_Y] = (double)run.row;
+        run.base[FORMULA_X] = (double)run.column;
+        formula_lanes(f, &run, lanes, y, a);
+        for (int k = 0; k < lanes; k++)
+            most = fmax(most, a[k]);
+    }
+    return most;
+}
+
+/* Of an op of images without a filter; its reach is made, too. */
+static bool formula_of(const struct work *w, struct formula *f, struct op_data *reach)
+{
+    if (!w->op->image || w->op->has_filter || !formula_make(w->op->image->output, w, true, f, NULL))
+        return false;
+    for (int axis = 0; axis < 2; axis++)
+        reach->reach[axis] = op_reach(w, (enum axis_of)axis);
+    return true;
+}
+
 double op_gain(const struct work *w)
 {
     struct formula f;
     struct op_data none = {0};
-    double y[FORMULA_LANES], a[FORMULA_LANES], most = 0;
-    if (!w->op->image || w->op->has_filter || !formula_make(w->op->image->output, w, true, &f, NULL))
+    if (!formula_of(w, &f, &none))
         return 1;
-    none.reach[AXIS_ROWS] = op_reach(w, AXIS_ROWS);
-    none.reach[AXIS_COLUMNS] = op_reach(w, AXIS_COLUMNS);
-    struct formula_run run = run_of(w, &none, 0);
-    int lanes = w->q < FORMULA_LANES ? (int)w->q : FORMULA_LANES;
-    run.data = NULL;
-    run.row = w->p / 2;
-    run.column = (w->q - lanes) / 2;
-    run.base[FORMULA_Y] = (double)run.row;
-    run.base[FORMULA_X] = (double)run.column;
-    formula_lanes(&f, &run, lanes, y, a);
-    for (int i = 0; i < lanes; i++)
-        most = fmax(most, a[i]);
+    double gain = magnitude_of(w, &f, &none, 1);
+    op_reach_free(&none.reach[AXIS_ROWS]);
+    op_reach_free(&none.reach[AXIS_COLUMNS]);
+    return gain;
+}
+
+/* How many parts of 1 a number has; 1 where it is no sum of a few powers of two. */
+static double parts_of(double number)
+{
+    double parts = 1;
+    while (parts < 0x1p12 && number * parts != floor(number * parts))
+        parts *= 2;
+    return parts < 0x1p12 ? parts : 1;
+}
+
+int64_t op_largest(const struct work *w, int64_t most, double limit)
+{
+    struct formula f;
+    struct op_data none = {0};
+    double parts = 1;
+    if (!formula_of(w, &f, &none))
+        return most;
+    for (int i = 0; i < f.count; i++)
+        parts = f.steps[i].kind == FORMULA_NUMBER ? fmax(parts, parts_of(f.steps[i].number)) : parts;
+    while (most > 1 && !(fmax(magnitude_of(w, &f, &none, (double)most), magnitude_of(w, &f, &none, -(double)most)) * parts <= limit))
+        most /= 2;
     op_reach_free(&none.reach[AXIS_ROWS]);
     op_reach_free(&none.reach[AXIS_COLUMNS]);
     return most;

@@ -151,6 +151,18 @@ static bool read_changes(struct op_file *f, const struct node *n, struct error *
     return (f->op.of_changes = node_text(n, "changes", err)) != NULL;
 }
 
+/* Does the file say of this size what it is? */
+static bool known_size(const struct op_file *f, const char *name)
+{
+    for (int i = 0; i < f->field_count; i++)
+        if (!strcmp(f->op.fields[i].name, name))
+            return true;
+    for (int i = 0; i < f->let_count; i++)
+        if (!strcmp(f->let_names[i], name))
+            return true;
+    return false;
+}
+
 static bool read_sent(struct op_file *f, const struct node *n, struct error *err)
 {
     static const char *const keys[] = {"above", "norm", NULL};
@@ -158,6 +170,9 @@ static bool read_sent(struct op_file *f, const struct node *n, struct error *err
         return true;
     if (n->kind != NODE_MAP || !node_get(n, "above"))
         return node_error(n, err, "sent: a map is expected, like {above: above, norm: norm}");
+    if (f->op.has_filter || f->op.volume || node_get(f->root, "reads") || known_size(f, "p") || known_size(f, "q"))
+        return node_error(n, err,
+                          "sent: it stands in an op of images whose outputs read their own place: no filter, no `reads:`, no p or q");
     f->op.settle = op_image_settle;
     return node_check_keys(n, "sent", keys, err) && op_file_optional(f, n, "above", &f->sent_above, err) &&
            op_file_optional(f, n, "norm", &f->sent_norm, err);

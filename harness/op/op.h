@@ -159,6 +159,9 @@ int64_t work_terms(const struct work *work);
 int64_t op_means(const struct work *work);
 /* And how much larger errors of its inputs may become in an output: the sum of its terms' magnitudes where all inputs are 1. */
 double op_gain(const struct work *work);
+/* Whole numbers of an op of images without a filter: `most`, halved until an output of inputs so large has magnitudes up to `limit`, in the
+ * parts of 1 that the formula's own numbers leave. */
+int64_t op_largest(const struct work *work, int64_t most, double limit);
 double op_grain(const struct work *work);
 /* FLOP of the dense work; compulsory bytes: each input read once, each output written once (masks and bias included). */
 double work_flop(const struct work *work);

@@ -1,0 +1,141 @@
+/* op/formula, op/image: what an op of images may say, that all else is an error at its place, and that its data come out exactly. */
+#include "works.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "op/file.h"
+#include "op/generate.h"
+#include "op/shape.h"
+#include <stdio.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/bench_formula_XXXXXX";
+
+/* A file of its own for each, so that no op is there twice. */
+static const struct op *load(const char *yaml, struct error *err)
+{
+    static int number;
+    char *name = text_format("of_formula_%d.yaml", number++), *path = file_join(dir, name),
+         *text = text_format("about: x.\n%s\ntrial: {usual: {c: 2, h: 5, w: 4}}\n", yaml);
+    const char *extra[] = {path, NULL};
+    memset(err, 0, sizeof *err);
+    if (!file_write(path, text, strlen(text), err))
+        fail_msg("%s", err->text);
+    bool loaded = op_load(extra, err);
+    name[strlen(name) - strlen(".yaml")] = 0;
+    const struct op *op = loaded ? op_find(name) : NULL;
+    free(name);
+    free(path);
+    free(text);
+    return op;
+}
+
+/* The first line of the YAML is the file's second. */
+static void rejects(const char *yaml, const char *place, const char *words)
+{
+    struct error err;
+    char *want = text_format(".yaml:%s: ", place);
+    if (load(yaml, &err))
+        fail_msg("accepted:\n%s", yaml);
+    if (!strstr(err.text, want) || !strstr(err.text, words))
+        fail_msg("said '%s', wanted '%s... %s' of\n%s", err.text, want, words, yaml);
+    assert_int_equal(err.kind, ERROR_USAGE);
+    free(want);
+}
+
+static struct work work_of(const char *yaml, int64_t c, int64_t h, int64_t w)
+{
+    struct error err;
+    const struct op *op = load(yaml, &err);
+    if (!op)
+        fail_msg("%s (%s) of\n%s", err.text, err.hint, yaml);
+    return (struct work){.op = op, .n = 1, .c = c, .h = h, .w = w, .dtype = DTYPE_F32, .layout = LAYOUT_NCHW, .seed = 3};
+}
+
+/* Whatever rounds where, small whole numbers leave every sum of magnitudes below what f32 holds. */
+static void adds_up(const char *yaml, int64_t taps, double gain, double parts)
+{
+    struct work w = work_of(yaml, 2, 8, 8);
+    w.r = taps > 0, w.s = taps;
+    finish(&w);
+    struct exact_plan plan = generate_plan(&w);
+    double most = (double)plan.input * (double)plan.unit;
+    if (!(most * gain * parts <= 0x1p24 && most > 100))
+        fail_msg("inputs up to %g of\n%s", most, yaml);
+    struct op_data d;
+    make_data(&w, DATA_PART_EXACT, &d);
+    for (size_t i = 0; i < d.at[SLOT_OUTPUT].elements; i++)
+        assert_true((double)(float)d.at[SLOT_OUTPUT].reference[i] == d.at[SLOT_OUTPUT].reference[i]);
+    op_data_free(&d);
+}
+
+static void test_exact(void **state)
+{
+    static const char taps[] = "fields: {kernel: {max: 9, what: k}}\nreads: {rows: y, columns: x + tap - 1}\nterms: s\n";
+    char *sum = text_format("%soutput: sum(input)", taps),
+         *weighted = text_format("%sweight: {columns: 'select(tap == 1, 2, 1)'}\noutput: sum(weight * input)", taps);
+    adds_up(sum, 3, 3, 1);
+    adds_up(sum, 9, 8, 1); /* of a row of 8 */
+    adds_up(weighted, 3, 4, 1);
+    adds_up("output: max(input, 0) + max(input(channel + 1), 0)\nterms: 2", 0, 2, 1);
+    adds_up("output: input * channel * 1000\nterms: 1", 0, 1000, 1);
+    adds_up("output: select(input < 0, input * 64, input)\nterms: 1", 0, 64, 1);
+    adds_up("output: input * 0.25 + input(channel + 1) * 0.5\nterms: 2", 0, 0.75, 4);
+    free(sum);
+    free(weighted);
+    struct work w = work_of("output: input * input\nterms: 1", 2, 8, 8);
+    finish(&w);
+    double most = (double)generate_plan(&w).input;
+    assert_true(most > 100 && most * most <= 0x1p24);
+}
+
+/* What is no sum of a few powers of two is bounded in both sets. */
+static void test_not_exact(void **state)
+{
+    struct op_data d;
+    struct work w = work_of("output: input * 0.1\nterms: 1\nexact: no", 2, 8, 8);
+    finish(&w);
+    make_data(&w, DATA_PART_EXACT, &d);
+    for (size_t i = 0; i < d.at[SLOT_OUTPUT].elements; i++) {
+        float tenth = 0.1f * d.at[SLOT_INPUT].value[i];
+        assert_true(fabs(tenth - d.at[SLOT_OUTPUT].reference[i]) <= (double)d.at[SLOT_OUTPUT].bound[i]);
+        assert_true(d.at[SLOT_OUTPUT].bound[i] > 0 && d.at[SLOT_OUTPUT].bound[i] < 1e-5);
+    }
+    op_data_free(&d);
+}
+
+/* Outputs that are left out for their values are where their inputs are. */
+static void test_sent(void **state)
+{
+    static const char above[] =
+        "fields: {above: {type: real, min: 0, max: 1000, what: a}}\nmask: yes\noutput: input\nsent: {above: above}\n";
+    char *grown = text_format("%slet: {p: h * 16, q: w * 16}", above), *reads = text_format("%sreads: {rows: y + 1}", above),
+         *filter = text_format("tensors: [input, filter]\nsent: {above: 1}\noutput: sum(input * filter)");
+    rejects(grown, "5:7", "sent: ");
+    rejects(reads, "5:7", "sent: ");
+    rejects(filter, "3:7", "sent: ");
+    struct work w = work_of(above, 2, 8, 8);
+    w.above = 1;
+    finish(&w);
+    free(grown);
+    free(reads);
+    free(filter);
+}
+
+static int set_up(void **state)
+{
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char *command = text_format("rm -rf '%s'", dir);
+    int failed = system(command);
+    free(command);
+    return failed;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact), cmocka_unit_test(test_not_exact), cmocka_unit_test(test_sent)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
