@@ -13,14 +13,15 @@ struct making {
     const struct work *work;
     struct formula *to;
     struct error *err;
-    bool values;
+    enum formula_of of;
+    bool values;               /* of the outputs */
     int depth, inside, sealed; /* of the stack; in a sum; steps that belong to one */
 };
 
 static double formula_floor(double a, double b)
 {
     double q = floor(a / b);
-    return q * b > a ? q - 1 : q; /* the quotient was rounded up to a whole number */
+    return (b > 0 ? q * b > a : q * b < a) ? q - 1 : q; /* the quotient was rounded up to a whole number */
 }
 
 /* What is done with two numbers; conv.cu has the same. */
@@ -92,11 +93,22 @@ static bool make_binary(struct making *m, const struct term *t)
     return push(m, t, FORMULA_EQUAL, 0, 0, 2) && push(m, t, FORMULA_NUMBER, 0, 0, 0) && push(m, t, FORMULA_EQUAL, 0, 0, 2);
 }
 
-/* The slot of a tensor that is read; -1: that is none. */
+/* The slot of a tensor that is read; -1: that is none. What an epilogue reads is no part of the op. */
 static int slot_of(const struct making *m, const char *name)
 {
     const struct tensor_role *role = m->values ? op_role(m->work->op, name) : NULL;
-    return role && !role->output && !tensor_role_is_mask(role) ? role->slot : -1;
+    bool read = role && (role->slot == SLOT_INPUT || role->slot == SLOT_FILTER || role->slot == SLOT_STORED || role->slot == SLOT_SECOND);
+    return read ? role->slot : -1;
+}
+
+/* Has this name a value here? */
+static bool has_place(const struct making *m, enum formula_name name)
+{
+    static const enum formula_name along[] = {
+        [FORMULA_OF_ROWS] = FORMULA_Y, [FORMULA_OF_COLUMNS] = FORMULA_X, [FORMULA_OF_PLANES] = FORMULA_Z};
+    if (!m->values)
+        return name == FORMULA_TAP || name == along[m->of];
+    return name == FORMULA_CHANNEL || name == FORMULA_X || (name == FORMULA_Y && !m->work->op->volume);
 }
 
 static bool make_name(struct making *m, const struct term *t)
@@ -104,7 +116,7 @@ static bool make_name(struct making *m, const struct term *t)
     struct value v;
     int slot = slot_of(m, t->name);
     for (int i = 0; i < FORMULA_NAMES; i++)
-        if (!strcmp(t->name, formula_names[i]))
+        if (!strcmp(t->name, formula_names[i]) && has_place(m, (enum formula_name)i))
             return push(m, t, FORMULA_NAME, i, 0, 0);
     if (m->values && !strcmp(t->name, FORMULA_WEIGHT))
         return push(m, t, FORMULA_TAP_WEIGHT, 0, 0, 0);
@@ -182,9 +194,9 @@ static bool formula_term(struct making *m, const struct term *t)
     return push(m, t, FORMULA_NUMBER, 0, 0, 0) && formula_term(m, t->args[0]) && push(m, t, FORMULA_SUB, 0, 0, 2);
 }
 
-bool formula_make(const struct expr *e, const struct work *work, bool values, struct formula *out, struct error *err)
+bool formula_make(const struct expr *e, const struct work *work, enum formula_of of, struct formula *out, struct error *err)
 {
-    struct making m = {.e = e, .work = work, .values = values, .to = out, .err = err};
+    struct making m = {.e = e, .work = work, .of = of, .values = of == FORMULA_OF_VALUES, .to = out, .err = err};
     out->count = 0;
     return formula_term(&m, e->root);
 }

@@ -46,9 +46,12 @@ struct formula {
     struct formula_step steps[FORMULA_STEPS];
     int count;
 };
+/* What a formula says, and so which names it has: of the outputs' values tensors, weights, sums and the place of the output (of a volume
+ * only its column and channel); of an axis the place along it and the tap. */
+enum formula_of { FORMULA_OF_ROWS, FORMULA_OF_VALUES = true, FORMULA_OF_COLUMNS, FORMULA_OF_PLANES };
+extern const enum formula_of op_image_axes[]; /* by enum op_file_axis */
 /* False + err at its place: what a formula cannot have, or too much of it. */
-/* values: tensors, weights and sums may stand in it; else only places and sizes. */
-bool formula_make(const struct expr *e, const struct work *work, bool values, struct formula *out, struct error *err);
+bool formula_make(const struct expr *e, const struct work *work, enum formula_of of, struct formula *out, struct error *err);
 /* Is there a step of this kind? */
 bool formula_has(const struct formula *f, enum formula_step_kind kind);
 

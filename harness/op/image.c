@@ -8,12 +8,14 @@
 #include <stdlib.h>
 
 /* The table of one expression over outputs and taps of one axis; what is no whole number from 0 to size - 1 reads nothing. */
-static void fill_table(const struct work *work, const struct expr *e, enum formula_name along, struct op_reach *r, double *to)
+static void fill_table(const struct work *work, const struct expr *e, enum op_file_axis axis, struct op_reach *r, double *to)
 {
+    static const enum formula_name names[] = {[IMAGE_ROWS] = FORMULA_Y, [IMAGE_COLUMNS] = FORMULA_X, [IMAGE_PLANES] = FORMULA_Z};
+    enum formula_name along = names[axis];
     struct formula f;
     struct formula_run run = {.data = NULL};
     double lanes[FORMULA_LANES];
-    if (!formula_make(e, work, false, &f, NULL))
+    if (!formula_make(e, work, op_image_axes[axis], &f, NULL))
         return; /* it was looked at when the file was read */
     run.step[along] = 1;
     for (int64_t tap = 0; tap < r->taps; tap++)
@@ -30,15 +32,14 @@ static void fill_table(const struct work *work, const struct expr *e, enum formu
 static struct op_reach reach_along(const struct work *work, enum op_file_axis axis, int64_t outputs, int64_t taps, int64_t size)
 {
     const struct op_file *f = work->op->image;
-    static const enum formula_name names[] = {FORMULA_Y, FORMULA_X, FORMULA_Z};
     struct op_reach r = {.outputs = outputs, .taps = taps};
     double *at = xcalloc((size_t)(outputs * taps) + 1, sizeof *at);
     r.at = xcalloc((size_t)(outputs * taps) + 1, sizeof *r.at);
-    fill_table(work, f->reads[axis], names[axis], &r, at);
+    fill_table(work, f->reads[axis], axis, &r, at);
     for (int64_t i = 0; i < outputs * taps; i++)
         r.at[i] = at[i] >= 0 && at[i] < (double)size && at[i] == floor(at[i]) ? (int64_t)at[i] : -1;
     if (f->weight[axis])
-        fill_table(work, f->weight[axis], names[axis], &r, at);
+        fill_table(work, f->weight[axis], axis, &r, at);
     r.weight = f->weight[axis] ? at : NULL;
     if (!r.weight)
         free(at);
@@ -61,6 +62,12 @@ static struct op_reach join(const struct work *w, struct op_reach planes, struct
     return r;
 }
 
+/* Of the filter or window, else what the file says. */
+static int64_t taps_of(const struct work *w, int64_t own)
+{
+    return own > 0 ? own : w->op->taps > 0 ? w->op->taps : 1;
+}
+
 struct op_reach op_reach(const struct work *w, enum axis_of axis)
 {
     int64_t taps = op_taps(w, axis);
@@ -68,7 +75,8 @@ struct op_reach op_reach(const struct work *w, enum axis_of axis)
         return reach_along(w, IMAGE_COLUMNS, w->q, taps, w->w);
     if (!w->op->volume)
         return reach_along(w, IMAGE_ROWS, w->p, taps, w->h);
-    return join(w, reach_along(w, IMAGE_PLANES, w->o, w->t, w->d), reach_along(w, IMAGE_ROWS, w->plane_out, w->r, w->plane));
+    int64_t deep = taps_of(w, w->t);
+    return join(w, reach_along(w, IMAGE_PLANES, w->o, deep, w->d), reach_along(w, IMAGE_ROWS, w->plane_out, taps / deep, w->plane));
 }
 
 void op_reach_free(struct op_reach *r)
@@ -80,8 +88,7 @@ void op_reach_free(struct op_reach *r)
 
 int64_t op_taps(const struct work *w, enum axis_of axis)
 {
-    int64_t taps = axis == AXIS_COLUMNS ? w->s : w->op->volume ? w->t * w->r : w->r;
-    return taps > 0 ? taps : w->op->taps > 0 ? w->op->taps : 1;
+    return taps_of(w, axis == AXIS_COLUMNS ? w->s : w->r) * (axis == AXIS_ROWS && w->op->volume ? taps_of(w, w->t) : 1);
 }
 
 /* Values on the way into the formula of a work. */
@@ -114,7 +121,8 @@ void op_image_row(const struct work *w, const struct op_data *data, int64_t n, i
         reference_sums_row(w, data, n, p, y, a);
         return;
     }
-    if (!formula_make(file->output, w, true, &f, NULL) || (file->size && !formula_make(file->size, w, true, &size, NULL)))
+    if (!formula_make(file->output, w, FORMULA_OF_VALUES, &f, NULL) ||
+        (file->size && !formula_make(file->size, w, FORMULA_OF_VALUES, &size, NULL)))
         return;
     run.row = p;
     run.base[FORMULA_Y] = (double)p;
@@ -135,7 +143,7 @@ void op_image_row(const struct work *w, const struct op_data *data, int64_t n, i
 int64_t op_means(const struct work *w)
 {
     struct formula f;
-    return w->op->image && formula_make(w->op->image->output, w, true, &f, NULL) && formula_has(&f, FORMULA_MEAN)
+    return w->op->image && formula_make(w->op->image->output, w, FORMULA_OF_VALUES, &f, NULL) && formula_has(&f, FORMULA_MEAN)
                ? op_taps(w, AXIS_ROWS) * op_taps(w, AXIS_COLUMNS)
                : 1;
 }
@@ -247,7 +255,7 @@ void op_image_settle(const struct work *w, struct op_data *data)
     int64_t norm = TRUNCATE_MAX;
     struct value above;
     struct formula f;
-    if (!formula_make(file->output, w, true, &f, NULL) || !op_file_value(w, file->sent_above, &above, NULL) ||
+    if (!formula_make(file->output, w, FORMULA_OF_VALUES, &f, NULL) || !op_file_value(w, file->sent_above, &above, NULL) ||
         (file->sent_norm && !op_file_int(w, file->sent_norm, &norm, NULL)))
         return;
     double least = above.kind == VALUE_INT ? (double)above.i : above.d, norms[FORMULA_LANES];

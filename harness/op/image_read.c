@@ -13,6 +13,9 @@ const struct op_field op_image_fields[OP_IMAGE_FIELDS] = {SIZE("n", n, 1, "image
                                                           SIZE("h", h, OP_REQUIRED, "input height, pixels"),
                                                           SIZE("w", w, OP_REQUIRED, "input width, pixels")};
 
+const enum formula_of op_image_axes[] = {
+    [IMAGE_ROWS] = FORMULA_OF_ROWS, [IMAGE_COLUMNS] = FORMULA_OF_COLUMNS, [IMAGE_PLANES] = FORMULA_OF_PLANES};
+
 /* Names that mean the same in every op of images. */
 bool op_image_member(const struct op_file *f, const char *name, size_t *offset, enum field_kind *kind)
 {
@@ -108,19 +111,19 @@ static bool read_epilogue(struct op_file *f, const struct node *n, struct error 
 }
 
 /* Each is tried on a work of no size, so that every mistake in it is one of the file. */
-static bool read_formula(struct op_file *f, const struct node *n, bool reads, struct expr **out, struct error *err)
+static bool read_formula(struct op_file *f, const struct node *n, enum formula_of of, struct expr **out, struct error *err)
 {
     struct formula tried;
     const struct work none = {.op = &f->op, .groups = 1};
     if (!n)
         return true;
     *out = expr_parse(n, err);
-    if (!*out || !formula_make(*out, &none, reads, &tried, err))
+    if (!*out || !formula_make(*out, &none, of, &tried, err))
         return false;
     bool product = tried.count == 4 && tried.steps[0].kind == FORMULA_SUM && tried.steps[3].kind == FORMULA_MUL;
     for (int i = 1; i < 3 && product; i++) /* in this order */
         product = tried.steps[i].kind == FORMULA_READ && tried.steps[i].arg == (i == 1 ? SLOT_INPUT : SLOT_FILTER);
-    return !reads || !f->op.has_filter || (product && out == &f->output) ||
+    return of != FORMULA_OF_VALUES || !f->op.has_filter || (product && out == &f->output) ||
            node_error(n, err, "an op with a filter is `output: sum(input * filter)`; what differs is what it reads");
 }
 
@@ -133,10 +136,14 @@ static bool read_axes(struct op_file *f, const char *key, struct expr **to, stru
     if (map && (map->kind != NODE_MAP || !node_check_keys(map, key, words, err)))
         return map->kind == NODE_MAP ? false
                                      : node_error(map, err, "%s: a map is expected, like {rows: y * stride + tap, columns: x}", key);
+    if (map && f->op.volume && !reads)
+        return node_error(map, err, "weight: taps of volumes have none");
+    if (node_get(map, "planes") && !f->op.volume)
+        return node_error(node_key(map, "planes"), err, "planes: only volumes have them (`d`, `o`)");
     for (int i = 0; i < IMAGE_AXES; i++) {
         struct node same = {.kind = NODE_SCALAR, .text = (char *)(uintptr_t)own[i]};
         const struct node *n = node_get(map, words[i]);
-        if (!read_formula(f, n ? n : reads ? &same : NULL, false, &to[i], err))
+        if (!read_formula(f, n ? n : reads ? &same : NULL, op_image_axes[i], &to[i], err))
             return false;
     }
     return true;
@@ -197,9 +204,9 @@ bool op_image_read(struct op_file *f, struct error *err)
     for (int i = 0; op->fields[i].name; i++)
         op->tap_sums |= !strcmp(op->fields[i].name, "kernel");
     if (!read_tensors(f, node_get(f->root, "tensors"), err) || !read_axes(f, "reads", f->reads, err) ||
-        !read_axes(f, "weight", f->weight, err) || !read_formula(f, node_get(f->root, "output"), true, &f->output, err) ||
-        !read_formula(f, node_get(f->root, "magnitude"), true, &f->size, err) || !read_changes(f, node_get(f->root, "changes"), err) ||
-        !read_sent(f, node_get(f->root, "sent"), err))
+        !read_axes(f, "weight", f->weight, err) || !read_formula(f, node_get(f->root, "output"), FORMULA_OF_VALUES, &f->output, err) ||
+        !read_formula(f, node_get(f->root, "magnitude"), FORMULA_OF_VALUES, &f->size, err) ||
+        !read_changes(f, node_get(f->root, "changes"), err) || !read_sent(f, node_get(f->root, "sent"), err))
         return false;
     op->tap_sums &= !op->has_filter;
     op->tensors = shape_tensors;

@@ -240,7 +240,7 @@ static bool set_field_of(struct layer *layer, const struct op_field *f, const st
         return error_hint(err, "bench list op %s", layer->work.op->name);
     }
     if (f->kind == FIELD_INT && !strcmp(f->name, "kernel"))
-        layer->work.r = layer->work.s = f->fallback;
+        layer->work.r = layer->work.s = f->fallback, layer->work.t = layer->work.op->volume ? f->fallback : 0;
     else if (f->kind == FIELD_REAL)
         *(double *)((char *)&layer->work + f->offset) = f->real;
     else if (f->kind == FIELD_INT || f->kind == FIELD_WORD)

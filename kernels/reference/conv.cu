@@ -143,7 +143,7 @@ struct machine {
 static __device__ double floor_of(double a, double b)
 {
     double q = floor(a / b);
-    return q * b > a ? q - 1 : q; /* the quotient was rounded up to a whole number */
+    return (b > 0 ? q * b > a : q * b < a) ? q - 1 : q; /* the quotient was rounded up to a whole number */
 }
 
 static __device__ double two(int64_t kind, double a, double b)

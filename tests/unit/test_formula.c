@@ -5,6 +5,7 @@
 #include "op/file.h"
 #include "op/generate.h"
 #include "op/shape.h"
+#include "scenario_text.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -42,7 +43,7 @@ static void rejects(const char *yaml, const char *place, const char *words)
     free(want);
 }
 
-static struct work work_of(const char *yaml, int64_t c, int64_t h, int64_t w)
+static struct work image_of(const char *yaml, int64_t c, int64_t h, int64_t w)
 {
     struct error err;
     const struct op *op = load(yaml, &err);
@@ -54,7 +55,7 @@ static struct work work_of(const char *yaml, int64_t c, int64_t h, int64_t w)
 /* Whatever rounds where, small whole numbers leave every sum of magnitudes below what f32 holds. */
 static void adds_up(const char *yaml, int64_t taps, double gain, double parts)
 {
-    struct work w = work_of(yaml, 2, 8, 8);
+    struct work w = image_of(yaml, 2, 8, 8);
     w.r = taps > 0, w.s = taps;
     finish(&w);
     struct exact_plan plan = generate_plan(&w);
@@ -82,7 +83,7 @@ static void test_exact(void **state)
     adds_up("output: input * 0.25 + input(channel + 1) * 0.5\nterms: 2", 0, 0.75, 4);
     free(sum);
     free(weighted);
-    struct work w = work_of("output: input * input\nterms: 1", 2, 8, 8);
+    struct work w = image_of("output: input * input\nterms: 1", 2, 8, 8);
     finish(&w);
     double most = (double)generate_plan(&w).input;
     assert_true(most > 100 && most * most <= 0x1p24);
@@ -92,7 +93,7 @@ static void test_exact(void **state)
 static void test_not_exact(void **state)
 {
     struct op_data d;
-    struct work w = work_of("output: input * 0.1\nterms: 1\nexact: no", 2, 8, 8);
+    struct work w = image_of("output: input * 0.1\nterms: 1\nexact: no", 2, 8, 8);
     finish(&w);
     make_data(&w, DATA_PART_EXACT, &d);
     for (size_t i = 0; i < d.at[SLOT_OUTPUT].elements; i++) {
@@ -113,12 +114,93 @@ static void test_sent(void **state)
     rejects(grown, "5:7", "sent: ");
     rejects(reads, "5:7", "sent: ");
     rejects(filter, "3:7", "sent: ");
-    struct work w = work_of(above, 2, 8, 8);
+    struct work w = image_of(above, 2, 8, 8);
     w.above = 1;
     finish(&w);
     free(grown);
     free(reads);
     free(filter);
+}
+
+#define VOLUME \
+    "fields: {d: {max: 64, what: planes}, h: {max: 64, what: rows}, kernel: {max: 3, default: 1, what: k}}\nlet: {o: d, p: h, q: w}\n"
+
+/* A name stands only where it has a value. */
+static void test_names(void **state)
+{
+    rejects("reads: {rows: y + channel, columns: x}\noutput: input", "2:19", "unknown name 'channel'");
+    rejects("reads: {rows: y + x, columns: x}\noutput: input", "2:19", "unknown name 'x'");
+    rejects("reads: {rows: y, columns: x + z}\noutput: input", "2:31", "unknown name 'z'");
+    rejects("weight: {columns: y}\noutput: input * weight", "2:19", "unknown name 'y'");
+    rejects("output: sum(input * tap)", "2:21", "unknown name 'tap'");
+    rejects("output: input * z", "2:17", "unknown name 'z'");
+    rejects("reads: {planes: z}\noutput: input", "2:9", "planes: only volumes");
+    rejects("epilogue: yes\noutput: input + bias", "3:17", "unknown name 'bias'");
+    rejects("epilogue: yes\noutput: input + residual", "3:17", "unknown name 'residual'");
+    rejects("epilogue: yes\noutput: input + residual(channel)", "3:17", "residual: here are");
+    rejects(VOLUME "output: input * select(y < h, 1, 2)", "4:24", "unknown name 'y'");
+    rejects(VOLUME "output: input * select(z < d, 1, 2)", "4:24", "unknown name 'z'");
+    rejects(VOLUME "output: sum(input * weight)\nweight: {rows: 0.5}", "5:9", "weight: ");
+    rejects(VOLUME "reads: {planes: z + y}\noutput: input", "4:21", "unknown name 'y'");
+    struct work w = image_of("output: input * channel + x + y", 2, 8, 8);
+    finish(&w);
+}
+
+/* Which rows an output reads, one tap each. */
+static void reads_rows(const struct work *w, int64_t step, int64_t first)
+{
+    struct op_reach r = op_reach(w, AXIS_ROWS);
+    assert_true(r.outputs == w->p && r.taps == 1);
+    for (int64_t i = 0; i < r.outputs; i++)
+        assert_true(r.at[i] == step * i + first);
+    op_reach_free(&r);
+}
+
+/* Quotients are rounded down whatever sign the divisor has. */
+static void test_floor(void **state)
+{
+    static const char *const zeros[] = {"floor(5, -2) + 3", "floor(-5, -2) - 2", "ceil(5, -2) + 2",  "ceil(-5, -2) - 3",
+                                        "7 % -3 + 2",       "-7 % 3 - 2",        "floor(6, -2) + 3", "floor(5 + y - y, -2) + 3"};
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++) {
+        char *yaml = text_format("reads: {rows: \"y + %s\"}\noutput: input", zeros[i]);
+        struct work w = image_of(yaml, 2, 8, 8);
+        finish(&w);
+        reads_rows(&w, 1, 0);
+        free(yaml);
+    }
+}
+
+/* A kernel that is left out is the same in all three directions. */
+static void test_kernel_of_volume(void **state)
+{
+    struct work w = image_of(VOLUME "output: sum(input)\nterms: 1", 2, 4, 5);
+    char *text = text_format("scenario: t\nlayers:\n  a: {op: %s, c: 2, d: 3, h: 4, w: 5}\nvariants: [conv2d/naive]\n", w.op->name);
+    struct scenario *s = loaded(text);
+    const struct work *made = &s->layers[0].work;
+    assert_true(made->t == 1 && made->r == 1 && made->s == 1);
+    scenario_free(s);
+    free(text);
+}
+
+/* Without a kernel a volume has one tap each way, as an image has, or as many as the file says. */
+static void test_volume(void **state)
+{
+    struct op_data d;
+    struct work w = image_of("fields: {d: {max: 64, what: planes}}\nlet: {o: d, p: h, q: w}\noutput: input", 2, 4, 5);
+    w.d = 3, w.plane = 4;
+    finish(&w);
+    assert_true(op_taps(&w, AXIS_ROWS) == 1);
+    reads_rows(&w, 1, 0);
+    make_data(&w, DATA_PART_EXACT, &d);
+    for (size_t i = 0; i < 2 * 3 * 4 * 5; i++)
+        assert_true(d.at[SLOT_OUTPUT].reference[i] == d.at[SLOT_INPUT].value[i]);
+    op_data_free(&d);
+    w = image_of("fields: {d: {max: 64, what: planes}}\nlet: {o: d, p: h, q: w}\ntaps: 2\noutput: largest(input)", 2, 4, 5);
+    w.d = 3, w.plane = 4;
+    finish(&w);
+    struct op_reach r = op_reach(&w, AXIS_ROWS);
+    assert_true(op_taps(&w, AXIS_ROWS) == 4 && r.taps == 4 && r.outputs == 12);
+    op_reach_free(&r);
 }
 
 static int set_up(void **state)
@@ -136,6 +218,9 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact), cmocka_unit_test(test_not_exact), cmocka_unit_test(test_sent)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exact),           cmocka_unit_test(test_not_exact), cmocka_unit_test(test_sent),
+        cmocka_unit_test(test_names),           cmocka_unit_test(test_floor),     cmocka_unit_test(test_volume),
+        cmocka_unit_test(test_kernel_of_volume)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
