@@ -157,8 +157,8 @@ struct reference {
     struct op_values *to;
     struct stage last;
     struct op_bounds is;
-    const int64_t *rows;   /* NULL: all */
-    atomic_bool no_number; /* somewhere a formula has none */
+    const int64_t *rows;            /* NULL: all */
+    atomic_bool no_number, no_size; /* somewhere a formula has none */
 };
 
 /* A row without any is not computed: it would be cleared. */
@@ -222,6 +222,9 @@ static void reference_row(void *context, int64_t index, int thread)
     for (size_t i = 0; w->op->image && i < count; i++)
         if ((!asked || asked[i % (size_t)w->q]) && !isfinite(row.y[i]))
             atomic_store(&r->no_number, true);
+    for (size_t i = 0; w->op->image && w->op->image->size && sums && wanted && i < count; i++)
+        if ((!asked || asked[i % (size_t)w->q]) && !(row.e[i] >= 0 && isfinite(row.e[i])))
+            atomic_store(&r->no_size, true);
     for (size_t i = 0; sums && i < count; i++)
         row.e[i] = row.e[i] > 0 ? bound_sum(w->math, (double)r->is.terms, (double)r->is.least, row.y[i], row.e[i]) : 0;
     if (r->data->mask_out)
@@ -276,7 +279,10 @@ bool op_data_reference_rows(const struct work *work, struct op_data *data, const
     reach_begin(work, data);
     pool_for(rows ? count : work->n * work->p, 0, reference_row, &r);
     reach_end(data);
-    return !atomic_load(&r.no_number) || error_set(err, ERROR_USAGE, "%s: `output:` is no number somewhere", work->op->name);
+    if (atomic_load(&r.no_number))
+        return expr_fail(work->op->image->output, err, "%s: `output:` is no number somewhere", work->op->name);
+    return !atomic_load(&r.no_size) ||
+           expr_fail(work->op->image->size, err, "%s: `magnitude:` is somewhere no number from 0 on", work->op->name);
 }
 
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err)

@@ -42,6 +42,23 @@ bool op_file_new_name(const struct op_file *f, const struct node *n, const char 
     return !twice || node_error(n, err, "%s '%s': that name is taken", what, n->text);
 }
 
+/* A name that means the same in every op of images is of the kind that it is there; `own` is what the file makes of it. */
+static bool member_fits(const struct op_file *f, const struct node *key, const struct node *fallback, enum field_kind *own, size_t *offset,
+                        struct error *err)
+{
+    enum field_kind said = *own, kind = FIELD_INT;
+    if (!op_file_is_image(f) || !op_image_member(f, key->text, offset, &kind))
+        return true;
+    *own = kind;
+    if (kind == FIELD_INT || kind == FIELD_REAL || kind == FIELD_WORD)
+        return said == kind || node_error(key, err, "field '%s' of an op of images is %s", key->text,
+                                          kind == FIELD_INT    ? "a whole number"
+                                          : kind == FIELD_REAL ? "a real: `type: real`"
+                                                               : "one of `words:`");
+    return (said == FIELD_INT && !fallback) ||
+           node_error(key, err, "field '%s' of an op of images has words of its own, and no default", key->text);
+}
+
 static bool read_field(struct op_file *f, const struct node *key, const struct node *n, struct op_field *out, struct error *err)
 {
     static const char *const keys[] = {"default", "min", "max", "words", "type", "what", NULL}, *const types[] = {"whole", "real", NULL};
@@ -57,9 +74,8 @@ static bool read_field(struct op_file *f, const struct node *key, const struct n
     const char *text = what ? node_text(what, "what", err) : "";
     enum field_kind own = words ? FIELD_WORD : kind == 1 ? FIELD_REAL : FIELD_INT;
     size_t offset = offsetof(struct work, value) + (size_t)f->field_count * sizeof(int64_t);
-    if (op_file_is_image(f) && op_image_member(f, key->text, &offset, &own) &&
-        (words || own == FIELD_REAL) != (own == FIELD_REAL || own == FIELD_WORD))
-        return node_error(key, err, "field '%s' of an op of images is a whole number", key->text);
+    if (kind < 0 || !member_fits(f, key, fallback, &own, &offset, err))
+        return false;
     *out = (struct op_field){.name = key->text,
                              .kind = own,
                              .offset = offset,
@@ -67,7 +83,7 @@ static bool read_field(struct op_file *f, const struct node *key, const struct n
                              .min = kind == 1 ? -SHAPE_MAX_ELEMENTS : 1,
                              .max = SHAPE_MAX_ELEMENTS,
                              .what = text};
-    if (kind < 0 || !text || (least && !node_int(least, "min", INT32_MIN, SHAPE_MAX_ELEMENTS, &out->min, err)) ||
+    if (!text || (least && !node_int(least, "min", INT32_MIN, SHAPE_MAX_ELEMENTS, &out->min, err)) ||
         (most && !node_int(most, "max", out->min, SHAPE_MAX_ELEMENTS, &out->max, err)))
         return false;
     if (words) {
@@ -106,8 +122,8 @@ bool op_file_read_fields(struct op_file *f, const struct node *n, struct error *
         return true;
     if (!n || n->kind != NODE_MAP || !n->count)
         return node_error(n ? n : f->root, err, "an op has `fields:`, a map of names: {rows: {what: rows}, cols: 1024}");
-    if (n->count > WORK_VALUES)
-        return node_error(n, err, "%d fields; at most %d", n->count, WORK_VALUES);
+    if (f->field_count + n->count > WORK_VALUES)
+        return node_error(n, err, "%d fields; at most %d", f->field_count + n->count, WORK_VALUES);
     for (int i = 0; i < n->count; i++) {
         if (!read_field(f, n->keys[i], n->items[i], &fields[f->field_count], err))
             return false;

@@ -203,6 +203,53 @@ static void test_volume(void **state)
     op_reach_free(&r);
 }
 
+/* What means the same in every op of images is of one kind, so that a default is not another number than it says. */
+static void test_fields(void **state)
+{
+    rejects("fields: {slope: {default: 1, max: 1}}\noutput: input * slope", "2:10", "'slope' of an op of images is a real");
+    rejects("fields: {pad: {type: real, default: 2}}\noutput: input * pad", "2:10", "'pad' of an op of images is a whole number");
+    rejects("fields: {stride: {words: [a, b]}}\noutput: input", "2:10", "a whole number");
+    rejects("fields: {norm: {default: 1}}\noutput: input", "2:10", "one of `words:`");
+    rejects("fields: {above: {words: [a, b]}}\noutput: input", "2:10", "a real");
+    rejects("fields: {mode: {default: 1}}\noutput: input", "2:10", "no default");
+    rejects("fields: {to: {words: [NCHW]}}\noutput: input", "2:10", "words of its own");
+    rejects("fields: {d: {max: 9}, h: {type: real}}\noutput: input", "2:23", "a whole number");
+    struct text t = {0};
+    text_add(&t, "output: input\nfields: {a0: 1");
+    for (int i = 1; i < 29; i++)
+        text_addf(&t, ", a%d: 1", i);
+    text_add(&t, "}");
+    rejects(text_get(&t), "3:9", "33 fields; at most 32");
+    text_free(&t);
+}
+
+/* No reference of what is no number, and no bound from a magnitude that is none. */
+static void no_data(const char *yaml, enum data_part part, const char *place, const char *words)
+{
+    struct op_data d;
+    struct error err = {0};
+    struct work w = image_of(yaml, 2, 8, 8);
+    char *want = text_format(".yaml:%s: ", place);
+    finish(&w);
+    if (op_data_make(&w, part, &d, &err))
+        fail_msg("made data of\n%s", yaml);
+    if (!strstr(err.text, want) || !strstr(err.text, words))
+        fail_msg("said '%s', wanted '%s... %s'", err.text, want, words);
+    free(want);
+}
+
+static void test_no_number(void **state)
+{
+    static const char *const sizes[] = {"1 / 0", "0 - 1", "0 / 0", "select(x == 7, -1, 1)"};
+    no_data("output: 1 / 0", DATA_PART_EXACT, "2:9", "`output:` is no number");
+    no_data("output: input / (x - 3)", DATA_PART_PRECISION, "2:9", "`output:` is no number");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char *yaml = text_format("output: input * 1\nterms: 1\nmagnitude: %s", sizes[i]);
+        no_data(yaml, DATA_PART_PRECISION, "4:12", "`magnitude:` is somewhere no number");
+        free(yaml);
+    }
+}
+
 static int set_up(void **state)
 {
     return mkdtemp(dir) ? 0 : -1;
@@ -218,9 +265,14 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),           cmocka_unit_test(test_not_exact), cmocka_unit_test(test_sent),
-        cmocka_unit_test(test_names),           cmocka_unit_test(test_floor),     cmocka_unit_test(test_volume),
-        cmocka_unit_test(test_kernel_of_volume)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact),
+                                       cmocka_unit_test(test_not_exact),
+                                       cmocka_unit_test(test_sent),
+                                       cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_floor),
+                                       cmocka_unit_test(test_volume),
+                                       cmocka_unit_test(test_kernel_of_volume),
+                                       cmocka_unit_test(test_fields),
+                                       cmocka_unit_test(test_no_number)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
