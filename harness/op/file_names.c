@@ -116,8 +116,11 @@ bool op_file_read_fields(struct op_file *f, const struct node *n, struct error *
     f->op.fields = fields;
     f->op.volume = op_file_is_image(f) && node_get(n, "d");
     for (int i = 0; op_file_is_image(f) && i < OP_IMAGE_FIELDS; i++) /* the size of the input, unless the file says more of it */
-        if (!node_get(n, op_image_fields[i].name))
-            fields[f->field_count++] = op_image_fields[i];
+        if (!node_get(n, op_image_fields[i].name)) {
+            struct op_field *usual = &fields[f->field_count++];
+            *usual = op_image_fields[i];
+            op_image_member(f, usual->name, &usual->offset, &usual->kind); /* h of a volume is that of a plane */
+        }
     if (!n && op_file_is_image(f))
         return true;
     if (!n || n->kind != NODE_MAP || !n->count)

@@ -180,6 +180,14 @@ static void test_kernel_of_volume(void **state)
     assert_true(made->t == 1 && made->r == 1 && made->s == 1);
     scenario_free(s);
     free(text);
+    /* nor need its height be named */
+    w = image_of("fields: {d: {max: 64, what: planes}}\nlet: {o: d, p: h, q: w}\noutput: input", 2, 4, 5);
+    text = text_format("scenario: t\nlayers:\n  a: {op: %s, c: 2, d: 3, h: 4, w: 5}\nvariants: [conv2d/naive]\n", w.op->name);
+    s = loaded(text);
+    made = &s->layers[0].work;
+    assert_true(made->plane == 4 && made->h == 12 && made->p == 12 && made->plane_out == 4);
+    scenario_free(s);
+    free(text);
 }
 
 /* Without a kernel a volume has one tap each way, as an image has, or as many as the file says. */
