@@ -120,9 +120,9 @@ static bool point_leave(void *context, int contender, struct error *err)
     int i = s->points[contender];
     s->b.blame = s->b.index[i];
     struct op_data *data;
-    if (!s->racers[contender].out &&
-        (!worker_data(s->b.w, s->b.index[i], worker_timed_part(s->b.w, s->b.index[i]), &data, err) || !rig_wipe(s->b.rigs[i], err) ||
-         !rig_prepare(s->b.rigs[i], NULL, err) || !rig_run(s->b.rigs[i], err) || !bout_check(&s->b, i, data, "(after the timed loop)", err)))
+    if (!s->racers[contender].out && (!worker_data(s->b.w, s->b.index[i], worker_timed_part(s->b.w, s->b.index[i]), &data, err) ||
+                                      !rig_wipe(s->b.rigs[i], err) || !rig_prepare(s->b.rigs[i], NULL, err) ||
+                                      !rig_run(s->b.rigs[i], err) || !bout_check(&s->b, i, data, "(after the timed loop)", err)))
         return false;
     s->b.blame = -1;
     s->told_s = 0;
