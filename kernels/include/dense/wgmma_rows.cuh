@@ -102,6 +102,17 @@ static __device__ __forceinline__ void see_rows(const ring &ring, int &full, int
         ring.wait_full(full);
 }
 
+/* A residual comes by a bulk copy to where the weights lie, and an arrival alone does not wait for reads. */
+static __device__ __forceinline__ void let_weights_go(unsigned barrier)
+{
+    if (EPI_RESIDUAL) {
+        fence_async();
+        __syncwarp();
+    }
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(barrier);
+}
+
 static __device__ __forceinline__ void consume(const ring &ring, const share &own, const barriers &b, unsigned weights, unsigned staging, const tensor_map *output_map,
                                                const tensor_map *residual_map, const float *bias, int K)
 {
@@ -123,12 +134,7 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
 #pragma unroll
     for (int i = 0; i < TAPS * DEPTH; i++)
         load_matrix_4(held[i], weights + i / DEPTH * 8192 + (i % DEPTH * 2 + lane / 16 ^ row % 8) * 16);
-    if (EPI_RESIDUAL) { /* the first comes by a bulk copy to where the weights lie, and an arrival alone does not wait for reads */
-        fence_async();
-        __syncwarp();
-    }
-    if (lane == 0)
-        barrier_arrive(b.weights_gone);
+    let_weights_go(b.weights_gone);
     barrier_wait(b.weights_gone, 0); /* both consumers': results are staged where weights were */
 #endif
 
