@@ -406,8 +406,9 @@ static bool set_argument(struct emulation *e, const struct node *n, const struct
     if (p->kind != PARAM_INT || p->bytes > 8)
         return node_error(n, err, "argument %d is a structure of %u bytes: give its fields as a list, [i32 3, f32 0.5]", index + 1,
                           p->bytes);
-    int64_t v, bit = INT64_C(1) << (8 * p->bytes - 1) % 64, most = p->bytes == 8 ? INT64_MAX : 2 * bit - 1;
-    if (!emulate_int(e, n, what, p->bytes == 8 ? INT64_MIN : -bit, most, &v, err)) /* signed or not: the PTX does not say */
+    int64_t v, half = p->bytes < 8 ? INT64_C(1) << (8 * p->bytes - 1) : 0; /* of eight bytes any number is one */
+    if (!emulate_int(e, n, what, half ? -half : INT64_MIN, half ? 2 * half - 1 : INT64_MAX, &v,
+                     err)) /* signed or not: the PTX does not say */
         return false;
     memcpy(e->params + p->offset, &v, p->bytes);
     return true;
