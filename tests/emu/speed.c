@@ -89,9 +89,10 @@ static bool time_row(struct worker *w, int index, int rounds, struct error *err)
 int main(int argc, char **argv)
 {
     struct error err = {0};
-    struct worker w = {.emit = drop, .data_case = {-1, -1}};
+    struct worker w;
     const char *rounds = getenv("SPEED_ROUNDS");
     int failed = 0;
+    worker_init(&w, drop, NULL);
     if (argc < 2) {
         fprintf(stderr, "usage: speed SCENARIO [ROW-GLOB]\n");
         return 2;
