@@ -272,4 +272,25 @@ static inline struct device *fake_device(void)
     return &device;
 }
 
+/* 8->16 3x3 on 9 x 9. */
+static inline struct cudnn_conv small_conv(enum dtype t, enum math m)
+{
+    return (struct cudnn_conv){.n = 1,
+                               .c = 8,
+                               .h = 9,
+                               .w = 9,
+                               .k = 16,
+                               .r = 3,
+                               .s = 3,
+                               .p = 9,
+                               .q = 9,
+                               .stride = 1,
+                               .pad = 1,
+                               .dilation = 1,
+                               .groups = 1,
+                               .dtype = t,
+                               .layout = LAYOUT_NHWC,
+                               .math = m};
+}
+
 #endif

@@ -1,39 +1,24 @@
 /* measure/card on emu: the device's data and references against the CPU's, for works drawn anew each time; what compares is held to single
  * wrong elements, and the sample to a reference that was tampered with. */
+#include "card_world.h"
 #include "works.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
-#include "measure/card_private.h"
 #include "measure/rig.h"
 #include "op/epilogue.h"
 #include "op/shape.h"
-#include "worker/devices.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-static struct device *dev;
-static struct card *card;
 static uint64_t state;
-static char why_not[300];
-static enum error_kind why_kind;
 
 static int64_t below(int64_t n)
 {
     state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (int64_t)((state >> 33) % (uint64_t)n);
-}
-
-static void need_card(void)
-{
-    if (card)
-        return;
-    if (why_kind != ERROR_ENVIRONMENT)
-        fail_msg("%s", why_not);
-    print_message("%s\n", why_not);
-    skip();
 }
 
 static void data_gone(struct op_data *host)
@@ -565,25 +550,6 @@ static void long_rows_are_sampled(void **arg)
     }
 }
 
-static int set_up(void **arg)
-{
-    struct error err = {0};
-    if (!getenv("BENCH_HOME"))
-        setenv("BENCH_HOME", ".", 1);
-    bool ok = device_open("emu", &dev, &err) && card_open(dev, NULL, &card, &err);
-    why_kind = err.kind;
-    if (!ok)
-        snprintf(why_not, sizeof why_not, "%.250s", err.text);
-    return 0;
-}
-
-static int tear_down(void **arg)
-{
-    card_close(card);
-    device_close(dev);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(types_agree),
@@ -596,5 +562,5 @@ int main(void)
                                        cmocka_unit_test(a_tampered_reference_is_seen),
                                        cmocka_unit_test(long_sums_agree),
                                        cmocka_unit_test(long_rows_are_sampled)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }

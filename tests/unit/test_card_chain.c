@@ -1,27 +1,11 @@
 /* measure/card_chain on emu: a network's reference, bounds and carried errors from the device against the CPU's walk; a right output and a
  * wrong one; and a device reference with a fault in the kernels between layers, which the sample of a link must see. */
+#include "card_world.h"
 #include "scenario_text.h"
 #include "device/compile/compile.h"
-#include "measure/card_private.h"
 #include "op/chain.h"
 #include "op/shape.h"
-#include "worker/devices.h"
 #include <math.h>
-
-static struct device *dev;
-static struct card *card;
-static char why_not[300];
-static enum error_kind why_kind;
-
-static void need_card(void)
-{
-    if (card)
-        return;
-    if (why_kind != ERROR_ENVIRONMENT)
-        fail_msg("%s", why_not);
-    print_message("%s\n", why_not);
-    skip();
-}
 
 /* Residuals, both layouts, d2s, a stride, a transposed and an upsampled convolution. */
 static const char plain[] = "scenario: t\n"
@@ -249,28 +233,9 @@ static void a_faulty_kernel_is_seen(void **state)
     free(real);
 }
 
-static int set_up(void **state)
-{
-    struct error err = {0};
-    if (!getenv("BENCH_HOME"))
-        setenv("BENCH_HOME", ".", 1);
-    bool ok = device_open("emu", &dev, &err) && card_open(dev, NULL, &card, &err);
-    why_kind = err.kind;
-    if (!ok)
-        snprintf(why_not, sizeof why_not, "%.250s", err.text);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    card_close(card);
-    device_close(dev);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(networks_agree), cmocka_unit_test(one_element_is_seen),
                                        cmocka_unit_test(a_faulty_kernel_is_seen)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }

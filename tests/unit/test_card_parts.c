@@ -1,23 +1,9 @@
 /* measure/card: what the CPU does of a case's data before its turn is held to what the device makes, as what it does in time; and masks of
  * bits, compared where they lie. */
+#include "card_world.h"
 #include "works.h"
-#include "measure/card_private.h"
 #include "op/shape.h"
-#include "worker/devices.h"
 #include <pthread.h>
-#include <stdio.h>
-
-static struct device *dev;
-static struct card *card;
-static char why_not[300];
-
-static void need_card(void)
-{
-    if (card)
-        return;
-    print_message("skipped: %s\n", why_not);
-    skip();
-}
 
 static struct work layer(void)
 {
@@ -137,26 +123,9 @@ static void one_bit_is_seen(void **state)
     op_data_free(&host);
 }
 
-static int set_up(void **arg)
-{
-    struct error err = {0};
-    if (!getenv("BENCH_HOME"))
-        setenv("BENCH_HOME", ".", 1);
-    if (!device_open("emu", &dev, &err) || !card_open(dev, NULL, &card, &err))
-        snprintf(why_not, sizeof why_not, "%.250s", err.text);
-    return 0;
-}
-
-static int tear_down(void **arg)
-{
-    card_close(card);
-    device_close(dev);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(made_in_other_threads), cmocka_unit_test(of_another_work),
                                        cmocka_unit_test(one_bit_is_seen), cmocka_unit_test(nothing_of_the_kind)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }

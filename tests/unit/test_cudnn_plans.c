@@ -58,26 +58,6 @@ static struct offered *offer(int mode, int engine)
     return o;
 }
 
-static struct cudnn_conv conv(enum dtype t, enum math m)
-{
-    return (struct cudnn_conv){.n = 1,
-                               .c = 8,
-                               .h = 9,
-                               .w = 9,
-                               .k = 16,
-                               .r = 3,
-                               .s = 3,
-                               .p = 9,
-                               .q = 9,
-                               .stride = 1,
-                               .pad = 1,
-                               .dilation = 1,
-                               .groups = 1,
-                               .dtype = t,
-                               .layout = LAYOUT_NHWC,
-                               .math = m};
-}
-
 static void plans_are(const struct cudnn_conv *c, int most, const char *want)
 {
     struct text t = {0};
@@ -98,7 +78,7 @@ static void plans_are(const struct cudnn_conv *c, int most, const char *want)
 static void the_order_of_plans(void **state)
 {
     for (int i = 0; i < 2; i++) {
-        const struct cudnn_conv c = conv(DTYPE_F16, MATH_F16_ACC32);
+        const struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);
         begin(i);
         offer(HEURISTIC_A, 1), offer(HEURISTIC_A, 2)->refused = true, offer(HEURISTIC_A, 3), offer(HEURISTIC_A, 4), offer(HEURISTIC_A, 0);
         offer(HEURISTIC_B, 1), offer(HEURISTIC_B, 5), offer(HEURISTIC_B, 3);
@@ -123,7 +103,7 @@ static void the_order_of_plans(void **state)
  * listed beyond the room, or not given in the end, is not taken. */
 static void heuristics_that_fail(void **state)
 {
-    const struct cudnn_conv c = conv(DTYPE_F16, MATH_F16_ACC32);
+    const struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);
     struct text all = {0};
     begin(false);
     for (int i = 0; i < MOST; i++)
@@ -152,7 +132,7 @@ static void heuristics_that_fail(void **state)
 /* Engine, knobs by name or number, notes that are known, and the workspace. */
 static void what_a_plan_says(void **state)
 {
-    const struct cudnn_conv c = conv(DTYPE_F16, MATH_F16_ACC32);
+    const struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);
     begin(true);
     struct offered *o = offer(HEURISTIC_A, 62);
     *o = (struct offered){.engine = 62,
@@ -188,7 +168,7 @@ static void what_a_plan_says(void **state)
  * an error that says how many there were. */
 static void modes_and_refusals(void **state)
 {
-    struct cudnn_conv c = conv(DTYPE_F32, MATH_F32);
+    struct cudnn_conv c = small_conv(DTYPE_F32, MATH_F32);
     begin(true);
     static const int notes[] = {NOTE_TENSOR_CORE, NOTE_DOWN_CONVERT_INPUTS, NOTE_REDUCED_PRECISION_REDUCTION, NOTE_WINOGRAD};
     for (int i = 0; i < 4; i++) {
@@ -198,12 +178,12 @@ static void modes_and_refusals(void **state)
     plans_are(&c, 9, "A3:4 ");
     c.math = MATH_TF32;
     plans_are(&c, 9, "A0:1 A3:4 ");
-    c = conv(DTYPE_BF16, MATH_BF16_ACC32);
+    c = small_conv(DTYPE_BF16, MATH_BF16_ACC32);
     plans_are(&c, 9, "A0:1 A1:2 A3:4 ");
-    c = conv(DTYPE_F16, MATH_F16_ACC16);
+    c = small_conv(DTYPE_F16, MATH_F16_ACC16);
     plans_are(&c, 9, "A0:1 A1:2 A2:3 A3:4 ");
     world.list[HEURISTIC_A][3].refused = true;
-    c = conv(DTYPE_F32, MATH_F32);
+    c = small_conv(DTYPE_F32, MATH_F32);
     plans_are(&c, 9, "");
     assert_non_null(strstr(err.text, "under math f32 (3 under another math, 1 refused)"));
     assert_int_equal(err.kind, ERROR_ENVIRONMENT);
@@ -241,13 +221,13 @@ static void what_is_not_asked(void **state)
     begin(true);
     offer(HEURISTIC_A, 1);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        struct cudnn_conv c = conv(modes[i].dtype, modes[i].math);
+        struct cudnn_conv c = small_conv(modes[i].dtype, modes[i].math);
         int asked = world.asked[HEURISTIC_A];
         plans_are(&c, 9, modes[i].fits ? "A0:1 " : "");
         assert_int_equal(world.asked[HEURISTIC_A] - asked, modes[i].fits);
         assert_true(modes[i].fits || err.kind == ERROR_USAGE);
     }
-    struct cudnn_conv c = conv(DTYPE_F16, MATH_F16_ACC32);
+    struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);
     c.layout = LAYOUT_NCHW;
     plans_are(&c, 9, "A0:1 ");
     c.layout = LAYOUT_BITS;
@@ -267,13 +247,15 @@ static void what_is_not_asked(void **state)
  * nothing for that, or takes no such graph. */
 static void a_bias_in_either_type(void **state)
 {
-    struct cudnn_conv c = conv(DTYPE_F16, MATH_F16_ACC32);
+    struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);
     for (int i = 0; i < 6; i++) {
         bool narrow = i < 3;
         begin(false);
         offer(HEURISTIC_A, 1);
         world.narrow_offers_nothing = i == 3, world.narrow_is_no_graph = i == 4;
-        c = i == 5 ? conv(DTYPE_F32, MATH_F32) : i & 1 ? conv(DTYPE_BF16, MATH_BF16_ACC32) : conv(DTYPE_F16, MATH_F16_ACC32);
+        c = i == 5  ? small_conv(DTYPE_F32, MATH_F32)
+            : i & 1 ? small_conv(DTYPE_BF16, MATH_BF16_ACC32)
+                    : small_conv(DTYPE_F16, MATH_F16_ACC32);
         c.bias = true;
         assert_int_equal(cudnn_plans(handle, &c, 9, &plans, &err), 1);
         assert_true(err.kind == ERROR_NONE && world.narrow == narrow);
@@ -309,7 +291,7 @@ static void a_bias_in_either_type(void **state)
  * where it was listed. */
 static void plans_that_are_made_again(void **state)
 {
-    const struct cudnn_conv c = conv(DTYPE_F16, MATH_F16_ACC32);
+    const struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);
     struct cudnn_plan **first;
     begin(false);
     offer(HEURISTIC_A, 1), offer(HEURISTIC_A, 2), offer(HEURISTIC_B, 3), offer(HEURISTIC_FALLBACK, 4)->refused = true;
@@ -352,7 +334,7 @@ static void plans_that_are_made_again(void **state)
 /* What was made ahead is given out once, to who asks for as many of the same. */
 static void what_was_made_ahead(void **state)
 {
-    struct cudnn_conv c = conv(DTYPE_F16, MATH_F16_ACC32), wider = c;
+    struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32), wider = c;
     wider.c = 16;
     begin(false);
     offer(HEURISTIC_A, 1), offer(HEURISTIC_A, 2), offer(HEURISTIC_B, 3);
@@ -378,7 +360,7 @@ static void what_was_made_ahead(void **state)
 /* An engine that was hopeless is so for what is no smaller in channels, outputs and pixels, and otherwise alike. */
 static void hopeless_engines(void **state)
 {
-    struct cudnn_conv c = conv(DTYPE_F16, MATH_F16_ACC32);
+    struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);
     begin(false);
     assert_false(cudnn_hopeless(handle, &c, 5));
     cudnn_is_hopeless(handle, &c, 5);
@@ -426,7 +408,7 @@ static void ran(const struct cudnn_plan *p, uint64_t bias, uint64_t workspace)
  * when one is another. */
 static void what_is_executed(void **state)
 {
-    struct cudnn_conv c = conv(DTYPE_F32, MATH_F32);
+    struct cudnn_conv c = small_conv(DTYPE_F32, MATH_F32);
     for (int kind = 0; kind < 4; kind++) {
         c.bias = kind & 1, c.residual = kind & 2;
         begin(false);
@@ -469,7 +451,7 @@ static void what_is_executed(void **state)
  * once. */
 static void a_narrow_bias_is_converted(void **state)
 {
-    struct cudnn_conv c = conv(DTYPE_F16, MATH_F16_ACC32);
+    struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);
     c.bias = true;
     begin(false);
     offer(HEURISTIC_A, 1);

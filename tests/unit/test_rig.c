@@ -1,4 +1,5 @@
 /* measure/rig on a device in host memory without safety checks of its own, as a GPU is: what a kernel harms around its buffers is found. */
+#include "host_memory.h"
 #include "works.h"
 #include "op/shape.h"
 #include "measure/rig.h"
@@ -34,22 +35,6 @@ static bool alloc(struct device *dev, const char *label, size_t bytes, uint64_t 
 static void release(struct device *dev, uint64_t address)
 {
     free((void *)(uintptr_t)address);
-}
-static bool put(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
-{
-    memcpy((void *)(uintptr_t)address, from, bytes);
-    return true;
-}
-static bool get(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err)
-{
-    memcpy(to, (void *)(uintptr_t)address, bytes);
-    return true;
-}
-static bool fill(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
-{
-    for (size_t i = 0; i < bytes; i++)
-        ((unsigned char *)(uintptr_t)address)[i] = (unsigned char)(pattern >> 8 * (i % 4));
-    return true;
 }
 static bool load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err)
 {
@@ -98,9 +83,9 @@ static const struct device_ops ops = {.name = "host",
                                       .keeps_time = true,
                                       .alloc = alloc,
                                       .release = release,
-                                      .write = put,
-                                      .read = get,
-                                      .fill = fill,
+                                      .write = host_write,
+                                      .read = host_read,
+                                      .fill = host_fill,
                                       .load = load,
                                       .unload = unload,
                                       .function = function,

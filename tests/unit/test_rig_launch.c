@@ -1,5 +1,6 @@
 /* measure/rig on a device in host memory that notes what it is told: parameters as a kernel's signature packs them, launches, fills and
  * copies, in each set and seat; and what is refused. */
+#include "host_memory.h"
 #include "works.h"
 #include "op/shape.h"
 #include "measure/rig.h"
@@ -35,22 +36,10 @@ static void release(struct device *dev, uint64_t address)
     told.live--;
     free((void *)(uintptr_t)address);
 }
-static bool put(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
-{
-    memcpy((void *)(uintptr_t)address, from, bytes);
-    return true;
-}
-static bool get(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err)
-{
-    memcpy(to, (void *)(uintptr_t)address, bytes);
-    return true;
-}
 static bool fill(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
 {
-    for (size_t i = 0; i < bytes; i++)
-        ((unsigned char *)(uintptr_t)address)[i] = (unsigned char)(pattern >> 8 * (i % 4));
     told.filled = bytes;
-    return true;
+    return host_fill(dev, address, pattern, bytes, err);
 }
 static bool copy(struct device *dev, uint64_t to, uint64_t from, size_t bytes, struct error *err)
 {
@@ -132,8 +121,8 @@ static struct device_ops ops = {.name = "host",
                                 .keeps_time = true,
                                 .alloc = alloc,
                                 .release = release,
-                                .write = put,
-                                .read = get,
+                                .write = host_write,
+                                .read = host_read,
                                 .fill = fill,
                                 .copy = copy,
                                 .load = load,
