@@ -500,6 +500,7 @@ static void choices_follow_the_times(void **state)
             assert_string_equal(text_get(&t), "naive on head, b1, b2; cudnn on up");
             assert_true(of(out, "chain.sum_ns") == 8000 + 5 * 20000 + 10000 && of(out, "chain.library_layout_ns") == 3000);
             assert_true(of(out, "chain.sum_low_ns") == 0.99 * of(out, "chain.sum_ns"));
+            assert_true(of(out, "chain.sum_high_ns") == 1.02 * of(out, "chain.sum_ns"));
             assert_true(choose_behind(&plan, i, choice, rows) == (8000 + 5 * 20000 + 10000) / 70000.0);
             int times = rows[choice[0]]->time_count;
             rows[choice[0]]->time_count = 0; /* nothing is known, nothing is held against it */
@@ -527,6 +528,14 @@ static void choices_follow_the_times(void **state)
             looked++;
         }
     assert_int_equal(looked, 4);
+    rows[0]->status = ROW_SKIPPED; /* the library has the op, but not this call: nobody else stands for it */
+    for (int i = 0; i < plan.row_count; i++)
+        if (plan.rows[i].chain && plan.rows[i].chain->pick == CHAIN_LIBRARY && plan.rows[i].chain->layout == LAYOUT_PLAN_NHWC) {
+            assert_null(choose_links(&plan, i, rows, why, sizeof why));
+            looked++;
+        }
+    assert_int_equal(looked, 5);
+    rows[0]->status = ROW_OK;
     the_librarys_own_reason(&plan, rows, "head"); /* the plan's first row */
     the_librarys_own_reason(&plan, rows, "up");
     choices_are_rows_that_fit(&plan, rows);
