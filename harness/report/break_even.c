@@ -26,7 +26,7 @@ static bool loses(const struct crossing_point *p)
     return p->low > 1;
 }
 
-/* The bracket's ends as points; -1: there is none. */
+/* The bracket's ends as points; -1: there is none. A loss in front of all wins is no end of one. */
 static void bracket_of(const struct crossing_point *p, int count, int *low, int *high)
 {
     *low = *high = -1;
@@ -37,6 +37,17 @@ static void bracket_of(const struct crossing_point *p, int count, int *low, int 
             *high = i;
     for (int i = 0; i < count && *low < 0 && *high < 0; i++)
         if (loses(&p[i]))
+            *high = i;
+}
+
+/* Where it only turns from losing to winning: the last that loses before the first that wins. */
+static void bracket_back(const struct crossing_point *p, int count, int *low, int *high)
+{
+    *low = *high = -1;
+    for (int i = 0; i < count && *high < 0; i++)
+        if (loses(&p[i]))
+            *low = i;
+        else if (wins(&p[i]))
             *high = i;
 }
 
@@ -63,10 +74,13 @@ struct crossing crossing_find(const struct crossing_point *p, int count)
         last = i;
     }
     bracket_of(p, count, &low, &high);
+    c.back = c.turns && high < 0;
+    if (c.back)
+        bracket_back(p, count, &low, &high);
     c.low = low >= 0 ? p[low].x : NAN;
     c.high = high >= 0 ? p[high].x : NAN;
     c.kind = told == count && won == count ? CROSSING_WINS : told == count && !won ? CROSSING_LOSES : CROSSING_BETWEEN;
-    if (c.kind == CROSSING_BETWEEN && low >= 0 && high >= 0 && c.high <= NAMED * c.low) {
+    if (c.kind == CROSSING_BETWEEN && !c.back && low >= 0 && high >= 0 && c.high <= NAMED * c.low) {
         c.kind = CROSSING_AT;
         c.at = interpolate(p, low, high);
     }
@@ -310,7 +324,9 @@ static int by_density(const void *a, const void *b)
 /* How far up it is known to win. */
 static double reach(const struct break_line *l)
 {
-    return l->crossing.kind == CROSSING_WINS ? 2 : l->crossing.kind == CROSSING_AT ? l->crossing.at : fmax(l->crossing.low, -1);
+    return l->crossing.kind == CROSSING_WINS ? 2
+           : l->crossing.kind == CROSSING_AT ? l->crossing.at
+                                             : fmax(l->crossing.back ? -1 : l->crossing.low, -1);
 }
 
 static int by_reach(const void *a, const void *b)

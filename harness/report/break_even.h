@@ -15,9 +15,9 @@ struct crossing_point {
 };
 enum crossing_kind {
     CROSSING_AT,      /* from winning to losing, between two densities that lie close enough to name one */
-    CROSSING_BETWEEN, /* somewhere between two densities, or beyond the last that was told */
-    CROSSING_WINS,    /* no crossing: it wins at every measured density */
-    CROSSING_LOSES,   /* no crossing: it loses at every one */
+    CROSSING_BETWEEN, /* somewhere between two densities, or where densities cannot be told */
+    CROSSING_WINS,    /* it wins at every measured density */
+    CROSSING_LOSES,   /* it loses at every one */
     CROSSING_FEW      /* fewer than two densities */
 };
 /* A density is told when the whole interval of y lies on one side of 1. */
@@ -25,6 +25,7 @@ struct crossing {
     enum crossing_kind kind;
     double at;        /* CROSSING_AT: on a line between the points inside of the bracket; else NaN */
     double low, high; /* the bracket: the last density that is told to win before the first that is told to lose; NaN: there is none */
+    bool back;        /* told densities only turn from losing to winning: the bracket is that turn's */
     int turns;        /* how often neighbouring told densities differ; above 1 the bracket is that of the first turn to losing */
 };
 /* Points sorted by x, each x once. What the curve does between two of them is not known: the bracket holds the crossing whatever its shape,
@@ -72,7 +73,8 @@ struct break_wish {
 bool break_even_wants_all(struct row *const *rows, int count);
 /* Their count; 0 when all is known as well as it will be, -1 when the scenario asks for no break-even. */
 int break_even_more(const struct run *run, struct row *const *rows, int count, struct break_wish **wishes);
-/* "body_1, blobs24, f16 f16_acc32: sparse_tile beats cudnn below 71 % [68 74] of inputs changed; delta_tile ...". */
+/* "body_1, blobs24, f16 f16_acc32: sparse_tile crosses cudnn between 68 and 74 % of inputs changed (about 71); delta_tile ...": what
+ * measured densities show, and no more. */
 void break_even_sentence(const struct break_group *g, struct text *t);
 /* The sentences of all groups. */
 void break_even_document(struct document *d, const struct run *run, struct row *const *rows, int count);

@@ -136,8 +136,8 @@ static void group_plot(struct plots *p, const struct break_group *g)
               most, left * 80, right * 125, wasted, key_columns);
     d.height += 19 * ((lines + 1 + key_columns) / key_columns) - (wasted ? 0 : 60);
     plot_write(p, &d,
-               "%s: time over the share of inputs that changed, against %s (black). A ring is a break-even with its 95 %% "
-               "interval.%s%s",
+               "%s: time over the share of inputs that changed, against %s (black). A ring is a break-even between the two "
+               "measured densities that bracket it; lines between points are drawn, not measured.%s%s",
                g->title, g->against, wasted ? " Below: the share of scheduled work that tiles waste." : "",
                g->line_count > lines ? " Variants beyond the first eight are in the table." : "");
 }

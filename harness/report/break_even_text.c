@@ -10,28 +10,11 @@ static const char *percent(double share, char out[NUMBER_TEXT])
     return number_short(share * 100, out);
 }
 
-/* "[68 74]" */
-static void add_interval(struct text *t, const struct break_line *l)
+/* "68 and 74" */
+static void add_ends(struct text *t, const struct crossing *c)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    text_addf(t, "[%s %s]", percent(l->crossing.low, a), percent(l->crossing.high, b));
-}
-
-/* What is known of a crossing that is not bracketed closely. */
-static void add_between(struct text *t, const struct break_line *l)
-{
-    char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    const struct crossing *c = &l->crossing;
-    percent(c->low, a);
-    percent(c->high, b);
-    if (!isnan(c->low) && !isnan(c->high))
-        text_addf(t, "somewhere between %s and %s", a, b);
-    else if (!isnan(c->low))
-        text_addf(t, "above %s, if at all", a);
-    else if (!isnan(c->high))
-        text_addf(t, "below %s, if at all", b);
-    else
-        text_add(t, "not told");
+    text_addf(t, "%s and %s", percent(c->low, a), percent(c->high, b));
 }
 
 static void add_range(struct text *t, const struct break_line *l)
@@ -40,30 +23,57 @@ static void add_range(struct text *t, const struct break_line *l)
     text_addf(t, "%s to %s %%", percent(l->points[0].x, a), percent(l->points[l->count - 1].x, b));
 }
 
+/* Of how many densities is it told that it wins (or loses)? */
+static int told(const struct break_line *l, bool win)
+{
+    int count = 0;
+    for (int i = 0; i < l->count; i++)
+        count += win ? l->points[i].high < 1 : l->points[i].low > 1;
+    return count;
+}
+
+/* What is known of a crossing that no two densities bracket: all that are told lie on one side. */
+static void add_one_side(struct text *t, const struct break_line *l, const char *against)
+{
+    char a[NUMBER_TEXT];
+    bool win = !isnan(l->crossing.low);
+    int count = told(l, win);
+    if (count)
+        text_addf(t, "%s: %s than %s at %d of %d densities measured, %s %s %% of inputs changed, and told at no other", l->name,
+                  win ? "faster" : "slower", against, count, l->count, win ? "up to" : "from",
+                  percent(win ? l->crossing.low : l->crossing.high, a));
+    else
+        text_addf(t, "%s: told from %s at none of %d densities measured", l->name, against, l->count);
+}
+
 static void add_line(struct text *t, const struct break_line *l, const char *against)
 {
     char a[NUMBER_TEXT];
-    switch (l->crossing.kind) {
+    const struct crossing *c = &l->crossing;
+    switch (c->kind) {
     case CROSSING_AT:
-        text_addf(t, "%s beats %s below %s %% ", l->name, against, percent(l->crossing.at, a));
-        add_interval(t, l);
-        text_add(t, " of inputs changed");
-        break;
     case CROSSING_BETWEEN:
-        text_addf(t, "%s: crosses %s ", l->name, against);
-        add_between(t, l);
-        text_add(t, isnan(l->crossing.low) && isnan(l->crossing.high) ? "" : " % of inputs changed");
+        if (isnan(c->low) || isnan(c->high)) {
+            add_one_side(t, l, against);
+            break;
+        }
+        text_addf(t, "%s crosses %s %sbetween ", l->name, against, c->kind == CROSSING_AT ? "" : "somewhere ");
+        add_ends(t, c);
+        text_add(t, " % of inputs changed");
+        if (c->kind == CROSSING_AT)
+            text_addf(t, " (about %s)", percent(c->at, a));
+        text_add(t, c->back ? ", slower at the lower one" : "");
         break;
     case CROSSING_WINS:
     case CROSSING_LOSES:
-        text_addf(t, "%s: no crossing, %s than %s at all %d densities from ", l->name,
-                  l->crossing.kind == CROSSING_WINS ? "faster" : "slower", against, l->count);
+        text_addf(t, "%s: %s than %s at all %d densities measured, ", l->name, c->kind == CROSSING_WINS ? "faster" : "slower", against,
+                  l->count);
         add_range(t, l);
         break;
     case CROSSING_FEW: text_addf(t, "%s: measured at one density only", l->name); break;
     }
-    if (l->crossing.turns > 1)
-        text_addf(t, " (the curves cross %d times; this is the first)", l->crossing.turns);
+    if (c->turns > 1)
+        text_addf(t, " (the curves cross %d times at least; this is the first turn to slower)", c->turns);
 }
 
 void break_even_sentence(const struct break_group *g, struct text *t)
@@ -77,6 +87,32 @@ void break_even_sentence(const struct break_group *g, struct text *t)
         text_addf(t, "; %d more in the table", g->line_count - LINES_TOLD);
 }
 
+static void add_crossing_cell(struct table *t, const struct break_line *l)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    const struct crossing *c = &l->crossing;
+    struct text text = {0};
+    if (c->kind == CROSSING_AT) {
+        table_cell(t, PAINT_NONE, "%s", percent(c->at, a));
+        table_note(t, "[%s %s]", percent(c->low, a), percent(c->high, b));
+        return;
+    }
+    if (c->kind != CROSSING_BETWEEN)
+        text_add(&text, c->kind == CROSSING_WINS    ? "faster at all measured"
+                        : c->kind == CROSSING_LOSES ? "slower at all measured"
+                                                    : "one density only");
+    else if (!isnan(c->low) && !isnan(c->high))
+        text_addf(&text, "between %s and %s%s", percent(c->low, a), percent(c->high, b), c->back ? ", slower below" : "");
+    else if (!isnan(c->low))
+        text_addf(&text, "not told above %s", percent(c->low, a));
+    else if (!isnan(c->high))
+        text_addf(&text, "not told below %s", percent(c->high, b));
+    else
+        text_add(&text, "told at no density measured");
+    table_cell(t, PAINT_DIM, "%s", text_get(&text));
+    text_free(&text);
+}
+
 static void add_table_line(struct table *t, const struct break_group *g, const struct break_line *l, bool first)
 {
     char a[NUMBER_TEXT];
@@ -87,21 +123,7 @@ static void add_table_line(struct table *t, const struct break_group *g, const s
     table_row(t, LINE_PLAIN);
     table_cell(t, PAINT_NONE, "%s", first ? g->title : "");
     table_cell(t, PAINT_BOLD, "%s", l->name);
-    if (l->crossing.kind == CROSSING_AT) {
-        table_cell(t, PAINT_NONE, "%s", percent(l->crossing.at, a));
-        add_interval(&text, l);
-        table_note(t, "%s", text_get(&text));
-        text_free(&text);
-    } else if (l->crossing.kind == CROSSING_BETWEEN) {
-        add_between(&text, l);
-        table_cell(t, PAINT_DIM, "%s", text_get(&text));
-        text_free(&text);
-    } else {
-        table_cell(t, PAINT_DIM, "%s",
-                   l->crossing.kind == CROSSING_WINS    ? "no crossing: faster throughout"
-                   : l->crossing.kind == CROSSING_LOSES ? "no crossing: slower throughout"
-                                                        : "one density only");
-    }
+    add_crossing_cell(t, l);
     add_range(&text, l);
     table_cell(t, PAINT_NONE, "%s", text_get(&text));
     text_free(&text);
@@ -115,8 +137,10 @@ struct table *break_even_table(const struct break_group *groups, int count)
     struct table *t = table_new();
     table_column(t, "group", "layer, pattern, type", ALIGN_LEFT);
     table_column(t, "name", "variant", ALIGN_LEFT);
-    table_column(t, "crossing", "break-even %", ALIGN_POINT, .note = "[95 %]",
-                 .about = "the share of inputs that changed below which sparse is faster");
+    table_column(t, "crossing", "break-even %", ALIGN_POINT, .note = "[between]",
+                 .about =
+                     "share of inputs changed: between the two densities in brackets, which were measured, the row turns from faster to "
+                     "slower than the dense one; the number in front lies on a line between measured points");
     table_column(t, "measured", "measured", ALIGN_LEFT);
     table_column(t, "best", "best x", ALIGN_POINT);
     table_column(t, "against", "against", ALIGN_LEFT);

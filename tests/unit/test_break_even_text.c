@@ -1,0 +1,116 @@
+/* report/break_even_text: what is said of a crossing is what measured densities show, whatever the curves do: every density that a sentence
+ * or a cell names as an end was measured and is told, and of what lies outside nothing is said. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "noise.h"
+#include "report/break_even.h"
+#include "report/document.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 12
+static struct crossing_point points[MOST];
+static struct break_line line = {.name = "s", .points = points};
+static struct break_group group = {.title = "body", .against = "d", .lines = &line, .line_count = 1};
+
+/* A letter a density of 1, 2, ... %: `w` it wins, `l` it loses, `.` it cannot be told. */
+static void measure(const char *told)
+{
+    line.count = (int)strlen(told);
+    for (int i = 0; i < line.count; i++) {
+        double y = told[i] == 'w' ? 0.8 : told[i] == 'l' ? 1.2 : 1.01;
+        points[i] = (struct crossing_point){.x = (i + 1) / 100.0, .y = y, .low = y - 0.05, .high = y + 0.05, .waste = NAN};
+    }
+    line.crossing = crossing_find(points, line.count);
+}
+
+static void sentence_is(const char *told, const char *want)
+{
+    struct text t = {0};
+    measure(told);
+    break_even_sentence(&group, &t);
+    if (strcmp(text_get(&t), want))
+        fail_msg("%s: '%s', want '%s'", told, text_get(&t), want);
+    text_free(&t);
+}
+
+static void cell_is(const char *told, const char *want)
+{
+    const struct report_style plain = {0};
+    struct document d = {0};
+    struct text t = {0};
+    measure(told);
+    document_table(&d, break_even_table(&group, 1), DETAIL_ALWAYS);
+    form_markdown.write(&t, &d, &plain);
+    if (!strstr(text_get(&t), want))
+        fail_msg("%s: no '%s' in %s", told, want, text_get(&t));
+    text_free(&t);
+    document_free(&d);
+}
+
+static void what_is_said(void **state)
+{
+    sentence_is("wwl", "body: s crosses d between 2 and 3 % of inputs changed (about 2.5)");
+    sentence_is("wl", "body: s crosses d somewhere between 1 and 2 % of inputs changed"); /* twice as much: no density is named */
+    sentence_is("w..l", "body: s crosses d somewhere between 1 and 4 % of inputs changed");
+    sentence_is("www", "body: s: faster than d at all 3 densities measured, 1 to 3 %");
+    sentence_is("ll", "body: s: slower than d at all 2 densities measured, 1 to 2 %");
+    sentence_is("w.w..", "body: s: faster than d at 2 of 5 densities measured, up to 3 % of inputs changed, and told at no other");
+    sentence_is("..l", "body: s: slower than d at 1 of 3 densities measured, from 3 % of inputs changed, and told at no other");
+    sentence_is("...", "body: s: told from d at none of 3 densities measured");
+    sentence_is("w", "body: s: measured at one density only");
+    /* the other way round, and back again */
+    sentence_is("ll.w.", "body: s crosses d somewhere between 2 and 4 % of inputs changed, slower at the lower one");
+    sentence_is("lwwwl", "body: s crosses d between 4 and 5 % of inputs changed (about 4.5) (the curves cross 2 times at least; this is "
+                         "the first turn to slower)");
+    cell_is("wwl", "| 2.5 \\[2 3\\] ");
+    cell_is("wl", "between 1 and 2");
+    cell_is("ll.w.", "between 2 and 4, slower below");
+    cell_is("www", "faster at all measured");
+    cell_is("ll", "slower at all measured");
+    cell_is("w.", "not told above 1");
+    cell_is(".l", "not told below 2");
+    cell_is("...", "told at no density measured");
+}
+
+/* Whatever is drawn: of two ends one wins and the other loses, and nothing between them is told. */
+static void ends_were_measured(void **state)
+{
+    int bracketed = 0;
+    noise_state = 5;
+    for (int run = 0; run < 2000; run++) {
+        char told[MOST + 1] = "";
+        struct text t = {0};
+        int count = 2 + (int)(noise_uniform() * (MOST - 2)), low, high;
+        for (int i = 0; i < count; i++)
+            told[i] = "wl."[(int)(noise_uniform() * 3)];
+        measure(told);
+        break_even_sentence(&group, &t);
+        const char *said = text_get(&t), *between = strstr(said, "between ");
+        assert_true(!strstr(said, "beats") && !strstr(said, " below ") && !strstr(said, "no crossing"));
+        assert_true(!between == !(strchr(told, 'w') && strchr(told, 'l')));
+        if (between) {
+            assert_int_equal(sscanf(between, "between %d and %d %%", &low, &high), 2);
+            assert_true(low < high && told[low - 1] != '.' && told[high - 1] != '.' && told[low - 1] != told[high - 1]);
+            assert_true(told[low - 1] == (strstr(said, "slower at the lower") ? 'l' : 'w'));
+            for (int i = low; i < high - 1; i++)
+                assert_int_equal(told[i], '.');
+            bracketed++;
+        }
+        text_free(&t);
+    }
+    assert_true(bracketed > 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_said), cmocka_unit_test(ends_were_measured)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
