@@ -87,15 +87,28 @@ static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param 
     return true;
 }
 
+static bool find_functions(struct rig *rig, const struct step *step, struct rig_step *out, struct error *err)
+{
+    out->functions = xcalloc((size_t)rig_views(rig), sizeof *out->functions);
+    for (int view = 0; view < rig_views(rig); view++) {
+        struct device_module *module = rig_module(rig, view, step->unit);
+        if (view && module == rig_module(rig, 0, step->unit))
+            out->functions[view] = out->functions[0];
+        else if (!rig->dev->ops->function(rig->dev, module, step->name, &out->functions[view], err))
+            return false;
+    }
+    return true;
+}
+
 static bool make_kernel(struct rig *rig, const struct step *step, struct rig_step *out, struct error *err)
 {
     const struct device_ops *ops = rig->dev->ops;
     const struct param *params;
-    if (!rig->modules[step->unit])
+    if (!rig_module(rig, 0, step->unit))
         return error_set(err, ERROR_USAGE, "step %s: its variant has no kernel source", step->name);
-    if (!ops->function(rig->dev, rig->modules[step->unit], step->name, &out->function, err))
+    if (!find_functions(rig, step, out, err))
         return false;
-    int count = ops->signature(rig->dev, out->function, &params, &out->param_bytes);
+    int count = ops->signature(rig->dev, out->functions[0], &params, &out->param_bytes);
     const struct arg *last = step->arg_count ? &step->args[step->arg_count - 1] : NULL;
     if (count != step->arg_count) {
         error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's `args:` lists %d", step->name, count, step->arg_count);
@@ -129,9 +142,9 @@ static bool make_step(struct rig *rig, int i, struct error *err)
         return made;
     }
     case STEP_SYMBOL:
-        if (!rig->modules[step->unit])
+        if (!rig_module(rig, 0, step->unit))
             return error_set(err, ERROR_USAGE, "step %s: its variant has no source", step->name);
-        if (!rig->dev->ops->symbol(rig->dev, rig->modules[step->unit], step->symbol, &out->symbol, &out->symbol_bytes, err))
+        if (!rig->dev->ops->symbol(rig->dev, rig_module(rig, 0, step->unit), step->symbol, &out->symbol, &out->symbol_bytes, err))
             return false;
         uint64_t bytes = step->bytes ? step->bytes : rig_place_of(rig, step->from)->bytes;
         if (bytes > out->symbol_bytes)
@@ -149,7 +162,7 @@ static void rig_arrays(struct rig *rig)
 {
     const struct program *p = rig->program;
     size_t sets = (size_t)rig->sets, seats = (size_t)rig->seats, most = sets > seats ? sets : seats;
-    rig->modules = xcalloc((size_t)p->unit_count, sizeof *rig->modules);
+    rig->modules = xcalloc(sets * seats * (size_t)p->unit_count, sizeof *rig->modules);
     rig->steps = xcalloc((size_t)p->step_count, sizeof *rig->steps);
     rig->tensors = xcalloc(most * (size_t)p->tensor_count, sizeof *rig->tensors);
     rig->fresh = xcalloc(most * (size_t)p->tensor_count, sizeof *rig->fresh);
@@ -210,10 +223,11 @@ void rig_close(struct rig *rig)
     rig_graph_drop(rig);
     for (int i = 0; i < p->step_count; i++) {
         free(rig->steps[i].params);
+        free(rig->steps[i].functions);
         rig_library_free(rig, i);
         rig_call_free(rig, i);
     }
-    for (int i = 0; i < p->unit_count; i++)
+    for (int i = 0; i < rig_views(rig) * p->unit_count; i++)
         if (rig->modules[i])
             dev->ops->unload(dev, rig->modules[i]);
     rig_release_buffers(rig);
@@ -259,7 +273,7 @@ int rig_clusters(struct rig *rig, int step)
     if (!ops->clusters || rig->program->steps[step].kind != STEP_KERNEL)
         return 0;
     struct device_launch launch = launch_of(rig, step);
-    return ops->clusters(rig->dev, rig->steps[step].function, &launch, &count, NULL) ? count : 0;
+    return ops->clusters(rig->dev, rig->steps[step].functions[0], &launch, &count, NULL) ? count : 0;
 }
 
 bool rig_run_step(struct rig *rig, int i, struct error *err)
@@ -270,7 +284,7 @@ bool rig_run_step(struct rig *rig, int i, struct error *err)
     switch (step->kind) {
     case STEP_KERNEL: {
         struct device_launch launch = launch_of(rig, i);
-        return ops->launch(rig->dev, own->function, &launch, err) || error_where(err, "kernel %s", step->name);
+        return ops->launch(rig->dev, own->functions[rig->code], &launch, err) || error_where(err, "kernel %s", step->name);
     }
     case STEP_FILL: {
         const struct place *to = rig_place_of(rig, step->to);

@@ -27,6 +27,10 @@ bool rig_open_in(struct room *room, int values, struct device *dev, struct cudnn
 void rig_close(struct rig *rig);
 /* Which inputs (set) and which outputs and scratch (seat) all that follows is about; at first 0 and 0, and without a room always. */
 void rig_sit(struct rig *rig, int set, int seat);
+/* In a room code is loaded once for each set and seat, at addresses of their own, so that no row is fast by where its code lies: from here
+ * to the next rig_sit that of another one runs (0: the first; counted as set * seats + seat, and from the front again). A graph that was
+ * captured keeps the code it was captured with. */
+void rig_take_code(struct rig *rig, int view);
 /* rig_wipe, then rig_refeed. */
 bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
 /* Packs the inputs of the set (those that no other rig of the room has brought), and a chain's weights; what the last launch left in

@@ -29,6 +29,18 @@ void rig_sit(struct rig *rig, int set, int seat)
 {
     rig->set = set;
     rig->seat = seat;
+    rig->code = rig_view(rig);
+}
+
+void rig_take_code(struct rig *rig, int view)
+{
+    rig->code = view % rig_views(rig);
+}
+
+struct device_module *rig_module(const struct rig *rig, int view, int unit)
+{
+    struct device_module *own = rig->modules[view * rig->program->unit_count + unit];
+    return own ? own : rig->modules[unit];
 }
 
 static int tensor_at(const struct rig *rig, int i)
@@ -249,7 +261,7 @@ bool rig_keeps(const struct rig *rig)
         scratch |= !is_constant(p, i);
     for (int i = 0; i < p->step_count; i++) {
         kernels |= p->steps[i].kind == STEP_KERNEL;
-        frames |= p->steps[i].kind == STEP_KERNEL && ops->frame_bytes && ops->frame_bytes(rig->dev, rig->steps[i].function) > 0;
+        frames |= p->steps[i].kind == STEP_KERNEL && ops->frame_bytes && ops->frame_bytes(rig->dev, rig->steps[i].functions[0]) > 0;
     }
     return (scratch && kernels) || frames;
 }

@@ -15,8 +15,8 @@ struct place {
     size_t bytes, whole;    /* whole: from base on, guards with it */
 };
 struct rig_step {
-    struct device_function *function;
-    unsigned char *params; /* for each set and seat (rig_params) */
+    struct device_function **functions; /* for each set and seat: of the module that is theirs (rig_module) */
+    unsigned char *params;              /* likewise (rig_params) */
     size_t param_bytes;
     uint64_t symbol;
     size_t symbol_bytes;
@@ -43,11 +43,12 @@ struct rig {
     struct device *dev;
     struct room *room;          /* NULL: one set and one seat, its own */
     int values;                 /* a number for what it is fed */
-    int sets, seats, set, seat; /* how many; and where it sits */
+    int sets, seats, set, seat; /* how many; and where it sits; */
+    int code;                   /* whose module runs there: a view */
     struct cudnn *library;
     const struct program *program;
     const char *name;               /* of its row */
-    struct device_module **modules; /* by unit */
+    struct device_module **modules; /* by set and seat, then unit (rig_module) */
     struct rig_state *state;        /* what their code may keep (rig_state.c); NULL: nothing is loaded */
     struct rig_step *steps;
     struct place *tensors, *scratch, *workspaces; /* by set or seat, then tensor; by seat, then scratch; by seat */
@@ -74,6 +75,8 @@ bool place_make(struct device *dev, const char *label, size_t bytes, size_t guar
 int rig_views(const struct rig *rig);
 int rig_view(const struct rig *rig);
 unsigned char *rig_params(const struct rig *rig, const struct rig_step *step);
+/* That of a view; the first one's where the unit is loaded once. */
+struct device_module *rig_module(const struct rig *rig, int view, int unit);
 struct place *rig_tensor(struct rig *rig, int tensor);
 struct place *rig_scratch(struct rig *rig, int scratch);
 struct place *rig_place_of(struct rig *rig, struct buffer_ref ref);
@@ -83,7 +86,8 @@ bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err);
 void rig_release_buffers(struct rig *rig);
 /* Where sums are made: of all guard zones where the rig sits. Waits. */
 bool rig_around(struct rig *rig, uint64_t *sum, struct error *err);
-/* rig_state.c: loads a unit so that its variables can be looked at. */
+/* rig_state.c: loads a unit so that its variables can be looked at; in a room once for each view, where that is cheap and changes nothing.
+ */
 bool rig_state_load(struct rig *rig, int unit, const struct device_image *image, struct error *err);
 void rig_state_free(struct rig *rig);
 /* rig_library.c */

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define PIECE_BYTES ((size_t)1 << 20)
-#define SPOILED 0x3c003c00u /* an ordinary number in every type */
+#define AGAIN_BYTES ((size_t)1 << 20) /* a larger cubin is loaded once */
+#define SPOILED 0x3c003c00u           /* an ordinary number in every type */
 
 struct rig_variable {
     char *name;
@@ -94,6 +95,16 @@ static struct device_image exposed(const struct device *dev, const struct device
     return known;
 }
 
+/* Has every view code of its own? Not where one view would have to know what another left in module memory, nor where the driver compiles.
+ */
+static bool is_loaded_again(const struct program *p, int unit, const struct device_image *image, const struct device_memory *m)
+{
+    bool again = !m->count && image->cubin && image->cubin_bytes <= AGAIN_BYTES;
+    for (int i = 0; i < p->step_count; i++)
+        again = again && !(p->steps[i].kind == STEP_SYMBOL && p->steps[i].unit == unit);
+    return again;
+}
+
 bool rig_state_load(struct rig *rig, int unit, const struct device_image *image, struct error *err)
 {
     struct device_image known = *image;
@@ -105,6 +116,8 @@ bool rig_state_load(struct rig *rig, int unit, const struct device_image *image,
     bool ok = m && rig->dev->ops->load(rig->dev, &known, &rig->modules[unit], err);
     for (int i = 0; ok && i < m->count; i++)
         add_variable(rig, unit, m->names[i]);
+    for (int view = 1; ok && view < rig_views(rig) && is_loaded_again(rig->program, unit, image, m); view++)
+        ok = rig->dev->ops->load(rig->dev, image, &rig->modules[view * rig->program->unit_count + unit], err);
     if (known.cubin != image->cubin)
         free((void *)(uintptr_t)known.cubin);
     if (known.ptx != image->ptx)

@@ -168,6 +168,8 @@ static bool take_isolated(struct field *f, int i, struct error *err)
 {
     bool low = true;
     rig_sit(f->entrants[i].rig, f->set, f->seat);
+    if (f->entrants[i].twin && !rig_program(f->entrants[i].rig)->graph) /* a captured graph is there once */
+        rig_take_code(f->entrants[i].rig, f->set * f->seats + f->seat + 1);
     for (int tries = 0; low && tries <= RETAKES; tries++) {
         if (tries && !sample_rest(f->dev, tries < RETAKES ? RETAKE_REST_NS : RETAKE_LAST_NS, err))
             return false;

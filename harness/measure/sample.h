@@ -22,6 +22,7 @@
 #define SAMPLE_SEATS_MOST 4
 struct entrant {
     struct rig *rig;
+    bool twin;                   /* of another entrant with this rig: it runs other code than that where it sits (rig_take_code) */
     double *samples_ns;          /* by round, malloc'd by sample_run; NAN: it took no part */
     double *clock_hz;            /* by round, of isolated samples: the SMs' clock before it began; NAN: not known */
     double **step_ns;            /* by program step, then round of the step pass; NULL when the row has one run step */

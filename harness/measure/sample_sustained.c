@@ -77,6 +77,7 @@ static bool build(struct field *f, int i, int (*const places)[2], bool runs, str
         return false;
     for (int k = 0; k < e->batch && ok; k++) {
         rig_sit(e->rig, places[k][0], places[k][1]);
+        rig_take_code(e->rig, 0); /* which stays in the instruction caches, as that of a kernel run again and again does */
         ok = !rig_keeps(e->rig) || (rig_wipe(e->rig, err) && rig_prepare(e->rig, NULL, err));
         ok = ok && (!runs || rig_run_stepwise(e->rig, NULL, NULL, err));
     }

@@ -374,7 +374,7 @@ static bool time_rows(struct bout *b, struct sample_plan *plan, bool twin, struc
     plan->seats = b->room ? room_seats(b->room) : 1;
     plan->seed = worker_secret(w);
     for (int i = 0; i < count; i++)
-        entrants[i].rig = b->rigs[i < b->count ? i : 0];
+        entrants[i] = (struct entrant){.rig = b->rigs[i < b->count ? i : 0], .twin = i == b->count};
     bool ok = sample_run(w->dev, entrants, count, plan, &watch, &result, err);
     result.converged |= !twin; /* of a time that nobody asked for, no warning */
     if (ok)

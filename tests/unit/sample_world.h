@@ -16,13 +16,13 @@ struct rig {
     struct step steps[2];
     const char *name;
     int runs;
-    int set, seat, wiped[2]; /* by seat */
-    long sleep_ns;           /* what a run takes of the real clock */
-    int launches;            /* of a run, where launches have turns: a library's when its step is one */
-    double wipe_ns;          /* above 0: it keeps something, and a wipe in a graph takes so long */
-    int wrong_from;          /* its run of this number leaves other bits; 0: none */
+    int set, seat, code, wiped[2]; /* code: of the seat, or whose it was told to take; wiped: by seat */
+    long sleep_ns;                 /* what a run takes of the real clock */
+    int launches;                  /* of a run, where launches have turns: a library's when its step is one */
+    double wipe_ns;                /* above 0: it keeps something, and a wipe in a graph takes so long */
+    int wrong_from;                /* its run of this number leaves other bits; 0: none */
     struct {
-        int set, seat;
+        int set, seat, code;
     } sat[4096]; /* by run */
 };
 struct device_event {
@@ -90,12 +90,18 @@ static bool fails(const char *call, struct error *err)
 static void sits(struct rig *rig)
 {
     rig->sat[rig->runs % 4096].set = rig->set;
+    rig->sat[rig->runs % 4096].code = rig->code;
     rig->sat[rig->runs++ % 4096].seat = rig->seat;
 }
 void rig_sit(struct rig *rig, int set, int seat)
 {
     rig->set = set;
     rig->seat = seat;
+    rig->code = 2 * set + seat;
+}
+void rig_take_code(struct rig *rig, int view)
+{
+    rig->code = view;
 }
 bool rig_wipe(struct rig *rig, struct error *err)
 {

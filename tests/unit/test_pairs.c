@@ -1,5 +1,6 @@
 /* worker/pairs: two builds of rows against each other, on a clock of its own. */
 #include "timing_world.h"
+#include "measure/room.h"
 #include "statistics/estimate.h"
 #include <limits.h>
 #include <sys/wait.h>
@@ -35,13 +36,14 @@ static const struct row_time *cold(const struct result *r, const char *name)
     return time_of(r, name, "cold", "isolated");
 }
 
+#define EACH (ROOM_SETS * ROOM_SEATS) /* each set and seat has a module of its own */
 /* What the next functions were that a bout loaded, from number `at`, by kernel. */
 static bool was_loaded(int at, const char *first, const char *second, const char *third)
 {
     const char *const names[] = {first, second, third};
     bool same = true;
-    for (int i = 0; i < 3 && names[i]; i++)
-        same = same && !strcmp(timing.known[at + i].name, names[i]);
+    for (int i = 0; i < 3 * EACH && names[i / EACH]; i++)
+        same = same && at + i < timing.known_count && !strcmp(timing.known[at + i].name, names[i / EACH]);
     return same;
 }
 
@@ -57,9 +59,10 @@ static void pairs_sit_down_until_decided(void **state)
     assert_true(base->rounds == head->rounds && base->rounds >= 15 && base->rounds <= 21 && library->rounds == base->rounds);
     assert_true(placements_of(base) == 3 && placements_of(head) == 3);
     assert_true(rounds_in(base, 0) == 7 && rounds_in(base, 1) == 7);
-    int first = timing.known_count - 7; /* the library's once; before them those that check */
+    int first = timing.known_count - 7 * EACH; /* the library's once; before them those that check */
     assert_true(first >= 0 && was_loaded(first, "conv_fast", "conv_slow", "conv_ours"));
-    assert_true(was_loaded(first + 3, "conv_ours", "conv_slow", "conv_slow") && was_loaded(first + 6, "conv_ours", NULL, NULL));
+    assert_true(was_loaded(first + 3 * EACH, "conv_ours", "conv_slow", "conv_slow") &&
+                was_loaded(first + 6 * EACH, "conv_ours", NULL, NULL));
     assert_true(fabs(head->median_ns / base->median_ns - 0.4) < 0.01);
     assert_true(fabs(head->ratio - 1.25) < 0.03 && fabs(base->ratio - 0.5) < 0.02 && head->ratio_low < head->ratio_high);
     assert_true(row_of(&r, "my/ours")->sm_clock_mhz == 1980 && row_of(&r, "my/cudnn_fast")->sm_clock_mhz == 1980);
@@ -99,10 +102,11 @@ static void who_is_decided_gets_up(void **state)
     /* the loads of the third sitting and of the fourth, in which two of the four are left */
     int at = 0;
     for (int i = 0; i < timing.known_count; i++)
-        at = !strcmp(timing.known[i].name, "conv_fast") ? i : at;
-    assert_true(was_loaded(at, "conv_fast", "conv_slow", "conv_ours") && was_loaded(at + 3, "conv_even", "conv_odd", "conv_odd"));
-    assert_true(was_loaded(at + 6, "conv_even", "conv_ours", "conv_slow") && was_loaded(at + 9, "conv_slow", "conv_ours", "conv_even"));
-    assert_true(was_loaded(at + 12, "conv_odd", "conv_odd", "conv_even"));
+        at = !strcmp(timing.known[i].name, "conv_fast") ? i - EACH + 1 : at;
+    assert_true(was_loaded(at, "conv_fast", "conv_slow", "conv_ours") && was_loaded(at + 3 * EACH, "conv_even", "conv_odd", "conv_odd"));
+    assert_true(was_loaded(at + 6 * EACH, "conv_even", "conv_ours", "conv_slow") &&
+                was_loaded(at + 9 * EACH, "conv_slow", "conv_ours", "conv_even"));
+    assert_true(was_loaded(at + 12 * EACH, "conv_odd", "conv_odd", "conv_even"));
     let_go(&r);
 }
 

@@ -103,6 +103,7 @@ bool rig_seal(struct rig *rig, struct error *err)
     return false;
 }
 void rig_sit(struct rig *rig, int set, int seat) {}
+void rig_take_code(struct rig *rig, int view) {}
 bool rig_wipe(struct rig *rig, struct error *err)
 {
     return false;

@@ -23,6 +23,8 @@ static struct told {
     size_t filled, copied;
     bool refuses; /* refuses: the launch */
     int frame;
+    int modules, loads; /* of them still loaded; in all */
+    struct device_function *ran;
 } told;
 
 static bool alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
@@ -49,13 +51,19 @@ static bool copy(struct device *dev, uint64_t to, uint64_t from, size_t bytes, s
 }
 static bool load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err)
 {
-    *module = (struct device_module *)dev;
+    told.modules++;
+    told.loads++;
+    *module = calloc(1, 1);
     return true;
 }
-static void unload(struct device *dev, struct device_module *module) {}
+static void unload(struct device *dev, struct device_module *module)
+{
+    told.modules--;
+    free(module);
+}
 static bool function(struct device *dev, struct device_module *module, const char *name, struct device_function **f, struct error *err)
 {
-    *f = (struct device_function *)dev;
+    *f = (struct device_function *)module;
     return true;
 }
 static int signature(struct device *dev, const struct device_function *f, const struct param **params, size_t *param_bytes)
@@ -79,6 +87,7 @@ static bool tensor_map(struct device *dev, const struct device_tensor_map *map, 
 static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
     told.launch = *l;
+    told.ran = f;
     assert_int_equal(l->param_bytes, sizeof told.params);
     memcpy(told.params, l->params, sizeof told.params);
     told.launches++;
@@ -179,6 +188,7 @@ static void end(void)
     p.unit_count = p.step_count = p.scratch_count = p.tensor_map_count = 0;
     program_free(&p);
     assert_int_equal(told.live, 0);
+    assert_int_equal(told.modules, 0);
 }
 
 static void give(struct param param, struct arg arg)
@@ -191,9 +201,9 @@ static void give(struct param param, struct arg arg)
     steps[0].args[steps[0].arg_count++] = arg;
 }
 
+static struct device_image image = {.label = "kernel", .ptx = "."};
 static bool opened(struct room *room)
 {
-    const struct device_image image = {.label = "kernel", .ptx = "."};
     return rig_open_in(room, 0, &device, NULL, &p, &image, false, &rig, &err);
 }
 static void open_or_fail(struct room *room)
@@ -362,6 +372,46 @@ static void each_seat_has_its_addresses(void **state)
     end();
 }
 
+/* In a room every set and seat has code of its own to run, or whichever it is told to; but not where it could keep something in its module
+ * for a launch that has other code, where a step fills its module, where the driver would compile it each time, or where it is large. */
+static void each_seat_has_its_code(void **state)
+{
+    const char *const keeps = ".visible .global .align 4 .u32 kept;\n.visible .entry k()\n{\n\tld.global.u32 %r1, [kept];\n}\n";
+    static char cubin[1 << 20];
+    struct device_function *ran[6];
+    for (int kind = 0; kind < 6; kind++) { /* 5: without a room */
+        struct room *room = kind == 5 ? NULL : room_open(&device, NULL, 3, 2);
+        begin();
+        image.cubin = kind == 3 ? NULL : cubin;
+        image.cubin_bytes = sizeof cubin + (kind == 4);
+        image.ptx = kind == 1 ? keeps : ".";
+        if (kind == 2)
+            steps[p.step_count++] =
+                (struct step){.kind = STEP_SYMBOL, .name = "symbol", .from = tensor("filter"), .symbol = "s", .bytes = 4};
+        open_or_fail(room);
+        assert_int_equal(told.loads, kind ? 1 : 6);
+        for (int view = 0; view < (room ? 6 : 1); view++) {
+            rig_sit(rig, view / 2, view % 2);
+            assert_true(rig_run_step(rig, 0, &err));
+            ran[view] = told.ran;
+            for (int other = 0; other < view; other++)
+                assert_true((ran[other] == ran[view]) == (kind > 0));
+        }
+        for (int view = 0; view < 7 && kind == 0; view++) {
+            rig_sit(rig, 2, 0);
+            rig_take_code(rig, view);
+            assert_true(rig_run_step(rig, 0, &err) && told.ran == ran[view % 6]);
+            rig_sit(rig, 1, 1);
+            assert_true(rig_run_step(rig, 0, &err) && told.ran == ran[3]);
+        }
+        rig_close(rig);
+        rig = NULL;
+        room_close(room, false);
+        end();
+    }
+    image = (struct device_image){.label = "kernel", .ptx = "."};
+}
+
 static unsigned char *bytes_of(struct buffer_ref ref)
 {
     return (unsigned char *)(uintptr_t)rig_address(rig, ref);
@@ -464,6 +514,7 @@ int main(void)
                                        cmocka_unit_test(numbers_that_do_not_fit),
                                        cmocka_unit_test(launches_are_as_they_were_asked_for),
                                        cmocka_unit_test(each_seat_has_its_addresses),
+                                       cmocka_unit_test(each_seat_has_its_code),
                                        cmocka_unit_test(fills_copies_and_symbols),
                                        cmocka_unit_test(preparing_and_graphs),
                                        cmocka_unit_test(who_can_keep_something)};

@@ -142,6 +142,29 @@ static void a_round_sits_together(void **state)
     assert_true(drawn != other);
 }
 
+/* A twin has its rig's buffers and other code, so that A/A sees what code has from where it lies; a captured graph keeps its code. */
+static void a_twin_runs_other_code(void **state)
+{
+    struct sample_plan plan = {.rounds_min = 40, .rounds_max = 40, .budget_s = 60, .sets = 3, .seats = 2};
+    struct sample_result result;
+    for (int graph = 0; graph < 2; graph++) {
+        int other = 0;
+        rigs[0] = (struct rig){.ns = 1000, .program = {.step_count = 1, .steps = rigs[0].steps, .graph = graph}};
+        entrants[0] = (struct entrant){.rig = &rigs[0]};
+        entrants[1] = (struct entrant){.rig = &rigs[0], .twin = true};
+        assert_true(sample_run(&device, entrants, 2, &plan, &watch, &result, NULL));
+        for (int k = 2; k < 2 + 2 * 40; k++) {
+            int seat = 2 * rigs[0].sat[k].set + rigs[0].sat[k].seat, code = rigs[0].sat[k].code;
+            assert_true(code == seat || code == seat + 1);
+            other += code != seat;
+        }
+        assert_int_equal(other, graph ? 0 : 40);
+        sample_result_free(&result);
+        freed(2);
+    }
+    rigs[0].program.graph = false;
+}
+
 /* Who leaves what no verified launch left is looked at; what is wrong is out, what is right goes on. */
 static void what_is_left_is_looked_at(void **state)
 {
@@ -364,7 +387,7 @@ static void sustained(void **state)
     int last[2] = {-1, -1}, first[2] = {-1, -1}; /* runs 3 and on are the graph's */
     for (int k = 3; k < 3 + 50; k++) {
         int seat = rigs[0].sat[k].seat, set = rigs[0].sat[k].set;
-        assert_true(set != last[seat]);
+        assert_true(set != last[seat] && rigs[0].sat[k].code == 0); /* one code, as of a kernel that is run again and again */
         last[seat] = set;
         first[seat] = first[seat] < 0 ? set : first[seat];
     }
@@ -556,6 +579,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_round_is_interleaved),
                                        cmocka_unit_test(a_round_sits_together),
+                                       cmocka_unit_test(a_twin_runs_other_code),
                                        cmocka_unit_test(what_is_left_is_looked_at),
                                        cmocka_unit_test(the_slow_do_not_starve),
                                        cmocka_unit_test(the_slow_have_a_time_of_their_own),

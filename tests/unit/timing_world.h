@@ -25,7 +25,7 @@ static struct timing {
     struct {
         struct device_function *function;
         char name[64];
-    } known[64];
+    } known[1024];
     int known_count;
     int calls, fail_at; /* of launches, flushes and events; the device is lost from then on (0: never) */
     bool once;          /* that call alone fails */
@@ -56,7 +56,7 @@ static bool timed_function(struct device *dev, struct device_module *module, con
 {
     if (!timing.emu->function(dev, module, name, f, err))
         return false;
-    assert_true(timing.known_count < 64);
+    assert_true(timing.known_count < 1024);
     timing.known[timing.known_count].function = *f;
     snprintf(timing.known[timing.known_count++].name, sizeof timing.known[0].name, "%s", name);
     return true;
