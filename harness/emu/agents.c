@@ -16,8 +16,10 @@ struct sync_point {   /* an mbarrier, or a word of atomics */
     struct told now;
     struct told over[PHASES_KEPT];       /* as phases ended, by their number */
     uint32_t made_by, made_at, made_far; /* mbarrier.init: the warp, its clock, the cluster's time */
-    uint32_t used[IDS_MAX];              /* by warp: its clock when it used the mbarrier last */
-    uint64_t state;                      /* of an mbarrier, as its last operation left it */
+    const struct insn *made_ip;
+    int made_lane;
+    uint32_t used[IDS_MAX]; /* by warp: its clock when it used the mbarrier last */
+    uint64_t state;         /* of an mbarrier, as its last operation left it */
     bool has_state;
     uint32_t agent, phases;      /* id of the copies that complete on it, 0: none yet; phases that are over */
     uint32_t first;              /* those that were when it was initialised last */
@@ -174,13 +176,15 @@ void race_wait_phase(struct warp *w, struct block *b, uint32_t offset, int parit
         p->heard[known % PHASES_KEPT] = b->cluster[0]->cluster_time;
 }
 
-void race_init(struct warp *w, uint32_t offset)
+void race_init(struct warp *w, const struct insn *ip, int lane, uint32_t offset)
 {
     struct sync_point *p = w->block->shadow ? point_of(w->block, offset, true) : NULL;
     if (!p)
         return;
     p->made_by = (uint32_t)w->id;
     p->made_at = w->clocks[w->id];
+    p->made_ip = ip;
+    p->made_lane = lane;
     p->first = p->phases;
     p->made_far = w->block->cluster_count > 1 ? w->block->cluster[0]->cluster_time : 0;
 }
@@ -226,6 +230,8 @@ void race_proxy_fence(struct warp *w)
         return;
     w->part_fenced = (struct part_told){w->wrote & w->alive & ~w->mask ? w->synced : 0, w->mask, w->clocks[w->id]};
     take_clocks(w->fenced, w->clocks, w->block->ids);
+    if (w->block->cluster_count > 1)
+        take_clocks(w->block->cluster[0]->far_fenced, w->far, CLUSTER_MAX);
     w->clocks[w->id]++;
     races_tick(w);
 }
@@ -286,6 +292,19 @@ void agent_ends(struct warp *w)
                    "the warp that sent this copy ends and has not waited for its group: its shared memory may be given to another block");
 }
 
+/* Its words hold what its last operation left there, or it was given up. (Who uses it behind other data is told at once.) */
+static void mbarrier_ends(struct block *b, const struct sync_point *p)
+{
+    uint64_t state;
+    memcpy(&state, b->shared + p->offset, 8);
+    if (!p->made_ip || !b->mbarriers || !(b->mbarriers[p->offset >> 9] >> (p->offset >> 3 & 63) & 1) || state == p->state)
+        return;
+    struct warp *w = &b->warps[p->made_by];
+    if (w->checks & CHECK_SYNC)
+        emu_report(w, p->made_ip, p->made_lane, "mbarrier",
+                   "the mbarrier at shared 0x%x, initialised here, was overwritten: mbarrier.inval must come first", p->offset);
+}
+
 void agents_end(struct block *b)
 {
     for (int i = 0; i < b->point_count; i++) {
@@ -297,6 +316,7 @@ void agents_end(struct block *b)
             emu_report(p->sender, p->copy, p->lane, "async_wait",
                        "nobody has waited for this copy when block %u,%u,%u ends: its shared memory may be given to another block",
                        b->index[0], b->index[1], b->index[2]);
+        mbarrier_ends(b, p);
     }
 }
 
@@ -353,7 +373,8 @@ static uint32_t unordered_of(const struct warp *w, const struct shadow *s, uint3
 /* Is what was said of grain g said of the next one too? */
 static bool same_tags(const struct shadow *s, uint32_t g)
 {
-    return s->writer[g] == s->writer[g + 1] && s->reader[g] == s->reader[g + 1] && (!s->source || s->source[g] == s->source[g + 1]);
+    return s->writer[g] == s->writer[g + 1] && s->reader[g] == s->reader[g + 1] && s->lane[g] == s->lane[g + 1] &&
+           (!s->source || s->source[g] == s->source[g + 1]) && (!s->lane_read || s->lane_read[g] == s->lane_read[g + 1]);
 }
 
 static void fill(uint32_t *tags, uint32_t count, uint32_t tag)
@@ -368,33 +389,62 @@ static bool still_reads(const struct warp *w, const struct block *b, uint32_t re
     return (reader & SHADOW_UNREAD) && (reader & 63) < (uint32_t)b->warp_count && reader >> 7 > w->fenced[reader & 63];
 }
 
+/* Has a warp of block b stored there, ordered before what w does but not fenced for the async proxy, on no way? Atomics are not asked. */
+static bool unfenced(const struct warp *w, const struct block *b, uint32_t g)
+{
+    const struct shadow *s = b->shadow;
+    uint32_t of = s->writer[g], by = of & 63, clock = of >> 7;
+    if (!of || (of & SHADOW_ATOMIC) || by >= (uint32_t)b->warp_count)
+        return false;
+    const struct part_told *part = &b->warps[by].part_fenced;
+    if (b == w->block)
+        return clock > w->fenced[by] || (left_out(part, s->lane[g], clock) && w->fenced[by] == part->clock);
+    bool fenced = !s->far_writer || s->far_writer[g] >> 5 <= b->cluster[0]->far_fenced[b->cluster_rank];
+    for (int i = 0; i < b->warp_count && !fenced; i++)
+        fenced = b->warps[i].fenced[by] >= clock;
+    return !fenced;
+}
+
+/* What a copy overwrites, of a grain: true when something was wrong. */
+static bool overwrites(struct warp *w, const struct insn *ip, int lane, const struct block *b, uint32_t g, uint32_t tag)
+{
+    const struct shadow *s = b->shadow;
+    bool ours = b == w->block, async = ip->op != OP_store_async;
+    uint32_t at = g << w->program->shared_shift, before = ours ? unordered_of(w, s, g) : 0;
+    if (before && (before & tag & SHADOW_ATOMIC))
+        return false;
+    if (agent_is(b, before & 63))
+        agent_race(w, ip, lane, at, "bulk copy to", before);
+    else if (before)
+        emu_report(w, ip, lane, "race", "bulk copy to shared memory at 0x%x races with warp %u: no barrier between them", at, before & 63);
+    else if (ours && still_reads(w, b, s->reader[g]))
+        emu_report(
+            w, ip, lane, "proxy_fence",
+            "bulk copy to shared memory at 0x%x, which warp %u may still be reading: it arrived at an mbarrier before it used what it "
+            "reads, and there is no fence.proxy.async between them",
+            at, s->reader[g] & 63);
+    else if (ours && async &&
+             (lanes_apart(w, s->lane[g], (uint32_t)lane) || (s->lane_read && reads_apart(w, s->lane_read[g], (uint32_t)lane))))
+        emu_report(w, ip, lane, "race",
+                   "bulk copy to shared memory at 0x%x by lane %d, which other lanes of this warp have %s: no __syncwarp between them", at,
+                   lane, lanes_apart(w, s->lane[g], (uint32_t)lane) ? "written" : "read");
+    else if (async && unfenced(w, b, g))
+        emu_report(w, ip, lane, "proxy_fence",
+                   "bulk copy to shared memory%s at 0x%x, which warp %u%s wrote: no fence.proxy.async between them",
+                   ours ? "" : " of another block", at, s->writer[g] & 63, ours ? "" : " there");
+    else
+        return false;
+    return true;
+}
+
 void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block *b, uint32_t offset, uint64_t bytes, uint32_t tag)
 {
     struct shadow *s = b->shadow;
     int shift = w->program->shared_shift;
-    bool told = b != w->block || !(w->checks & CHECK_RACE);
+    bool told = !(w->checks & CHECK_RACE);
     uint32_t low = offset >> shift, high = bytes ? (uint32_t)((offset + bytes - 1) >> shift) + 1 : low;
-    for (uint32_t g = low; s && g < high && !told; g++) {
-        if (g > low && same_tags(s, g - 1))
-            continue;
-        uint32_t before = unordered_of(w, s, g);
-        if (!before && still_reads(w, b, s->reader[g])) {
-            told = true;
-            emu_report(
-                w, ip, lane, "proxy_fence",
-                "bulk copy to shared memory at 0x%x, which warp %u may still be reading: it arrived at an mbarrier before it used what it "
-                "reads, and there is no fence.proxy.async between them",
-                g << shift, s->reader[g] & 63);
-        }
-        if (!before || (before & tag & SHADOW_ATOMIC))
-            continue;
-        told = true;
-        if (agent_is(b, before & 63))
-            agent_race(w, ip, lane, g << shift, "bulk copy to", before);
-        else
-            emu_report(w, ip, lane, "race", "bulk copy to shared memory at 0x%x races with warp %u: no barrier between them", g << shift,
-                       before & 63);
-    }
+    for (uint32_t g = low; s && g < high && !told; g++)
+        told = (g == low || !same_tags(s, g - 1)) && overwrites(w, ip, lane, b, g, tag);
     if (s) {
         fill(s->writer + low, high - low, tag);
         fill(s->reader + low, high - low, 0);

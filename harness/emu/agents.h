@@ -33,7 +33,7 @@ static inline bool left_out(const struct part_told *p, uint32_t by, uint32_t clo
 /* It found a phase of that parity over: of those that may be, the first one it has not heard of; parity -1: of the last. */
 void race_wait_phase(struct warp *w, struct block *b, uint32_t offset, int parity);
 /* Who initialises an mbarrier, and whether the warp has waited for that. */
-void race_init(struct warp *w, uint32_t offset);
+void race_init(struct warp *w, const struct insn *ip, int lane, uint32_t offset);
 bool race_init_known(struct warp *w, struct block *b, uint32_t offset);
 /* The warp uses an mbarrier of its block. It gives it up: which warp may use it still? -1: none. */
 int race_use(struct warp *w, uint32_t offset, bool last);

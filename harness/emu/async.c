@@ -339,7 +339,7 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
     case MBARRIER_INIT:
         mbarrier_begin(w, ip, i, owner, offset, true);
         if (owner == w->block)
-            race_init(w, offset);
+            race_init(w, ip, i, offset);
         v = mbarrier_pack(count, count, 0, 0);
         memcpy(host, &v, 8);
         agent_keeps(owner, offset, v);

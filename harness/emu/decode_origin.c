@@ -159,7 +159,7 @@ static bool store_ahead(struct decode *d, int block, bool ahead, bool note)
             d->overtaken[i >> 3] |= (uint8_t)(1u << (i & 7));
         if (lanes_wait(in))
             ahead = false;
-        else if (instr_is(in, "call") || (instr_is(in, "st") && may_touch_shared(in)))
+        else if (instr_is(in, "call") || (instr_is(in, "st") && may_touch_shared(in)) || instr_has(in, "mbarrier::complete_tx::bytes"))
             ahead = true;
     }
     return ahead;

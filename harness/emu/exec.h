@@ -358,6 +358,7 @@ struct block {
     uint32_t cluster_time;                /* in rank 0: one more at each release */
     struct far_touch *touched;            /* by rank: its last access to this block's shared memory */
     uint32_t cluster_far[2][CLUSTER_MAX]; /* in rank 0, by parity of the phase: what those who arrived know */
+    uint32_t far_fenced[CLUSTER_MAX];     /* in rank 0, by rank: what somebody has fenced for the async proxy */
     bool failed, parted;                  /* parted: some warp's part_told stands */
     bool copied;                          /* cp.async reads global memory, where reads are watched */
 };

@@ -191,8 +191,9 @@ static void tell_unfenced(const struct touch *t, uint32_t tag)
     else
         snprintf(who, sizeof who, "block %u,%u,%u", n % l->grid[0], n / l->grid[0] % l->grid[1], n / l->grid[0] / l->grid[1]);
     emu_report(t->w, t->ip, t->lane, "proxy_fence",
-               "bulk copy of global memory at 0x%llx, offset %llu of `%s`, which %s wrote: no fence.proxy.async between them",
-               (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, who);
+               "bulk copy %s global memory at 0x%llx, offset %llu of `%s`, which %s wrote: no fence.proxy.async between them",
+               t->access == ACCESS_READ ? "of" : "to", (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset,
+               t->b->label, who);
 }
 
 static uint32_t reader_tag(const struct touch *t, uint32_t old, enum apart apart)
@@ -218,7 +219,7 @@ static void touch_granule(const struct touch *t, struct footprint *f, uint64_t g
     if (t->access == ACCESS_WRITE && !t->strong &&
         ((writer & ~(TAG_STRONG | TAG_WIDE)) == w->tag || (t->async && (writer & 63) == (uint32_t)w->id)))
         w->runner->launch->again = 1;
-    if (t->async && t->access == ACCESS_READ && apart == TOGETHER && races_unfenced(w, writer))
+    if (t->async && apart == TOGETHER && races_unfenced(w, writer))
         tell_unfenced(t, writer);
     if (apart != TOGETHER && !both_strong(apart, writer, t->strong, t->narrow) && !t->silent)
         tell(t, apart, writer, writer & TAG_STRONG ? "atomic" : "write");

@@ -194,6 +194,7 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
     if (b->touched) {
         memset(b->touched, 0, CLUSTER_MAX * sizeof *b->touched);
         memset(b->cluster_far, 0, sizeof b->cluster_far);
+        memset(b->far_fenced, 0, sizeof b->far_fenced);
         memset(b->shadow->far_writer, 0, 3 * (size_t)b->shadow->grains * sizeof *b->shadow->far_writer);
     }
     b->first_epoch = ++b->epoch;
@@ -239,7 +240,7 @@ static void run_turn(struct warp *w)
         agent_ends(w);
         bulk_land(w->runner);
         barrier_warp_done(w->block);
-        if (w->program->uses_async && block_ended(w->block))
+        if ((w->program->uses_async || w->program->uses_mbarrier) && block_ended(w->block))
             agents_end(w->block);
         if (w->block->touched && block_ended(w->block))
             far_block_ends(w->block);

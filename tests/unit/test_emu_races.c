@@ -212,6 +212,33 @@ static const struct planted misused[] = {
     {NULL, 0, NULL, NULL},
 };
 
+static const struct planted proxies[] = {
+    {"overwritten", 59, "bulk copy to shared memory at 0x410, which warp 0 wrote: no fence.proxy.async", "proxy_fence"},
+    {"overwritten_fenced_before", 60, "which warp 0 wrote: no fence.proxy.async", "proxy_fence"},
+    {"overwritten_fenced_by_one", 61, "wrote: no fence.proxy.async", "proxy_fence"},
+    {"scaled_in_place", 84, "which warp 0 wrote: no fence.proxy.async", "proxy_fence"},
+    {"stored_and_arrived", 97, "wrote: no fence.proxy.async", "proxy_fence"},
+    {"refilled_by_one_lane", 116, "by lane 0, which other lanes of this warp have read: no __syncwarp", NULL},
+    {"stored_by_lanes", 129, "by lane 0, which other lanes of this warp have written: no __syncwarp", NULL},
+    {"overwritten_there", 154, "of another block at 0x410, which warp 0 there wrote: no fence.proxy.async", "proxy_fence"},
+    {"global_overwritten", 174, "bulk copy to global memory", "proxy_fence"},
+    {"global_added_to", 175, "offset 0 of `out`, which warp 0 wrote: no fence.proxy.async", "proxy_fence"},
+    {"mbarrier_as_data", 193, "initialised here, was overwritten: mbarrier.inval must come first", "mbarrier"},
+    {"mbarrier_given_up_for_data", 0, NULL, NULL},
+    {"overwritten_behind_fences", 0, NULL, NULL},
+    {"overwritten_behind_a_fence", 0, NULL, NULL},
+    {"overwritten_beside", 0, NULL, NULL},
+    {"scaled_and_fenced", 0, NULL, NULL},
+    {"stored_fenced_and_arrived", 0, NULL, NULL},
+    {"refilled_by_one_lane_met", 0, NULL, NULL},
+    {"stored_by_lanes_met", 0, NULL, NULL},
+    {"overwritten_there_fenced", 0, NULL, NULL},
+    {"overwritten_there_fenced_here", 0, NULL, NULL},
+    {"global_overwritten_fenced", 0, NULL, NULL},
+    {"global_added_to_fenced", 0, NULL, NULL},
+    {NULL, 0, NULL, NULL},
+};
+
 static void run_one(const char *fixture, const struct planted *p, int threads, int seed, char *told, size_t room)
 {
     struct emu_test t;
@@ -294,6 +321,12 @@ static void what_is_misused(void **state)
 {
     run_all("misused.ptx", misused);
     run_all("misused_100.ptx", misused);
+}
+
+static void what_copies_overwrite(void **state)
+{
+    run_all("proxies.ptx", proxies);
+    run_all("proxies_100.ptx", proxies);
 }
 
 /* A seed changes who comes first, not what is found. */
@@ -385,10 +418,16 @@ static void narrower_than_before(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_race),          cmocka_unit_test(what_sanitizers_find),
-                                       cmocka_unit_test(what_orders_nothing), cmocka_unit_test(what_is_under_way),
-                                       cmocka_unit_test(who_is_told),         cmocka_unit_test(what_is_misused),
-                                       cmocka_unit_test(another_order),       cmocka_unit_test(reduction_reads),
-                                       cmocka_unit_test(too_many_moments),    cmocka_unit_test(narrower_than_before)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_race),
+                                       cmocka_unit_test(what_sanitizers_find),
+                                       cmocka_unit_test(what_orders_nothing),
+                                       cmocka_unit_test(what_is_under_way),
+                                       cmocka_unit_test(who_is_told),
+                                       cmocka_unit_test(what_is_misused),
+                                       cmocka_unit_test(what_copies_overwrite),
+                                       cmocka_unit_test(another_order),
+                                       cmocka_unit_test(reduction_reads),
+                                       cmocka_unit_test(too_many_moments),
+                                       cmocka_unit_test(narrower_than_before)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
