@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sha2.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -77,6 +78,37 @@ static void sha256_is_the_published_one(void **state)
     hash_add_text(h, "bc");
     hash_end(h, b);
     assert_string_not_equal(a, b);
+}
+
+/* Long texts go another way: the vectors of FIPS 180-2, and libmd with pieces of every length at every place of a block. */
+static void sha256_of_many_blocks(void **state)
+{
+    enum { MILLION = 1000000 };
+    char out[HASH_TEXT], want[HASH_TEXT], *text = xmalloc(MILLION);
+    hash_bytes("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56, out);
+    assert_string_equal(out, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    memset(text, 'a', MILLION);
+    hash_bytes(text, MILLION, out);
+    assert_string_equal(out, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    for (int i = 0; i < MILLION; i++)
+        text[i] = (char)(i * 31 + i / 256);
+    for (size_t first = 0; first < 200; first++) {
+        const size_t second = (first * 37) % 331;
+        const uint8_t lengths[2][8] = {{(uint8_t)first}, {(uint8_t)second, (uint8_t)(second >> 8)}};
+        SHA2_CTX c;
+        SHA256Init(&c);
+        SHA256Update(&c, lengths[0], 8);
+        SHA256Update(&c, (const uint8_t *)text + 1, first);
+        SHA256Update(&c, lengths[1], 8);
+        SHA256Update(&c, (const uint8_t *)text + 3, second);
+        SHA256End(&c, want);
+        struct hash *h = hash_begin();
+        hash_add(h, text + 1, first);
+        hash_add(h, text + 3, second);
+        hash_end(h, out);
+        assert_string_equal(out, want);
+    }
+    free(text);
 }
 
 static void nearest_word(void **state)
@@ -394,6 +426,7 @@ int main(void)
         cmocka_unit_test(half_agrees_with_the_compiler),
         cmocka_unit_test(sixteen_bit_rounds_once),
         cmocka_unit_test(sha256_is_the_published_one),
+        cmocka_unit_test(sha256_of_many_blocks),
         cmocka_unit_test(nearest_word),
         cmocka_unit_test(globs_and_numbers),
         cmocka_unit_test(many_lines_are_one),
