@@ -443,7 +443,6 @@ static int set_up_library(void **state)
     text_add(&one, head);
     text_add(&other, head);
     text_addf(&bare, "%.*s%s", (int)(fuses - head), head, behind);
-    shipped_variants = "pointwise/*";
     setenv("BENCH_THREADS", "1", 1); /* further handles are a GPU's */
     return set_up(state) || !variant_put("cudnn_lib", &one) || !variant_put("cudnn_too", &other) || !variant_put("cudnn_bare", &bare);
 }
