@@ -60,6 +60,14 @@ static bool asks_library(const struct program *program)
     return false;
 }
 
+static bool has_source(const struct program *program)
+{
+    for (int i = 0; i < program->unit_count; i++)
+        if (program->units[i].path && program->units[i].code == CODE_CUDA)
+            return true;
+    return false;
+}
+
 /* Each build once. */
 static void find_tasks(struct compilers *c)
 {
@@ -70,7 +78,8 @@ static void find_tasks(struct compilers *c)
     for (int i = 0; i < s->plan.row_count; i++) {
         const struct plan_row *p = &s->plan.rows[i];
         bool known = p->kind == PLAN_LAYER && known_build(s, &p->program),
-             again = known || (p->kind == PLAN_CHAIN && p->chain->pick != CHAIN_KERNEL);
+             again =
+                 known || (p->kind == PLAN_LAYER && !has_source(&p->program)) || (p->kind == PLAN_CHAIN && p->chain->pick != CHAIN_KERNEL);
         if (s->kept[i] || s->rows[i]->status != ROW_PLANNED)
             continue;
         bool plans = p->kind == PLAN_LAYER && !known && s->device.library_device[0] && asks_library(&p->program);
@@ -164,6 +173,8 @@ void session_precompile(struct session *s)
     int k;
     find_tasks(&c);
     c.count = pool_threads() < c.own_count ? pool_threads() : c.own_count; /* neighbours by whoever is there */
+    if (c.own_count < 2) /* the one worker would wait for the one compiler, which reads everything for itself as it does */
+        c.count = 0;
     c.children = xcalloc((size_t)c.count + 1, sizeof *c.children);
     c.given = xcalloc((size_t)c.count + 1, sizeof *c.given);
     for (k = 0; k < c.count; k++)
