@@ -151,7 +151,7 @@ static bool import_rows_add_row(struct import *m, const json_t *entry, struct er
     row_set(&row->id, id);
     row_set(&row->variant, variant);
     row_set(&row->what, what ? what : "an op of another tool");
-    row_set(&row->note, note);
+    row_add_note(row, "%s", note);
     row_set(&row->compiler, text_at(m->provenance, "tool"));
     row_set(&row->device, m->run.device);
     row_set(&row->check, "not verified");

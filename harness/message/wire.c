@@ -30,9 +30,7 @@ void wire_row_merge(const json_t *fields, struct row *row)
     json_t *one;
     for (const struct column *c = column_first(COLUMN_RESULT); c; c = column_next(c)) {
         const json_t *value = is_sent(c) ? json_object_get(fields, c->name) : NULL;
-        if (value && c->offset == offsetof(struct row, note)) /* of planning, checks, timing and counting: each has its own */
-            row_add_note(row, "%s", json_string_value(value));
-        else if (value)
+        if (value && c->offset != offsetof(struct row, note)) /* made anew of the list of notes */
             json_column_take(c, row, value);
     }
     for (const struct row_list *l = row_lists; l->table; l++) {
@@ -41,6 +39,11 @@ void wire_row_merge(const json_t *fields, struct row *row)
             row_list_empty(l, row);
         json_array_foreach(list, i, one)
         {
+            const char *note = l->group == COLUMN_NOTE ? json_string_value(json_object_get(one, "note_text")) : NULL;
+            if (note) /* of planning, checks, timing and counting: each has its own, and says it again */
+                row_add_note(row, "%s", note);
+            if (l->group == COLUMN_NOTE)
+                continue;
             void *to = row_list_add(l, row);
             for (const struct column *c = column_first(l->group); c; c = column_next(c))
                 json_column_take(c, to, json_object_get(one, c->name));

@@ -48,23 +48,6 @@ static const struct tuned_point *remembered(const struct plan_options *o, const 
     return NULL;
 }
 
-/* Where a configuration comes from, what nobody measured, and what no check can hold. NULL: nothing to say. Malloc'd. */
-static char *row_note_of(const char *origin, const struct program *p)
-{
-    struct text t = {0};
-    bool library = false;
-    for (int i = 0; i < p->unit_count; i++)
-        library |= p->units[i].code == CODE_LIBRARY;
-    const char *const says[] = {
-        origin,
-        p->guess ? "its rules were found on other chips, here its choice is a guess: bench tune, then bench run --tuned, measures" : NULL,
-        library ? "trusted code: a library's function runs on the host, where no check can hold it" : NULL};
-    for (size_t i = 0; i < sizeof says / sizeof *says; i++)
-        if (says[i])
-            text_addf(&t, "%s%s", t.len ? "; " : "", says[i]);
-    return t.len ? text_take(&t) : NULL;
-}
-
 /* The point that `t` names, of the variant itself or, for a rule, of the one it takes; *note says where it comes from, or why it is none.
  */
 static struct variant_point *tuned_point_of(struct plan *plan, const struct variant_set *set, const struct tuned_point *t,
@@ -130,7 +113,7 @@ static bool add_points(struct plan *plan, const struct plan_options *o, int case
         struct error bind = {0};
         if (!bind_row(plan, &row, work, &bind))
             row.broken = xstrdup(bind.text);
-        row.note = row_note_of(note, &row.program);
+        row.note = note ? xstrdup(note) : NULL;
         plan_row_add(plan, &row);
     }
     return true;

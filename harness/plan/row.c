@@ -197,6 +197,20 @@ static void set_work(struct row *row, const struct work *work)
     row_set(&row->epilogue, text_get(&t) + strlen(" +"));
 }
 
+/* Where its configuration comes from, what nobody measured, and what no check can hold. */
+static void add_notes(struct row *row, const struct plan_row *p)
+{
+    bool library = false;
+    for (int i = 0; i < p->program.unit_count; i++)
+        library |= p->program.units[i].code == CODE_LIBRARY;
+    if (p->note)
+        row_add_note(row, "%s", p->note);
+    if (p->program.guess)
+        row_add_note(row, "its rules were found on other chips, here its choice is a guess: bench tune, then bench run --tuned, measures");
+    if (library)
+        row_add_note(row, "trusted code: a library's function runs on the host, where no check can hold it");
+}
+
 struct row *plan_row_new(const struct plan *plan, int index, const char *device)
 {
     const struct plan_row *p = &plan->rows[index];
@@ -245,7 +259,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     if (p->kind == PLAN_SEQUENCE)
         plan_sequence_describe(p, row);
     row_set(&row->arch, plan->chip.arch);
-    row_set(&row->note, p->note);
+    add_notes(row, p);
     static const char *const metrics[] = {"model.threads", "model.smem_bytes", "model.registers"}, *const units[] = {"threads", "B",
                                                                                                                      "registers"};
     for (int i = 0; i < PREDICT_COUNT; i++)

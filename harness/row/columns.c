@@ -29,6 +29,7 @@
 #define PARAM(...) LINE(PARAM, row_pair, __VA_ARGS__)
 #define NETWORK(...) LINE(NETWORK, row_network, __VA_ARGS__)
 #define PART(...) LINE(PART, row_part, __VA_ARGS__)
+#define NOTE(...) LINE(NOTE, row_note, __VA_ARGS__)
 #define PLAN(...) LINE(PLAN, row_plan, __VA_ARGS__)
 #define LAUNCH(...) LINE(LAUNCH, row_launch, __VA_ARGS__)
 #define LAUNCH_PART(...) LINE(LAUNCH, row_launch, __VA_ARGS__)

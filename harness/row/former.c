@@ -1,5 +1,5 @@
-/* row/former: what schemas before 9 (masks: before 10; product and epilogue: before 11) kept as text becomes fields and lists, once, when
- * such a database is opened. Nothing else reads that text. */
+/* row/former: what schemas before 9 (masks: before 10; product and epilogue: before 11; notes: before 12) kept as text becomes fields and
+ * lists, once, when such a database is opened. Nothing else reads that text. */
 #include "row/database.h"
 #include <jansson.h>
 #include <stdio.h>
@@ -285,5 +285,12 @@ bool former_words(struct store *store, struct error *err)
                       " UPDATE \"case\" SET epilogue = substr(rest, 2, instr(rest || ' ', ' ') - 2),"
                       " bare_work = substr(work, 1, at - 1) || substr(rest, instr(rest || ' ', ' '))"
                       " FROM cut WHERE cut.case_key = \"case\".case_key",
+                      "migrating", err);
+}
+
+bool former_notes(struct store *store, struct error *err)
+{
+    /* where one of them ended is not told for certain: they become one */
+    return store_exec(store, "INSERT INTO note (result, note_index, note_text) SELECT result, 0, note FROM result WHERE note <> ''",
                       "migrating", err);
 }

@@ -66,30 +66,6 @@ void row_set(char **field, const char *value)
     *field = copy;
 }
 
-/* Is it one of the row's notes, whole? */
-static bool row_has_note(const struct row *row, const char *note)
-{
-    size_t n = strlen(note);
-    for (const char *at = row->note; at && (at = strstr(at, note)); at++)
-        if ((at == row->note || (at - row->note >= 2 && !strncmp(at - 2, "; ", 2))) && (!at[n] || !strncmp(at + n, "; ", 2)))
-            return true;
-    return false;
-}
-
-void row_add_note(struct row *row, const char *format, ...)
-{
-    SCOPED_TEXT note = {0};
-    va_list args;
-    va_start(args, format);
-    text_vaddf(&note, format, args);
-    va_end(args);
-    if (note.len && !row_has_note(row, text_get(&note))) {
-        char *all = row->note ? text_format("%s; %s", row->note, text_get(&note)) : xstrdup(text_get(&note));
-        free(row->note);
-        row->note = all;
-    }
-}
-
 /* ---- lists ---- */
 
 #define LIST(group, table, name, index, items, count, anew) \
@@ -102,6 +78,7 @@ const struct row_list row_lists[] = {
     LIST(PARAM, "param", "param_values", "param_index", param, param_count, false),
     LIST(NETWORK, "network", "network_runs", "network_index", network, network_count, false),
     LIST(PART, "part", "parts", "part_index", parts, part_count, false),
+    LIST(NOTE, "note", "notes", "note_index", notes, note_count, false),
     LIST(STEP, "kernel", "steps", "step_index", steps, step_count, true),
     LIST(TIME, "timing", "times", "time_index", times, time_count, false),
     LIST(PLAN, "plan", "plans", "plan_index", plans, plan_count, true),
@@ -230,6 +207,23 @@ void row_add_part(struct row *row, const char *variant)
 {
     struct row_part *p = row_add(row, COLUMN_PART);
     row_set(&p->variant, variant);
+}
+
+void row_add_note(struct row *row, const char *format, ...)
+{
+    SCOPED_TEXT note = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&note, format, args);
+    va_end(args);
+    bool said = !note.len;
+    for (int i = 0; i < row->note_count && !said; i++)
+        said = !strcmp(row->notes[i].text, text_get(&note));
+    if (said)
+        return;
+    struct row_note *n = row_add(row, COLUMN_NOTE);
+    row_set(&n->text, text_get(&note));
+    add_text(&row->note, "; ", "%s", n->text);
 }
 
 struct row_plan *row_add_plan(struct row *row)

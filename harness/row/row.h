@@ -78,6 +78,11 @@ struct row_part {
 #define PART(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
+/* A warning of the row. */
+struct row_note {
+#define NOTE(...) ROW_MEMBER(__VA_ARGS__)
+#include "row/fields.def"
+};
 /* A plan of cuDNN's that was tried. */
 struct row_plan {
 #define PLAN(...) ROW_MEMBER(__VA_ARGS__)
@@ -104,16 +109,18 @@ struct row {
     struct row_pair *axis, *param; /* by name; the texts `axes` and `params` are what a reader sees */
     struct row_network *network;
     struct row_part *parts;
+    struct row_note *notes; /* the text `note` is what a reader sees */
     struct row_plan *plans;
     struct row_launch *launches;
     struct row_code *code;
-    int step_count, time_count, metric_count, axis_count, param_count, network_count, part_count, plan_count, launch_count, code_count;
+    int step_count, time_count, metric_count, axis_count, param_count, network_count, part_count, note_count, plan_count, launch_count,
+        code_count;
 };
 struct row *row_new(void); /* every absent-able number absent */
 void row_free(struct row *row);
 /* Replaces a malloc'd string field. */
 void row_set(char **field, const char *value);
-/* Puts a note behind the row's others, "; " between them; once, however often it is said. An empty one is none. */
+/* Adds a note to the list, and to the text of them all, "; " between them; once, however often it is said. An empty one is none. */
 void row_add_note(struct row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct row_metric *row_add_metric(struct row *row, int step, int line, const char *name, const char *unit, const char *source,
                                   double value);
@@ -150,6 +157,7 @@ enum column_group {
     COLUMN_PARAM,   /* struct row_pair: table param */
     COLUMN_NETWORK, /* struct row_network: table network */
     COLUMN_PART,    /* struct row_part: table part */
+    COLUMN_NOTE,    /* struct row_note: table note */
     COLUMN_STEP,    /* struct row_step: table kernel */
     COLUMN_TIME,    /* struct row_time: table timing */
     COLUMN_PLAN,    /* struct row_plan: table plan */

@@ -235,7 +235,8 @@ static void add_state(struct frames_run *r)
         row_add_metric(r->row, -1, 0, name, "share", "measured", r->shares[i] / after);
         text_addf(&t, "%s %.3g %%", i ? " ->" : "", 100 * r->shares[i] / after);
     }
-    r->row->note = text_take(&t);
+    row_add_note(r->row, "%s", text_get(&t));
+    text_free(&t);
 }
 
 static void add_results(struct frames_run *r)

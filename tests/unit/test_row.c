@@ -69,7 +69,12 @@ static void a_note_is_said_once_and_whole(void **state)
     row_add_note(row, "over 10 ms");
     row_add_note(row, "over 10");
     row_add_note(row, "ook part in 3 of 10 rounds"); /* found one place behind the start, before which is nothing */
-    assert_string_equal(row->note, "took part in 3 of 10 rounds; over 10 ms; over 10; ook part in 3 of 10 rounds");
+    row_add_note(row, "one; two");
+    row_add_note(row, "two"); /* is no part of that one */
+    assert_string_equal(row->note, "took part in 3 of 10 rounds; over 10 ms; over 10; ook part in 3 of 10 rounds; one; two; two");
+    assert_int_equal(row->note_count, 6);
+    assert_string_equal(row->notes[4].text, "one; two");
+    assert_string_equal(row->notes[5].text, "two");
     row_free(row);
 }
 

@@ -269,11 +269,40 @@ static void words_become_columns(void **state)
     fixture_free(&f);
 }
 
+/* All notes of a row were one text, in which "; " may also stand inside of one. */
+static void notes_become_a_list(void **state)
+{
+    struct error err = {0};
+    struct fixture f = {0};
+    struct row **rows;
+    struct store *store = open_or_fail(false);
+    fixture_run(&f.run, "notes", "cuda:0", "GPU");
+    for (int i = 0; i < 3; i++)
+        fixture_row(&f, i, "body", "", "conv2d", i ? "ours" : "cudnn", i ? i > 1 ? "T=2" : "T=1" : "", ROW_OK);
+    row_add_note(f.rows[0], "tuned; stale");
+    row_add_note(f.rows[0], "guessed");
+    row_add_note(f.rows[1], "slow");
+    put_all(store, &f);
+    assert_true(store_exec(store, "DROP TABLE note; PRAGMA user_version = 11", "test", &err));
+    store_close(store);
+    store = open_or_fail(false);
+    assert_int_equal(store_rows(store, f.run.id, &rows, &err), 3);
+    assert_string_equal(rows[0]->note, "tuned; stale; guessed");
+    assert_int_equal(rows[0]->note_count, 1);
+    assert_string_equal(rows[0]->notes[0].text, rows[0]->note);
+    row_add_note(rows[1], "slow");
+    assert_string_equal(rows[1]->note, "slow");
+    assert_true(!rows[2]->note && !rows[2]->note_count);
+    rows_free(rows, 3);
+    store_close(store);
+    fixture_free(&f);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {TEST(text_becomes_fields),   TEST(former_and_present_are_merged),
-                                       TEST(a_new_column_is_added), TEST(sides_stand_beside_each_other),
-                                       TEST(masks_of_schema_9),     TEST(words_become_columns)};
+    const struct CMUnitTest tests[] = {
+        TEST(text_becomes_fields), TEST(former_and_present_are_merged), TEST(a_new_column_is_added), TEST(sides_stand_beside_each_other),
+        TEST(masks_of_schema_9),   TEST(words_become_columns),          TEST(notes_become_a_list)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

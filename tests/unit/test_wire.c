@@ -55,9 +55,13 @@ static void everything_comes_through(void **state)
 {
     struct row *a = row_new(), *b = row_new();
     set_all(COLUMN_RESULT, a, 7);
+    row_set(&a->note, NULL); /* is made of the list */
     for (const struct row_list *l = row_lists; l->table; l++)
         for (int i = 0; i < 3; i++)
-            set_all(l->group, row_list_add(l, a), i + 1);
+            if (l->group == COLUMN_NOTE)
+                row_add_note(a, "note %d", i);
+            else
+                set_all(l->group, row_list_add(l, a), i + 1);
     b->row_index = 7; /* the parent's: it cannot say that it is not known */
     b->library = true;
     send(a, b);
@@ -70,6 +74,7 @@ static void everything_comes_through(void **state)
     send(a, b); /* once more: facts are replaced, times and metrics are added */
     assert_int_equal(b->step_count, 3);
     assert_int_equal(b->plan_count, 3);
+    assert_int_equal(b->note_count, 3); /* notes that are said again stand once */
     assert_int_equal(b->time_count, 6);
     assert_int_equal(b->metric_count, 6);
     row_free(a);
@@ -80,14 +85,17 @@ static void everything_comes_through(void **state)
 static void notes_are_added(void **state)
 {
     struct row *planned = row_new(), *checked = row_new(), *timed = row_new(), *silent = row_new();
-    row_set(&planned->note, "its first configuration");
-    row_set(&checked->note, "left alone by tiles");
-    row_set(&timed->note, "its budget ended");
+    row_add_note(planned, "its first configuration");
+    row_add_note(checked, "left alone; by tiles");
+    row_add_note(checked, "by tiles");
+    row_add_note(timed, "its budget ended");
     send(checked, planned);
     send(silent, planned);
     send(timed, planned);
     send(timed, planned); /* said twice, it stands once */
-    assert_string_equal(planned->note, "its first configuration; left alone by tiles; its budget ended");
+    assert_string_equal(planned->note, "its first configuration; left alone; by tiles; by tiles; its budget ended");
+    assert_int_equal(planned->note_count, 4);
+    assert_string_equal(planned->notes[2].text, "by tiles");
     row_free(planned);
     row_free(checked);
     row_free(timed);
