@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void out_of_memory(void)
 {
     fputs("bench: out of memory\n", stderr);
-    abort();
+    _exit(STATUS_NO_MEMORY);
 }
 
 bool text_ends(const char *s, const char *end)

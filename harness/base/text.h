@@ -33,7 +33,8 @@ bool text_ends(const char *s, const char *end);
 #define SCOPED_TEXT SCOPED_BY(text_free) struct text
 void scoped_free(void *variable);
 
-/* malloc family that never returns NULL (aborts with a message). */
+/* malloc family that never returns NULL: without memory the process says so and ends with this status, the machine's fault. */
+#define STATUS_NO_MEMORY 5
 void *xmalloc(size_t n);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *p, size_t n);

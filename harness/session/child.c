@@ -219,13 +219,13 @@ static void last_words(int fd, char *out, size_t bytes)
 }
 
 /* What neither a kernel nor a compiler does to its own process. */
-static bool ended_outside(int status, const char *said)
+static bool ended_outside(int status)
 {
     static const int outside[] = {SIGKILL, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGXCPU, SIGXFSZ};
     for (size_t i = 0; WIFSIGNALED(status) && i < sizeof outside / sizeof *outside; i++)
         if (WTERMSIG(status) == outside[i])
             return true;
-    return (WIFEXITED(status) && WEXITSTATUS(status) == 127) || strstr(said, "bench: out of memory");
+    return WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == STATUS_NO_MEMORY);
 }
 
 bool child_stop(struct child *child, char *how, size_t how_bytes)
@@ -254,7 +254,7 @@ bool child_stop(struct child *child, char *how, size_t how_bytes)
             snprintf(how, how_bytes, "exited with %d", WEXITSTATUS(status));
         if (how)
             last_words(child->errors, how + strlen(how), how_bytes - strlen(how));
-        outside = how && !killed && ended_outside(status, how);
+        outside = how && !killed && ended_outside(status);
     }
     if (child->guard > 0) {
         close(child->guarded);

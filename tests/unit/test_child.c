@@ -1,0 +1,83 @@
+/* session/child: whose fault it is that a worker ended. */
+#include "base/text.h"
+#include "session/child.h"
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static void takes_all_memory(void)
+{
+    free(xmalloc(PTRDIFF_MAX / 2));
+}
+
+/* A kernel's library function may print what it likes. */
+static void says_so_and_dies(void)
+{
+    if (write(2, "bench: out of memory\n", 21) == 21)
+        abort();
+}
+
+static void exits(void)
+{
+    _exit(1);
+}
+
+static void is_not_started(void)
+{
+    _exit(127);
+}
+
+static void is_killed(void)
+{
+    kill(getpid(), SIGKILL);
+}
+
+static bool ended_outside(void (*ends)(void), char *how, size_t bytes)
+{
+    struct child child = {.fd = -1, .errors = memfd_create("stderr", MFD_CLOEXEC), .guarded = -1};
+    child.pid = fork();
+    if (child.pid == 0) {
+        dup2(child.errors, 2);
+        ends();
+        _exit(0);
+    }
+    siginfo_t info;
+    waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT); /* gone, and not yet reaped: child_stop kills what takes 100 ms to end */
+    return child_stop(&child, how, bytes);
+}
+
+static void an_end_has_its_author(void **state)
+{
+    static const struct {
+        void (*ends)(void);
+        bool outside;
+        const char *how;
+    } tries[] = {
+#ifndef __SANITIZE_ADDRESS__ /* which ends the process itself */
+        {takes_all_memory, true, "exited with 5; it said: bench: out of memory"},
+#endif
+        {says_so_and_dies, false, "killed by signal 6 (Aborted); it said: bench: out of memory"},
+        {exits, false, "exited with 1"},
+        {is_not_started, true, "exited with 127"},
+        {is_killed, true, "killed by signal 9 (Killed)"},
+    };
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        char how[400];
+        bool outside = ended_outside(tries[i].ends, how, sizeof how);
+        assert_string_equal(how, tries[i].how);
+        assert_int_equal(outside, tries[i].outside);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_end_has_its_author)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
