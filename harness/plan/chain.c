@@ -243,22 +243,13 @@ static struct marks *list_masks(const struct plan *plan, int layer_cases, int *c
     return list;
 }
 
-/* Cases left out by anything but their mask are parts of a network. */
-static bool masks_only(const char *const *set)
-{
-    for (; set && *set; set++)
-        if (strncmp(*set, "mask", 4))
-            return false;
-    return true;
-}
-
 bool plan_chains_add(struct plan *plan, const struct plan_options *o, const char *device_kind, struct error *err)
 {
     int layer_cases = plan->case_count, count;
     bool ok = true, kernels = false;
     for (int i = 0; o->variant_names && o->variant_names[i]; i++)
         kernels |= plan_resolve(&plan->variants, o->variant_names[i], op_for(TASK_NETWORK)) != NULL;
-    if ((o->variant_names && !kernels) || !masks_only(o->filter.set))
+    if ((o->variant_names && !kernels) || !scenario_filter_by_mask(&o->filter))
         return true; /* parts of a network */
     SCOPED struct marks *masks = list_masks(plan, layer_cases, &count);
     for (int i = 0; i < plan->scenario->network_count; i++)

@@ -56,6 +56,19 @@ bool layers_select(const struct scenario *s, const char *globs, bool *selected, 
 
 static const char *const mask_parts[] = {"mask", "mask.pattern", "mask.density", "mask.seed", "mask.radius"};
 
+bool scenario_filter_by_mask(const struct scenario_filter *filter)
+{
+    bool all = true;
+    for (const char *const *set = filter->set; all && set && *set; set++) {
+        SCOPED char *name = xstrndup(*set, strcspn(*set, "="));
+        bool mask = false;
+        for (size_t i = 0; i < sizeof mask_parts / sizeof *mask_parts; i++)
+            mask = mask || !strcmp(name, mask_parts[i]);
+        all = mask;
+    }
+    return all;
+}
+
 static bool name_known(const struct scenario *s, const char *name, const char *one, struct error *err)
 {
     const struct parsed *p = s->parsed;

@@ -124,6 +124,8 @@ struct scenario_filter {
      * none is left out. */
     const struct scenario_wish *more;
 };
+/* Does it tell cases apart by their masks alone, if at all? */
+bool scenario_filter_by_mask(const struct scenario_filter *filter);
 /* Expands for a device kind ("emu", "cuda": picks `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing is an error that
  * names it (decision 13). Returns the count; -1 on error. */
 int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases,
