@@ -227,6 +227,27 @@ static bool parse_metric(struct counter_group *g, const struct node *key, const 
     return true;
 }
 
+/* Of two rows' sentence each {word} is one of these, and [] stand in pairs. */
+static bool check_more(const struct node *n, const char *s, struct error *err)
+{
+    static const char *const words[] = {"ratio", "this", "that", "other", NULL};
+    bool open = false;
+    for (; *s; s++) {
+        if (*s == '{') {
+            SCOPED char *word = xstrndup(s + 1, strcspn(s + 1, "}"));
+            int w = 0;
+            while (words[w] && strcmp(words[w], word))
+                w++;
+            if (!words[w])
+                return node_error(n, err, "{%.80s}: {ratio}, {this}, {that} and {other} are filled in", word);
+        } else if (open ? *s == '[' : *s == ']') {
+            return node_error(n, err, "a %c has no other", *s);
+        }
+        open = *s == '[' || (open && *s != ']');
+    }
+    return !open || node_error(n, err, "a [ has no ]");
+}
+
 /* What a table or a comparison says of the value: head:, brief:, more:, from:. */
 static bool parse_shown(struct counter_value *v, const struct node *n, struct error *err)
 {
@@ -234,7 +255,7 @@ static bool parse_shown(struct counter_value *v, const struct node *n, struct er
     const struct node *when = node_get(n, "more_if"), *shown = node_get(n, "shown_if");
     if (head && !(v->head = node_text(head, "head", err)))
         return false;
-    if (more && !(v->more = node_text(more, "more", err)))
+    if (more && !((v->more = node_text(more, "more", err)) && check_more(more, v->more, err)))
         return false;
     if (brief && !head)
         return node_error(brief, err, "value '%s': brief: goes with head:", v->name);

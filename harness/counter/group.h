@@ -27,11 +27,12 @@
  *       alone: yes                           # holds only of a row of which no other rule does
  *
  * `head`: the value is a column of the table of what limits the rows of a case; with `brief` also of the case's own table on a terminal.
- * `more`: what is said of two rows when one has `from` times as much of it as the other; {ratio}, {this}, {that} and {other}'s name. With
- * `more_if`: only where that holds of the one that has more. `shown_if`: a case's own table has the value only where that holds of the row.
- * `gain`: at most this share of the time (in per cent) would go if what the rule names went and all else stayed. Of a list the first
- * formula whose names are known. `gain: none` where nobody can say: the rule ranks behind those that can. A percentage is 0 to 100, as ncu
- * has it. A name that two groups of a set give a value must mean the same in both. */
+ * `more`: what is said of two rows when one has `from` times as much of it as the other; {ratio}, {this}, {that} and {other}'s name.
+ * What stands in [] is left out where the other has been named. With `more_if`: only where that holds of the one that has more. `shown_if`:
+ * a case's own table has the value only where that holds of the row. `gain`: at most this share of the time (in per cent) would go if what
+ * the rule names went and all else stayed. Of a list the first formula whose names are known. `gain: none` where nobody can say: the rule
+ * ranks behind those that can. A percentage is 0 to 100, as ncu has it. A name that two groups of a set give a value must mean the same in
+ * both. */
 #ifndef BENCH_COUNTER_GROUP_H
 #define BENCH_COUNTER_GROUP_H
 

@@ -67,7 +67,7 @@ static void compare_case(struct comparison *y, const struct case_view *c, const 
     if (apart && fabs(log(ratio)) >= y->told) {
         SCOPED_TEXT words = {0};
         const struct view *slow = ratio > 1 ? b : a, *fast = ratio > 1 ? a : b;
-        winner_reason(c, slow, fast, &words);
+        winner_reason(c, slow, fast, WHY_UNNAMED, &words);
         free(y->reason);
         free(y->where);
         free(y->limit);

@@ -4,7 +4,6 @@
 #include "report/number.h"
 #include "report/row_document.h"
 #include "report/verdict.h"
-#include "report/why.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,23 +19,11 @@ void winner_name(const struct view *v, struct text *t)
         text_add(t, v->name);
 }
 
-bool winner_reason(const struct case_view *c, const struct view *slow, const struct view *fast, struct text *t)
+bool winner_reason(const struct case_view *c, const struct view *slow, const struct view *fast, enum why_words words, struct text *t)
 {
-    SCOPED_TEXT words = {0};
     if (c->counts)
-        why_compared(&words, c, slow, fast, false);
-    bool apart = c->counts || why_against(&words, c, slow, fast);
-    SCOPED char *name = text_format("`%s`", fast->name);
-    for (const char *p = text_get(&words); *p;) { /* "3.92x the instructions of `auto`" */
-        size_t n = strncmp(p, " of ", 4) == 0 || strncmp(p, " as ", 4) == 0 ? 4 : 0;
-        bool named = strncmp(p + n, name, strlen(name)) == 0;
-        if (!named)
-            text_add_bytes(t, p, 1);
-        else if (!n)
-            text_add(t, "the other");
-        p += named ? n + strlen(name) : 1;
-    }
-    return apart;
+        why_compared(t, c, slow, fast, false, words);
+    return c->counts || why_against(t, c, slow, fast, words);
 }
 
 /* ---- how many rows stand ---- */
@@ -113,17 +100,16 @@ static void not_judged(const struct case_view *c, struct text *t)
 /* The first reason: what the slower one has more of, else the winner's own bottleneck. */
 static void add_reason(struct table *t, const struct case_view *c, const struct view *winner)
 {
-    struct text words = {0};
+    SCOPED_TEXT words = {0}, cell = {0};
     const struct view *rival = c->zero && c->zero != winner && c->zero->ranked ? c->zero : why_rival(c, winner);
-    if (rival && winner_reason(c, rival, winner, &words) && words.len) {
-        SCOPED char *first = xstrndup(text_get(&words), strcspn(text_get(&words), ";"));
-        text_free(&words);
-        text_addf(&words, "%s: %s", rival == c->zero ? c->zero_name : rival->name, first);
-    } else if (winner->verdicts.count && !words.len) {
-        text_addf(&words, "its limit: %s", winner->verdicts.items[0].says);
-    }
-    table_cell(t, PAINT_NONE, "%s", text_get(&words));
-    text_free(&words);
+    bool apart = rival && winner_reason(c, rival, winner, WHY_FIRST, &words);
+    if (apart && words.len)
+        text_addf(&cell, "%s: %s", rival == c->zero ? c->zero_name : rival->name, text_get(&words));
+    else if (winner->verdicts.count && !words.len)
+        text_addf(&cell, "its limit: %s", winner->verdicts.items[0].says);
+    else
+        text_add(&cell, text_get(&words));
+    table_cell(t, PAINT_NONE, "%s", text_get(&cell));
 }
 
 static void share_cell(struct table *t, const struct view *v)

@@ -5,6 +5,7 @@
 
 #include "report/document.h"
 #include "report/view.h"
+#include "report/why.h"
 
 void first_screen(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge);
 
@@ -13,6 +14,6 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
 /* "wgmma_rs (auto)": what a rule's choice became stands first. Appended. */
 void winner_name(const struct view *v, struct text *t);
 /* What the slower of two rows does more of, without the other's name: "executes 3.92x the instructions". False: they do not differ. */
-bool winner_reason(const struct case_view *c, const struct view *slow, const struct view *fast, struct text *t);
+bool winner_reason(const struct case_view *c, const struct view *slow, const struct view *fast, enum why_words words, struct text *t);
 
 #endif

@@ -134,7 +134,7 @@ static void add_time(struct document *d, const struct case_view *c, const struct
     document_table(d, t, DETAIL_FULL);
     struct text words = {0};
     if (rival) {
-        why_against(&words, c, v, rival);
+        why_against(&words, c, v, rival, WHY_NAMED);
         SCOPED char *name = text_format("beside %s", rival->name);
         block_text(document_prose(d, TONE_PLAIN, DETAIL_FULL), NULL, words.len ? name : NULL, &words);
     }

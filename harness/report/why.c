@@ -252,20 +252,32 @@ static void breakdown_gap(const struct breakdown *a, const struct breakdown *b, 
     text_addf(t, "=  %s%s us\n", d < 0 ? "-" : "", breakdown_us(a, labs(d), n));
 }
 
-/* Appends the sentence with {ratio}, {this}, {that} and {other} filled in. */
+static void add_other(struct text *t, const char *name)
+{
+    text_addf(t, name ? "`%s`" : "the other", name);
+}
+
+/* Goes on with the next thing to be said; false: there is to be no other. */
+static bool goes_on(struct text *t, enum why_words words)
+{
+    bool goes = !t->len || words != WHY_FIRST;
+    text_add(t, goes && t->len ? "; " : "");
+    return goes;
+}
+
+/* Appends the sentence with {ratio}, {this}, {that} and {other} filled in; what stands in [] only where the other has a name. */
 static void add_more(struct text *t, const char *sentence, double mine, double other, const char *name)
 {
     char number[NUMBER_TEXT];
-    text_add(t, t->len ? "; " : "");
-    while (*sentence) {
-        size_t n = strcspn(sentence, "{"), word = strcspn(sentence + n, "}");
+    for (size_t n; *sentence; sentence += n) {
+        n = strcspn(sentence, "{[]");
         text_add_bytes(t, sentence, n);
-        const char *w = sentence + n;
-        if (!strncmp(w, "{other}", 7))
-            text_addf(t, "`%s`", name);
-        else if (*w)
-            text_add(t, number_3(!strncmp(w, "{ratio}", 7) ? mine / other : !strncmp(w, "{this}", 6) ? mine : other, number));
-        sentence = w + word + (*w && w[word]);
+        sentence += n;
+        n = *sentence == '{' ? strcspn(sentence, "}") + 1 : *sentence == '[' && !name ? strcspn(sentence, "]") + 1 : *sentence != 0;
+        if (*sentence == '{' && !strncmp(sentence, "{other}", n))
+            add_other(t, name);
+        else if (*sentence == '{')
+            text_add(t, number_3(!strncmp(sentence, "{ratio}", n) ? mine / other : !strncmp(sentence, "{this}", n) ? mine : other, number));
     }
 }
 
@@ -275,51 +287,52 @@ static bool differs(double a, double b, double from, bool less)
     return a > 0 && b > 0 && (less ? b / a : a / b) >= from;
 }
 
-void why_compared(struct text *t, const struct case_view *c, const struct view *a, const struct view *b, bool less)
+void why_compared(struct text *t, const struct case_view *c, const struct view *a, const struct view *b, bool less, enum why_words words)
 {
     bool counted = a->verdicts.counted && b->verdicts.counted;
     const struct counter_groups *groups = !case_groups(c) ? NULL : counted ? &c->judge->groups : &c->judge->rules;
     for (struct counter_place p = {0}; counter_next(groups, &p, COUNTER_MORE);) {
         const struct counter_value *v = &p.group->values[p.value];
         double mine = verdict_number(c, a, p.group, p.value), other = verdict_number(c, b, p.group, p.value);
-        if (differs(mine, other, v->from, less) && verdict_holds(c, less ? b : a, v->more_if))
-            add_more(t, v->more, mine, other, b->name);
+        if (differs(mine, other, v->from, less) && verdict_holds(c, less ? b : a, v->more_if) && goes_on(t, words))
+            add_more(t, v->more, mine, other, words == WHY_NAMED ? b->name : NULL);
     }
 }
 
 /* What the compiler and the launch say of both. */
 static void add_static(struct text *t, const struct case_view *c, const struct view *a, const struct breakdown *pa, const struct view *b,
-                       const struct breakdown *pb)
+                       const struct breakdown *pb, enum why_words words)
 {
+    SCOPED_TEXT name = {0};
+    add_other(&name, words == WHY_NAMED ? b->name : NULL);
     const struct row_step *s = pa->step >= 0 && pa->step < a->row->step_count ? &a->row->steps[pa->step] : NULL;
     const struct row_step *o = pb->step >= 0 && pb->step < b->row->step_count ? &b->row->steps[pb->step] : NULL;
     char x[NUMBER_TEXT], y[NUMBER_TEXT];
-    if (pa->tensor == 0 && pb->tensor != 0 && pb->pipe_math != MATH_F32 && pa->pipe_width > 1)
-        text_addf(t, "%sno tensor instruction: the pipe of `%s` is %sx as wide", t->len ? "; " : "", b->name, number_3(pa->pipe_width, x));
-    if (a->steps > b->steps)
-        text_addf(t, "%s%d steps instead of %d", t->len ? "; " : "", a->steps, b->steps);
+    if (pa->tensor == 0 && pb->tensor != 0 && pb->pipe_math != MATH_F32 && pa->pipe_width > 1 && goes_on(t, words))
+        text_addf(t, "no tensor instruction: the pipe of %s is %sx as wide", text_get(&name), number_3(pa->pipe_width, x));
+    if (a->steps > b->steps && goes_on(t, words))
+        text_addf(t, "%d steps instead of %d", a->steps, b->steps);
     if (!s || !o || s->registers < 0 || o->registers < 0)
         return;
-    if (s->occupancy > 0 && o->occupancy > case_limit(c, "occupancy_more") * s->occupancy)
-        text_addf(t, "%soccupancy %s %% instead of %s %%", t->len ? "; " : "", number_percent(s->occupancy, x),
-                  number_percent(o->occupancy, y));
-    if (s->spill_store_bytes > o->spill_store_bytes)
-        text_addf(t, "%sspills %d B a thread, `%s` %d", t->len ? "; " : "", s->spill_store_bytes, b->name, o->spill_store_bytes);
-    if (s->waves > 0 && o->waves > 0 && s->waves < 1 && o->waves >= 1)
-        text_addf(t, "%s%s of a wave, `%s` %s", t->len ? "; " : "", number_3(s->waves, x), b->name, number_3(o->waves, y));
+    if (s->occupancy > 0 && o->occupancy > case_limit(c, "occupancy_more") * s->occupancy && goes_on(t, words))
+        text_addf(t, "occupancy %s %% instead of %s %%", number_percent(s->occupancy, x), number_percent(o->occupancy, y));
+    if (s->spill_store_bytes > o->spill_store_bytes && goes_on(t, words))
+        text_addf(t, "spills %d B a thread, %s %d", s->spill_store_bytes, text_get(&name), o->spill_store_bytes);
+    if (s->waves > 0 && o->waves > 0 && s->waves < 1 && o->waves >= 1 && goes_on(t, words))
+        text_addf(t, "%s of a wave, %s %s", number_3(s->waves, x), text_get(&name), number_3(o->waves, y));
 }
 
-bool why_against(struct text *words, const struct case_view *c, const struct view *v, const struct view *rival)
+bool why_against(struct text *t, const struct case_view *c, const struct view *v, const struct view *rival, enum why_words words)
 {
     bool ahead = v->time->median_ns <= rival->time->median_ns;
     if (c->noise > 0 && fabs(v->time->median_ns / rival->time->median_ns - 1) <= c->noise) {
-        text_add(words, "that is no difference: the baseline differs from itself by as much (A/A)");
+        text_add(t, "that is no difference: the baseline differs from itself by as much (A/A)");
         return false;
     }
-    why_compared(words, c, v, rival, ahead);
+    why_compared(t, c, v, rival, ahead, words);
     if (!ahead) {
         struct breakdown a = breakdown_of(c, v, 0), b = breakdown_of(c, rival, a.unit_ns);
-        add_static(words, c, v, &a, rival, &b);
+        add_static(t, c, v, &a, rival, &b, words);
     }
     return true;
 }
@@ -334,7 +347,7 @@ static void add_against(struct block *list, const struct case_view *c, const str
     SCOPED_TEXT block = {0}, words = {0};
     block_itemf(list, self ? "next best" : "against", NULL, "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest",
                 number_time(best->time->median_ns, n), number_3(v->time->median_ns / best->time->median_ns, r));
-    bool apart = why_against(&words, c, v, best);
+    bool apart = why_against(&words, c, v, best, WHY_NAMED);
     struct breakdown b = breakdown_of(c, best, a->unit_ns);
     if (apart && a->known && b.known) {
         breakdown_gap(a, &b, &block);
@@ -356,8 +369,8 @@ static void add_against_counts(struct block *list, const struct case_view *c, co
     SCOPED_TEXT words = {0};
     if (best && best != v) {
         struct breakdown b = breakdown_of(c, best, 0);
-        why_compared(&words, c, v, best, false);
-        add_static(&words, c, v, a, best, &b);
+        why_compared(&words, c, v, best, false, WHY_NAMED);
+        add_static(&words, c, v, a, best, &b, WHY_NAMED);
         if (words.len)
             block_itemf(list, "against", NULL, "%s, which asks for the fewest bytes: %s", best->name, text_get(&words));
     }

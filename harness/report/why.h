@@ -28,10 +28,12 @@ bool why_traffic(const struct view *v, double parts[WHY_TRAFFIC]);
 const char *why_traffic_word(int part, double bytes);
 /* The row to hold a ranked one against: the fastest, of the fastest the next; NULL when there is none. */
 const struct view *why_rival(const struct case_view *c, const struct view *v);
+/* The other row is called by its name; it is not, as a reader knows who it is; nor is it, and only the first thing is said. */
+enum why_words { WHY_NAMED, WHY_UNNAMED, WHY_FIRST };
 /* Appends what `a` has more of than `b`, in the counter groups' own words; with `less`, what it has less of. */
-void why_compared(struct text *t, const struct case_view *c, const struct view *a, const struct view *b, bool less);
+void why_compared(struct text *t, const struct case_view *c, const struct view *a, const struct view *b, bool less, enum why_words words);
 /* Appends what the slower one of both has more of, "; " between; false: they differ by no more than noise, which it says. */
-bool why_against(struct text *words, const struct case_view *c, const struct view *v, const struct view *rival);
+bool why_against(struct text *t, const struct case_view *c, const struct view *v, const struct view *rival, enum why_words words);
 
 /* The row that the words mean (base/named.h). */
 int why_find(struct row *const *rows, int count, const char *words, struct error *err);

@@ -104,6 +104,10 @@ static void test_mistakes(void **state)
             "t.yaml:10:62: gain: none,", NULL);
     rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, brief: yes}\n", "t.yaml:8:37: value 'r': brief: goes with head:", NULL);
     rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, more: m}\n", "t.yaml:8:6: value 'r': more: and from: go together", NULL);
+    rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, from: 2, more: \"{ration}x\"}\n", "t.yaml:8:45: {ration}: {ratio}, {this}",
+            NULL);
+    rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, from: 2, more: \"x [of\"}\n", "t.yaml:8:45: a [ has no ]", NULL);
+    rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, from: 2, more: \"x of]\"}\n", "t.yaml:8:45: a ] has no other", NULL);
     rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memory, says: \"{r\", try: t}\n", "t.yaml:10:45: a { has no }", NULL);
 }
 

@@ -2,6 +2,7 @@
 #include "measured_rows.h"
 #include "report/breakdown.h"
 #include "report/resources.h"
+#include "report/verdict.h"
 #include "report/why.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -395,6 +396,39 @@ static void what_is_no_difference(void **state)
     text_free(&t);
 }
 
+/* What a row has more of than another is said with that one's name, where it was named before without it, or only the first thing. */
+static void the_other_is_named_or_not(void **state)
+{
+    static const char *const says[] = {
+        [WHY_NAMED] = "executes 4.50x the instructions of `fast of as`; reads 3.10x the bytes of `fast of as`; "
+                      "spills 16 B a thread, `fast of as` 0",
+        [WHY_UNNAMED] = "executes 4.50x the instructions; reads 3.10x the bytes; spills 16 B a thread, the other 0",
+        [WHY_FIRST] = "executes 4.50x the instructions"};
+    struct fixture f = {0};
+    struct case_view c;
+    struct judge judge;
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/fast of as", 130, 1);
+    hw(r, "dram_bytes_read", 120e6);
+    hw(r, "warp_instructions", 1e6);
+    r = row_of(&f, "conv2d/slow", 250, 1);
+    r->steps[0].spill_store_bytes = 16;
+    hw(r, "dram_bytes_read", 372e6);
+    hw(r, "warp_instructions", 4.5e6);
+    case_view_make(&c, &f.run, f.rows, f.count);
+    judge_open(&judge);
+    case_judge(&c, &judge);
+    for (int words = WHY_NAMED; words <= WHY_FIRST; words++) {
+        struct text t = {0};
+        assert_true(why_against(&t, &c, &c.views[1], &c.views[0], (enum why_words)words));
+        assert_string_equal(text_get(&t), says[words]);
+        text_free(&t);
+    }
+    case_view_free(&c);
+    judge_close(&judge);
+    fixture_free(&f);
+}
+
 static double *reals(struct row_time *t, const double *values)
 {
     return memcpy(xcalloc((size_t)t->rounds, sizeof *values), values, (size_t)t->rounds * sizeof *values);
@@ -467,6 +501,7 @@ int main(void)
         cmocka_unit_test(printed),
         cmocka_unit_test(what_is_no_difference),
         cmocka_unit_test(the_clock_is_said),
+        cmocka_unit_test(the_other_is_named_or_not),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
