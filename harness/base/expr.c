@@ -451,6 +451,14 @@ static bool failing_clause(struct eval *x, const struct term *t, const struct te
     return true;
 }
 
+char *expr_failing(const struct expr *e, const struct expr_env *env)
+{
+    struct eval x = {e, env, NULL};
+    const struct term *clause = NULL;
+    bool found = failing_clause(&x, e->root, &clause) && clause;
+    return found ? xstrndup(e->text + clause->begin, (size_t)(clause->end - clause->begin)) : xstrdup(e->text);
+}
+
 bool expr_test(const struct expr *e, const struct expr_env *env, bool *truth, char *why, size_t why_bytes, struct error *err)
 {
     struct eval x = {e, env, err};

@@ -45,6 +45,8 @@ bool expr_eval_int(const struct expr *e, const struct expr_env *env, int64_t *ou
 /* Evaluates a condition. When it is false, writes which clause failed and the values of both its sides into `why`
  * ("smem <= smem_per_block_optin: 57144 > 49152"); `and` is split so that only the failing clause is named. */
 bool expr_test(const struct expr *e, const struct expr_env *env, bool *truth, char *why, size_t why_bytes, struct error *err);
+/* Of one that is false that clause alone, without values. Malloc'd. */
+char *expr_failing(const struct expr *e, const struct expr_env *env);
 /* The source text. */
 const char *expr_text(const struct expr *e);
 /* Calls visit for every name that the expression uses. */

@@ -137,6 +137,7 @@ struct program {
     char *algorithm; /* "direct", "winograd", "split3" ... */
     bool feasible;
     char *reason;        /* why not: the clause and both values */
+    char *clause;        /* of such a reason the clause alone; NULL: it names no values */
     bool exact;          /* must be bit-exact on exact data (declared `exact: no` = false) */
     bool claims;         /* its head says: at most a tenth slower than the library on this work */
     bool guess;          /* a rule took it on a chip where nobody measured its rules (`measured:`) */

@@ -275,6 +275,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     } else if (!p->program.feasible) {
         row->status = ROW_INFEASIBLE;
         row_set(&row->reason, p->program.reason);
+        row_set(&row->clause, p->program.clause);
     }
     return row;
 }

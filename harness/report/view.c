@@ -427,13 +427,6 @@ bool view_has_number(const char *name, const char **near)
 
 /* ---- reasons ---- */
 
-/* Two reasons say the same when they are equal up to the values in parentheses. */
-static bool same_reason(const char *a, const char *b)
-{
-    size_t n = strcspn(a, "("), m = strcspn(b, "(");
-    return n == m && strncmp(a, b, n) == 0;
-}
-
 int reason_groups(const struct case_view *c, enum row_status status, struct reason_group **groups)
 {
     int count = 0;
@@ -443,11 +436,12 @@ int reason_groups(const struct case_view *c, enum row_status status, struct reas
         if (v->row->status != status)
             continue;
         const char *reason = v->row->reason && v->row->reason[0] ? v->row->reason : "without a reason";
+        const char *clause = v->row->clause ? v->row->clause : reason;
         int at = 0;
-        while (at < count && !same_reason((*groups)[at].reason, reason))
+        while (at < count && strcmp((*groups)[at].clause, clause) != 0)
             at++;
         if (at == count)
-            *APPEND(*groups, count) = (struct reason_group){.reason = reason};
+            *APPEND(*groups, count) = (struct reason_group){.reason = reason, .clause = clause};
         struct reason_group *g = &(*groups)[at];
         text_addf(&g->names, "%s%s", g->count++ ? ", " : "", v->name);
     }

@@ -115,9 +115,9 @@ double view_number(const struct view *v, const char *name);
 /* Is there such a column, of numbers? Else the one that may be meant, or NULL. */
 bool view_has_number(const char *name, const char **near);
 
-/* Infeasible rows with the same reason (numbers inside the parentheses may differ), compactly. */
+/* Infeasible rows that fail by one clause, compactly. */
 struct reason_group {
-    const char *reason;
+    const char *reason, *clause; /* of the first */
     int count;
     struct text names; /* "my/halo_regs TH16 TW16, ..." */
 };

@@ -1,5 +1,5 @@
-/* row/former: what schemas before 9 (masks: before 10; product and epilogue: before 11; notes: before 12) kept as text becomes fields and
- * lists, once, when such a database is opened. Nothing else reads that text. */
+/* row/former: what schemas before 9 (masks: before 10; product and epilogue: before 11; notes and clauses: before 12) kept as text becomes
+ * fields and lists, once, when such a database is opened. Nothing else reads that text. */
 #include "row/database.h"
 #include <jansson.h>
 #include <stdio.h>
@@ -291,6 +291,9 @@ bool former_words(struct store *store, struct error *err)
 bool former_notes(struct store *store, struct error *err)
 {
     /* where one of them ended is not told for certain: they become one */
-    return store_exec(store, "INSERT INTO note (result, note_index, note_text) SELECT result, 0, note FROM result WHERE note <> ''",
+    return store_exec(store,
+                      "INSERT INTO note (result, note_index, note_text) SELECT result, 0, note FROM result WHERE note <> '';"
+                      "UPDATE result SET clause = rtrim(substr(reason, 1, instr(reason, '(') - 1))"
+                      " WHERE status = 'infeasible' AND instr(reason, '(') > 1",
                       "migrating", err);
 }

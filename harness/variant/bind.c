@@ -8,15 +8,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool bind_infeasible(struct bind *b, const char *format, ...)
+static void set_reason(struct bind *b, const char *clause, const char *format, va_list args)
 {
     struct text t = {0};
+    char *kept = clause ? xstrdup(clause) : NULL;
+    text_vaddf(&t, format, args);
+    free(b->program->reason);
+    free(b->program->clause);
+    b->program->reason = text_take(&t);
+    b->program->clause = kept;
+}
+
+bool bind_infeasible(struct bind *b, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    text_vaddf(&t, format, args);
+    set_reason(b, NULL, format, args);
     va_end(args);
-    free(b->program->reason);
-    b->program->reason = text_take(&t);
+    return false;
+}
+
+bool bind_refused(struct bind *b, const char *clause, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_reason(b, clause, format, args);
+    va_end(args);
     return false;
 }
 
@@ -27,8 +44,10 @@ static bool match_where(struct bind *b, struct error *err)
         char why[400];
         if (!expr_test(b->h->where.items[i], &b->env, &truth, why, sizeof why, err))
             return false;
-        if (!truth)
-            return b->point->label[0] ? bind_infeasible(b, "where %s, with %s", why, b->point->label) : bind_infeasible(b, "where %s", why);
+        if (truth)
+            continue;
+        SCOPED char *failing = expr_failing(b->h->where.items[i], &b->env), *clause = text_format("where %s", failing);
+        return bind_refused(b, clause, "where %s%s%s", why, b->point->label[0] ? ", with " : "", b->point->label);
     }
     return true;
 }

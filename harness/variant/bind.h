@@ -32,6 +32,8 @@ struct bind {
     struct program *program;
 };
 
+/* The reason is of one clause, which other rows fail with other values. Always returns false. */
+bool bind_refused(struct bind *b, const char *clause, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Sets the reason. Always returns false. */
 bool bind_infeasible(struct bind *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool bind_at_depth(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,

@@ -58,7 +58,8 @@ static bool choose_row(struct bind *b, int table, struct error *err)
     choose_forget(b);
     b->row[table] = done ? best : 0;
     if (done && !best) {
-        bind_infeasible(b, "no candidate of '%s' is possible (%s)", t->name, text_get(&reasons));
+        SCOPED char *clause = text_format("no candidate of '%s' is possible", t->name);
+        bind_refused(b, clause, "%s (%s)", clause, text_get(&reasons));
         done = error_set(err, ERROR_USAGE, "%s", b->program->reason);
     }
     return done;

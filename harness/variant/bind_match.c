@@ -189,8 +189,10 @@ static bool match_needs(struct bind *b, struct error *err)
         char why[400];
         if (!expr_test(b->h->needs.items[i], &b->env, &truth, why, sizeof why, err))
             return false;
-        if (!truth)
-            return bind_infeasible(b, "needs %s", why);
+        if (truth)
+            continue;
+        SCOPED char *failing = expr_failing(b->h->needs.items[i], &b->env), *clause = text_format("needs %s", failing);
+        return bind_refused(b, clause, "needs %s", why);
     }
     return true;
 }

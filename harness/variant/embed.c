@@ -181,7 +181,8 @@ bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *
         return false;
     if (inner.feasible)
         return bind_embed(b, &inner, at, s->prepare, err);
-    bind_infeasible(b, "%s: %s", v->name, inner.reason);
+    SCOPED char *clause = inner.clause ? text_format("%s: %s", v->name, inner.clause) : NULL;
+    bind_refused(b, clause, "%s: %s", v->name, inner.reason);
     program_free(&inner);
     return false;
 }

@@ -374,6 +374,7 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
     if (!p->feasible) { /* a chain's, known only now */
         t->row->status = ROW_INFEASIBLE;
         row_set(&t->row->reason, p->reason);
+        row_set(&t->row->clause, p->clause);
         return true;
     }
     for (int i = 0; i < p->step_count; i++)

@@ -269,7 +269,7 @@ static void words_become_columns(void **state)
     fixture_free(&f);
 }
 
-/* All notes of a row were one text, in which "; " may also stand inside of one. */
+/* All notes of a row were one text, in which "; " may also stand inside of one; a reason's clause was what stood before its values. */
 static void notes_become_a_list(void **state)
 {
     struct error err = {0};
@@ -282,6 +282,8 @@ static void notes_become_a_list(void **state)
     row_add_note(f.rows[0], "tuned; stale");
     row_add_note(f.rows[0], "guessed");
     row_add_note(f.rows[1], "slow");
+    f.rows[2]->status = ROW_INFEASIBLE;
+    row_set(&f.rows[2]->reason, "needs c % 4 == 0 (c = 3)");
     put_all(store, &f);
     assert_true(store_exec(store, "DROP TABLE note; PRAGMA user_version = 11", "test", &err));
     store_close(store);
@@ -292,7 +294,8 @@ static void notes_become_a_list(void **state)
     assert_string_equal(rows[0]->notes[0].text, rows[0]->note);
     row_add_note(rows[1], "slow");
     assert_string_equal(rows[1]->note, "slow");
-    assert_true(!rows[2]->note && !rows[2]->note_count);
+    assert_true(!rows[2]->note && !rows[2]->note_count && !rows[1]->clause);
+    assert_string_equal(rows[2]->clause, "needs c % 4 == 0");
     rows_free(rows, 3);
     store_close(store);
     fixture_free(&f);

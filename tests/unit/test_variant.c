@@ -108,9 +108,11 @@ static void test_infeasible(void **state)
     struct work changed = w;
     changed.c = 24; /* CC = 16 does not divide it */
     infeasible("my/halo_regs", changed, "needs c % CC == 0: 8 != 0 (c = 24, CC = 16)");
+    assert_string_equal(p.clause, "needs c % CC == 0");
     changed = w;
     changed.stride = 2;
     infeasible("my/halo_regs", changed, "needs stride == 1: 2 != 1");
+    assert_string_equal(p.clause, "needs stride == 1");
     infeasible_on("my/halo_regs", "{TH: 16, TW: 32, KB: 64}", w, &turing,
                   "where smem <= smem_per_block_optin: 78480 > 65536, with CC=16,KB=64,TH=16,TW=32");
     infeasible_on("my/halo_regs", "{TH: 16, TW: 32, CC: 4, KB: 64}", w,

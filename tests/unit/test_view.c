@@ -315,17 +315,20 @@ static void who_runs_dense(void **state)
     row_free(r);
 }
 
-/* Reasons that differ in parentheses only are one. */
+/* Reasons that name other values of one clause are one. */
 static void reasons_are_grouped(void **state)
 {
     struct reason_group *groups;
     begin("cuda:0");
     static const char *const reasons[] = {"needs more (12 of 8)", "needs less",    "needs more (14 of 8)", "", NULL,
                                           "needs less (4)",       "needs mode (1)"};
+    static const char *const clauses[] = {"needs more", NULL, "needs more", NULL, NULL, "needs less (than)", NULL};
     for (int i = 0; i < 7; i++) {
         char name[16];
         snprintf(name, sizeof name, "conv2d/%c", 'a' + i);
-        row_set(&row(name, "", ROW_INFEASIBLE)->reason, reasons[i]);
+        struct row *r = row(name, "", ROW_INFEASIBLE);
+        row_set(&r->reason, reasons[i]);
+        row_set(&r->clause, clauses[i]);
     }
     row_set(&row("conv2d/wrong", "", ROW_WRONG)->reason, "needs more (1)");
     make();
