@@ -14,7 +14,17 @@ bool error_set(struct error *err, enum error_kind kind, const char *format, ...)
     va_end(args);
     err->kind = kind;
     memcpy(err->text, text, sizeof text);
-    err->hint[0] = 0;
+    err->hint[0] = err->file[0] = 0;
+    err->line = 0;
+    return false;
+}
+
+bool error_at(struct error *err, const char *file, int line)
+{
+    if (err) {
+        snprintf(err->file, sizeof err->file, "%s", file);
+        err->line = line;
+    }
     return false;
 }
 

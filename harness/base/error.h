@@ -23,6 +23,8 @@ struct error {
     enum error_kind kind;
     char text[2048]; /* one line, or several for a compiler log; no trailing newline */
     char hint[1024]; /* "" when there is none */
+    char file[256];  /* the source file at fault, which the text names too; "" where none is */
+    int line;        /* of it; 0: not known */
 };
 
 /* Sets kind and text, clears the hint. Always returns false, so that `return error_set(...)` reads well.
@@ -30,6 +32,9 @@ struct error {
 bool error_set(struct error *err, enum error_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Puts "where: " before the text. Returns false. */
 bool error_where(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Says where in a source file it lies: after error_set, which forgets the place of what was there. The text is left as it is. Returns
+ * false. */
+bool error_at(struct error *err, const char *file, int line);
 /* Sets the hint. Returns false. */
 bool error_hint(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void error_clear(struct error *err);

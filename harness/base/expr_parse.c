@@ -14,7 +14,8 @@ bool expr_error(const struct expr *e, size_t at, struct error *err, const char *
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return error_set(err, ERROR_USAGE, "%s:%d:%d: %s", e->file, e->line, e->column + (int)at, message);
+    error_set(err, ERROR_USAGE, "%s:%d:%d: %s", e->file, e->line, e->column + (int)at, message);
+    return error_at(err, e->file, e->line);
 }
 
 bool expr_fail(const struct expr *e, struct error *err, const char *format, ...)

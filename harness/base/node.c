@@ -47,6 +47,7 @@ static bool place_error(const struct reader *r, yaml_mark_t at, const char *form
     text_vaddf(&t, format, args);
     va_end(args);
     error_set(r->err, ERROR_USAGE, "%s:%d:%d: %s", r->file, node_line_of(r, at), column_of(r, at), text_get(&t));
+    error_at(r->err, r->file, node_line_of(r, at));
     return false;
 }
 

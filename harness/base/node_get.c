@@ -13,11 +13,10 @@ bool node_error(const struct node *n, struct error *err, const char *format, ...
     va_start(args, format);
     text_vaddf(&t, format, args);
     va_end(args);
-    if (n)
-        error_set(err, ERROR_USAGE, "%s:%d:%d: %s", n->file, n->line, n->column, text_get(&t));
-    else
-        error_set(err, ERROR_USAGE, "%s", text_get(&t));
-    return false;
+    if (!n)
+        return error_set(err, ERROR_USAGE, "%s", text_get(&t));
+    error_set(err, ERROR_USAGE, "%s:%d:%d: %s", n->file, n->line, n->column, text_get(&t));
+    return error_at(err, n->file, n->line);
 }
 
 static int index_of(const struct node *m, const char *key)

@@ -300,7 +300,7 @@ static bool validate_one(const char *name, struct plan_arguments *a, struct text
         for (int k = 0; k < plan.row_count && !broken; k++) {
             broken = plan.rows[k].broken != NULL;
             if (broken)
-                error_set(err, ERROR_USAGE, "%s: %s", plan.rows[k].id, plan.rows[k].broken);
+                error_set(err, ERROR_USAGE, "%s: %s", plan.rows[k].id, plan.rows[k].broken->text);
         }
         if (!broken)
             text_addf(t, i ? "; %s%d cases, %d rows on %s\n" : "%s is valid: %d cases, %d rows on %s", i ? "" : path, plan.case_count,
@@ -337,7 +337,7 @@ static void plan_line(struct text *t, const struct plan_row *r, const char *name
         is = !strcmp(r->program.param[i].name, "is") ? r->program.param[i].value : is;
     text_addf(t, "    %s", name);
     if (r->broken || !r->program.feasible)
-        text_addf(t, "  -- %s", r->broken ? r->broken : r->program.reason);
+        text_addf(t, "  -- %s", r->broken ? r->broken->text : r->program.reason);
     else
         text_addf(t, "%s%s%s", is ? "  is " : "", is ? is : "", r->program.claims ? "  claims" : "");
     text_add(t, "\n");

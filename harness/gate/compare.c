@@ -237,7 +237,7 @@ static void decide(const struct gate_comparison *c, struct gate_pair *p, double 
     if (p->head && is_failed(p->head)) {
         p->verdict = GATE_WRONG;
         p->note = text_format("%s: %s", row_status_name(p->head->status), p->head->reason ? p->head->reason : "no reason is known");
-        gate_place_said(p->head->row, p->note, &p->file, &p->line);
+        gate_place_said(p->head->row, &p->file, &p->line);
         text_one_line(p->note);
     } else if (base && !head) {
         decide_missing(c, p);

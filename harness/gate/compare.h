@@ -79,8 +79,8 @@ const struct gate_change *gate_pair_worst(const struct gate_pair *p);
  * another. False: not known. `file` is malloc'd. */
 bool gate_place(const struct gate_entry *base, const struct gate_entry *head, const char *step, const struct gate_kind *kind, char **file,
                 int *line);
-/* The first FILE:LINE or FILE(LINE) of a message whose file is one of the row's, beside one of them, or there. False: none. `file` is
+/* Where the row's reason says that its fault lies: a file that is there, one of the row's, or one beside them. False: nowhere. `file` is
  * malloc'd. */
-bool gate_place_said(const struct row *row, const char *says, char **file, int *line);
+bool gate_place_said(const struct row *row, char **file, int *line);
 
 #endif

@@ -142,21 +142,10 @@ static char *said_file(const struct row *row, const char *name)
     return found;
 }
 
-bool gate_place_said(const struct row *row, const char *says, char **file, int *line)
+bool gate_place_said(const struct row *row, char **file, int *line)
 {
-    *file = NULL;
-    *line = 0;
-    for (const char *at = says; row && says && *at && !*file; at++) {
-        int number = 0, end = 0;
-        if (sscanf(at, ":%7d%n", &number, &end) != 1 && (sscanf(at, "(%7d%n", &number, &end) != 1 || at[end] != ')'))
-            continue;
-        const char *from = at; /* "flip.cu:17: write", "/home/me/flip.cu(23): error" */
-        while (from > says && !strchr(" \t\n\"'`", from[-1]))
-            from--;
-        SCOPED char *name = text_format("%.*s", (int)(at - from), from);
-        *file = number > 0 && *name ? said_file(row, name) : NULL;
-        *line = *file ? number : 0;
-    }
+    *file = row && row->reason_file && row->reason_line > 0 ? said_file(row, row->reason_file) : NULL;
+    *line = *file ? row->reason_line : 0;
     return *file != NULL;
 }
 

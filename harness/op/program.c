@@ -102,7 +102,12 @@ const struct work *program_step_work(const struct program *p, const struct step 
 
 bool program_where(const struct program *p, const struct step *step, int line, int column, struct error *err)
 {
-    return step->file && line > 0 && error_where(err, "%s:%d:%d", step->file, line, column);
+    if (step->file && line > 0) {
+        error_where(err, "%s:%d:%d", step->file, line, column);
+        if (err && !err->line)
+            error_at(err, step->file, line);
+    }
+    return false;
 }
 
 static bool same_ref(struct buffer_ref a, struct buffer_ref b)

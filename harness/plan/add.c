@@ -9,6 +9,13 @@ struct variant_point *plan_points_keep(struct plan *plan, struct variant_point *
     return points;
 }
 
+struct error *plan_broken(const struct error *why)
+{
+    struct error *kept = xmalloc(sizeof *kept);
+    *kept = *why;
+    return kept;
+}
+
 char *plan_row_id(const struct scenario_case *c, const struct variant_point *point)
 {
     return text_format(*point->label ? "%s/%s[%s]" : "%s/%s", c->id, point->variant->name, point->label);

@@ -112,7 +112,7 @@ static bool add_points(struct plan *plan, const struct plan_options *o, int case
         row.id = plan_row_id(&plan->cases[case_index], row.point);
         struct error bind = {0};
         if (!bind_row(plan, &row, work, &bind))
-            row.broken = xstrdup(bind.text);
+            row.broken = plan_broken(&bind);
         row.note = note ? xstrdup(note) : NULL;
         plan_row_add(plan, &row);
     }

@@ -80,10 +80,10 @@ struct plan_row {
     const struct variant_point
         *remembered; /* what a search had found for this layer: `point`, or what a rule takes instead of its own choice; or NULL */
     struct program program;
-    char *id;     /* CASE/VARIANT[params] */
-    char *broken; /* why the head could not be bound, or NULL */
-    char *note;   /* where the configuration comes from when it is not the scenario's; of a sequence the layers that other variants run; or
-                     NULL */
+    char *id;             /* CASE/VARIANT[params] */
+    struct error *broken; /* why the head could not be bound, or NULL */
+    char *note; /* where the configuration comes from when it is not the scenario's; of a sequence the layers that other variants run; or
+                   NULL */
 };
 struct plan {
     struct scenario *scenario;

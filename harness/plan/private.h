@@ -42,6 +42,8 @@ void plan_note(struct plan *plan, char *note);
 int plan_case_add(struct plan *plan, const struct way *way, char *id);
 int plan_row_add(struct plan *plan, const struct plan_row *row);
 /* CASE/VARIANT[CONFIGURATION] */
+/* Why a head could not be bound, kept for its row. */
+struct error *plan_broken(const struct error *why);
 char *plan_row_id(const struct scenario_case *c, const struct variant_point *point);
 /* What a stored row says of a sequence beyond what is known of any work. */
 void plan_sequence_describe(const struct plan_row *p, struct row *row);

@@ -268,10 +268,10 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     struct error mask = {0};
     if (!set_sparse(plan, index, row, &mask)) {
         row->status = ROW_BROKEN;
-        row_set(&row->reason, mask.text);
+        row_set_reason(row, &mask);
     } else if (p->broken) {
         row->status = ROW_BROKEN;
-        row_set(&row->reason, p->broken);
+        row_set_reason(row, p->broken);
     } else if (!p->program.feasible) {
         row->status = ROW_INFEASIBLE;
         row_set(&row->reason, p->program.reason);

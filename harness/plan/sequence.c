@@ -223,7 +223,7 @@ static void sequence_add_row(struct sequence_rows *r, const struct variant_point
     *row.sequence = (struct sequence_row){.of = r->of, .layers = &r->dense->chain, .sparse = sparse};
     row.id = plan_row_id(&r->plan->cases[r->case_index], point);
     if (!bind_row(r, &row, &own))
-        row.broken = xstrdup(own.text);
+        row.broken = plan_broken(&own);
     plan_row_add(r->plan, &row);
 }
 

@@ -66,6 +66,13 @@ void row_set(char **field, const char *value)
     *field = copy;
 }
 
+void row_set_reason(struct row *row, const struct error *why)
+{
+    row_set(&row->reason, why->text);
+    row_set(&row->reason_file, why->line > 0 ? why->file : NULL);
+    row->reason_line = why->line > 0 ? why->line : -1;
+}
+
 /* ---- lists ---- */
 
 #define LIST(group, table, name, index, items, count, anew) \

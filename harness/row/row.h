@@ -4,6 +4,7 @@
 #ifndef BENCH_ROW_ROW_H
 #define BENCH_ROW_ROW_H
 
+#include "base/error.h"
 #include "base/hash.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -120,6 +121,8 @@ struct row *row_new(void); /* every absent-able number absent */
 void row_free(struct row *row);
 /* Replaces a malloc'd string field. */
 void row_set(char **field, const char *value);
+/* Why the row's status is what it is: the error's text, and the place that it names. */
+void row_set_reason(struct row *row, const struct error *why);
 /* Adds a note to the list, and to the text of them all, "; " between them; once, however often it is said. An empty one is none. */
 void row_add_note(struct row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct row_metric *row_add_metric(struct row *row, int step, int line, const char *name, const char *unit, const char *source,

@@ -58,7 +58,8 @@ static size_t head_mark(const char *s, size_t i, size_t n)
 
 static bool broken(const char *file, const char *s, size_t at, struct error *err, const char *message)
 {
-    return error_set(err, ERROR_USAGE, "%s:%d:%d: %s", file, head_find_line_of(s, at), column_of(s, at), message);
+    error_set(err, ERROR_USAGE, "%s:%d:%d: %s", file, head_find_line_of(s, at), column_of(s, at), message);
+    return error_at(err, file, head_find_line_of(s, at));
 }
 
 enum head_found head_find(const char *file, const char *s, size_t n, struct head_place *out, struct error *err)

@@ -109,7 +109,7 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
         goto done;
     if (w.plan.rows[index].broken || !w.plan.rows[index].program.feasible) {
         error_set(err, ERROR_USAGE, "%s cannot run: %s", w.plan.rows[index].id,
-                  w.plan.rows[index].broken ? w.plan.rows[index].broken : w.plan.rows[index].program.reason);
+                  w.plan.rows[index].broken ? w.plan.rows[index].broken->text : w.plan.rows[index].program.reason);
         goto done;
     }
     worker_ready(&w);

@@ -54,13 +54,16 @@ void worker_take_reports(const struct worker *w, struct row *row)
     if (count > 1)
         text_addf(&reason, " (and %d more report%s)", count - 1, count > 2 ? "s" : "");
     row_set(&row->reason, text_get(&reason));
+    bool placed = first->line > 0 && first->file[0];
+    row_set(&row->reason_file, placed ? first->file : NULL);
+    row->reason_line = placed ? first->line : -1;
     text_free(&reason);
 }
 
 bool worker_blame(const struct worker *w, struct row *row, const struct error *why, enum row_status otherwise)
 {
     row->status = otherwise;
-    row_set(&row->reason, why->text);
+    row_set_reason(row, why);
     worker_take_reports(w, row);
     if (why->kind == ERROR_ENVIRONMENT && row->status == otherwise)
         row->status = ROW_SKIPPED;
@@ -451,7 +454,7 @@ static bool compile_row(struct trial *t, struct build *build, struct error *err)
         if (err->kind == ERROR_ENVIRONMENT || err->kind == ERROR_MACHINE)
             return false;
         t->row->status = ROW_BROKEN;
-        row_set(&t->row->reason, err->text);
+        row_set_reason(t->row, err);
         return true;
     }
     for (int i = 0; i < build->count && !t->row->compiler; i++)

@@ -196,11 +196,15 @@ static void errors_gain_places(void **state)
     error_where(&err, "%s:%d:%d", "edsr.yaml", 12, 5);
     assert_string_equal(err.text, "edsr.yaml:12:5: axis 'mask': no values");
     assert_int_equal(error_exit_code(err.kind), 2);
+    error_at(&err, "edsr.yaml", 12);
+    error_where(&err, "bench");
+    assert_true(!strcmp(err.file, "edsr.yaml") && err.line == 12);
     for (int k = 0; k < 400; k++)
         error_where(&err, "a very long place that is repeated");
     assert_int_equal(err.text[sizeof err.text - 1], 0);
     error_set(&err, ERROR_INTERNAL, "again: %.20s", err.text); /* its own text as an argument */
     assert_memory_equal(err.text, "again: a very long", 18);
+    assert_true(!err.file[0] && !err.line);
 }
 
 static void files_are_whole_or_refused(void **state)

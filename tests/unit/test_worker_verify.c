@@ -244,6 +244,8 @@ static void several_reports_are_counted(void **state)
     struct row *row = verified("past_end");
     if (!row->reason || !strstr(row->reason, "past_end.cu:") || !strstr(row->reason, " (and 1 more report)"))
         fail_msg("%s", row->reason);
+    SCOPED char *said = text_format("past_end.cu:%d: ", row->reason_line);
+    assert_true(row->reason_file && text_ends(row->reason_file, "past_end.cu") && strstr(row->reason, said));
     row_free(row);
 }
 

@@ -289,6 +289,23 @@ static bool shows_no_source(const char *block)
     return odd;
 }
 
+/* The place of the compiler's first error: "k/flip.cu(23): error: ..." of NVRTC and nvcc, "k/flip.cu:23:5: error: ..." of the host's. */
+static void place_of(const char *log, struct error *err)
+{
+    for (const char *line = log; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        size_t end = strcspn(line, "\n"), name = strcspn(line, ":(\n");
+        int number = 0, read = 0;
+        bool found = sscanf(line + name, "(%7d)%n", &number, &read) == 1 && read > 0;
+        found = found || sscanf(line + name, ":%7d%n", &number, &read) == 1;
+        SCOPED char *rest = found ? xstrndup(line + name + read, end - name - (size_t)read) : xstrdup("");
+        SCOPED char *file = xstrndup(line, name);
+        if (found && number > 0 && (strstr(rest, " error") || strstr(rest, " catastrophic error"))) {
+            error_at(err, file, number);
+            return;
+        }
+    }
+}
+
 bool compile_failed(const struct compiler *c, const struct compile_request *r, const char *log, struct error *err)
 {
     struct text t = {0};
@@ -330,6 +347,7 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
         }
     error_set(err, ERROR_USAGE, "%s does not compile for %s with %s:%s", r->label, r->arch, c->version,
               t.len ? text_get(&t) : "\n(the compiler said nothing)");
+    place_of(log, err);
     text_free(&t);
     return false;
 }
