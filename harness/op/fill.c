@@ -8,14 +8,20 @@
 #include "op/shape.h"
 #include <stdlib.h>
 
-void op_data_fill(const struct work *work, enum data_part part, struct op_data *data, const struct tensor *t, size_t first, size_t count)
+static struct generate_recipe recipe_of(const struct work *work, enum data_part part, const struct tensor *t)
 {
-    struct work own = work->chain ? chain_input(work) : *work, *of = &own;
-    struct generate_recipe recipe = generate_recipe(of, t, (enum data_part)((int)part & ~(int)DATA_FULL));
+    struct work own = work->chain ? chain_input(work) : *work;
+    return generate_recipe(&own, t, (enum data_part)((int)part & ~(int)DATA_FULL));
+}
+
+/* By a recipe that is made once for many calls: it asks the op how many terms an output has. */
+static void fill_by(const struct generate_recipe *recipe, const struct work *work, enum data_part part, struct op_data *data,
+                    const struct tensor *t, size_t first, size_t count)
+{
     const float *mask = work->op->file ? NULL : data->at[SLOT_MASK_IN].value; /* a file's tensors have slots of their own */
     float *to = data->at[t->role->slot].value + first;
     int64_t dim[4];
-    generate_some(&recipe, first, count, to);
+    generate_some(recipe, first, count, to);
     if (!mask || t->role->slot != SLOT_INPUT || part & DATA_FULL)
         return;
     tensor_fold(t, dim);
@@ -25,12 +31,19 @@ void op_data_fill(const struct work *work, enum data_part part, struct op_data *
             to[i] = 0;
 }
 
+void op_data_fill(const struct work *work, enum data_part part, struct op_data *data, const struct tensor *t, size_t first, size_t count)
+{
+    struct generate_recipe recipe = recipe_of(work, part, t);
+    fill_by(&recipe, work, part, data, t, first, count);
+}
+
 /* Lines of a tensor: `lines` of them from each of the places on, in every channel; of each line the columns that are wanted. */
 struct fill {
     const struct work *work;
     enum data_part part;
     struct op_data *data;
     const struct tensor *t;
+    struct generate_recipe recipe;
     int64_t c, h, w, lines;
     int64_t *at; /* image * h + line */
     int64_t count;
@@ -48,7 +61,7 @@ static void fill_line(void *context, int64_t index, int thread)
                 from = x;
             if (f->wanted[x] || from < 0)
                 continue;
-            op_data_fill(f->work, f->part, f->data, f->t, first + (size_t)from, (size_t)(x - from));
+            fill_by(&f->recipe, f->work, f->part, f->data, f->t, first + (size_t)from, (size_t)(x - from));
             from = -1;
         }
 }
@@ -127,6 +140,7 @@ void op_data_fill_rows(const struct work *work, enum data_part part, struct op_d
         int64_t most = list[i].role->slot == SLOT_INPUT ? work->n * work->h : count;
         if (list[i].role->slot != SLOT_INPUT && list[i].role->slot != SLOT_RESIDUAL)
             continue;
+        f.recipe = recipe_of(work, part, f.t);
         f.at = xcalloc((size_t)most, sizeof *f.at);
         if (list[i].role->slot == SLOT_INPUT)
             f.c = work->c, f.h = work->h, f.w = work->w, f.lines = 1, f.count = op_lines_read(work, rows, count, f.at);
