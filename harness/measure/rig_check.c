@@ -8,31 +8,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether anything was written before or behind a buffer; a zone in which something was is filled anew, for the next row that has it. The
- * zones begin at the buffer's first and end at its last byte. */
-static bool guard_intact(struct rig *rig, const char *name, const struct place *place, struct text *unsafe, struct error *err)
+/* Whether anything was written into the zone before a buffer, or into the first bytes of the one behind it; what was written there is
+ * filled anew, for the next row that has it. The zones begin at the buffer's first and end at its last byte. */
+static bool zone_intact(struct rig *rig, const char *name, const struct place *place, bool behind, size_t bytes, struct text *unsafe,
+                        struct error *err)
 {
     const uint32_t pattern = RIG_GUARD_PATTERN;
-    size_t word = place->bytes / 4 * 4, behind = place->whole - rig->guard - word; /* the last word may be half the buffer's */
-    unsigned char *zone = xmalloc(behind > rig->guard ? behind : rig->guard);
-    bool ok = true;
-    for (int side = 0; ok && side < 2; side++) {
-        size_t first = side ? place->bytes - word : 0, bytes = side ? behind : rig->guard, at = first;
-        ok = rig->dev->ops->read(rig->dev, side ? place->address + word : place->base, zone, bytes, err);
-        while (ok && at < bytes && zone[at] == ((const unsigned char *)&pattern)[at % 4])
-            at++;
-        if (!ok || at == bytes)
-            continue;
-        if (side)
+    size_t word = place->bytes / 4 * 4, first = behind ? place->bytes - word : 0, at = first; /* the last word may be half the buffer's */
+    uint64_t from = behind ? place->address + word : place->base;
+    unsigned char *zone = xmalloc(bytes);
+    bool ok = rig->dev->ops->read(rig->dev, from, zone, bytes, err);
+    while (ok && at < bytes && zone[at] == ((const unsigned char *)&pattern)[at % 4])
+        at++;
+    if (ok && at < bytes) {
+        if (behind)
             text_addf(unsafe, "wrote past the end of %s, first %zu bytes behind it; ", name, at - first);
         else
             text_addf(unsafe, "wrote before the start of %s, %zu bytes in front of it; ", name, bytes - at);
         for (at = first; at < bytes; at++)
             zone[at] = ((const unsigned char *)&pattern)[at % 4];
-        ok = rig->dev->ops->write(rig->dev, side ? place->address + place->bytes : place->base, zone + first, bytes - first, err);
+        ok = rig->dev->ops->write(rig->dev, from + first, zone + first, bytes - first, err);
     }
     free(zone);
     return ok;
+}
+
+/* ends: only what sums of words leave out, those bytes behind the end that share a word of 8 with the buffer's last. */
+static bool guard_intact(struct rig *rig, const char *name, const struct place *place, bool ends, struct text *unsafe, struct error *err)
+{
+    size_t word = place->bytes / 4 * 4, behind = ends ? (place->bytes + 7) / 8 * 8 - word : place->whole - rig->guard - word;
+    return (ends || zone_intact(rig, name, place, false, rig->guard, unsafe, err)) &&
+           (!behind || zone_intact(rig, name, place, true, behind, unsafe, err));
 }
 
 /* Whether a buffer holds what it was fed (`kept`, NULL when no copy was kept). */
@@ -115,31 +121,18 @@ uint64_t rig_output_sum(const struct rig *rig)
     return rig->output_sum;
 }
 
-/* Sums are of words of 8 bytes: what shares one with the end of a buffer is in none of what lies around. */
-static bool has_odd_end(struct rig *rig)
-{
-    const struct program *p = rig->program;
-    bool odd = false;
-    for (int i = 0; i < p->tensor_count; i++)
-        odd |= rig_tensor(rig, i)->bytes % 8 != 0;
-    for (int i = 0; i < p->scratch_count; i++)
-        odd |= rig_scratch(rig, i)->bytes % 8 != 0;
-    return odd;
-}
-
 bool rig_guards(struct rig *rig, struct text *unsafe, struct error *err)
 {
     const struct program *p = rig->program;
     uint64_t around;
     if (rig->sums.base && !rig_around(rig, &around, err))
         return false;
-    if (!rig->guard || (rig->sums.base && around == rig->around && !has_odd_end(rig)))
-        return true;
-    for (int i = 0; i < p->tensor_count; i++)
-        if (!guard_intact(rig, p->tensors[i].role->name, rig_tensor(rig, i), unsafe, err))
+    bool ends = rig->sums.base && around == rig->around;
+    for (int i = 0; rig->guard && i < p->tensor_count; i++)
+        if (!guard_intact(rig, p->tensors[i].role->name, rig_tensor(rig, i), ends, unsafe, err))
             return false;
-    for (int i = 0; i < p->scratch_count; i++)
-        if (!guard_intact(rig, p->scratch[i].name, rig_scratch(rig, i), unsafe, err))
+    for (int i = 0; rig->guard && i < p->scratch_count; i++)
+        if (!guard_intact(rig, p->scratch[i].name, rig_scratch(rig, i), ends, unsafe, err))
             return false;
     return true;
 }

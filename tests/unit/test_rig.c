@@ -2,6 +2,7 @@
 #include "host_memory.h"
 #include "works.h"
 #include "op/shape.h"
+#include "measure/card_private.h"
 #include "measure/rig.h"
 #include "measure/room.h"
 #include "op/chain.h"
@@ -47,9 +48,16 @@ static bool function(struct device *dev, struct device_module *module, const cha
     *f = (struct device_function *)dev;
     return true;
 }
+/* What sums words of 8 bytes up, as measure/card's kernel does. */
+static int sums_there;
+static struct device_function *const summing = (struct device_function *)&sums_there;
 static int signature(struct device *dev, const struct device_function *f, const struct param **params, size_t *param_bytes)
 {
-    *param_bytes = 8;
+    static const struct param summed[] = {{.bytes = 8}, {.offset = 8, .bytes = 8}, {.offset = 16, .bytes = 8}};
+    *params = summed;
+    *param_bytes = f == summing ? 24 : 8;
+    if (f == summing)
+        return 3;
     return 0;
 }
 static bool sync(struct device *dev, struct error *err)
@@ -61,6 +69,15 @@ static bool sync(struct device *dev, struct error *err)
 static const struct op_data *expected;
 static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
+    if (f == summing) {
+        uint64_t args[3], word;
+        memcpy(args, l->params, sizeof args);
+        for (size_t at = 0; at + sizeof word <= args[1]; at += sizeof word) {
+            memcpy(&word, (void *)(uintptr_t)(args[0] + at), sizeof word);
+            *(uint64_t *)(uintptr_t)args[2] += word * (2 * at + 1);
+        }
+        return true;
+    }
     for (int t = 0; t < program->tensor_count; t++) {
         const struct tensor *o = &program->tensors[t];
         uint64_t to = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, t});
@@ -79,12 +96,19 @@ static bool launch(struct device *dev, struct device_function *f, const struct d
     return true;
 }
 
+static size_t bytes_read;
+static bool read_counted(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err)
+{
+    bytes_read += bytes;
+    return host_read(dev, address, to, bytes, err);
+}
+
 static const struct device_ops ops = {.name = "host",
                                       .keeps_time = true,
                                       .alloc = alloc,
                                       .release = release,
                                       .write = host_write,
-                                      .read = host_read,
+                                      .read = read_counted,
                                       .fill = host_fill,
                                       .load = load,
                                       .unload = unload,
@@ -211,6 +235,47 @@ static void guards_reach_the_end(void **state)
     }
 }
 
+static uint64_t lies_at(struct rig *of, const struct program *p, const char *name)
+{
+    return rig_address(of, (struct buffer_ref){BUFFER_TENSOR, program_tensor(p, name)});
+}
+
+/* Where zones are summed up on the device nothing of them is read but those bytes that share a word of 8 with an odd buffer's end, and
+ * these are looked at; the zone behind is two megabytes. */
+static void ends_beside_sums(void **state)
+{
+    static const struct {
+        int64_t at;
+        const char *want;
+    } harms[] = {{0, ""},
+                 {5 * 5 * 7 * 2, "wrote past the end of output, first 0 bytes behind it; "},
+                 {5 * 5 * 7 * 2 + 1, "wrote past the end of output, first 1 bytes behind it; "},
+                 {5 * 5 * 7 * 2 + 2, "wrote past the end of output, first 2 bytes behind it; "},
+                 {-3, "wrote before the start of output, 3 bytes in front of it; "}};
+    struct card sums = {.dev = &device, .functions[CARD_SUM] = summing};
+    struct error err = {0};
+    struct work w = conv_work(3, 5, 5, 7, 3);
+    finish(&w);
+    struct program p = program_of(&w);
+    struct room *room = room_open(&device, &sums, 1, 1);
+    if (!rig_open_in(room, 0, &device, NULL, &p, NULL, false, &rig, &err))
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
+        struct text unsafe = {0};
+        unsigned char *at = (unsigned char *)(uintptr_t)lies_at(rig, &p, "output") + harms[i].at;
+        at[0] ^= i ? 0x5a : 0;
+        bytes_read = 0;
+        assert_true(rig_guards(rig, &unsafe, &err));
+        if (strcmp(text_get(&unsafe), harms[i].want))
+            fail_msg("said '%s', not '%s'", text_get(&unsafe), harms[i].want);
+        assert_true(i > 2 || bytes_read < 100);
+        text_free(&unsafe);
+    }
+    rig_close(rig);
+    room_close(room, false);
+    program_free(&p);
+}
+
 /* What a run of a program of one kernel comes to. */
 static struct verdict checked(struct program *p, const struct work *w, const char *dump, uint64_t *sum)
 {
@@ -313,11 +378,6 @@ static void rooms(void **state)
     room_close(room, false);
 }
 
-static uint64_t lies_at(struct rig *of, const struct program *p, const char *name)
-{
-    return rig_address(of, (struct buffer_ref){BUFFER_TENSOR, program_tensor(p, name)});
-}
-
 /* Where a mask marks inputs, a dense row is timed on an input full of data and a sparse one on the changes, which may trust in zeros
  * between them: they share weights and masks, and no input. */
 static void rows_of_other_values(void **state)
@@ -347,6 +407,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guards), cmocka_unit_test(rows_of_other_values), cmocka_unit_test(guards_reach_the_end), cmocka_unit_test(inputs),
-        cmocka_unit_test(rooms),  cmocka_unit_test(two_outputs)};
+        cmocka_unit_test(rooms),  cmocka_unit_test(ends_beside_sums),     cmocka_unit_test(two_outputs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
