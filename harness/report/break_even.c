@@ -14,7 +14,8 @@
 #define BRACKETED 0.1     /* of the crossing: narrow enough */
 #define BESIDE 0.3        /* of that, from where the crossing is thought to be: two such points are near enough */
 #define BRACKET_LEAST 0.2 /* of a bracket that a further point takes off */
-#define UNTOLD_LEAST 0.03 /* of the crossing: closer to densities that cannot be told no further one is measured */
+#define UNTOLD_LEAST 0.05 /* of the crossing: what a further density beside those that cannot be told must promise to take off */
+#define UNTOLD_BEYOND 1.2 /* of their intervals' reach: a density is told where the line is as far from 1 */
 
 static bool wins(const struct crossing_point *p)
 {
@@ -99,6 +100,20 @@ static double beside_crossing(const struct crossing_point *low, const struct cro
     return fmin(fmax(at, from + BRACKET_LEAST * width), to - BRACKET_LEAST * width);
 }
 
+/* Beside densities that cannot be told from 1: where on the line from one of them to the told end it could be, as far from that end as may
+ * be. How much of the bracket that takes off; NaN in *x: none of it. */
+static double beside_untold(const struct crossing_point *untold, const struct crossing_point *told, double *x)
+{
+    double reach = fmax(untold->high - untold->low, told->high - told->low) / 2 * UNTOLD_BEYOND, rise = told->y - untold->y,
+           from = fmin(untold->x, told->x), to = fmax(untold->x, told->x);
+    double share = rise != 0 ? ((told->y < 1 ? 1 - reach : 1 + reach) - untold->y) / rise : 1;
+    *x = NAN;
+    if (!(share > 0 && share < 1))
+        return 0;
+    *x = from > 0 && to > 4 * from ? sqrt(from * to) : untold->x + share * (told->x - untold->x);
+    return fabs(told->x - *x);
+}
+
 double crossing_next(const struct crossing_point *p, int count)
 {
     int low, high;
@@ -108,16 +123,13 @@ double crossing_next(const struct crossing_point *p, int count)
     double from = p[low].x, to = p[high].x, middle = (from + to) / 2;
     if (to - from <= BRACKETED * middle)
         return NAN;
-    if (high > low + 1) { /* those inside cannot be told: the wider of the gaps beside them */
-        double left = p[low + 1].x - p[low].x, right = p[high].x - p[high - 1].x;
-        from = left > right ? p[low].x : p[high - 1].x;
-        to = left > right ? p[low + 1].x : p[high].x;
-        if (to - from <= UNTOLD_LEAST * middle)
-            return NAN;
-    }
     if (high == low + 1)
         return beside_crossing(&p[low], &p[high]);
-    return from > 0 && to > 4 * from ? sqrt(from * to) : (from + to) / 2;
+    double below, above, takes_below = beside_untold(&p[low + 1], &p[low], &below),
+                         takes_above = beside_untold(&p[high - 1], &p[high], &above);
+    if (fmax(takes_below, takes_above) <= UNTOLD_LEAST * middle)
+        return NAN;
+    return takes_below > takes_above ? below : above;
 }
 
 /* ---- from rows to groups ---- */
