@@ -403,6 +403,13 @@ static void behind_table(struct document *d, const struct behind *all, int count
     document_table(d, t, DETAIL_ALWAYS);
 }
 
+/* What a work is called says nothing of its mask. */
+static bool same_mask(const struct row *a, const struct row *b)
+{
+    const char *p = a->mask_pattern ? a->mask_pattern : "", *q = b->mask_pattern ? b->mask_pattern : "";
+    return !strcmp(p, q) && a->mask_radius == b->mask_radius && a->mask_seed == b->mask_seed && a->mask_density == b->mask_density;
+}
+
 /* Each case with an epilogue beside the case that is the same work without one. */
 static int find_behind(const struct run *run, struct row *const *rows, int count, const struct judge *judge, struct behind **out)
 {
@@ -412,7 +419,8 @@ static int find_behind(const struct run *run, struct row *const *rows, int count
         end = case_end(rows, count, i);
         for (int k = 0, stop; work && k < count; k = stop) {
             stop = case_end(rows, count, k);
-            if (!rows[k]->work || strcmp(rows[k]->work, work) || !rows[k]->op || !rows[i]->op || strcmp(rows[k]->op, rows[i]->op))
+            if (!rows[k]->work || strcmp(rows[k]->work, work) || !rows[k]->op || !rows[i]->op || strcmp(rows[k]->op, rows[i]->op) ||
+                !same_mask(rows[k], rows[i]))
                 continue;
             struct case_walk w = {.run = run, .rows = rows + i, .count = end - i, .judge = judge};
             struct behind one;

@@ -105,6 +105,15 @@ static void test_epilogue(void **state)
     char *t = said(&f);
     assert_string_equal(t, "fusing  leaky: +bias+leaky_relu:0.1: bare 100 us; fused into rs 102 us (+2 %); in 2 launches 180 us (+80 %)\n");
     free(t);
+    f.rows[0]->mask_density = f.rows[1]->mask_density = 0.5; /* the same work at another mask */
+    t = said(&f);
+    assert_string_equal(t, "");
+    free(t);
+    for (int i = 2; i < f.count; i++)
+        f.rows[i]->mask_density = 0.5;
+    t = said(&f);
+    assert_non_null(strstr(t, "fused into rs"));
+    free(t);
     f.rows[0]->op[0] = f.rows[1]->op[0] = 'd'; /* another op that reads the same */
     t = said(&f);
     assert_string_equal(t, "");
