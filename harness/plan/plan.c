@@ -446,6 +446,7 @@ void plan_free(struct plan *plan)
         variant_points_free(kept->items[i].points, kept->items[i].count);
     if (kept) {
         free(kept->items);
+        free(kept->leasts);
         free(kept->mask_in);
         free(kept->mask_out);
         free(kept->variants);

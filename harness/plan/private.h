@@ -25,7 +25,8 @@ struct kept {
     int mask_case;
     float *mask_in, *mask_out;
     struct useful useful;
-    struct tile tile; /* h 0: none was counted */
+    struct least *leasts; /* by case; NULL: not kept. read_bytes < 0: not known yet */
+    struct tile tile;     /* h 0: none was counted */
     struct tile_stats tiles;
 };
 
