@@ -79,6 +79,16 @@ static void a_low_clock_is_said(void **state)
     assert_non_null(strstr(row_of(&r, "my/ours")->note, words));
     free(words);
     let_go(&r);
+    for (int many = 0; many < 2; many++) { /* towards the end: said from a tenth of the samples on */
+        begin();
+        timing.stamps = true;
+        timing.low_of = many ? 230 : 248;
+        r = timed("[my/cudnn_fast, my/ours]", "{rounds: [80, 80]}");
+        int low = time_of(&r, "my/ours", "cold", "isolated")->kept_low;
+        assert_true(many ? low > 8 && low < 16 : low > 0 && low <= 8);
+        assert_true(many == (row_of(&r, "my/ours")->note && strstr(row_of(&r, "my/ours")->note, "at a lower clock")));
+        let_go(&r);
+    }
     begin();
     timing.stamps = true; /* one in five, taken again: nothing to say */
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [80, 80]}");
