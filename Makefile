@@ -1,6 +1,6 @@
 # make            ./bench
 # make test       unit, check, cli and fault tests; needs no GPU
-# make test-all, long  the same, then those that take long; those alone
+# make test-all, long  the same, then what takes long; that alone
 # make check      layers, headers, heads, columns, help (ci/check)
 # make sanitize   unit tests, and the cli and fault tests that are not heavy, under AddressSanitizer and UndefinedBehaviorSanitizer
 # make sanitize-unit, sanitize-all  the unit tests alone, as CI runs them; everything of make test
@@ -87,8 +87,8 @@ test: all units $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit check cli faults
 test-all: test
 	@$(MAKE) --no-print-directory long
-long: all
-	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run --long cli
+long: all $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
+	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run --long cli faults
 unit: units
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit
 cli faults: all $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx

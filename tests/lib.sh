@@ -1,6 +1,10 @@
 # Sourced before every cli and fault case: the words that they are written in. The case runs in a scratch folder of its own, with
 # `bench` on PATH, $TOP the source tree, HOME inside the scratch folder.
 
+# `${LONG:+words}` are there when the case has time for all of its work (tests/run --long), `${SHORT:+words}` when it has not.
+LONG=${LONG:-} SHORT=1
+[ -z "$LONG" ] || SHORT=
+
 # Fails the case, saying why.
 fail() { echo "fail: $*" >&2; exit 1; }
 # Skips the case, saying why.

@@ -30,7 +30,7 @@ go_on() { # NAME COMMAND...: to its end through kills
         tries=$((tries + 1))
         [ "$killed" = 1 ] || break
         kills=$((kills + 1))
-        [ ! -f out/bench.db ] || [ "$(bench list runs -o out 2>/dev/null | wc -l)" = 0 ] || shown "$name"
+        [ -n "${SHORT:+x}" ] && [ $kills -gt 2 ] || [ ! -f out/bench.db ] || [ "$(bench list runs -o out 2>/dev/null | wc -l)" = 0 ] || shown "$name"
         [ "$tries" -lt 40 ] || fail "$name: it never gets through"
     done
     [ "$ended" = 0 ] || { cat log >&2; fail "$name, try $tries: exit status $ended after a kill"; }

@@ -6,7 +6,7 @@ rows() { bench export -o "$1" --format csv >"$1.csv" && csv_columns id step stat
 rows whole >whole.rows
 [ -s whole.rows ] || fail 'no rows'
 kills=0
-for round in 1 2 3 4; do
+for round in 1 2 ${LONG:+3 4 5 6}; do
     rm -rf out
     tries=0 within=1500
     while :; do

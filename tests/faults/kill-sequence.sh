@@ -5,7 +5,7 @@ cat >frames.yaml <<X
 scenario: frames
 defaults: {op: conv2d, n: 1, h: 64, w: 64, kernel: 3, stride: 1, pad: 1, dtype: f32, layout: NHWC}
 layers: {a: {c: 8, k: 8, epilogue: [bias, relu]}, b: {c: 8, k: 8, epilogue: [bias]}}
-sequences: {s: {of: [a, b], frames: 75, changes: {pattern: box, density: 0.1}, threshold: 0.01, truncate: {max: 0.01}, bound: 0.1}}
+sequences: {s: {of: [a, b], frames: 50, changes: {pattern: box, density: 0.1}, threshold: 0.01, truncate: {max: 0.01}, bound: 0.1}}
 variants: [conv2d/naive, {conv2d/sparse_naive: {ROWS: [1, 4, 8]}}]
 X
 rows() { bench export -o "$1" --format csv | csv_columns id status check state_bytes sequence.output_bits sequence.density_layer2 | sort; }
@@ -36,7 +36,7 @@ status=0
 wait $pid || status=$?
 [ $status = 130 ] || { tail -n 3 log >&2; fail "exit status $status instead of 130"; }
 bench export -o out --format csv | csv_columns status reason | grep '^planned' >dead || fail "no row waits: $(rows out)"
-grep -q "at 'frame [0-9]*/75'.*signal 9" dead || fail "where it was killed: $(cat dead)"
+grep -q "at 'frame [0-9]*/50'.*signal 9" dead || fail "where it was killed: $(cat dead)"
 status=0
 bench run frames.yaml --layer s --device emu -o out --no-report --resume >log 2>&1 || status=$?
 [ $status = 0 ] || { tail -n 5 log >&2; fail "exit status $status on resume"; }
