@@ -56,9 +56,10 @@ struct op_file {
     int arg_count;
     const char **symbol_names; /* NULL-terminated */
     /* An op of images: what an output is, what its errors are relative to (NULL: its terms), what it reads along each axis, and what a tap
-     * counts for (NULL: 1); where values decide whether an output is sent on: by which norm (NULL: the largest), above what (NULL: they do
-     * not) */
-    struct expr *output, *size, *reads[IMAGE_AXES], *weight[IMAGE_AXES], *sent_norm, *sent_above;
+     * counts for (NULL: 1); where values decide whether an output is sent on: by which norm, above what (NULL: they do not) */
+    struct expr *output, *size, *reads[IMAGE_AXES], *weight[IMAGE_AXES], *sent_above;
+    const struct op_field *sent_field; /* whose word the norm is; NULL: it is `sent_norm` */
+    enum truncate sent_norm;
 };
 
 /* Where the op's file is; NULL: it is C. */

@@ -31,6 +31,8 @@ bool op_file_new_name(const struct op_file *f, const struct node *n, const char 
         twice |= !strcmp(formula_names[i], n->text);
     for (int i = 0; op_file_is_image(f) && i < SLOT_COUNT; i++)
         twice |= !strcmp(shape_roles[i].name, n->text);
+    if (op_file_is_image(f) && node_get(node_get(f->root, "fields"), "kernel")) /* which is their name for its size */
+        twice |= !strcmp("r", n->text) || !strcmp("s", n->text) || (node_get(node_get(f->root, "fields"), "d") && !strcmp("t", n->text));
     for (int i = 0; i < f->field_count; i++)
         twice |= !strcmp(f->op.fields[i].name, n->text);
     for (int i = 0; i < f->let_count; i++)
@@ -202,8 +204,7 @@ static void list_symbols(struct op_file *f)
     f->symbol_names = xcalloc((size_t)most + 6, sizeof *f->symbol_names);
     for (int i = 0; i < f->field_count; i++) {
         const struct op_field *field = &f->op.fields[i];
-        bool kernel = op_file_is_image(f) && !strcmp(field->name, "kernel"),
-             whole = field->kind == FIELD_INT || (op_file_is_image(f) && field->kind == FIELD_WORD);
+        bool kernel = op_file_is_image(f) && !strcmp(field->name, "kernel"), whole = field->kind == FIELD_INT;
         const struct op_symbol own[] = {{field->name, field->offset, field->what}},
                                taps[] = {{"r", offsetof(struct work, r), "filter or window height"},
                                          {"s", offsetof(struct work, s), "filter or window width"},

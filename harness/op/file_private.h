@@ -23,6 +23,8 @@ int op_file_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS]);
 double op_file_flop(const struct work *work);
 void op_image_row(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
 void op_image_settle(const struct work *work, struct op_data *data);
+/* By its name; TRUNCATE_COUNT: it is none. */
+enum truncate op_image_norm(const char *name);
 /* Reads what an op of images has in its file; its fields and lets are there. */
 bool op_image_read(struct op_file *f, struct error *err);
 void op_image_free(struct op_file *f);

@@ -5,6 +5,7 @@
 #include "op/reference.h"
 #include "op/shape.h"
 #include <math.h>
+#include <string.h>
 #include <stdlib.h>
 
 /* The table of one expression over outputs and taps of one axis; what is no whole number from 0 to size - 1 reads nothing. */
@@ -249,15 +250,24 @@ static void norms_of(const struct work *w, struct formula_run *run, const struct
         out[i] = sqrt(norm == TRUNCATE_RMS ? out[i] / (double)w->k : out[i]);
 }
 
+enum truncate op_image_norm(const char *name)
+{
+    int i = 0;
+    while (i < TRUNCATE_COUNT && strcmp(truncate_names[i], name) != 0)
+        i++;
+    return (enum truncate)i;
+}
+
 void op_image_settle(const struct work *w, struct op_data *data)
 {
     const struct op_file *file = w->op->image;
-    int64_t norm = TRUNCATE_MAX;
+    enum truncate norm = file->sent_norm;
     struct value above;
     struct formula f;
-    if (!formula_make(file->output, w, FORMULA_OF_VALUES, &f, NULL) || !op_file_value(w, file->sent_above, &above, NULL) ||
-        (file->sent_norm && !op_file_int(w, file->sent_norm, &norm, NULL)))
+    if (!formula_make(file->output, w, FORMULA_OF_VALUES, &f, NULL) || !op_file_value(w, file->sent_above, &above, NULL))
         return;
+    if (file->sent_field)
+        norm = op_image_norm(file->sent_field->words[*(const int64_t *)(const void *)((const char *)w + file->sent_field->offset)]);
     double least = above.kind == VALUE_INT ? (double)above.i : above.d, norms[FORMULA_LANES];
     for (int64_t i = 0; i < w->n * w->p; i++)
         for (int64_t q = 0; q < w->q; q += FORMULA_LANES) {
@@ -265,7 +275,7 @@ void op_image_settle(const struct work *w, struct op_data *data)
             int lanes = w->q - q < FORMULA_LANES ? (int)(w->q - q) : FORMULA_LANES;
             run.base[FORMULA_Y] = (double)(run.row = i % w->p);
             run.base[FORMULA_X] = (double)(run.column = q);
-            norms_of(w, &run, &f, (enum truncate)norm, lanes, norms);
+            norms_of(w, &run, &f, norm, lanes, norms);
             for (int k = 0; k < lanes; k++) {
                 int64_t pixel = i % w->p * w->q + q + k;
                 float *active = &data->mask_out[i * w->q + q + k];

@@ -170,6 +170,30 @@ static bool known_size(const struct op_file *f, const char *name)
     return false;
 }
 
+/* `norm:` is max, l2 or rms, or a field whose words are of these, in whatever order. */
+static bool read_norm(struct op_file *f, const struct node *n, struct error *err)
+{
+    const char *names[WORK_VALUES + TRUNCATE_COUNT + 1];
+    int count = 0, word = 0;
+    for (int i = 0; i < TRUNCATE_COUNT; i++)
+        names[count++] = truncate_names[i];
+    for (int i = 0; i < f->field_count; i++)
+        names[count++] = f->op.fields[i].name;
+    names[count] = NULL;
+    if (n && (word = node_word(n, "norm", names, err)) < 0)
+        return false;
+    if (word < TRUNCATE_COUNT)
+        return f->sent_norm = (enum truncate)word, true;
+    f->sent_field = &f->op.fields[word - TRUNCATE_COUNT];
+    if (f->sent_field->kind != FIELD_WORD)
+        return node_error(n, err, "norm: the field '%s' has no `words:`, which are of max, l2 and rms", names[word]);
+    for (int i = 0; f->sent_field->words[i]; i++)
+        if (op_image_norm(f->sent_field->words[i]) == TRUNCATE_COUNT)
+            return node_error(n, err, "norm: the word '%s' of the field '%s' is none of max, l2 and rms", f->sent_field->words[i],
+                              names[word]);
+    return true;
+}
+
 static bool read_sent(struct op_file *f, const struct node *n, struct error *err)
 {
     static const char *const keys[] = {"above", "norm", NULL};
@@ -182,7 +206,7 @@ static bool read_sent(struct op_file *f, const struct node *n, struct error *err
                           "sent: it stands in an op of images whose outputs read their own place: no filter, no `reads:`, no p or q");
     f->op.settle = op_image_settle;
     return node_check_keys(n, "sent", keys, err) && op_file_optional(f, n, "above", &f->sent_above, err) &&
-           op_file_optional(f, n, "norm", &f->sent_norm, err);
+           read_norm(f, node_get(n, "norm"), err);
 }
 
 bool op_image_read(struct op_file *f, struct error *err)
@@ -221,7 +245,7 @@ bool op_image_read(struct op_file *f, struct error *err)
 void op_image_free(struct op_file *f)
 {
     struct expr *const all[] = {f->size,      f->output,    f->reads[0],  f->reads[1],  f->reads[2],
-                                f->weight[0], f->weight[1], f->weight[2], f->sent_norm, f->sent_above};
+                                f->weight[0], f->weight[1], f->weight[2], f->sent_above};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         expr_free(all[i]);
 }

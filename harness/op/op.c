@@ -311,7 +311,7 @@ bool work_symbol(const struct work *work, const char *name, struct value *out)
             out->kind = VALUE_REAL;
             memcpy(&out->d, (const char *)work + f->offset, sizeof out->d);
             return true;
-        } else if (f->kind == FIELD_WORD && work->op->file && !strcmp(f->name, name)) {
+        } else if (f->kind == FIELD_WORD && !strcmp(f->name, name)) {
             memcpy(&out->i, (const char *)work + f->offset, sizeof out->i);
             text = f->words[out->i];
         }

@@ -103,8 +103,10 @@ void work_describe(const struct work *w, struct text *t)
         text_addf(t, " %ld", (long)w->c);
     if ((w->op->has_filter || w->op->tap_sums) && !w->chain)
         describe_filter(w, t);
-    if (w->above > 0)
-        text_addf(t, " %s > %g", truncate_names[w->norm], w->above);
+    if (w->above > 0) {
+        struct value norm;
+        text_addf(t, " %s > %g", work_symbol(w, "norm", &norm) && norm.kind == VALUE_TEXT ? norm.text : truncate_names[0], w->above);
+    }
     if (w->chain)
         text_addf(t, " %d layer runs", w->chain->count);
     if (w->block)

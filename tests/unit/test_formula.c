@@ -122,6 +122,73 @@ static void test_sent(void **state)
     free(filter);
 }
 
+static void set_word(struct work *w, const char *field, int64_t word)
+{
+    for (const struct op_field *f = w->op->fields; f->name; f++)
+        if (!strcmp(f->name, field))
+            memcpy((char *)w + f->offset, &word, sizeof word);
+}
+
+/* A field of words is a text in formulas as everywhere, and a norm is the one that its word says, wherever in the list it stands. */
+static void test_words(void **state)
+{
+    struct op_data d;
+    for (int64_t word = 0; word < 2; word++) {
+        struct work w =
+            image_of("fields: {what: {words: [plus, minus], default: plus, what: sign}}\nlet: {twice: \"select(what == 'plus', 2, 1)\"}\n"
+                     "output: select(what != 'plus', 0 - input, input * twice)\nterms: 1",
+                     2, 8, 8);
+        set_word(&w, "what", word);
+        finish(&w);
+        make_data(&w, DATA_PART_EXACT, &d);
+        for (size_t i = 0; i < d.at[SLOT_OUTPUT].elements; i++)
+            assert_true(d.at[SLOT_OUTPUT].reference[i] == (word ? -1 : 2) * (double)d.at[SLOT_INPUT].value[i]);
+        op_data_free(&d);
+    }
+    rejects("fields: {what: {words: [a, b], default: a, what: w}}\noutput: input * what", "3:17", "'what' is a text here");
+}
+
+static void test_norms(void **state)
+{
+    static const char sent[] = "fields: {above: {type: real, min: 0, max: 1000, what: a}, size: {words: [rms, l2], default: l2, what: s}}\n"
+                               "mask: yes\noutput: input\nsent: {above: above, norm: %s}\n";
+    static const struct {
+        const char *norm;
+        int64_t word;
+        double scale; /* of the root of the sum of squares */
+    } tries[] = {{"size", 0, 0.5}, {"size", 1, 1}, {"l2", 0, 1}, {"rms", 1, 0.5}};
+    for (size_t t = 0; t < sizeof tries / sizeof *tries; t++) {
+        struct op_data d;
+        char *yaml = text_format(sent, tries[t].norm);
+        struct work w = image_of(yaml, 4, 24, 24);
+        int passed = 0, held = 0;
+        w.above = 1.7 * tries[t].scale;
+        w.mask = (struct mask){.pattern = MASK_IID, .density = 0.9, .seed = 3};
+        set_word(&w, "size", tries[t].word);
+        finish(&w);
+        make_data(&w, DATA_PART_PRECISION, &d);
+        for (int i = 0; i < 24 * 24; i++) {
+            double squares = 0;
+            for (int c = 0; c < 4; c++)
+                squares += pow((double)d.at[SLOT_INPUT].value[c * 24 * 24 + i], 2);
+            assert_true(d.mask_out[i] != 0 ? tries[t].scale * sqrt(squares) > w.above
+                                           : tries[t].scale * sqrt(squares) < w.above || d.at[SLOT_MASK_IN].value[i] == 0);
+            passed += d.mask_out[i] != 0;
+            held += d.at[SLOT_MASK_IN].value[i] != 0 && d.mask_out[i] == 0;
+        }
+        assert_true(passed > 50 && held > 50);
+        op_data_free(&d);
+        free(yaml);
+    }
+    rejects("fields: {above: {type: real, min: 0, max: 9, what: a}, size: {words: [rms, l3], default: rms, what: s}}\noutput: input\nsent: "
+            "{above: above, norm: size}",
+            "4:28", "the word 'l3' of the field 'size'");
+    rejects("fields: {above: {type: real, min: 0, max: 9, what: a}}\noutput: input\nsent: {above: above, norm: above}", "4:28",
+            "has no `words:`");
+    rejects("fields: {above: {type: real, min: 0, max: 9, what: a}}\noutput: input\nsent: {above: above, norm: l1}", "4:28",
+            "'l1' is not known");
+}
+
 #define VOLUME \
     "fields: {d: {max: 64, what: planes}, h: {max: 64, what: rows}, kernel: {max: 3, default: 1, what: k}}\nlet: {o: d, p: h, q: w}\n"
 
@@ -134,6 +201,8 @@ static void test_names(void **state)
     rejects("weight: {columns: y}\noutput: input * weight", "2:19", "unknown name 'y'");
     rejects("output: sum(input * tap)", "2:21", "unknown name 'tap'");
     rejects("output: input * z", "2:17", "unknown name 'z'");
+    rejects("fields: {kernel: {max: 3, what: k}}\nlet: {r: h}\noutput: sum(input)", "3:7", "let 'r': that name is taken");
+    rejects("fields: {s: 1, kernel: {max: 3, what: k}}\noutput: sum(input)", "2:10", "field 's': that name is taken");
     rejects("reads: {planes: z}\noutput: input", "2:9", "planes: only volumes");
     rejects("epilogue: yes\noutput: input + bias", "3:17", "unknown name 'bias'");
     rejects("epilogue: yes\noutput: input + residual", "3:17", "unknown name 'residual'");
@@ -273,14 +342,10 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact),
-                                       cmocka_unit_test(test_not_exact),
-                                       cmocka_unit_test(test_sent),
-                                       cmocka_unit_test(test_names),
-                                       cmocka_unit_test(test_floor),
-                                       cmocka_unit_test(test_volume),
-                                       cmocka_unit_test(test_kernel_of_volume),
-                                       cmocka_unit_test(test_fields),
-                                       cmocka_unit_test(test_no_number)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exact),  cmocka_unit_test(test_not_exact), cmocka_unit_test(test_sent),
+        cmocka_unit_test(test_words),  cmocka_unit_test(test_norms),     cmocka_unit_test(test_names),
+        cmocka_unit_test(test_floor),  cmocka_unit_test(test_volume),    cmocka_unit_test(test_kernel_of_volume),
+        cmocka_unit_test(test_fields), cmocka_unit_test(test_no_number)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

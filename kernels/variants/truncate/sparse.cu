@@ -3,7 +3,7 @@ op: truncate
 what: activation, and which changes are passed on, of the marked pixels only - a warp a word of the mask
 like: add/sparse
 define:
-  NORM: norm
+  NORM: select(norm == 'max', 0, select(norm == 'l2', 1, 2))
 steps:
   - kernel: sparse_truncate
     grid: ceil(h * words, 8), n
