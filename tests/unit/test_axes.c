@@ -102,6 +102,16 @@ static void more_densities(void **state)
     assert_non_null(strstr(all, " a[mask=iid:0.30]"));
     free(all);
     scenario_free(s);
+    /* a layer's own mask is an axis' value that no id names: another density has a name of its own */
+    s = loaded("scenario: t\ndefaults: {n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 3, pad: 1, op: conv2d, dtype: f32, layout: NCHW}\n"
+               "layers: {a: {mask: {pattern: iid, density: 0.1}}}\n"
+               "axes: {mask: [{pattern: iid, density: 0.1}, {pattern: iid, density: 0.5}]}\nvariants: [naive]\n");
+    const struct scenario_wish own[] = {{"t/a", 0.2, NULL}, {"t/a[mask=iid:0.50]", 0.25, NULL}, {0}};
+    filter.more = own;
+    all = ids_filtered(s, "cuda", &filter);
+    assert_string_equal(all, "a a[mask=iid:0.50] a[mask=iid:0.20] a[mask=iid:0.25]");
+    free(all);
+    scenario_free(s);
 }
 
 static void masks(void **state)
