@@ -1,11 +1,13 @@
 #include "cli/cli.h"
 #include "base/text.h"
 #include "base/version.h"
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 const struct verb verbs[] = {
     {"run", "SCENARIO", "verify, time and count every variant of every case of a scenario", cli_run, false,
@@ -191,6 +193,15 @@ static void *started(void *context)
     return NULL;
 }
 
+/* What was closed when bench began (2>&-) must not become a file or a worker's socket, which messages would then go to. Nothing can be written to
+ * what stdout becomes: that is told at the end, as before. */
+static void keep_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return;
+}
+
 /* `ulimit -s 64` is the shell's matter, not a verdict: then all runs on a thread, whose stack has no such limit, and so do its threads. */
 int main(int argc, char **argv)
 {
@@ -198,6 +209,7 @@ int main(int argc, char **argv)
     struct rlimit limit;
     pthread_attr_t attr;
     pthread_t thread;
+    keep_standard();
     signal(SIGXFSZ, SIG_IGN); /* then a write past the shell's limit fails like one to a full disk, and says so */
     if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= STACK_BYTES || pthread_attr_init(&attr) ||
         pthread_attr_setstacksize(&attr, STACK_BYTES) || pthread_setattr_default_np(&attr) || pthread_create(&thread, &attr, started, &s))

@@ -316,6 +316,9 @@ static bool run_session(struct session_options *o, int show, struct screen *scre
     struct sigaction action = {.sa_handler = on_signal}; /* Ctrl-C sets the flag, and a second one ends the process */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction hangup; /* a terminal that goes away ends the run as Ctrl-C does; under nohup it goes on */
+    if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
     o->interrupted = &interrupted;
     bool ok = run_bisecting(o, &sink, screen, result, err);
     wipe(screen);

@@ -1,20 +1,30 @@
-# Ctrl-C: exit 130, what was stored stays, --resume goes on; no worker is left behind.
+# Ctrl-C, or a terminal that goes away: exit 130, what was stored stays, --resume goes on; no worker is left behind. Under nohup a run goes on.
 need nvrtc
-bench run "$TOP/scenarios/edsr.yaml" --device emu -o out --no-report >log 2>&1 &
+ends_by() { # SIGNAL
+    rm -rf out
+    bench run "$TOP/scenarios/edsr.yaml" --device emu -o out --no-report >log 2>&1 &
+    pid=$!
+    sleep 1.5
+    [ -n "$(cat "/proc/$pid/task/$pid/children")" ] || fail 'no worker runs: the moment is wrong'
+    kill -$1 $pid
+    status=0
+    wait $pid || status=$?
+    [ $status = 130 ] || { tail -n 3 log >&2; fail "SIG$1: exit status $status instead of 130"; }
+    grep -q -- '--resume' log || fail "SIG$1: it does not say how to go on"
+    sleep 0.5
+    here=$(pwd -P)
+    for process in /proc/[0-9]*; do # workers begin in the folder of their run
+        [ "$(readlink "$process/cwd" 2>/dev/null)" != "$here" ] || ! grep -qa worker "$process/cmdline" || fail "SIG$1: a worker is left behind"
+    done
+    bench list runs -o out | grep -q interrupted || fail "SIG$1: history does not know"
+}
+ends_by HUP
+nohup bench run smoke --device emu --layer shuffle -o kept --no-report >log 2>&1 &
 pid=$!
-sleep 1.5
-[ -n "$(cat "/proc/$pid/task/$pid/children")" ] || fail 'no worker runs: the moment is wrong'
-kill -INT $pid
-status=0
-wait $pid || status=$?
-[ $status = 130 ] || { tail -n 3 log >&2; fail "exit status $status instead of 130"; }
-grep -q -- '--resume' log || fail 'it does not say how to go on'
-sleep 0.5
-here=$(pwd -P)
-for process in /proc/[0-9]*; do # workers begin in the folder of their run
-    [ "$(readlink "$process/cwd" 2>/dev/null)" != "$here" ] || ! grep -qa worker "$process/cmdline" || fail 'a worker is left behind'
-done
-bench list runs -o out | grep -q interrupted || fail 'history does not know'
+sleep 0.3
+kill -HUP $pid
+wait $pid || fail "nohup: $(tail -n 3 log)"
+ends_by INT
 bench show -o out >log || fail 'show of an interrupted run'
 grep -q '^[0-9]* of [0-9]* rows: .*, the run has not ended' log || fail "show does not say so: $(tail -n 1 log)"
 # A reference in Python ends with the run, and with it whatever it started; it has a time limit of its own.
