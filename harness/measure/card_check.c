@@ -64,7 +64,7 @@ void card_sample_draw(const struct work *work, const float *mask_out, struct car
     draw_columns(work, s);
     if (s->columns)
         in_row = work->k * (2 * SAMPLE_EDGE + SAMPLE_BLOCK);
-    for (int i = 0; i < SAMPLE_BORDER; i++) {
+    for (int i = 0; i < SAMPLE_BORDER && i < work->p; i++) { /* an image may have a single row */
         s->rows[s->count++] = i;
         s->rows[s->count++] = work->p - 1 - i;
         if (last) {

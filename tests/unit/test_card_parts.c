@@ -123,9 +123,30 @@ static void one_bit_is_seen(void **state)
     op_data_free(&host);
 }
 
+/* Rows of a sample are rows of the work, however few an image has: a fully connected layer as a convolution has one. */
+static void rows_that_there_are(void **state)
+{
+    for (int64_t n = 1; n <= 40; n += 3)
+        for (int64_t p = 1; p <= 12; p++) {
+            struct error err = {0};
+            struct card_sample s;
+            struct work w = conv_work(3, 4096, p, 1, 1);
+            w.n = n;
+            w.seed = (uint64_t)(n * p);
+            assert_true(work_finish(&w, &err));
+            card_sample_draw(&w, NULL, &s);
+            assert_true(s.count > 0 && s.count <= CARD_SAMPLE_MOST);
+            for (int i = 0; i < s.count; i++)
+                if (s.rows[i] < 0 || s.rows[i] >= n * p)
+                    fail_msg("row %lld of %lld images of %lld", (long long)s.rows[i], (long long)n, (long long)p);
+            card_sample_free(&s);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(made_in_other_threads), cmocka_unit_test(of_another_work),
-                                       cmocka_unit_test(one_bit_is_seen), cmocka_unit_test(nothing_of_the_kind)};
+                                       cmocka_unit_test(one_bit_is_seen), cmocka_unit_test(nothing_of_the_kind),
+                                       cmocka_unit_test(rows_that_there_are)};
     return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
