@@ -16,6 +16,8 @@
 #define BRACKET_LEAST 0.2 /* of a bracket that a further point takes off */
 #define UNTOLD_LEAST 0.05 /* of the crossing: what a further density beside those that cannot be told must promise to take off */
 #define UNTOLD_BEYOND 1.2 /* of their intervals' reach: a density is told where the line is as far from 1 */
+#define UNTOLD_STEP 0.4   /* of the way to the told end at least, once this many could not be told: the line promises too much */
+#define UNTOLD_MANY 4
 
 static bool wins(const struct crossing_point *p)
 {
@@ -102,14 +104,15 @@ static double beside_crossing(const struct crossing_point *low, const struct cro
 
 /* Beside densities that cannot be told from 1: where on the line from one of them to the told end it could be, as far from that end as may
  * be. How much of the bracket that takes off; NaN in *x: none of it. */
-static double beside_untold(const struct crossing_point *untold, const struct crossing_point *told, double *x)
+static double beside_untold(const struct crossing_point *untold, const struct crossing_point *told, int inside, double *x)
 {
     double reach = fmax(untold->high - untold->low, told->high - told->low) / 2 * UNTOLD_BEYOND, rise = told->y - untold->y,
            from = fmin(untold->x, told->x), to = fmax(untold->x, told->x);
     double share = rise != 0 ? ((told->y < 1 ? 1 - reach : 1 + reach) - untold->y) / rise : 1;
     *x = NAN;
-    if (!(share > 0 && share < 1))
+    if (!(share < 1))
         return 0;
+    share = fmax(share, inside < UNTOLD_MANY ? 0 : UNTOLD_STEP);
     *x = from > 0 && to > 4 * from ? sqrt(from * to) : untold->x + share * (told->x - untold->x);
     return fabs(told->x - *x);
 }
@@ -125,8 +128,8 @@ double crossing_next(const struct crossing_point *p, int count)
         return NAN;
     if (high == low + 1)
         return beside_crossing(&p[low], &p[high]);
-    double below, above, takes_below = beside_untold(&p[low + 1], &p[low], &below),
-                         takes_above = beside_untold(&p[high - 1], &p[high], &above);
+    double below, above, takes_below = beside_untold(&p[low + 1], &p[low], high - low - 1, &below),
+                         takes_above = beside_untold(&p[high - 1], &p[high], high - low - 1, &above);
     if (fmax(takes_below, takes_above) <= UNTOLD_LEAST * middle)
         return NAN;
     return takes_below > takes_above ? below : above;
