@@ -102,10 +102,10 @@ static __device__ __forceinline__ void see_rows(const ring &ring, int &full, int
         ring.wait_full(full);
 }
 
-/* A residual comes by a bulk copy to where the weights lie, and an arrival alone does not wait for reads. */
+/* Later rows and a residual come by bulk copies to where the weights lie, and an arrival alone does not wait for reads. */
 static __device__ __forceinline__ void let_weights_go(unsigned barrier)
 {
-    if (EPI_RESIDUAL) {
+    if (EPI_RESIDUAL || EARLY < RING) {
         fence_async();
         __syncwarp();
     }
