@@ -64,6 +64,7 @@ struct device_launch {
     const void *params; /* packed by the signature's offsets; 128-byte tensor maps inside it were made by tensor_map */
     size_t param_bytes;
     double time_limit_s;  /* emu: gives up with an error after this long; 0 = none */
+    uint64_t entries_max; /* emu: block entries that a warp may take between two waits; 0: over 4 thousand million */
     const uint64_t *only; /* emu: these blocks alone, by x + grid x (y + grid y z), of a grid without clusters; NULL: all */
     int only_count;
 };

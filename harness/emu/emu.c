@@ -474,7 +474,7 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
                        .cooperative = launch->cooperative,
                        .threads = e->threads,
                        .seed = (uint64_t)e->seed,
-                       .turns_max = TURNS_MAX,
+                       .turns_max = launch->entries_max ? launch->entries_max / WARP_FUEL + 1 : TURNS_MAX,
                        .limit_s = launch->time_limit_s,
                        .only = launch->only,
                        .only_count = launch->only_count,

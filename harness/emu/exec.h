@@ -412,10 +412,11 @@ struct launch {
     atomic_int raced, again; /* again: a warp wrote twice in one place: which lanes? */
     bool cooperative;
     struct heap heap;
-    uint64_t workspace; /* cooperative: zeroed global memory for the grid's barrier */
-    int threads;        /* of the host; 0 = all */
-    uint64_t turns_max; /* of one warp between two waits: more is a hang */
-    double deadline;    /* monotonic seconds, 0 = none */
+    uint64_t workspace;     /* cooperative: zeroed global memory for the grid's barrier */
+    int threads;            /* of the host; 0 = all */
+#define WARP_FUEL (1 << 15) /* block entries in a turn: some milliseconds at most, so that the time limit holds */
+    uint64_t turns_max;     /* of one warp between two waits: more is a hang */
+    double deadline;        /* monotonic seconds, 0 = none */
     double limit_s;
     const uint64_t *only; /* of device_launch */
     int only_count;

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FUEL (1 << 15)  /* block entries in a turn: some milliseconds at most, so that the time limit holds */
 #define SMALL_S 100e-6  /* a launch of less than that runs on one thread */
 #define STALLS_MAX 2000 /* failed waits in a row */
 
@@ -229,7 +228,7 @@ static void give_up(struct warp *w, const char *format, double seconds)
 static void run_turn(struct warp *w)
 {
     struct launch *l = w->runner->launch;
-    w->fuel = FUEL;
+    w->fuel = WARP_FUEL;
     const struct insn *ip = warp_resume(w);
     while (ip)
         ip = ip->fn(w, ip);

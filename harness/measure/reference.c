@@ -15,6 +15,7 @@
 #define REFERENCE_THREADS 128
 #define REFERENCE_ARGS 64
 #define REFERENCE_LIMIT_S 300
+#define REFERENCE_ENTRIES (UINT64_C(1) << 26) /* of a warp on emu: a loop of tens of millions of turns, some seconds */
 
 const char *reference_source(const struct op *op)
 {
@@ -144,18 +145,22 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
                                    .params = packed,
                                    .param_bytes = bytes,
                                    .time_limit_s = REFERENCE_LIMIT_S,
+                                   .entries_max = REFERENCE_ENTRIES,
                                    .only = only,
                                    .only_count = only_count};
     if (!blocks)
         return false;
     if (r->dev->ops->clear) /* what another kernel did before is not the reference's */
         r->dev->ops->clear(r->dev);
-    if (!r->dev->ops->launch(r->dev, r->function, &launch, err) || !r->dev->ops->sync(r->dev, err))
-        return false;
     const struct device_report *reports;
-    if (r->dev->ops->reports && r->dev->ops->reports(r->dev, &reports))
-        return error_set(err, ERROR_USAGE, "%s: %s:%d: %s", reports[0].kind, reports[0].file, reports[0].line, reports[0].text);
-    return true;
+    bool ran = r->dev->ops->launch(r->dev, r->function, &launch, err) && r->dev->ops->sync(r->dev, err);
+    if (!r->dev->ops->reports || !r->dev->ops->reports(r->dev, &reports)) /* what they say has a place, also where a launch failed of it */
+        return ran;
+    error_set(err, ERROR_USAGE, "%s: %s:%d: %s", reports[0].kind, reports[0].file, reports[0].line, reports[0].text);
+    error_at(err, reports[0].file, reports[0].line);
+    if (!strcmp(reports[0].kind, "time_limit"))
+        error_hint(err, "smaller layers, or a reference with more threads (docs/OP.md)");
+    return false;
 }
 
 bool reference_run_open(struct reference_run *r, const struct compiled *c, struct error *err)
