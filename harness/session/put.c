@@ -62,6 +62,8 @@ void session_settled(struct session *s, double waited_s)
 bool session_spent(struct session *s, struct error *err)
 {
     phase_turn(&s->clock, PHASE_STORING);
+    if (s->show_last < s->timed_last) /* an interruption or an error: without counters, which --resume takes up */
+        s->show_last = s->timed_last;
     session_settle(s);
     phase_settle(&s->clock);
     struct run total = s->run;

@@ -481,10 +481,7 @@ static bool run_cases(struct session *s, struct error *err)
         if (!run_case(s, first, last, timed, err))
             return false;
     }
-    if (!s->interrupted)
-        return count_cases(s, last, err);
-    s->show_last = s->timed_last; /* without counters, which --resume takes up */
-    return true;
+    return s->interrupted || count_cases(s, last, err);
 }
 
 void session_close(struct session *s)

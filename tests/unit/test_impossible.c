@@ -284,6 +284,43 @@ static void test_ceilings(void **state)
     assert_int_equal(system(command), 0);
 }
 
+static void take_case(void *context, const struct run *run, struct row *const *rows, int count)
+{
+    text_addf(&noted, "%s:%d|", rows[0]->layer, count);
+}
+
+/* Cases that wait for counters are shown however the run ends, each once. */
+static void test_shown(void **state)
+{
+    const struct session_sink sink = {.case_done = take_case};
+    struct error err = {0};
+    struct session one = {.sink = &sink, .plan = s.plan, .start_s = clock_s()};
+    char folder[] = "/tmp/test_impossible.XXXXXX", database[64], command[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(database, sizeof database, "%s/rows.db", folder);
+    assert_true(store_open(database, false, &one.store, &err));
+    fixture_run(&one.run, "shown", "cuda:0", "NVIDIA H200");
+    one.run.id = 0;
+    assert_true(store_run_begin(one.store, &one.run, &err));
+    one.rows = xcalloc((size_t)s.plan.row_count, sizeof *one.rows);
+    for (int i = 0; i < s.plan.row_count; i++)
+        one.rows[i] = plan_row_new(&s.plan, i, "cuda:0");
+    one.show_first = one.show_last = 2; /* the first case was counted and shown, the second was timed when the run failed */
+    one.timed_last = 4;
+    assert_true(session_spent(&one, NULL));
+    assert_string_equal(text_get(&noted), "tiny:2|");
+    assert_true(session_spent(&one, NULL));
+    assert_string_equal(text_get(&noted), "tiny:2|");
+    text_free(&noted);
+    for (int i = 0; i < s.plan.row_count; i++)
+        row_free(one.rows[i]);
+    free(one.rows);
+    run_clear(&one.run);
+    store_close(one.store);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
+
 static void test_words(void **state)
 {
     assert_string_equal(row_status_name(ROW_IMPOSSIBLE), "impossible");
@@ -301,14 +338,10 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && !strcmp(argv[1], "worker"))
         return be_the_worker();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_warm),
-                                       cmocka_unit_test(test_launch),
-                                       cmocka_unit_test(test_floor_of_a_launch),
-                                       cmocka_unit_test(test_unknown),
-                                       cmocka_unit_test(test_roof),
-                                       cmocka_unit_test(test_steps_and_masks),
-                                       cmocka_unit_test(test_ceilings),
-                                       cmocka_unit_test(test_words)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory),          cmocka_unit_test(test_warm),
+                                       cmocka_unit_test(test_launch),          cmocka_unit_test(test_floor_of_a_launch),
+                                       cmocka_unit_test(test_unknown),         cmocka_unit_test(test_roof),
+                                       cmocka_unit_test(test_steps_and_masks), cmocka_unit_test(test_ceilings),
+                                       cmocka_unit_test(test_shown),           cmocka_unit_test(test_words)};
     return cmocka_run_group_tests(tests, begin, end);
 }
