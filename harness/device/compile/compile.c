@@ -290,7 +290,7 @@ static bool shows_no_source(const char *block)
 }
 
 /* The place of the compiler's first error: "k/flip.cu(23): error: ..." of NVRTC and nvcc, "k/flip.cu:23:5: error: ..." of the host's. */
-static void place_of(const char *log, struct error *err)
+static void log_place(const char *log, struct error *err)
 {
     for (const char *line = log; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         size_t end = strcspn(line, "\n"), name = strcspn(line, ":(\n");
@@ -347,7 +347,7 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
         }
     error_set(err, ERROR_USAGE, "%s does not compile for %s with %s:%s", r->label, r->arch, c->version,
               t.len ? text_get(&t) : "\n(the compiler said nothing)");
-    place_of(log, err);
+    log_place(log, err);
     text_free(&t);
     return false;
 }
