@@ -147,7 +147,7 @@ static void add_wastes(const struct emulate_result *r, const struct emulate_line
         struct waste *w = APPEND(*list, *count);
         w->weight = l->sectors - l->sectors_ideal;
         snprintf(w->text, sizeof w->text,
-                 "%s:%d: %.3g sectors a request where %.3g would do: let neighbouring lanes read neighbouring addresses", file, l->line,
+                 "%s:%d: %.3g sectors/request (ideal %.3g), uncoalesced: let neighbouring lanes read neighbouring addresses", file, l->line,
                  l->sectors / l->requests, l->sectors_ideal / l->requests);
     }
     if (l->ideal > 0 && l->wavefronts >= 1.5 * l->ideal) {
