@@ -57,6 +57,9 @@ expect ops 'harness/plan/zz.c:1: compares the name of an op' append harness/plan
 expect ops 'harness/cli/zz.c:1: compares the name of an op' append harness/cli/zz.c 'bool zz(const char *name) { return !strncmp(name, "upsample", 8); }'
 expect ops 'harness/session/zz.c:1: compares the name of an op' append harness/session/zz.c 'const struct op *zz(void) { return op_find("conv2d"); }'
 expect fields 'harness/report/zz.c:1: takes a text of a row apart' append harness/report/zz.c 'bool zz(const struct view *v) { return strstr(v->row->note, "twin") != NULL; }'
+expect texts 'harness/report/zz.c:3: zz() takes a text apart' append harness/report/zz.c 'bool zz(const char *said)\n{\n    return strstr(said, "twin") != NULL;\n}'
+expect texts 'harness/row/json.c json_list() takes no text apart' append ci/texts.txt 'row/json.c json_list tool'
+expect texts 'words is no kind of text' sed -i 's/^gate\/rules.c is_date input/gate\/rules.c is_date words/' ci/texts.txt
 expect symbols 'calls zz_high() of op/' compile base/zz_upward 'int zz_high(void); int zz_up(void); int zz_up(void) { return zz_high(); }'
 expect symbols 'defines zz_low() that harness/base/zz_low defines too' compile op/zz_twice 'int zz_low(void); int zz_low(void) { return 2; }'
 expect symbols "defines poll(), which replaces the C library's" compile op/zz_poll 'void poll(void); void poll(void) { }'
