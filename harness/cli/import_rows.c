@@ -143,7 +143,7 @@ static bool import_rows_add_row(struct import *m, const json_t *entry, struct er
     for (const struct row_list *l = row_lists; l->table; l++)
         if (l->group == COLUMN_AXIS || l->group == COLUMN_NETWORK)
             row_list_copy(l, row, like);
-    row_add_part(row, variant);
+    row_add_part(row, variant, variant_own_name(variant));
     SCOPED char *id = text_format("%s/%s", like->case_id, variant);
     SCOPED char *note =
         text_format("foreign: measured by %s, imported from %s (SHA-256 %.12s); bench has not verified it, and its rounds are not paired",

@@ -79,8 +79,7 @@ static const char *single_of(const struct plan *plan, const struct variant_set *
     for (int i = 0; i < chain->count; i++) {
         const struct op *op = chain->links[i].work.op;
         const struct variant *v = has_op(chain, op) ? plan_resolve(set, s->variants[entry].name, op) : NULL;
-        const char *base = v ? strrchr(v->name, '/') + 1 : "";
-        if (!v || variant_is_library(v) || !strcmp(base, "copy"))
+        if (!v || variant_is_library(v) || !strcmp(variant_own_name(v->name), "copy"))
             continue;
         for (int k = 0; k < entry; k++)
             if (plan_resolve(set, s->variants[k].name, op) == v)

@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *base_name(const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    return slash ? slash + 1 : name;
-}
-
 static bool is_library(const struct plan_row *p)
 {
     return p->variant && variant_is_library(p->variant);
@@ -164,7 +158,7 @@ bool choose_unseen(struct plan *plan, int index, struct error *err)
 
 static const char *choice_name(const struct plan *plan, int choice)
 {
-    return choice < 0 ? "convert" : base_name(plan->rows[choice].variant->name);
+    return choice < 0 ? "convert" : variant_own_name(plan->rows[choice].variant->name);
 }
 
 void choose_describe(const struct plan *plan, int index, const int *choice, struct text *t)
@@ -174,7 +168,8 @@ void choose_describe(const struct plan *plan, int index, const int *choice, stru
     SCOPED int *spans = plan_chain_spans(plan, index, NULL);
     for (int i = 0; spans && i < chain->count; i += spans[i])
         if (spans[i] > 1) {
-            text_addf(t, "%s%s on links %d to %d", t->len ? "; " : "", base_name(plan->rows[index].variant->name), i + 1, i + spans[i]);
+            text_addf(t, "%s%s on links %d to %d", t->len ? "; " : "", variant_own_name(plan->rows[index].variant->name), i + 1,
+                      i + spans[i]);
             for (int k = i; k < i + spans[i]; k++)
                 told[k] = true;
         }

@@ -15,9 +15,8 @@ bool plan_listed(const char *globs, const char *name)
     SCOPED char *copy = xstrdup(globs);
     char *rest = copy;
     bool found = false;
-    const char *base = strrchr(name, '/');
     for (char *one; !found && (one = strsep(&rest, ","));)
-        found = text_glob(one, name) || (base && text_glob(one, base + 1));
+        found = text_glob(one, name) || text_glob(one, variant_own_name(name));
     return found;
 }
 
@@ -186,8 +185,8 @@ static bool load_sides(struct plan *plan, const struct plan_options *o, struct e
 
 static bool same_folder(const char *a, const char *b)
 {
-    size_t n = strcspn(a, "/");
-    return a[n] && !strncmp(a, b, n + 1);
+    size_t n = (size_t)(variant_own_name(a) - a);
+    return n && (size_t)(variant_own_name(b) - b) == n && !memcmp(a, b, n);
 }
 
 /* A variant of --variants that the scenario does not list runs all the same when it was given as a file, or when the scenario lists nothing
@@ -326,9 +325,8 @@ static void only_selects_nothing(const struct plan *plan, const char *only, stru
     SCOPED const char **names = xcalloc(2 * (size_t)count + 1, sizeof *names);
     SCOPED_TEXT list = {0};
     for (int i = 0; i < count; i++) {
-        const char *slash = strrchr(plan->scenario->variants[i].name, '/');
         names[2 * i] = plan->scenario->variants[i].name;
-        names[2 * i + 1] = slash ? slash + 1 : names[2 * i];
+        names[2 * i + 1] = variant_own_name(names[2 * i]);
         text_addf(&list, "%s%s", i ? ", " : "", names[2 * i + 1]);
     }
     const char *near = text_nearest(only, names, 2 * (size_t)count);

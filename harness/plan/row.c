@@ -176,9 +176,9 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
 /* The variants that the row is made of, and its parameters: those of the configuration where a head that cannot be bound has no program. */
 static void set_parts(struct row *row, const struct plan_row *p)
 {
-    row_add_part(row, plan_row_variant(p));
+    row_add_part(row, plan_row_variant(p), variant_own_name(plan_row_variant(p)));
     for (int i = 0; i < p->program.completed_count; i++)
-        row_add_part(row, p->program.completed[i]);
+        row_add_part(row, p->program.completed[i], variant_own_name(p->program.completed[i]));
     for (int i = 0; i < p->program.param_count; i++)
         row_add_param(row, p->program.param[i].name, p->program.param[i].value);
     for (int i = 0; !p->program.params && p->point && i < p->point->count; i++) {

@@ -19,13 +19,11 @@ int case_end(struct row *const *rows, int count, int from)
     return i;
 }
 
-/* A variant's name without the folder of the row's op. */
-static const char *without_op(const struct row *row, const char *name)
+/* Is it a variant of the row's own op? Then tables leave out its folder. */
+static bool is_own(const struct row *row, const struct row_part *part)
 {
-    size_t op = row->op ? strlen(row->op) : 0;
-    if (!name)
-        return "?";
-    return op && strncmp(name, row->op, op) == 0 && name[op] == '/' ? name + op + 1 : name;
+    SCOPED char *full = text_format("%s/%s", row->op ? row->op : "", part->name);
+    return !strcmp(full, part->variant);
 }
 
 const char *id_short(const struct row *row, const char *id)
@@ -36,12 +34,20 @@ const char *id_short(const struct row *row, const char *id)
 
 const char *variant_short(const struct row *row)
 {
-    return without_op(row, row->variant);
+    bool own = row->part_count && row->variant && is_own(row, &row->parts[0]);
+    return own ? row->variant + strlen(row->op) + 1 : row->variant ? row->variant : "?";
+}
+
+/* Of its own variant alone. */
+static const char *base_of(const struct row *row)
+{
+    const struct row_part *part = row->part_count ? &row->parts[0] : NULL;
+    return !part ? variant_short(row) : is_own(row, part) ? part->name : part->variant;
 }
 
 const char *variant_base(const struct row *row, char out[VARIANT_BASE])
 {
-    snprintf(out, VARIANT_BASE, "%s", without_op(row, row->part_count ? row->parts[0].variant : row->variant));
+    snprintf(out, VARIANT_BASE, "%s", base_of(row));
     return out;
 }
 
@@ -49,10 +55,10 @@ const char *variant_base(const struct row *row, char out[VARIANT_BASE])
 static void print_name(const struct row *row, char *out, size_t size)
 {
     SCOPED_TEXT t = {0};
-    text_add(&t, without_op(row, row->part_count ? row->parts[0].variant : row->variant));
+    text_add(&t, base_of(row));
     for (int i = 1; i < row->part_count; i++) {
-        const char *name = row->parts[i].variant;
-        text_addf(&t, " + %s", name + (op_of_variant(name) ? strcspn(name, "/") + 1 : 0));
+        const struct row_part *part = &row->parts[i];
+        text_addf(&t, " + %s", op_of_variant(part->variant) ? part->name : part->variant);
     }
     snprintf(out, size, "%s", text_get(&t));
 }
@@ -263,13 +269,12 @@ static const struct view *denominator(const struct case_view *c)
 
 static void find_zero(struct case_view *c)
 {
-    char base[VARIANT_BASE];
     c->zero = denominator(c);
     for (int i = 0; i < c->count && !c->zero; i++)
         c->zero = c->rows[i]->row_index == 0 ? &c->views[i] : NULL;
     if (c->zero) {
-        const char *slash = strrchr(variant_base(c->zero->row, base), '/');
-        snprintf(c->zero_name, sizeof c->zero_name, "%s", slash ? slash + 1 : base);
+        const struct row *row = c->zero->row;
+        snprintf(c->zero_name, sizeof c->zero_name, "%s", row->part_count ? row->parts[0].name : base_of(row));
     }
 }
 

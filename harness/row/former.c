@@ -37,7 +37,7 @@ static void take_parts(struct row *row, const char *text)
     for (const char *plus; *text; text = plus ? plus + 3 : text + strlen(text)) {
         plus = strstr(text, " + ");
         SCOPED char *one = xstrndup(text, plus ? (size_t)(plus - text) : strlen(text));
-        row_add_part(row, one);
+        row_add_part(row, one, one + (strchr(one, '/') ? strcspn(one, "/") + 1 : 0));
     }
 }
 
@@ -294,6 +294,7 @@ bool former_notes(struct store *store, struct error *err)
     return store_exec(store,
                       "INSERT INTO note (result, note_index, note_text) SELECT result, 0, note FROM result WHERE note <> '';"
                       "UPDATE result SET clause = rtrim(substr(reason, 1, instr(reason, '(') - 1))"
-                      " WHERE status = 'infeasible' AND instr(reason, '(') > 1",
+                      " WHERE status = 'infeasible' AND instr(reason, '(') > 1;"
+                      "UPDATE part SET part_name = substr(part, instr(part, '/') + 1) WHERE part_name IS NULL",
                       "migrating", err);
 }

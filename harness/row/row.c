@@ -210,10 +210,11 @@ void row_add_network(struct row *row, const char *name, int64_t runs)
     add_text(&row->networks, ", ", "%s:%lld", name, (long long)runs);
 }
 
-void row_add_part(struct row *row, const char *variant)
+void row_add_part(struct row *row, const char *variant, const char *name)
 {
     struct row_part *p = row_add(row, COLUMN_PART);
     row_set(&p->variant, variant);
+    row_set(&p->name, name);
 }
 
 void row_add_note(struct row *row, const char *format, ...)

@@ -133,7 +133,8 @@ struct row_time *row_add_time(struct row *row);
 void row_add_axis(struct row *row, const char *name, const char *value);
 void row_add_param(struct row *row, const char *name, const char *value);
 void row_add_network(struct row *row, const char *name, int64_t runs);
-void row_add_part(struct row *row, const char *variant);
+/* "conv2d/naive", "naive" */
+void row_add_part(struct row *row, const char *variant, const char *name);
 struct row_plan *row_add_plan(struct row *row);
 struct row_launch *row_add_launch(struct row *row);
 struct row_code *row_add_code(struct row *row);

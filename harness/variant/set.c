@@ -217,6 +217,12 @@ static bool no_such_variant(const struct variant_set *set, const char *name, con
     return false;
 }
 
+const char *variant_own_name(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
 const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where,
                                    struct error *err)
 {

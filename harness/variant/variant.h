@@ -34,6 +34,8 @@ struct variant {
     int parent_count;
     void *parsed; /* private to variant/ */
 };
+/* A variant's own name, behind its folder: "naive" of "conv2d/naive". Part of the text. */
+const char *variant_own_name(const char *name);
 struct variant_set {
     struct variant **items; /* sorted by name */
     int count;

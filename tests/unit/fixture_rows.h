@@ -94,7 +94,7 @@ static inline void fixture_variant(struct row *row, const char *variant)
     for (const char *from = variant, *plus; from; from = plus ? plus + 3 : NULL) {
         plus = strstr(from, " + ");
         char *one = xstrndup(from, plus ? (size_t)(plus - from) : strlen(from));
-        row_add_part(row, one);
+        row_add_part(row, one, one + (strchr(one, '/') ? strcspn(one, "/") + 1 : 0));
         free(one);
     }
     const char *own = row->parts[0].variant, *slash = strrchr(own, '/');

@@ -190,7 +190,7 @@ static void lists_hold_what_was_added(void **state)
     struct row *row = row_new();
     row_add_network(row, "edsr", 3);
     row_add_network(row, "vdsr", 20000000000);
-    row_add_part(row, "conv2d/a");
+    row_add_part(row, "conv2d/a", "a");
     assert_true(row->network_count == 2 && !strcmp(row->network[0].name, "edsr") && row->network[1].runs == 20000000000);
     assert_string_equal(row->networks, "edsr:3, vdsr:20000000000");
     assert_true(row->part_count == 1 && !strcmp(row->parts[0].variant, "conv2d/a"));
