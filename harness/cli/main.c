@@ -193,8 +193,8 @@ static void *started(void *context)
     return NULL;
 }
 
-/* What was closed when bench began (2>&-) must not become a file or a worker's socket, which messages would then go to. Nothing can be written to
- * what stdout becomes: that is told at the end, as before. */
+/* What was closed when bench began (2>&-) must not become a file or a worker's socket, which messages would then go to. Nothing can be
+ * written to what stdout becomes: that is told at the end, as before. */
 static void keep_standard(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
