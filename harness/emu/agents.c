@@ -4,7 +4,6 @@
 #include "emu/cluster.h"
 #include "emu/races.h"
 #include <string.h>
-#include <wchar.h>
 
 #define IDS_MAX 62u /* 63 says: several */
 struct told {       /* what those that arrived did before is known to those that wait */
@@ -98,11 +97,19 @@ void race_flag_heard(struct warp *w, const struct warp *of, uint32_t clock)
     w->known = of->known > w->known ? of->known : w->known;
 }
 
+/* Some lanes of the warp tell of what they did, or fence it; others that did so in this stretch have told of theirs. */
+static void tell_in_part(const struct warp *w, struct part_told *p)
+{
+    uint32_t before = p->synced == w->synced ? p->who : 0, reading = p->used == w->used ? p->who_used : 0;
+    *p = (struct part_told){w->synced, w->used, before | w->mask, reading | w->mask, w->clocks[w->id]};
+}
+
 void race_leaves_out(struct warp *w, const struct block *b)
 {
-    if (b != w->block || !b->shadow || !(w->wrote & w->alive & ~w->mask))
+    uint32_t others = w->alive & ~w->mask;
+    if (b != w->block || !b->shadow || !others || !((w->wrote & others) || w->read))
         return;
-    w->part_told = (struct part_told){w->synced, w->mask, w->clocks[w->id]};
+    tell_in_part(w, &w->part_told);
     w->block->parted = true;
     for (int i = 0; i < b->warp_count; i++)
         b->warps[i].clock_watch = false;
@@ -228,7 +235,10 @@ void race_proxy_fence(struct warp *w)
 {
     if (!w->block->shadow || !w->program->uses_async)
         return;
-    w->part_fenced = (struct part_told){w->wrote & w->alive & ~w->mask ? w->synced : 0, w->mask, w->clocks[w->id]};
+    if (w->wrote & w->alive & ~w->mask)
+        tell_in_part(w, &w->part_fenced);
+    else
+        w->part_fenced.synced = 0;
     take_clocks(w->fenced, w->clocks, w->block->ids);
     if (w->block->cluster_count > 1)
         take_clocks(w->block->cluster[0]->far_fenced, w->far, CLUSTER_MAX);
@@ -360,133 +370,6 @@ void agent_tells(struct warp *w, struct block *b, uint32_t offset)
     struct sync_point *p = b != w->block && b->shadow ? point_of(b, offset, false) : NULL;
     if (p)
         far_release(w, p->now.far);
-}
-
-static uint32_t unordered_of(const struct warp *w, const struct shadow *s, uint32_t g)
-{
-    return race_unordered(w, s->writer[g])                ? s->writer[g]
-           : race_unordered(w, s->reader[g])              ? s->reader[g] & ~SHADOW_UNREAD
-           : s->source && race_unordered(w, s->source[g]) ? s->source[g]
-                                                          : 0;
-}
-
-/* Is what was said of grain g said of the next one too? */
-static bool same_tags(const struct shadow *s, uint32_t g)
-{
-    return s->writer[g] == s->writer[g + 1] && s->reader[g] == s->reader[g + 1] && s->lane[g] == s->lane[g + 1] &&
-           (!s->source || s->source[g] == s->source[g + 1]) && (!s->lane_read || s->lane_read[g] == s->lane_read[g + 1]);
-}
-
-static void fill(uint32_t *tags, uint32_t count, uint32_t tag)
-{
-    wmemset((wchar_t *)(void *)tags, (wchar_t)tag, count);
-}
-
-/* An arrival does not wait for an ldmatrix whose result nothing has used: until its warp has fenced it may come behind a bulk copy that was
- * asked for after it (seen on an H200: the next slice's weights in place of the last rows of this one's). */
-static bool still_reads(const struct warp *w, const struct block *b, uint32_t reader)
-{
-    return (reader & SHADOW_UNREAD) && (reader & 63) < (uint32_t)b->warp_count && reader >> 7 > w->fenced[reader & 63];
-}
-
-/* Has a warp of block b stored there, ordered before what w does but not fenced for the async proxy, on no way? Atomics are not asked. */
-static bool unfenced(const struct warp *w, const struct block *b, uint32_t g)
-{
-    const struct shadow *s = b->shadow;
-    uint32_t of = s->writer[g], by = of & 63, clock = of >> 7;
-    if (!of || (of & SHADOW_ATOMIC) || by >= (uint32_t)b->warp_count)
-        return false;
-    const struct part_told *part = &b->warps[by].part_fenced;
-    if (b == w->block)
-        return clock > w->fenced[by] || (left_out(part, s->lane[g], clock) && w->fenced[by] == part->clock);
-    bool fenced = !s->far_writer || s->far_writer[g] >> 5 <= b->cluster[0]->far_fenced[b->cluster_rank];
-    for (int i = 0; i < b->warp_count && !fenced; i++)
-        fenced = b->warps[i].fenced[by] >= clock;
-    return !fenced;
-}
-
-/* What a copy overwrites, of a grain: true when something was wrong. */
-static bool overwrites(struct warp *w, const struct insn *ip, int lane, const struct block *b, uint32_t g, uint32_t tag)
-{
-    const struct shadow *s = b->shadow;
-    bool ours = b == w->block, async = ip->op != OP_store_async;
-    uint32_t at = g << w->program->shared_shift, before = ours ? unordered_of(w, s, g) : 0;
-    if (before && (before & tag & SHADOW_ATOMIC))
-        return false;
-    if (agent_is(b, before & 63))
-        agent_race(w, ip, lane, at, "bulk copy to", before);
-    else if (before)
-        emu_report(w, ip, lane, "race", "bulk copy to shared memory at 0x%x races with warp %u: no barrier between them", at, before & 63);
-    else if (ours && still_reads(w, b, s->reader[g]))
-        emu_report(
-            w, ip, lane, "proxy_fence",
-            "bulk copy to shared memory at 0x%x, which warp %u may still be reading: it arrived at an mbarrier before it used what it "
-            "reads, and there is no fence.proxy.async between them",
-            at, s->reader[g] & 63);
-    else if (ours && async &&
-             (lanes_apart(w, s->lane[g], (uint32_t)lane) || (s->lane_read && reads_apart(w, s->lane_read[g], (uint32_t)lane))))
-        emu_report(w, ip, lane, "race",
-                   "bulk copy to shared memory at 0x%x by lane %d, which other lanes of this warp have %s: no __syncwarp between them", at,
-                   lane, lanes_apart(w, s->lane[g], (uint32_t)lane) ? "written" : "read");
-    else if (async && unfenced(w, b, g))
-        emu_report(w, ip, lane, "proxy_fence",
-                   "bulk copy to shared memory%s at 0x%x, which warp %u%s wrote: no fence.proxy.async between them",
-                   ours ? "" : " of another block", at, s->writer[g] & 63, ours ? "" : " there");
-    else
-        return false;
-    return true;
-}
-
-void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block *b, uint32_t offset, uint64_t bytes, uint32_t tag)
-{
-    struct shadow *s = b->shadow;
-    int shift = w->program->shared_shift;
-    bool told = !(w->checks & CHECK_RACE);
-    uint32_t low = offset >> shift, high = bytes ? (uint32_t)((offset + bytes - 1) >> shift) + 1 : low;
-    for (uint32_t g = low; s && g < high && !told; g++)
-        told = (g == low || !same_tags(s, g - 1)) && overwrites(w, ip, lane, b, g, tag);
-    if (s) {
-        fill(s->writer + low, high - low, tag);
-        fill(s->reader + low, high - low, 0);
-        fill(s->lane + low, high - low, 0);
-    }
-    if (b->cluster_count > 1)
-        far_copy(w, ip, lane, b, offset, bytes);
-}
-
-void agent_reads(struct warp *w, const struct insn *ip, int lane, uint32_t offset, uint64_t bytes, uint32_t tag)
-{
-    struct shadow *s = w->block->shadow;
-    int shift = w->program->shared_shift;
-    bool told = !(w->checks & CHECK_RACE);
-    for (uint32_t g = offset >> shift; s && bytes && g <= (offset + bytes - 1) >> shift; g++) {
-        uint32_t of = s->writer[g];
-        if (tag)
-            s->source[g] = tag;
-        bool ours = (of & 63) == (uint32_t)w->id && lane >= 0 && lanes_apart(w, s->lane[g], (uint32_t)lane), part = false;
-        if (!ours && of && (of & 63) < (uint32_t)w->block->warp_count)
-            part = left_out(&w->block->warps[of & 63].part_fenced, s->lane[g], of >> 7) &&
-                   w->fenced[of & 63] == w->block->warps[of & 63].part_fenced.clock;
-        if (told || (of & SHADOW_ATOMIC) || (of >> 7 <= w->fenced[of & 63] && !ours && !part))
-            continue;
-        told = true;
-        if (ours) {
-            emu_report(
-                w, ip, lane, "race",
-                "asynchronous read of shared memory at 0x%x by lane %d, which lane %u of this warp wrote: no __syncwarp between them",
-                g << shift, lane, s->lane[g] & 63);
-            continue;
-        }
-        if (agent_is(w->block, of & 63))
-            agent_race(w, ip, lane, g << shift, "asynchronous read of", of);
-        else if (race_unordered(w, of))
-            emu_report(w, ip, lane, "race", "asynchronous read of shared memory at 0x%x races with warp %u: no barrier between them",
-                       g << shift, of & 63);
-        else
-            emu_report(w, ip, lane, "proxy_fence",
-                       "asynchronous read of shared memory at 0x%x, which warp %u wrote: no fence.proxy.async between them", g << shift,
-                       of & 63);
-    }
 }
 
 /* ---- copies to another block of the cluster ---- */

@@ -24,12 +24,19 @@ void agents_join(struct block *b, uint64_t arrived, uint64_t waiting);
 /* What the warp did before is known to those that wait on the mbarrier at `offset` of block `b` later. */
 void race_arrive(struct warp *w, struct block *b, uint32_t offset);
 void race_wait(struct warp *w, struct block *b, uint32_t offset);
-/* Lanes that wrote in this stretch and are not among those that arrive: nobody is told of that. */
+/* Lanes that wrote or read in this stretch and are not among those that arrive, now or before in it: nobody is told of that. */
 void race_leaves_out(struct warp *w, const struct block *b);
 static inline bool left_out(const struct part_told *p, uint32_t by, uint32_t clock)
 {
     return p->synced && (by & ~63u) == p->synced && (by & 63) < 32 && !(p->who >> (by & 31) & 1) && clock <= p->clock;
 }
+/* The same of what a lane has read. */
+static inline bool left_out_reading(const struct part_told *p, uint32_t by, uint32_t clock)
+{
+    return p->used && (by & ~63u) == p->used && (by & 63) < 32 && !(p->who_used >> (by & 31) & 1) && clock <= p->clock;
+}
+/* Another warp has read the grain and told w of it, but the lane that read it had not met those that arrived. */
+bool reads_in_part(const struct warp *w, const struct block *b, uint32_t g);
 /* It found a phase of that parity over: of those that may be, the first one it has not heard of; parity -1: of the last. */
 void race_wait_phase(struct warp *w, struct block *b, uint32_t offset, int parity);
 /* Who initialises an mbarrier, and whether the warp has waited for that. */

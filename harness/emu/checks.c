@@ -143,6 +143,15 @@ static void part_race(struct warp *w, const struct insn *ip, const struct block 
             word, grain << w->program->shared_shift, by & 63, of);
 }
 
+static void part_read_race(struct warp *w, const struct insn *ip, const struct block *b, int lane, uint32_t grain)
+{
+    if (reads_in_part(w, b, grain))
+        emu_report(w, ip, lane, "race",
+                   "write to shared memory at 0x%x races with lane %u of warp %u, which reads: no __syncwarp between it and the lanes that "
+                   "arrived at the mbarrier",
+                   grain << w->program->shared_shift, b->shadow->lane_read[grain] & 63, b->shadow->reader[grain] & 63);
+}
+
 static void race_grain(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t grain, enum access access, bool silent)
 {
     static const char *const words[] = {"read of", "write to", "atomic on"};
@@ -178,6 +187,8 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
     }
     if (race_unordered(w, reader))
         race(w, ip, lane, at, words[access], reader);
+    else if (b->parted && access == ACCESS_WRITE)
+        part_read_race(w, ip, b, lane, grain);
     if (s->source && race_unordered(w, s->source[grain]))
         race(w, ip, lane, at, words[access], s->source[grain]);
     if (access == ACCESS_ATOMIC && writer != (now | id)) /* else what this warp stored itself a moment ago: no atomic to others */

@@ -132,12 +132,18 @@ uint16_t decode_origin_of(struct decode *d, const struct ptx_operand *o)
 /* ---- loads from shared memory that another lane's store may overtake ---- */
 static bool lanes_wait(const struct ptx_instr *in)
 {
-    static const char *const together[] = {"shfl",     "vote", "match",    "redux", "bar",      "barrier",
-                                           "ldmatrix", "wmma", "mbarrier", "elect", "stmatrix", NULL};
+    static const char *const together[] = {"shfl",     "vote",  "match",    "redux", "bar",   "barrier",   "ldmatrix", "wmma",
+                                           "mbarrier", "elect", "stmatrix", "mma",   "wgmma", "movmatrix", NULL};
     for (int i = 0; together[i]; i++)
         if (instr_is(in, together[i]))
             return !instr_has(in, "arrive");
     return false;
+}
+
+/* Others are told that they may write. */
+static bool lanes_tell(const struct ptx_instr *in)
+{
+    return (instr_is(in, "mbarrier") && instr_has(in, "arrive")) || instr_has(in, "mbarrier::complete_tx::bytes");
 }
 
 static bool may_touch_shared(const struct ptx_instr *in)
@@ -159,7 +165,7 @@ static bool store_ahead(struct decode *d, int block, bool ahead, bool note)
             d->overtaken[i >> 3] |= (uint8_t)(1u << (i & 7));
         if (lanes_wait(in))
             ahead = false;
-        else if (instr_is(in, "call") || (instr_is(in, "st") && may_touch_shared(in)) || instr_has(in, "mbarrier::complete_tx::bytes"))
+        else if (instr_is(in, "call") || (instr_is(in, "st") && may_touch_shared(in)) || lanes_tell(in))
             ahead = true;
     }
     return ahead;

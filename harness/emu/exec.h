@@ -280,7 +280,7 @@ struct warp {
     uint32_t flag_fence; /* its own clock at its last fence: who hears a flag of it knows what it did until then */
     uint32_t fenced[64]; /* of that, what the async proxy sees, too: agents.h */
     struct part_told {   /* what only some of its lanes fenced, or told an mbarrier of, in one stretch; agents.h */
-        uint32_t synced, who, clock;
+        uint32_t synced, used, who, who_used, clock; /* who_used: in the stretch of reads */
     } part_fenced, part_told;
     uint32_t far[CLUSTER_MAX];                    /* by rank: up to when it knows what that block did: cluster.h */
     uint32_t bulk_agent, bulk_groups, bulk_lanes; /* its bulk groups: id, groups committed, lanes that issued */

@@ -63,6 +63,12 @@ static inline bool races_told(const struct warp *w)
 {
     return w->trace == TRACE_ALL && w->runner->launch->runner_count == 1;
 }
+/* Its lanes do something together, as lanes_exchange has it: where it may matter. */
+static inline void lanes_together(struct warp *w)
+{
+    if (w->read || w->trace == TRACE_ALL)
+        lanes_exchange(w);
+}
 /* Lanes of a store that write what is there already. */
 uint32_t races_silent(struct warp *w, const struct insn *ip, const struct memo *m, const uint8_t *host);
 /* Memory that was taken from the heap: nobody has touched it. */

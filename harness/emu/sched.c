@@ -137,7 +137,7 @@ static void warp_start(struct warp *w, int threads)
     w->async_groups = 0;
     w->copy_count = w->source_count = 0;
     w->cluster_phase = 0;
-    w->part_fenced.synced = w->part_told.synced = 0;
+    w->part_fenced = w->part_told = (struct part_told){0};
     w->clock_watch = w->block->shadow && !p->simple_races && w->runner->launch->checks == CHECK_ALL && !w->block->shadow->far_writer;
     w->cluster_waits = w->cluster_fenced = false;
     memset(w->clocks, 0, sizeof w->clocks);

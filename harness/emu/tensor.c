@@ -1,3 +1,4 @@
+#include "emu/races.h"
 #include "emu/tensor.h"
 #include "base/dtype.h"
 #include "emu/async.h"
@@ -200,6 +201,7 @@ const struct insn *emu_mma(struct warp *w, const struct insn *ip)
     struct tiles t;
     int m = (int)l[MMA_M], n = (int)l[MMA_N], row, col;
     check_full(w, ip);
+    lanes_together(w);
     gather(w, l, refs, &t);
     double d[32 * 32];
     for (int i = 0; i < m; i++)
@@ -292,6 +294,7 @@ const struct insn *emu_movmatrix(struct warp *w, const struct insn *ip)
     uint8_t t[128];
     const uint8_t *a = SLOT(const uint8_t, w, ip->a);
     check_full(w, ip);
+    lanes_together(w);
     for (int r = 0; r < 8; r++)
         for (int c = 0; c < 8; c++)
             memcpy(t + 16 * c + 2 * r, a + 16 * r + 2 * c, 2);

@@ -1,5 +1,5 @@
 /* What a bulk copy overwrites: stores of the ordinary proxy without a fence.proxy.async, of lanes that have not met the one that copies, in
- * shared memory, in another block's, in global memory; mbarriers used as data. One mistake a kernel, and honest kernels that look like it.
+ * shared memory, in another block's, in global memory; mbarriers used as data; lanes that tell for others. One mistake a kernel, and honest kernels that look like it.
  * The line is what test_emu_races.c wants.
  * nvcc -lineinfo -arch=compute_90a -ptx -o proxies.ptx proxies.cu; compute_100 for proxies_100.ptx. Blocks of 256 threads, 4 of them. */
 #define KERNEL extern "C" __global__ void
@@ -89,7 +89,7 @@ SCALED(scaled_and_fenced, FENCE_SHARED())
         BEGIN(256);                                                                                                                                 \
         s[T] = 0;                                                                                                                                   \
         fence;                                                                                                                                      \
-        (void)s, ARRIVE(&empty);                                                                                                                    \
+        ARRIVE(&empty);                                                                                                                             \
         if (T == 0)                                                                                                                                 \
             await(&empty, 0);                                                                                                                       \
         TAKE(s, 1024);                                                                                                                              \
@@ -180,7 +180,7 @@ GLOBAL(global_added_to_fenced, ADD, NOTHING, FENCE_PROXY())
     KERNEL name(const float *in, float *out)                                                                                                        \
     {                                                                                                                                               \
         BEGIN(256);                                                                                                                                 \
-        (void)s, ARRIVE(&empty);                                                                                                                    \
+        ARRIVE(&empty);                                                                                                                             \
         await(&empty, 0);                                                                                                                           \
         __syncthreads();                                                                                                                            \
         if (T == 0) {                                                                                                                               \
@@ -192,3 +192,75 @@ GLOBAL(global_added_to_fenced, ADD, NOTHING, FENCE_PROXY())
     }
 DATA(mbarrier_as_data, NOTHING) // told
 DATA(mbarrier_given_up_for_data, INVAL(&empty))
+/* ---- lanes that tell for others, in turns, or meet in a matrix instruction ---- */
+#define RELEASED(name, meet, NEXT)                                                                                                                  \
+    KERNEL name(const float *in, float *out) /* one lane of the readers gives the stage back */                                                     \
+    {                                                                                                                                               \
+        BEGIN(1);                                                                                                                                   \
+        float sum = 0;                                                                                                                              \
+        for (int k = 0; k < 3; k++) {                                                                                                               \
+            if (T / 32 == 1) {                                                                                                                      \
+                if (k > 0)                                                                                                                          \
+                    await(&empty, k - 1 & 1);                                                                                                       \
+                NEXT;                                                                                                                               \
+            } else if (T < 32) {                                                                                                                    \
+                await(&full, k & 1);                                                                                                                \
+                sum += s[31 - T];                                                                                                                   \
+                meet;                                                                                                                               \
+                if (T == 0)                                                                                                                         \
+                    ARRIVE(&empty);                                                                                                                 \
+            }                                                                                                                                       \
+        }                                                                                                                                           \
+        out[WHERE] = sum;                                                                                                                           \
+    }
+#define COPIED                                                                                                                                      \
+    if (T == 32) {                                                                                                                                  \
+        EXPECT(&full, 128);                                                                                                                         \
+        LOAD(s, in + 32 * k, 128, &full);                                                                                                           \
+    }
+#define WRITTEN                                                                                                                                     \
+    s[T - 32] = in[T] + k;                                                                                                                          \
+    __syncwarp();                                                                                                                                   \
+    if (T == 32)                                                                                                                                    \
+    ARRIVE(&full)
+RELEASED(released_for_others, NOTHING, COPIED) // told
+RELEASED(released_together, __syncwarp(), COPIED)
+RELEASED(released_for_others_written, NOTHING, WRITTEN) // told
+RELEASED(released_together_written, __syncwarp(), WRITTEN)
+KERNEL arrived_in_turns(const float *in, float *out) /* halves of a warp, one after the other */
+{
+    BEGIN(32);
+    if (T < 32) {
+        s[T] = in[T];
+        if (T & 1) {
+            out[WHERE] = 1;
+            FENCE_SHARED();
+            ARRIVE(&empty);
+        } else {
+            out[WHERE] = 2;
+            out[WHERE + 1024] = 3;
+            FENCE_SHARED();
+            ARRIVE(&empty);
+        }
+    } else if (T < 64) {
+        await(&empty, 0);
+        out[WHERE] = s[T - 32];
+        if (T == 32) {
+            STORE(out + WHERE + 32, s, 128);
+            COMMIT();
+            WAIT();
+        }
+    }
+}
+KERNEL met_in_a_product(const float *in, float *out) /* what goes into mma.sync has been read when any lane is behind it */
+{
+    __shared__ float s[256];
+    float d[4] = {0, 0, 0, 0};
+    s[T] = in[T];
+    __syncwarp();
+    unsigned v = __float_as_uint(s[T ^ 31]);
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %4}, {%4}, {%0, %1, %2, %3};" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(v));
+    s[T] = d[0] + 1;
+    __syncwarp();
+    out[WHERE] = s[T ^ 1] + d[1];
+}
