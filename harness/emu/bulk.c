@@ -160,8 +160,13 @@ void bulk_drop(struct runner *k)
 
 void bulk_land(struct runner *k)
 {
-    for (int i = 0; i < k->pending_count; i++)
+    for (int i = 0; i < k->pending_count; i++) {
+        struct warp *w = k->pending[i].w;
+        int checks = w->checks; /* it may stand at an mbarrier, whose own words are no data */
+        w->checks = k->launch->checks;
         copy_lands(&k->pending[i]);
+        w->checks = checks;
+    }
     bulk_drop(k);
 }
 
