@@ -219,7 +219,7 @@ static bool no_such_variant(const struct variant_set *set, const char *name, con
 
 const char *variant_own_name(const char *name)
 {
-    const char *slash = strchr(name, '/');
+    const char *slash = strrchr(name, '/');
     return slash ? slash + 1 : name;
 }
 
