@@ -9,42 +9,42 @@
 /* One fact a line; in the order in which they are told. */
 #define INSTRUCTIONS_ALLOWED 0.005
 const struct gate_kind gate_kinds[] = {
-    {"registers", GATE_TOLD, 0, true, true, "regs", NULL},
-    {"spill_store_bytes", GATE_MORE_IS_WORSE, 0, true, true, "spill", "static.spill_stores"},
-    {"spill_load_bytes", GATE_MORE_IS_WORSE, 0, false, true, "fill", "static.spill_loads"},
-    {"stack_bytes", GATE_MORE_IS_WORSE, 0, false, true, "stack", NULL},
-    {"static_smem", GATE_TOLD, 0, false, true, "static smem", NULL},
-    {"dynamic_smem", GATE_TOLD, 0, false, true, "dynamic smem", NULL},
-    {"occupancy", GATE_LESS_IS_WORSE, 0, true, true, "occupancy", NULL},
-    {"static.sass_total", GATE_TOLD, 0, false, true, "machine code", NULL},
-    {"static.sass_ffma", GATE_TOLD, 0, false, false, "ffma", NULL},
-    {"static.sass_hfma2", GATE_TOLD, 0, false, false, "hfma2", NULL},
-    {"static.sass_mma", GATE_TOLD, 0, false, false, "mma", NULL},
-    {"static.sass_gmma", GATE_TOLD, 0, false, false, "gmma", NULL},
-    {"static.sass_ldg", GATE_TOLD, 0, false, false, "ldg", NULL},
-    {"static.sass_stg", GATE_TOLD, 0, false, false, "stg", NULL},
-    {"static.sass_lds", GATE_TOLD, 0, false, false, "lds", NULL},
-    {"static.sass_sts", GATE_TOLD, 0, false, false, "sts", NULL},
-    {"static.sass_ldl", GATE_TOLD, 0, false, false, "ldl", NULL},
-    {"static.sass_stl", GATE_TOLD, 0, false, false, "stl", NULL},
-    {"static.sass_ldsm", GATE_TOLD, 0, false, false, "ldsm", NULL},
-    {"static.sass_ldgsts", GATE_TOLD, 0, false, false, "ldgsts", NULL},
-    {"static.sass_bar", GATE_TOLD, 0, false, false, "bar", NULL},
-    {"emu.warp_instructions", GATE_MORE_IS_WORSE, INSTRUCTIONS_ALLOWED, true, true, "instructions", NULL},
-    {"emu.warp_fma", GATE_TOLD, 0, false, false, "fma", NULL},
-    {"emu.tensor_ops", GATE_TOLD, 0, false, false, "tensor", NULL},
-    {"emu.global_sectors_ld", GATE_MORE_IS_WORSE, 0, true, true, "ld sectors", NULL},
-    {"emu.global_sectors_st", GATE_MORE_IS_WORSE, 0, true, true, "st sectors", NULL},
-    {"emu.global_sectors_atomic", GATE_MORE_IS_WORSE, 0, false, true, "atomic sectors", NULL},
-    {"emu.async_sectors", GATE_MORE_IS_WORSE, 0, false, true, "async sectors", NULL},
-    {"emu.local_sectors", GATE_MORE_IS_WORSE, 0, false, true, "local sectors", NULL},
-    {"emu.shared_wavefronts_ld", GATE_MORE_IS_WORSE, 0, false, true, "ld wavefronts", NULL},
-    {"emu.shared_wavefronts_st", GATE_MORE_IS_WORSE, 0, false, true, "st wavefronts", NULL},
-    {"emu.shared_bank_conflicts", GATE_MORE_IS_WORSE, 0, true, true, "conflicts", NULL},
-    {"emu.atomic_contention", GATE_MORE_IS_WORSE, 0, false, true, "contention", NULL},
-    {"emu.barriers", GATE_TOLD, 0, false, false, "barriers", NULL},
-    {"emu.divergent_branches", GATE_TOLD, 0, false, false, "divergent", NULL},
-    {NULL, GATE_TOLD, 0, false, false, NULL, NULL},
+    {"registers", GATE_TOLD, 0, true, true, "regs", NULL, false},
+    {"spill_store_bytes", GATE_MORE_IS_WORSE, 0, true, true, "spill", "static.spill_stores", false},
+    {"spill_load_bytes", GATE_MORE_IS_WORSE, 0, false, true, "fill", "static.spill_loads", false},
+    {"stack_bytes", GATE_MORE_IS_WORSE, 0, false, true, "stack", NULL, false},
+    {"static_smem", GATE_TOLD, 0, false, true, "static smem", NULL, false},
+    {"dynamic_smem", GATE_TOLD, 0, false, true, "dynamic smem", NULL, false},
+    {"occupancy", GATE_LESS_IS_WORSE, 0, true, true, "occupancy", NULL, false},
+    {"static.sass_total", GATE_TOLD, 0, false, true, "machine code", NULL, false},
+    {"static.sass_ffma", GATE_TOLD, 0, false, false, "ffma", NULL, false},
+    {"static.sass_hfma2", GATE_TOLD, 0, false, false, "hfma2", NULL, false},
+    {"static.sass_mma", GATE_TOLD, 0, false, false, "mma", NULL, false},
+    {"static.sass_gmma", GATE_TOLD, 0, false, false, "gmma", NULL, false},
+    {"static.sass_ldg", GATE_TOLD, 0, false, false, "ldg", NULL, false},
+    {"static.sass_stg", GATE_TOLD, 0, false, false, "stg", NULL, false},
+    {"static.sass_lds", GATE_TOLD, 0, false, false, "lds", NULL, false},
+    {"static.sass_sts", GATE_TOLD, 0, false, false, "sts", NULL, false},
+    {"static.sass_ldl", GATE_TOLD, 0, false, false, "ldl", NULL, false},
+    {"static.sass_stl", GATE_TOLD, 0, false, false, "stl", NULL, false},
+    {"static.sass_ldsm", GATE_TOLD, 0, false, false, "ldsm", NULL, false},
+    {"static.sass_ldgsts", GATE_TOLD, 0, false, false, "ldgsts", NULL, false},
+    {"static.sass_bar", GATE_TOLD, 0, false, false, "bar", NULL, false},
+    {"emu.warp_instructions", GATE_MORE_IS_WORSE, INSTRUCTIONS_ALLOWED, true, true, "instructions", NULL, true},
+    {"emu.warp_fma", GATE_TOLD, 0, false, false, "fma", NULL, true},
+    {"emu.tensor_ops", GATE_TOLD, 0, false, false, "tensor", NULL, true},
+    {"emu.global_sectors_ld", GATE_MORE_IS_WORSE, 0, true, true, "ld sectors", NULL, true},
+    {"emu.global_sectors_st", GATE_MORE_IS_WORSE, 0, true, true, "st sectors", NULL, true},
+    {"emu.global_sectors_atomic", GATE_MORE_IS_WORSE, 0, false, true, "atomic sectors", NULL, true},
+    {"emu.async_sectors", GATE_MORE_IS_WORSE, 0, false, true, "async sectors", NULL, true},
+    {"emu.local_sectors", GATE_MORE_IS_WORSE, 0, false, true, "local sectors", NULL, true},
+    {"emu.shared_wavefronts_ld", GATE_MORE_IS_WORSE, 0, false, true, "ld wavefronts", NULL, true},
+    {"emu.shared_wavefronts_st", GATE_MORE_IS_WORSE, 0, false, true, "st wavefronts", NULL, true},
+    {"emu.shared_bank_conflicts", GATE_MORE_IS_WORSE, 0, true, true, "conflicts", NULL, true},
+    {"emu.atomic_contention", GATE_MORE_IS_WORSE, 0, false, true, "contention", NULL, true},
+    {"emu.barriers", GATE_TOLD, 0, false, false, "barriers", NULL, true},
+    {"emu.divergent_branches", GATE_TOLD, 0, false, false, "divergent", NULL, true},
+    {NULL, GATE_TOLD, 0, false, false, NULL, NULL, false},
 };
 
 const struct gate_kind *gate_kind_find(const char *what)
@@ -93,7 +93,7 @@ static void take_step(struct gate_entry *e, const struct row *row, int index)
     SCOPED char *step = gate_step_name(row, index);
     for (const struct gate_kind *k = gate_kinds; k->what; k++) {
         const struct column *c = column_find(COLUMN_STEP, k->what);
-        const struct row_metric *m = c || !strncmp(k->what, "emu.", 4) ? NULL : row_metric(row, index, k->what);
+        const struct row_metric *m = c || k->whole ? NULL : row_metric(row, index, k->what);
         struct column_value v = {.absent = true};
         if (c)
             v = column_get(c, &row->steps[index]);
@@ -117,7 +117,7 @@ static void take_row(struct gate_side *side, const struct run *run, const struct
     for (int i = 0; i < row->step_count; i++)
         take_step(e, row, i);
     for (const struct gate_kind *k = gate_kinds; k->what; k++) {
-        const struct row_metric *m = strncmp(k->what, "emu.", 4) ? NULL : row_metric(row, -1, k->what);
+        const struct row_metric *m = !k->whole ? NULL : row_metric(row, -1, k->what);
         if (m)
             gate_entry_add(e, "", k, m->value);
     }

@@ -19,6 +19,7 @@ struct gate_kind {
     bool kept;                     /* a baseline has it */
     const char *head;              /* its heading */
     const char *lines;             /* the metric that tells it by source line; NULL: its own name, if there is one */
+    bool whole;                    /* of the row; else of each step */
 };
 extern const struct gate_kind gate_kinds[]; /* ends with what NULL */
 const struct gate_kind *gate_kind_find(const char *what);

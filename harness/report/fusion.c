@@ -16,15 +16,20 @@ static double fusion_cost(const struct view *v)
     return v->ranked && v->time ? v->time->median_ns : v->row->status == ROW_OK ? v->moved_bytes : NAN;
 }
 
+static bool same_folder(const struct row_part *a, const struct row_part *b)
+{
+    size_t n = strlen(a->variant) - strlen(a->name);
+    return strlen(b->variant) - strlen(b->name) == n && !memcmp(a->variant, b->variant, n);
+}
+
 /* The best configuration of the variant that `from` means in a head of `of`'s folder. */
 static const struct view *variant_named(const struct case_view *c, const struct row *of, const char *from)
 {
     const struct view *best = NULL;
-    size_t folder = of->variant ? strcspn(of->variant, "/") + 1 : 0;
-    for (int i = 0; from && of->variant && i < c->count; i++) {
+    for (int i = 0; from && of->part_count && i < c->count; i++) {
         const struct view *v = &c->views[i];
-        const char *name = v->row->variant;
-        if (!name || isnan(fusion_cost(v)) || (strcmp(name, from) && (strncmp(name, of->variant, folder) || strcmp(name + folder, from))))
+        const struct row_part *part = v->row->part_count == 1 ? &v->row->parts[0] : NULL;
+        if (!part || isnan(fusion_cost(v)) || (strcmp(part->variant, from) && (strcmp(part->name, from) || !same_folder(part, of->parts))))
             continue;
         best = !best || fusion_cost(v) < fusion_cost(best) ? v : best;
     }
@@ -40,8 +45,7 @@ static double dram_bytes(const struct view *v)
 static void add_rung(struct text *t, const struct view *v, const struct view *before)
 {
     char n[NUMBER_TEXT];
-    const char *short_name = strrchr(variant_short(v->row), '/');
-    text_addf(t, "%s%s", t->len ? "; " : "", short_name ? short_name + 1 : variant_short(v->row));
+    text_addf(t, "%s%s", t->len ? "; " : "", v->row->part_count ? v->row->parts[0].name : variant_short(v->row));
     if (v->ranked && v->time) {
         text_addf(t, " %s us", number_3(v->time->median_ns / 1e3, n));
         if (before && before->time) {
@@ -241,19 +245,16 @@ static void knee_of(const struct run *run, struct row *const *rows, int count, c
 
 /* ---- what stands behind an op: an epilogue ---- */
 
-static bool made_from(const struct row *r, const char *base)
+static bool made_from(const struct row *r, const struct row_part *of)
 {
-    const char *name = r->from ? strrchr(r->from, '/') : NULL;
-    return r->from && !strcmp(name ? name + 1 : r->from, base);
+    return r->from && (!strcmp(r->from, of->name) || !strcmp(r->from, of->variant));
 }
 
 /* Two rows of one family: a head that is made from the other's. */
 static bool kin(const struct row *a, const struct row *b)
 {
-    char x[VARIANT_BASE], y[VARIANT_BASE];
-    variant_base(a, x);
-    variant_base(b, y);
-    return !strcmp(x, y) || made_from(a, y) || made_from(b, x);
+    const struct row_part *x = a->parts, *y = b->parts;
+    return a->part_count && b->part_count && (!strcmp(x->variant, y->variant) || made_from(a, y) || made_from(b, x));
 }
 
 /* The best row of a case that takes one launch, or several; of `like`'s family, where that is given. */

@@ -91,8 +91,7 @@ static const char *file_of(const struct row *row, int step)
 /* Takes the sentence. */
 static void line_findings_put(struct line_findings *all, const struct view *v, const struct source_line *l, double weight, char *says)
 {
-    struct line_finding f = {l->step, l->line, text_format("%s:%d", file_of(v->row, l->step), l->line),
-                             says,    weight,  !strchr(v->name, '/')};
+    struct line_finding f = {l->step, l->line, text_format("%s:%d", file_of(v->row, l->step), l->line), says, weight, row_is_of_op(v->row)};
     int at = all->count;
     APPEND(all->items, all->count);
     for (; at && (f.shipped != all->items[at - 1].shipped ? !f.shipped : weight > all->items[at - 1].weight); at--)

@@ -26,6 +26,11 @@ static bool is_own(const struct row *row, const struct row_part *part)
     return !strcmp(full, part->variant);
 }
 
+bool row_is_of_op(const struct row *row)
+{
+    return row->part_count && is_own(row, row->parts);
+}
+
 const char *id_short(const struct row *row, const char *id)
 {
     size_t n = row->scenario ? strlen(row->scenario) : 0;

@@ -74,6 +74,8 @@ bool view_itemises(const struct view *v);
 
 /* The first row behind `from` that belongs to another case: rows are sorted by case. */
 int case_end(struct row *const *rows, int count, int from);
+/* Does its variant stand in the folder of its op? */
+bool row_is_of_op(const struct row *row);
 /* An id of the row, or of its case, without the scenario, which may have another name in another run; "" for NULL. */
 const char *id_short(const struct row *row, const char *id);
 /* The row's name without its op's own folder: "naive", "my/halo_regs". */
