@@ -7,12 +7,11 @@
 #include "report/network.h"
 #include "report/number.h"
 #include "report/verdict.h"
+#include "report/shown.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SENTENCES_MOST 6 /* of one question; the rest stand in their section */
 
 struct ask {
     const struct run *run;
@@ -209,7 +208,7 @@ static void say_scheduled(const struct ask *ask, struct text *t)
     text_add(t, "not told: emu has no time, and a run on a GPU tells");
     for (int i = 0; i < kinds; i++) {
         double low = INFINITY, high = 0;
-        if (kinds > SENTENCES_MOST && i % ((kinds + SENTENCES_MOST - 1) / SENTENCES_MOST))
+        if (kinds > SHOWN_SENTENCES && i % ((kinds + SHOWN_SENTENCES - 1) / SHOWN_SENTENCES))
             continue;
         for (int k = 0; k < ask->count; k++)
             if (ask->rows[k]->density_in == densities[i] && scheduled_share(ask->rows[k]) > 0) {
@@ -230,13 +229,13 @@ static void answer_break_even(const struct ask *ask, struct block *list)
     static const char question[] = "Below which density does sparse beat dense?";
     struct break_group *groups;
     int made = break_even_make(&groups, ask->run, ask->rows, ask->count);
-    for (int i = 0; i < made && i < SENTENCES_MOST; i++) {
+    for (int i = 0; i < made && i < SHOWN_SENTENCES; i++) {
         struct text t = {0};
         break_even_sentence(&groups[i], &t);
         block_text(list, "answer", i ? NULL : question, &t);
     }
-    if (made > SENTENCES_MOST)
-        block_itemf(list, "answer", NULL, "%d further curves stand in the break-even's table", made - SENTENCES_MOST);
+    if (made > SHOWN_SENTENCES)
+        block_itemf(list, "answer", NULL, "%d further curves stand in the break-even's table", made - SHOWN_SENTENCES);
     if (!made) {
         struct text t = {0};
         if (has_no_time(ask))

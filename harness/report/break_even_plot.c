@@ -1,12 +1,11 @@
 /* report/break_even_plot: time against density for every group, with crossings, floor and what the tiles waste. */
 #include "report/break_even.h"
 #include "report/plot.h"
+#include "report/shown.h"
 #include <math.h>
 #include <string.h>
 
 #define KEY_LETTERS 24 /* of a name, of which two fit beside each other in the key */
-#define LINES_DRAWN 8
-#define GROUPS_DRAWN 24
 
 static void add_point(struct text *data, double x, double y, double low, double high)
 {
@@ -106,7 +105,7 @@ static void add_curves(struct text *data, const struct break_group *g, int lines
 static void group_plot(struct plots *p, const struct break_group *g)
 {
     struct plot_draft d = {.base = "break_even.gp", .section = "Time over density", .case_index = -1, .width = 560, .height = 440};
-    int lines = g->line_count < LINES_DRAWN ? g->line_count : LINES_DRAWN;
+    int lines = g->line_count < SHOWN_BREAK_EVEN_LINES ? g->line_count : SHOWN_BREAK_EVEN_LINES;
     int key_columns = 2;
     double least = INFINITY, most = 0, left = INFINITY, right = 0;
     for (int i = 0; i < g->dense_count; i++) {
@@ -146,9 +145,9 @@ void break_evens_plot(struct plots *p, const struct run *run, struct row *const 
 {
     struct break_group *groups;
     int made = break_even_make(&groups, run, rows, count);
-    for (int i = 0; i < made && i < GROUPS_DRAWN; i++)
+    for (int i = 0; i < made && i < SHOWN_BREAK_EVEN_GROUPS; i++)
         group_plot(p, &groups[i]);
-    if (made > GROUPS_DRAWN && !p->left_out)
-        p->left_out = text_format("%d further break-even plots are in the table only.", made - GROUPS_DRAWN);
+    if (made > SHOWN_BREAK_EVEN_GROUPS && !p->left_out)
+        p->left_out = text_format("%d further break-even plots are in the table only.", made - SHOWN_BREAK_EVEN_GROUPS);
     break_even_free(groups, made);
 }

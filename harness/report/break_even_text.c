@@ -1,9 +1,8 @@
 /* report/break_even_text: the answer in words and as a table. */
 #include "report/break_even.h"
 #include "report/number.h"
+#include "report/shown.h"
 #include <math.h>
-
-#define LINES_TOLD 6 /* of one group in the sentence; the rest are in the table */
 
 static const char *percent(double share, char out[NUMBER_TEXT])
 {
@@ -79,12 +78,12 @@ static void add_line(struct text *t, const struct break_line *l, const char *aga
 void break_even_sentence(const struct break_group *g, struct text *t)
 {
     text_addf(t, "%s: ", g->title);
-    for (int i = 0; i < g->line_count && i < LINES_TOLD; i++) {
+    for (int i = 0; i < g->line_count && i < SHOWN_BREAK_EVEN_TOLD; i++) {
         text_add(t, i ? "; " : "");
         add_line(t, &g->lines[i], g->against);
     }
-    if (g->line_count > LINES_TOLD)
-        text_addf(t, "; %d more in the table", g->line_count - LINES_TOLD);
+    if (g->line_count > SHOWN_BREAK_EVEN_TOLD)
+        text_addf(t, "; %d more in the table", g->line_count - SHOWN_BREAK_EVEN_TOLD);
 }
 
 static void add_crossing_cell(struct table *t, const struct break_line *l)

@@ -3,14 +3,11 @@
 #include "base/dtype.h"
 #include "base/file.h"
 #include "report/number.h"
+#include "report/shown.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define STALL_SHOWN 4.0 /* % of the warp cycles: smaller reasons are put together */
-#define STALLS_SHOWN 4
-#define PLACE_SHOWN 0.1 /* of a part: smaller places are not named */
 
 static double counted(const struct view *v, int step, const char *format, const char *level)
 {
@@ -174,7 +171,7 @@ static void find_places(const struct view *v, int step, const char *metric, stru
             }
     }
     p->place_count = 0;
-    for (int k = 0; k < BREAKDOWN_PLACES && top[k] && top[k]->value >= PLACE_SHOWN * sum; k++) {
+    for (int k = 0; k < BREAKDOWN_PLACES && top[k] && top[k]->value >= SHOWN_PLACE_SHARE * sum; k++) {
         struct breakdown_place *at = &p->places[p->place_count++];
         at->ns = p->ns * top[k]->value / sum;
         if (top[k]->line)
@@ -205,7 +202,7 @@ static void split_loss(const struct view *v, struct breakdown *a, double loss)
     if (left > 0 && count && sum > 0 && issue >= 0 && issue <= 100) {
         double waiting = left * (1 - issue / 100), others = 0;
         for (int i = 0; i < count; i++) {
-            if (i >= STALLS_SHOWN || stalls[i].share < STALL_SHOWN) {
+            if (i >= SHOWN_STALLS || stalls[i].share < SHOWN_STALL_PERCENT) {
                 others += stalls[i].share;
                 continue;
             }

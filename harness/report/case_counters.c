@@ -3,11 +3,10 @@
 #include "report/case_document.h"
 #include "report/number.h"
 #include "report/verdict.h"
+#include "report/shown.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PLANS_SHOWN 8 /* of a row, the fastest */
 
 /* ---- what limits each row ---- */
 
@@ -271,10 +270,10 @@ static void plans_of(struct block *list, const struct view *v)
         plans[i] = &v->row->plans[i];
     qsort(plans, (size_t)count, sizeof(struct row_plan *), by_time);
     text_addf(&line, "%d tried: ", count);
-    for (int i = 0; i < count && i < PLANS_SHOWN; i++)
+    for (int i = 0; i < count && i < SHOWN_PLANS; i++)
         text_addf(&line, "%s%s engine %d (%s%d)", i ? ", " : "", number_3(plans[i]->median_ns / 1e3, a), plans[i]->engine,
                   plans[i]->heuristic, plans[i]->rank);
-    text_add(&line, count > PLANS_SHOWN ? ", ..." : "");
+    text_add(&line, count > SHOWN_PLANS ? ", ..." : "");
     block_text(list, NULL, v->name, &line);
 }
 

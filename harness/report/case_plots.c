@@ -2,15 +2,14 @@
 #include "base/order.h"
 #include "report/number.h"
 #include "report/plot.h"
+#include "report/shown.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SHAPES_DRAWN 16
 #define ROUNDS_LEAST 12
 #define BINS 24
 #define VALUES_MAX 24 /* of a parameter, on a map */
-#define MAPS_DRAWN 3
 #define CELLS_LEAST 6
 
 /* ---- distributions ---- */
@@ -53,7 +52,7 @@ static void distributions(struct plots *p, const struct case_view *c)
     int rows = 0, longest = 0;
     double low = INFINITY, high = -INFINITY;
     char n[NUMBER_TEXT];
-    for (int i = 0; i < c->count && rows < SHAPES_DRAWN; i++) {
+    for (int i = 0; i < c->count && rows < SHOWN_SHAPES; i++) {
         const struct view *v = &c->views[c->order[i]];
         if (!v->ranked || !v->time->samples_ns || !add_shape(&d.data, v, rows, &low, &high))
             continue;
@@ -77,7 +76,7 @@ static void distributions(struct plots *p, const struct case_view *c)
                "How the rounds of %s are distributed around its median, from the 1st to the 99th of a hundred; the mark "
                "is the median with its 95 "
                "%% interval. Two humps are two states of the machine, or two places.",
-               rows == SHAPES_DRAWN ? "each of the sixteen fastest rows" : "each row");
+               rows == SHOWN_SHAPES ? "each of the sixteen fastest rows" : "each row");
 }
 
 /* ---- maps of parameters ---- */
@@ -200,7 +199,7 @@ static void map(struct plots *p, const struct case_view *c, const struct row *li
 static void maps(struct plots *p, const struct case_view *c)
 {
     int before = p->count;
-    for (int i = 0; i < c->count && p->count < before + MAPS_DRAWN; i++) {
+    for (int i = 0; i < c->count && p->count < before + SHOWN_MAPS; i++) {
         bool known = c->rows[i]->param_count < 2;
         for (int k = 0; k < i && !known; k++)
             known = same_variant(c->rows[k], c->rows[i]);

@@ -2,10 +2,9 @@
 #include "report/case_document.h"
 #include "report/lines.h"
 #include "report/verdict.h"
+#include "report/shown.h"
 #include <math.h>
 #include <string.h>
-
-#define SHOWN 6
 
 /* The same sentence of the same line once: of another row made of that file, of another step. */
 static void put_findings(struct line_findings *all, int most, struct block *list, const char *label)
@@ -26,7 +25,7 @@ void case_lines(const struct case_view *c, const struct view *v, struct block *l
 {
     struct line_findings all = {0};
     line_findings_add(&all, c, v);
-    put_findings(&all, SHOWN, list, "lines");
+    put_findings(&all, SHOWN_WHY, list, "lines");
 }
 
 /* A library's row without counters: nothing of it can be changed, and nobody knows what it waits for. */
@@ -57,12 +56,12 @@ void case_why(const struct case_view *c, struct block *list)
     int before = list->item_count, more = 0;
     for (int i = 0; i < c->count; i++)
         line_findings_add(&all, c, &c->views[i]);
-    put_findings(&all, SHOWN / 2, list, "why");
+    put_findings(&all, SHOWN_WHY / 2, list, "why");
     for (int known = 1; known >= 0; known--) { /* what would be gained is known, then where nobody can say; each the fastest first */
         for (int i = 0; i < c->count; i++) {
             const struct view *v = &c->views[c->order[i]];
             if (is_told(c, v) && known == !isnan(v->verdicts.items[0].gain)) {
-                bool room = list->item_count - before < SHOWN;
+                bool room = list->item_count - before < SHOWN_WHY;
                 more += !room;
                 if (room)
                     case_why_add_row(v, list);

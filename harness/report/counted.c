@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "report/lines.h"
 #include "report/number.h"
+#include "report/shown.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,9 +31,6 @@ void report_kernels(struct text *t, const struct row *row)
     }
 }
 
-#define LINES_SHOWN 20
-#define EXCESS_SHOWN 1.05 /* of the least possible */
-
 static int by_samples(const void *a, const void *b)
 {
     const struct source_line *x = a, *y = b;
@@ -44,7 +42,7 @@ static int by_samples(const void *a, const void *b)
 static void add_excess(struct text *t, double moved, double ideal, const char *what)
 {
     char a[NUMBER_TEXT];
-    if (ideal > 0 && moved >= EXCESS_SHOWN * ideal)
+    if (ideal > 0 && moved >= SHOWN_EXCESS * ideal)
         text_addf(t, ", %sx the %s", number_3(moved / ideal, a), what);
 }
 
@@ -82,7 +80,7 @@ void report_samples(struct text *t, const struct row *row)
         text_addf(t, "where the warps stand  share of %s samples, what they wait for there%s\n", number_count(all, a),
                   instructions > 0 ? "; warp instructions that ran, share of all" : "");
     }
-    for (int i = 0; i < count && i < LINES_SHOWN; i++) {
+    for (int i = 0; i < count && i < SHOWN_LINES; i++) {
         const struct row_step *step = lines[i].step >= 0 && lines[i].step < row->step_count ? &row->steps[lines[i].step] : NULL;
         SCOPED char *place = lines[i].line ? text_format("%s:%d", step ? file_base(step->file) : "", lines[i].line)
                                            : text_format("%.24s, no line", step ? step->name : "other kernels");

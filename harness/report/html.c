@@ -2,6 +2,7 @@
  * copies and holds two rows beside each other (plot/page.js). Without the script it reads whole; of a large one the verdicts and tables. */
 #include "base/file.h"
 #include "report/document.h"
+#include "report/shown.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,14 +249,12 @@ static void write_prose(struct text *t, const struct block *b)
     text_add(t, "</p>\n");
 }
 
-#define ITEMS_SHOWN 10 /* of a list; where there are many more, the rest is folded away */
-
 static void write_list(struct text *t, const struct block *b)
 {
-    bool folds = b->item_count > ITEMS_SHOWN + 3;
+    bool folds = b->item_count > SHOWN_ITEMS + 3;
     text_add(t, "<ul class=\"notes\">\n");
     for (int i = 0; i < b->item_count; i++) {
-        if (folds && i == ITEMS_SHOWN)
+        if (folds && i == SHOWN_ITEMS)
             text_addf(t, "</ul>\n<details><summary>%d more</summary>\n<ul class=\"notes\">\n", b->item_count - i);
         text_add(t, "<li>");
         add_item(t, b, i);

@@ -3,10 +3,9 @@
 #include "op/chain.h"
 #include "report/network.h"
 #include "report/number.h"
+#include "report/shown.h"
 #include <math.h>
 #include <string.h>
-
-#define SINGLES_TOLD 3
 
 /* By kernel. */
 static void add_inside(struct text *t, const struct row *row)
@@ -130,14 +129,14 @@ static void network_chain_add_case(struct text *t, const struct case_view *c)
         worst = v->row->error_over_bound > worst ? v->row->error_over_bound : worst;
         if (v->ranked && v->time) {
             singles += is_single(v->row);
-            if (!is_single(v->row) || singles <= SINGLES_TOLD)
+            if (!is_single(v->row) || singles <= SHOWN_SINGLES)
                 add_timed(t, v);
             timed++;
         }
     }
-    if (singles > SINGLES_TOLD) {
+    if (singles > SHOWN_SINGLES) {
         add_whole(t, c->rows[0]);
-        text_addf(t, ": %d more, in the table of %s\n", singles - SINGLES_TOLD, c->count ? c->rows[0]->case_id : "");
+        text_addf(t, ": %d more, in the table of %s\n", singles - SHOWN_SINGLES, c->count ? c->rows[0]->case_id : "");
     }
     if (!timed) {
         char a[NUMBER_TEXT];

@@ -3,6 +3,7 @@
 #include "base/process.h"
 #include "base/file.h"
 #include "report/number.h"
+#include "report/shown.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 
 #define DRAW_LIMIT_S 10.0 /* one plot takes 0.05 s */
 #define DRAW_ALL_LIMIT_S 60.0
-#define CASES_DRAWN 24 /* beyond, the tables say it better than another hundred pictures */
 #define SVG_MAX_BYTES (4 << 20)
 #define ROW_HEIGHT 24
 #define NAME_CHARS 38
@@ -293,7 +293,7 @@ bool plots_make(struct plots *p, const struct run *run, struct row *const *rows,
     int cases = 0;
     bool done = plots_open(p, folder, err);
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; done && case_next(&w); cases++) {
-        if (cases >= CASES_DRAWN)
+        if (cases >= SHOWN_CASES)
             continue;
         if (!w.view.counts) {
             time_plot(p, &w.view);
@@ -308,9 +308,9 @@ bool plots_make(struct plots *p, const struct run *run, struct row *const *rows,
     break_evens_plot(p, run, rows, count);
     sweeps_make(p, run, rows, count);
     plot_files_draw(p, run, rows, count, NULL);
-    if (cases > CASES_DRAWN) {
+    if (cases > SHOWN_CASES) {
         free(p->left_out);
-        p->left_out = text_format("The first %d cases have a plot of their own; the other %d do not.", CASES_DRAWN, cases - CASES_DRAWN);
+        p->left_out = text_format("The first %d cases have a plot of their own; the other %d do not.", SHOWN_CASES, cases - SHOWN_CASES);
     }
     return plots_draw(p, err);
 }

@@ -2,12 +2,12 @@
 #include "base/file.h"
 #include "base/node.h"
 #include "report/plot.h"
+#include "report/shown.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LINES_DRAWN 40
 #define NUMBERS_MOST 16
 
 struct plot_file {
@@ -137,7 +137,7 @@ static void add_line(struct lines *lines, const struct plot_file *f, const struc
     }
     if (known)
         return;
-    if (lines->count == LINES_DRAWN) {
+    if (lines->count == SHOWN_PLOT_LINES) {
         lines->more++;
         return;
     }

@@ -3,13 +3,13 @@
 #include "model/occupancy.h"
 #include "report/lines.h"
 #include "report/number.h"
+#include "report/shown.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define REGISTERS_MOST 255 /* that a thread can have: more is a damaged number */
-#define LINES_NAMED 4
-#define WAYS_MOST 32 /* beyond, the wavefronts are of instructions that the counter of instructions leaves out (wgmma, bulk copies) */
+#define WAYS_MOST 32       /* beyond, the wavefronts are of instructions that the counter of instructions leaves out (wgmma, bulk copies) */
 
 static double counted(const struct view *v, int step, enum metric metric)
 {
@@ -134,7 +134,7 @@ static void add_spill_lines(const struct view *v, int step, struct text *t)
 {
     struct source_line *lines;
     int count = source_lines_by(v->row, step, spilled, &lines);
-    for (int i = 0; i < count && i < LINES_NAMED; i++)
+    for (int i = 0; i < count && i < SHOWN_SPILL_LINES; i++)
         text_addf(t, "%s%s:%d %.0f loads, %.0f stores", i ? "; " : "; in the code at ", file_base(v->row->steps[step].file), lines[i].line,
                   line_value(&lines[i], METRIC_SPILLS + SIDE_LOAD), line_value(&lines[i], METRIC_SPILLS + SIDE_STORE));
     free(lines);
@@ -187,7 +187,7 @@ static void add_lines(const struct view *v, int step, struct text *t)
 {
     struct source_line *lines;
     int count = source_lines_by(v->row, step, excess, &lines);
-    for (int i = 0; i < count && i < LINES_NAMED; i++) {
+    for (int i = 0; i < count && i < SHOWN_SPILL_LINES; i++) {
         char a[NUMBER_TEXT], b[NUMBER_TEXT];
         int side = excess_of(&lines[i], SIDE_STORE) > excess_of(&lines[i], SIDE_LOAD) ? SIDE_STORE : SIDE_LOAD;
         text_addf(t, "%s%s:%d %s-way (%s wavefronts too many)", i ? ", " : "; ", file_base(v->row->steps[step].file), lines[i].line,

@@ -6,13 +6,10 @@
 #include "report/sketch.h"
 #include "report/verdict.h"
 #include "report/why.h"
+#include "report/shown.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define STATES_SHOWN 10
-#define MIX_SHOWN 8
-#define SMALL 1.0 /* %: smaller states and kinds of instructions are not listed */
 
 char *row_anchor(const struct row *row)
 {
@@ -228,7 +225,7 @@ static void add_states(struct document *d, const struct view *v, const struct br
         table_column(t, "lost", "us lost", ALIGN_POINT,
                      .about = "its part of the cycles in which nothing was issued: a wait that other warps cover costs nothing");
     }
-    for (int i = 0; i < count && shown < STATES_SHOWN && states[i]->value >= SMALL; i++, shown++) {
+    for (int i = 0; i < count && shown < SHOWN_STATES && states[i]->value >= SHOWN_SMALL_PERCENT; i++, shown++) {
         double lost = metric_is_wait(states[i]) && shares > 0 && waiting > 0 ? waiting * states[i]->value / shares : NAN;
         table_row(t, LINE_PLAIN);
         table_cell(t, PAINT_NONE, "%s", states[i]->name + strlen(METRIC_STALL));
@@ -244,7 +241,7 @@ static void add_states(struct document *d, const struct view *v, const struct br
 
 static bool is_mix(const struct row_metric *m, const char *prefix, double whole)
 {
-    return m->value < whole && m->value >= 2 * whole * SMALL / 100 && (strcmp(prefix, METRIC_SASS) || m->value > 0);
+    return m->value < whole && m->value >= 2 * whole * SHOWN_SMALL_PERCENT / 100 && (strcmp(prefix, METRIC_SASS) || m->value > 0);
 }
 
 static void add_mix(struct document *d, const struct case_view *c, const struct view *v)
@@ -258,7 +255,7 @@ static void add_mix(struct document *d, const struct case_view *c, const struct 
     for (int i = 0; i < count; i++)
         whole = strcmp(mix[i]->name, all) == 0 ? mix[i]->value : whole;
     struct table *t = NULL;
-    for (int i = 0; i < count && shown < MIX_SHOWN; i++) {
+    for (int i = 0; i < count && shown < SHOWN_MIX; i++) {
         if (!is_mix(mix[i], prefix, whole))
             continue;
         if (!shown++) {

@@ -4,6 +4,7 @@
 #include "report/machine.h"
 #include "report/number.h"
 #include "report/plot.h"
+#include "report/shown.h"
 #include "base/dtype.h"
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 
 #define SECTION "Over the layers"
-#define BARS_DRAWN 40
 #define LEAST 3      /* points, from which a picture says more than the table */
 #define SERIES_MAX 8 /* as many as there are colours */
 
@@ -50,7 +50,7 @@ static double or_middle(double end, const struct layer *l)
 static void speed_up(struct plots *p, const struct layer *all, int count)
 {
     struct plot_draft d = {.base = "time.gp", .section = SECTION, .case_index = -1, .width = PLOT_BESIDE};
-    int drawn = count < BARS_DRAWN ? count : BARS_DRAWN;
+    int drawn = count < SHOWN_BARS ? count : SHOWN_BARS;
     double least = 0.5, most = 2;
     if (count < 2)
         return;
@@ -104,7 +104,7 @@ static void share(struct plots *p, const struct layer *all, int count, const cha
             whole += (double)runs_in(all[i].row, network) * all[i].zero->median_ns;
     for (int i = 0; i < count && whole > 0; i++) {
         double runs = (double)runs_in(all[i].row, network), best = fmin(all[i].time->median_ns, all[i].zero->median_ns);
-        if (!(runs > 0) || known_before(all, i, network) || bars == BARS_DRAWN)
+        if (!(runs > 0) || known_before(all, i, network) || bars == SHOWN_BARS)
             continue;
         SCOPED char *name = runs > 1 ? text_format("%s, %.0f runs", all[i].id, runs) : xstrdup(all[i].id);
         plot_line(&d, name);

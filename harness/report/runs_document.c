@@ -7,13 +7,13 @@
 #include "report/number.h"
 #include "report/row_document.h"
 #include "report/verdict.h"
+#include "report/shown.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BETWEEN_RUNS 0.015 /* two processes on one GPU differ that much with nothing changed (METHOD.md, Several runs in one report) */
 #define HISTORY_LEAST 3    /* runs */
-#define HISTORY_LINES 8
 
 /* Where the row of a key is. */
 struct place {
@@ -312,7 +312,7 @@ static void history(struct plots *p, const struct seen *s, int count)
     struct plot_draft d = {.base = "sweep.gp", .section = "History", .case_index = -1, .width = PLOT_WIDTH};
     int lines = 0;
     double least = INFINITY, most = 0;
-    for (int k = 0; k < s[0].case_count && lines < HISTORY_LINES; k++) {
+    for (int k = 0; k < s[0].case_count && lines < SHOWN_HISTORY; k++) {
         const struct view *best = case_best(&s[0].cases[k]);
         int points = 0;
         for (int i = 0; i < count && best; i++) {

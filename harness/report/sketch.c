@@ -2,6 +2,7 @@
 #include "report/sketch.h"
 #include "model/occupancy.h"
 #include "report/number.h"
+#include "report/shown.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -315,7 +316,6 @@ void sketch_roofline(struct text *t, const struct case_view *c, const struct vie
 #define ROUNDS_WIDTH 680
 #define ROUNDS_HEIGHT 96
 #define ROUNDS_SPLIT 470 /* the rounds in order on the left, how they are distributed on the right */
-#define ROUNDS_DRAWN 90
 #define STRIP_HEIGHT 26
 #define BINS 24
 
@@ -372,7 +372,7 @@ void sketch_rounds(struct text *t, const struct row_time *time)
     int strips = (time->clock_hz != NULL) + (time->power_w != NULL);
     open_svg(t, ROUNDS_WIDTH, ROUNDS_HEIGHT + strips * STRIP_HEIGHT, "Time of every round, and their distribution: ", alternative);
     double scale = (ROUNDS_HEIGHT - 26) / (high - low), each = (double)(ROUNDS_SPLIT - 60) / time->rounds;
-    int step = 1 + time->rounds / ROUNDS_DRAWN; /* of many, every second, third ... */
+    int step = 1 + time->rounds / SHOWN_ROUNDS; /* of many, every second, third ... */
     text_addf(t, "<path class=\"f\" d=\"M60 %.4gH%d\"/><path class=\"p\" d=\"", 8 + (high - time->median_ns) * scale, ROUNDS_WIDTH - 4);
     int before = 0, at = -1; /* a step further each, by the same text: a page packs it well */
     for (int i = 0; i < time->rounds; i++) {

@@ -1,5 +1,6 @@
 #include "report/spent.h"
 #include "report/number.h"
+#include "report/shown.h"
 #include <jansson.h>
 #include <stddef.h>
 
@@ -51,8 +52,6 @@ static const char *about(enum phase phase)
     return "";
 }
 
-#define PART_LEAST 0.005 /* of the run: what is less is not told apart */
-
 /* The parts of a phase that are worth a line, the longest first; each is taken out of the list. */
 static void add_parts(struct table *t, json_t *parts, enum phase phase, double wall_s)
 {
@@ -60,7 +59,7 @@ static void add_parts(struct table *t, json_t *parts, enum phase phase, double w
     for (;;) {
         size_t i, longest = json_array_size(parts);
         json_t *one;
-        double most = PART_LEAST * wall_s;
+        double most = SHOWN_PART_SHARE * wall_s;
         json_array_foreach(parts, i, one)
         {
             double seconds = json_number_value(json_array_get(one, 2));

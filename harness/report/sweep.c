@@ -1,6 +1,7 @@
 /* report/sweep: plots over numeric axes and parameters. Which there are is found from the rows: any axis or parameter whose values are
  * numbers, at three or more points, while everything else of the case stays the same. */
 #include "report/plot.h"
+#include "report/shown.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +9,7 @@
 
 #define LINES_MAX 8
 #define SECTION "Over the axes"
-#define SWEEPS_DRAWN 16
 #define POINTS_MIN 3
-#define PLACES_MOST 10  /* of which each has its mark on the axis */
 #define TWO_COLUMNS 12  /* characters of the longest name up to which two stand side by side under a plot */
 #define TALL_RANGE 12.0 /* largest over smallest y from which a log scale reads better */
 
@@ -105,9 +104,9 @@ static int by_x(const void *a, const void *b)
 /* Marks on the axis where something was measured, where there is room for that. */
 static void add_places(struct text *script, const struct point *points, int count)
 {
-    double x[PLACES_MOST], least = INFINITY, gap = INFINITY, most = -INFINITY;
+    double x[SHOWN_MARKS], least = INFINITY, gap = INFINITY, most = -INFINITY;
     int places = 0;
-    for (int i = 0; i < count && places <= PLACES_MOST; i++) {
+    for (int i = 0; i < count && places <= SHOWN_MARKS; i++) {
         bool known = false;
         for (int k = 0; k < places; k++) {
             known |= x[k] == points[i].x;
@@ -115,7 +114,7 @@ static void add_places(struct text *script, const struct point *points, int coun
         }
         if (known)
             continue;
-        if (places == PLACES_MOST)
+        if (places == SHOWN_MARKS)
             gap = 0;
         else
             x[places] = points[i].x;
@@ -123,7 +122,7 @@ static void add_places(struct text *script, const struct point *points, int coun
         least = fmin(least, points[i].x);
         most = fmax(most, points[i].x);
     }
-    bool room = gap * PLACES_MOST >= most - least;
+    bool room = gap * SHOWN_MARKS >= most - least;
     text_addf(script, "places = %d\nthe_places = \"", room ? places : 0);
     for (int i = 0; room && i < places; i++)
         text_addf(script, "%s%.9g", i ? " " : "", x[i]);
@@ -186,7 +185,7 @@ static void axis_plots(struct plots *p, struct sweep *s, bool counts, int *left_
         int sweeps = 0;
         for (int k = 0; k < p->count; k++)
             sweeps += p->items[k].section && !strcmp(p->items[k].section, SECTION);
-        if (sweeps >= SWEEPS_DRAWN)
+        if (sweeps >= SHOWN_SWEEPS)
             ++*left_out;
         else
             group_plot(p, s, s->points[i].group, counts);

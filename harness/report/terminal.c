@@ -1,10 +1,9 @@
 /* report/terminal: see terminal.h. A document on a terminal: tables in columns, sentences behind their labels, wrapped at its width. */
 #include "report/terminal.h"
+#include "report/shown.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NAMES_SHOWN 160 /* characters of the list of names behind a sentence */
 
 /* Characters a UTF-8 text shows. */
 static int count_columns(const char *s)
@@ -314,11 +313,11 @@ static void add_names(struct text *line, const struct item *item)
 {
     size_t n = strlen(item->more);
     text_add(line, ": ");
-    if (n <= NAMES_SHOWN) {
+    if (n <= SHOWN_NAMES) {
         text_add(line, item->more);
         return;
     }
-    for (n = NAMES_SHOWN; n > 0 && item->more[n] != ',';)
+    for (n = SHOWN_NAMES; n > 0 && item->more[n] != ',';)
         n--;
     text_add_bytes(line, item->more, n);
     text_addf(line, ", ... (%d configurations)", item->count);

@@ -2,14 +2,13 @@
 #include "report/view.h"
 #include "base/spec.h"
 #include "report/verdict.h"
+#include "report/shown.h"
 #include "op/op.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define STEPS_LISTED 8
 
 int case_end(struct row *const *rows, int count, int from)
 {
@@ -353,7 +352,7 @@ bool case_next(struct case_walk *w)
 
 bool view_itemises(const struct view *v)
 {
-    return v->steps > 1 && v->steps <= STEPS_LISTED;
+    return v->steps > 1 && v->steps <= SHOWN_STEPS;
 }
 
 void case_view_free(struct case_view *c)

@@ -11,6 +11,7 @@
 #include "report/resources.h"
 #include "report/row_document.h"
 #include "report/verdict.h"
+#include "report/shown.h"
 #include "statistics/estimate.h"
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +19,6 @@
 #include <string.h>
 
 #define LABEL 11
-#define ALSO_SHOWN 4
 #define BEYOND 100.0 /* times the ridge */
 
 /* "memory: says  [group, at most 30 % of its time]". */
@@ -52,7 +52,7 @@ void why_verdict(struct block *list, const struct case_view *c, const struct vie
 
 void why_also(struct block *list, const struct view *v)
 {
-    for (int i = 1; i < v->verdicts.count && i <= ALSO_SHOWN; i++)
+    for (int i = 1; i < v->verdicts.count && i <= SHOWN_ALSO; i++)
         add_verdict_line(list, &v->verdicts.items[i], "also");
 }
 

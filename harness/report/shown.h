@@ -1,0 +1,44 @@
+/* report/shown: how much of what is known is shown, where a whole list would hide what counts. These are no judgements: what decides a
+ * verdict stands in counter/limits.yaml, what a page is drawn like beside the drawing. */
+#ifndef BENCH_REPORT_SHOWN_H
+#define BENCH_REPORT_SHOWN_H
+
+/* Sentences and lists of all reports. */
+#define SHOWN_SENTENCES 6 /* of one question of a scenario; the rest stand in their section */
+#define SHOWN_WHY 6       /* lines of `why` of a case */
+#define SHOWN_ALSO 4      /* rules that hold beside a row's verdict */
+#define SHOWN_STEPS 8     /* a row of more is shown as a whole */
+#define SHOWN_NAMES 160   /* characters of the list of names behind a sentence, on a terminal */
+#define SHOWN_ITEMS 10    /* of a list of a page; where there are many more, the rest is folded away */
+#define SHOWN_SINGLES 3   /* variants that a network was run with alone; more are in its table */
+#define SHOWN_PLANS 8     /* of cuDNN's of a row, the fastest */
+
+/* Where a row's time went. */
+#define SHOWN_STALLS 4
+#define SHOWN_STALL_PERCENT 4.0 /* of the warp cycles: smaller reasons are put together */
+#define SHOWN_PLACE_SHARE 0.1   /* of a part: smaller places are not named */
+#define SHOWN_STATES 10
+#define SHOWN_MIX 8
+#define SHOWN_SMALL_PERCENT 1.0 /* smaller states and kinds of instructions are not listed */
+#define SHOWN_LINES 20          /* of a kernel's source */
+#define SHOWN_EXCESS 1.05       /* of the least possible: less is not said of a line */
+#define SHOWN_SPILL_LINES 4
+#define SHOWN_PART_SHARE 0.005 /* of the run: parts of a phase that took less are not told apart */
+
+/* Break-evens. */
+#define SHOWN_BREAK_EVEN_TOLD 6 /* of one group in the sentence; the rest are in the table */
+#define SHOWN_BREAK_EVEN_LINES 8
+#define SHOWN_BREAK_EVEN_GROUPS 24
+
+/* Plots: beyond that many the tables say it better than another hundred pictures. */
+#define SHOWN_CASES 24
+#define SHOWN_SHAPES 16
+#define SHOWN_MAPS 3
+#define SHOWN_BARS 40
+#define SHOWN_PLOT_LINES 40 /* of a plot of columns */
+#define SHOWN_SWEEPS 16
+#define SHOWN_MARKS 10  /* values of which each has its mark on the axis */
+#define SHOWN_ROUNDS 90 /* of a row; of more, every second, third ... is drawn */
+#define SHOWN_HISTORY 8 /* lines of a history */
+
+#endif
