@@ -74,11 +74,12 @@ static const char *percent(double value, const char *of, char out[64])
 }
 
 /* Wavefronts of shared memory, and those that conflicts add. */
-static void shared_box(struct text *t, double waves, double conflicts, double busy, struct text *alternative)
+/* False, and no box: it was not used. */
+static bool shared_box(struct text *t, double waves, double conflicts, double busy, struct text *alternative)
 {
     char a[NUMBER_TEXT], p[64], first[64] = "", second[80] = "";
     if (!(waves > 0))
-        return;
+        return false;
     snprintf(first, sizeof first, "%s wavefronts", waves >= 1e4 ? number_si(waves, "", a) : number_count(waves, a));
     if (!isnan(conflicts))
         snprintf(second, sizeof second, "%s %% conflicts", number_percent(conflicts / waves, p));
@@ -87,13 +88,14 @@ static void shared_box(struct text *t, double waves, double conflicts, double bu
     text_add(t, "<path class=\"a\" d=\"M112 128h72m-65-4l-7 4l7 4m58-8l7 4l-7 4\"/>");
     box(t, 192, 96, 60, "shared", first, second);
     text_addf(alternative, "; shared memory %s, %s", first, second);
+    return true;
 }
 
 void sketch_memory(struct text *t, const struct case_view *c, const struct view *v)
 {
     SCOPED_TEXT boxes = {0}, words = {0};
     char a[64], b[64], n[NUMBER_TEXT], count[64];
-    bool emu = c->counts;
+    bool emu = c->counts, shared = false;
     double loads = emu ? view_part(v, -1, METRIC_EMU_SECTORS + SIDE_LOAD) : hw(v, "global_sectors_ld"),
            stores = emu ? view_part(v, -1, METRIC_EMU_SECTORS + SIDE_STORE) : hw(v, "global_sectors_st"),
            copied = emu ? view_part(v, -1, METRIC_EMU_COPIED) : NAN;
@@ -122,8 +124,8 @@ void sketch_memory(struct text *t, const struct case_view *c, const struct view 
         way(&boxes, 298, 34, &unique);
         box(&boxes, 380, 8, 60, "buffers", "each byte once", "");
         text_addf(&words, "; distinct bytes read %s, written %s", or_less(unique.read, "B", a), or_less(unique.written, "B", b));
-        shared_box(&boxes, known_sum(view_part(v, -1, METRIC_EMU_WAVEFRONTS), view_part(v, -1, METRIC_EMU_WAVEFRONTS + 1)),
-                   view_part(v, -1, METRIC_EMU_CONFLICTS), NAN, &words);
+        shared = shared_box(&boxes, known_sum(view_part(v, -1, METRIC_EMU_WAVEFRONTS), view_part(v, -1, METRIC_EMU_WAVEFRONTS + 1)),
+                            view_part(v, -1, METRIC_EMU_CONFLICTS), NAN, &words);
     } else {
         way(&boxes, 298, 34, &second);
         percent(hw(v, "l2_hit_rate"), "hit", a);
@@ -132,9 +134,8 @@ void sketch_memory(struct text *t, const struct case_view *c, const struct view 
         way(&boxes, 486, 34, &third);
         box(&boxes, 568, 8, 60, "DRAM", percent(hw(v, "dram_throughput"), "busy", a), "");
         text_addf(&words, "; DRAM read %s, written %s", or_less(third.read, "B", a), or_less(third.written, "B", b));
-        shared_box(&boxes, hw(v, "shared_wavefronts"), hw(v, "shared_conflicts"), hw(v, "shared_pipe"), &words);
+        shared = shared_box(&boxes, hw(v, "shared_wavefronts"), hw(v, "shared_conflicts"), hw(v, "shared_pipe"), &words);
     }
-    bool shared = strstr(text_get(&boxes), ">shared<") != NULL;
     box(&boxes, 4, 8, shared ? 148 : 60, "warps", count, count[0] ? "instructions" : "");
     open_svg(t, emu ? 490 : 676, shared ? 160 : 74, "Memory chart: ", text_get(&words));
     text_add(t, text_get(&boxes));

@@ -37,19 +37,24 @@ bool bind_refused(struct bind *b, const char *clause, const char *format, ...)
     return false;
 }
 
-static bool match_where(struct bind *b, struct error *err)
+bool bind_conditions(struct bind *b, const struct expr_list *all, const char *key, const char *point, struct error *err)
 {
-    for (int i = 0; i < b->h->where.count; i++) {
+    for (int i = 0; i < all->count; i++) {
         bool truth;
         char why[400];
-        if (!expr_test(b->h->where.items[i], &b->env, &truth, why, sizeof why, err))
+        if (!expr_test(all->items[i], &b->env, &truth, why, sizeof why, err))
             return false;
         if (truth)
             continue;
-        SCOPED char *failing = expr_failing(b->h->where.items[i], &b->env), *clause = text_format("where %s", failing);
-        return bind_refused(b, clause, "where %s%s%s", why, b->point->label[0] ? ", with " : "", b->point->label);
+        SCOPED char *failing = expr_failing(all->items[i], &b->env), *clause = text_format("%s %s", key, failing);
+        return bind_refused(b, clause, "%s %s%s%s", key, why, point[0] ? ", with " : "", point);
     }
     return true;
+}
+
+static bool match_where(struct bind *b, struct error *err)
+{
+    return bind_conditions(b, &b->h->where, "where", b->point->label, err);
 }
 
 /* Before the conditions: a point that they refuse keeps its figures. */

@@ -34,6 +34,8 @@ struct bind {
 
 /* The reason is of one clause, which other rows fail with other values. Always returns false. */
 bool bind_refused(struct bind *b, const char *clause, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Does each of these conditions of the head hold? `point`: what the reason says of the configuration. */
+bool bind_conditions(struct bind *b, const struct expr_list *all, const char *key, const char *point, struct error *err);
 /* Sets the reason. Always returns false. */
 bool bind_infeasible(struct bind *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool bind_at_depth(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,

@@ -184,17 +184,7 @@ static void make_own(struct bind *b)
 
 static bool match_needs(struct bind *b, struct error *err)
 {
-    for (int i = 0; i < b->h->needs.count; i++) {
-        bool truth;
-        char why[400];
-        if (!expr_test(b->h->needs.items[i], &b->env, &truth, why, sizeof why, err))
-            return false;
-        if (truth)
-            continue;
-        SCOPED char *failing = expr_failing(b->h->needs.items[i], &b->env), *clause = text_format("needs %s", failing);
-        return bind_refused(b, clause, "needs %s", why);
-    }
-    return true;
+    return bind_conditions(b, &b->h->needs, "needs", "", err);
 }
 
 bool bind_match(struct bind *b, struct error *err)
