@@ -113,6 +113,19 @@ static void who_stops_working_is_wrong(void **state)
     }
 }
 
+/* Who leaves in timed launches what other inputs gave, here those of the first set, is told so. */
+static void who_replays_is_told_so(void **state)
+{
+    begin();
+    timing.replays = "conv_ours";
+    timing.idle_from = 20;
+    struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
+    const struct row *ours = row_of(&r, "my/ours");
+    assert_true(ours->status == ROW_WRONG && !strncmp(ours->reason, "replays: ", 9));
+    assert_int_equal(row_of(&r, "my/cudnn_fast")->status, ROW_OK);
+    let_go(&r);
+}
+
 /* Rows stand on the same inputs, which the first of them is fed: that it is wrong at once, or on the second set of them, harms nobody else.
  */
 static void who_is_wrong_first_harms_nobody(void **state)
@@ -198,6 +211,20 @@ static void an_early_end_is_said(void **state)
     let_go(&r);
 }
 
+/* Modes share the budget; who asks for the impossible is stopped by it in each. */
+static void modes_share_the_budget(void **state)
+{
+    begin();
+    timing.noise = 0.05;
+    struct result r =
+        timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 20000], half_width: 0.001 %, budget: 0.2, load: [isolated, sustained]}");
+    const struct row *ours = row_of(&r, "my/ours");
+    assert_int_equal(ours->time_count, 2);
+    for (int i = 0; i < 2; i++)
+        assert_true(ours->times[i].rounds >= 10 && ours->times[i].rounds < 20000);
+    let_go(&r);
+}
+
 /* Every mode that is asked for, and no other. */
 static void modes_are_those_asked_for(void **state)
 {
@@ -272,10 +299,12 @@ int main(void)
         cmocka_unit_test(rounds_say_their_conditions),
         cmocka_unit_test(who_stops_working_is_wrong),
         cmocka_unit_test(a_low_clock_is_said),
+        cmocka_unit_test(who_replays_is_told_so),
         cmocka_unit_test(who_is_wrong_first_harms_nobody),
         cmocka_unit_test(a_network_is_timed_on_several_inputs),
         cmocka_unit_test(short_rows_are_timed_in_a_graph),
         cmocka_unit_test(an_early_end_is_said),
+        cmocka_unit_test(modes_share_the_budget),
         cmocka_unit_test(modes_are_those_asked_for),
         cmocka_unit_test(a_lost_device_is_noticed),
         cmocka_unit_test(blame_and_time_are_whose_they_are),
