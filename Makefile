@@ -56,9 +56,9 @@ cuda_headers = $(if $(CUDA_INCLUDE),,$(error no CUDA headers in .deps/nvidia/cu1
 say = $(if $(filter 0,$V),@printf '  %-5s %s\n' $1 $2;)
 
 all: $(BIN) $(ROWS)
-# Rows that call a vendor's library: foreign code like anybody's (docs/FOREIGN.md).
+# Rows that call a vendor's library: foreign code like anybody's (docs/FOREIGN.md). They lie beside their sources, for every build: no sanitizer in them.
 kernels/variants/%.so: kernels/variants/%.c harness/op/foreign.h Makefile
-	$(call say,SO,$@)$(CC) $(ALL_CFLAGS) -shared -fPIC -s -o $@ $<
+	$(call say,SO,$@)$(CC) $(filter-out -fsanitize% -fno-sanitize%,$(ALL_CFLAGS)) -shared -fPIC -s -o $@ $<
 $(BIN): $(MAIN) $(LIBRARY)
 	$(call say,LINK,$@)$(LINK) $(CFLAGS) -o $@ $^ $(LIBS)
 $(LIBRARY): $(OBJECTS)
