@@ -85,6 +85,17 @@ static void open_ends_and_turns(void **state)
     near(crossing_next(turning, 4), 0.1545) /* the line crosses at 0.15 */;
 }
 
+/* Told densities that only turn from losing to winning bracket that turn, and are no crossing below which it wins. */
+static void a_turn_to_winning_is_one(void **state)
+{
+    const struct crossing_point back[] = {POINT(0.1, 1.1, 1.05, 1.2), POINT(0.2, 1.1, 1.05, 1.2), POINT(0.22, 0.99, 0.9, 1.1),
+                                          POINT(0.25, 0.9, 0.8, 0.95), POINT(0.4, 0.9, 0.8, 0.95)};
+    struct crossing c = crossing_find(back, 5);
+    assert_true(c.kind == CROSSING_BETWEEN && c.back && c.turns == 1 && isnan(c.at) && isnan(crossing_next(back, 5)));
+    near(c.low, 0.2);
+    near(c.high, 0.25);
+}
+
 /* ---- from rows ---- */
 
 static void add_point(struct fixture *f, int index, const char *mask, double density, const char *variant, double us, double half,
@@ -478,6 +489,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_cross_where_they_do),
         cmocka_unit_test(open_ends_and_turns),
+        cmocka_unit_test(a_turn_to_winning_is_one),
         cmocka_unit_test(bisection_asks_for_cases),
         cmocka_unit_test(a_network_asks_for_its_layers),
         cmocka_unit_test(rows_give_known_crossings),
