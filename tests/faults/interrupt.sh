@@ -2,7 +2,7 @@
 need nvrtc
 ends_by() { # SIGNAL
     rm -rf out
-    bench run "$TOP/scenarios/edsr.yaml" --device emu -o out --no-report >log 2>&1 &
+    env --default-signal=HUP bench run "$TOP/scenarios/edsr.yaml" --device emu -o out --no-report >log 2>&1 & # the tests, too, may run under nohup
     pid=$!
     sleep 1.5
     [ -n "$(cat "/proc/$pid/task/$pid/children")" ] || fail 'no worker runs: the moment is wrong'

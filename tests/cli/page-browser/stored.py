@@ -68,6 +68,8 @@ for n in range(times):
         pairs('param', result, row['params'] if not hostile else 'P=' + hostile, '=')
         for i, part in enumerate(row['variant'].split(' + ')):
             db.execute('insert into part (result, part_index, part, part_name) values (?,?,?,?)', (result, i, part, part.split('/')[-1]))
+        if row['note']:
+            db.execute('insert into note values (?,?,?)', (result, 0, row['note']))
         for i, network in enumerate(w.strip() for w in row['networks'].split(',') if ':' in w):
             db.execute('insert into network values (?,?,?,?)', (result, i, *network.split(':')))
         if row['registers']:
