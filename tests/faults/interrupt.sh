@@ -19,9 +19,9 @@ ends_by() { # SIGNAL
     bench list runs -o out | grep -q interrupted || fail "SIG$1: history does not know"
 }
 ends_by HUP
-nohup bench run smoke --device emu --layer shuffle -o kept --no-report >log 2>&1 &
+nohup bench run smoke --device emu -o kept --no-report >log 2>&1 & # some seconds, so that it is there when its worker is
 pid=$!
-sleep 0.3
+while [ -z "$(cat "/proc/$pid/task/$pid/children" 2>/dev/null)" ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
 kill -HUP $pid
 wait $pid || fail "nohup: $(tail -n 3 log)"
 ends_by INT
