@@ -337,8 +337,8 @@ bool card_layer_up(struct card_data *d, const struct work *work, const struct op
     struct formula f = {.count = 0}, size = {.count = 0};
     struct tail t = {.bytes = sizeof *g};
     size_t places = (size_t)(rows.outputs * rows.taps + columns.outputs * columns.taps);
-    bool ok = work->op->has_filter ||
-              (formula_make(work->op->image->output, work, true, &f, err) && (!sized || formula_make(sized, work, true, &size, err)));
+    bool ok = work->op->has_filter || (formula_make(work->op->image->output, work, FORMULA_OF_VALUES, &f, err) &&
+                                       (!sized || formula_make(sized, work, FORMULA_OF_VALUES, &size, err)));
     card_describe(work, is, g);
     t.room = sizeof *g + places * 2 * sizeof(int64_t) + 2 * sizeof f.steps;
     t.at = xcalloc(1, t.room);

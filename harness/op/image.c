@@ -173,7 +173,7 @@ static double magnitude_of(const struct work *w, const struct formula *f, const 
 /* Of an op of images without a filter; its reach is made, too. */
 static bool formula_of(const struct work *w, struct formula *f, struct op_data *reach)
 {
-    if (!w->op->image || w->op->has_filter || !formula_make(w->op->image->output, w, true, f, NULL))
+    if (!w->op->image || w->op->has_filter || !formula_make(w->op->image->output, w, FORMULA_OF_VALUES, f, NULL))
         return false;
     for (int axis = 0; axis < 2; axis++)
         reach->reach[axis] = op_reach(w, (enum axis_of)axis);

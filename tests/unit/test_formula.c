@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static char dir[] = "/tmp/bench_formula_XXXXXX";
+#include "own_folder.h"
 
 /* A file of its own for each, so that no op is there twice. */
 static const struct op *load(const char *yaml, struct error *err)
@@ -325,19 +325,6 @@ static void test_no_number(void **state)
         no_data(yaml, DATA_PART_PRECISION, "4:12", "`magnitude:` is somewhere no number");
         free(yaml);
     }
-}
-
-static int set_up(void **state)
-{
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    char *command = text_format("rm -rf '%s'", dir);
-    int failed = system(command);
-    free(command);
-    return failed;
 }
 
 int main(void)

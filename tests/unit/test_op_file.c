@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static char dir[] = "/tmp/bench_op_file_XXXXXX";
+#include "own_folder.h"
 
 static char *put(const char *name, const char *text, size_t bytes)
 {
@@ -530,19 +530,6 @@ static void test_mutated(void **state)
         free(path);
         free(text);
     }
-}
-
-static int set_up(void **state)
-{
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    char *command = text_format("rm -rf '%s'", dir);
-    int failed = system(command);
-    free(command);
-    return failed;
 }
 
 int main(void)
