@@ -201,12 +201,18 @@ static void an_early_end_is_said(void **state)
     timing.noise = 0.05;
     struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15], half_width: 0.1 %}");
     const struct row *ours = row_of(&r, "my/ours");
-    assert_true(ours->note && strstr(ours->note, "its budget ended at 15 rounds: an interval is still wider than 0.1 %"));
+    assert_true(ours->note && strstr(ours->note, "took all of its 15 rounds: an interval is still wider than 0.1 %"));
+    let_go(&r);
+    begin();
+    timing.noise = 0.05;
+    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15], half_width: 0.1 %, budget: 0.000001 s per layer}");
+    ours = row_of(&r, "my/ours");
+    assert_true(ours->note && strstr(ours->note, "its budget ended at 10 rounds: an interval is still wider than 0.1 %"));
     let_go(&r);
     begin();
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15]}");
     ours = row_of(&r, "my/ours");
-    assert_true(!ours->note || !strstr(ours->note, "stopped"));
+    assert_true(!ours->note || !strstr(ours->note, "still wider"));
     assert_int_equal(time_of(&r, "my/ours", "cold", "isolated")->rounds, 10);
     let_go(&r);
 }
