@@ -150,6 +150,8 @@ int cli_noise(const struct roofs_arguments *a, const char *out_dir, const char *
 /* One row run again with every counter; `words` as in the verb's help. Takes the options that make a plan from `a`. */
 int cli_profile(struct plan_arguments *a, const char **words, int count, const char *out_dir);
 
+/* Are the variables that bench takes numbers or words from (BENCH_THREADS ...) such? Else ERROR_USAGE, with the nearest word. */
+bool cli_environment(struct error *err);
 /* The verb of that name, hidden ones too. */
 const struct verb *cli_verb(const char *name);
 int cli_run(const struct verb *verb, int argc, char **argv);

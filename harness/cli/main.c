@@ -147,6 +147,7 @@ static int bench(int argc, char **argv)
     struct text t = {0};
     const char *names[64];
     size_t count = 0;
+    struct error err = {0};
     if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         usage(&t);
         cli_say(argc < 2 ? stderr : stdout, "%s", text_get(&t));
@@ -157,6 +158,8 @@ static int bench(int argc, char **argv)
         cli_say(stdout, "bench %s (%s)\n", BENCH_NUMBER, bench_version());
         return 0;
     }
+    if (!cli_environment(&err))
+        return cli_fail(&err);
     for (const struct verb *v = verbs; v->name; v++) {
         if (!strcmp(v->name, argv[1])) {
             int code = v->run(v, argc - 1, argv + 1);
@@ -166,7 +169,6 @@ static int bench(int argc, char **argv)
         if (!v->hidden)
             names[count++] = v->name;
     }
-    struct error err = {0};
     error_set(&err, ERROR_USAGE, "no verb '%.60s'", argv[1]);
     for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
         if (!strcmp(renamed[i].old, argv[1])) {

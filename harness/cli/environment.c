@@ -1,0 +1,33 @@
+/* What bench takes from variables of its own, looked at before any verb: one that says nothing bench knows must not be passed over. */
+#include "base/text.h"
+#include "cli/cli.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *expected;
+    long long most;             /* a whole number from 1 to this, where there are no words */
+    const char *const words[3]; /* one of these */
+    size_t word_count;
+} variables[] = {
+    {"BENCH_THREADS", "a whole number of threads from 1 to 1024", 1024, {NULL}, 0},
+    {"BENCH_COMPILE_MEMORY", "a whole number of MiB for one compiler", 1 << 24, {NULL}, 0},
+    {"BENCH_EMU_ISA", "portable, v3 or v4", 0, {"portable", "v3", "v4"}, 3},
+};
+
+bool cli_environment(struct error *err)
+{
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *name = variables[i].name, *given = getenv(name);
+        size_t words = variables[i].word_count, w = 0;
+        long long number;
+        while (given && w < words && strcmp(given, variables[i].words[w]) != 0)
+            w++;
+        if (!given || !*given || w < words || (!words && text_to_int(given, &number) && number >= 1 && number <= variables[i].most))
+            continue;
+        const char *near = text_nearest(given, variables[i].words, words);
+        error_set(err, ERROR_USAGE, "%s: %s is expected, not '%.40s'", name, variables[i].expected, given);
+        return error_hint(err, near ? "%s=%s" : "unset %s", name, near);
+    }
+    return true;
+}
