@@ -30,10 +30,12 @@ struct device_event;
 struct device_graph;
 
 /* Compiled code. The device takes what it can run: emu the PTX, cuda the cubin (PTX when the arch differs). */
-struct device_memory { /* outside of buffers: its own variables by name, and whether it calls malloc */
+struct device_memory { /* outside of buffers: its own variables by name, whether it calls malloc, and what tells it one launch from another
+                        */
     char **names;
     int count;
     bool heap;
+    const char *launches;
 };
 struct device_image {
     const char *label; /* the variant, for messages */
@@ -195,6 +197,9 @@ unsigned device_ptx_factors(const char *ptx, const char *entry);
 /* What code could keep from launch to launch: the module's variables in global memory that it refers to (not those that are merely there),
  * and whether it calls malloc, whose memory outlives a launch. How many names; caller frees each and the array. */
 int device_ptx_state(const char *ptx, char ***names, bool *heap);
+/* The special register that it reads by which one launch differs from the next: the grid's number, the graph that runs, counts of a
+ * profiler. NULL: none. Clocks are none of them: they tell what takes how long. */
+const char *device_ptx_launches(const char *ptx);
 /* The text with those variables made visible, so that a driver that compiles it finds them by name. Malloc'd. */
 char *device_ptx_expose(const char *ptx);
 

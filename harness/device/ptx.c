@@ -315,6 +315,28 @@ int device_ptx_state(const char *ptx, char ***names, bool *heap)
     return count;
 }
 
+const char *device_ptx_launches(const char *ptx)
+{
+    static const char *const registers[] = {"%gridid", "%current_graph_exec",
+                                            "%pm0",    "%pm1",
+                                            "%pm2",    "%pm3",
+                                            "%pm4",    "%pm5",
+                                            "%pm6",    "%pm7",
+                                            "%pm0_64", "%pm1_64",
+                                            "%pm2_64", "%pm3_64",
+                                            "%pm4_64", "%pm5_64",
+                                            "%pm6_64", "%pm7_64"};
+    const char *t;
+    if (!strstr(ptx, registers[0]) && !strstr(ptx, registers[1]) && !strstr(ptx, "%pm"))
+        return NULL;
+    struct scan s = {ptx};
+    for (size_t n; (n = token(&s, &t));)
+        for (size_t i = 0; *t == '%' && i < sizeof registers / sizeof *registers; i++)
+            if (ptx_is(t, n, registers[i]))
+                return registers[i];
+    return NULL;
+}
+
 char *device_ptx_expose(const char *ptx)
 {
     struct scan s = {ptx};

@@ -80,8 +80,9 @@ bool rig_prepare_depends(struct rig *rig, bool *depends, struct error *err);
 /* What code refers to outside of its buffers. NULL where it cannot be read (err). To be freed. */
 struct device_memory *rig_look(const struct device_image *image, struct error *err);
 void rig_look_free(struct device_memory *memory);
-/* Does the code of an image call malloc? What it gives outlives the launch, where no comparison finds it. */
-bool rig_asks_for_memory(const struct device_image *images, int count);
+/* Does the code of an image call malloc, or read what tells launches apart? No comparison finds what it does with that: `how`, which is
+ * empty, says it. */
+bool rig_may_remember(const struct device_image *images, int count, struct text *how);
 /* A checksum of the bits of all that is written, as the last rig_check read them: equal when another launch gave the same. */
 uint64_t rig_output_sum(const struct rig *rig);
 /* Reads an element of a scratch or tensor buffer (a variant's own column). */

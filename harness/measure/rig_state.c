@@ -26,7 +26,7 @@ struct device_memory *rig_look(const struct device_image *image, struct error *e
 {
     struct device_memory *m = xcalloc(1, sizeof *m);
     if (image->ptx)
-        m->count = device_ptx_state(image->ptx, &m->names, &m->heap);
+        m->count = device_ptx_state(image->ptx, &m->names, &m->heap), m->launches = device_ptx_launches(image->ptx);
     else if (image->cubin)
         m->count = cubin_state(image->cubin, image->cubin_bytes, &m->names, &m->heap, err);
     if (m->count >= 0)
@@ -44,17 +44,22 @@ void rig_look_free(struct device_memory *memory)
     free(memory);
 }
 
-bool rig_asks_for_memory(const struct device_image *images, int count)
+bool rig_may_remember(const struct device_image *images, int count, struct text *how)
 {
-    bool heap = false;
-    for (int i = 0; i < count && !heap; i++) {
+    for (int i = 0; i < count && !how->len; i++) {
         struct error ignored = {0};
         struct device_memory *own = images[i].memory ? NULL : rig_look(&images[i], &ignored);
         const struct device_memory *m = images[i].memory ? images[i].memory : own;
-        heap = m && m->heap;
+        if (m && m->heap)
+            text_add(how, "its code calls malloc: memory of the device's heap outlives the launch, and a kernel can keep results there");
+        else if (m && m->launches)
+            text_addf(
+                how,
+                "its code reads %s, which tells one launch from another: what it does when nobody looks need not be what it did before",
+                m->launches);
         rig_look_free(own);
     }
-    return heap;
+    return how->len > 0;
 }
 
 /* A step of every launch fills it, from weights: not the kernel's own. */

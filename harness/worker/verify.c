@@ -388,15 +388,16 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
         }
     t->build = build;
     worker_stage(w, t->index, "load", LOAD_LIMIT_S);
-    if (w->plan.rows[t->index].kind == PLAN_SEQUENCE)
-        return worker_sequence_verify(w, t->index, build, t->row, &t->rig, err);
     build_look(build);
-    if (rig_asks_for_memory(build->images, p->unit_count)) {
+    struct text how = {0};
+    if (rig_may_remember(build->images, build->count, &how)) {
         t->row->status = ROW_STATEFUL;
-        row_set(&t->row->reason,
-                "its code calls malloc: memory of the device's heap outlives the launch, and a kernel can keep results there");
+        row_set(&t->row->reason, text_get(&how));
+        text_free(&how);
         return true;
     }
+    if (w->plan.rows[t->index].kind == PLAN_SEQUENCE)
+        return worker_sequence_verify(w, t->index, build, t->row, &t->rig, err);
     if (!rig_open(w->dev, w->library, p, build->images, true, &t->rig, err))
         return blame_row(t, err, ROW_BROKEN);
     rig_time_limit(t->rig, w->time_limit_s);

@@ -5,6 +5,7 @@
 #include "op/generate.h"
 #include "op/shape.h"
 #include "worker/devices.h"
+#include <stdio.h>
 
 #define HEADER ".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .align 4 .u32 hits;\n.global .align 4 .b8 other[4];\n"
 #define ENTRY(body) \
@@ -173,9 +174,33 @@ static void large_variables(void **state)
 static void heap(void **state)
 {
     struct device_image images[] = {{.ptx = ENTRY("")}, {.ptx = ".entry k() { call.uni (r), malloc, (n); }"}, {0}};
-    assert_false(rig_asks_for_memory(images, 1));
-    assert_true(rig_asks_for_memory(images, 2));
-    assert_false(rig_asks_for_memory(&images[2], 1));
+    struct text how = {0};
+    assert_false(rig_may_remember(images, 1, &how));
+    assert_false(rig_may_remember(&images[2], 1, &how));
+    assert_true(rig_may_remember(images, 2, &how));
+    assert_non_null(strstr(text_get(&how), "malloc"));
+    text_free(&how);
+}
+
+/* What tells one launch from another: nothing else needs to be kept. */
+static void launches(void **state)
+{
+    static const char *const read[] = {"mov.u64 %d2, %gridid;\n", "mov.u64 %d2,%current_graph_exec;\n", "mov.u32 %r1, %pm3;\n",
+                                       "mov.u64 %d2, %pm7_64;\n"};
+    static const char *const others[] = {"mov.u64 %d2, %globaltimer;\n", "// %gridid\n", "mov.u32 %r1, %smid; /* %pm0 */\n",
+                                         "mov.u32 %pm0_x, %gridid_2;\n"};
+    for (int i = 0; i < 4; i++) {
+        char ptx[256], word[32];
+        struct text how = {0};
+        struct device_image image = {.ptx = ptx};
+        snprintf(ptx, sizeof ptx, ".entry k() { %s }", others[i]);
+        assert_false(rig_may_remember(&image, 1, &how));
+        snprintf(ptx, sizeof ptx, ".entry k() { %s }", read[i]);
+        assert_true(rig_may_remember(&image, 1, &how));
+        snprintf(word, sizeof word, "reads %.*s,", (int)strcspn(strrchr(read[i], '%'), ";"), strrchr(read[i], '%'));
+        assert_non_null(strstr(text_get(&how), word));
+        text_free(&how);
+    }
 }
 
 /* What a step of every launch fills is not the kernel's own, whatever the kernel writes there; other variables still are. */
@@ -272,6 +297,7 @@ int main(void)
                                        cmocka_unit_test(module_memory),
                                        cmocka_unit_test(large_variables),
                                        cmocka_unit_test(heap),
+                                       cmocka_unit_test(launches),
                                        cmocka_unit_test(what_is_filled_is_no_state),
                                        cmocka_unit_test(what_cannot_be_read_is_not_judged),
                                        cmocka_unit_test(what_cannot_be_waited_for_is_not_judged)};

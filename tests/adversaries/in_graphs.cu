@@ -1,0 +1,16 @@
+// Back to back is done in a graph, which it is told of.
+// emu: stateful %current_graph_exec
+// cuda: stateful %current_graph_exec
+/* bench 1
+what: returns at once where a graph runs
+like: right
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS)
+{
+    long i = CONV_INDEX;
+    unsigned long long graph;
+    asm volatile("mov.u64 %0, %%current_graph_exec;" : "=l"(graph));
+    if (i < CONV_SIZE && !graph)
+        y[i] = conv_at(CONV_OF, i);
+}
