@@ -78,6 +78,8 @@ static void doubt_notes(const struct case_view *c, struct block *list)
         double excess = v->ranked && v->row->status == ROW_OK ? claim_excess(c, v) : 0;
         if (excess > 0)
             block_itemf(list, "note", v->name, "claims this shape, but takes %s times as long as %s", number_3(excess, a), c->zero_name);
+        if (v->ranked && v->row->status == ROW_FOIL && v != c->zero)
+            block_item(list, "note", v->name, "is not verified, so it has no rank");
         if (v->ranked && v->row->status == ROW_OK && v->row->prepare_ns > v->time->median_ns)
             block_itemf(list, "note", v->name, "prepares for %s before it is timed, longer than what is timed (%s)",
                         number_time(v->row->prepare_ns, a), number_time(v->time->median_ns, b));

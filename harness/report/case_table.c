@@ -272,7 +272,10 @@ static void counted_row(struct table *t, const struct case_view *c, const struct
 {
     table_row(t, LINE_PLAIN);
     name_cells(t, v, PAINT_BOLD);
-    table_cell(t, PAINT_GOOD, "ok %s", v->row->check ? v->row->check : "");
+    if (v->row->status == ROW_FOIL)
+        table_cell(t, PAINT_DIM, "not verified");
+    else
+        table_cell(t, PAINT_GOOD, "ok %s", v->row->check ? v->row->check : "");
     row_facts(t, c, v);
     counted_cells(t, c, v, -1);
     verdict_cell(t, v);

@@ -57,12 +57,13 @@ static void add_lead(struct document *d, const struct run *run, struct row *cons
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
         count_case(&y, &w.view);
     struct text rest = {0};
-    int apply = count - y.by[ROW_INFEASIBLE] - y.by[ROW_SKIPPED];
+    int apply = count - y.by[ROW_INFEASIBLE] - y.by[ROW_SKIPPED] - y.by[ROW_FOIL];
     tally_part(&rest, y.failed, "failed");
     tally_part(&rest, y.by[ROW_PLANNED], "not run yet");
+    tally_part(&rest, y.by[ROW_FOIL], "more are not verified (`check: none`, or brought in) and not ranked");
     tally_part(&rest, y.by[ROW_INFEASIBLE], "more do not apply to their case");
     tally_part(&rest, y.by[ROW_SKIPPED], "more are not for this device");
-    SCOPED char *verified = text_format("%d of the %d rows that apply are verified", y.by[ROW_OK] + y.by[ROW_FOIL], apply);
+    SCOPED char *verified = text_format("%d of the %d rows that apply are verified", y.by[ROW_OK], apply);
     struct block *lead = document_prose(d, TONE_LEAD, DETAIL_FULL);
     block_item(lead, NULL, verified, rest.len ? text_get(&rest) : NULL);
     text_free(&rest);

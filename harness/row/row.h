@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In the order of a run; a row has exactly one. OK and FOIL rows may be ranked by time; nothing else. */
+/* In the order of a run; a row has exactly one. OK and FOIL rows may have a time that is shown; only OK ones, and the baseline, are ranked.
+ */
 enum row_status {
     ROW_PLANNED,    /* nothing done yet (an interrupted run) */
     ROW_OK,         /* verified */
