@@ -18,10 +18,12 @@ static const struct {
     enum drawn how;
 } fields[] = {{"n", DRAWN_COUNT}, {"d", DRAWN_COUNT}, {"h", DRAWN_SIZE}, {"w", DRAWN_SIZE}, {"c", DRAWN_CHANNELS}, {"k", DRAWN_CHANNELS}};
 
-static int64_t channels_near(int64_t channels, uint64_t random)
+/* odd: that many beside a multiple of eight, which is what most layers have and most mistakes are made for. */
+static int64_t channels_near(int64_t channels, bool odd, uint64_t random)
 {
     static const int eighths[] = {2, 4, 6, 9, 10, 12, 16};
     int64_t near = channels * eighths[random % (sizeof eighths / sizeof *eighths)] / 8;
+    near = odd ? (near > 8 ? near / 8 * 8 : 8) - 1 - (int64_t)(random / 64 % 7) : near;
     return near < 1 ? 1 : near;
 }
 
@@ -78,8 +80,9 @@ static int64_t size_of(enum image image, bool along, int64_t own, const struct l
                           random);
 }
 
-/* Draws the fields. `channels`: those of channels, too. */
-static void draw(const struct work *own, uint64_t seed, enum image image, const struct limits *limits, bool channels, struct work *out)
+/* Draws the fields. `channels`: those of channels, too; `odd`: no multiples of eight. */
+static void draw(const struct work *own, uint64_t seed, enum image image, const struct limits *limits, bool channels, bool odd,
+                 struct work *out)
 {
     char along = "hw"[generate_bits(seed, 0, 2) % 2];
     *out = *own;
@@ -96,7 +99,7 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
             else if (fields[i].how == DRAWN_SIZE)
                 *value = size_of(image, *f->name == along, *value, limits, random);
             else if (channels)
-                *value = channels_near(*value, random);
+                *value = channels_near(*value, odd, random);
             if (*value < f->min)
                 *value = f->min;
         }
@@ -137,7 +140,8 @@ bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t see
     for (int i = 0; i < TRIES; i++) {
         struct error ignored = {0};
         bool channels = i % 2 == 0, compiled = i >= TRIES - TRIES_COMPILED;
-        draw(own, generate_bits(seed, 2, (uint64_t)i), (enum image)((number + i / TRIES_EACH) % IMAGES), &limits, channels, work);
+        bool odd = (number + i / 2) % 2 == 0; /* where the head refuses those: the next try */
+        draw(own, generate_bits(seed, 2, (uint64_t)i), (enum image)((number + i / TRIES_EACH) % IMAGES), &limits, channels, odd, work);
         if (p->program.completed_count && i >= TRIES / 4) /* what completes it is another variant's, whose own rows have neighbours */
             work->epilogue_count = items - i % (items + 1);
         if (!work_finish(work, &ignored) || is_own_shape(work, own) || (work_flop(work) > flop && shrink(&limits)) ||

@@ -121,8 +121,8 @@ static void the_order_of_rows(void **state)
     row("conv2d/foil", "", ROW_FOIL);
     fixture_time(row("conv2d/no_time", "", ROW_OK), -1, 0, 0, 0, 0, 0);
     fixture_time(row("my/moves", "", ROW_FOIL), -1, 5, 1, 5.4, 5.3, 5.5); /* the fastest, of which nobody knows what it computes */
-    static const char *const want[] = {"cudnn", "my/moves", "fast",       "again", "cudnn_plain", "late", "untimed",
-                                       "foil",  "no_time",  "infeasible", "wrong", "unsafe"};
+    static const char *const want[] = {"cudnn",   "my/moves", "fast",    "again",      "cudnn_plain", "late",
+                                       "untimed", "foil",     "no_time", "infeasible", "wrong",       "unsafe"};
     static const int rank[] = {0, -1, 1, 2, 3, 4, -1, -1, -1, -1, -1, -1};
     make();
     for (int i = 0; i < 12; i++) {
