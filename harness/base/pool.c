@@ -17,6 +17,12 @@ int pool_threads(void)
     return 1;
 }
 
+int pool_threads_for(int64_t items, int64_t each)
+{
+    int64_t most = pool_threads(), wanted = items / each;
+    return wanted < 1 ? 1 : wanted < most ? (int)wanted : (int)most;
+}
+
 struct loop {
     atomic_llong next;
     int64_t count, block;

@@ -321,7 +321,7 @@ bool reference_settle_rows(const struct reference_rows *of, int64_t *wrong)
                          .tolerance = of->work->op->file->tolerance,
                          .apart = op_is_exact(of->work->op) ? 1 : bound_one_sign(of->work->math, (double)of->is->terms),
                          .wrong = -1};
-    pool_for(of->rows, of->rows * of->t->dim[of->t->rank - 1] < 50000 ? 1 : pool_threads(), settle_row, &s);
+    pool_for(of->rows, pool_threads_for(of->rows * of->t->dim[of->t->rank - 1], 25000), settle_row, &s);
     *wrong = atomic_load(&s.wrong);
     return *wrong < 0;
 }

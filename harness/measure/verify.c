@@ -288,7 +288,7 @@ void verify_begin(struct verify_look *look, const struct program *p, int tensor,
 static void compare_numbers(struct verify_look *look, struct verdict *out)
 {
     int64_t rows = look->fold[0] * look->fold[2];
-    int threads = tensor_elements(&look->t) < 50000 ? 1 : pool_threads();
+    int threads = pool_threads_for((int64_t)tensor_elements(&look->t), 25000);
     void *histogram = histograms(look->wrong_at, &look->t);
     look->samples = xcalloc((size_t)rows * VERIFY_SAMPLES_PER_ROW, sizeof *look->samples);
     look->row_wrong = xcalloc((size_t)rows, sizeof *look->row_wrong);

@@ -444,7 +444,7 @@ static void add_own(struct chain_errors *e, const struct work *w, int64_t n, con
         return; /* nothing is computed */
     own.sums = xcalloc((size_t)planes, sizeof(double));
     own.roundings = xcalloc((size_t)planes, sizeof(double));
-    pool_for(planes, of->elements < 100000 ? 1 : 0, own_of_plane, &own);
+    pool_for(planes, pool_threads_for((int64_t)of->elements, 50000), own_of_plane, &own);
     for (int64_t i = 0; i < planes; i++) {
         e->sums[i % e->channels] += own.sums[i] / pixels;
         e->roundings[i % e->channels] += own.roundings[i] / pixels;

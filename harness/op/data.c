@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROW_PRODUCTS 1e6 /* of a column */
+
 void op_data_free(struct op_data *data)
 {
     if (!data)
@@ -269,6 +271,12 @@ struct op_bounds op_data_bounds(const struct work *work, const struct op_data *d
     return is;
 }
 
+/* Few rows of much work, as of a fully connected layer: each has all threads (op/reference.c). */
+static bool one_by_one(const struct work *work, int64_t rows)
+{
+    return work->op->has_filter && 2 * rows <= pool_threads() && (double)work_terms(work) * (double)work->k > ROW_PRODUCTS;
+}
+
 bool op_data_reference_rows(const struct work *work, struct op_data *data, const int64_t *rows, int count, struct error *err)
 {
     struct reference r = {.work = work, .data = data, .to = &data->at[SLOT_OUTPUT], .rows = rows};
@@ -277,7 +285,12 @@ bool op_data_reference_rows(const struct work *work, struct op_data *data, const
     if (!op_data_room(work, data, r.is.bounds, err))
         return false;
     reach_begin(work, data);
-    pool_for(rows ? count : work->n * work->p, 0, reference_row, &r);
+    int64_t all = rows ? count : work->n * work->p;
+    bool alone = one_by_one(work, all);
+    for (int64_t i = 0; alone && i < all; i++)
+        reference_row(&r, i, 0);
+    if (!alone)
+        pool_for(all, 0, reference_row, &r);
     reach_end(data);
     if (atomic_load(&r.no_number))
         return expr_fail(work->op->image->output, err, "%s: `output:` is no number somewhere", work->op->name);

@@ -276,7 +276,7 @@ void generate_tensor(const struct work *work, const struct tensor *t, enum data_
     else if (t->role->values == VALUES_BOXES)
         fill_boxes(work, from, job.recipe.key, job.count / 4, to);
     else
-        pool_for((int64_t)((job.count + CHUNK - 1) / CHUNK), job.count < 4 * CHUNK ? 1 : 0, fill_chunk, &job);
+        pool_for((int64_t)((job.count + CHUNK - 1) / CHUNK), pool_threads_for((int64_t)job.count, 2 * CHUNK), fill_chunk, &job);
     for (size_t i = 0; t->role->values == VALUES_SORTED && i < job.count; i += length)
         qsort(to + i, length, sizeof *to, ascending);
 }

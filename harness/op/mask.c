@@ -125,7 +125,7 @@ void mask_dilate(const struct work *work, const float *in, float *out)
         return;
     }
     const struct work *w = work;
-    int threads = w->h * w->q < 100000 ? 1 : pool_threads();
+    int threads = pool_threads_for(w->h * w->q, 50000);
     struct dilation d = {.w = w, .in = in, .out = out, .down = op_reach(w, AXIS_ROWS), .across = op_reach(w, AXIS_COLUMNS)};
     d.rows = xmalloc((size_t)(w->h * w->q) * sizeof *d.rows);
     for (int64_t n = 0; n < w->n; n++, d.in += w->h * w->w, d.out += w->p * w->q) {

@@ -1,4 +1,5 @@
 #include "op/reference.h"
+#include "base/pool.h"
 #include "op/file_private.h"
 #include "op/shape.h"
 #include "base/text.h"
@@ -8,6 +9,7 @@
 
 /* A block of K_BLOCK output channels x Q_BLOCK output columns stays in registers while the whole reduction runs over it. */
 enum { K_BLOCK = 4, Q_BLOCK = 8 };
+#define THREAD_PRODUCTS 500000 /* worth a thread of their own, where the row has more than one (op_data_reference_rows) */
 
 /* Products are exact in double (24 + 24 bits), so a fused multiply-add gives the same bits as a multiplication and an addition: this file
  * may contract although the rest of bench is built with -ffp-contract=off. The clones are levels, not makers' names: GCC picks those
@@ -112,32 +114,48 @@ static bool wanted(const struct work *w, const struct op_data *data, int64_t n_i
     return false;
 }
 
+/* Some columns of a row, in one group of channels. */
+struct columns {
+    const struct group *g;
+    int64_t k_begin, q0, count;
+    bool packed; /* the group's filters are */
+    double *y, *a;
+};
+
+static void block_row(void *context, int64_t b, int thread)
+{
+    const struct columns *c = context;
+    const struct group *g = c->g;
+    size_t at = (size_t)b * g->terms * K_BLOCK;
+    double sums[K_BLOCK * Q_BLOCK], magnitudes[K_BLOCK * Q_BLOCK];
+    (void)thread;
+    if (!c->packed)
+        pack_filter(g, c->k_begin + b * K_BLOCK, c->k_begin + g->outputs, g->w + at, g->w_magnitude + at);
+    block_sum(g->x, g->w + at, g->terms, sums);
+    if (c->a)
+        block_magnitude(g->x_magnitude, g->w_magnitude + at, g->terms, magnitudes);
+    for (int64_t k = 0; k < K_BLOCK && b * K_BLOCK + k < g->outputs; k++) {
+        size_t to = (size_t)((c->k_begin + b * K_BLOCK + k) * g->work->q + c->q0);
+        memcpy(c->y + to, sums + k * Q_BLOCK, (size_t)c->count * sizeof *sums);
+        if (c->a)
+            memcpy(c->a + to, magnitudes + k * Q_BLOCK, (size_t)c->count * sizeof *magnitudes);
+    }
+}
+
 /* The group's channels over a whole output row, blocks of columns of which no output is wanted left out. Filters are packed once per row,
  * inputs once per block of columns. */
 static void group_row(const struct group *g, int64_t p, int64_t group, double *y, double *a)
 {
     const struct work *w = g->work;
-    int64_t k_begin = group * g->outputs, blocks = (g->outputs + K_BLOCK - 1) / K_BLOCK;
-    double sums[K_BLOCK * Q_BLOCK], magnitudes[K_BLOCK * Q_BLOCK];
-    for (int64_t b = 0; b < blocks; b++)
-        pack_filter(g, k_begin + b * K_BLOCK, k_begin + g->outputs, g->w + (size_t)b * g->terms * K_BLOCK,
-                    g->w_magnitude + (size_t)b * g->terms * K_BLOCK);
-    for (int64_t q0 = 0; q0 < w->q; q0 += Q_BLOCK) {
-        int64_t columns = w->q - q0 < Q_BLOCK ? w->q - q0 : Q_BLOCK;
-        if (!wanted(w, g->data, g->image, p, q0, columns))
+    struct columns c = {.g = g, .k_begin = group * g->outputs, .y = y, .a = a};
+    int threads = pool_threads_for((int64_t)g->terms * g->outputs * Q_BLOCK, THREAD_PRODUCTS);
+    for (; c.q0 < w->q; c.q0 += Q_BLOCK) {
+        c.count = w->q - c.q0 < Q_BLOCK ? w->q - c.q0 : Q_BLOCK;
+        if (!wanted(w, g->data, g->image, p, c.q0, c.count))
             continue;
-        pack_input(g, group * g->channels, q0);
-        for (int64_t b = 0; b < blocks; b++) {
-            block_sum(g->x, g->w + (size_t)b * g->terms * K_BLOCK, g->terms, sums);
-            if (a)
-                block_magnitude(g->x_magnitude, g->w_magnitude + (size_t)b * g->terms * K_BLOCK, g->terms, magnitudes);
-            for (int64_t k = 0; k < K_BLOCK && b * K_BLOCK + k < g->outputs; k++) {
-                size_t to = (size_t)((k_begin + b * K_BLOCK + k) * w->q + q0);
-                memcpy(y + to, sums + k * Q_BLOCK, (size_t)columns * sizeof *y);
-                if (a)
-                    memcpy(a + to, magnitudes + k * Q_BLOCK, (size_t)columns * sizeof *a);
-            }
-        }
+        pack_input(g, group * g->channels, c.q0);
+        pool_for((g->outputs + K_BLOCK - 1) / K_BLOCK, threads, block_row, &c);
+        c.packed = true;
     }
 }
 

@@ -187,8 +187,7 @@ static void each_row(struct job *job)
 {
     tensor_fold(job->t, job->dim);
     strides(job->dim, job->t->layout, job->stride);
-    int threads = tensor_elements(job->t) < 100000 ? 1 : 0; /* they cost more than small tensors take */
-    pool_for(job->dim[0] * job->dim[2], threads, move_row, job);
+    pool_for(job->dim[0] * job->dim[2], pool_threads_for((int64_t)tensor_elements(job->t), 50000), move_row, job);
 }
 
 void tensor_pack(const struct tensor *t, const float *logical, void *storage)
