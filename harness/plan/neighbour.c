@@ -9,6 +9,7 @@
 #define NARROW 8         /* the short side of an image that is long, */
 #define NARROWER 4       /* ... or longer than the row's own */
 #define TRIES_EACH 8     /* of a kind of image, before the next kind */
+#define ELEMENTS 4000000 /* of all its tensors, where that can be: the CPU makes them */
 #define TRIES_COMPILED 8 /* the last of them may need code of their own: sizes are compiled in */
 
 /* Of an op's whole-number fields, what may be drawn, and how. */
@@ -18,11 +19,13 @@ static const struct {
     enum drawn how;
 } fields[] = {{"n", DRAWN_COUNT}, {"d", DRAWN_COUNT}, {"h", DRAWN_SIZE}, {"w", DRAWN_SIZE}, {"c", DRAWN_CHANNELS}, {"k", DRAWN_CHANNELS}};
 
-/* odd: that many beside a multiple of eight, which is what most layers have and most mistakes are made for. */
-static int64_t channels_near(int64_t channels, bool odd, uint64_t random)
+static const int eighths[] = {2, 4, 6, 9, 10, 12, 16};
+
+/* kinds: how many of the eighths are drawn from, the least ones. odd: that many beside a multiple of eight, which is what most layers have
+ * and most mistakes are made for. */
+static int64_t channels_near(int64_t channels, int64_t kinds, bool odd, uint64_t random)
 {
-    static const int eighths[] = {2, 4, 6, 9, 10, 12, 16};
-    int64_t near = channels * eighths[random % (sizeof eighths / sizeof *eighths)] / 8;
+    int64_t near = channels * eighths[random % (uint64_t)kinds] / 8;
     near = odd ? (near > 8 ? near / 8 * 8 : 8) - 1 - (int64_t)(random / 64 % 7) : near;
     return near < 1 ? 1 : near;
 }
@@ -32,7 +35,7 @@ enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES }; /* beyond: larger
 
 /* What is drawn: sides from the least that its filter allows, so many of them. */
 struct limits {
-    int64_t least, count, longest, narrow, narrower;
+    int64_t least, count, longest, narrow, narrower, channels; /* channels: as channels_near has kinds */
 };
 
 /* A draw that was too much work is followed by smaller ones, as far as that goes. */
@@ -43,6 +46,7 @@ static bool shrink(struct limits *l)
     l->longest = l->longest > 4 ? l->longest / 2 : 2;
     l->narrow = l->narrow > 4 ? l->narrow / 2 : 2;
     l->narrower = 2;
+    l->channels = l->channels > 1 ? (l->channels + 1) / 2 : 1;
     return memcmp(&was, l, sizeof was) != 0;
 }
 
@@ -99,7 +103,7 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
             else if (fields[i].how == DRAWN_SIZE)
                 *value = size_of(image, *f->name == along, *value, limits, random);
             else if (channels)
-                *value = channels_near(*value, odd, random);
+                *value = channels_near(*value, limits->channels, odd, random);
             if (*value < f->min)
                 *value = f->min;
         }
@@ -127,6 +131,15 @@ static bool is_own_shape(const struct work *a, const struct work *b)
     return a->n == b->n && a->c == b->c && a->d == b->d && a->h == b->h && a->w == b->w && a->k == b->k;
 }
 
+static bool is_much(const struct work *w, double flop)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    double elements = 0;
+    for (int i = 0, count = w->op->tensors(w, list); i < count; i++)
+        elements += (double)tensor_elements(&list[i]);
+    return elements > ELEMENTS || work_flop(w) > flop;
+}
+
 bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
                     struct program *program)
 {
@@ -136,7 +149,7 @@ bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t see
     if (p->kind != PLAN_LAYER || !p->point || own->mask.pattern == MASK_FILE)
         return false;
     int items = own->epilogue_count;
-    struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER};
+    struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER, sizeof eighths / sizeof *eighths};
     for (int i = 0; i < TRIES; i++) {
         struct error ignored = {0};
         bool channels = i % 2 == 0, compiled = i >= TRIES - TRIES_COMPILED;
@@ -144,7 +157,7 @@ bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t see
         draw(own, generate_bits(seed, 2, (uint64_t)i), (enum image)((number + i / TRIES_EACH) % IMAGES), &limits, channels, odd, work);
         if (p->program.completed_count && i >= TRIES / 4) /* what completes it is another variant's, whose own rows have neighbours */
             work->epilogue_count = items - i % (items + 1);
-        if (!work_finish(work, &ignored) || is_own_shape(work, own) || (work_flop(work) > flop && shrink(&limits)) ||
+        if (!work_finish(work, &ignored) || is_own_shape(work, own) || (is_much(work, flop) && shrink(&limits)) ||
             !variant_bind(set, p->point, work, &plan->chip, program, &ignored))
             continue;
         if (program->feasible && (is_part_of(program, &p->program) || (compiled && !p->program.completed_count)))
