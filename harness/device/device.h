@@ -111,6 +111,8 @@ struct device_ops {
      * of them. NULL elsewhere: alloc will do. */
     bool (*alloc_apart)(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
     bool (*reach)(struct device *dev, uint64_t address, bool within, struct error *err);
+    /* cuda: bytes that are free. NULL elsewhere: nobody counts them. */
+    size_t (*spare)(struct device *dev);
     bool (*write)(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err);
     bool (*read)(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err);
     bool (*fill)(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes,

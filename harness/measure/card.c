@@ -467,6 +467,17 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
     return false;
 }
 
+bool card_makes(const struct work *work)
+{
+    return work->chain ? card_chain_able(work) : work->op->on_card != REFERENCE_CPU;
+}
+
+void card_data_moved(struct card_data *d, struct op_data *host)
+{
+    if (d)
+        d->host = host;
+}
+
 bool card_host_make(const struct work *work, enum data_part part, struct op_data *host)
 {
     struct error ignored = {0}; /* it comes again when the data are made */

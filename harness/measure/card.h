@@ -38,6 +38,10 @@ bool card_host_make(const struct work *work, enum data_part part, struct op_data
 bool card_data_finish(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 /* The data alone: what is fed to a row that was verified elsewhere. */
 bool card_data_inputs(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
+/* Are its references the device's own? Those of a file's kernel are made elsewhere. */
+bool card_makes(const struct work *work);
+/* The op_data that it belongs to lies at `host` now. NULL: there is none. */
+void card_data_moved(struct card_data *data, struct op_data *host);
 void card_data_free(struct card_data *data);
 
 /* The values of a tensor that a program reads, packed at `address` in its type and layout; where `hidden` is a slot of a mask (-1: none),

@@ -18,7 +18,8 @@
                                    * {"plans":[i],"part","parts"}: what the library compiles for rows, that part of it; \
                                    * {"checks":[i]}: that source of the check on the device (measure/card.h) */ \
     X(ENOUGH, "enough")           /* nothing more is made ahead */ \
-    X(AHEAD, "ahead")             /* {"rows":[i]}: the library's plans of these rows are made, of cases behind the first until ENOUGH */ \
+    X(AHEAD, "ahead")             /* {"rows":[i]}: the library's plans of these rows are made, of cases behind the first until ENOUGH; \
+                                   * {"data":[i]}: until then data of the cases of which these are the first rows that are due */ \
     X(ABLATE, "ablate")           /* {"row"}: EVENT_STAGE, EVENT_ROW with the metrics */ \
     X(VERIFY, "verify")           /* {"row"}: EVENT_STAGE ... EVENT_ROW */ \
     X(IDENTIFY, "identify")       /* {"row"}: EVENT_ROW, the compiler's facts and launch_hash */ \

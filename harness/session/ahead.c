@@ -1,6 +1,8 @@
-/* What is made before its turn comes. The library's plans of the case that comes next, made while this one is counted or the first kernels
- * are compiled: half a second and more where their kernels are compiled then, on the CPU alone, in the worker that has the device. Never
- * while something is timed. */
+/* What is made before its turn comes, in the worker that has the device, and never while something is timed. The library's plans of the
+ * case that comes next, made while this one is counted or the first kernels are compiled: half a second and more where their kernels are
+ * compiled then, on the CPU alone. And while the first kernels are compiled data with their references, on the device, which waits
+ * (worker/early.c). */
+#include "base/spec.h"
 #include "session/parent.h"
 
 #define AHEAD_LIMIT_S 180.0
@@ -46,17 +48,38 @@ json_t *session_next(const struct session *s, int first)
     return NULL;
 }
 
+/* The first row of each case that is to run. */
+static json_t *first_rows(const struct session *s)
+{
+    json_t *rows = json_array();
+    for (int i = 0, in_case = -1; i < s->plan.row_count; i++)
+        if (!s->kept[i] && s->rows[i]->status == ROW_PLANNED && s->plan.rows[i].case_index != in_case) {
+            in_case = s->plan.rows[i].case_index;
+            json_array_append_new(rows, json_integer(i));
+        }
+    return rows;
+}
+
+void session_early(struct session *s)
+{
+    bool timed = spec_is_timed(s->device.spec) && !s->options->no_time && !s->options->gate && !s->asked.tune;
+    if (s->early || !timed || !s->worker.launched || (s->ceilings.ahead && child_any(&s->ceilings, 1, clock_s(), NULL) < 0))
+        return;
+    s->early = true;
+    s->worker.ahead += child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:o}", "data", first_rows(s)));
+}
+
 bool session_ahead_settle(struct session *s, struct error *err)
 {
     struct error why = {0};
     if (!s->worker.ahead)
         return true;
-    s->worker.ahead = false;
-    enum phase former = phase_turn(&s->clock, PHASE_PLANS);
-    bool asked = child_send(&s->worker, command_new(COMMAND_ENOUGH, "{}"));
-    enum outcome outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, NULL, &why);
-    if (asked && outcome == OUTCOME_DONE)
-        outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, NULL, &why);
+    enum phase former = phase_turn(&s->clock, s->early ? PHASE_DATA : PHASE_PLANS);
+    enum outcome outcome = OUTCOME_DONE;
+    s->worker.ahead += child_send(&s->worker, command_new(COMMAND_ENOUGH, "{}"));
+    for (; s->worker.ahead > 0 && outcome == OUTCOME_DONE; s->worker.ahead--)
+        outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, session_event, &why);
+    s->worker.ahead = 0;
     phase_turn(&s->clock, former);
     if (outcome == OUTCOME_DONE)
         return true;

@@ -234,7 +234,8 @@ void session_keep(struct session *s)
         return;
     struct session_kept *k = *s->options->kept = xcalloc(1, sizeof *k);
     *k = (struct session_kept){s->device, s->worker, s->gpu_lock};
-    k->worker.launched = k->worker.ready = k->worker.ahead = false; /* it is set up anew */
+    k->worker.ahead = 0;
+    k->worker.launched = k->worker.ready = false; /* it is set up anew */
     s->worker = (struct child){.fd = -1, .errors = -1};
     s->gpu_lock = -1;
 }

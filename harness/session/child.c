@@ -310,7 +310,7 @@ static json_t *ask_once(const char *who, const json_t *command, enum event answe
         return NULL;
     if (!child->ahead)
         child_send(child, json_incref((json_t *)(uintptr_t)command));
-    child->ahead = false;
+    child->ahead = 0;
     double deadline = clock_s() + limit_s;
     while (!over) {
         json_t *event = NULL;

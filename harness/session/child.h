@@ -21,7 +21,7 @@ struct child {
     size_t used, cap;
     bool launched, ready; /* its setup was sent; and answered */
     size_t memory_max;    /* bytes that it may hold (CHILD_GREEDY); 0: no limit */
-    bool ahead;           /* a command was sent that nobody has waited for yet: behind the setup, or while others are asked */
+    int ahead;            /* commands that were sent and nobody has waited for yet: behind the setup, or while others are asked */
 };
 enum child_event { CHILD_EVENT, CHILD_DIED, CHILD_LATE, CHILD_INTERRUPTED, CHILD_GREEDY };
 /* What a compiler may take: 8 GiB, or half of the machine's memory where that is less. BENCH_COMPILE_MEMORY=MiB is another limit. */

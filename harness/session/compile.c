@@ -183,6 +183,7 @@ void session_precompile(struct session *s)
         start(&c);
     while ((k = hear(&c)) >= 0) {
         json_t *event = NULL;
+        session_early(s);
         if (child_next(&c.children[k], clock_s() + COMPILE_LIMIT_S, s->options->interrupted, &event) == CHILD_EVENT)
             take(&c, k, event);
         else

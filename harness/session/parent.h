@@ -25,6 +25,7 @@ struct session {
         counter; /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
     struct child ceilings; /* measures the machine's ceilings while compilers work; gone when it has said them */
     int gpu_lock;          /* -1: on no GPU */
+    bool early;            /* the worker was sent after data of this run's cases */
     bool follows;          /* worker and device are those of the run before, of the same command */
     bool counts;           /* this run counts at all */
     bool count_checked;
@@ -88,6 +89,8 @@ bool session_count_asked(const struct session *s);
 void session_ahead(struct session *s, int first, bool further);
 /* The rows of the next case, from that row on, that are to run; NULL: there is none. New reference. */
 json_t *session_next(const struct session *s, int first);
+/* And after data of the cases that are due, once, as soon as the ceilings are measured; asked again and again while others compile. */
+void session_early(struct session *s);
 bool session_ahead_settle(struct session *s, struct error *err);
 /* Hardware counters of verified rows, into s->rows: those that are timed wait until there are enough of them (due), or no more come. What
  * goes wrong is told and stays with the counters, unless they are required. */

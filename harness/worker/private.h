@@ -26,6 +26,11 @@ struct neighbours { /* data of neighbours of a case's rows (neighbour.c) */
     struct neighbour_data *items;
     int count, case_index; /* -1: of none */
 };
+/* Data that were made before their case's turn (early.c). Nothing points to them until they are taken. */
+struct early {
+    int in_case, set, slot;
+    struct op_data data;
+};
 struct worker {
     void (*emit)(void *context, json_t *event); /* takes the reference */
     void *context;
@@ -50,6 +55,9 @@ struct worker {
     struct ahead *ahead; /* a thread that makes something of the next case; NULL: none does */
     struct op_data host[ROOM_SETS][WORKER_DATA]; /* the CPU's part of data, made ahead; of which case, -1 = none */
     int host_case[ROOM_SETS][WORKER_DATA];
+    struct early *early;
+    int early_count;
+    double early_left;   /* bytes of the device's memory that more of them may take */
     int task_case;       /* the case of which no_task is known; -1: of none */
     const char *no_task; /* why a case's work is no task; NULL: it is one */
     struct tried *tried; /* a search: the configurations of the case in hand whose launches are their own (tune.c) */
@@ -84,6 +92,9 @@ struct card *worker_card(struct worker *w);
 bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err);
 /* The same with other values in all that is no weight and no mask, which the run's seed decides; set 0 is worker_data. */
 bool worker_data_set(struct worker *w, int row, enum data_part part, int set, struct op_data **data, struct error *err);
+/* Where data of that part are kept; and made. */
+int worker_slot(enum data_part part);
+bool worker_data_make(struct worker *w, int in_case, enum data_part part, int set, struct op_data *data, struct error *err);
 /* What nobody can foresee unless `--seed` says it. */
 uint64_t worker_secret(const struct worker *w);
 
@@ -147,6 +158,12 @@ void worker_ahead_end(struct worker *w);
 bool worker_ahead_host(struct worker *w, int in_case, int set, int slot, struct op_data *host);
 /* Gives back all of it. */
 void worker_ahead_drop(struct worker *w);
+/* early.c: makes data of the cases of these rows, which are the first of theirs, until another command waits; one of them is there, or is
+ * taken; all that nobody took go. */
+void worker_early(struct worker *w, const json_t *rows);
+bool worker_early_has(const struct worker *w, int in_case, int set, int slot);
+bool worker_early_take(struct worker *w, int in_case, int set, int slot, struct op_data *data);
+void worker_early_drop(struct worker *w);
 /* The worst of emu's safety reports, if there are any, decides what the row is. */
 void worker_take_reports(const struct worker *w, struct row *row);
 /* A failure while the row ran: says in `row` what it was. Always true: it is no one else's. */

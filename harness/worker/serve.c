@@ -133,23 +133,34 @@ uint64_t worker_secret(const struct worker *w)
     return w->options.seed ? strtoull(w->options.seed, NULL, 0) : 0;
 }
 
+int worker_slot(enum data_part part)
+{
+    return part & DATA_FULL ? WORKER_DATA - 1 : (int)part;
+}
+
+bool worker_data_make(struct worker *w, int in_case, enum data_part part, int set, struct op_data *data, struct error *err)
+{
+    struct work work = w->plan.cases[in_case].work;
+    struct card *card = worker_card(w);
+    work.set_seed = set ? worker_secret(w) + (uint64_t)set : 0;
+    open_witness(w, work.op);
+    bool unjudged = work.chain && part == DATA_PART_EXACT; /* small whole numbers do not stay small through a network */
+    bool begun = card && worker_ahead_host(w, in_case, set, worker_slot(part), data);
+    return (unjudged ? card ? card_data_inputs(card, &work, part, data, err) : op_data_inputs(&work, part, data, err)
+            : begun ? card_data_finish(card, &work, part, data, err)
+            : card   ? card_data_make(card, &work, part, data, err)
+                     : reference_data_make(w->dev, w->options.compiler, &work, part, data, err)) ||
+           error_where(err, "data of %s", w->plan.cases[in_case].id);
+}
+
 bool worker_data_set(struct worker *w, int row, enum data_part part, int set, struct op_data **data, struct error *err)
 {
-    int wanted = w->plan.rows[row].case_index, slot = part & DATA_FULL ? WORKER_DATA - 1 : (int)part;
+    int wanted = w->plan.rows[row].case_index, slot = worker_slot(part);
     struct op_data *own = &w->data[set][slot];
     if (w->data_case[set][slot] != wanted) {
-        struct work work = w->plan.cases[wanted].work;
-        struct card *card = worker_card(w);
-        work.set_seed = set ? worker_secret(w) + (uint64_t)set : 0;
         drop_data(w, set, slot);
-        open_witness(w, work.op);
-        bool unjudged = work.chain && part == DATA_PART_EXACT; /* small whole numbers do not stay small through a network */
-        bool begun = card && worker_ahead_host(w, wanted, set, slot, own);
-        if (!(unjudged ? card ? card_data_inputs(card, &work, part, own, err) : op_data_inputs(&work, part, own, err)
-              : begun ? card_data_finish(card, &work, part, own, err)
-              : card   ? card_data_make(card, &work, part, own, err)
-                       : reference_data_make(w->dev, w->options.compiler, &work, part, own, err)))
-            return error_where(err, "data of %s", w->plan.cases[wanted].id);
+        if (!worker_early_take(w, wanted, set, slot, own) && !worker_data_make(w, wanted, part, set, own, err))
+            return false;
         w->data_case[set][slot] = wanted;
     }
     *data = own;
@@ -260,6 +271,7 @@ static void forget_plan(struct worker *w)
 {
     phase_unwind(&w->clock, 0);
     worker_ahead_drop(w);
+    worker_early_drop(w);
     for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
         drop_data(w, i / WORKER_DATA, i % WORKER_DATA);
     build_drop(w);
@@ -363,9 +375,9 @@ static void compile_rows(struct worker *w, const json_t *command)
     }
 }
 
-/* The library's plans of rows whose turn comes: of the next case, and of later ones as long as nobody wants something else. It is nobody's
- * time: others are waited for meanwhile. */
-static void plans_ahead(struct worker *w, const json_t *command)
+/* The library's plans of rows whose turn comes: of the next case, and of later ones as long as nobody wants something else; then data. It
+ * is nobody's time: others are waited for meanwhile. */
+static void make_ahead(struct worker *w, const json_t *command)
 {
     const json_t *one;
     size_t i;
@@ -380,6 +392,8 @@ static void plans_ahead(struct worker *w, const json_t *command)
         if (w->library)
             rig_library_ahead(w->library, &w->plan.rows[row].program);
     }
+    enter_phase(w, -1, PHASE_DATA, "ahead");
+    worker_early(w, json_object_get(command, "data"));
     json_decref(wire_spent(&w->clock));
 }
 
@@ -434,7 +448,7 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
     case COMMAND_ROOFS: return worker_roofs(w, command, err);
     case COMMAND_COMPILE: compile_rows(w, command); break;
     case COMMAND_ENOUGH: break; /* whoever made something ahead has seen it wait */
-    case COMMAND_AHEAD: plans_ahead(w, command); break;
+    case COMMAND_AHEAD: make_ahead(w, command); break;
     case COMMAND_ABLATE: return worker_ablate(w, row, err);
     case COMMAND_VERIFY: return worker_verify(w, row, err);
     case COMMAND_IDENTIFY: return worker_identify(w, row, err);

@@ -201,6 +201,80 @@ static void what_is_made_ahead_ends(void **state)
     close_world();
 }
 
+static size_t spare_bytes;
+static size_t spare(struct device *dev)
+{
+    return spare_bytes;
+}
+
+static void make_early(void)
+{
+    struct error err = {0};
+    json_t *rows = json_array();
+    for (int row = 0, in_case = -1; row < world.plan.row_count; row++)
+        if (world.plan.rows[row].case_index != in_case) {
+            in_case = world.plan.rows[row].case_index;
+            json_array_append_new(rows, json_integer(row));
+        }
+    if (!handle(json_pack("{s:s,s:o}", "do", "ahead", "data", rows), &err))
+        fail_msg("%s", err.text);
+}
+
+static struct card_data *early(int in_case, int set, enum data_part part)
+{
+    for (int i = 0; i < world.w.early_count; i++)
+        if (world.w.early[i].in_case == in_case && world.w.early[i].set == set && world.w.early[i].slot == worker_slot(part))
+            return world.w.early[i].data.card;
+    return NULL;
+}
+
+/* Data of all cases are made before their turn and taken in it, once; what nobody took goes with its case, the rest with the plan. Rows are
+ * right, and timed, on what was made early. */
+static void data_made_early_are_taken(void **state)
+{
+    need_compiler();
+    struct error err = {0};
+    open_world();
+    world.w.waiting = waiting;
+    world.ops.spare = spare;
+    const int first = world.ours[0], second = world.ours[1];
+    is_wanted = true; /* somebody waits already */
+    spare_bytes = 1 << 20;
+    make_early();
+    assert_int_equal(world.w.early_count, 0);
+    is_wanted = false;
+    spare_bytes = 100; /* and there is no room */
+    make_early();
+    assert_int_equal(world.w.early_count, 0);
+    spare_bytes = 1 << 20;
+    make_early();
+    int all = world.w.early_count, cases = world.plan.case_count;
+    assert_int_equal(cases, 3);
+    assert_int_equal(all, cases * (1 + ROOM_SETS)); /* exact, and in all sets of full precision */
+    make_early();                                   /* they are there */
+    assert_int_equal(world.w.early_count, all);
+    struct card_data *made = early(0, 0, DATA_PART_PRECISION), *unused = early(0, 0, DATA_PART_EXACT);
+    assert_true(made && unused && early(0, 2, DATA_PART_PRECISION) && early(2, 1, DATA_PART_PRECISION));
+    struct op_data *data;
+    assert_true(worker_data(&world.w, first, DATA_PART_PRECISION, &data, &err));
+    assert_ptr_equal(data->card, made);
+    assert_null(early(0, 0, DATA_PART_PRECISION));
+    verify(first);
+    if (!handle(json_pack("{s:s,s:[i]}", "do", "measure", "rows", first), &err))
+        fail_msg("%s", err.text);
+    assert_true(world.rows[first]->status == ROW_OK && world.rows[first]->time_count == 1);
+    assert_int_equal(world.w.early_count, all - 1 - ROOM_SETS);
+    made = early(1, 0, DATA_PART_PRECISION);
+    assert_true(worker_data(&world.w, first + 0, DATA_PART_PRECISION, &data, &err)); /* it stays until another case has its place */
+    assert_true(worker_data(&world.w, second, DATA_PART_PRECISION, &data, &err));
+    assert_ptr_equal(data->card, made);
+    verify(second);
+    assert_true(worker_data(&world.w, world.plan.row_count - 1, DATA_PART_PRECISION, &data, &err));
+    for (int i = 0; i < world.w.early_count; i++)
+        assert_int_equal(world.w.early[i].in_case, 2);
+    close_world();
+}
+
 /* Answers each line with the number in it. */
 static void answer(int fd)
 {
@@ -256,7 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verified_code_is_what_is_timed),     cmocka_unit_test(another_case_drops_it),
         cmocka_unit_test(a_network_has_no_exact_reference),   cmocka_unit_test(what_is_made_ahead_ends),
-        cmocka_unit_test(a_command_sent_ahead_is_waited_for),
+        cmocka_unit_test(a_command_sent_ahead_is_waited_for), cmocka_unit_test(data_made_early_are_taken),
     };
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }

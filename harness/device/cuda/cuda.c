@@ -242,6 +242,7 @@ const struct device_ops cuda_device = {
     .release = cuda_release,
     .alloc_apart = cuda_alloc_apart,
     .reach = cuda_reach,
+    .spare = cuda_spare,
     .write = cuda_write,
     .read = cuda_read,
     .fill = cuda_fill,

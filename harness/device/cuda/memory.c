@@ -29,6 +29,13 @@ bool cuda_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *a
     return true;
 }
 
+size_t cuda_spare(struct device *dev)
+{
+    size_t free_bytes = 0, total = 0;
+    struct cuda_state *s = cuda_state(dev);
+    return s->api->cuMemGetInfo(&free_bytes, &total) == CUDA_SUCCESS ? free_bytes : 0;
+}
+
 void cuda_release(struct device *dev, uint64_t address)
 {
     struct cuda_state *s = cuda_state(dev);

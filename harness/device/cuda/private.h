@@ -145,6 +145,7 @@ bool cuda_check(struct cuda_state *s, CUresult r, const char *what, struct error
 /* The hooks, by file. cuda_memory.c */
 bool cuda_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
 void cuda_release(struct device *dev, uint64_t address);
+size_t cuda_spare(struct device *dev);
 bool cuda_write(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err);
 bool cuda_read(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err);
 bool cuda_fill(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err);
