@@ -5,6 +5,8 @@
 #include "measure/sample.h"
 #include "worker/private.h"
 
+/* Was a row of the tail (sample.h) in all that was timed of it? */
+enum bout_pace { PACE_UNKNOWN, PACE_TAIL, PACE_FAST };
 struct bout {
     struct worker *w;
     int count;         /* rows */
@@ -12,6 +14,7 @@ struct bout {
     struct row **rows; /* what is reported */
     struct build *builds;
     struct rig **rigs; /* NULL: not on the device */
+    enum bout_pace *pace;
     struct room *room; /* the buffers that all of them stand on; NULL: each has its own, and one set of inputs */
     int blame;         /* plan row that was running, -1 = none */
     double sensed_s;   /* when power and throttle reasons were last read, and what they were */
@@ -29,7 +32,8 @@ bool bout_plans(struct bout *b, int i, struct error *err);
 /* What a timed launch left is looked at (sample_watch); context: the bout. */
 void bout_announce(void *context, int entrant);
 bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err);
-/* Once more, where nobody could foresee: inputs of the last set, in the last seat. */
+/* Once more, where nobody could foresee: inputs of the last set, in the last seat. Of a row of the tail, each of whose timed launches left
+ * the sums of a verified one, what it keeps in its module is looked at, and no more is launched. */
 bool bout_check_again(struct bout *b, int i, struct error *err);
 bool bout_is_sound(const struct bout *b, int i);
 /* The clock that the row's samples began at, unless it is known. */

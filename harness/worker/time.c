@@ -381,6 +381,8 @@ static bool time_rows(struct bout *b, struct sample_plan *plan, bool twin, struc
     result.converged |= !twin; /* of a time that nobody asked for, no warning */
     if (ok)
         report(b, entrants, plan, &result);
+    for (int i = 0; i < b->count; i++)
+        b->pace[i] = entrants[i].tail ? PACE_TAIL : PACE_FAST;
     for (int i = 0; i < count; i++)
         entrant_free(&entrants[i], rig_program(entrants[i].rig)->step_count);
     free(entrants);
@@ -395,6 +397,7 @@ static struct bout bout_part(const struct bout *b, bool (*wanted)(const struct b
     part.index = xcalloc((size_t)b->count, sizeof *part.index);
     part.rows = xcalloc((size_t)b->count, sizeof *part.rows);
     part.rigs = xcalloc((size_t)b->count, sizeof *part.rigs);
+    part.pace = xcalloc((size_t)b->count, sizeof *part.pace);
     part.count = 0;
     for (int i = 0; i < b->count; i++)
         if (bout_is_sound(b, i) && wanted(b, i)) {
@@ -410,6 +413,7 @@ static void bout_part_free(struct bout *part)
     free(part->index);
     free(part->rows);
     free(part->rigs);
+    free(part->pace);
 }
 
 static bool any_row(const struct bout *b, int i)
@@ -429,6 +433,11 @@ static bool time_part(struct bout *b, bool (*wanted)(const struct bout *b, int i
     struct bout part = bout_part(b, wanted);
     bool ok = !part.count || time_rows(&part, plan, twin, err);
     b->blame = part.blame;
+    for (int i = 0, k = 0; i < part.count; i++) {
+        while (b->rigs[k] != part.rigs[i])
+            k++;
+        b->pace[k] = b->pace[k] == PACE_FAST ? PACE_FAST : part.pace[i];
+    }
     bout_part_free(&part);
     return ok;
 }
@@ -482,12 +491,29 @@ static bool all_modes(struct bout *b, struct error *err)
     return !graph_asked(b->w->plan.scenario) || time_short(b, err);
 }
 
+/* What a row keeps in its module. */
+static bool check_state(struct bout *b, int i, struct error *err)
+{
+    struct text changed = {0};
+    worker_stage(b->w, b->blame, "verify", DATA_LIMIT_S);
+    bool ok = rig_state_check(b->rigs[i], &changed, err);
+    if (changed.len) {
+        text_add(&changed, " (in the timed loop)");
+        b->rows[i]->status = ROW_STATEFUL;
+        row_set(&b->rows[i]->reason, text_get(&changed));
+    }
+    text_free(&changed);
+    return ok;
+}
+
 bool bout_check_again(struct bout *b, int i, struct error *err)
 {
     struct rig *rig = b->rigs[i];
     struct op_data *data;
     int set = room_sets(b->room) - 1;
     b->blame = b->index[i];
+    if (b->pace[i] == PACE_TAIL && room_card(b->room))
+        return check_state(b, i, err);
     rig_sit(rig, set, room_seats(b->room) - 1);
     return bout_data(b, i, set, &data, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err) && rig_run(rig, err) &&
            bout_check(b, i, data, "(after the timed loop)", err);
@@ -522,6 +548,7 @@ void bout_open(struct bout *b, struct worker *w, const json_t *rows)
     b->rows = xcalloc(count, sizeof *b->rows);
     b->builds = xcalloc(count, sizeof *b->builds);
     b->rigs = xcalloc(count, sizeof *b->rigs);
+    b->pace = xcalloc(count, sizeof *b->pace);
     for (size_t i = 0; i < count; i++) {
         b->index[i] = (int)json_integer_value(json_array_get(rows, i));
         b->rows[i] = row_new();
@@ -552,6 +579,7 @@ void bout_close(struct bout *b, bool ok)
     free(b->rows);
     free(b->builds);
     free(b->rigs);
+    free(b->pace);
 }
 
 bool worker_measure(struct worker *w, const json_t *rows, const json_t *gate, int *blame, struct error *err)

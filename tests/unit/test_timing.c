@@ -113,6 +113,25 @@ static void who_stops_working_is_wrong(void **state)
     }
 }
 
+/* A row of the tail, 50 times as long as the fastest, is launched no more when it has been timed: its last launch is a timed one, and is
+ * looked at as all of them are. Where it was right in all of them it is right. */
+static void the_tail_is_judged_by_timed_launches(void **state)
+{
+    for (int i = 0, last = INT_MAX; i < 2; i++) {
+        begin();
+        timing.idle = "conv_slow";
+        timing.idle_from = last;
+        struct result r = timed("[my/cudnn_slow, my/brief]", "{rounds: [12, 12]}");
+        const struct row *slow = row_of(&r, "my/cudnn_slow");
+        assert_int_equal(row_of(&r, "my/brief")->status, ROW_OK);
+        assert_int_equal(slow->status, i ? ROW_WRONG : ROW_OK);
+        assert_true(i ? strstr(slow->reason, "what a timed launch left") != NULL
+                      : time_of(&r, "my/cudnn_slow", "cold", "isolated")->rounds == 10);
+        last = timing.launches;
+        let_go(&r);
+    }
+}
+
 /* Who leaves in timed launches what other inputs gave, here those of the first set, is told so. */
 static void who_replays_is_told_so(void **state)
 {
@@ -305,6 +324,7 @@ int main(void)
         cmocka_unit_test(rounds_say_their_conditions),
         cmocka_unit_test(who_stops_working_is_wrong),
         cmocka_unit_test(a_low_clock_is_said),
+        cmocka_unit_test(the_tail_is_judged_by_timed_launches),
         cmocka_unit_test(who_replays_is_told_so),
         cmocka_unit_test(who_is_wrong_first_harms_nobody),
         cmocka_unit_test(a_network_is_timed_on_several_inputs),
