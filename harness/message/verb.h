@@ -21,7 +21,7 @@
     X(AHEAD, "ahead")             /* {"rows":[i]}: the library's plans of these rows are made, of cases behind the first until ENOUGH; \
                                    * {"data":[i]}: until then data of the cases of which these are the first rows that are due */ \
     X(ABLATE, "ablate")           /* {"row"}: EVENT_STAGE, EVENT_ROW with the metrics */ \
-    X(VERIFY, "verify")           /* {"row"}: EVENT_STAGE ... EVENT_ROW */ \
+    X(VERIFY, "verify")           /* {"row","timed"}: EVENT_STAGE ... EVENT_ROW; timed: MEASURE follows, for it among others */ \
     X(IDENTIFY, "identify")       /* {"row"}: EVENT_ROW, the compiler's facts and launch_hash */ \
     X(MEASURE, "measure")         /* {"rows":[i],"next":[i]}: EVENT_STAGE ... EVENT_ROW a row; EVENT_BLAME where one ends it; next: the \
                                    * rows of the next case, for whom something may be made meanwhile */ \

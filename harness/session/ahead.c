@@ -60,10 +60,14 @@ static json_t *first_rows(const struct session *s)
     return rows;
 }
 
+bool session_times(const struct session *s)
+{
+    return spec_is_timed(s->device.spec) && !s->options->no_time && !s->options->gate && !s->asked.tune;
+}
+
 void session_early(struct session *s)
 {
-    bool timed = spec_is_timed(s->device.spec) && !s->options->no_time && !s->options->gate && !s->asked.tune;
-    if (s->early || !timed || !s->worker.launched || (s->ceilings.ahead && child_any(&s->ceilings, 1, clock_s(), NULL) < 0))
+    if (s->early || !session_times(s) || !s->worker.launched || (s->ceilings.ahead && child_any(&s->ceilings, 1, clock_s(), NULL) < 0))
         return;
     s->early = true;
     s->worker.ahead += child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:o}", "data", first_rows(s)));

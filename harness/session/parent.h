@@ -89,6 +89,8 @@ bool session_count_asked(const struct session *s);
 void session_ahead(struct session *s, int first, bool further);
 /* The rows of the next case, from that row on, that are to run; NULL: there is none. New reference. */
 json_t *session_next(const struct session *s, int first);
+/* Is every verified row timed with the others of its case? */
+bool session_times(const struct session *s);
 /* And after data of the cases that are due, once, as soon as the ceilings are measured; asked again and again while others compile. */
 void session_early(struct session *s);
 bool session_ahead_settle(struct session *s, struct error *err);

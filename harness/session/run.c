@@ -332,7 +332,8 @@ static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct
         if (!worker_ready(s, err))
             return false;
         snprintf(s->stage, sizeof s->stage, NOT_TAKEN_UP);
-        json_t *message = command_new(COMMAND_VERIFY, "{s:i,s:o}", "row", row, "choice", choice_json(s, row));
+        json_t *message =
+            command_new(COMMAND_VERIFY, "{s:i,s:o,s:b}", "row", row, "choice", choice_json(s, row), "timed", (int)session_times(s));
         *outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, why);
         if (*outcome != OUTCOME_DIED || strcmp(s->stage, NOT_TAKEN_UP) || tries == CHILD_TRIES)
             return true;

@@ -51,6 +51,9 @@ struct worker {
     char self[HASH_TEXT]; /* of this build of bench; "" until somebody asks (remember.c) */
     bool lost;            /* the device's context died with a row: this process ends after saying so */
     struct neighbours neighbours;
+    bool timed_next;     /* the row that is verified is timed afterwards, in this process */
+    double shortest_s;   /* of the launches of full precision of this case, */
+    int shortest_case;   /* -1: of none */
     const json_t *next;  /* rows of the case behind the one that is being timed, for whom something can be made meanwhile; or NULL */
     struct ahead *ahead; /* a thread that makes something of the next case; NULL: none does */
     struct op_data host[ROOM_SETS][WORKER_DATA]; /* the CPU's part of data, made ahead; of which case, -1 = none */

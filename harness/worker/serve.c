@@ -20,7 +20,7 @@ void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), v
     *w = (struct worker){.emit = emit, .context = context};
     for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
         w->data_case[i / WORKER_DATA][i % WORKER_DATA] = w->host_case[i / WORKER_DATA][i % WORKER_DATA] = -1;
-    w->range_case = w->range_row = w->task_case = w->neighbours.case_index = -1;
+    w->range_case = w->range_row = w->task_case = w->neighbours.case_index = w->shortest_case = -1;
     phase_begin(&w->clock, PHASE_WAITING);
     w->clock.draw_open = nvtx_open;
     w->clock.draw_close = nvtx_close;
@@ -288,7 +288,7 @@ static void forget_plan(struct worker *w)
     w->card_tried = false;
     w->tried = NULL;
     w->tried_count = 0;
-    w->task_case = -1;
+    w->task_case = w->shortest_case = -1;
     w->planned = false;
 }
 
@@ -450,7 +450,7 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
     case COMMAND_ENOUGH: break; /* whoever made something ahead has seen it wait */
     case COMMAND_AHEAD: make_ahead(w, command); break;
     case COMMAND_ABLATE: return worker_ablate(w, row, err);
-    case COMMAND_VERIFY: return worker_verify(w, row, err);
+    case COMMAND_VERIFY: w->timed_next = json_is_true(json_object_get(command, "timed")); return worker_verify(w, row, err);
     case COMMAND_IDENTIFY: return worker_identify(w, row, err);
     case COMMAND_COUNT_CHECK: return worker_count_check(w, err);
     case COMMAND_MEASURE:

@@ -382,7 +382,7 @@ static bool time_rows(struct bout *b, struct sample_plan *plan, bool twin, struc
     if (ok)
         report(b, entrants, plan, &result);
     for (int i = 0; i < b->count; i++)
-        b->pace[i] = entrants[i].tail ? PACE_TAIL : PACE_FAST;
+        b->pace[i] = entrants[i].tail && !entrants[i].step_ns ? PACE_TAIL : PACE_FAST; /* no step's launch was summed up */
     for (int i = 0; i < count; i++)
         entrant_free(&entrants[i], rig_program(entrants[i].rig)->step_count);
     free(entrants);
