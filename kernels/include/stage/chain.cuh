@@ -27,13 +27,18 @@ __device__ __forceinline__ unsigned bits_of(__half x) { return __half_as_ushort(
 __device__ __forceinline__ unsigned bits_of(__nv_bfloat16 x) { return __bfloat16_as_ushort(x); }
 template <class T> __device__ __forceinline__ unsigned bits_of(T x) { return x; }
 
+/* What an index of so many elements is computed in, of neighbours that are loaded or stored together: 32 bits are half the instructions where they will do.
+ * (Of pixels that are gathered they would cost registers.) */
+template <bool FEW> struct place_type { using type = unsigned; };
+template <> struct place_type<false> { using type = size_t; };
+
 /* Of each stage: what it is stored as, its size for image b, and its pixel; specialised below. */
 template <int I> struct stage_at;
 
 /* Where element c of pixel (b, y, x) of a stored stage lies. */
-template <class S> __device__ __forceinline__ size_t index_of(int b, int c, int y, int x)
+template <class S, class PLACE = size_t> __device__ __forceinline__ PLACE index_of(int b, int c, int y, int x)
 {
-    return S::planar ? ((size_t)(b * S::channels + c) * S::h + y) * S::w + x : ((size_t)(b * S::h + y) * S::w + x) * S::channels + c;
+    return S::planar ? ((PLACE)(b * S::channels + c) * S::h + y) * S::w + x : ((PLACE)(b * S::h + y) * S::w + x) * S::channels + c;
 }
 /* N neighbours at p, whose place in a row is a multiple of N in rows of PITCH: in as few loads and stores as these two allow. */
 template <class T, int N, int PITCH> struct neighbours {
@@ -113,20 +118,23 @@ template <int I, class S> struct puller {
     __device__ __forceinline__ pixel<float, stage_at<I>::channels> operator()(int b, int y, int x) const { return value_at<I>(s, b, y, x); }
 };
 
-#define STAGE_STORED(B, T, C, H, W, PLANAR) \
+/* fixed: each image is h x w. */
+#define STAGE_STORED(B, T, C, N, H, W, PLANAR, FIXED) \
     static constexpr int before = B; \
+    static constexpr bool fixed = FIXED; \
+    using place = typename place_type<(1.0 * (N) * (C) * (H) * (W) < 0x80000000u)>::type; \
     using type = T; \
     static constexpr int channels = C, h = H, w = W; \
     static constexpr bool planar = PLANAR;
 #define SOURCE(I, B, NAME, T, C, N, H, W) \
     template <> struct stage_at<I> { \
-        STAGE_STORED(B, T, C, H, W, IN_PLANAR) \
+        STAGE_STORED(B, T, C, N, H, W, IN_PLANAR, true) \
         static __device__ __forceinline__ image size(const int *, int) { return {H, W}; } \
     };
 #define POINT(I, B, NAME, T, C, N, H, W, ...) \
     template <> struct stage_at<I> { \
         using R = float; \
-        STAGE_STORED(B, T, C, H, W, I == LAST && OUT_PLANAR) \
+        STAGE_STORED(B, T, C, N, H, W, I == LAST && OUT_PLANAR, stage_at<B>::fixed) \
         static __device__ __forceinline__ image size(const int *boxes, int b) { return size_of<B>(boxes, b); } \
         template <class S> static __device__ __forceinline__ pixel<float, C> at(const S &s, int b, int y, int x) \
         { \
@@ -136,7 +144,7 @@ template <int I, class S> struct puller {
 #define SAMPLE(I, B, NAME, T, C, N, H, W, ...) \
     template <> struct stage_at<I> { \
         using R = float; \
-        STAGE_STORED(B, T, C, H, W, I == LAST && OUT_PLANAR) \
+        STAGE_STORED(B, T, C, N, H, W, I == LAST && OUT_PLANAR, true) \
         static __device__ __forceinline__ image size(const int *, int) { return {H, W}; } \
         template <class S> static __device__ __forceinline__ pixel<float, C> at(const S &s, int b, int y, int x) \
         { \
@@ -146,7 +154,7 @@ template <int I, class S> struct puller {
 #define BOXES(I, B, NAME, T, C, N, H, W, ...) \
     template <> struct stage_at<I> { \
         using R = float; \
-        STAGE_STORED(B, T, C, H, W, I == LAST && OUT_PLANAR) \
+        STAGE_STORED(B, T, C, N, H, W, I == LAST && OUT_PLANAR, false) \
         static __device__ __forceinline__ image size(const int *boxes, int b) { return {boxes[4 * b + 3], boxes[4 * b + 2]}; } \
         template <class S> static __device__ __forceinline__ pixel<float, C> at(const S &s, int b, int y, int x) \
         { \
@@ -170,7 +178,7 @@ template <class S, int END, int... MORE> __device__ __forceinline__ auto value_o
 }
 #define JOIN(I, B, NAME, T, C, N, H, W, COUNT, ...) \
     template <> struct stage_at<I> { \
-        STAGE_STORED(B, T, C, H, W, I == LAST && OUT_PLANAR) \
+        STAGE_STORED(B, T, C, N, H, W, I == LAST && OUT_PLANAR, false) \
         static __device__ __forceinline__ image size(const int *boxes, int b) { return size_of_one<__VA_ARGS__>(boxes, b, b % COUNT); } \
         template <class S> static __device__ __forceinline__ pixel<float, C> at(const S &s, int b, int y, int x) \
         { \
@@ -187,7 +195,7 @@ template <class S, int WIDE> static __device__ __forceinline__ void load_pixels(
     float v[count];
 #pragma unroll
     for (int c = 0; c < (S::planar ? C : 1); c++) {
-        neighbours<T, count, pitch>::load((const T *)from + index_of<S>(b, c, y, x), v);
+        neighbours<T, count, pitch>::load((const T *)from + index_of<S, typename S::place>(b, c, y, x), v);
 #pragma unroll
         for (int i = 0; i < count; i++)
             to[S::planar ? i : i / C].v[S::planar ? c : i % C] = v[i];
@@ -203,7 +211,7 @@ template <class S, int WIDE> static __device__ __forceinline__ void store_pixels
 #pragma unroll
         for (int i = 0; i < count; i++)
             v[i] = made[S::planar ? i : i / C].v[S::planar ? c : i % C];
-        neighbours<T, count, pitch>::store((T *)to + index_of<S>(b, c, y, x), v);
+        neighbours<T, count, pitch>::store((T *)to + index_of<S, typename S::place>(b, c, y, x), v);
     }
 }
 
@@ -220,6 +228,22 @@ static __device__ __forceinline__ void lone_pixels(const S &s, void *to, int b, 
     }
 }
 
+/* Where the WIDE pixels of a thread stand in an image of stage I. Of images that are all of one size, whose rows are so many whole WIDEs, none stand in part, and
+ * where blocks fill a row, or the image, nobody asks whether they are inside. */
+template <int I, bool BY_ROW, int WIDE, int HIGH> struct standing {
+    using of = stage_at<I>;
+    static constexpr bool whole = of::fixed && of::w % WIDE == 0, all_x = whole && (BY_ROW || of::w % (32 * WIDE) == 0),
+                          all_y = of::fixed && (BY_ROW ? whole && of::w / WIDE * of::h % (256 * HIGH) == 0 : of::h % (8 * HIGH) == 0);
+    image size;
+    __device__ __forceinline__ bool below(int y) const { return !all_y && y >= size.h; }
+    __device__ __forceinline__ bool beside(int x) const { return !all_x && x >= size.w; }
+    __device__ __forceinline__ bool inside(int x) const { return whole ? !beside(x) : x + WIDE <= size.w; }
+    /* The nearest place that is in the image: who loads there need not ask, so that no load waits behind a branch for what another one brought. */
+    static constexpr bool has_nearest = of::fixed && of::w >= WIDE;
+    __device__ __forceinline__ int nearest_y(int y) const { return all_y ? y : min(y, of::h - 1); }
+    __device__ __forceinline__ int nearest_x(int x) const { return all_x ? x : min(x, of::w - WIDE); }
+};
+
 /* A block of 32 x 8 threads makes 32 WIDE x 8 HIGH pixels of image `first_image` + STEP blockIdx.z; a thread's rows are 8 apart. BY_ROW: 256 HIGH
  * groups of WIDE pixels, one behind another, row after row; a thread's are 256 apart. POINTS: stages FIRST to TO are all point stages; then all that a thread
  * reads is on its way before it stores. */
@@ -228,9 +252,9 @@ static __device__ __forceinline__ void span(const void *from, void *to, const in
 {
     using in = stage_at<stage_at<FIRST>::before>;
     int b = first_image + STEP * blockIdx.z, y[HIGH], x[HIGH];
-    image size = {stage_at<TO>::h, stage_at<TO>::w};
+    standing<TO, BY_ROW, WIDE, HIGH> at = {{stage_at<TO>::h, stage_at<TO>::w}};
     if constexpr (!BY_ROW)
-        size = size_of<TO>(boxes, b);
+        at.size = size_of<TO>(boxes, b);
     reading<FIRST> s = {from, boxes};
     pixel<float, in::channels> held[HIGH][WIDE];
 #pragma unroll
@@ -244,15 +268,16 @@ static __device__ __forceinline__ void span(const void *from, void *to, const in
             y[i] = (blockIdx.y * HIGH + i) * 8 + threadIdx.y;
             x[i] = (blockIdx.x * 32 + threadIdx.x) * WIDE;
         }
-        if constexpr (POINTS)
-            if (y[i] < size.h && x[i] + WIDE <= size.w)
-                load_pixels<in>(from, b, y[i], x[i], held[i]);
+        if constexpr (POINTS && at.has_nearest)
+            load_pixels<in>(from, b, at.nearest_y(y[i]), at.nearest_x(x[i]), held[i]);
+        else if (POINTS && !at.below(y[i]) && at.inside(x[i]))
+            load_pixels<in>(from, b, y[i], x[i], held[i]);
     }
 #pragma unroll
     for (int i = 0; i < HIGH; i++) {
-        if (y[i] >= size.h)
+        if (at.below(y[i]) || at.beside(x[i]))
             return; /* and so are those behind it */
-        if ((POINTS || WIDE > 1) && x[i] + WIDE <= size.w) {
+        if ((POINTS || WIDE > 1) && at.inside(x[i])) {
             pixel<float, stage_at<STORED>::channels> made[WIDE];
 #pragma unroll
             for (int j = 0; j < WIDE; j++)
@@ -262,7 +287,7 @@ static __device__ __forceinline__ void span(const void *from, void *to, const in
                     made[j] = value_at<TO>(s, b, y[i], x[i] + j);
             store_pixels<stage_at<STORED>>(to, b, y[i], x[i], made);
         } else
-            lone_pixels<TO, STORED, WIDE>(s, to, b, y[i], x[i], size.w);
+            lone_pixels<TO, STORED, WIDE>(s, to, b, y[i], x[i], at.size.w);
     }
 }
 
