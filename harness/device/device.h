@@ -181,6 +181,10 @@ struct device {
     char driver[64];
     struct phase_clock *clock; /* of whoever wants to know what takes the time on it; NULL: nobody */
     struct device *witness;    /* an interpreter, to which reference kernels are held that run here; not owned; NULL: none */
+    /* Told before a kernel that is no row's is launched and may never end, with how long it may take and what is to be said then, and
+     * afterwards (NULL): whoever can end this process listens. NULL: nobody. */
+    void (*endless)(void *context, double limit_s, const struct error *late);
+    void *endless_context;
     void *private_data;
 };
 

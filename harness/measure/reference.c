@@ -1,4 +1,5 @@
 #include "measure/reference.h"
+#include "base/file.h"
 #include "base/npy.h"
 #include "base/pool.h"
 #include "base/text.h"
@@ -15,6 +16,7 @@
 #define REFERENCE_THREADS 128
 #define REFERENCE_ARGS 64
 #define REFERENCE_LIMIT_S 300
+#define REFERENCE_LIMIT_GPU_S 60
 #define REFERENCE_ENTRIES (UINT64_C(1) << 26) /* of a warp on emu: a loop of tens of millions of turns, some seconds */
 
 const char *reference_source(const struct op *op)
@@ -126,6 +128,22 @@ uint64_t reference_run_blocks(const struct reference_run *r, struct error *err)
     return run_threads(r, &threads, err) ? (uint64_t)((threads + REFERENCE_THREADS - 1) / REFERENCE_THREADS) : 0;
 }
 
+/* How long the kernel may take, and what is wrong where it takes longer. */
+static double reference_limit_s(const struct device *dev, const struct op_file *f, struct error *late)
+{
+    const char *given = getenv("BENCH_REFERENCE_LIMIT");
+    const struct node *n = node_get(f->root, "reference");
+    double limit = dev->ops->keeps_time ? REFERENCE_LIMIT_GPU_S : 2 * REFERENCE_LIMIT_S; /* emu ends it itself before that */
+    if (given && !(text_to_real(given, &limit) && limit > 0))
+        limit = REFERENCE_LIMIT_GPU_S;
+    error_set(late, ERROR_USAGE, "the reference of %s: %s:%d: kernel %s of %s did not end within %g s on %s; no row is at fault",
+              f->op.name, f->path, n ? n->line : 1, f->function, file_base(f->source), limit, dev->spec);
+    error_hint(late, "%ssmaller layers, or a reference with more threads (docs/OP.md); BENCH_REFERENCE_LIMIT=SECONDS gives it longer",
+               dev->ops->keeps_time ? "-d emu says at which line it turns; where it is only slow: " : "");
+    error_at(late, f->path, n ? n->line : 1);
+    return limit;
+}
+
 bool reference_run_launch(struct reference_run *r, const uint64_t *only, int only_count, struct error *err)
 {
     const struct param *params;
@@ -139,6 +157,9 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
         if (!run_argument(r, r->file->args[i], &params[i], packed, err))
             return false;
     uint64_t blocks = reference_run_blocks(r, err);
+    struct device *dev = r->dev;
+    struct error late;
+    double limit = reference_limit_s(dev, r->file, &late);
     struct device_launch launch = {.grid = {(uint32_t)blocks, 1, 1},
                                    .block = {REFERENCE_THREADS, 1, 1},
                                    .carveout = -1,
@@ -153,7 +174,11 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
     if (r->dev->ops->clear) /* what another kernel did before is not the reference's */
         r->dev->ops->clear(r->dev);
     const struct device_report *reports;
-    bool ran = r->dev->ops->launch(r->dev, r->function, &launch, err) && r->dev->ops->sync(r->dev, err);
+    if (dev->endless)
+        dev->endless(dev->endless_context, limit, &late);
+    bool ran = dev->ops->launch(dev, r->function, &launch, err) && dev->ops->sync(dev, err);
+    if (dev->endless)
+        dev->endless(dev->endless_context, 0, NULL);
     if (!r->dev->ops->reports || !r->dev->ops->reports(r->dev, &reports)) /* what they say has a place, also where a launch failed of it */
         return ran;
     error_set(err, ERROR_USAGE, "%s: %s:%d: %s", reports[0].kind, reports[0].file, reports[0].line, reports[0].text);
@@ -220,9 +245,12 @@ bool reference_run(struct reference_run *r, const char *compiler, struct error *
                                       .define_count = define_count,
                                       .arch = r->dev->chip.arch,
                                       .compiler = compiler};
-    bool ok = define_count >= 0 && compile(&request, &c, err);
-    ok = ok && reference_run_open(r, &c, err) && reference_run_launch(r, NULL, 0, err) &&
-         (!r->dev->witness || r->work->set_seed || reference_witness(r, &c, err));
+    bool ok = define_count >= 0 && compile(&request, &c, err), held = r->dev->witness && !r->work->set_seed;
+    struct reference_run here = {.dev = r->dev->witness};
+    ok = ok && reference_run_open(r, &c, err) && (!held || reference_witness(r, &c, &here, err)) && reference_run_launch(r, NULL, 0, err) &&
+         (!held || reference_hold(r, &here, err));
+    if (held)
+        reference_run_close(&here);
     compiled_free(&c);
     for (int i = 0; i < define_count; i++)
         free(defines[i]);

@@ -30,9 +30,11 @@ bool reference_run_launch(struct reference_run *run, const uint64_t *only, int o
 uint64_t reference_run_blocks(const struct reference_run *run, struct error *err);
 /* The whole way: compiled, opened, launched, and held to the device's witness where there is one and the inputs are the work's own. */
 bool reference_run(struct reference_run *run, const char *compiler, struct error *err);
-/* Some blocks of what ran there, interpreted on its device's witness from the same code and inputs: what they write must be what is there.
- */
-bool reference_witness(const struct reference_run *there, const struct compiled *code, struct error *err);
+/* Some blocks of what is to run there, interpreted on its device's witness from the same code and inputs: before it runs, so that one that
+ * never ends is told at its line and leaves no GPU behind that nobody can have back. The caller closes `here`, also when it fails. What the
+ * blocks wrote must then be what is there. */
+bool reference_witness(const struct reference_run *there, const struct compiled *code, struct reference_run *here, struct error *err);
+bool reference_hold(const struct reference_run *there, const struct reference_run *here, struct error *err);
 /* Bounds of `rows` rows of a tensor's reference, from row `first` on, of what its errors are relative to (the sizes of those rows; NULL:
  * the reference does not say); sizes_are_bounds: these are the bounds. False: an element without a number, *wrong is the first. */
 struct reference_rows {

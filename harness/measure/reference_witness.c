@@ -85,22 +85,26 @@ static bool hold(const struct reference_run *here, uint64_t here_at, const struc
     return true;
 }
 
-bool reference_witness(const struct reference_run *there, const struct compiled *code, struct error *err)
+bool reference_witness(const struct reference_run *there, const struct compiled *code, struct reference_run *here, struct error *err)
 {
-    struct reference_run here = {
+    *here = (struct reference_run){
         .dev = there->dev->witness, .work = there->work, .data = there->data, .file = there->file, .like = there->lent ? there : NULL};
+    return (reference_run_open(here, code, err) && run_blocks(here, err)) || error_where(err, "on emu");
+}
+
+bool reference_hold(const struct reference_run *there, const struct reference_run *here, struct error *err)
+{
     struct held *h = xmalloc(sizeof *h);
     size_t compared = 0;
-    bool ok = reference_run_open(&here, code, err) && run_blocks(&here, err);
-    for (int i = 0; ok && i < here.count; i++) {
-        const struct tensor *t = &here.tensors[i];
+    bool ok = true;
+    for (int i = 0; ok && i < here->count; i++) {
+        const struct tensor *t = &here->tensors[i];
         int slot = t->role->slot;
         uint64_t sizes = there->extra[slot];
-        ok = !t->written || (hold(&here, here.at[slot], there, there->at[slot], here.bounds ? 0 : sizes, t, h, &compared, err) &&
-                             (!here.extra[slot] || hold(&here, here.extra[slot], there, sizes, sizes, t, h, &compared, err)));
+        ok = !t->written || (hold(here, here->at[slot], there, there->at[slot], here->bounds ? 0 : sizes, t, h, &compared, err) &&
+                             (!here->extra[slot] || hold(here, here->extra[slot], there, sizes, sizes, t, h, &compared, err)));
     }
     free(h);
-    reference_run_close(&here);
     if (ok && !compared)
         return error_set(err, ERROR_INTERNAL, "the blocks of the reference that emu interpreted wrote nothing");
     return ok || error_where(err, "held to emu");

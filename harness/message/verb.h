@@ -36,12 +36,13 @@
     X(ROOFS, "roofs")             /* {"uuid","roofs","note"} */ \
     X(ENVIRONMENT, "environment") /* {"name","value"}: stored with the run */ \
     X(COMPILED, "compiled")       /* {"row"} */ \
-    X(STAGE, "stage")             /* {"row","stage","phase","limit","spent"} */ \
-    X(ROW, "row")                 /* {"row","fields"}: what was found out about a row (message/wire.h) */ \
-    X(BLAME, "blame")             /* {"row"}: whose fault the failure is that follows */ \
-    X(SPENT, "spent")             /* {"spent"} */ \
-    X(DONE, "done")               /* {"lost"}: true when the device's context died with a row and the worker ends */ \
-    X(FAILED, "failed")           /* {"kind","text","hint"} */
+    X(STAGE, \
+      "stage") /* {"row","stage","phase","limit","spent"}; {"late","hint"}: what is wrong when it takes longer, and is no row's fault */ \
+    X(ROW, "row")       /* {"row","fields"}: what was found out about a row (message/wire.h) */ \
+    X(BLAME, "blame")   /* {"row"}: whose fault the failure is that follows */ \
+    X(SPENT, "spent")   /* {"spent"} */ \
+    X(DONE, "done")     /* {"lost"}: true when the device's context died with a row and the worker ends */ \
+    X(FAILED, "failed") /* {"kind","text","hint"} */
 
 #define COMMAND_ID(name, word) COMMAND_##name,
 #define EVENT_ID(name, word) EVENT_##name,

@@ -38,6 +38,9 @@ struct session {
     json_t *inside_events;
     int stage_row; /* what the worker announced last */
     char stage[24];
+    struct error late;  /* what is wrong when that does not end in time; none: the row */
+    struct error fault; /* of the first case whose data or reference could not be made; the others go on */
+    int lost_case;      /* the last of those, and 1; 0: none */
     double deadline_s;
     double start_s;
     struct phase_clock clock; /* of this run so far, a command's part in its worker's own words */

@@ -80,3 +80,14 @@ bool session_spent(struct session *s, struct error *err)
     json_decref(environment);
     return ok;
 }
+
+int session_exit_code(struct row *const *rows, int count)
+{
+    int code = 0;
+    for (int i = 0; i < count; i++)
+        if (rows[i]->status == ROW_PLANNED && rows[i]->reason)
+            return 5;
+        else if (row_status_failed(rows[i]->status))
+            code = 4;
+    return code;
+}

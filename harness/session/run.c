@@ -216,6 +216,11 @@ void session_event(struct session *s, const json_t *event)
         s->stage_row = row; /* who is to blame from now on, and until when */
         snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
         s->deadline_s = clock_s() + json_number_value(json_object_get(event, "limit"));
+        error_clear(&s->late);
+        if (json_object_get(event, "late")) {
+            error_set(&s->late, ERROR_USAGE, "%s", json_string_value(json_object_get(event, "late")));
+            error_hint(&s->late, "%s", json_string_value(json_object_get(event, "hint")));
+        }
         child_limit_memory(&s->worker, strcmp(s->stage, "compile") ? 0 : child_compile_memory());
         char *what = text_format("%s %s", s->stage, row >= 0 ? s->plan.rows[row].id : "");
         session_progress(s, what);
@@ -253,6 +258,26 @@ static void condemn(struct session *s, int row, enum row_status status, const ch
 
 /* ---- verify: each row alone ---- */
 
+/* Data or a reference that cannot be made are no row's fault: those of the case that are not judged yet never are, the other cases are
+ * done, and then it is told. */
+static void lose_case(struct session *s, int row, const struct error *why)
+{
+    int lost = s->plan.rows[row].case_index;
+    if (s->fault.kind == ERROR_NONE) {
+        s->fault = *why;
+        s->fault.kind = ERROR_USAGE;
+    }
+    s->lost_case = lost + 1;
+    for (int i = 0; i < s->plan.row_count; i++)
+        if (s->plan.rows[i].case_index == lost && s->rows[i]->status == ROW_PLANNED)
+            condemn(s, i, ROW_PLANNED, "not judged: %s", why->text);
+}
+
+static bool at_data(const struct session *s)
+{
+    return !strcmp(s->stage, "data");
+}
+
 /* A death, a hang or a failure is the row's. False, with *why in *err, when it is everybody's. */
 static bool end_row(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err)
 {
@@ -263,17 +288,26 @@ static bool end_row(struct session *s, int row, enum outcome outcome, const stru
     case OUTCOME_INTERRUPTED: s->interrupted = true; return true;
     case OUTCOME_FAILED:
         child_stop(&s->worker, NULL, 0);
+        if (at_data(s) && (why->kind == ERROR_USAGE || why->kind == ERROR_WRONG)) {
+            lose_case(s, row, why);
+            return true;
+        }
         if (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE || why->kind == ERROR_MACHINE) {
             if (err)
                 *err = *why;
             return false;
         }
-        bool ours = !strcmp(s->stage, "data"); /* the reference: nothing of the row has run on them */
+        bool ours = at_data(s); /* the reference: nothing of the row has run on them */
         condemn(s, row, ours ? ROW_PLANNED : ROW_CRASHED, "%s%s (while: %s)", ours ? "not judged: " : "", why->text, s->stage);
         return true;
     case OUTCOME_LATE:
         child_stop(&s->worker, NULL, 0);
-        condemn(s, row, ROW_HUNG, "did not come back from '%s' in time; its process was killed", s->stage);
+        if (s->late.kind != ERROR_NONE)
+            lose_case(s, row, &s->late);
+        else if (at_data(s))
+            condemn(s, row, ROW_PLANNED, "not judged: its inputs and reference were not made in time; the process was killed");
+        else
+            condemn(s, row, ROW_HUNG, "did not come back from '%s' in time; its process was killed", s->stage);
         return true;
     case OUTCOME_GREEDY:
         child_stop(&s->worker, NULL, 0);
@@ -411,6 +445,13 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
         enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
         if (outcome == OUTCOME_DONE)
             break;
+        if (outcome == OUTCOME_LATE && s->late.kind != ERROR_NONE)
+            why = s->late;
+        if ((outcome == OUTCOME_LATE || outcome == OUTCOME_FAILED) && at_data(s) && why.kind == ERROR_USAGE) {
+            child_stop(&s->worker, NULL, 0);
+            lose_case(s, first, &why); /* what is verified stays so, without a time */
+            return session_put(s, first, last, err);
+        }
         int blamed = s->stage_row;
         if (outcome == OUTCOME_INTERRUPTED || blamed < first || blamed >= last) {
             s->interrupted = outcome == OUTCOME_INTERRUPTED;
@@ -453,8 +494,10 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
     for (int i = first; i < last; i++)
         all_kept = all_kept && s->kept[i];
     for (int i = first; i < last && !all_kept; i++) {
-        if (s->rows[i]->status == ROW_PLANNED && !verify_row(s, i, err))
+        bool lost = s->plan.rows[i].case_index == s->lost_case - 1;
+        if (s->rows[i]->status == ROW_PLANNED && !(lost ? session_put(s, i, i + 1, err) : verify_row(s, i, err)))
             return false;
+        s->done += lost;
         if (s->interrupted)
             return true;
     }
@@ -482,7 +525,11 @@ static bool run_cases(struct session *s, struct error *err)
         if (!run_case(s, first, last, timed, err))
             return false;
     }
-    return s->interrupted || count_cases(s, last, err);
+    if (!s->interrupted && !count_cases(s, last, err))
+        return false;
+    if (s->fault.kind != ERROR_NONE && err)
+        *err = s->fault;
+    return s->interrupted || s->fault.kind == ERROR_NONE;
 }
 
 void session_close(struct session *s)
@@ -547,15 +594,4 @@ done:
         session_keep(&s);
     session_close(&s);
     return ok;
-}
-
-int session_exit_code(struct row *const *rows, int count)
-{
-    int code = 0;
-    for (int i = 0; i < count; i++)
-        if (rows[i]->status == ROW_PLANNED && rows[i]->reason)
-            return 5;
-        else if (row_status_failed(rows[i]->status))
-            code = 4;
-    return code;
 }

@@ -73,7 +73,10 @@ struct worker {
     int kept_case;
     struct phase_clock clock;  /* the ranges in it: the run, the case and the row in hand, the phase */
     int range_case, range_row; /* -1: none */
-    int stage_depth, inside;   /* ranges that are open with the stage; and when others were opened in it, as by a timed round, with them */
+    int stage_row;             /* what was announced last */
+    char stage[24];
+    double stage_limit_s;
+    int stage_depth, inside; /* ranges that are open with the stage; and when others were opened in it, as by a timed round, with them */
     enum phase stage_phase;
     struct card *card; /* the check on the device; NULL: the CPU checks */
     bool card_tried;

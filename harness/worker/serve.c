@@ -73,18 +73,38 @@ static void enter_phase(struct worker *w, int row, enum phase phase, const char 
     w->range_row = row;
 }
 
+static void tell_stage(struct worker *w, double limit_s, const struct error *late)
+{
+    w->emit(w->context, event_new(EVENT_STAGE, "{s:i,s:s,s:s,s:f,s:s*,s:s*,s:o}", "row", w->stage_row, "stage", w->stage, "phase",
+                                  phase_name(phase_of(w->stage)), "limit", limit_s, "late", late ? late->text : NULL, "hint",
+                                  late ? late->hint : NULL, "spent", wire_spent(&w->clock)));
+}
+
 void worker_stage(struct worker *w, int row, const char *stage, double limit_s)
 {
     enter_phase(w, row, phase_of(stage), stage);
-    w->emit(w->context, event_new(EVENT_STAGE, "{s:i,s:s,s:s,s:f,s:o}", "row", row, "stage", stage, "phase", phase_name(phase_of(stage)),
-                                  "limit", limit_s, "spent", wire_spent(&w->clock)));
+    w->stage_row = row;
+    w->stage_limit_s = limit_s;
+    snprintf(w->stage, sizeof w->stage, "%s", stage);
+    tell_stage(w, limit_s, NULL);
+}
+
+/* A reference kernel begins, in the midst of a stage, or has ended. */
+static void watch_endless(void *context, double limit_s, const struct error *late)
+{
+    struct worker *w = context;
+    if (w->stage[0])
+        tell_stage(w, late ? limit_s : w->stage_limit_s, late);
 }
 
 void worker_ready(struct worker *w)
 {
     phase_open(&w->clock, w->plan.scenario->name);
-    if (w->dev)
+    if (w->dev) {
         w->dev->clock = &w->clock;
+        w->dev->endless = watch_endless;
+        w->dev->endless_context = w;
+    }
 }
 
 /* Gives back what a slot holds. */
