@@ -46,35 +46,43 @@ static long parent_of(long pid, char name[16])
     return parent;
 }
 
-void worker_others_of(const long *pids, int count, struct text *others)
+static bool is_told(const struct others *others, long pid)
+{
+    for (int i = 0; i < others->count; i++)
+        if (others->pids[i] == pid)
+            return true;
+    return false;
+}
+
+void worker_others_of(const long *pids, int count, struct others *others)
 {
     long self = getpid(), family = getppid();
     bool seen = false; /* NVML counts processes as we do: in a container it may not, and then who is who is not known */
     for (int i = 0; i < count; i++)
         seen |= pids[i] == self;
     for (int i = 0; i < count && seen; i++) {
-        char name[16] = "", *one;
+        char name[16] = "";
         long parent = parent_of(pids[i], name);
-        if (pids[i] == self || pids[i] == family || parent == family)
+        if (pids[i] == self || pids[i] == family || parent == family || is_told(others, pids[i]))
             continue;
-        one = text_format("pid %ld%s%s", pids[i], *name ? " " : "", name);
-        if (!strstr(text_get(others), one))
-            text_addf(others, "%s%s", others->len ? ", " : "", one);
-        free(one);
+        text_addf(&others->said, "%spid %ld%s%s", others->count ? ", " : "", pids[i], *name ? " " : "", name);
+        *APPEND(others->pids, others->count) = pids[i];
     }
 }
 
 void worker_look_around(struct worker *w)
 {
     long pids[PIDS];
-    struct text others = {0};
     if (!w->dev->ops->keeps_time || !board_opened())
         return;
-    text_add(&others, w->others ? w->others : "");
-    worker_others_of(pids, nvml_processes(w->dev->uuid, pids, PIDS), &others);
-    free(w->others);
-    w->others = others.len ? text_take(&others) : NULL;
-    text_free(&others);
+    worker_others_of(pids, nvml_processes(w->dev->uuid, pids, PIDS), &w->others);
+}
+
+void worker_others_free(struct others *others)
+{
+    text_free(&others->said);
+    free(others->pids);
+    *others = (struct others){0};
 }
 
 /* NVML itself looks at the board no more often than this: what was read stands for the rounds until then. */

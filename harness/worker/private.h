@@ -80,7 +80,11 @@ struct worker {
     enum phase stage_phase;
     struct card *card; /* the check on the device; NULL: the CPU checks */
     bool card_tried;
-    char *others;           /* board.c: who else was on the GPU since the bout in hand began; NULL: nobody that is known of */
+    struct others {       /* board.c: who else was on the GPU since the bout in hand began, as far as it is known */
+        struct text said; /* "pid 12 python3, pid 13" */
+        long *pids;
+        int count;
+    } others;
     struct device *witness; /* of dev, opened by the first op whose reference is a kernel of its file */
 };
 
@@ -179,8 +183,9 @@ bool worker_sequence_verify(struct worker *w, int index, const struct build *bui
 void worker_sequence_close(struct worker *w);
 /* board.c: adds to w->others who is on the GPU now and no part of this run. Takes some microseconds. */
 void worker_look_around(struct worker *w);
-/* Of these pids, those that are neither this process nor its parent's, as "pid 12 python3, pid 13", to what `others` has. */
-void worker_others_of(const long *pids, int count, struct text *others);
+/* Of these pids, those that are neither this process nor its parent's, to what `others` has. */
+void worker_others_of(const long *pids, int count, struct others *others);
+void worker_others_free(struct others *others);
 /* roofs.c */
 bool worker_roofs(struct worker *w, const json_t *command, struct error *err);
 /* gate: NULL, or pairs of two builds' rows (session/gate.c). */

@@ -509,7 +509,7 @@ void worker_close(struct worker *w)
         device_close(w->witness);
     if (w->dev)
         device_close(w->dev);
-    free(w->others);
+    worker_others_free(&w->others);
     free(w->library_state);
     compile_bundle_close();
 }

@@ -554,8 +554,7 @@ void bout_open(struct bout *b, struct worker *w, const json_t *rows)
         b->rows[i] = row_new();
         b->rows[i]->status = w->plan.rows[b->index[i]].program.checked ? ROW_OK : ROW_FOIL;
     }
-    free(w->others);
-    w->others = NULL;
+    worker_others_free(&w->others);
     worker_look_around(w);
 }
 
@@ -566,7 +565,7 @@ void bout_close(struct bout *b, bool ok)
         worker_look_around(w);
     for (int i = 0; i < b->count; i++) {
         if (b->rows[i]->time_count)
-            row_set(&b->rows[i]->others, w->others);
+            row_set(&b->rows[i]->others, w->others.count ? text_get(&w->others.said) : NULL);
         if (ok)
             w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", b->index[i], "fields", wire_row(b->rows[i])));
         if (ok)

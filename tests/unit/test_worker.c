@@ -224,7 +224,7 @@ static void samples_and_counts_meet(void **state)
 /* Neither this process nor its parent's other children count as others; a child of ours does, which the parent did not start. */
 static void others_are_told(void **state)
 {
-    struct text t = {0};
+    struct others o = {0};
     int pipe_to[2];
     assert_int_equal(pipe(pipe_to), 0);
     pid_t child = fork();
@@ -233,18 +233,18 @@ static void others_are_told(void **state)
         close(pipe_to[1]);
         _exit(read(pipe_to[0], &c, 1) != 0);
     }
-    const long pids[] = {getpid(), getppid(), child}, strangers[] = {child, 999999999}, gone[] = {getpid(), 999999999};
-    worker_others_of(pids, 3, &t);
+    const long pids[] = {getpid(), getppid(), child}, strangers[] = {child, 999999999}, gone[] = {getpid(), 999999999, 99999999};
+    worker_others_of(pids, 3, &o);
     char *want = text_format("pid %ld test_worker", (long)child);
-    assert_string_equal(text_get(&t), want);
-    worker_others_of(pids, 3, &t); /* told once */
-    assert_string_equal(text_get(&t), want);
-    text_free(&t);
-    worker_others_of(strangers, 2, &t); /* NVML does not list this process: it counts otherwise, and nobody is accused */
-    assert_int_equal(t.len, 0);
-    worker_others_of(gone, 2, &t); /* of another container */
-    assert_string_equal(text_get(&t), "pid 999999999");
-    text_free(&t);
+    assert_string_equal(text_get(&o.said), want);
+    worker_others_of(pids, 3, &o); /* told once */
+    assert_string_equal(text_get(&o.said), want);
+    worker_others_free(&o);
+    worker_others_of(strangers, 2, &o); /* NVML does not list this process: it counts otherwise, and nobody is accused */
+    assert_int_equal(o.count, 0);
+    worker_others_of(gone, 3, &o); /* of another container; a pid that begins another one is told as well */
+    assert_string_equal(text_get(&o.said), "pid 999999999, pid 99999999");
+    worker_others_free(&o);
     free(want);
     close(pipe_to[1]);
     waitpid(child, NULL, 0);
