@@ -1,6 +1,7 @@
 /* report/markdown: a document as Markdown, for a pull request or a notebook. */
 #include "report/document.h"
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What could be read as Markdown or HTML is escaped: nothing of a hostile name gets through. In a cell, which is one line, a pipe too. */
@@ -30,15 +31,22 @@ static void add_cell(struct text *t, const struct cell *c)
 }
 
 /* What Nsight Compute calls a column is a footnote behind its heading; it is written once, at the end. */
-static void add_footnote(struct text *t, struct text *footnotes, const struct table_column *column)
+struct footnotes {
+    const struct table_column **of;
+    int count;
+};
+
+static void add_footnote(struct text *t, struct footnotes *notes, const struct table_column *column)
 {
-    SCOPED char *mark = text_format("[^%s]", column->key), *line = text_format("%s: ncu: `%s`\n", mark, column->ncu);
-    text_add(t, mark);
-    if (!strstr(text_get(footnotes), line))
-        text_add(footnotes, line);
+    int at = 0;
+    text_addf(t, "[^%s]", column->key);
+    while (at < notes->count && (strcmp(notes->of[at]->key, column->key) || strcmp(notes->of[at]->ncu, column->ncu)))
+        at++;
+    if (at == notes->count)
+        *APPEND(notes->of, notes->count) = column;
 }
 
-static void write_table(struct text *t, const struct table *table, struct text *footnotes)
+static void write_table(struct text *t, const struct table *table, struct footnotes *footnotes)
 {
     for (int r = -2; r < table->line_count; r++) {
         const struct cell *rest = NULL; /* goes into the next column that is shown */
@@ -124,7 +132,7 @@ static void markdown_write(struct text *t, const struct document *d, const struc
     int at = 0;
     bool first = true;
     size_t from = t->len;
-    SCOPED_TEXT footnotes = {0};
+    struct footnotes footnotes = {0};
     (void)style;
     for (const struct block *b; (b = document_next(d, &at, false)); first = false) {
         text_add(t, first ? "" : "\n");
@@ -148,8 +156,9 @@ static void markdown_write(struct text *t, const struct document *d, const struc
         case BLOCK_END: break; /* for forms that show everything */
         }
     }
-    if (footnotes.len)
-        text_addf(t, "\n%s", text_get(&footnotes));
+    for (int i = 0; i < footnotes.count; i++)
+        text_addf(t, "%s[^%s]: ncu: `%s`\n", i ? "" : "\n", footnotes.of[i]->key, footnotes.of[i]->ncu);
+    free(footnotes.of);
     text_neutralise(t, from);
 }
 
