@@ -252,7 +252,13 @@ static bool check_more(const struct node *n, const char *s, struct error *err)
 static bool parse_shown(struct counter_value *v, const struct node *n, struct error *err)
 {
     const struct node *head = node_get(n, "head"), *brief = node_get(n, "brief"), *more = node_get(n, "more"), *from = node_get(n, "from");
-    const struct node *when = node_get(n, "more_if"), *shown = node_get(n, "shown_if");
+    const struct node *when = node_get(n, "more_if"), *shown = node_get(n, "shown_if"), *state = node_get(n, "state");
+    SCOPED_TEXT name = {0};
+    if (state && !(v->state = node_text(state, "state", err)))
+        return false;
+    text_addf(&name, "stall_%s", v->state ? v->state : "");
+    if (state && strcmp(text_get(&name), v->name))
+        return node_error(state, err, "value '%s': the share of the state '%.60s' is called '%.70s'", v->name, v->state, text_get(&name));
     if (head && !(v->head = node_text(head, "head", err)))
         return false;
     if (more && !((v->more = node_text(more, "more", err)) && check_more(more, v->more, err)))
@@ -268,7 +274,7 @@ static bool parse_shown(struct counter_value *v, const struct node *n, struct er
 
 static bool parse_value(struct counter_group *g, const struct node *key, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"value", "unit", "what", "head", "brief", "more", "from", "more_if", "shown_if", NULL};
+    static const char *const keys[] = {"value", "unit", "what", "head", "brief", "more", "from", "more_if", "shown_if", "state", NULL};
     if (!check_name(g, key, err) || !node_check_keys(n, "value", keys, err))
         return false;
     struct counter_value v = {.name = key->text, .node = n};

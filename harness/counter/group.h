@@ -28,6 +28,7 @@
  *
  * `head`: the value is a column of the table of what limits the rows of a case; with `brief` also of the case's own table on a terminal.
  * `more`: what is said of two rows when one has `from` times as much of it as the other; {ratio}, {this}, {that} and {other}'s name.
+ * `state`: the value is the share of a warp's time in that state, and called stall_STATE: reports sort and compare the states of a row.
  * What stands in [] is left out where the other has been named. With `more_if`: only where that holds of the one that has more. `shown_if`:
  * a case's own table has the value only where that holds of the row. `gain`: at most this share of the time (in per cent) would go if what
  * the rule names went and all else stayed. Of a list the first formula whose names are known. `gain: none` where nobody can say: the rule
@@ -89,6 +90,7 @@ struct counter_metric {
 struct counter_value {
     const char *name, *unit, *what;
     const char *head, *more; /* NULL: none */
+    const char *state;       /* of a warp, whose share of its time the value is; NULL: it is no such share */
     bool brief;
     double from;
     struct expr *more_if;  /* NULL: always; of the row that has more */

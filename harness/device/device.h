@@ -80,6 +80,11 @@ struct device_report {
     int line;
     uint64_t count;
 };
+/* What is counted (emu). */
+struct device_counter {
+    const char *name, *word, *unit; /* "emu.warp_fma", of the words behind its family's: "fma" */
+    bool warp;                      /* counts instructions of one kind that warps executed */
+};
 /* An instruction that ran since the last clear (emu): where it stands, and what it counted. */
 struct device_instruction {
     int ptx_line, line; /* of the PTX; of the kernel's own file, 0: none */
@@ -138,7 +143,7 @@ struct device_ops {
                      struct error *err);
     /* emu: counters and safety reports since the last clear, in a fixed order. NULL on cuda. `line` 0 = whole launch, else per source line.
      */
-    void (*counters)(struct device *dev, void (*visit)(void *context, const char *name, const char *unit, int line, double value),
+    void (*counters)(struct device *dev, void (*visit)(void *context, const struct device_counter *counter, int line, double value),
                      void *context);
     /* emu: the instructions behind them, in the order of the PTX. NULL on cuda. */
     int (*instructions)(struct device *dev, const struct device_instruction **instructions);

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNTER_NAME(name, unit) "emu." #name,
-#define COUNTER_UNIT(name, unit) unit,
-const char *const emu_counter_names[COUNT_COUNT] = {EMU_COUNTERS(COUNTER_NAME)};
-const char *const emu_counter_units[COUNT_COUNT] = {EMU_COUNTERS(COUNTER_UNIT)};
+#define COUNTER_WARP(name, unit) {"emu.warp_" #name, #name, unit, true},
+#define COUNTER(name, unit) {"emu." #name, #name, unit, false},
+static const struct device_counter counters[COUNT_COUNT] = {EMU_COUNTERS(COUNTER_WARP, COUNTER)};
 
 static const enum emu_counter class_counter[CLASS_COUNT] = {[CLASS_FMA] = COUNT_warp_fma,
                                                             [CLASS_FLOAT] = COUNT_warp_float,
@@ -210,15 +209,15 @@ void totals_add(struct totals *t, const struct launch *l)
     free(memos);
 }
 
-void totals_each(const struct totals *t, void (*visit)(void *context, const char *name, const char *unit, int line, double value),
+void totals_each(const struct totals *t, void (*visit)(void *context, const struct device_counter *counter, int line, double value),
                  void *context)
 {
     for (int i = 0; i < COUNT_COUNT; i++)
-        visit(context, emu_counter_names[i], emu_counter_units[i], 0, (double)t->whole[i]);
+        visit(context, &counters[i], 0, (double)t->whole[i]);
     for (int k = 0; k < t->line_count; k++)
         for (int i = 0; i < COUNT_COUNT; i++)
             if (t->lines[k].value[i])
-                visit(context, emu_counter_names[i], emu_counter_units[i], t->lines[k].line, (double)t->lines[k].value[i]);
+                visit(context, &counters[i], t->lines[k].line, (double)t->lines[k].value[i]);
 }
 
 void totals_clear(struct totals *t)

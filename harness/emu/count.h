@@ -5,33 +5,34 @@
 #include "device/device.h"
 #include "emu/exec.h"
 
-#define EMU_COUNTERS(X) \
-    X(warp_instructions, "instr") \
+/* WARP: instructions of one kind that warps executed, emu.warp_NAME; X: emu.NAME. */
+#define EMU_COUNTERS(WARP, X) \
+    WARP(instructions, "instr") \
     X(thread_instructions, "instr") \
-    X(warp_fma, "instr") \
-    X(warp_float, "instr") \
-    X(warp_f64, "instr") \
-    X(warp_half, "instr") \
-    X(warp_special, "instr") \
-    X(warp_tensor, "instr") \
-    X(warp_int, "instr") \
-    X(warp_convert, "instr") \
-    X(warp_compare, "instr") \
-    X(warp_move, "instr") \
-    X(warp_load_global, "instr") \
-    X(warp_store_global, "instr") \
-    X(warp_load_shared, "instr") \
-    X(warp_store_shared, "instr") \
-    X(warp_load_local, "instr") \
-    X(warp_store_local, "instr") \
-    X(warp_load_const, "instr") \
-    X(warp_generic, "instr") \
-    X(warp_atomic, "instr") \
-    X(warp_async, "instr") \
-    X(warp_shuffle, "instr") \
-    X(warp_barrier, "instr") \
-    X(warp_branch, "instr") \
-    X(warp_other, "instr") \
+    WARP(fma, "instr") \
+    WARP(float, "instr") \
+    WARP(f64, "instr") \
+    WARP(half, "instr") \
+    WARP(special, "instr") \
+    WARP(tensor, "instr") \
+    WARP(int, "instr") \
+    WARP(convert, "instr") \
+    WARP(compare, "instr") \
+    WARP(move, "instr") \
+    WARP(load_global, "instr") \
+    WARP(store_global, "instr") \
+    WARP(load_shared, "instr") \
+    WARP(store_shared, "instr") \
+    WARP(load_local, "instr") \
+    WARP(store_local, "instr") \
+    WARP(load_const, "instr") \
+    WARP(generic, "instr") \
+    WARP(atomic, "instr") \
+    WARP(async, "instr") \
+    WARP(shuffle, "instr") \
+    WARP(barrier, "instr") \
+    WARP(branch, "instr") \
+    WARP(other, "instr") \
     X(flop_f16, "FLOP") \
     X(flop_bf16, "FLOP") \
     X(flop_f32, "FLOP") \
@@ -64,8 +65,9 @@
     X(async_sectors, "sector") \
     X(async_pieces, "") \
     X(async_bytes, "B")
+#define COUNTER_WARP_ENUM(name, unit) COUNT_warp_##name,
 #define COUNTER_ENUM(name, unit) COUNT_##name,
-enum emu_counter { EMU_COUNTERS(COUNTER_ENUM) COUNT_COUNT };
+enum emu_counter { EMU_COUNTERS(COUNTER_WARP_ENUM, COUNTER_ENUM) COUNT_COUNT };
 
 struct line_counts {
     int line;
@@ -79,10 +81,9 @@ struct totals {
     int code_count, code_room;
     char file[256];
 };
-extern const char *const emu_counter_names[COUNT_COUNT], *const emu_counter_units[COUNT_COUNT];
 void totals_add(struct totals *t, const struct launch *l);
 /* Of the whole (line 0), then of each line what is not 0. */
-void totals_each(const struct totals *t, void (*visit)(void *context, const char *name, const char *unit, int line, double value),
+void totals_each(const struct totals *t, void (*visit)(void *context, const struct device_counter *counter, int line, double value),
                  void *context);
 void totals_clear(struct totals *t);
 

@@ -520,7 +520,7 @@ static bool emu_sync(struct device *dev, struct error *err)
 }
 
 /* ---- counters and reports ---- */
-static void emu_counters(struct device *dev, void (*visit)(void *context, const char *name, const char *unit, int line, double value),
+static void emu_counters(struct device *dev, void (*visit)(void *context, const struct device_counter *counter, int line, double value),
                          void *context)
 {
     struct emu *e = dev->private_data;
@@ -534,8 +534,8 @@ static void emu_counters(struct device *dev, void (*visit)(void *context, const 
             written += b->written[s] ? bytes : 0;
         }
     }
-    visit(context, "emu.unique_bytes_read", "B", 0, (double)read);
-    visit(context, "emu.unique_bytes_written", "B", 0, (double)written);
+    visit(context, &(struct device_counter){"emu.unique_bytes_read", "unique_bytes_read", "B", false}, 0, (double)read);
+    visit(context, &(struct device_counter){"emu.unique_bytes_written", "unique_bytes_written", "B", false}, 0, (double)written);
 }
 
 static int emu_instructions(struct device *dev, const struct device_instruction **instructions)

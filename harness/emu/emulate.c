@@ -132,12 +132,13 @@ struct gather {
     struct emulate_result *out;
     int room;
 };
-static void see_counter(void *context, const char *name, const char *unit, int line, double value)
+static void see_counter(void *context, const struct device_counter *counter, int line, double value)
 {
+    const char *name = counter->name;
     struct gather *g = context;
     struct emulate_result *r = g->out;
     if (line == 0) {
-        *APPEND(r->counters, r->counter_count) = (struct emulate_counter){name, unit, value};
+        *APPEND(r->counters, r->counter_count) = (struct emulate_counter){name, counter->unit, value};
         return;
     }
     struct emulate_line *c = emulate_line_of(r, line, &g->room);

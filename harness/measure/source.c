@@ -116,12 +116,10 @@ static bool sample_step(const struct source_job *job, struct cupti_pc *pc, int p
     const char *kernel = rig_program(job->rig)->steps[step].name;
     for (int i = 0; i < samples.count; i++) {
         const struct cupti_pc_sample *s = &samples.items[i];
-        char name[sizeof out->items->name];
-        snprintf(name, sizeof name, "samples_%s", s->reason);
         struct source_code *code = strcmp(s->function, kernel) ? NULL : code_at(out, step, lines, s->offset);
         if (code)
             add_wait(code, s->reason, (double)s->samples);
-        source_add(out, step, code ? code->line : 0, name, "samples", (double)s->samples);
+        source_add(out, step, code ? code->line : 0, s->reason, "samples", (double)s->samples);
     }
     out->samples += (double)samples.total;
     out->dropped += (double)samples.dropped;
@@ -132,9 +130,9 @@ static bool sample_step(const struct source_job *job, struct cupti_pc *pc, int p
 
 static const struct {
     const char *name, *unit;
-} counted[] = {{"executed_instructions", ""},         {"executed_lanes", ""},      {"executed_sectors", "sectors"},
-               {"executed_sectors_ideal", "sectors"}, {"executed_wavefronts", ""}, {"executed_wavefronts_ideal", ""},
-               {"executed_local_sectors", "sectors"}};
+} counted[] = {{"instructions", ""},         {"lanes", ""},      {"sectors", "sectors"},
+               {"sectors_ideal", "sectors"}, {"wavefronts", ""}, {"wavefronts_ideal", ""},
+               {"local_sectors", "sectors"}};
 /* In the same order. */
 const char *const source_metrics[] = {"smsp__sass_inst_executed",
                                       "smsp__sass_thread_inst_executed_pred_on",

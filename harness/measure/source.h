@@ -13,7 +13,7 @@
 
 struct source_value {
     int step, line; /* line 0: a library's code, or code without a line */
-    char name[64];  /* "samples_long_scoreboard", "executed_instructions" */
+    char name[64];  /* of source_sample the reason, "long_scoreboard"; of source_count what was counted, "instructions" */
     const char *unit;
     double value;
 };

@@ -4,6 +4,7 @@
 #include "model/floor.h"
 #include "op/pattern.h"
 #include "plan/private.h"
+#include "row/family.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,6 +225,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     struct row *row = row_new();
     row_set(&row->id, p->id);
     row_set(&row->case_id, c->id);
+    row_set(&row->case_name, c->id + strlen(plan->scenario->name) + 1); /* every case is called SCENARIO/its name */
     row_set(&row->like_case, c->like);
     row_set(&row->scenario, plan->scenario->name);
     row_set(&row->layer, c->layer->name);
@@ -266,11 +268,10 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
         plan_sequence_describe(p, row);
     row_set(&row->arch, plan->chip.arch);
     add_notes(row, p);
-    static const char *const metrics[] = {"model.threads", "model.smem_bytes", "model.registers"}, *const units[] = {"threads", "B",
-                                                                                                                     "registers"};
+    static const char *const metrics[] = {"threads", "smem_bytes", "registers"}, *const units[] = {"threads", "B", "registers"};
     for (int i = 0; i < PREDICT_COUNT; i++)
         if (!p->broken && p->program.predicted[i] >= 0)
-            row_add_metric(row, -1, 0, metrics[i], units[i], "model", (double)p->program.predicted[i]);
+            row_add_member(row, FAMILY_MODEL, -1, 0, metrics[i], units[i], "model", (double)p->program.predicted[i]);
     struct error mask = {0};
     if (!set_sparse(plan, index, row, &mask)) {
         row->status = ROW_BROKEN;

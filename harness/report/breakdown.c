@@ -145,7 +145,7 @@ static int find_stalls(const struct view *v, int step, struct stall *out, int ma
             continue;
         *sum += m->value;
         if (count < max)
-            out[count++] = (struct stall){m->name + strlen(METRIC_STALL), m->value};
+            out[count++] = (struct stall){metric_word(m, FAMILY_STALL), m->value};
     }
     if (count)
         qsort(out, (size_t)count, sizeof *out, by_share);

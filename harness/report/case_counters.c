@@ -19,7 +19,7 @@ static void wait_cell(struct table *t, const struct view *v, int step)
         if (m->step == step && metric_is_wait(m) && (!most || m->value > most->value))
             most = m;
     }
-    table_cell(t, PAINT_NONE, "%s", most ? most->name + strlen(METRIC_STALL) : "");
+    table_cell(t, PAINT_NONE, "%s", most ? metric_word(most, FAMILY_STALL) : "");
     table_note(t, "%.0f %%", most ? most->value : 0);
 }
 
@@ -86,6 +86,7 @@ void case_limits(struct document *d, const struct case_view *c)
 /* A name that at least one row of the case has. */
 struct line {
     const char *name, *unit, *what;
+    const struct row_metric *metric; /* one of those that are called so */
     double most;
     bool taken;                        /* stands in a section already */
     const struct counter_group *group; /* whose value it is; NULL: none's */
@@ -124,8 +125,8 @@ static struct sheet sheet_of(const struct case_view *c)
     for (int i = 0; i < c->count; i++) {
         for (int k = 0; k < c->rows[i]->metric_count; k++) {
             const struct row_metric *m = &c->rows[i]->metrics[k];
-            if (m->line == 0 && !metric_begins(m, METRIC_MODEL))
-                s.lines[s.count++] = (struct line){.name = m->name, .unit = m->unit, .most = NAN};
+            if (m->line == 0 && !metric_is(m, FAMILY_MODEL))
+                s.lines[s.count++] = (struct line){.name = m->name, .metric = m, .unit = m->unit, .most = NAN};
         }
     }
     qsort(s.lines, (size_t)s.count, sizeof *s.lines, case_counters_by_name);
@@ -178,9 +179,9 @@ static struct table *section_table(const struct case_view *c, struct line *const
     }
     for (int k = 0; k < count; k++) {
         const char *name = lines[k]->name;
-        size_t hardware = strlen(METRIC_HARDWARE);
         table_row(t, LINE_PLAIN);
-        table_cell(t, PAINT_NONE, "%s", strncmp(name, METRIC_HARDWARE, hardware) ? name : name + hardware);
+        table_cell(t, PAINT_NONE, "%s",
+                   metric_is(lines[k]->metric, FAMILY_HARDWARE) ? metric_word(lines[k]->metric, FAMILY_HARDWARE) : name);
         table_note(t, "%s", lines[k]->unit);
         add_meaning(t, lines[k]);
         for (int i = 0; i < c->count; i++) {
@@ -226,22 +227,23 @@ static void add_group(struct document *d, const struct case_view *c, const struc
         block_itemf(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, "%d more below %.3g %% in every variant.", left_out, g->least);
 }
 
-/* What no group has: by the word before the dot. */
+/* What no group has: by family. */
 static void add_rest(struct document *d, const struct case_view *c, struct sheet *s)
 {
     static const struct {
-        const char *prefix, *title, *about;
-    } kinds[] = {{METRIC_EMU, "emu", "what the interpreter counted, exactly (docs/EMU.md)"},
-                 {METRIC_HARDWARE, "other counters", "of groups that are not installed here, and what counting took"},
-                 {METRIC_STATIC, "machine code", "instructions in the code, not executed ones"},
-                 {"", "other", "metrics of the variant, the network or the run (METHOD.md)"}};
+        enum metric_family family;
+        const char *title, *about;
+    } kinds[] = {{FAMILY_EMU, "emu", "what the interpreter counted, exactly (docs/EMU.md)"},
+                 {FAMILY_HARDWARE, "other counters", "of groups that are not installed here, and what counting took"},
+                 {FAMILY_STATIC, "machine code", "instructions in the code, not executed ones"},
+                 {FAMILY_COUNT, "other", "metrics of the variant, the network or the run (METHOD.md)"}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct line **lines = xcalloc((size_t)s->count + 1, sizeof *lines);
         struct text zero = {0};
         int count = 0;
         for (int i = 0; i < s->count; i++) {
             struct line *l = &s->lines[i];
-            if (!l->taken && strncmp(l->name, kinds[k].prefix, strlen(kinds[k].prefix)) == 0) {
+            if (!l->taken && (kinds[k].family == FAMILY_COUNT || metric_is(l->metric, kinds[k].family))) {
                 l->taken = true;
                 if (l->most == 0)
                     text_addf(&zero, "%s%s", zero.len ? ", " : "", l->name);

@@ -86,7 +86,7 @@ void report_samples(struct text *t, const struct row *row)
                                            : text_format("%.24s, no line", step ? step->name : "other kernels");
         text_addf(t, "  %5s %%  %-36s", number_percent(all > 0 ? lines[i].samples / all : 0, a), place);
         for (int k = 0; k < LINE_WAITS && lines[i].waits[k]; k++)
-            text_addf(t, "%s %s %s %%", k ? "," : "", lines[i].waits[k]->name + strlen(METRIC_SAMPLES),
+            text_addf(t, "%s %s %s %%", k ? "," : "", metric_word(lines[i].waits[k], FAMILY_SAMPLES),
                       number_percent(lines[i].waits[k]->value / lines[i].samples, a));
         add_executed(t, &lines[i], instructions);
         text_add(t, "\n");

@@ -276,7 +276,7 @@ static void add_glance(struct document *d, const struct run *run, struct row *co
         if (judge)
             case_judge(&c, judge);
         table_row(t, LINE_PLAIN);
-        table_cell(t, PAINT_BOLD, "%s", id_short(cases[i].rows[0], id));
+        table_cell(t, PAINT_BOLD, "%s", case_short(cases[i].rows[0]));
         table_target(t, id);
         table_cell(t, PAINT_DIM, "%s", c.rows[0]->work ? c.rows[0]->work : "");
         if (counts)

@@ -14,7 +14,7 @@ double line_value(const struct source_line *l, enum metric metric)
 
 static bool is_sample(const struct row_metric *m)
 {
-    return metric_begins(m, METRIC_SAMPLES) && strcmp(m->name, metric_names[METRIC_SAMPLES_DROPPED]) != 0;
+    return metric_is(m, FAMILY_SAMPLES);
 }
 
 static int by_step_and_line(const void *a, const void *b)
@@ -46,7 +46,7 @@ int source_lines(const struct row *row, int step, struct source_line **out)
     *out = NULL;
     for (int i = 0; i < row->metric_count; i++) {
         const struct row_metric *m = &row->metrics[i];
-        bool of_line = m->line || is_sample(m) || metric_begins(m, METRIC_LINE);
+        bool of_line = m->line || is_sample(m) || metric_is(m, FAMILY_LINE);
         if (of_line && (step == EVERY_STEP || m->step == step))
             metrics[count++] = m;
     }

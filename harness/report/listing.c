@@ -64,9 +64,10 @@ void listing_counters(struct text *t, const struct row *row, const struct report
         bool heading = false;
         for (int i = 0; i < row->metric_count; i++) { /* asked for by name, or of a group that is not shipped */
             const struct row_metric *m = &row->metrics[i];
-            bool known = m->step != step || m->line || strcmp(m->source, "cupti") != 0 || metric_begins(m, METRIC_SAMPLES);
+            bool known = m->step != step || m->line || strcmp(m->source, "cupti") != 0 || metric_is(m, FAMILY_SAMPLES) ||
+                         !strcmp(m->name, metric_names[METRIC_SAMPLES_DROPPED]);
             for (int g = 0; g < groups.count && !known; g++)
-                known = metric_begins(m, METRIC_HARDWARE) && counter_group_value(groups.items[g], m->name + strlen(METRIC_HARDWARE)) >= 0;
+                known = metric_is(m, FAMILY_HARDWARE) && counter_group_value(groups.items[g], metric_word(m, FAMILY_HARDWARE)) >= 0;
             if (known)
                 continue;
             if (!heading)
@@ -88,9 +89,9 @@ void listing_code(struct text *t, const struct row *row, const struct report_sty
         for (int i = 0; i < row->metric_count; i++) {
             const struct row_metric *m = &row->metrics[i];
             char n[NUMBER_TEXT];
-            if (m->step == step && metric_begins(m, METRIC_STATIC) && m->value > 0)
-                text_addf(&words, "%s%s %s", words.len ? ", " : "",
-                          m->name + strlen(metric_begins(m, METRIC_SASS) ? METRIC_SASS : METRIC_STATIC), number_count(m->value, n));
+            if (m->step == step && metric_is(m, FAMILY_STATIC) && m->value > 0)
+                text_addf(&words, "%s%s %s", words.len ? ", " : "", metric_word(m, metric_is(m, FAMILY_SASS) ? FAMILY_SASS : FAMILY_STATIC),
+                          number_count(m->value, n));
         }
         if (words.len)
             text_addf(t, "%s: machine instructions by class: %s\n", row->steps[step].name, text_get(&words));

@@ -1,7 +1,6 @@
 /* report/metric: see metric.h. */
 #include "report/metric.h"
 #include "base/text.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +9,12 @@
 #define NAME_BOTH(id, load, store) load, store,
 const char *const metric_names[METRIC_COUNT] = {METRICS(NAME_ONE, NAME_BOTH)};
 
-bool metric_begins(const struct row_metric *m, const char *prefix)
-{
-    return strncmp(m->name, prefix, strlen(prefix)) == 0;
-}
-
 bool metric_is_wait(const struct row_metric *m)
 {
-    const char *state = m->name + strlen(METRIC_STALL);
-    return m->line == 0 && metric_begins(m, METRIC_STALL) && strcmp(state, "selected") != 0 && strcmp(state, "not_selected") != 0;
+    if (m->line || !metric_is(m, FAMILY_STALL))
+        return false;
+    const char *state = metric_word(m, FAMILY_STALL);
+    return strcmp(state, "selected") != 0 && strcmp(state, "not_selected") != 0;
 }
 
 static int by_step_and_name(const void *a, const void *b)
@@ -55,10 +51,10 @@ void metric_index_free(struct metric_index *x)
     *x = (struct metric_index){0};
 }
 
-double metric_find(const struct metric_index *x, int step, const char *name)
+const struct row_metric *metric_find(const struct metric_index *x, int step, const char *name)
 {
     struct row_metric wanted = {.step = step}, *key = &wanted;
     snprintf(wanted.name, sizeof wanted.name, "%s", name);
     const struct row_metric **found = x->count ? bsearch(&key, x->sorted, (size_t)x->count, sizeof key, by_step_and_name) : NULL;
-    return found ? (*found)->value : NAN;
+    return found ? *found : NULL;
 }

@@ -3,17 +3,7 @@
 #ifndef BENCH_REPORT_METRIC_H
 #define BENCH_REPORT_METRIC_H
 
-#include "row/row.h"
-
-/* The words that names begin with: of counter groups, of a warp's states and their samples, of emu, of the machine code. */
-#define METRIC_HARDWARE "hw."
-#define METRIC_STALL "hw.stall_"
-#define METRIC_SAMPLES "hw.samples_"
-#define METRIC_LINE "hw.executed_" /* of a source line, by CUPTI's patching of the machine code */
-#define METRIC_EMU "emu."
-#define METRIC_STATIC "static."
-#define METRIC_SASS "static.sass_"
-#define METRIC_MODEL "model."
+#include "row/family.h"
 
 /* ONE(SM_BUSY, "hw.sm_busy") is METRIC_SM_BUSY. BOTH is one of loads and one of stores: METRIC_LOCAL, METRIC_LOCAL + SIDE_STORE. */
 enum metric_side { SIDE_LOAD, SIDE_STORE, SIDES };
@@ -61,7 +51,6 @@ enum metric_side { SIDE_LOAD, SIDE_STORE, SIDES };
 #define METRIC_BOTH(id, load, store) METRIC_##id, METRIC_##id##_STORE,
 enum metric { METRICS(METRIC_ONE, METRIC_BOTH) METRIC_COUNT };
 extern const char *const metric_names[METRIC_COUNT];
-bool metric_begins(const struct row_metric *m, const char *prefix);
 /* Is it a state in which a warp waits? Not issuing, and not being passed over. */
 bool metric_is_wait(const struct row_metric *m);
 
@@ -72,7 +61,7 @@ struct metric_index {
 };
 struct metric_index metric_index_of(const struct row *row);
 void metric_index_free(struct metric_index *x);
-/* NaN: the row has none. step -1: of the row. */
-double metric_find(const struct metric_index *x, int step, const char *name);
+/* NULL: the row has none. step -1: of the row. */
+const struct row_metric *metric_find(const struct metric_index *x, int step, const char *name);
 
 #endif

@@ -157,7 +157,7 @@ static void add_case(struct lines *lines, const struct plot_file *f, const struc
             any = any || !isnan(line.numbers[k]);
         }
         memcpy(line.name, v->name, sizeof line.name);
-        snprintf(line.where, sizeof line.where, "%.95s", id_short(v->row, v->row->case_id));
+        snprintf(line.where, sizeof line.where, "%.95s", case_short(v->row));
         if (any && (f->verified ? v->row->status == ROW_OK : v->row->status != ROW_INFEASIBLE))
             add_line(lines, f, &line);
     }

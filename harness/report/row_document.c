@@ -192,15 +192,15 @@ static int by_value(const void *a, const void *b)
     return ((*x)->value < (*y)->value) - ((*x)->value > (*y)->value);
 }
 
-/* The metrics of a step (the row's where it has them) that begin so, the largest first. */
-static int metrics_of(const struct view *v, int step, const char *prefix, const struct row_metric ***out)
+/* The metrics of a step (the row's where it has them) of a family, the largest first. */
+static int metrics_of(const struct view *v, int step, enum metric_family family, const struct row_metric ***out)
 {
     int count = 0;
     *out = NULL;
     for (int at = -1; at <= step && !count; at += step + 1 > 0 ? step + 1 : 1)
         for (int i = 0; i < v->row->metric_count; i++) {
             const struct row_metric *m = &v->row->metrics[i];
-            if (m->step == at && m->line == 0 && metric_begins(m, prefix) && m->value > 0)
+            if (m->step == at && m->line == 0 && metric_is(m, family) && m->value > 0)
                 *APPEND(*out, count) = m;
         }
     if (count)
@@ -211,7 +211,7 @@ static int metrics_of(const struct view *v, int step, const char *prefix, const 
 static void add_states(struct document *d, const struct view *v, const struct breakdown *a)
 {
     const struct row_metric **states;
-    int count = metrics_of(v, v->step, METRIC_STALL, &states), shown = 0;
+    int count = metrics_of(v, v->step, FAMILY_STALL, &states), shown = 0;
     double waiting = 0, shares = 0;
     char n[NUMBER_TEXT];
     for (int i = 0; i < a->count; i++)
@@ -228,7 +228,7 @@ static void add_states(struct document *d, const struct view *v, const struct br
     for (int i = 0; i < count && shown < SHOWN_STATES && states[i]->value >= SHOWN_SMALL_PERCENT; i++, shown++) {
         double lost = metric_is_wait(states[i]) && shares > 0 && waiting > 0 ? waiting * states[i]->value / shares : NAN;
         table_row(t, LINE_PLAIN);
-        table_cell(t, PAINT_NONE, "%s", states[i]->name + strlen(METRIC_STALL));
+        table_cell(t, PAINT_NONE, "%s", metric_word(states[i], FAMILY_STALL));
         table_bar(t, states[i]->value);
         table_number(t, PAINT_NONE, lost / 1e3, number_3(lost / 1e3, n));
     }
@@ -239,24 +239,24 @@ static void add_states(struct document *d, const struct view *v, const struct br
 
 /* ---- instructions ---- */
 
-static bool is_mix(const struct row_metric *m, const char *prefix, double whole)
+static bool is_mix(const struct row_metric *m, enum metric_family family, double whole)
 {
-    return m->value < whole && m->value >= 2 * whole * SHOWN_SMALL_PERCENT / 100 && (strcmp(prefix, METRIC_SASS) || m->value > 0);
+    return m->value < whole && m->value >= 2 * whole * SHOWN_SMALL_PERCENT / 100 && (family != FAMILY_SASS || m->value > 0);
 }
 
 static void add_mix(struct document *d, const struct case_view *c, const struct view *v)
 {
-    const char *prefix = c->counts ? METRIC_EMU "warp_" : METRIC_SASS,
-               *all = c->counts ? METRIC_EMU "warp_instructions" : METRIC_SASS "total";
+    enum metric_family family = c->counts ? FAMILY_WARP : FAMILY_SASS;
+    const char *all = c->counts ? "instructions" : "total";
     const struct row_metric **mix;
-    int step = v->step, count = metrics_of(v, step, prefix, &mix), shown = 0;
+    int step = v->step, count = metrics_of(v, step, family, &mix), shown = 0;
     double whole = 0;
     char n[NUMBER_TEXT];
     for (int i = 0; i < count; i++)
-        whole = strcmp(mix[i]->name, all) == 0 ? mix[i]->value : whole;
+        whole = strcmp(metric_word(mix[i], family), all) == 0 ? mix[i]->value : whole;
     struct table *t = NULL;
     for (int i = 0; i < count && shown < SHOWN_MIX; i++) {
-        if (!is_mix(mix[i], prefix, whole))
+        if (!is_mix(mix[i], family, whole))
             continue;
         if (!shown++) {
             t = part_table(d, "mix", c->counts ? "Instructions executed" : "Instructions in the machine code");
@@ -265,7 +265,7 @@ static void add_mix(struct document *d, const struct case_view *c, const struct 
             table_column(t, "share", "%", ALIGN_RIGHT);
         }
         table_row(t, LINE_PLAIN);
-        table_cell(t, PAINT_NONE, "%s", mix[i]->name + strlen(prefix));
+        table_cell(t, PAINT_NONE, "%s", metric_word(mix[i], family));
         table_number(t, PAINT_NONE, mix[i]->value, number_count(mix[i]->value, n));
         table_bar(t, 100 * mix[i]->value / whole);
     }

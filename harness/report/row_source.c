@@ -163,7 +163,7 @@ static void line_facts(const struct source_line *l, struct text *t)
     if (of_both(l, METRIC_SPILLS) > 0)
         text_addf(t, "%s%s spills", t->len ? " · " : "", number_count(of_both(l, METRIC_SPILLS), a));
     if (l->waits[0])
-        text_addf(t, "%s%s %s %%", t->len ? " · " : "", l->waits[0]->name + strlen(METRIC_SAMPLES),
+        text_addf(t, "%s%s %s %%", t->len ? " · " : "", metric_word(l->waits[0], FAMILY_SAMPLES),
                   number_percent(l->waits[0]->value / l->samples, a));
 }
 

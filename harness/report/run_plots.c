@@ -32,7 +32,7 @@ static int layers_of(const struct run *run, struct row *const *rows, int count, 
         if (!best || !zero || !zero->ranked || row_is_network(zero->row) || zero->row->like_case)
             continue;
         struct layer *l = APPEND(*out, n);
-        *l = (struct layer){id_short(w.view.rows[0], w.view.rows[0]->case_id), zero->row->layer, zero->row, "", best->time, zero->time};
+        *l = (struct layer){case_short(w.view.rows[0]), zero->row->layer, zero->row, "", best->time, zero->time};
         SCOPED_TEXT name = {0};
         winner_name(best, &name);
         snprintf(l->best, sizeof l->best, "%s", text_get(&name));

@@ -17,7 +17,7 @@
 
 /* Where the row of a key is. */
 struct place {
-    const char *key, *side;
+    const struct row *row;
     int c, i;
 };
 /* One run, its cases seen and its rows by their keys. */
@@ -31,8 +31,14 @@ struct seen {
 static int by_key(const void *a, const void *b)
 {
     const struct place *p = a, *q = b;
-    int order = strcmp(p->key, q->key);
-    return order ? order : strcmp(p->side, q->side);
+    const char *const these[] = {case_short(p->row), p->row->variant, p->row->params, p->row->side}, *const those[] = {case_short(q->row),
+                                                                                                                       q->row->variant,
+                                                                                                                       q->row->params,
+                                                                                                                       q->row->side};
+    int order = 0;
+    for (size_t i = 0; i < sizeof these / sizeof *these && !order; i++)
+        order = strcmp(these[i] ? these[i] : "", those[i] ? those[i] : "");
+    return order;
 }
 
 static void see(struct seen *s, const struct report_run *of, const struct judge *judge)
@@ -44,8 +50,7 @@ static void see(struct seen *s, const struct report_run *of, const struct judge 
         case_view_make(c, of->run, of->rows + i, end - i);
         case_judge(c, judge);
         for (int k = i; k < end; k++)
-            s->places[s->count++] = (struct place){id_short(of->rows[k], of->rows[k]->id), of->rows[k]->side ? of->rows[k]->side : "",
-                                                   s->case_count - 1, k - i};
+            s->places[s->count++] = (struct place){of->rows[k], s->case_count - 1, k - i};
     }
     qsort(s->places, (size_t)s->count, sizeof *s->places, by_key);
 }
@@ -53,7 +58,7 @@ static void see(struct seen *s, const struct report_run *of, const struct judge 
 /* NULL: that run has no such row. */
 static const struct place *find(const struct seen *s, const struct row *row)
 {
-    struct place wanted = {.key = id_short(row, row->id), .side = row->side ? row->side : ""};
+    struct place wanted = {.row = row};
     return s->count ? bsearch(&wanted, s->places, (size_t)s->count, sizeof wanted, by_key) : NULL;
 }
 
@@ -321,7 +326,7 @@ static void history(struct plots *p, const struct seen *s, int count)
                 continue;
             if (!points++) {
                 const struct row *first = s[0].cases[k].rows[0];
-                SCOPED char *label = text_format("%s: %s", id_short(first, first->case_id), best->name);
+                SCOPED char *label = text_format("%s: %s", case_short(first), best->name);
                 plot_series(&d.data, label);
                 lines++;
             }

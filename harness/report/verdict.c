@@ -33,7 +33,7 @@ static double percent(double share)
 static bool counted(const struct view *v)
 {
     for (int i = 0; i < v->row->metric_count; i++)
-        if (metric_begins(&v->row->metrics[i], METRIC_HARDWARE))
+        if (metric_is(&v->row->metrics[i], FAMILY_HARDWARE))
             return true;
     return false;
 }

@@ -30,10 +30,9 @@ bool row_is_of_op(const struct row *row)
     return row->part_count && is_own(row, row->parts);
 }
 
-const char *id_short(const struct row *row, const char *id)
+const char *case_short(const struct row *row)
 {
-    size_t n = row->scenario ? strlen(row->scenario) : 0;
-    return !id ? "" : n && !strncmp(id, row->scenario, n) && id[n] == '/' ? id + n + 1 : id;
+    return row->case_name && row->case_name[0] ? row->case_name : row->case_id ? row->case_id : "?";
 }
 
 const char *variant_short(const struct row *row)
@@ -80,7 +79,8 @@ const char *row_note(const struct row *row, bool counters)
 
 double view_value(const struct view *v, int step, const char *name)
 {
-    return metric_find(&v->metrics, step, name);
+    const struct row_metric *m = metric_find(&v->metrics, step, name);
+    return m ? m->value : NAN;
 }
 
 double view_hardware(const struct view *v, int step, const char *value)
@@ -92,7 +92,7 @@ double view_hardware(const struct view *v, int step, const char *value)
 
 double view_metric(const struct view *v, int step, enum metric metric)
 {
-    return metric_find(&v->metrics, step, metric_names[metric]);
+    return view_value(v, step, metric_names[metric]);
 }
 
 double view_counted(const struct view *v, int step, const char *name)
@@ -109,12 +109,14 @@ double known_sum(double a, double b)
 double view_total(const struct view *v, const char *name)
 {
     double total = view_value(v, -1, name), sum = NAN;
-    if (!isnan(total) || strncmp(name, METRIC_HARDWARE, strlen(METRIC_HARDWARE)) == 0 || strstr(name, "__"))
-        return total; /* hardware counters of a row are its own: shares and ratios of steps do not add up */
+    if (!isnan(total))
+        return total;
     for (int i = 0; i < v->row->step_count; i++) {
-        double value = view_value(v, i, name);
-        if (!v->row->steps[i].prepare && !isnan(value))
-            sum = isnan(sum) ? value : sum + value;
+        const struct row_metric *m = metric_find(&v->metrics, i, name);
+        if (m && !strcmp(m->source, "cupti")) /* hardware counters of a row are its own: shares and ratios of steps do not add up */
+            return NAN;
+        if (m && !v->row->steps[i].prepare && !isnan(m->value))
+            sum = isnan(sum) ? m->value : sum + m->value;
     }
     return sum;
 }

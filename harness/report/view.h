@@ -76,8 +76,8 @@ bool view_itemises(const struct view *v);
 int case_end(struct row *const *rows, int count, int from);
 /* Does its variant stand in the folder of its op? */
 bool row_is_of_op(const struct row *row);
-/* An id of the row, or of its case, without the scenario, which may have another name in another run; "" for NULL. */
-const char *id_short(const struct row *row, const char *id);
+/* What its case is called, without the scenario, which may have another name in another run. */
+const char *case_short(const struct row *row);
 /* The row's name without its op's own folder: "naive", "my/halo_regs". */
 const char *variant_short(const struct row *row);
 /* That without the steps that completed it: "mma_sync" of "mma_sync + depth_to_space/d2s_native". Returns out. */

@@ -40,6 +40,7 @@ bool former_masks(struct store *store, struct error *err);
 /* The product and the epilogue, which those before 11 have inside of other texts. */
 bool former_words(struct store *store, struct error *err);
 bool former_notes(struct store *store, struct error *err);
+bool former_names(struct store *store, struct error *err);
 
 /* Binds and reads a struct by the column table. Parameters and result columns are in table order, from index `first`
  * (1-based to bind, 0-based to read); both return the index behind the last. */

@@ -1,6 +1,8 @@
-/* row/former: what schemas before 9 (masks: before 10; product and epilogue: before 11; notes and clauses: before 12) kept as text becomes
- * fields and lists, once, when such a database is opened. Nothing else reads that text. */
+/* row/former: what schemas before 9 (masks: before 10; product and epilogue: before 11; notes and clauses: before 12; families of
+ * metrics, names of cases: before 13) kept as text becomes fields and lists, once, when such a database is opened. Nothing else reads that
+ * text. */
 #include "row/database.h"
+#include "row/family.h"
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,5 +298,16 @@ bool former_notes(struct store *store, struct error *err)
                       "UPDATE result SET clause = rtrim(substr(reason, 1, instr(reason, '(') - 1))"
                       " WHERE status = 'infeasible' AND instr(reason, '(') > 1;"
                       "UPDATE part SET part_name = substr(part, instr(part, '/') + 1) WHERE part_name IS NULL",
+                      "migrating", err);
+}
+
+bool former_names(struct store *store, struct error *err)
+{
+    /* a part of a family behind the whole of it; what sampling lost is of no state */
+#define TAKE_FAMILY(id, name, begins, root) "UPDATE metric SET metric_family = '" name "' WHERE metric GLOB '" begins "*';"
+    return store_exec(store,
+                      METRIC_FAMILIES(TAKE_FAMILY) "UPDATE metric SET metric_family = 'hw' WHERE metric = 'hw.samples_dropped';"
+                                                   "UPDATE \"case\" SET case_name = substr(\"case\", length(scenario) + 2) WHERE "
+                                                   "instr(\"case\", scenario || '/') = 1",
                       "migrating", err);
 }

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "message/wire.h"
 #include "model/floor.h"
+#include "row/family.h"
 #include "session/parent.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,11 +129,11 @@ void session_row_roof(const struct session *s, int index)
     struct floor f = roof_of(&c, times * (masked ? row->flop_useful : row->flop), masked ? row->bytes_useful : row->bytes, (int)math, 0);
     if (f.by == FLOOR_UNKNOWN)
         return;
-    row_add_metric(row, -1, 0, "model.roof_ns", "ns", "model", f.ns);
+    row_add_member(row, FAMILY_MODEL, -1, 0, "roof_ns", "ns", "model", f.ns);
     if (f.compute_ns > 0)
-        row_add_metric(row, -1, 0, "model.roof_compute_ns", "ns", "model", f.compute_ns);
-    row_add_metric(row, -1, 0, "model.roof_memory_ns", "ns", "model", f.memory_ns);
-    row_add_metric(row, -1, 0, "model.roof_launch_ns", "ns", "model", f.launch_ns);
+        row_add_member(row, FAMILY_MODEL, -1, 0, "roof_compute_ns", "ns", "model", f.compute_ns);
+    row_add_member(row, FAMILY_MODEL, -1, 0, "roof_memory_ns", "ns", "model", f.memory_ns);
+    row_add_member(row, FAMILY_MODEL, -1, 0, "roof_launch_ns", "ns", "model", f.launch_ns);
 }
 
 /* The whole row's time in any mode: even the upper end of its interval is below what the fastest known algorithm needs. */

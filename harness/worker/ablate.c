@@ -91,10 +91,9 @@ static bool time_parts(struct worker *w, int row, struct ablated *parts, struct 
     return true;
 }
 
-static void add_instructions(void *context, const char *name, const char *unit, int line, double value)
+static void add_instructions(void *context, const struct device_counter *c, int line, double value)
 {
-    (void)unit;
-    if (!line && !strcmp(name, "emu.warp_instructions"))
+    if (!line && !strcmp(c->name, "emu.warp_instructions"))
         *(double *)context += value;
 }
 

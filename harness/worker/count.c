@@ -9,6 +9,7 @@
 #include "measure/count.h"
 #include "measure/source.h"
 #include "message/wire.h"
+#include "row/family.h"
 #include "worker/private.h"
 #include <math.h>
 #include <stdio.h>
@@ -185,15 +186,13 @@ static bool trace(struct tally *t, int i, struct error *err)
     return true;
 }
 
-static void put_lines(struct tally *t, int i, struct source_values *values)
+static void put_lines(struct tally *t, int i, enum metric_family family, struct source_values *values)
 {
     struct row *row = t->rows[i];
     worker_code_of_card(&t->code[i], values);
     for (int k = 0; k < values->count; k++) {
         const struct source_value *v = &values->items[k];
-        char name[sizeof((struct row_metric *)0)->name];
-        snprintf(name, sizeof name, "hw.%s", v->name);
-        row_add_metric(row, v->step, v->line, name, v->unit, "cupti", v->value);
+        row_add_member(row, family, v->step, v->line, v->name, v->unit, "cupti", v->value);
     }
     source_values_free(values);
 }
@@ -216,10 +215,10 @@ static bool sample(struct tally *t, int i, struct error *err)
     stage(t, i, "sample", LOAD_LIMIT_S);
     if (!source_sample(&job, t->pc, &values, err))
         return false;
-    row_add_metric(t->rows[i], -1, 0, "hw.samples", "samples", "cupti", values.samples);
+    row_add_member(t->rows[i], FAMILY_HARDWARE, -1, 0, "samples", "samples", "cupti", values.samples);
     if (values.dropped > 0)
-        row_add_metric(t->rows[i], -1, 0, "hw.samples_dropped", "samples", "cupti", values.dropped);
-    put_lines(t, i, &values);
+        row_add_member(t->rows[i], FAMILY_HARDWARE, -1, 0, "samples_dropped", "samples", "cupti", values.dropped);
+    put_lines(t, i, FAMILY_SAMPLES, &values);
     return true;
 }
 
@@ -238,7 +237,7 @@ static bool count_lines(struct tally *t, struct error *err)
         stage(t, i, "count lines", LOAD_LIMIT_S);
         if (!source_count(&job, w->sass, &values, err))
             return false;
-        put_lines(t, i, &values);
+        put_lines(t, i, FAMILY_LINE, &values);
         worker_keep_list(t->rows[i], &t->code[i]);
     }
     return true;
@@ -259,9 +258,8 @@ struct sheet {
 static void put_value(void *context, const struct counter_value *value, double number)
 {
     struct sheet *s = context;
-    char name[sizeof((struct row_metric *)0)->name];
-    snprintf(name, sizeof name, "hw.%s", value->name);
-    row_add_metric(s->row, s->step, 0, name, value->unit, "cupti", number);
+    row_add_member(s->row, value->state ? FAMILY_STALL : FAMILY_HARDWARE, s->step, 0, value->state ? value->state : value->name,
+                   value->unit, "cupti", number);
 }
 
 static void count_take(struct tally *t, int i, int step, const double *measured, const json_t *facts)
@@ -293,9 +291,9 @@ static void report(struct tally *t, int i, const double *row, double *const *ste
         if (steps[k])
             count_take(t, i, k, steps[k], json_object_get(facts, number));
     }
-    row_add_metric(t->rows[i], -1, 0, "hw.passes", "", "cupti", passes);
-    row_add_metric(t->rows[i], -1, 0, "hw.cost_s", "s", "cupti", seconds);
-    row_add_metric(t->rows[i], -1, 0, "hw.kernels", "", "cupti", t->items[i].trace.kernel_count);
+    row_add_member(t->rows[i], FAMILY_HARDWARE, -1, 0, "passes", "", "cupti", passes);
+    row_add_member(t->rows[i], FAMILY_HARDWARE, -1, 0, "cost_s", "s", "cupti", seconds);
+    row_add_member(t->rows[i], FAMILY_HARDWARE, -1, 0, "kernels", "", "cupti", t->items[i].trace.kernel_count);
 }
 
 /* Values of the metrics `which` at their places among all of the set. */

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "device/compile/cubin.h"
 #include "model/occupancy.h"
+#include "row/family.h"
 #include "worker/private.h"
 #include <math.h>
 #include <stdio.h>
@@ -126,19 +127,30 @@ void build_free(struct build *build)
 static void add_sass(struct row *row, int step, const struct kernel_facts *f)
 {
     const struct {
-        const char *name;
+        enum metric_family family;
+        const char *word;
         int value;
     } counts[] = {
-        {"static.sass_total", f->sass_total},   {"static.sass_ffma", f->sass_ffma}, {"static.sass_hfma2", f->sass_hfma2},
-        {"static.sass_mma", f->sass_mma},       {"static.sass_gmma", f->sass_gmma}, {"static.sass_ldg", f->sass_ldg},
-        {"static.sass_stg", f->sass_stg},       {"static.sass_lds", f->sass_lds},   {"static.sass_sts", f->sass_sts},
-        {"static.sass_ldl", f->sass_ldl},       {"static.sass_stl", f->sass_stl},   {"static.sass_ldsm", f->sass_ldsm},
-        {"static.sass_ldgsts", f->sass_ldgsts}, {"static.sass_bar", f->sass_bar},   {"static.spill_instructions", f->spill_instructions},
-        {"static.barriers", f->barriers},
+        {FAMILY_SASS, "total", f->sass_total},
+        {FAMILY_SASS, "ffma", f->sass_ffma},
+        {FAMILY_SASS, "hfma2", f->sass_hfma2},
+        {FAMILY_SASS, "mma", f->sass_mma},
+        {FAMILY_SASS, "gmma", f->sass_gmma},
+        {FAMILY_SASS, "ldg", f->sass_ldg},
+        {FAMILY_SASS, "stg", f->sass_stg},
+        {FAMILY_SASS, "lds", f->sass_lds},
+        {FAMILY_SASS, "sts", f->sass_sts},
+        {FAMILY_SASS, "ldl", f->sass_ldl},
+        {FAMILY_SASS, "stl", f->sass_stl},
+        {FAMILY_SASS, "ldsm", f->sass_ldsm},
+        {FAMILY_SASS, "ldgsts", f->sass_ldgsts},
+        {FAMILY_SASS, "bar", f->sass_bar},
+        {FAMILY_STATIC, "spill_instructions", f->spill_instructions},
+        {FAMILY_STATIC, "barriers", f->barriers},
     };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i].value >= 0)
-            row_add_metric(row, step, 0, counts[i].name, "instructions", "compiler", counts[i].value);
+            row_add_member(row, counts[i].family, step, 0, counts[i].word, "instructions", "compiler", counts[i].value);
 }
 
 /* Each limiter by itself, the shared memory of an SM, the last wave, clusters: what `limit` and `waves` leave out. */
@@ -150,17 +162,17 @@ static void add_limits(struct row *row, int index, const struct step *step, cons
     int cluster = (int)(step->cluster[0] * step->cluster[1] * step->cluster[2]);
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         char name[40];
-        snprintf(name, sizeof name, "model.blocks_by_%s", occupancy_limit_name(limits[i]));
-        row_add_metric(row, index, 0, name, "blocks", "model", o->blocks_by[limits[i]]);
+        snprintf(name, sizeof name, "blocks_by_%s", occupancy_limit_name(limits[i]));
+        row_add_member(row, FAMILY_MODEL, index, 0, name, "blocks", "model", o->blocks_by[limits[i]]);
     }
-    row_add_metric(row, index, 0, "model.smem_block_bytes", "B", "model", (double)o->smem_per_block);
-    row_add_metric(row, index, 0, "model.smem_sm_bytes", "B", "model", (double)o->smem_per_block * o->blocks_per_sm);
+    row_add_member(row, FAMILY_MODEL, index, 0, "smem_block_bytes", "B", "model", (double)o->smem_per_block);
+    row_add_member(row, FAMILY_MODEL, index, 0, "smem_sm_bytes", "B", "model", (double)o->smem_per_block * o->blocks_per_sm);
     if (occupancy_tail(waves, &tail)) {
-        row_add_metric(row, index, 0, "model.last_wave", "share", "model", tail.last);
-        row_add_metric(row, index, 0, "model.idle_places", "share", "model", tail.idle);
+        row_add_member(row, FAMILY_MODEL, index, 0, "last_wave", "share", "model", tail.last);
+        row_add_member(row, FAMILY_MODEL, index, 0, "idle_places", "share", "model", tail.idle);
     }
     if (cluster > 1)
-        row_add_metric(row, index, 0, "model.clusters_at_most", "clusters", "model", occupancy_clusters(chip, o, cluster));
+        row_add_member(row, FAMILY_MODEL, index, 0, "clusters_at_most", "clusters", "model", occupancy_clusters(chip, o, cluster));
 }
 
 static void add_occupancy(struct row *row, int index, const struct step *step, const struct kernel_facts *f, const struct chip *chip)
@@ -234,9 +246,9 @@ static void add_spill_lines(struct row *row, int step, const struct compiled *c,
     int count = cubin_spill_lines(c->cubin, c->cubin_bytes, kernel, path, &lines);
     for (int i = 0; i < count; i++) {
         if (lines[i].loads)
-            row_add_metric(row, step, lines[i].line, "static.spill_loads", "instructions", "compiler", lines[i].loads);
+            row_add_member(row, FAMILY_STATIC, step, lines[i].line, "spill_loads", "instructions", "compiler", lines[i].loads);
         if (lines[i].stores)
-            row_add_metric(row, step, lines[i].line, "static.spill_stores", "instructions", "compiler", lines[i].stores);
+            row_add_member(row, FAMILY_STATIC, step, lines[i].line, "spill_stores", "instructions", "compiler", lines[i].stores);
     }
     free(lines);
 }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "message/wire.h"
 #include "op/file.h"
+#include "row/family.h"
 #include "worker/private.h"
 #include <math.h>
 #include <stdlib.h>
@@ -81,17 +82,16 @@ static bool blame_row(struct trial *t, const struct error *why, enum row_status 
     return worker_blame(t->w, t->row, why, otherwise);
 }
 
-static void count_metric(void *context, const char *name, const char *unit, int line, double value)
+static void count_metric(void *context, const struct device_counter *c, int line, double value)
 {
     struct trial *t = context;
     if (value != 0 || line == 0)
-        row_add_metric(t->row, t->step, line, name, unit, "emu", value);
+        row_add_member(t->row, c->warp ? FAMILY_WARP : FAMILY_EMU, t->step, line, c->word, c->unit, "emu", value);
 }
 
-static void take_instructions(void *context, const char *name, const char *unit, int line, double value)
+static void take_instructions(void *context, const struct device_counter *c, int line, double value)
 {
-    (void)unit;
-    if (!line && !strcmp(name, "emu.warp_instructions"))
+    if (!line && !strcmp(c->name, "emu.warp_instructions"))
         *(double *)context += value;
 }
 
@@ -130,8 +130,10 @@ static void sum_steps(struct row *row)
                 row->metrics[k].value += m.value;
                 seen = true;
             }
-        if (!seen)
-            row_add_metric(row, -1, 0, m.name, m.unit, "emu", m.value);
+        if (!seen) {
+            m.step = -1;
+            *row_add_metric(row, -1, 0, "", "", "", 0) = m;
+        }
     }
 }
 

@@ -29,12 +29,12 @@ static double now_s(int threads)
 struct counts {
     double instructions, macs;
 };
-static void see(void *context, const char *name, const char *unit, int line, double value)
+static void see(void *context, const struct device_counter *counter, int line, double value)
 {
     struct counts *c = context;
-    if (line == 0 && !strcmp(name, "emu.warp_instructions"))
+    if (line == 0 && !strcmp(counter->name, "emu.warp_instructions"))
         c->instructions = value;
-    if (line == 0 && !strcmp(name, "emu.tensor_macs"))
+    if (line == 0 && !strcmp(counter->name, "emu.tensor_macs"))
         c->macs = value;
 }
 

@@ -91,10 +91,10 @@ struct emu_counter_wanted {
     int line;
     double value;
 };
-static inline void emu_counter_visit(void *context, const char *name, const char *unit, int line, double value)
+static inline void emu_counter_visit(void *context, const struct device_counter *counter, int line, double value)
 {
     struct emu_counter_wanted *w = context;
-    if (!strcmp(name, w->name) && line == w->line)
+    if (!strcmp(counter->name, w->name) && line == w->line)
         w->value = value;
 }
 static inline double emu_test_counter(struct emu_test *t, const char *name, int line)

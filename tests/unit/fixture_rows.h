@@ -3,6 +3,7 @@
 #ifndef BENCH_TESTS_FIXTURE_ROWS_H
 #define BENCH_TESTS_FIXTURE_ROWS_H
 
+#include "row/family.h"
 #include "base/text.h"
 #include "row/store.h"
 #include <math.h>
@@ -142,7 +143,8 @@ static inline struct row *fixture_row(struct fixture *f, int case_index, const c
     row->layer = xstrdup(layer);
     fixture_axes(row, axes);
     row->cropped = strchr(layer, '@') != NULL;
-    row->case_id = axes[0] ? text_format("%s/%s[%s]", f->run.scenario, layer, axes) : text_format("%s/%s", f->run.scenario, layer);
+    row->case_name = text_format(axes[0] ? "%s[%s]" : "%s", layer, axes);
+    row->case_id = text_format("%s/%s", f->run.scenario, row->case_name);
     fixture_variant(row, variant);
     fixture_pairs(row, params, row_add_param);
     row->id = params[0] ? text_format("%s/%s[%s]", row->case_id, variant, params) : text_format("%s/%s", row->case_id, variant);
@@ -228,7 +230,7 @@ static inline void fixture_work(struct row *row, double gflop, double mbytes, do
     row->floor_ns = floor_us * 1e3;
     snprintf(row->floor_by, sizeof row->floor_by, "%s", by);
     if (roof_us > 0)
-        row_add_metric(row, -1, 0, "model.roof_ns", "ns", "model", roof_us * 1e3);
+        row_add_member(row, FAMILY_MODEL, -1, 0, "roof_ns", "ns", "model", roof_us * 1e3);
 }
 
 /* The sparse case of the target experience, on an H200. */
@@ -346,28 +348,28 @@ static inline void fixture_h200(struct fixture *f)
 static inline void fixture_counts(struct row *r, double fma, double sectors_st, double requests_st, double moved)
 {
     const char *e = "emu";
-    row_add_metric(r, -1, 0, "emu.warp_instructions", "", e, fma * 1.31);
-    row_add_metric(r, -1, 0, "emu.warp_fma", "", e, fma);
-    row_add_metric(r, -1, 0, "emu.global_requests_st", "", e, requests_st);
-    row_add_metric(r, -1, 0, "emu.global_sectors_st", "", e, sectors_st);
-    row_add_metric(r, -1, 0, "emu.global_sectors_ideal_st", "", e, requests_st * 2);
-    row_add_metric(r, -1, 0, "emu.global_requests_ld", "", e, requests_st * 3);
-    row_add_metric(r, -1, 0, "emu.global_sectors_ld", "", e, moved * r->bytes / 32 - sectors_st);
-    row_add_metric(r, -1, 0, "emu.global_sectors_ideal_ld", "", e, requests_st * 9);
-    row_add_metric(r, -1, 0, "emu.shared_wavefronts_ld", "", e, 524288);
-    row_add_metric(r, -1, 0, "emu.shared_wavefronts_ideal_ld", "", e, 262144);
-    row_add_metric(r, -1, 0, "emu.shared_bank_conflicts", "", e, 262144);
+    row_add_member(r, FAMILY_WARP, -1, 0, "instructions", "", e, fma * 1.31);
+    row_add_member(r, FAMILY_WARP, -1, 0, "fma", "", e, fma);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_requests_st", "", e, requests_st);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_sectors_st", "", e, sectors_st);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_sectors_ideal_st", "", e, requests_st * 2);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_requests_ld", "", e, requests_st * 3);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_sectors_ld", "", e, moved * r->bytes / 32 - sectors_st);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_sectors_ideal_ld", "", e, requests_st * 9);
+    row_add_member(r, FAMILY_EMU, -1, 0, "shared_wavefronts_ld", "", e, 524288);
+    row_add_member(r, FAMILY_EMU, -1, 0, "shared_wavefronts_ideal_ld", "", e, 262144);
+    row_add_member(r, FAMILY_EMU, -1, 0, "shared_bank_conflicts", "", e, 262144);
 }
 
 static inline void fixture_line(struct row *r, int line, const char *suffix, double requests, double sectors, double ideal)
 {
     char name[80];
-    snprintf(name, sizeof name, "emu.global_requests_%s", suffix);
-    row_add_metric(r, 0, line, name, "", "emu", requests);
-    snprintf(name, sizeof name, "emu.global_sectors_%s", suffix);
-    row_add_metric(r, 0, line, name, "", "emu", sectors);
-    snprintf(name, sizeof name, "emu.global_sectors_ideal_%s", suffix);
-    row_add_metric(r, 0, line, name, "", "emu", ideal);
+    snprintf(name, sizeof name, "global_requests_%s", suffix);
+    row_add_member(r, FAMILY_EMU, 0, line, name, "", "emu", requests);
+    snprintf(name, sizeof name, "global_sectors_%s", suffix);
+    row_add_member(r, FAMILY_EMU, 0, line, name, "", "emu", sectors);
+    snprintf(name, sizeof name, "global_sectors_ideal_%s", suffix);
+    row_add_member(r, FAMILY_EMU, 0, line, name, "", "emu", ideal);
 }
 
 /* The cropped case on a laptop. */
@@ -382,8 +384,8 @@ static inline void fixture_emu(struct fixture *f)
     snprintf(fixture_step(r, "conv3x3_halo_regs", 105, 0, 48, 0.25, "regs")->lift, 160, "25 fewer registers (80) give 3 blocks per SM");
     fixture_counts(r, 2654208, 18432, 1152, 3.0);
     fixture_line(r, 88, "st", 1152, 18432, 2304);
-    row_add_metric(r, 0, 68, "emu.shared_wavefronts_ld", "", "emu", 524288);
-    row_add_metric(r, 0, 68, "emu.shared_wavefronts_ideal_ld", "", "emu", 262144);
+    row_add_member(r, FAMILY_EMU, 0, 68, "shared_wavefronts_ld", "", "emu", 524288);
+    row_add_member(r, FAMILY_EMU, 0, 68, "shared_wavefronts_ideal_ld", "", "emu", 262144);
     r = fixture_row(f, 0, "body_1@48x48", axes, work, "my/halo_regs", "CC=16,TH=16,TW=32", ROW_OK);
     fixture_work(r, 0.17, 0.664, 2.1, "launch", 0);
     fixture_step(r, "conv3x3_halo_regs", 64, 100, 77, 0.5, "regs");

@@ -2,6 +2,7 @@
 #ifndef BENCH_TESTS_MEASURED_ROWS_H
 #define BENCH_TESTS_MEASURED_ROWS_H
 
+#include "row/family.h"
 #include "fixture_rows.h"
 
 /* An H200 measured as: copy 4 TB/s, f16 tensor 800 TFLOP/s, f32 50 TFLOP/s, empty launch 2 us. */
@@ -26,16 +27,15 @@ static inline struct row *row_of(struct fixture *f, const char *variant, double 
     r->steps[0].blocks_per_sm = 8;
     r->steps[0].warps_per_sm = 64;
     fixture_time(r, -1, us, us * 0.002, 1, 1, 1);
-    row_add_metric(r, 0, 0, "static.sass_mma", "instructions", "compiler", tensor);
-    row_add_metric(r, 0, 0, "static.sass_gmma", "instructions", "compiler", 0);
+    row_add_member(r, FAMILY_SASS, 0, 0, "mma", "instructions", "compiler", tensor);
+    row_add_member(r, FAMILY_SASS, 0, 0, "gmma", "instructions", "compiler", 0);
     return r;
 }
 
 static inline void hw(struct row *r, const char *name, double value)
 {
-    char whole[80];
-    snprintf(whole, sizeof whole, "hw.%s", name);
-    row_add_metric(r, -1, 0, whole, "", "cupti", value);
+    bool state = !strncmp(name, "stall_", 6);
+    row_add_member(r, state ? FAMILY_STALL : FAMILY_HARDWARE, -1, 0, state ? name + 6 : name, "", "cupti", value);
 }
 
 #endif

@@ -109,10 +109,10 @@ struct sums {
     double counters;
     float atomics[4];
 };
-static void add_up(void *context, const char *name, const char *unit, int line, double v)
+static void add_up(void *context, const struct device_counter *counter, int line, double v)
 {
     double *sum = context;
-    for (; *name; name++)
+    for (const char *name = counter->name; *name; name++)
         *sum = *sum * 1.000001 + v * (line + 1) + *name;
 }
 static const char *const float_atomics =

@@ -1,4 +1,5 @@
 /* What fusing saves, and where a stage more begins to cost: times and knee set by hand. */
+#include "row/family.h"
 #include "fixture_rows.h"
 #include "report/case_document.h"
 #include "report/fusion.h"
@@ -135,8 +136,8 @@ static void test_epilogues(void **state)
     for (int i = 0; i < f.count; i++) { /* moved by DRAM: 200 MB fused, 300 and 400 MB apart */
         bool apart = strstr(f.rows[i]->variant, "plain") != NULL;
         f.rows[i]->case_id[0] = (char)('a' + f.rows[i]->case_index);
-        row_add_metric(f.rows[i], -1, 0, "hw.dram_bytes_read", "B", "ncu", apart ? 1e8 * (1 + f.rows[i]->case_index) : 1e8);
-        row_add_metric(f.rows[i], -1, 0, "hw.dram_bytes_written", "B", "ncu", 1e8);
+        row_add_member(f.rows[i], FAMILY_HARDWARE, -1, 0, "dram_bytes_read", "B", "ncu", apart ? 1e8 * (1 + f.rows[i]->case_index) : 1e8);
+        row_add_member(f.rows[i], FAMILY_HARDWARE, -1, 0, "dram_bytes_written", "B", "ncu", 1e8);
     }
     char *t = said(&f);
     assert_string_equal(t, "fusing  leaky: 2 epilogues: fused +2 to +3 % over the bare op, as passes of their own +60 to +80 %; fusing "

@@ -1,5 +1,6 @@
 /* The one judge: rules without and with counters on both sides of their limits, what each would gain, and that a limit stands in one place.
  */
+#include "row/family.h"
 #include "base/file.h"
 #include "measured_rows.h"
 #include "report/document.h"
@@ -45,7 +46,7 @@ static void verdicts_without_counters(void **state)
     r->steps[0].occupancy = 0.25;
     r = row_of(&f, "conv2d/tail", 180, 1);
     r->steps[0].waves = 1.2;
-    row_add_metric(r, 0, 0, "model.idle_places", "share", "model", 0.4);
+    row_add_member(r, FAMILY_MODEL, 0, 0, "idle_places", "share", "model", 0.4);
     r = row_of(&f, "conv2d/short", 180, 1);
     r->times[0].median_ns = 4000;
     r->flop = 1e6;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "row/family.h"
 #include "counter/pairs.h"
 #include "fixture_rows.h"
 #include "report/calibration.h"
@@ -46,10 +47,10 @@ static void test_table(void **state)
     }
     for (int i = 0; i < 3; i++) {
         emu[i] = row(ids[i], i == 2 ? ROW_WRONG : ROW_OK);
-        row_add_metric(emu[i], -1, 0, "emu.global_sectors_st", "", "emu", 100 * (i + 1)); /* always the same */
-        row_add_metric(emu[i], -1, 0, "emu.global_requests_st", "", "emu", i ? 20 : 10);  /* 1 and 2 */
-        row_add_metric(emu[i], -1, 0, "emu.warp_load_local", "", "emu", i);               /* the second row counts, the hardware does not */
-        row_add_metric(emu[i], -1, 0, "emu.warp_instructions", "", "emu", 100);
+        row_add_member(emu[i], FAMILY_EMU, -1, 0, "global_sectors_st", "", "emu", 100 * (i + 1)); /* always the same */
+        row_add_member(emu[i], FAMILY_EMU, -1, 0, "global_requests_st", "", "emu", i ? 20 : 10);  /* 1 and 2 */
+        row_add_member(emu[i], FAMILY_WARP, -1, 0, "load_local", "", "emu", i); /* the second row counts, the hardware does not */
+        row_add_member(emu[i], FAMILY_WARP, -1, 0, "instructions", "", "emu", 100);
     }
     assert_true(report_calibration(&t, &e, emu, 3, &c, cuda, 4, &err));
     has(&t, "2 rows that both verified");
@@ -90,9 +91,9 @@ static void test_row(void **state)
     row_add_step(r);
     row_add_step(r);
     snprintf(r->steps[1].name, sizeof r->steps[1].name, "second");
-    row_add_metric(r, -1, 0, "hw.blocks", "blocks", "cupti", 12345);
-    row_add_metric(r, 1, 0, "hw.dram_throughput", "%", "cupti", 41.25);
-    row_add_metric(r, -1, 0, "emu.barriers", "", "emu", 7);
+    row_add_member(r, FAMILY_HARDWARE, -1, 0, "blocks", "blocks", "cupti", 12345);
+    row_add_member(r, FAMILY_HARDWARE, 1, 0, "dram_throughput", "%", "cupti", 41.25);
+    row_add_member(r, FAMILY_EMU, -1, 0, "barriers", "", "emu", 7);
     fixture_launch(
         r, "k0",
         (struct row_launch){
@@ -110,24 +111,24 @@ static void test_row(void **state)
     text_free(&t);
     r->metric_count = 0;
     snprintf(r->steps[1].file, sizeof r->steps[1].file, "kernels/variants/conv2d/k.cu");
-    row_add_metric(r, 1, 40, "hw.samples_wait", "samples", "cupti", 10);
-    row_add_metric(r, 1, 40, "hw.samples_barrier", "samples", "cupti", 50);
-    row_add_metric(r, 1, 0, "hw.samples_wait", "samples", "cupti", 20);
-    row_add_metric(r, 1, 41, "hw.samples_long_scoreboard", "samples", "cupti", 120);
-    row_add_metric(r, -1, 0, "hw.samples", "samples", "cupti", 200);
+    row_add_member(r, FAMILY_SAMPLES, 1, 40, "wait", "samples", "cupti", 10);
+    row_add_member(r, FAMILY_SAMPLES, 1, 40, "barrier", "samples", "cupti", 50);
+    row_add_member(r, FAMILY_SAMPLES, 1, 0, "wait", "samples", "cupti", 20);
+    row_add_member(r, FAMILY_SAMPLES, 1, 41, "long_scoreboard", "samples", "cupti", 120);
+    row_add_member(r, FAMILY_HARDWARE, -1, 0, "samples", "samples", "cupti", 200);
     report_samples(&t, r);
     has(&t, "share of 200 samples");
     has(&t, "\n     60 %  k.cu:41                              long_scoreboard 100 %\n     30 %  k.cu:40                              "
             "barrier 83 %, wait 17 %\n     10 %  second, no line ");
-    row_add_metric(r, 1, 40, "hw.executed_instructions", "", "cupti", 3000);
-    row_add_metric(r, 1, 40, "hw.executed_lanes", "", "cupti", 48000);
-    row_add_metric(r, 1, 40, "hw.executed_sectors", "", "cupti", 64000);
-    row_add_metric(r, 1, 40, "hw.executed_sectors_ideal", "", "cupti", 16000);
-    row_add_metric(r, 1, 41, "hw.executed_instructions", "", "cupti", 1000);
-    row_add_metric(r, 1, 41, "hw.executed_lanes", "", "cupti", 32000);
-    row_add_metric(r, 1, 41, "hw.executed_wavefronts", "", "cupti", 1000);
-    row_add_metric(r, 1, 41, "hw.executed_wavefronts_ideal", "", "cupti", 1000);
-    row_add_metric(r, 1, 42, "hw.executed_local_sectors", "", "cupti", 9);
+    row_add_member(r, FAMILY_LINE, 1, 40, "instructions", "", "cupti", 3000);
+    row_add_member(r, FAMILY_LINE, 1, 40, "lanes", "", "cupti", 48000);
+    row_add_member(r, FAMILY_LINE, 1, 40, "sectors", "", "cupti", 64000);
+    row_add_member(r, FAMILY_LINE, 1, 40, "sectors_ideal", "", "cupti", 16000);
+    row_add_member(r, FAMILY_LINE, 1, 41, "instructions", "", "cupti", 1000);
+    row_add_member(r, FAMILY_LINE, 1, 41, "lanes", "", "cupti", 32000);
+    row_add_member(r, FAMILY_LINE, 1, 41, "wavefronts", "", "cupti", 1000);
+    row_add_member(r, FAMILY_LINE, 1, 41, "wavefronts_ideal", "", "cupti", 1000);
+    row_add_member(r, FAMILY_LINE, 1, 42, "local_sectors", "", "cupti", 9);
     text_free(&t);
     report_samples(&t, r);
     has(&t, "long_scoreboard 100 %; ran 1,000 (25 %)\n");

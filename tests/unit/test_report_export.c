@@ -1,4 +1,5 @@
 /* JSON parses, says what docs/EXPORT.md says and gives every number back; CSV is quoted so that any reader finds the same cells. */
+#include "row/family.h"
 #include "fixture_rows.h"
 #include <jansson.h>
 #include <setjmp.h>
@@ -116,7 +117,7 @@ static void json_takes_hostile_text(void **state)
     fixture_emu(&f);
     row_set(&f.rows[0]->reason, "\"quote\" \\ \x01 \xff\xfe \xc3 \xed\xa0\x80 </script> \xe2\x82\xac");
     f.rows[1]->times = NULL;
-    row_add_metric(f.rows[1], -1, 0, "emu.inf", "", "emu", INFINITY);
+    row_add_member(f.rows[1], FAMILY_EMU, -1, 0, "inf", "", "emu", INFINITY);
     f.run.seed = UINT64_MAX;
     row_set(&f.run.environment, "not JSON");
     json_t *document = document_of(&f);
@@ -199,7 +200,7 @@ static void csv_sums_steps(void **state)
     fixture_step(r, "a", 1, 0, 0, 1, "warps");
     fixture_step(r, "b", 2, 0, 0, 1, "warps");
     for (int s = 0; s < 3; s++)
-        row_add_metric(r, s, 0, "emu.warp_instructions", "", "emu", s == 1 ? 1000 : 30);
+        row_add_member(r, FAMILY_WARP, s, 0, "instructions", "", "emu", s == 1 ? 1000 : 30);
     report_csv(&t, &f.run, f.rows, f.count);
     read_record(read_record(text_get(&t), heads, &count), cells, &count);
     for (int k = 0; k < count; k++) {

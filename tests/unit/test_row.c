@@ -1,4 +1,5 @@
 /* A row starts with everything absent; the column table reaches every field and knows each field's absent. */
+#include "row/family.h"
 #include "base/text.h"
 #include "row/store.h"
 #include <math.h>
@@ -81,10 +82,10 @@ static void a_note_is_said_once_and_whole(void **state)
 static void metrics_are_found_by_step_and_not_by_line(void **state)
 {
     struct row *row = row_new();
-    row_add_metric(row, -1, 12, "emu.warp_fma", "", "emu", 1);
+    row_add_member(row, FAMILY_WARP, -1, 12, "fma", "", "emu", 1);
     for (int i = 0; i < 100; i++)
-        row_add_metric(row, i, 0, "emu.warp_fma", "", "emu", 10 + i);
-    row_add_metric(row, -1, 0, "emu.warp_fma", "", "emu", 2);
+        row_add_member(row, FAMILY_WARP, i, 0, "fma", "", "emu", 10 + i);
+    row_add_member(row, FAMILY_WARP, -1, 0, "fma", "", "emu", 2);
     assert_float_equal(row_metric(row, -1, "emu.warp_fma")->value, 2, 0);
     assert_float_equal(row_metric(row, 57, "emu.warp_fma")->value, 67, 0);
     assert_null(row_metric(row, -1, "emu.warp"));

@@ -1,5 +1,6 @@
 /* report/row_source: a kernel's lines with what they did and what the compiler made of them, in each form; a file that is gone or changed.
  */
+#include "row/family.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "fixture_rows.h"
@@ -58,16 +59,16 @@ static void counted(struct fixture *f)
     snprintf(s->kind, sizeof s->kind, "kernel");
     snprintf(s->file, sizeof s->file, "%s", path);
     hash_bytes(kernel, sizeof kernel - 1, s->file_hash);
-    row_add_metric(r, 0, 0, "emu.warp_instructions", "instr", "emu", 1000);
-    row_add_metric(r, -1, 0, "emu.warp_instructions", "instr", "emu", 1000);
+    row_add_member(r, FAMILY_WARP, 0, 0, "instructions", "instr", "emu", 1000);
+    row_add_member(r, FAMILY_WARP, -1, 0, "instructions", "instr", "emu", 1000);
     const int lines[] = {4, 5, 7}, counts[] = {90, 900, 10};
     for (int i = 0; i < 3; i++) {
-        row_add_metric(r, 0, lines[i], "emu.warp_instructions", "instr", "emu", counts[i]);
-        row_add_metric(r, 0, lines[i], "emu.thread_instructions", "instr", "emu", 16 * counts[i]);
+        row_add_member(r, FAMILY_WARP, 0, lines[i], "instructions", "instr", "emu", counts[i]);
+        row_add_member(r, FAMILY_EMU, 0, lines[i], "thread_instructions", "instr", "emu", 16 * counts[i]);
     }
-    row_add_metric(r, 0, 5, "emu.global_requests_ld", "request", "emu", 10);
-    row_add_metric(r, 0, 5, "emu.global_sectors_ld", "sector", "emu", 160);
-    row_add_metric(r, 0, 5, "emu.global_sectors_ideal_ld", "sector", "emu", 40);
+    row_add_member(r, FAMILY_EMU, 0, 5, "global_requests_ld", "request", "emu", 10);
+    row_add_member(r, FAMILY_EMU, 0, 5, "global_sectors_ld", "sector", "emu", 160);
+    row_add_member(r, FAMILY_EMU, 0, 5, "global_sectors_ideal_ld", "sector", "emu", 40);
     add_code(r, "ptx", 4, 30, 80, "setp.lt.s32 %p1, %r1, 8", "");
     add_code(r, "ptx", 5, 33, 400, "ld.global.f32 %f1, [%rd1+4]", "tile<2>.cuh:31");
     r->code[1].sectors = 1600;
@@ -148,10 +149,10 @@ static void of_each_step(void **state)
     struct row *r = f.rows[0];
     row_add_step(r);
     r->steps[1] = r->steps[0];
-    row_add_metric(r, 1, 5, "emu.warp_instructions", "instr", "emu", 100);
-    row_add_metric(r, 1, 5, "emu.global_requests_ld", "request", "emu", 10);
-    row_add_metric(r, 1, 5, "emu.global_sectors_ld", "sector", "emu", 80);
-    row_add_metric(r, 1, 5, "emu.global_sectors_ideal_ld", "sector", "emu", 20);
+    row_add_member(r, FAMILY_WARP, 1, 5, "instructions", "instr", "emu", 100);
+    row_add_member(r, FAMILY_EMU, 1, 5, "global_requests_ld", "request", "emu", 10);
+    row_add_member(r, FAMILY_EMU, 1, 5, "global_sectors_ld", "sector", "emu", 80);
+    row_add_member(r, FAMILY_EMU, 1, 5, "global_sectors_ideal_ld", "sector", "emu", 20);
     char *page = shown(&f, &form_html, SOURCE_PAGE), *first = strstr(page, "16 sectors/request (ideal 4): uncoalesced load"),
          *second = strstr(page, "8 sectors/request (ideal 2): uncoalesced load");
     assert_true(first && second && first < second);
@@ -220,11 +221,11 @@ static void samples_are_the_heat(void **state)
         snprintf(r->code[i].wait, sizeof r->code[i].wait, "%s", i == 1 ? "long_scoreboard" : "wait");
     }
     row_set(&r->device, "cuda:0");
-    row_add_metric(r, 0, 5, "hw.executed_sectors", "sectors", "cupti", 1600);
-    row_add_metric(r, 0, 5, "hw.executed_sectors_ideal", "sectors", "cupti", 400);
-    row_add_metric(r, 0, 4, "hw.samples_wait", "samples", "cupti", 10);
-    row_add_metric(r, 0, 5, "hw.samples_long_scoreboard", "samples", "cupti", 300);
-    row_add_metric(r, 0, 5, "hw.samples_wait", "samples", "cupti", 10);
+    row_add_member(r, FAMILY_LINE, 0, 5, "sectors", "sectors", "cupti", 1600);
+    row_add_member(r, FAMILY_LINE, 0, 5, "sectors_ideal", "sectors", "cupti", 400);
+    row_add_member(r, FAMILY_SAMPLES, 0, 4, "wait", "samples", "cupti", 10);
+    row_add_member(r, FAMILY_SAMPLES, 0, 5, "long_scoreboard", "samples", "cupti", 300);
+    row_add_member(r, FAMILY_SAMPLES, 0, 5, "wait", "samples", "cupti", 10);
     char *page = shown(&f, &form_html, SOURCE_PAGE);
     has(page, "% samples");
     has(page, "<th class=\"l\">SASS</th>");
@@ -243,9 +244,9 @@ static void units_are_tables(void **state)
     struct fixture f = {0};
     counted(&f);
     struct row *r = f.rows[0];
-    row_add_metric(r, -1, 0, "emu.global_requests_ld", "request", "emu", 10);
-    row_add_metric(r, -1, 0, "emu.global_sectors_ld", "sector", "emu", 160);
-    row_add_metric(r, -1, 0, "emu.global_sectors_ideal_ld", "sector", "emu", 40);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_requests_ld", "request", "emu", 10);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_sectors_ld", "sector", "emu", 160);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_sectors_ideal_ld", "sector", "emu", 40);
     char *page = told(&f, &form_html, add_units, 0);
     has(page, "<td class=\"l level\">global loads</td><td>10</td><td>160</td><td>16 <small>(4)</small></td><td>25</td>");
     assert_true(!strstr(page, "DRAM") && !strstr(page, "Schedulers") && !strstr(page, "Pipes") && !strstr(page, "global stores"));
@@ -271,11 +272,8 @@ static void units_are_tables(void **state)
                   {"issue_active", 62},
                   {"warps_eligible", 1.5},
                   {"warps_per_sm_achieved", 24}};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        char *name = text_format("hw.%s", counts[i].name);
-        row_add_metric(r, -1, 0, name, "", "cupti", counts[i].value);
-        free(name);
-    }
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        row_add_member(r, FAMILY_HARDWARE, -1, 0, counts[i].name, "", "cupti", counts[i].value);
     page = told(&f, &form_html, add_units, 0);
     has(page, "global loads</td><td>100</td><td>450</td><td>4.50</td><td>88.9</td><td>61</td><td>14.4 kB</td>");
     has(page, "shared</td><td>20</td><td>50</td><td>2.50 <small>(2)</small></td><td>80</td>");

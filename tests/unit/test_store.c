@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "row/family.h"
 #include "store_helpers.h"
 
 /* Every column of `group` is the same in both. */
@@ -58,7 +59,7 @@ static void put_get_equality(void **state)
     t->samples_ns = xmalloc(sizeof(double) * (size_t)t->rounds);
     for (int i = 0; i < t->rounds; i++)
         t->samples_ns[i] = 154700 + i / 3.0;
-    row_add_metric(f.rows[1], 0, 88, "emu.x", "B", "emu", NAN); /* a number that is not known stays so */
+    row_add_member(f.rows[1], FAMILY_EMU, 0, 88, "x", "B", "emu", NAN); /* a number that is not known stays so */
     row_set(&f.rows[2]->reason, "a 'quote', a \"double\", a ; and \xe2\x82\xac");
     f.run.seed = UINT64_MAX;
     struct store *store = open_or_fail(false);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "row/family.h"
 #include "store_helpers.h"
 
 static void former_at(const char *name)
@@ -301,11 +302,49 @@ static void notes_become_a_list(void **state)
     fixture_free(&f);
 }
 
+/* What a metric is one of was told by how its name begins, a case's own name stood behind its scenario's. */
+static void names_become_fields(void **state)
+{
+    static const struct {
+        const char *name, *family;
+    } of[] = {
+        {"hw.sm_busy", "hw"},         {"hw.stall_long_scoreboard", "stall"}, {"hw.samples", "hw"},       {"hw.samples_wait", "samples"},
+        {"hw.samples_dropped", "hw"}, {"hw.executed_lanes", "executed"},     {"emu.warp_fma", "warp"},   {"emu.barriers", "emu"},
+        {"static.sass_mma", "sass"},  {"static.barriers", "static"},         {"model.roof_ns", "model"}, {"chain.steps_ns", NULL}};
+    enum { COUNT = sizeof of / sizeof *of };
+    struct error err = {0};
+    struct fixture f = {0};
+    struct row **rows;
+    struct store *store = open_or_fail(false);
+    fixture_run(&f.run, "families", "cuda:0", "GPU");
+    fixture_row(&f, 0, "body", "", "conv2d", "ours", "", ROW_OK);
+    for (int i = 0; i < COUNT; i++)
+        row_add_metric(f.rows[0], -1, 0, of[i].name, "", "cupti", i);
+    put_all(store, &f);
+    assert_true(store_exec(store, "UPDATE \"case\" SET case_name = NULL; PRAGMA user_version = 12", "test", &err));
+    store_close(store);
+    store = open_or_fail(false);
+    assert_int_equal(store_rows(store, f.run.id, &rows, &err), 1);
+    assert_int_equal(rows[0]->metric_count, COUNT);
+    assert_string_equal(rows[0]->case_name, "body");
+    for (int i = 0; i < COUNT; i++) {
+        const struct row_metric *m = row_metric(rows[0], -1, of[i].name);
+        assert_string_equal(m->family, of[i].family ? of[i].family : "");
+    }
+    assert_true(metric_is(row_metric(rows[0], -1, "hw.stall_long_scoreboard"), FAMILY_HARDWARE));
+    assert_string_equal(metric_word(row_metric(rows[0], -1, "hw.stall_long_scoreboard"), FAMILY_STALL), "long_scoreboard");
+    assert_false(metric_is(row_metric(rows[0], -1, "hw.samples"), FAMILY_SAMPLES));
+    assert_false(metric_is(row_metric(rows[0], -1, "chain.steps_ns"), FAMILY_MODEL));
+    rows_free(rows, 1);
+    store_close(store);
+    fixture_free(&f);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         TEST(text_becomes_fields), TEST(former_and_present_are_merged), TEST(a_new_column_is_added), TEST(sides_stand_beside_each_other),
-        TEST(masks_of_schema_9),   TEST(words_become_columns),          TEST(notes_become_a_list)};
+        TEST(masks_of_schema_9),   TEST(words_become_columns),          TEST(notes_become_a_list),   TEST(names_become_fields)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* report/view: what the tables show of a row, from stored rows of known values. */
+#include "row/family.h"
 #include "fixture_rows.h"
 #include "report/view.h"
 #include <setjmp.h>
@@ -185,14 +186,14 @@ static void the_step_that_stands_for_a_row(void **state)
     make();
     assert_true(c.views[0].step == 4 && c.views[0].steps == 4 && c.views[0].spill_bytes == 3 && c.views[0].smem_bytes == -1);
     case_view_free(&c);
-    row_add_metric(r, 2, 0, "emu.warp_instructions", "", "emu", 0.5);
+    row_add_member(r, FAMILY_WARP, 2, 0, "instructions", "", "emu", 0.5);
     make();
     assert_int_equal(c.views[0].step, 2);
     case_view_free(&c);
-    row_add_metric(r, 0, 0, "emu.warp_instructions", "", "emu", 1000);
-    row_add_metric(r, 1, 0, "emu.warp_instructions", "", "emu", 1000);
-    row_add_metric(r, 3, 0, "emu.warp_instructions", "", "emu", 10);
-    row_add_metric(r, 4, 0, "emu.warp_instructions", "", "emu", 9);
+    row_add_member(r, FAMILY_WARP, 0, 0, "instructions", "", "emu", 1000);
+    row_add_member(r, FAMILY_WARP, 1, 0, "instructions", "", "emu", 1000);
+    row_add_member(r, FAMILY_WARP, 3, 0, "instructions", "", "emu", 10);
+    row_add_member(r, FAMILY_WARP, 4, 0, "instructions", "", "emu", 9);
     make();
     assert_true(c.views[0].step == 3 && c.views[0].spill_bytes == 2 && c.views[0].smem_bytes == 2148);
     assert_true(view_total(&c.views[0], "emu.warp_instructions") == 1019.5); /* preparing is none of the row's */
@@ -214,8 +215,8 @@ static void the_step_that_stands_for_a_row(void **state)
     for (int steps = 1; steps <= 9; steps++) { /* one needs no line of its own, nine would fill the table */
         case_view_free(&c);
         fixture_step(r, "one", 10, 1, 1, 1, "regs");
-        row_add_metric(r, -1, 0, "hw.busy", "%", "cupti", 90);
-        row_add_metric(r, steps - 1, 0, "hw.bytes", "B", "cupti", 5);
+        row_add_member(r, FAMILY_HARDWARE, -1, 0, "busy", "%", "cupti", 90);
+        row_add_member(r, FAMILY_HARDWARE, steps - 1, 0, "bytes", "B", "cupti", 5);
         row_add_metric(r, steps - 1, 0, "sm__cycles.sum", "", "cupti", 5);
         make();
         assert_true(view_itemises(&c.views[0]) == (steps > 1 && steps < 9));
@@ -234,17 +235,17 @@ static void what_was_moved(void **state)
     struct row *r = row("conv2d/moves", "", ROW_OK), *crop = row("conv2d/crop", "", ROW_OK), *none = row("conv2d/none", "", ROW_OK);
     for (int i = 0; i < 2; i++) {
         struct row *one = f.rows[i];
-        row_add_metric(one, -1, 0, "emu.global_sectors_ld", "", "emu", 100);
-        row_add_metric(one, -1, 0, "emu.global_requests_ld", "", "emu", 50);
-        row_add_metric(one, -1, 0, "emu.global_sectors_ideal_ld", "", "emu", 25);
+        row_add_member(one, FAMILY_EMU, -1, 0, "global_sectors_ld", "", "emu", 100);
+        row_add_member(one, FAMILY_EMU, -1, 0, "global_requests_ld", "", "emu", 50);
+        row_add_member(one, FAMILY_EMU, -1, 0, "global_sectors_ideal_ld", "", "emu", 25);
         one->bytes = 1392;
     }
-    row_add_metric(r, -1, 0, "emu.global_sectors_st", "", "emu", 64);
-    row_add_metric(r, -1, 0, "emu.global_requests_st", "", "emu", 64);
-    row_add_metric(r, -1, 0, "emu.global_sectors_ideal_st", "", "emu", 16);
-    row_add_metric(r, -1, 0, "emu.async_sectors", "", "emu", 10);
-    row_add_metric(none, -1, 0, "emu.global_requests_st", "", "emu", 0);
-    row_add_metric(none, -1, 0, "emu.global_sectors_st", "", "emu", 0);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_sectors_st", "", "emu", 64);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_requests_st", "", "emu", 64);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_sectors_ideal_st", "", "emu", 16);
+    row_add_member(r, FAMILY_EMU, -1, 0, "async_sectors", "", "emu", 10);
+    row_add_member(none, FAMILY_EMU, -1, 0, "global_requests_st", "", "emu", 0);
+    row_add_member(none, FAMILY_EMU, -1, 0, "global_sectors_st", "", "emu", 0);
     crop->cropped = true;
     make();
     const struct view *v = c.views;
@@ -376,12 +377,12 @@ static void views_know_the_baseline(void **state)
     struct row *other = fixture_row(&f, 0, "body", "", "conv2d 64->64", "my/same", "TH=16,TW=16", ROW_OK);
     fixture_step(fast, "cudnn", 99, 0, 0, 1.0, "regs");
     fixture_step(same, "conv", 77, 0, 0, 1.0, "regs");
-    row_add_metric(same, 0, 0, "hw.inst", "", "cupti", 5);
-    row_add_metric(same, -1, 0, "emu.warp_instructions", "", "emu", 30);
-    row_add_metric(same, 0, 0, "emu.warp_instructions", "", "emu", 10);
-    row_add_metric(same, -1, 0, "emu.global_sectors_st", "", "emu", 7); /* its loads are all asynchronous */
-    row_add_metric(same, -1, 0, "emu.async_sectors", "", "emu", 4);
-    row_add_metric(other, -1, 0, "emu.async_sectors", "", "emu", 4); /* nothing is stored either: not counted at all */
+    row_add_member(same, FAMILY_HARDWARE, 0, 0, "inst", "", "cupti", 5);
+    row_add_member(same, FAMILY_WARP, -1, 0, "instructions", "", "emu", 30);
+    row_add_member(same, FAMILY_WARP, 0, 0, "instructions", "", "emu", 10);
+    row_add_member(same, FAMILY_EMU, -1, 0, "global_sectors_st", "", "emu", 7); /* its loads are all asynchronous */
+    row_add_member(same, FAMILY_EMU, -1, 0, "async_sectors", "", "emu", 4);
+    row_add_member(other, FAMILY_EMU, -1, 0, "async_sectors", "", "emu", 4); /* nothing is stored either: not counted at all */
     fast->engine_number = 0;
     fixture_time(slow, -1, 200, 1, 0.5, 0.49, 0.51);
     fixture_time(fast, -1, 100, 1, 1, 0.9999999999999997, 1.0000000000000002); /* as logarithms leave it */

@@ -1,4 +1,5 @@
 /* Verdict, breakdown and gap from stored rows of known values; what is printed adds up. */
+#include "row/family.h"
 #include "measured_rows.h"
 #include "report/breakdown.h"
 #include "report/resources.h"
@@ -65,7 +66,7 @@ static void the_breakdown_balances(void **state)
     hw(r, "stall_wait", 2);
     r = row_of(&f, "conv2d/no_tensor", 2000, 0);
     r->steps[0].waves = 2.5;
-    row_add_metric(r, 0, 0, "model.idle_places", "share", "model", 1 - 2.5 / 3);
+    row_add_member(r, FAMILY_MODEL, 0, 0, "idle_places", "share", "model", 1 - 2.5 / 3);
 
     struct breakdown a = only(&f, 0);
     assert_true(a.known && a.measured && a.tensor == 1);
@@ -94,9 +95,9 @@ static void the_breakdown_balances(void **state)
     fixture_free(&f);
 }
 
-static void line(struct row *r, int at, const char *name, double value)
+static void line(struct row *r, int at, enum metric_family family, const char *word, double value)
 {
-    row_add_metric(r, 0, at, name, "", "cupti", value);
+    row_add_member(r, family, 0, at, word, "", "cupti", value);
 }
 
 /* The counted row of above, sampled too: 93.75 us wait, 40 of 62 for the scoreboard and of that three quarters at line 57; 31.25 us issue.
@@ -111,12 +112,12 @@ static void waits_have_lines(void **state)
     hw(r, "stall_long_scoreboard", 40);
     hw(r, "stall_barrier", 20);
     hw(r, "stall_wait", 2);
-    line(r, 57, "hw.samples_long_scoreboard", 750);
-    line(r, 61, "hw.samples_long_scoreboard", 200);
-    line(r, 0, "hw.samples_long_scoreboard", 49); /* too few to name */
-    line(r, 62, "hw.samples_long_scoreboard", 1);
-    line(r, 57, "hw.samples_selected", 30);
-    line(r, 70, "hw.samples_selected", 70);
+    line(r, 57, FAMILY_SAMPLES, "long_scoreboard", 750);
+    line(r, 61, FAMILY_SAMPLES, "long_scoreboard", 200);
+    line(r, 0, FAMILY_SAMPLES, "long_scoreboard", 49); /* too few to name */
+    line(r, 62, FAMILY_SAMPLES, "long_scoreboard", 1);
+    line(r, 57, FAMILY_SAMPLES, "selected", 30);
+    line(r, 70, FAMILY_SAMPLES, "selected", 70);
     struct breakdown a = only(&f, 0);
     balances(&a);
     const struct breakdown_part *wait = part(&a, "long_scoreboard"), *issue = part(&a, "issue");
@@ -131,8 +132,8 @@ static void waits_have_lines(void **state)
     breakdown_text(&a, &t, "");
     assert_non_null(strstr(text_get(&t), "45.4 at counted.cu:57, 12.1 at counted.cu:61\n"));
     text_free(&t);
-    line(r, 71, "hw.executed_instructions", 900); /* what ran counts more than where it was seen */
-    line(r, 70, "hw.executed_instructions", 100);
+    line(r, 71, FAMILY_LINE, "instructions", 900); /* what ran counts more than where it was seen */
+    line(r, 70, FAMILY_LINE, "instructions", 100);
     a = only(&f, 0);
     balances(&a);
     assert_string_equal(part(&a, "issue")->places[0].where, "counted.cu:71");
@@ -159,7 +160,7 @@ static void clusters_are_the_drivers(void **state)
     measured_run(&f);
     struct row *r = row_of(&f, "conv2d/clustered", 250, 1);
     assert_false(occupancy_says(&f, "clusters"));
-    row_add_metric(r, 0, 0, "model.clusters_at_most", "clusters", "model", 132);
+    row_add_member(r, FAMILY_MODEL, 0, 0, "clusters_at_most", "clusters", "model", 132);
     assert_true(occupancy_says(&f, "; at most 132 clusters at once"));
     row_add_metric(r, 0, 0, "driver.clusters", "clusters", "driver", 99);
     assert_true(occupancy_says(&f, "; 99 clusters at once by the driver, 75 % of what fits without groups of SMs"));
