@@ -95,6 +95,11 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
         cli_say(stderr, "bench: note: %s\n", plan->notes[i]);
 }
 
+static bool same_word(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
 /* A file under trial that fits none of the standard layers has been told why by each, but nothing of it ran. */
 static void say_untried(const char *name, struct row *const *rows, int count)
 {
@@ -104,10 +109,13 @@ static void say_untried(const char *name, struct row *const *rows, int count)
         if (rows[i]->part_count && !strcmp(rows[i]->parts[0].variant, name) && rows[i]->status != ROW_INFEASIBLE) {
             return;
         } else if (rows[i]->status == ROW_INFEASIBLE) {
-            SCOPED char *kind = text_format("%s%s%s", rows[i]->dtype ? rows[i]->dtype : "", rows[i]->layout ? " " : "",
-                                            rows[i]->layout ? rows[i]->layout : "");
-            if (!strstr(text_get(&kinds), kind))
-                text_addf(&kinds, "%s%s", met ? ", " : "", kind);
+            int k = 0;
+            while (k < i && !(rows[k]->status == ROW_INFEASIBLE && same_word(rows[k]->dtype, rows[i]->dtype) &&
+                              same_word(rows[k]->layout, rows[i]->layout)))
+                k++;
+            if (k == i)
+                text_addf(&kinds, "%s%s%s%s", met ? ", " : "", rows[i]->dtype ? rows[i]->dtype : "", rows[i]->layout ? " " : "",
+                          rows[i]->layout ? rows[i]->layout : "");
             met++;
         }
     cli_say(stderr,

@@ -1,5 +1,53 @@
-/* counter/find: the values that a table, or a comparison, shows, group by group. */
+/* counter/find: metrics and values by name, the metrics of a value, and the values that a table, or a comparison, shows, group by group. */
 #include "counter/group.h"
+#include <stdlib.h>
+#include <string.h>
+
+int counter_group_metric(const struct counter_group *group, const char *name)
+{
+    for (int i = 0; i < group->metric_count; i++)
+        if (!strcmp(group->metrics[i].name, name))
+            return i;
+    return -1;
+}
+
+int counter_group_value(const struct counter_group *group, const char *name)
+{
+    for (int i = 0; i < group->value_count; i++)
+        if (!strcmp(group->values[i].name, name))
+            return i;
+    return -1;
+}
+
+struct metric_names {
+    const struct counter_group *group;
+    struct text *names;
+    bool *told; /* by metric of the group: its first choice is among the names */
+};
+
+/* A value that the formula reads stands for the metrics of its own formula; a formula reads values above it only, so this ends. */
+static void add_metric_name(void *context, const char *name)
+{
+    struct metric_names *to = context;
+    int metric = counter_group_metric(to->group, name), value = counter_group_value(to->group, name);
+    if (value >= 0)
+        expr_names(to->group->values[value].expr, add_metric_name, to);
+    if (metric < 0)
+        return;
+    const char *first = to->group->metrics[metric].choices[0];
+    for (int i = 0; i < to->group->metric_count; i++)
+        if (to->told[i] && strcmp(to->group->metrics[i].choices[0], first) == 0)
+            return;
+    to->told[metric] = true;
+    if (strncmp(first, "emu.", 4) != 0)
+        text_addf(to->names, "%s%s", to->names->len ? ", " : "", first);
+}
+
+void counter_value_metrics(const struct counter_group *group, int value, struct text *names)
+{
+    SCOPED bool *told = xcalloc((size_t)group->metric_count + 1, sizeof *told);
+    expr_names(group->values[value].expr, add_metric_name, &(struct metric_names){group, names, told});
+}
 
 static bool group_has(const struct counter_group *g, int value, enum counter_shown shown)
 {

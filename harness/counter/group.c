@@ -39,46 +39,6 @@ const struct counter_fact counter_facts[] = {
     {NULL, NULL, NULL},
 };
 
-int counter_group_metric(const struct counter_group *group, const char *name)
-{
-    for (int i = 0; i < group->metric_count; i++)
-        if (!strcmp(group->metrics[i].name, name))
-            return i;
-    return -1;
-}
-
-int counter_group_value(const struct counter_group *group, const char *name)
-{
-    for (int i = 0; i < group->value_count; i++)
-        if (!strcmp(group->values[i].name, name))
-            return i;
-    return -1;
-}
-
-struct metric_names {
-    const struct counter_group *group;
-    struct text *names;
-};
-
-/* A value that the formula reads stands for the metrics of its own formula; a formula reads values above it only, so this ends. */
-static void add_metric_name(void *context, const char *name)
-{
-    struct metric_names *to = context;
-    int metric = counter_group_metric(to->group, name), value = counter_group_value(to->group, name);
-    if (value >= 0)
-        expr_names(to->group->values[value].expr, add_metric_name, to);
-    if (metric < 0)
-        return;
-    const char *first = to->group->metrics[metric].choices[0];
-    if (strncmp(first, "emu.", 4) != 0 && !strstr(text_get(to->names), first))
-        text_addf(to->names, "%s%s", to->names->len ? ", " : "", first);
-}
-
-void counter_value_metrics(const struct counter_group *group, int value, struct text *names)
-{
-    expr_names(group->values[value].expr, add_metric_name, &(struct metric_names){group, names});
-}
-
 static bool is_fact(const char *name)
 {
     for (const struct counter_fact *f = counter_facts; f->name; f++)

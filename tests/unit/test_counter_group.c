@@ -34,6 +34,19 @@ static void rejects(const char *yaml, const char *message, const char *hint)
     assert_int_equal(err.kind, ERROR_USAGE);
 }
 
+/* A metric whose name begins the name of one that was told before is told as well. */
+static void test_names(void **state)
+{
+    struct error err;
+    struct text names = {0};
+    struct counter_group *g = load(TOP "metrics:\n  a: u__x.sum.per_second\n  b: u__x.sum\n" VALUES, &err);
+    assert_non_null(g);
+    counter_value_metrics(g, 0, &names);
+    assert_string_equal(text_get(&names), "u__x.sum.per_second, u__x.sum");
+    text_free(&names);
+    counter_group_free(g);
+}
+
 static void test_good(void **state)
 {
     struct error err;
@@ -163,7 +176,7 @@ static void test_files(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_mistakes), cmocka_unit_test(test_find),
-                                       cmocka_unit_test(test_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_good), cmocka_unit_test(test_mistakes),
+                                       cmocka_unit_test(test_find), cmocka_unit_test(test_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
