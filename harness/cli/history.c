@@ -1,5 +1,6 @@
 /* bench history: one number of a row over the stored runs. */
 #include "base/file.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "gate/history.h"
@@ -49,8 +50,8 @@ static int keep_one_side(struct row **rows, int count)
     return kept;
 }
 
-/* The id of the row that is meant, of the newest run that has it; malloc'd. *kind: cuda or emu, as that run. */
-static char *find_id(struct past *p, const char *words, const char *device, char kind[8], struct error *err)
+/* The id of the row that is meant, of the newest run that has it; malloc'd. *kind: what that run's device is. */
+static char *find_id(struct past *p, const char *words, const char *device, const char **kind, struct error *err)
 {
     struct error first = {0};
     for (int i = p->runs.count - 1; i >= 0; i--) {
@@ -65,7 +66,7 @@ static char *find_id(struct past *p, const char *words, const char *device, char
         char *id = index >= 0 ? xstrdup(rows[index]->id) : NULL;
         rows_free(rows, count);
         if (id) {
-            snprintf(kind, 8, "%.*s", (int)strcspn(on, ":"), on);
+            *kind = spec_kind(on);
             return id;
         }
         if (first.kind == ERROR_NONE)
@@ -100,7 +101,7 @@ static bool take_run(struct past *p, int i, const char *id, struct error *err)
 static bool take_runs(struct past *p, const char *id, const char *kind, struct error *err)
 {
     for (int i = 0; i < p->runs.count; i++)
-        if (p->runs.items[i].device && !strncmp(p->runs.items[i].device, kind, strlen(kind)) && !take_run(p, i, id, err))
+        if (spec_is(p->runs.items[i].device, kind) && !take_run(p, i, id, err))
             return false;
     /* A time of another card, a count for another chip says nothing of this one's history. */
     for (int i = p->side_count - 2; i >= 0; i--) {
@@ -185,7 +186,7 @@ int cli_history(const struct verb *verb, int argc, char **argv)
     SCOPED_BY(history_free) struct history h = {0};
     struct error err = {0};
     const char *named = NULL;
-    char kind[8];
+    const char *kind = NULL;
     SCOPED char *id = NULL;
     int count, code;
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
@@ -195,7 +196,7 @@ int cli_history(const struct verb *verb, int argc, char **argv)
         return cli_usage(verb, "the history of which row? bench history body_1 naive");
     SCOPED char *database = named ? xstrdup(named) : cli_database(cli_out_dir(out));
     bool ok = cli_store(database, "bench run SCENARIO", &p.r.store, &err) && store_runs(p.r.store, &p.runs, &err) &&
-              (id = find_id(&p, words, device, kind, &err)) && take_runs(&p, id, kind, &err);
+              (id = find_id(&p, words, device, &kind, &err)) && take_runs(&p, id, kind, &err);
     SCOPED char *release = ok ? last_release(&p, since) : NULL;
     ok = ok && history_make(p.sides, p.side_count, id, of, margin / 100, release, &h, &err) &&
          print_history(&h, &p, cli_out_dir(out), plot, &err);

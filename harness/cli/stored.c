@@ -1,5 +1,6 @@
 /* Verbs that read the store and run nothing: show, report, export, history. */
 #include "base/file.h"
+#include "base/spec.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "report/calibration.h"
@@ -213,37 +214,43 @@ static bool unknown_format(const char *known, struct error *err)
 
 static bool calibration_wanted;
 
-/* The runs that the words name, by number or by scenario (its last); without words the last runs of the scenario. */
+/* The run that a word names: by number, or a scenario's last. */
+static bool run_of(struct stored *s, const char *word, long long *id, struct error *err)
+{
+    SCOPED_BY(run_clear) struct run run = {0};
+    if (text_to_int(word, id))
+        return true;
+    bool found = store_last_run(s->r.store, NULL, word, s->device, &run, err);
+    *id = run.id;
+    if (!found && err->kind == ERROR_NONE) {
+        error_set(err, ERROR_USAGE, "%s holds no run '%s'", s->database, word);
+        error_hint(err, "bench list runs lists what there is");
+    }
+    return found;
+}
+
+static bool add_compared(struct stored *s, struct stored_run **runs, int *count, long long id, struct error *err)
+{
+    struct stored_run *run = APPEND(*runs, *count);
+    *run = (struct stored_run){0};
+    return cli_run_open(run, s->database, id, err);
+}
+
+/* The runs that the words name; without words the last runs of the scenario. */
 static int compared(struct stored *s, struct stored_run **runs, struct error *err)
 {
-    struct text words = {0};
     SCOPED_BY(runs_free) struct runs all = {0};
+    SCOPED char *words = s->words ? text_format("%s %s", s->scenario ? s->scenario : "", s->words) : NULL;
+    char *rest = words;
     int count = 0;
+    long long id;
     bool ok = s->words || store_runs(s->r.store, &all, err);
-    if (s->words)
-        text_addf(&words, "%s %s", s->scenario ? s->scenario : "", s->words);
-    for (int i = 0; i < all.count; i++) {
+    for (char *word; ok && (word = strsep(&rest, " "));)
+        ok = !word[0] || (run_of(s, word, &id, err) && add_compared(s, runs, &count, id, err));
+    for (int i = 0; ok && i < all.count; i++) {
         const struct run *r = &all.items[i];
         if (r->scenario && !strcmp(r->scenario, s->r.run.scenario) && !strcmp(r->device, s->r.run.device) && r->ended[0])
-            text_addf(&words, "%lld ", (long long)r->id);
-    }
-    SCOPED char *copy = text_take(&words);
-    char *rest = copy;
-    *runs = xcalloc((copy ? strlen(copy) : 0) / 2 + 1, sizeof **runs); /* as many words as it can hold */
-    for (char *word; ok && (word = strsep(&rest, " "));) {
-        struct run run = {0};
-        long long id;
-        if (!word[0])
-            continue;
-        if (text_to_int(word, &id))
-            ok = cli_run_open(&(*runs)[count++], s->database, id, err);
-        else if ((ok = store_last_run(s->r.store, NULL, word, s->device, &run, err)))
-            ok = cli_run_open(&(*runs)[count++], s->database, run.id, err);
-        else if (err->kind == ERROR_NONE) {
-            error_set(err, ERROR_USAGE, "%s holds no run '%s'", s->database, word);
-            error_hint(err, "bench list runs lists what there is");
-        }
-        run_clear(&run);
+            ok = add_compared(s, runs, &count, r->id, err);
     }
     if (ok && count < 2) {
         ok = error_set(err, ERROR_USAGE, "%d runs: two or more are needed to compare", count);
@@ -289,7 +296,7 @@ static bool rows_on(struct stored *s, const char *kind, struct run *run, struct 
     for (int i = runs.count - 1; ok && i >= 0; i--) {
         const struct run *r = &runs.items[i];
         struct row **more;
-        if (!r->device || strncmp(r->device, kind, strlen(kind)) || !r->scenario || strcmp(r->scenario, s->r.run.scenario) ||
+        if (!spec_is(r->device, kind) || !r->scenario || strcmp(r->scenario, s->r.run.scenario) ||
             (run->id && strcmp(r->device_about ? r->device_about : "", run->device_about ? run->device_about : "")))
             continue;
         ok = run->id || store_run(s->r.store, r->id, run, err);
@@ -306,7 +313,7 @@ static bool make_calibration(struct stored *s, struct text *t, struct error *err
     struct run emu = {0}, cuda = {0};
     struct row **emu_rows = NULL, **cuda_rows = NULL;
     int emu_count = 0, cuda_count = 0;
-    bool ok = rows_on(s, "emu", &emu, &emu_rows, &emu_count, err) && rows_on(s, "cuda", &cuda, &cuda_rows, &cuda_count, err) &&
+    bool ok = rows_on(s, SPEC_COUNTS, &emu, &emu_rows, &emu_count, err) && rows_on(s, SPEC_TIMED, &cuda, &cuda_rows, &cuda_count, err) &&
               report_calibration(t, &emu, emu_rows, emu_count, &cuda, cuda_rows, cuda_count, err);
     if (emu_rows)
         rows_free(emu_rows, emu_count);
