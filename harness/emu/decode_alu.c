@@ -2,15 +2,10 @@
 #include "emu/decode.h"
 #include <string.h>
 
-static int bytes_of(enum ptx_type t)
-{
-    return ptx_type_bytes(t);
-}
-
 /* By width: op16, op32, op64. */
 enum op decode_by_width(struct decode *d, enum ptx_type t, enum op op16, enum op op32, enum op op64)
 {
-    enum op op = bytes_of(t) == 2 ? op16 : bytes_of(t) == 4 ? op32 : bytes_of(t) == 8 ? op64 : OP_none;
+    enum op op = ptx_type_bytes(t) == 2 ? op16 : ptx_type_bytes(t) == 4 ? op32 : ptx_type_bytes(t) == 8 ? op64 : OP_none;
     if (op == OP_none)
         decode_fail(d, "type '.%s' is not supported here", ptx_type_name(t));
     return op;
@@ -50,7 +45,7 @@ static enum op signed_op(enum ptx_type t, enum op u16, enum op s16, enum op u32,
 static bool with_carry(struct decode *d, enum ptx_type t, bool reads, bool subtract)
 {
     bool writes = decode_take(d, "cc");
-    if (!decode_simple(d, bytes_of(t) == 4 ? OP_addc_32 : bytes_of(t) == 8 ? OP_addc_64 : OP_none, t, 2))
+    if (!decode_simple(d, ptx_type_bytes(t) == 4 ? OP_addc_32 : ptx_type_bytes(t) == 8 ? OP_addc_64 : OP_none, t, 2))
         return true;
     d->p->code[d->p->count - 1].flags = (uint8_t)(reads | writes << 1 | subtract << 2);
     return true;
@@ -117,7 +112,7 @@ static bool decode_mul(struct decode *d, bool mad)
     if (half == 2)
         return wide_product(d, t, mad);
     if (reads || writes) {
-        if (decode_simple(d, bytes_of(t) == 4 ? OP_madc_32 : bytes_of(t) == 8 ? OP_madc_64 : OP_none, t, 3)) {
+        if (decode_simple(d, ptx_type_bytes(t) == 4 ? OP_madc_32 : ptx_type_bytes(t) == 8 ? OP_madc_64 : OP_none, t, 3)) {
             struct insn *ip = &d->p->code[d->p->count - 1];
             ip->flags = (uint8_t)(reads | writes << 1);
             ip->kind = half == 1 ? 1 + ptx_type_signed(t) : 0;
@@ -216,7 +211,7 @@ static bool counting(struct decode *d, enum op op32, enum op op64, int flags)
 {
     enum ptx_type t = decode_take_type(d);
     uint32_t a = decode_source(d, decode_operand(d, 1), t, false), to = decode_target(d, decode_operand(d, 0), T_U32, false);
-    struct insn *ip = decode_emit(d, bytes_of(t) == 8 ? op64 : op32);
+    struct insn *ip = decode_emit(d, ptx_type_bytes(t) == 8 ? op64 : op32);
     ip->d = to, ip->a = a, ip->flags = (uint8_t)flags;
     return true;
 }
@@ -231,7 +226,7 @@ static bool decode_bfind(struct decode *d)
 static bool decode_fields(struct decode *d, bool insert)
 {
     enum ptx_type t = decode_take_type(d);
-    bool wide = bytes_of(t) == 8;
+    bool wide = ptx_type_bytes(t) == 8;
     uint32_t to = decode_target(d, decode_operand(d, 0), t, false), a = decode_source(d, decode_operand(d, 1), t, false);
     uint32_t b = decode_source(d, decode_operand(d, 2), insert ? t : T_U32, false),
              c = decode_source(d, decode_operand(d, 3), T_U32, false), *l = NULL;
@@ -379,7 +374,7 @@ static bool decode_setp(struct decode *d)
     ip->a = a, ip->b = b, ip->c = c;
     ip->aux = (uint16_t)compare;
     ip->flags = (uint8_t)(join | (negated ? JOIN_NEGATED : 0));
-    ip->size = (uint8_t)bytes_of(t);
+    ip->size = (uint8_t)ptx_type_bytes(t);
     ip->kind = t == T_BF16 || t == T_BF16X2;
     ip->imm = ftz;
     if (o->reg2 >= 0) {
@@ -404,13 +399,13 @@ static bool decode_set(struct decode *d)
         struct insn *ip = decode_emit(d, OP_set_half);
         ip->d = to, ip->a = a, ip->b = b;
         ip->aux = (uint16_t)compare;
-        ip->size = (uint8_t)bytes_of(ts);
+        ip->size = (uint8_t)ptx_type_bytes(ts);
         ip->kind = ts == T_BF16 || ts == T_BF16X2;
         ip->count = ptx_type_float(td) ? td == T_BF16 || td == T_BF16X2 : 2;
         ip->imm = ftz;
         return true;
     }
-    if (compare_op(ts) == OP_none || bytes_of(td) != 4)
+    if (compare_op(ts) == OP_none || ptx_type_bytes(td) != 4)
         return decode_fail(d, "these types are not supported") || true;
     if (ftz) {
         a = flushed(d, a);
@@ -444,7 +439,9 @@ static bool decode_slct(struct decode *d)
     enum ptx_type t = decode_take_type(d), tc = decode_take_type(d);
     uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false),
              c = decode_source(d, decode_operand(d, 3), tc, false), to = decode_target(d, decode_operand(d, 0), t, false);
-    struct insn *ip = decode_emit(d, tc == T_F32 ? (bytes_of(t) == 4 ? OP_slctf_32 : OP_none) : bytes_of(t) == 8 ? OP_slct_64 : OP_slct_32);
+    struct insn *ip = decode_emit(d, tc == T_F32              ? (ptx_type_bytes(t) == 4 ? OP_slctf_32 : OP_none)
+                                     : ptx_type_bytes(t) == 8 ? OP_slct_64
+                                                              : OP_slct_32);
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
     return ip->op != OP_none || decode_fail(d, "these types are not supported") || true;
 }

@@ -2,19 +2,17 @@
 #include "emu/decode.h"
 #include <string.h>
 
-static int bytes_of(enum ptx_type t)
-{
-    return ptx_type_bytes(t);
-}
-
 /* By width: op16, op32, op64. */
 /* ---- moves ---- */
 static bool mov_vector(struct decode *d, enum ptx_type t, const struct ptx_operand *parts, const struct ptx_operand *whole, bool pack)
 {
     int n = parts->count;
-    if (n < 2 || n > 8 || bytes_of(t) % n)
+    if (n < 2 || n > 8 || ptx_type_bytes(t) % n)
         return decode_fail(d, "%d parts of a '.%s'", n, ptx_type_name(t)) || true;
-    enum ptx_type part = bytes_of(t) / n == 1 ? T_B8 : bytes_of(t) / n == 2 ? T_B16 : bytes_of(t) / n == 4 ? T_B32 : T_B64;
+    enum ptx_type part = ptx_type_bytes(t) / n == 1   ? T_B8
+                         : ptx_type_bytes(t) / n == 2 ? T_B16
+                         : ptx_type_bytes(t) / n == 4 ? T_B32
+                                                      : T_B64;
     uint32_t *l = decode_list(d, n), other = pack ? decode_target(d, whole, t, false) : decode_source(d, whole, t, false);
     for (int i = 0; i < n; i++)
         l[i] = pack                                   ? decode_source(d, &parts->items[i], part, false)
@@ -24,10 +22,10 @@ static bool mov_vector(struct decode *d, enum ptx_type t, const struct ptx_opera
     ip->d = pack ? other : NO_REF;
     ip->a = pack ? NO_REF : other;
     ip->list = l;
-    ip->size = (uint8_t)bytes_of(part);
-    ip->kind = (uint8_t)(bytes_of(part) < 2 ? 2 : bytes_of(part));
+    ip->size = (uint8_t)ptx_type_bytes(part);
+    ip->kind = (uint8_t)(ptx_type_bytes(part) < 2 ? 2 : ptx_type_bytes(part));
     ip->count = (uint8_t)n;
-    ip->aux = (uint16_t)bytes_of(t);
+    ip->aux = (uint16_t)ptx_type_bytes(t);
     return true;
 }
 
@@ -37,7 +35,7 @@ static bool mov_elements(struct decode *d, enum ptx_type t, int n)
     const struct ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
     uint32_t through[8];
     bool counted = false;
-    t = bytes_of(t) == 1 ? T_B16 : t;
+    t = ptx_type_bytes(t) == 1 ? T_B16 : t;
     if (to->kind != OPERAND_VECTOR || from->kind != OPERAND_VECTOR || to->count != n || from->count != n)
         return decode_fail(d, "vectors of %d were expected", n) || true;
     for (int k = 0; k < 2 * n && !d->failed; k++) {
@@ -84,13 +82,13 @@ static bool decode_mov(struct decode *d)
             if (!strcmp(from->name, special_names[i])) {
                 struct insn *ip = decode_emit(d, OP_mov_special);
                 ip->aux = (uint16_t)i;
-                ip->size = (uint8_t)bytes_of(t);
+                ip->size = (uint8_t)ptx_type_bytes(t);
                 ip->d = ref;
                 return true;
             }
         return decode_fail(d, "special register '%s' is not supported", from->name) || true;
     }
-    if (bytes_of(t) == 16) {
+    if (ptx_type_bytes(t) == 16) {
         decode_simple(d, OP_mov_128, t, 1);
         return true;
     }
@@ -140,7 +138,7 @@ static enum op fast_convert(enum ptx_type td, enum ptx_type ts, int64_t flags, i
         if (td == T_BF16X2 && ts == T_F32)
             return OP_cvt_bf16x2_f32;
     }
-    if (flags || ptx_type_float(td) || ptx_type_float(ts) || bytes_of(ts) != sb || bytes_of(td) != db)
+    if (flags || ptx_type_float(td) || ptx_type_float(ts) || ptx_type_bytes(ts) != sb || ptx_type_bytes(td) != db)
         return OP_none;
     if (db == 8 && sb == 4)
         return ptx_type_signed(ts) ? OP_sext_32_64 : OP_zext_32_64;
@@ -176,7 +174,7 @@ static bool decode_cvt_pack(struct decode *d)
 {
     decode_take(d, "sat");
     enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
-    bool bytes = bytes_of(td) == 1;
+    bool bytes = ptx_type_bytes(td) == 1;
     if ((!bytes && td != T_U16 && td != T_S16) || (ts != T_S32 && ts != T_U32) || (bytes && decode_take_type(d) != T_B32))
         return decode_fail(d, "this conversion is not supported") || true;
     uint32_t a = decode_source(d, decode_operand(d, 1), ts, false), b = decode_source(d, decode_operand(d, 2), ts, false);
@@ -200,18 +198,18 @@ static bool decode_cvt(struct decode *d)
     bool two = packed(td) && !packed(ts);
     uint32_t rd = decode_target(d, to, td, !ptx_type_float(td)), a = decode_source(d, from, ts, !ptx_type_float(ts)),
              b = two ? decode_source(d, decode_operand(d, 2), ts, false) : NO_REF;
-    int db = to->kind == OPERAND_REG ? decode_reg_bytes(d, to->reg) : bytes_of(td), sb = from->kind == OPERAND_REG
-                                                                                             ? decode_reg_bytes(d, from->reg)
-                                                                                         : bytes_of(ts) < 2 ? 2
-                                                                                                            : bytes_of(ts);
+    int db = to->kind == OPERAND_REG ? decode_reg_bytes(d, to->reg) : ptx_type_bytes(td),
+        sb = from->kind == OPERAND_REG ? decode_reg_bytes(d, from->reg)
+             : ptx_type_bytes(ts) < 2  ? 2
+                                       : ptx_type_bytes(ts);
     /* rounding to an integer is the only thing a float to integer conversion does; .rn is said, not .rni, nowhere */
-    enum op op = fast_convert(td, ts, flags & ~(int64_t)(CONVERT_FINITE * (bytes_of(td) > 2 || !ptx_type_float(td))), db, sb);
+    enum op op = fast_convert(td, ts, flags & ~(int64_t)(CONVERT_FINITE * (ptx_type_bytes(td) > 2 || !ptx_type_float(td))), db, sb);
     struct insn *ip = decode_emit(d, op == OP_none ? OP_cvt : op);
     ip->d = rd, ip->a = a, ip->b = b;
     if (op != OP_none)
         return true;
     if (packed(td))
-        flags |= packed(ts) && bytes_of(ts) == 2 ? CONVERT_UNPACK : CONVERT_PACK;
+        flags |= packed(ts) && ptx_type_bytes(ts) == 2 ? CONVERT_UNPACK : CONVERT_PACK;
     ip->kind = (uint8_t)form_of(ts);
     ip->aux = (uint16_t)form_of(td);
     ip->size = (uint8_t)sb;

@@ -300,7 +300,7 @@ void plan_sequence_describe(const struct plan_row *p, struct row *row)
     row->work = text_take(&t);
     row_set(&row->bare_work, NULL);
     row_set(&row->epilogue, NULL);
-    row_set(&row->op, "sequence");
+    row_set(&row->op, ROW_SEQUENCE);
     row->bytes = 0;
     for (int i = 0; i < layers->count; i++)
         row->bytes += work_bytes(&layers->links[i].work);

@@ -179,7 +179,7 @@ static void extra_cells(struct table *t, const struct case_view *c, const struct
 {
     const struct row *row = v->row;
     const struct row_time *graph = v->ranked && strcmp(c->load, "isolated") == 0 ? row_time(row, "warm", "sustained") : NULL;
-    bool sequence = row->op && strcmp(row->op, "sequence") == 0;
+    bool sequence = row->op && strcmp(row->op, ROW_SEQUENCE) == 0;
     us_cell(t, graph ? graph->median_ns : NAN);
     us_cell(t, v->ranked ? row->prepare_ns : NAN);
     value_cell(t, PAINT_NONE, sequence && row->state_bytes >= 0 ? (double)row->state_bytes / 1e6 : NAN, number_3);
@@ -239,18 +239,13 @@ static void counted_columns(struct table *t)
     table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
 }
 
-static double over(double a, double b)
-{
-    return b > 0 ? a / b : NAN;
-}
-
 /* Sectors of an average request, and the least that there could be. */
 static void request_cell(struct table *t, const struct view *v, int step, enum metric_side side, bool waste)
 {
     char a[NUMBER_TEXT];
     double requests = view_part(v, step, METRIC_EMU_REQUESTS + side);
-    double ideal = over(view_part(v, step, METRIC_EMU_SECTORS_IDEAL + side), requests);
-    value_cell(t, waste ? PAINT_WARN : PAINT_NONE, over(view_part(v, step, METRIC_EMU_SECTORS + side), requests), number_3);
+    double ideal = quotient(view_part(v, step, METRIC_EMU_SECTORS_IDEAL + side), requests);
+    value_cell(t, waste ? PAINT_WARN : PAINT_NONE, quotient(view_part(v, step, METRIC_EMU_SECTORS + side), requests), number_3);
     table_note(t, isnan(ideal) ? "" : "(%s)", number_short(ideal, a));
 }
 
@@ -264,8 +259,8 @@ static void counted_cells(struct table *t, const struct case_view *c, const stru
     request_cell(t, v, step, SIDE_STORE, verdict_reads(v, "emu_st_waste"));
     value_cell(t, PAINT_NONE, view_part(v, step, METRIC_EMU_CONFLICTS), number_count);
     double bytes = v->row->cropped ? NAN : v->row->bytes;
-    value_cell(t, PAINT_NONE, step < 0 ? v->moved_over_compulsory : over(SECTOR_BYTES * (st + ld + (isnan(copied) ? 0 : copied)), bytes),
-               number_3);
+    value_cell(t, PAINT_NONE,
+               step < 0 ? v->moved_over_compulsory : quotient(SECTOR_BYTES * (st + ld + (isnan(copied) ? 0 : copied)), bytes), number_3);
 }
 
 static void counted_row(struct table *t, const struct case_view *c, const struct view *v)

@@ -205,7 +205,7 @@ static int longest_step(const struct case_view *c, const struct view *v)
     return best;
 }
 
-static double quotient(double a, double b)
+double quotient(double a, double b)
 {
     return b > 0 ? a / b : NAN; /* NaN stays NaN */
 }
@@ -468,5 +468,5 @@ void reason_groups_free(struct reason_group *groups, int count)
 
 bool row_is_network(const struct row *row)
 {
-    return op_is_for(row->op, TASK_NETWORK) || (row->op && !strcmp(row->op, "sequence"));
+    return op_is_for(row->op, TASK_NETWORK) || (row->op && !strcmp(row->op, ROW_SEQUENCE));
 }

@@ -95,6 +95,8 @@ double view_metric(const struct view *v, int step, enum metric metric);
 double view_counted(const struct view *v, int step, const char *name);
 /* What is known of two numbers; NaN where neither is. */
 double known_sum(double a, double b);
+/* NaN where b is not positive. */
+double quotient(double a, double b);
 /* Of the whole row: its own, else the sum over its timed steps. */
 double view_total(const struct view *v, const char *name);
 /* That for step -1, else the step's own. */

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What the column `op` says of a sequence of frames, which has no op of its own: its layers do. */
+#define ROW_SEQUENCE "sequence"
+
 /* In the order of a run; a row has exactly one. OK and FOIL rows may have a time that is shown; only OK ones, and the baseline, are ranked.
  */
 enum row_status {

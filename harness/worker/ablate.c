@@ -91,23 +91,15 @@ static bool time_parts(struct worker *w, int row, struct ablated *parts, struct 
     return true;
 }
 
-static void add_instructions(void *context, const struct device_counter *c, int line, double value)
-{
-    if (!line && !strcmp(c->name, "emu.warp_instructions"))
-        *(double *)context += value;
-}
-
 static bool count_parts(struct worker *w, struct ablated *parts, struct row *out, struct error *err)
 {
     for (int i = WHOLE; i >= 0; i--) {
-        double instructions = 0;
         if (!parts[i].rig)
             continue;
         w->dev->ops->clear(w->dev);
         if (!rig_run(parts[i].rig, err) || !w->dev->ops->sync(w->dev, err))
             return false;
-        w->dev->ops->counters(w->dev, add_instructions, &instructions);
-        ablate_put(out, i, "instructions", "", "emu", instructions);
+        ablate_put(out, i, "instructions", "", "emu", worker_instructions(w->dev));
     }
     return true;
 }

@@ -131,22 +131,24 @@ static void add_sass(struct row *row, int step, const struct kernel_facts *f)
         const char *word;
         int value;
     } counts[] = {
-        {FAMILY_SASS, "total", f->sass_total},
-        {FAMILY_SASS, "ffma", f->sass_ffma},
-        {FAMILY_SASS, "hfma2", f->sass_hfma2},
-        {FAMILY_SASS, "mma", f->sass_mma},
-        {FAMILY_SASS, "gmma", f->sass_gmma},
-        {FAMILY_SASS, "ldg", f->sass_ldg},
-        {FAMILY_SASS, "stg", f->sass_stg},
-        {FAMILY_SASS, "lds", f->sass_lds},
-        {FAMILY_SASS, "sts", f->sass_sts},
-        {FAMILY_SASS, "ldl", f->sass_ldl},
-        {FAMILY_SASS, "stl", f->sass_stl},
-        {FAMILY_SASS, "ldsm", f->sass_ldsm},
-        {FAMILY_SASS, "ldgsts", f->sass_ldgsts},
-        {FAMILY_SASS, "bar", f->sass_bar},
+#define SASS(word) {FAMILY_SASS, #word, f->sass_##word}
+        SASS(total),
+        SASS(ffma),
+        SASS(hfma2),
+        SASS(mma),
+        SASS(gmma),
+        SASS(ldg),
+        SASS(stg),
+        SASS(lds),
+        SASS(sts),
+        SASS(ldl),
+        SASS(stl),
+        SASS(ldsm),
+        SASS(ldgsts),
+        SASS(bar),
         {FAMILY_STATIC, "spill_instructions", f->spill_instructions},
         {FAMILY_STATIC, "barriers", f->barriers},
+#undef SASS
     };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i].value >= 0)

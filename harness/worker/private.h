@@ -92,6 +92,8 @@ struct worker {
 void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), void *context);
 /* Says what comes next, for which row (-1: for none of them alone) and how long it may take; by its name it belongs to a phase. */
 void worker_stage(struct worker *w, int row, const char *stage, double limit_s);
+/* verify.c: the PTX instructions that warps executed since the last clear, by emu. */
+double worker_instructions(struct device *dev);
 /* Plan and device are there: the run's range begins, and the device knows whose clock it is on. */
 void worker_ready(struct worker *w);
 bool worker_handle(struct worker *w, const json_t *command, struct error *err);

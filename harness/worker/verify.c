@@ -95,6 +95,13 @@ static void take_instructions(void *context, const struct device_counter *c, int
         *(double *)context += value;
 }
 
+double worker_instructions(struct device *dev)
+{
+    double instructions = 0;
+    dev->ops->counters(dev, take_instructions, &instructions);
+    return instructions;
+}
+
 /* A copy and a host function run no instruction of emu's: their counts are unknown, not 0. */
 static bool count_step(void *context, int step, struct error *err)
 {
@@ -102,9 +109,7 @@ static bool count_step(void *context, int step, struct error *err)
     struct device *dev = t->w->dev;
     (void)err;
     t->step = step;
-    double instructions = 0;
-    dev->ops->counters(dev, take_instructions, &instructions);
-    if (instructions > 0) {
+    if (worker_instructions(dev) > 0) {
         dev->ops->counters(dev, count_metric, t);
         if (t->program->steps[step].kind == STEP_KERNEL)
             worker_code_of_emu(dev, &t->build->images[t->program->steps[step].unit], t->row, step);
