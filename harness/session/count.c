@@ -85,20 +85,18 @@ static bool is_slow(const struct session *s, int index, bool warm)
 static json_t *ask(const struct session *s, int index, bool warm)
 {
     const struct row *row = s->rows[index];
-    json_t *facts = json_object(), *steps = json_object();
+    json_t *facts = json_object(), *steps = json_array(); /* null: a step that prepares */
     int launches = 0, only = -1;
-    char number[16];
     for (int k = 0; k < row->step_count; k++) {
+        json_t *own = row->steps[k].prepare ? json_null() : json_object();
+        json_array_append_new(steps, own);
         if (row->steps[k].prepare)
             continue;
-        json_t *own = json_object();
         launches++;
         only = k;
         step_facts(own, &row->steps[k]);
         put_fact(own, "sm_count", s->device.chip.sm_count);
         put_fact(own, "time_ns", time_of(row, k, warm));
-        snprintf(number, sizeof number, "%d", k);
-        json_object_set_new(steps, number, own);
     }
     if (launches == 1)
         step_facts(facts, &row->steps[only]);

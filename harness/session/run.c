@@ -404,15 +404,13 @@ static json_t *survivors(const struct session *s, int first, int last)
     return rows;
 }
 
+/* Of each row that has one: [row, links]. */
 static json_t *choices_of(const struct session *s, int first, int last)
 {
-    json_t *all = json_object();
-    char name[24];
+    json_t *all = json_array();
     for (int i = first; i < last; i++)
-        if (s->choices[i]) {
-            snprintf(name, sizeof name, "%d", i);
-            json_object_set_new(all, name, choice_json(s, i));
-        }
+        if (s->choices[i])
+            json_array_append_new(all, json_pack("[i,o]", i, choice_json(s, i)));
     return all;
 }
 

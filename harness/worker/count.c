@@ -284,13 +284,10 @@ static bool is_slow(const struct tally *t, int i)
 static void report(struct tally *t, int i, const double *row, double *const *steps, int passes, double seconds)
 {
     const json_t *asked = json_array_get(t->asked, (size_t)i), *facts = json_object_get(asked, "steps");
-    char number[16];
     count_take(t, i, -1, row, json_object_get(asked, "facts"));
-    for (int k = 0; steps && k < rig_program(t->items[i].rig)->step_count; k++) {
-        snprintf(number, sizeof number, "%d", k);
+    for (int k = 0; steps && k < rig_program(t->items[i].rig)->step_count; k++)
         if (steps[k])
-            count_take(t, i, k, steps[k], json_object_get(facts, number));
-    }
+            count_take(t, i, k, steps[k], json_array_get(facts, (size_t)k));
     row_add_member(t->rows[i], FAMILY_HARDWARE, -1, 0, "passes", "", "cupti", passes);
     row_add_member(t->rows[i], FAMILY_HARDWARE, -1, 0, "cost_s", "s", "cupti", seconds);
     row_add_member(t->rows[i], FAMILY_HARDWARE, -1, 0, "kernels", "", "cupti", t->items[i].trace.kernel_count);

@@ -438,9 +438,13 @@ static bool take_choice(struct worker *w, int row, const json_t *choice, struct 
 
 static bool take_choices(struct worker *w, const json_t *choices, struct error *err)
 {
-    const char *name;
-    const json_t *choice;
-    json_object_foreach((json_t *)(uintptr_t)choices, name, choice) if (!take_choice(w, atoi(name), choice, err)) return false;
+    size_t i;
+    const json_t *one;
+    json_array_foreach(choices, i, one)
+    {
+        if (!take_choice(w, (int)json_integer_value(json_array_get(one, 0)), json_array_get(one, 1), err))
+            return false;
+    }
     return true;
 }
 
