@@ -333,10 +333,24 @@ static bool decode_fence(struct decode *d)
     return true;
 }
 
+static bool decode_discard(struct decode *d)
+{
+    struct place_ref at;
+    const struct ptx_operand *bytes = d->in->count > 1 ? &d->in->operands[1] : NULL;
+    d->taken = ~0u;
+    if (!bytes || bytes->kind != OPERAND_INT || bytes->bits != DISCARD_BYTES)
+        return decode_fail(d, "it must be of 128 bytes") || true;
+    if (!decode_address(d, decode_operand(d, 0), SPACE_GLOBAL, &at))
+        return true;
+    struct insn *ip = decode_emit(d, OP_discard);
+    ip->a = at.a, ip->imm = at.imm, ip->flags = at.flags;
+    return true;
+}
+
 /* What changes neither results nor counts here. */
 static bool decode_hint(struct decode *d)
 {
-    static const char *const hints[] = {"prefetch", "prefetchu", "discard", "applypriority", "pmevent", NULL};
+    static const char *const hints[] = {"prefetch", "prefetchu", "applypriority", "pmevent", NULL};
     for (int i = 0; hints[i]; i++)
         if (decode_is(d, hints[i])) {
             d->taken = ~0u;
@@ -358,6 +372,8 @@ bool decode_memory(struct decode *d)
         return decode_atom(d, true);
     if (decode_is(d, "cvta"))
         return decode_cvta(d);
+    if (decode_is(d, "discard"))
+        return decode_discard(d);
     if (decode_is(d, "isspacep"))
         return decode_isspacep(d);
     if (decode_is(d, "createpolicy")) {

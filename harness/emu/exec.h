@@ -18,6 +18,7 @@
 #define LOCAL_WINDOW 0x00007b0000000000ull
 #define PARAM_WINDOW 0x00007c0000000000ull
 #define GLOBAL_BASE 0x00007d0000000000ull
+#define DISCARD_BYTES 128
 #define WINDOW_BYTES 0x0000010000000000ull
 #define SHARED_RESERVED 1024u /* the first bytes of shared memory belong to the system */
 #define CLUSTER_SHIFT 24      /* shared::cluster addresses: (rank + 1) << 24 | offset */

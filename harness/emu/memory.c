@@ -365,6 +365,19 @@ void emu_store_frame(struct warp *w, const struct insn *ip)
     }
 }
 
+/* A store of nobody knows what: what stood there is lost. */
+void emu_discard(struct warp *w, const struct insn *ip)
+{
+    uint64_t address[32];
+    lane_addresses(w, ip, SPACE_GENERIC, address);
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint8_t *host = resolve_lane(w, ip, i, SPACE_GENERIC, address[i], DISCARD_BYTES, ACCESS_WRITE);
+        if (host)
+            memset(host, 0xff, DISCARD_BYTES);
+    }
+}
+
 void emu_isspace(struct warp *w, const struct insn *ip)
 {
     uint32_t m = 0;

@@ -44,6 +44,7 @@ const struct insn *emu_load_any(struct warp *w, const struct insn *ip, enum ptx_
 const struct insn *emu_store_any(struct warp *w, const struct insn *ip, enum ptx_space space);
 void emu_load_frame(struct warp *w, const struct insn *ip);
 void emu_store_frame(struct warp *w, const struct insn *ip);
+void emu_discard(struct warp *w, const struct insn *ip);
 void emu_isspace(struct warp *w, const struct insn *ip);
 /* Lane addresses of operand a + imm as 64 bit, whatever its slot's width. */
 void lane_addresses(const struct warp *w, const struct insn *ip, enum ptx_space space, uint64_t *out);

@@ -276,19 +276,47 @@ static void damaged_maps(void **state)
     }
 }
 
+/* What `discard` is given is lost, and counts as written: where another buffer begins, or in its middle, it is not taken. */
+static void discards(void **state)
+{
+    static const struct {
+        int at;
+        const char *kind;
+    } table[] = {{0, NULL}, {128, NULL}, {3968, NULL}, {64, "misaligned"}, {4096, "out_of_bounds"}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        char ptx[512];
+        struct emu_test t;
+        float now[1024];
+        snprintf(ptx, sizeof ptx,
+                 PTX_HEAD
+                 ".visible .entry k(.param .u64 to) { .reg .b64 %%d<2>; ld.param.u64 %%d1, [to]; discard.global.L2 [%%d1+%d], 128; ret; }",
+                 table[k].at);
+        emu_test_text(&t, "discards", ptx, "k");
+        for (int i = 0; i < 1024; i++)
+            in[i] = (float)i;
+        uint64_t to = emu_test_buffer(&t, "to", in, 4096);
+        emu_test_pointer(&t, to);
+        t.launch.block[0] = 1;
+        emu_test_run(&t);
+        emu_test_read(&t, to, now, sizeof now);
+        const struct device_report *r = table[k].kind ? emu_test_report(&t, table[k].kind) : NULL;
+        assert_true(table[k].kind ? r != NULL : emu_test_reports(&t) == 0);
+        assert_true(emu_device.stored(&t.dev, to) == !table[k].kind);
+        for (int i = 0; i < 1024; i++) {
+            bool gone = !table[k].kind && i * 4 >= table[k].at && i * 4 < table[k].at + 128;
+            assert_true(gone ? now[i] != now[i] : now[i] == (float)i);
+        }
+        emu_test_close(&t);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(strides),
-                                       cmocka_unit_test(shifts),
-                                       cmocka_unit_test(vectors),
-                                       cmocka_unit_test(bank_conflicts),
-                                       cmocka_unit_test(wide_conflicts),
-                                       cmocka_unit_test(wide_pairs),
-                                       cmocka_unit_test(local_memory),
-                                       cmocka_unit_test(flop),
-                                       cmocka_unit_test(contention),
-                                       cmocka_unit_test(float_atomics),
-                                       cmocka_unit_test(instructions_make_lines),
-                                       cmocka_unit_test(damaged_maps)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strides),     cmocka_unit_test(discards),       cmocka_unit_test(shifts),
+        cmocka_unit_test(vectors),     cmocka_unit_test(bank_conflicts), cmocka_unit_test(wide_conflicts),
+        cmocka_unit_test(wide_pairs),  cmocka_unit_test(local_memory),   cmocka_unit_test(flop),
+        cmocka_unit_test(contention),  cmocka_unit_test(float_atomics),  cmocka_unit_test(instructions_make_lines),
+        cmocka_unit_test(damaged_maps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
