@@ -310,13 +310,49 @@ static void discards(void **state)
     }
 }
 
+/* Blocks begin at different times, the same ones in every run; a thread's own goes on. */
+static void clocks(void **state)
+{
+    uint64_t first[2][128];
+    for (int run = 0; run < 2; run++) {
+        struct emu_test t;
+        unsigned windows = 0;
+        emu_test_text(&t, "clocks",
+                      PTX_HEAD
+                      ".visible .entry k(.param .u64 to) { .reg .b64 %d<5>; .reg .b32 %r; ld.param.u64 %d1, [to]; mov.u32 %r, %ctaid.x;\n"
+                      "mad.wide.u32 %d1, %r, 16, %d1; mov.u64 %d2, %globaltimer; mov.u64 %d3, %globaltimer; st.u64 [%d1], %d2;\n"
+                      "st.u64 [%d1+8], %d3; ret; }",
+                      "k");
+        uint64_t to = emu_test_buffer(&t, "to", NULL, sizeof first[0]);
+        emu_test_pointer(&t, to);
+        t.launch.block[0] = 1, t.launch.grid[0] = 64;
+        emu_test_run(&t);
+        emu_test_read(&t, to, first[run], sizeof first[0]);
+        for (int i = 0; i < 64; i++) {
+            windows |= 1u << (first[run][2 * i] >> 10 & 7);
+            assert_true(first[run][2 * i] < first[run][2 * i + 1] && first[run][2 * i + 1] - first[run][2 * i] < 1000);
+        }
+        assert_int_equal(windows, 0xff); /* who leaves out one microsecond of eight leaves out something */
+        emu_test_close(&t);
+    }
+    assert_memory_equal(first[0], first[1], sizeof first[0]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strides),     cmocka_unit_test(discards),       cmocka_unit_test(shifts),
-        cmocka_unit_test(vectors),     cmocka_unit_test(bank_conflicts), cmocka_unit_test(wide_conflicts),
-        cmocka_unit_test(wide_pairs),  cmocka_unit_test(local_memory),   cmocka_unit_test(flop),
-        cmocka_unit_test(contention),  cmocka_unit_test(float_atomics),  cmocka_unit_test(instructions_make_lines),
-        cmocka_unit_test(damaged_maps)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strides),
+                                       cmocka_unit_test(discards),
+                                       cmocka_unit_test(clocks),
+                                       cmocka_unit_test(shifts),
+                                       cmocka_unit_test(vectors),
+                                       cmocka_unit_test(bank_conflicts),
+                                       cmocka_unit_test(wide_conflicts),
+                                       cmocka_unit_test(wide_pairs),
+                                       cmocka_unit_test(local_memory),
+                                       cmocka_unit_test(flop),
+                                       cmocka_unit_test(contention),
+                                       cmocka_unit_test(float_atomics),
+                                       cmocka_unit_test(instructions_make_lines),
+                                       cmocka_unit_test(damaged_maps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
