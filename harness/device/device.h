@@ -205,6 +205,8 @@ int device_ptx_signature(const char *ptx, const char *entry, struct param *param
 int device_ptx_entries(const char *ptx, char ***names);
 /* What tensor cores multiply and sum in, in an entry and in all functions that are not inlined: enum factor_type of base/dtype.h, bits. */
 unsigned device_ptx_factors(const char *ptx, const char *entry);
+/* Does an entry, or a function that is not inlined, wait for the launch before it (griddepcontrol.wait)? */
+bool device_ptx_waits(const char *ptx, const char *entry);
 /* What code could keep from launch to launch: the module's variables in global memory that it refers to (not those that are merely there),
  * and whether it calls malloc, whose memory outlives a launch. How many names; caller frees each and the array. */
 int device_ptx_state(const char *ptx, char ***names, bool *heap);

@@ -401,25 +401,50 @@ static unsigned product_factors(struct scan *s)
     return kind | (count >= 3 ? ((types[1] | types[2]) & ~RESULT_32) | sums : 0);
 }
 
+/* The words of one entry's body and of functions that are not inlined. */
+struct bodies {
+    struct scan s;
+    const char *entry;
+    int depth;
+    bool other; /* in an entry that is not asked about */
+};
+
+static size_t body_token(struct bodies *b, const char **t)
+{
+    for (size_t n; (n = token(&b->s, t));) {
+        b->depth += **t == '{' ? 1 : **t == '}' ? -1 : 0;
+        if (b->depth == 0 && ptx_is(*t, n, ".func"))
+            b->other = false;
+        if (b->depth == 0 && ptx_is(*t, n, ".entry")) {
+            n = token(&b->s, t);
+            b->other = !ptx_is(*t, n, b->entry);
+        } else if (b->depth > 0 && !b->other) {
+            return n;
+        }
+    }
+    return 0;
+}
+
 unsigned device_ptx_factors(const char *ptx, const char *entry)
 {
     static const char *const products[] = {"mma", "wgmma", "wmma", "tcgen05"};
-    struct scan s = {ptx};
+    struct bodies b = {.s = {ptx}, .entry = entry};
     const char *t;
     unsigned all = 0;
-    int depth = 0;
-    bool other = false; /* in an entry that is not asked about */
-    for (size_t n; (n = token(&s, &t));) {
-        depth += *t == '{' ? 1 : *t == '}' ? -1 : 0;
-        if (depth == 0 && ptx_is(t, n, ".func"))
-            other = false;
-        if (depth == 0 && ptx_is(t, n, ".entry")) {
-            n = token(&s, &t);
-            other = !ptx_is(t, n, entry);
-        }
-        for (size_t i = 0; depth > 0 && !other && i < sizeof products / sizeof *products; i++)
+    for (size_t n; (n = body_token(&b, &t));)
+        for (size_t i = 0; i < sizeof products / sizeof *products; i++)
             if (ptx_is(t, n, products[i]))
-                all |= product_factors(&s);
-    }
+                all |= product_factors(&b.s);
     return all;
+}
+
+bool device_ptx_waits(const char *ptx, const char *entry)
+{
+    struct bodies b = {.s = {ptx}, .entry = entry};
+    const char *t;
+    bool control = false;
+    for (size_t n; (n = body_token(&b, &t)); control = ptx_is(t, n, "griddepcontrol"))
+        if (control && ptx_is(t, n, ".wait"))
+            return true;
+    return false;
 }

@@ -525,6 +525,7 @@ bool worker_verify(struct worker *w, int index, struct error *err)
         goto done;
     } else if (t.row->status == ROW_PLANNED) {
         worker_fits_math(w, index, &build, t.row);
+        worker_waits(w, index, &build, t.row);
         if (t.row->status == ROW_PLANNED && !(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
             goto done;
         if (t.row->status == ROW_OK && !worker_neighbours(w, index, &build, t.row, err))

@@ -55,8 +55,25 @@ static void both_readings_agree(void **state)
     }
 }
 
+/* What an entry says, or a function that it may call; not what another entry says, or a remark. */
+static void who_waits(void **state)
+{
+    static const char ptx[] = ".visible .entry a() { griddepcontrol.launch_dependents; // griddepcontrol.wait;\n ret; }\n"
+                              ".visible .entry b() { { griddepcontrol.launch_dependents; } griddepcontrol.wait; }\n.entry bb() { ret; }\n";
+    static const char calls[] = ".entry b() { griddepcontrol.wait; }\n.func f() { griddepcontrol.wait; }\n.entry a() { call f; }";
+    assert_true(device_ptx_waits(ptx, "b"));
+    assert_false(device_ptx_waits(ptx, "a"));
+    assert_false(device_ptx_waits(ptx, "bb"));
+    assert_true(device_ptx_waits(calls, "a"));
+    for (size_t n = 0; n < sizeof ptx; n++) { /* every prefix ends */
+        char *part = xstrndup(ptx, n);
+        device_ptx_waits(part, "b");
+        free(part);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(both_readings_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_readings_agree), cmocka_unit_test(who_waits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
