@@ -105,6 +105,9 @@ static void test_sides(void **state)
     near(floor_at(h200, 1e9, 80e6, 80e6, MATH_F32, true).memory_ns / 1e3, 2 * (80 - 62.91456) / 4.8, 0.01);
     f = floor_at(turing, 1e12, 1e6, 0, MATH_TF32, false); /* no such pipe: f32 */
     near(f.compute_ns, floor_at(turing, 1e12, 1e6, 0, MATH_F32, false).compute_ns, 0);
+    struct chip plain = *h200; /* with neither tensor cores nor half precision: f32 */
+    plain.flop_f16_tensor = plain.flop_f16_simt = 0;
+    near(floor_at(&plain, 1e12, 1e6, 0, MATH_F16_ACC32, false).compute_ns, floor_at(h200, 1e12, 1e6, 0, MATH_F32, false).compute_ns, 0);
     struct chip unknown = *h200;
     unknown.l2_bytes = 0; /* then no write is held against a kernel */
     near(floor_at(&unknown, 0, 48e6, 480e6, MATH_NONE, false).ns, 10e3, 1e-6);
@@ -302,6 +305,12 @@ static void test_measured(void **state)
     assert_true(c.graph_node_ns == 900);
     assert_true(roof_of(&c, 1e9, 1e6, MATH_TF32, 0).by == FLOOR_UNKNOWN); /* that pipe was not measured */
     assert_true(roof_of(&c, 0, 425e6, MATH_NONE, 0).by == FLOOR_MEMORY);
+    near(roof_of(&c, 1e9, 425e6, MATH_NONE, 0).ns, 100e3, 1); /* of arithmetic that has no rate nothing is asked */
+    c.l2_bytes_s = 0;                                         /* not measured: no launch is warmer than a copy */
+    near(roof_of(&c, 1e9, 425e6, MATH_F32, 1).memory_ns, 100e3, 1);
+    assert_string_equal(floor_by_name(FLOOR_COMPUTE), "compute");
+    assert_string_equal(floor_by_name((enum floor_by)99), "unknown"); /* a database may say anything */
+    assert_string_equal(floor_by_name((enum floor_by) - 1), "unknown");
 }
 
 int main(void)

@@ -84,6 +84,7 @@ static void test_lift(void **state)
     lifts(of("sm_90", 256, 32, 100 * 1024), "25600 fewer bytes of shared memory (76800) give 3 blocks per SM");
     lifts(of("sm_90", 256, 168, 198 * 1024),
           "40 fewer registers (128) and 87040 fewer bytes of shared memory (115712) give 2 blocks per SM");
+    lifts(of("sm_90", 256, 80, 100 * 1024), "25600 fewer bytes of shared memory (76800) give 3 blocks per SM"); /* registers do already */
     lifts(of("sm_90", 32, 16, 0), "blocks of 64 threads give 64 warps per SM");
     lifts(of("sm_86", 1024, 32, 0), "blocks of 768 threads give 48 warps per SM");
     lifts(of("sm_86", 1024, 32, 512), "blocks whose warps divide 48");
@@ -131,6 +132,10 @@ static void test_bytes_are_the_most(void **state)
         assert_true(of("sm_90", 256, 32, (size_t)left + 1).blocks_per_sm < blocks);
     }
     assert_true(checked > 50);
+    struct occupancy_query both = {
+        .block_threads = 256, .registers = 32, .static_smem = 20 * 1024, .dynamic_smem = 80 * 1024, .carveout = -1};
+    lifts(occupancy_of(chip_find("sm_90"), &both),
+          "25600 fewer bytes of shared memory (76800) give 3 blocks per SM"); /* of the two together */
     struct occupancy_query q = {.block_threads = 32, .registers = 16, .dynamic_smem = 512, .static_smem = 512, .carveout = -1};
     lifts(occupancy_of(chip_find("sm_90"), &q), "larger blocks: no more than 32 fit on an SM");
 }
@@ -163,6 +168,8 @@ static void test_carveout_and_waves(void **state)
     assert_int_equal(occupancy_of(h, &q).blocks_per_sm, 16); /* warps: 20 would fit in 228 KiB */
     q.carveout = 14;                                         /* 32 KiB: two blocks of 11 KiB */
     assert_int_equal(occupancy_of(h, &q).blocks_per_sm, 2);
+    q.carveout = 0; /* as little as a block of 11 KiB needs: 16 */
+    assert_int_equal(occupancy_of(h, &q).blocks_per_sm, 1);
     struct occupancy o = of("sm_90", 256, 80, 0);
     assert_true(fabs(occupancy_waves(h, &o, 132 * 3 * 2.5) - 2.5) < 1e-12);
 }

@@ -74,6 +74,7 @@ static void pairs_sit_down_until_decided(void **state)
     assert_true(head->ratio_low == both.low && head->ratio_high == both.high && both.high - both.low > alone.high - alone.low);
     /* what lies between two sittings: of each there is less than a megabyte and more than one, and never as before */
     assert_int_equal(timing.pad_count, 6);
+    assert_int_equal(timing.pads_given_back, 6);
     for (int i = 0; i < 6; i++) {
         assert_true(i & 1 ? timing.pads[i] >= 2 << 20 && timing.pads[i] <= 64 << 20 : timing.pads[i] >= 512 && timing.pads[i] <= 1 << 20);
         for (int k = 0; k < i; k++)
@@ -167,6 +168,19 @@ static void a_wrong_library_is_left_out(void **state)
     let_go(&r);
 }
 
+/* Whichever place its rows have in the case, also where there is no library. */
+static void a_pair_of_the_first_row(void **state)
+{
+    for (int first = 0; first < 2; first++) {
+        begin_pairs(1);
+        timing.noise = 0.01;
+        struct result r = timed(first ? "[my/ours, my/cudnn_slow]" : "[my/cudnn_slow, my/ours]", "{}");
+        assert_true(cold(&r, "my/ours")->rounds >= 15 && cold(&r, "my/cudnn_slow")->rounds <= 21);
+        assert_true(fabs(cold(&r, "my/ours")->median_ns / 80000 - 1) < 0.02);
+        let_go(&r);
+    }
+}
+
 /* A device that is lost at any call ends it. */
 static void a_lost_device_is_noticed(void **state)
 {
@@ -196,6 +210,6 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_sit_down_until_decided), cmocka_unit_test(who_is_decided_gets_up),
                                        cmocka_unit_test(a_spent_budget_ends_it),       cmocka_unit_test(a_pair_is_looked_at),
                                        cmocka_unit_test(a_wrong_library_is_left_out),  cmocka_unit_test(a_lost_device_is_noticed),
-                                       cmocka_unit_test(the_last_launch_is_looked_at)};
+                                       cmocka_unit_test(the_last_launch_is_looked_at), cmocka_unit_test(a_pair_of_the_first_row)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -71,6 +71,30 @@ static void offsets_follow_c(void **state)
     }
 }
 
+/* Of every type a parameter can have: bytes, and what C would make of it. */
+static void types_are_known(void **state)
+{
+    static const struct {
+        const char *type;
+        enum param_kind kind;
+        uint32_t bytes;
+    } types[] = {{"u8", PARAM_INT, 1},       {"s8", PARAM_INT, 1},    {"b8", PARAM_INT, 1},     {"u16", PARAM_INT, 2},
+                 {"s16", PARAM_INT, 2},      {"b16", PARAM_INT, 2},   {"u32", PARAM_INT, 4},    {"s32", PARAM_INT, 4},
+                 {"b32", PARAM_INT, 4},      {"u64", PARAM_INT, 8},   {"s64", PARAM_INT, 8},    {"b64", PARAM_INT, 8},
+                 {"b128", PARAM_BYTES, 16},  {"f16", PARAM_FLOAT, 2}, {"bf16", PARAM_FLOAT, 2}, {"f16x2", PARAM_FLOAT, 4},
+                 {"bf16x2", PARAM_FLOAT, 4}, {"f32", PARAM_FLOAT, 4}, {"f64", PARAM_FLOAT, 8}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct error err = {0};
+        struct param p[2];
+        size_t total = 0;
+        char *ptx =
+            text_format(".file 1 \"a\\\\\" .entry k(.param .u8 first, .param .%s p)", types[i].type); /* a name that ends in a backslash */
+        assert_int_equal(device_ptx_signature(ptx, "k", p, 2, &total, &err), 2);
+        assert_true(p[1].kind == types[i].kind && p[1].bytes == types[i].bytes && p[1].offset == p[1].bytes && total == 2 * p[1].bytes);
+        free(ptx);
+    }
+}
+
 static void entries_are_listed(void **state)
 {
     char **names;
@@ -125,6 +149,8 @@ static void hostile_text(void **state)
         ".entry k(.param .u32)",
         ".entry k(.param a)",
         ".entry k(\".param .u32 a)",
+        ".entry k(.param .b8 a[4)",
+        ".entry k(.param .b8 a[4 .param .u32 b])",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct error err = {0};
@@ -182,6 +208,7 @@ static void factors_are_read(void **state)
         assert_int_equal(device_ptx_factors(ptx, "other"), FACTOR_BITS);
         free(ptx);
     }
+    assert_true(device_ptx_factors(".entry k() { mma.f16.f16.f16.f16.f16.f16.f16.f16.f16.f16.f16.f16 {%r1}; }", "k") & FACTOR_F16);
     assert_int_equal(
         device_ptx_factors(".func f() { mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1}; }\n.entry k() { call f; }", "k"),
         FACTOR_TF32); /* what is not inlined counts for every entry */
@@ -190,8 +217,9 @@ static void factors_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(offsets_follow_c), cmocka_unit_test(entries_are_listed), cmocka_unit_test(a_missing_entry_names_those_there_are),
-        cmocka_unit_test(hostile_text),     cmocka_unit_test(factors_are_read),
+        cmocka_unit_test(offsets_follow_c),   cmocka_unit_test(types_are_known),
+        cmocka_unit_test(entries_are_listed), cmocka_unit_test(a_missing_entry_names_those_there_are),
+        cmocka_unit_test(hostile_text),       cmocka_unit_test(factors_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

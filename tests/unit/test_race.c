@@ -383,6 +383,42 @@ static void equals_give_way_by_halves(void **state)
     }
 }
 
+/* Where nobody is proved slower, and the next heat needs room, it is the slowest by median that give way: never who leads, nor who entered
+ * last. Who cannot be sent away then ends the race, too. */
+static void the_slower_give_way(void **state)
+{
+    static const double truth[8] = {1000, 1030, 1025, 1005, 1100, 1100, 1100, 1100};
+    int lost = 0, won = 0, trials = 200;
+    struct racer racers[8];
+    struct race_result r;
+    for (int seed = 1; seed <= trials; seed++) {
+        struct world w = world_new((uint64_t)seed);
+        struct race_plan plan = {.at_once = 4, .rounds_max = 50, .half_width = 1e-9, .budget_s = 0};
+        struct race_ops ops = ops_of(&w);
+        w.noise = 0.02;
+        memcpy(w.truth, truth, sizeof truth);
+        assert_true(race_run(&plan, &ops, racers, 8, 1, &r, NULL));
+        lost += racers[3].out;
+        won += r.best == 0 || r.best == 3;
+        for (int i = 0; i < 8; i++)
+            racer_free(&racers[i]);
+    }
+    if (lost > trials * 3 / 10 || won < trials * 8 / 10)
+        fail_msg("of %d races the second was sent away in %d, and one of the first two won %d", trials, lost, won);
+    struct world w = world_new(8);
+    struct race_plan plan = {.at_once = 3, .rounds_max = 50, .half_width = 1e-9, .budget_s = 0};
+    struct race_ops ops = ops_of(&w);
+    struct error err = {0};
+    w.noise = 0;
+    w.stuck = true;
+    for (int i = 0; i < 8; i++)
+        w.truth[i] = 1000;
+    assert_false(race_run(&plan, &ops, racers, 8, 1, &r, &err));
+    assert_int_equal(err.kind, ERROR_ENVIRONMENT);
+    for (int i = 0; i < 8; i++)
+        racer_free(&racers[i]);
+}
+
 static void a_race_needs_room(void **state)
 {
     static const struct race_plan plans[] = {{.at_once = 1, .rounds_max = 50}, {.at_once = 2, .rounds_max = RACE_FIRST_LOOK - 1}};
@@ -402,6 +438,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_give_way_by_halves),
+        cmocka_unit_test(the_slower_give_way),
         cmocka_unit_test(a_race_needs_room),
         cmocka_unit_test(heats_make_room),
         cmocka_unit_test(a_tie_is_looked_at_longer),

@@ -83,6 +83,8 @@ static void in_text(void **state)
     assert_true(heap);
     count = device_ptx_state(".global/* */.u32 hidden;\n.entry k() { st.global.u32 [hidden], 1; }\n", &names, &heap);
     are(names, count, "hidden");
+    count = device_ptx_state(".global ;\n.global .align 4 .b8 ;\n.entry k() { ld.global.u32 %r1, [none]; }\n", &names, &heap);
+    are(names, count, "");                    /* of no name */
     for (size_t n = 0; n < sizeof ptx; n++) { /* every prefix ends */
         char *part = xstrndup(ptx, n);
         count = device_ptx_state(part, &names, &heap);

@@ -40,7 +40,8 @@ static struct timing {
     double (*times)(const struct device_launch *launch); /* what a launch costs, in those of its kernel; NULL: 1 */
     bool stamps, may_fail, no_budget, no_events;
     size_t pads[64]; /* between sittings */
-    int pad_count;
+    uint64_t pads_at[64];
+    int pad_count, pads_given_back;
     double longest_run, longest[2]; /* s that a first run was given, and a stage of the timed loop: of rows, and of nobody's */
     const char *versus[2][2];       /* rows that are the two sides of a gate; NULL: none */
     bool wiped, ran_wiped;          /* what my/prepared has prepared; and it ran so */
@@ -151,15 +152,22 @@ static bool timed_flush(struct device *dev, struct error *err)
 static int timing_allocated; /* buffers that are there */
 static bool timed_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
-    if (!strcmp(label, "pad") && timing.pad_count < 64)
-        timing.pads[timing.pad_count++] = bytes;
     bool made = alive(err) && timing.emu->alloc(dev, label, bytes, address, err);
+    if (made && !strcmp(label, "pad") && timing.pad_count < 64) {
+        timing.pads_at[timing.pad_count] = *address;
+        timing.pads[timing.pad_count++] = bytes;
+    }
     timing_allocated += made;
     return made;
 }
 static void timed_release(struct device *dev, uint64_t address)
 {
     timing_allocated--;
+    for (int i = 0; i < timing.pad_count; i++)
+        if (timing.pads_at[i] == address) {
+            timing.pads_given_back++;
+            timing.pads_at[i] = 0;
+        }
     timing.emu->release(dev, address);
 }
 static bool timed_load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err)
