@@ -260,6 +260,22 @@ static void test_whose_values(void **state)
                               dtype_get(DTYPE_F16, good, at_index(b, i / 960, c, i / 40 % 24, i % 40 - 1)));
         look(b);
         assert_non_null(strstr(b->v.pattern, "shifted by 0 rows, 1 columns"));
+        for (int by = -2; by <= 2; by += 4) { /* two to the left, two to the right */
+            memcpy(b->storage, good, bytes);
+            for (int64_t c = 0; c < 16; c++)
+                for (int64_t i = 0; i < 2 * 24 * 40; i++)
+                    if (i % 40 - by >= 0 && i % 40 - by < 40)
+                        dtype_set(DTYPE_F16, b->storage, at_index(b, i / 960, c, i / 40 % 24, i % 40),
+                                  dtype_get(DTYPE_F16, good, at_index(b, i / 960, c, i / 40 % 24, i % 40 - by)));
+            look(b);
+            assert_non_null(strstr(b->v.pattern, by < 0 ? "shifted by 0 rows, -2 columns" : "shifted by 0 rows, 2 columns"));
+        }
+        for (int64_t i = 0; i < 2 * 24 * 40; i++) /* ten channels, each of which holds another: too many to name, and no more than that */
+            for (int64_t c = 0; c < 10; c++)
+                dtype_set(DTYPE_F16, b->storage, at_index(b, i / 960, c, i / 40 % 24, i % 40),
+                          dtype_get(DTYPE_F16, good, at_index(b, i / 960, (c + 3) % 10, i / 40 % 24, i % 40)));
+        look(b);
+        assert_true(!b->v.ok && !strstr(b->v.pattern, "holds channel"));
         memset(b->storage, 0, bytes);
         look(b);
         assert_non_null(strstr(b->v.pattern, ": zero"));
@@ -439,6 +455,14 @@ static void test_mask_out(void **state)
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
     assert_true(!b->v.ok && b->v.wrong == 24 && b->v.worst_at[2] == 0 && b->v.worst_at[3] == 40 &&
                 strstr(b->v.text, "past the last column"));
+    b->p.any_padding = true; /* then those say nothing, the first of them neither */
+    verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+    assert_true(b->v.ok);
+    bits[1] ^= 1u << 7; /* column 39 does */
+    verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+    assert_true(!b->v.ok && b->v.wrong == 1 && b->v.worst_at[3] == 39);
+    bits[1] ^= 1u << 7;
+    b->p.any_padding = false;
     bits[1] &= 0xff;
     bits[7 * 2] ^= 1u << 9;
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
@@ -454,20 +478,35 @@ static void test_mask_out(void **state)
 /* A head that does not say may leave whole bytes behind the last column unwritten, and no bit before it. */
 static void test_mask_out_unwritten(void **state)
 {
-    struct work w = conv_work(8, 8, 3, 13, 3);
-    uint32_t bits[3];
+    for (int64_t width = 13; width <= 16; width += 3) {
+        struct work w = conv_work(8, 8, 3, width, 3);
+        uint32_t bits[3];
+        w.mask = (struct mask){.pattern = MASK_BLOBS, .density = 0.5, .radius = 1, .seed = 3};
+        struct bench *b = start(w, DATA_PART_EXACT);
+        int mask = program_tensor(&b->p, "mask_out");
+        assert_int_equal(tensor_bytes(&b->p.tensors[mask]), sizeof bits);
+        b->p.finds_padding = true;
+        tensor_pack(&b->p.tensors[mask], b->d.mask_out, bits);
+        bits[0] = (bits[0] & 0xffff) | (VERIFY_POISON & 0xffff0000);
+        verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+        assert_true(b->v.ok && strstr(b->v.note, "behind the last column are not written"));
+        bits[0] = VERIFY_POISON;
+        verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+        assert_true(!b->v.ok && b->v.worst_at[2] == 0 && b->v.worst_at[3] < width);
+        stop(b);
+    }
+    struct work w = conv_work(8, 8, 5, 32, 3); /* rows of one word each, the second row's wrong */
     w.mask = (struct mask){.pattern = MASK_BLOBS, .density = 0.5, .radius = 1, .seed = 3};
     struct bench *b = start(w, DATA_PART_EXACT);
     int mask = program_tensor(&b->p, "mask_out");
+    uint32_t bits[5];
     assert_int_equal(tensor_bytes(&b->p.tensors[mask]), sizeof bits);
-    b->p.finds_padding = true;
     tensor_pack(&b->p.tensors[mask], b->d.mask_out, bits);
-    bits[0] = (bits[0] & 0xffff) | (VERIFY_POISON & 0xffff0000);
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
-    assert_true(b->v.ok && strstr(b->v.note, "behind the last column are not written"));
-    bits[0] = VERIFY_POISON;
+    assert_true(b->v.ok);
+    bits[1] ^= 1u << 31;
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
-    assert_true(!b->v.ok && b->v.worst_at[2] == 0 && b->v.worst_at[3] < 13);
+    assert_true(!b->v.ok && b->v.wrong == 1 && b->v.worst_at[2] == 1 && b->v.worst_at[3] == 31);
     stop(b);
 }
 
