@@ -523,10 +523,35 @@ static void choices_follow_the_times(void **state)
             choose_sums(&plan, i, choice, rows, out);
             assert_true(of(out, "chain.sum_ns") == 5000 + 6 * 10000 && of(out, "chain.library_sum_ns") == 5000 + 6 * 10000);
             assert_true(of(out, "chain.library_layout_ns") == 7 * 3000);
+            struct text t = {0};
+            choose_describe(&plan, i, choice, &t);
+            assert_string_equal(text_get(&t), "cudnn on head, b1, b2, up");
+            text_free(&t);
+            row_free(out);
+            rows[0]->status = ROW_WRONG; /* the library has no sum where one layer of it is not known, were it the first */
+            out = row_new();
+            choose_sums(&plan, i, choice, rows, out);
+            assert_true(isnan(of(out, "chain.library_sum_ns")));
+            rows[0]->status = ROW_OK;
             row_free(out);
             free(choice);
             looked++;
         }
+    for (int cold = 0; cold < 2; cold++) { /* where only warm times were taken those decide */
+        for (int i = 0; i < plan.row_count; i++)
+            for (int k = 0; k < rows[i]->time_count; k++)
+                if (!strcmp(rows[i]->times[k].load, "isolated"))
+                    snprintf(rows[i]->times[k].cache, sizeof rows[i]->times[k].cache, "%s", cold ? "cold" : "warm");
+        for (int i = 0; i < plan.row_count && !cold; i++)
+            if (plan.rows[i].chain && plan.rows[i].chain->pick == CHAIN_BEST && plan.rows[i].chain->layout == LAYOUT_PLAN_GIVEN) {
+                int *choice = choose_links(&plan, i, rows, why, sizeof why);
+                struct text t = {0};
+                choose_describe(&plan, i, choice, &t);
+                assert_string_equal(text_get(&t), "naive on head; cudnn on b1, b2, up");
+                text_free(&t);
+                free(choice);
+            }
+    }
     assert_int_equal(looked, 4);
     rows[0]->status = ROW_SKIPPED; /* the library has the op, but not this call: nobody else stands for it */
     for (int i = 0; i < plan.row_count; i++)

@@ -1,5 +1,6 @@
 /* worker/time: what is timed, with what it is compared, and what a reader is told of it. */
 #include "timing_world.h"
+#include "statistics/estimate.h"
 #include <limits.h>
 #include <sys/wait.h>
 
@@ -19,6 +20,21 @@ static void ratios_are_to_the_fastest_of_the_library(void **state)
         assert_true(ours->rounds == 12 && row_of(&r, "my/ours")->status == ROW_OK);
         let_go(&r);
     }
+}
+
+/* A time's own interval is that of one median, however many rows there are; what is compared with the library holds for all together. */
+static void a_times_interval_is_its_own(void **state)
+{
+    begin();
+    timing.noise = 0.02;
+    struct result r = timed("[my/cudnn_fast, my/cudnn_slow, my/ours]", "{rounds: [40, 40]}");
+    const struct row_time *t = time_of(&r, "my/ours", "cold", "isolated");
+    int places[40];
+    for (int i = 0; i < 40; i++)
+        places[i] = (int)t->places[i];
+    struct estimate own = estimate_median_grouped(t->samples_ns, places, 40, 1);
+    assert_true(t->rounds == 40 && t->low_ns == own.low && t->high_ns == own.high && t->median_ns == own.median);
+    let_go(&r);
 }
 
 /* 1 % a round: A/A says how far two times of the same lie apart, which is more than nothing and less than 3 %; without noise it is 0. */
@@ -190,6 +206,15 @@ static void a_network_is_timed_on_several_inputs(void **state)
             assert_true(row_metric(best, -1, parts[i].name) && fabs(row_metric(best, -1, parts[i].name)->value - parts[i].value) < 1);
         let_go(&r);
     }
+    begin(); /* of two modes the first says what its steps come to */
+    timing.whole = "my/ours";
+    struct result two =
+        timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 10], cache: [cold, warm]}\nnetworks: {net: {order: [{repeat: 2, of: [a]}]}}");
+    int said = 0;
+    for (int i = 0; i < row_of(&two, "chain/best")->metric_count; i++)
+        said += !strcmp(row_of(&two, "chain/best")->metrics[i].name, "chain.steps_ns");
+    assert_int_equal(said, 1);
+    let_go(&two);
     begin(); /* what a step prepares is no step of it */
     timing.whole = "my/prepared";
     struct result r = timed("[my/cudnn_fast, my/prepared]", "{rounds: [10, 10]}\nnetworks: {net: {order: [{repeat: 2, of: [a]}]}}");
@@ -247,6 +272,13 @@ static void modes_share_the_budget(void **state)
     assert_int_equal(ours->time_count, 2);
     for (int i = 0; i < 2; i++)
         assert_true(ours->times[i].rounds >= 10 && ours->times[i].rounds < 20000);
+    int shared = time_of(&r, "my/ours", "cold", "isolated")->rounds;
+    let_go(&r);
+    begin();
+    timing.noise = 0.05;
+    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 20000], half_width: 0.001 %, budget: 0.2, load: isolated}");
+    assert_true(time_of(&r, "my/ours", "cold", "isolated")->rounds >
+                shared); /* alone it has all of it: twice as many, beside whatever else runs here */
     let_go(&r);
 }
 
@@ -320,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ratios_are_to_the_fastest_of_the_library),
+        cmocka_unit_test(a_times_interval_is_its_own),
         cmocka_unit_test(the_twin_says_how_noisy_it_is),
         cmocka_unit_test(rounds_say_their_conditions),
         cmocka_unit_test(who_stops_working_is_wrong),
