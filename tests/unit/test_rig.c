@@ -24,10 +24,17 @@ static const struct program *program;
 static uint64_t scratch;
 
 static bool full;
+static int calls, lost_at; /* lost_at: the call that finds no device; 0: none */
+static bool alive(struct error *err)
+{
+    return ++calls != lost_at || error_set(err, ERROR_ENVIRONMENT, "the device is lost");
+}
 static bool alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
     if (full)
         return error_set(err, ERROR_ENVIRONMENT, "out of memory");
+    if (!alive(err))
+        return false;
     *address = (uint64_t)(uintptr_t)malloc(bytes);
     if (!strcmp(label, "filter of a"))
         scratch = *address + 4096; /* behind the zone before it */
@@ -40,7 +47,7 @@ static void release(struct device *dev, uint64_t address)
 static bool load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err)
 {
     *module = (struct device_module *)dev;
-    return true;
+    return alive(err);
 }
 static void unload(struct device *dev, struct device_module *module) {}
 static bool function(struct device *dev, struct device_module *module, const char *name, struct device_function **f, struct error *err)
@@ -62,7 +69,21 @@ static int signature(struct device *dev, const struct device_function *f, const 
 }
 static bool sync(struct device *dev, struct error *err)
 {
-    return true;
+    return alive(err);
+}
+static int threads_wiped;
+static bool wipe_threads(struct device *dev, struct error *err)
+{
+    threads_wiped++;
+    return alive(err);
+}
+static bool write_living(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
+{
+    return alive(err) && host_write(dev, address, from, bytes, err);
+}
+static bool fill_living(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
+{
+    return alive(err) && host_fill(dev, address, pattern, bytes, err);
 }
 
 /* The kernel: the reference's values, and the harm. */
@@ -100,21 +121,22 @@ static size_t bytes_read;
 static bool read_counted(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err)
 {
     bytes_read += bytes;
-    return host_read(dev, address, to, bytes, err);
+    return alive(err) && host_read(dev, address, to, bytes, err);
 }
 
 static const struct device_ops ops = {.name = "host",
                                       .keeps_time = true,
                                       .alloc = alloc,
                                       .release = release,
-                                      .write = host_write,
+                                      .write = write_living,
                                       .read = read_counted,
-                                      .fill = host_fill,
+                                      .fill = fill_living,
                                       .load = load,
                                       .unload = unload,
                                       .function = function,
                                       .signature = signature,
                                       .launch = launch,
+                                      .wipe_threads = wipe_threads,
                                       .sync = sync};
 static struct device device = {.ops = &ops, .spec = "host"};
 
@@ -150,6 +172,34 @@ static void program_says(struct program *p, const struct work *w, struct harm h,
     op_data_free(&data);
 }
 
+/* All that a row goes through before it is timed. */
+static bool walk(struct program *p, const struct op_data *data, struct error *err)
+{
+    static struct unit unit = {.label = "kernel"};
+    static struct step step = {.kind = STEP_KERNEL, .name = "kernel"};
+    struct device_image image = {.label = "kernel", .ptx = "."};
+    struct verdict v;
+    struct text unsafe = {0};
+    double value;
+    p->units = &unit, p->unit_count = 1, p->steps = &step, p->step_count = 1;
+    program = p, expected = data, harm.tensor = NOTHING;
+    calls = 0;
+    struct buffer_ref first = {BUFFER_TENSOR, 0};
+    bool ok = rig_open(&device, NULL, p, &image, true, &rig, err) && rig_feed(rig, data, err);
+    int before = threads_wiped;
+    ok = ok && rig_wipe(rig, err);
+    assert_true(!ok || threads_wiped == before + 1); /* what it left on the SMs goes with its outputs */
+    ok = ok && rig_prepare(rig, NULL, err) && rig_run(rig, err) && rig_check(rig, data, &v, &unsafe, NULL, err) &&
+         rig_read(rig, first, 0, &value, err);
+    assert_true(!ok || (v.ok && !unsafe.len));
+    text_free(&unsafe);
+    if (rig)
+        rig_close(rig);
+    rig = NULL;
+    p->units = NULL, p->steps = NULL, p->unit_count = p->step_count = 0;
+    return ok;
+}
+
 static void says(int64_t k, struct harm h, const char *want)
 {
     struct work w = conv_work(3, k, 5, 7, 3); /* with k odd the buffers end inside a word of f16 */
@@ -181,6 +231,33 @@ static void chain_says(struct harm h, const char *want)
     p.constants[0] = (struct constant){.span = 1};
     assert_true(work_tensor(&link.work, "filter", &p.constants[0].tensor));
     program_says(&p, &w, h, want);
+}
+
+/* A device that is lost at any call ends it: nobody goes on with what was not written or read. */
+static void a_lost_device_is_noticed(void **state)
+{
+    struct work w = conv_work(3, 4, 5, 7, 3);
+    finish(&w);
+    struct op_data data;
+    struct error err = {0};
+    make_data(&w, DATA_PART_EXACT, &data);
+    struct program p = program_of(&w);
+    struct scratch own = {"sums", DTYPE_F32, 64, SCRATCH_WORK}, *before = p.scratch;
+    p.scratch = &own, p.scratch_count = 1;
+    lost_at = 0;
+    if (!walk(&p, &data, &err))
+        fail_msg("%s", err.text);
+    int all = calls;
+    assert_true(all > 20);
+    for (lost_at = 1; lost_at <= all; lost_at++) {
+        err = (struct error){0};
+        if (walk(&p, &data, &err) || !strstr(err.text, "the device is lost"))
+            fail_msg("lost at call %d of %d and not noticed: %s", lost_at, all, err.text);
+    }
+    lost_at = 0;
+    p.scratch = before, p.scratch_count = 0;
+    program_free(&p);
+    op_data_free(&data);
 }
 
 static int tensor(const char *name)
@@ -406,7 +483,8 @@ static void rows_of_other_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(guards), cmocka_unit_test(rows_of_other_values), cmocka_unit_test(guards_reach_the_end), cmocka_unit_test(inputs),
-        cmocka_unit_test(rooms),  cmocka_unit_test(ends_beside_sums),     cmocka_unit_test(two_outputs)};
+        cmocka_unit_test(a_lost_device_is_noticed), cmocka_unit_test(guards),     cmocka_unit_test(rows_of_other_values),
+        cmocka_unit_test(guards_reach_the_end),     cmocka_unit_test(inputs),     cmocka_unit_test(rooms),
+        cmocka_unit_test(ends_beside_sums),         cmocka_unit_test(two_outputs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
