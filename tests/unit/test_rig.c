@@ -480,11 +480,54 @@ static void rows_of_other_values(void **state)
     program_free(&p);
 }
 
+/* Who promises to read marked inputs alone finds NaN in the others: nobody else does, whatever else its head says. */
+static void promises_meet_nan(void **state)
+{
+    static const struct {
+        bool uses_mask, reads_inactive, marks_output, nan;
+    } rows[] = {{true, false, false, true},
+                {true, true, false, false},
+                {false, false, false, false},
+                {false, true, false, false},
+                {true, false, true, false}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        struct error err = {0};
+        struct op_data data;
+        struct work w = conv_work(3, 5, 5, 7, 3);
+        w.mask = (struct mask){.pattern = MASK_IID, .density = 0.5, .seed = 1, .marks_output = rows[k].marks_output};
+        finish(&w);
+        make_data(&w, DATA_PART_EXACT, &data);
+        struct program p = program_of(&w);
+        p.uses_mask = rows[k].uses_mask, p.reads_inactive = rows[k].reads_inactive;
+        program = &p, expected = &data;
+        if (!rig_open(&device, NULL, &p, NULL, true, &rig, &err) || !rig_feed(rig, &data, &err))
+            fail_msg("%s", err.text);
+        int at = program_tensor(&p, "input"), blank = 0, marked = 0;
+        for (int64_t i = 0; i < 3 * 5 * 7; i++) {
+            double v;
+            assert_true(rig_read(rig, (struct buffer_ref){BUFFER_TENSOR, at}, i, &v, &err));
+            blank += isnan(v);
+        }
+        for (int64_t i = 0; i < 5 * 7 && !rows[k].marks_output; i++)
+            marked += op_data_of(w.op, &data, "mask_in")->value[i] != 0;
+        assert_int_equal(blank, rows[k].nan ? 3 * (35 - marked) : 0);
+        rig_close(rig);
+        rig = NULL;
+        program_free(&p);
+        op_data_free(&data);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_lost_device_is_noticed), cmocka_unit_test(guards),     cmocka_unit_test(rows_of_other_values),
-        cmocka_unit_test(guards_reach_the_end),     cmocka_unit_test(inputs),     cmocka_unit_test(rooms),
-        cmocka_unit_test(ends_beside_sums),         cmocka_unit_test(two_outputs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_lost_device_is_noticed),
+                                       cmocka_unit_test(promises_meet_nan),
+                                       cmocka_unit_test(guards),
+                                       cmocka_unit_test(rows_of_other_values),
+                                       cmocka_unit_test(guards_reach_the_end),
+                                       cmocka_unit_test(inputs),
+                                       cmocka_unit_test(rooms),
+                                       cmocka_unit_test(ends_beside_sums),
+                                       cmocka_unit_test(two_outputs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
