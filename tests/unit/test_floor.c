@@ -305,8 +305,9 @@ static void test_measured(void **state)
     assert_true(c.graph_node_ns == 900);
     assert_true(roof_of(&c, 1e9, 1e6, MATH_TF32, 0).by == FLOOR_UNKNOWN); /* that pipe was not measured */
     assert_true(roof_of(&c, 0, 425e6, MATH_NONE, 0).by == FLOOR_MEMORY);
-    near(roof_of(&c, 1e9, 425e6, MATH_NONE, 0).ns, 100e3, 1); /* of arithmetic that has no rate nothing is asked */
-    c.l2_bytes_s = 0;                                         /* not measured: no launch is warmer than a copy */
+    near(roof_of(&c, 1e9, 425e6, MATH_NONE, 0).ns, 100e3, 1);              /* of arithmetic that has no rate nothing is asked */
+    assert_true(roof_of(&c, 1e9, 1e9, MATH_COUNT, 0).by == FLOOR_UNKNOWN); /* no pipe at all */
+    c.l2_bytes_s = 0;                                                      /* not measured: no launch is warmer than a copy */
     near(roof_of(&c, 1e9, 425e6, MATH_F32, 1).memory_ns, 100e3, 1);
     assert_string_equal(floor_by_name(FLOOR_COMPUTE), "compute");
     assert_string_equal(floor_by_name((enum floor_by)99), "unknown"); /* a database may say anything */

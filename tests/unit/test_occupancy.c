@@ -66,6 +66,9 @@ static void test_by_hand(void **state)
         assert_true(o.share < 1 || !o.lift[0]);
     }
     assert_true(fabs(of("sm_90", 256, 80, 0).share - 0.375) < 1e-12);
+    assert_true(of("sm_90", 33, 16, 0).warps_per_sm == 64 &&
+                of("sm_90", 33, 16, 0).blocks_per_sm == 32); /* two warps, the second of one thread */
+    assert_true(of("sm_90", 1, 16, 0).possible && of("sm_90", 1, 16, 0).warps_per_sm == 32);
     assert_int_equal(of("sm_90", 256, 32, 100 * 1024).smem_per_block, 101 * 1024);
     assert_int_equal(of("sm_75", 256, 32, 1000).smem_per_block, 1024);
     assert_string_equal(occupancy_limit_name(LIMIT_REGISTERS), "regs");
@@ -87,6 +90,7 @@ static void test_lift(void **state)
     lifts(of("sm_90", 256, 80, 100 * 1024), "25600 fewer bytes of shared memory (76800) give 3 blocks per SM"); /* registers do already */
     lifts(of("sm_90", 32, 16, 0), "blocks of 64 threads give 64 warps per SM");
     lifts(of("sm_86", 1024, 32, 0), "blocks of 768 threads give 48 warps per SM");
+    lifts(of("sm_75", 992, 32, 0), "blocks of 1024 threads give 32 warps per SM"); /* the largest there are */
     lifts(of("sm_86", 1024, 32, 512), "blocks whose warps divide 48");
     lifts(of("sm_90", 32, 16, 512), "larger blocks: no more than 32 fit on an SM");
     lifts(of("sm_90", 256, 32, 0), "");
