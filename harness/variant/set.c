@@ -97,6 +97,20 @@ static bool folder_name_ok(const char *s, size_t n)
     return n > 0 && n < PROGRAM_NAME;
 }
 
+/* Rows of a folder called as one of bench's own would pass for bench's. */
+static bool names_are_own(const char *const *extra, const struct head_places *places, struct error *err)
+{
+    SCOPED char *root = places->installed ? xstrdup(places->installed) : file_share("kernels/variants");
+    for (int i = 0; extra && extra[i]; i++) {
+        SCOPED char *folder = xstrndup(extra[i], strcspn(extra[i], "=")), *shipped = file_join(root, folder);
+        if (!folder_name_ok(folder, strlen(folder)) || *folder == '.' || !file_is_dir(shipped))
+            continue;
+        error_set(err, ERROR_USAGE, "--variants %s: %s/ is bench's own", extra[i], folder);
+        return error_hint(err, "another name, for example --variants my%s", extra[i] + strlen(folder));
+    }
+    return true;
+}
+
 static bool load_extra(struct variant_set *set, const char *spec, const struct head_places *places, struct error *err)
 {
     size_t n = strcspn(spec, "=");
@@ -162,7 +176,7 @@ bool variant_set_load_from(const char *root, const char *include, const char *co
 {
     *set = (struct variant_set){0};
     const struct head_places places = {root, extra};
-    bool done = load_installed(&places, set, err);
+    bool done = names_are_own(extra, &places, err) && load_installed(&places, set, err);
     for (int i = 0; done && extra && extra[i]; i++)
         done = load_extra(set, extra[i], &places, err);
     for (int i = 0; i < set->count; i++)
