@@ -4,7 +4,6 @@
 #include <cpuid.h>
 #include <immintrin.h>
 #include <stdbool.h>
-#include <string.h>
 
 static const uint32_t constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,

@@ -27,8 +27,6 @@ json_t *fields_object(json_t *object, const char *key);
 json_t *fields_list(json_t *object, const char *key);
 /* An object at the end of a list. NULL for NULL. */
 json_t *fields_item(json_t *list);
-/* A YAML tree: whole numbers, yes, no, true and false that are not quoted are such, every other scalar is text. */
-json_t *fields_yaml(const struct node *n);
 /* The YAML of a head, of a sidecar or of an op's file, as it stands in `text`. */
 json_t *fields_of_file(const char *path, const char *text);
 void fields_op(const struct op *op);

@@ -5,7 +5,6 @@
 #include "report/number.h"
 #include "report/spent.h"
 #include "report/break_even.h"
-#include "report/document.h"
 #include "report/tune.h"
 #include "variant/variant.h"
 #include <errno.h>

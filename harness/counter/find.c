@@ -1,6 +1,5 @@
 /* counter/find: metrics and values by name, the metrics of a value, and the values that a table, or a comparison, shows, group by group. */
 #include "counter/group.h"
-#include <stdlib.h>
 #include <string.h>
 
 int counter_group_metric(const struct counter_group *group, const char *name)

@@ -3,9 +3,7 @@
 #include "emu/agents.h"
 #include "emu/checks.h"
 #include "emu/cluster.h"
-#include "emu/races.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- cp.async ---- */

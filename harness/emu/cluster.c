@@ -1,10 +1,7 @@
 #include "emu/cluster.h"
-#include "base/text.h"
 #include "emu/agents.h"
-#include "emu/async.h"
 #include "emu/checks.h"
 #include "emu/races.h"
-#include <string.h>
 
 /* ---- races between blocks ---- */
 #define FAR_STRONG 16u

@@ -1,6 +1,5 @@
 /* emu/decode_alu: integers, bits, predicates, moves, conversions. */
 #include "emu/decode.h"
-#include <string.h>
 
 /* By width: op16, op32, op64. */
 enum op decode_by_width(struct decode *d, enum ptx_type t, enum op op16, enum op op32, enum op op64)

@@ -1,6 +1,5 @@
 /* emu/decode_float: f32, f64, f16, bf16 arithmetic. */
 #include "emu/decode.h"
-#include <string.h>
 
 static bool is_half(enum ptx_type t)
 {

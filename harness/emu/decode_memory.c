@@ -1,9 +1,7 @@
 /* emu/decode_memory: loads, stores, atomics, addresses. */
 #include "emu/agents.h"
-#include "emu/async.h"
 #include "emu/decode.h"
 #include "emu/races.h"
-#include <string.h>
 
 static void take_hints(struct decode *d)
 {

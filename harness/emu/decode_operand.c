@@ -1,7 +1,5 @@
 /* emu/decode_operand: constants, registers and addresses as slots. */
 #include "emu/decode.h"
-#include "base/text.h"
-#include "emu/slow.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* emu/decode_warp: what lanes and warps do together; and the class each instruction counts in. */
 #include "emu/decode.h"
-#include <string.h>
 
 static uint32_t pred_target(struct decode *d, const struct ptx_operand *o)
 {

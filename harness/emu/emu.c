@@ -1,5 +1,4 @@
 #include "emu/emu.h"
-#include "base/dtype.h"
 #include "base/text.h"
 #include "emu/checks.h"
 #include "emu/count.h"

@@ -4,7 +4,6 @@
 #include "emu/emulate_parts.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define POINTS_MAX 256

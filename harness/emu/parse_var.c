@@ -1,7 +1,5 @@
 /* emu/parse_var: variables and their initial values. */
 #include "emu/parser.h"
-#include "base/text.h"
-#include <stdlib.h>
 #include <string.h>
 
 struct init {

@@ -1,8 +1,6 @@
 /* gate/document: what CI systems read of a gate. */
 #include "base/text.h"
 #include "gate/document.h"
-#include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 

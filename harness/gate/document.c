@@ -3,7 +3,6 @@
 #include "report/number.h"
 #include "row/json.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CHANGES_BRIEF 4 /* of a row, where a form is read at a glance */
@@ -15,7 +14,7 @@ static const char *fact_text(double value, char out[NUMBER_TEXT])
     return value == floor(value) ? number_count(value, out) : number_3(value, out);
 }
 
-void gate_change_sentence(const struct gate_change *x, struct text *t)
+static void gate_change_sentence(const struct gate_change *x, struct text *t)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     bool share = !strcmp(x->kind->what, "occupancy");

@@ -12,7 +12,6 @@ void gate_json(struct text *t, const struct gate_comparison *c, const int *exit_
 
 /* "SLOWER: emu.global_sectors_ld 1,024 -> 8,192 (+700 %)": what is to be said of a row in one line, without its name. */
 void gate_sentence(const struct gate_comparison *c, const struct gate_pair *p, struct text *t);
-void gate_change_sentence(const struct gate_change *x, struct text *t);
 /* The row's place in head's sources, relative to the side's folder where it is in there; "" where it is not known. */
 const char *gate_place_file(const struct gate_comparison *c, const struct gate_pair *p, int *line);
 

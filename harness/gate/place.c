@@ -2,7 +2,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "gate/compare.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

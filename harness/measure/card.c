@@ -111,7 +111,7 @@ union card_arg card_real(double v)
 {
     return (union card_arg){.d = v};
 }
-union card_arg card_single(float v)
+static union card_arg card_single(float v)
 {
     union card_arg arg = {.i = 0};
     arg.f = v;

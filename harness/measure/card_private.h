@@ -84,7 +84,6 @@ union card_arg {
 };
 union card_arg card_int(int64_t v);
 union card_arg card_real(double v);
-union card_arg card_single(float v);
 /* Launches with as many threads as there is to do (`count`), or fewer that loop. */
 bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count, const union card_arg *args, int arg_count,
                  struct error *err);

@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "counter/combine.h"
 #include "device/cuda/cuda.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -18,7 +18,8 @@ double verify_tolerance_of(const struct verify_look *look, double want, double b
     return bound + u * (fabs(want) + bound) + smallest;
 }
 
-double verify_tolerance(const struct verify_look *look, size_t i)
+/* What the element may differ by from its reference; 0: it must be the reference rounded to the dtype. */
+static double verify_tolerance(const struct verify_look *look, size_t i)
 {
     double carried = look->want->carried ? look->want->carried[i] : 0; /* by a chain's earlier links */
     return look->want->bound ? verify_tolerance_of(look, look->want->reference[i], look->want->bound[i], carried) : 0;
@@ -196,7 +197,8 @@ static struct candidate merge(struct verify_look *look, struct tally *tallies, i
     return all.worst;
 }
 
-void verify_add_count(struct text *t, int64_t n)
+/* "1,234,567" */
+static void verify_add_count(struct text *t, int64_t n)
 {
     char digits[24];
     snprintf(digits, sizeof digits, "%lld", (long long)n);

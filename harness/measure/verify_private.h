@@ -30,9 +30,7 @@ struct verify_look {
 
 /* Fills what there is to say of a tensor before it is looked at. */
 void verify_begin(struct verify_look *look, const struct program *program, int tensor, const struct op_data *data, const void *storage);
-/* What the element may differ by from its reference; 0: it must be the reference rounded to the dtype. */
-double verify_tolerance(const struct verify_look *look, size_t logical);
-/* The same of an element whose reference, bound and carried error are these. */
+/* What an element may differ by whose reference, bound and carried error are these; 0: it must be the reference rounded to the dtype. */
 double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried);
 bool verify_is_poison(enum dtype t, const void *row, int64_t i);
 /* Inactive outputs were written: are they those of whole tiles? Then *tile is the smallest, and the outputs of active tiles are marked
@@ -44,7 +42,5 @@ void verify_describe_right(struct verdict *v);
 bool verify_right(const struct verify_look *look, size_t logical, double got);
 /* Names what the wrong elements have in common, in words. */
 void verify_pattern(const struct verify_look *look, const struct verdict *v, char *out, size_t bytes);
-/* "1,234,567" */
-void verify_add_count(struct text *t, int64_t n);
 
 #endif

@@ -1,5 +1,4 @@
 #include "message/wire.h"
-#include "base/text.h"
 #include "row/json.h"
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "op/shape.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -54,7 +54,7 @@ struct tensor shape_activation(const struct work *w, enum shape_slot slot, int64
     return t;
 }
 
-struct tensor shape_linear(const struct tensor_role *role, const struct work *w, int64_t elements)
+static struct tensor shape_linear(const struct tensor_role *role, const struct work *w, int64_t elements)
 {
     enum dtype t = role->dtype != DTYPE_NONE ? role->dtype : w->dtype;
     return (struct tensor){.role = role, .dtype = t, .layout = LAYOUT_LINEAR, .rank = 1, .dim = {elements}};

@@ -28,7 +28,6 @@ extern const struct tensor_role shape_roles[SLOT_COUNT];
 bool shape_check(const char *what, const struct tensor *t, struct error *err);
 /* n, c, h, width; of a volume, whose rows h are those of all planes, n, c, d, h / d, width. */
 struct tensor shape_activation(const struct work *w, enum shape_slot slot, int64_t c, int64_t h, int64_t width, enum layout layout);
-struct tensor shape_linear(const struct tensor_role *role, const struct work *w, int64_t elements);
 /* What the work has of its op's roles, in their order: images, a filter, what the epilogue and the mask bring. */
 int shape_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS]);
 /* n, k, p, q in the input's layout, or in `to`. */

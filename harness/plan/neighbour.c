@@ -2,7 +2,6 @@
  * stays the same, with other channels. */
 #include "op/generate.h"
 #include "plan/plan.h"
-#include <stdlib.h>
 #include <string.h>
 
 #define TRIES 48

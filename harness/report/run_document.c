@@ -13,7 +13,6 @@
 #include "report/summary.h"
 #include "report/tune.h"
 #include "report/verdict.h"
-#include <math.h>
 #include <string.h>
 
 static void add_plots(struct document *d, const struct plots *plots)

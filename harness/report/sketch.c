@@ -5,7 +5,6 @@
 #include "report/shown.h"
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static void open_svg(struct text *t, int width, int height, const char *what, const char *alternative)
 {

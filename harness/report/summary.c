@@ -2,7 +2,6 @@
 #include "report/summary.h"
 #include "report/number.h"
 #include "report/terminal.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* Distinct variant[params] among the rows of one status. */

@@ -14,7 +14,8 @@ static int count_columns(const char *s)
     return n;
 }
 
-void text_add_plain(struct text *t, const char *s, const struct report_style *style)
+/* Appends s for the terminal: control characters become `?`, and with ascii ± · – and the like their plain forms. */
+static void text_add_plain(struct text *t, const char *s, const struct report_style *style)
 {
     static const struct {
         const char *from, *to;

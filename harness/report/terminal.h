@@ -7,8 +7,6 @@
 
 void terminal_table(struct text *out, const struct table *t, const struct report_style *style);
 
-/* Appends s for the terminal: control characters become `?`, and with ascii ± · – and the like their plain forms. */
-void text_add_plain(struct text *t, const char *s, const struct report_style *style);
 /* Appends s wrapped at the terminal's width: the first line goes on at column `at`, the others begin at column `indent`. */
 void text_add_wrapped(struct text *t, const char *s, int at, int indent, const struct report_style *style);
 #define TEXT_LABEL_COLUMNS 6 /* "why   ", "next  ": where the texts around a table begin */

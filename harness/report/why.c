@@ -418,7 +418,8 @@ static void add_clock(struct block *list, const struct row_time *t)
         block_itemf(list, "clock", NULL, "%s", text_get(&words));
 }
 
-void why_document(struct document *d, const struct case_view *c, const struct view *v, bool whole)
+/* The same of a row of a judged case, in blocks. */
+static void why_document(struct document *d, const struct case_view *c, const struct view *v, bool whole)
 {
     struct text words = {0};
     const struct row *row = v->row;

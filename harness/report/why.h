@@ -8,9 +8,6 @@
 void why_of_row(struct document *d, const struct run *run, struct row *const *rows, int count, int index, bool whole);
 /* The whole as a terminal shows it. */
 void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style);
-/* The same of a row of a judged case, in blocks. */
-struct document;
-void why_document(struct document *d, const struct case_view *c, const struct view *v, bool whole);
 
 /* ---- its parts ---- */
 

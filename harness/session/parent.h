@@ -78,7 +78,6 @@ enum outcome session_answer(struct session *s, struct child *child, double limit
 bool session_launch(const struct session *s, struct child *child, struct error *err);
 /* A worker that is set up: launched now, if it was not. */
 bool session_start(struct session *s, struct child *child, struct error *err);
-void session_close(struct session *s);
 /* Whether this run counts at all; an error when counters are required and cannot be (counting.c). */
 bool session_counts(const struct session *s, bool *counts, struct error *err);
 /* Asks the machine once, before anything is timed: what it refuses, and metrics that nobody has, are told early. False: they are needed.

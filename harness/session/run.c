@@ -530,7 +530,7 @@ static bool run_cases(struct session *s, struct error *err)
     return s->interrupted || s->fault.kind == ERROR_NONE;
 }
 
-void session_close(struct session *s)
+static void session_close(struct session *s)
 {
     child_stop(&s->worker, NULL, 0);
     child_stop(&s->counter, NULL, 0);

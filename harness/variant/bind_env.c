@@ -1,6 +1,5 @@
 /* What the names and functions of a head's expressions mean for one point, work and chip. */
 #include "variant/bind.h"
-#include "base/text.h"
 #include <string.h>
 
 const struct tensor *bind_tensor(const struct bind *b, int slot)

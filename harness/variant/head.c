@@ -86,7 +86,7 @@ bool head_expr_list(const struct node *n, const char *what, int max, struct expr
     }
 }
 
-void head_expr_list_free(struct expr_list *l)
+static void head_expr_list_free(struct expr_list *l)
 {
     for (int i = 0; i < l->count; i++)
         expr_free(l->items[i]);

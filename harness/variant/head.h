@@ -193,7 +193,6 @@ void head_free(struct head *h);
 /* For the parts of the reader. */
 bool head_is_identifier(const char *s);
 bool head_expr_list(const struct node *n, const char *what, int max, struct expr_list *out, struct error *err);
-void head_expr_list_free(struct expr_list *l);
 bool head_buffer(const struct head *h, const struct node *n, const char *name, struct head_buffer *out, struct error *err);
 bool head_read_steps(struct head *h, const struct node *root, struct error *err);
 bool head_read_types(struct head *h, const struct node *root, struct error *err);

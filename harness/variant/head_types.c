@@ -1,6 +1,5 @@
 /* layout, dtype, math, epilogue, mask: what a variant can take. */
 #include "variant/head.h"
-#include "base/text.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -42,8 +42,6 @@ void bout_clock(struct row *row, const struct entrant *e, int rounds);
 bool bout_pairs(struct bout *b, const json_t *gate, struct error *err);
 /* Times the frames of rows of a sequence, one row after another. */
 bool bout_sequence(struct bout *b, struct error *err);
-/* The data of row i in a set of inputs; set 0 is the case's own. */
-bool bout_data(struct bout *b, int i, int set, struct op_data **data, struct error *err);
 /* Compares the output as it lies there; a row that fails is WRONG or UNSAFE with the reason and `when`. */
 bool bout_check(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err);
 /* Rounds of a row or a step, as they are estimated. */

@@ -12,7 +12,6 @@
 #include "row/family.h"
 #include "worker/private.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -50,7 +50,8 @@ bool bout_check(struct bout *b, int i, const struct op_data *data, const char *w
     return ok;
 }
 
-bool bout_data(struct bout *b, int i, int set, struct op_data **data, struct error *err)
+/* The data of row i in a set of inputs; set 0 is the case's own. */
+static bool bout_data(struct bout *b, int i, int set, struct op_data **data, struct error *err)
 {
     worker_stage(b->w, -1, "data", DATA_LIMIT_S);
     return worker_data_set(b->w, b->index[i], worker_timed_part(b->w, b->index[i]), set, data, err);

@@ -1,7 +1,6 @@
 /* Buffers, and the flush that makes a cold sample cold. */
 #include "base/text.h"
 #include "device/cuda/private.h"
-#include <stdlib.h>
 
 #define ALIGNMENT 512
 #define UNCOUNTED_PARTS 32

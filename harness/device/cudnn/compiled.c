@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-char *cudnn_json(const struct cudnn_api *api, void *descriptor, int attribute)
+/* A descriptor's JSON; NULL where it has none. malloc'd. */
+static char *cudnn_json(const struct cudnn_api *api, void *descriptor, int attribute)
 {
     int64_t bytes = 0, got = 0;
     if (api->cudnnBackendGetAttribute(descriptor, attribute, TYPE_CHAR, 0, &bytes, NULL) != STATUS_SUCCESS || bytes <= 0)

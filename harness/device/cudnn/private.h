@@ -62,8 +62,6 @@ void cudnn_unlearn(struct cudnn *handle, const struct cudnn_conv *conv);
 
 /* compiled.c. `device`: as cudnn_device has it. */
 void cudnn_maker(struct cudnn *handle, const char *device);
-/* A descriptor's JSON; NULL where it has none. malloc'd. */
-char *cudnn_json(const struct cudnn_api *api, void *descriptor, int attribute);
 /* A compiled plan that is kept, for a handle that executes; NULL: none, or it is not taken. */
 void *cudnn_compiled_find(const struct cudnn *handle, void *executes, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts);
 bool cudnn_compiled_has(const struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts);
