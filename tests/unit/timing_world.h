@@ -323,9 +323,8 @@ static json_t *gate_of(const struct plan *plan)
 /* The networks run whole, on variants that were chosen. */
 static json_t *whole(const struct plan *plan, json_t *rows)
 {
-    json_t *choices = json_object();
+    json_t *choices = json_array();
     for (int i = 0; i < plan->row_count; i++) {
-        char number[16];
         const char *name = plan_row_variant(&plan->rows[i]);
         bool best = timing.whole_best && !strcmp(name, "chain/best");
         if (plan->rows[i].kind != PLAN_CHAIN || strncmp(name, "chain/", 6) != 0)
@@ -334,8 +333,7 @@ static json_t *whole(const struct plan *plan, json_t *rows)
         json_t *links = json_array();
         for (int k = 0; k < plan->rows[i].chain->work->chain->count; k++)
             json_array_append_new(links, json_integer(layer_of(plan, best ? timing.whole_best : timing.whole)));
-        snprintf(number, sizeof number, "%d", i);
-        json_object_set_new(choices, number, links);
+        json_array_append_new(choices, json_pack("[i,o]", i, links));
     }
     return choices;
 }
@@ -419,7 +417,7 @@ static struct result timed(const char *variants, const char *time)
     r.count = plan.row_count;
     if (timing.opened)
         timing.opened(&w);
-    json_t *choices = timing.whole ? whole(&plan, rows) : json_object();
+    json_t *choices = timing.whole ? whole(&plan, rows) : json_array();
     json_t *measure =
         json_pack("{s:s,s:o,s:o,s:o*}", "do", timing.tune ? "race" : "measure", "rows", rows, "choices", choices, "gate", gate_of(&plan));
     if (timing.may_fail)
