@@ -77,6 +77,8 @@ static void test_mistakes(void **state)
 {
     rejects("", "t.yaml:", NULL);
     rejects("- 1\n", "t.yaml:1:1: ", NULL);
+    rejects(TOP METRICS "values:\n  wait: {value: a / b, what: w, state: barrier}\n",
+            "the share of the state 'barrier' is called 'stall_barrier'", NULL);
     rejects(TOP METRICS, "a counter group needs values:", NULL);
     rejects(TOP METRICS VALUES "rulez: []\n", "t.yaml:9:1: ", "rules");
     rejects(TOP "metrics: []\n" VALUES, "t.yaml:4:10: metrics: a map of names is expected", NULL);
