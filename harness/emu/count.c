@@ -177,7 +177,7 @@ static void merge_workers(const struct launch *l, struct block_count *blocks, st
     }
 }
 
-void totals_add(struct totals *t, const struct launch *l)
+void totals_add(struct totals *t, const struct launch *l, const char *path)
 {
     const struct program *p = l->program;
     struct block_count *blocks = xcalloc(p->flow_count + 1, sizeof *blocks);
@@ -189,8 +189,12 @@ void totals_add(struct totals *t, const struct launch *l)
     int own = -1; /* the file of the kernel's first line; 0: the PTX itself */
     for (uint32_t i = 0; i < p->count && own < 0; i++)
         own = p->cold[i].line > 0 ? p->cold[i].file : -1;
-    if (own > 0 && own < p->module->file_count && p->module->files[own])
-        snprintf(t->file, sizeof t->file, "%s", p->module->files[own]);
+    if (own > 0 && own < p->module->file_count && p->module->files[own]) {
+        const char *file = p->module->files[own];
+        snprintf(t->file, sizeof t->file, "%s", file);
+        if (*path && strcmp(file_base(file), file_base(path)))
+            own = -1; /* a kernel that a header makes: its lines are none of the file's that includes it */
+    }
     for (uint32_t i = 0; i < p->count; i++) {
         uint64_t v[COUNT_COUNT] = {0};
         count_insn(v, p, i, blocks, memos);

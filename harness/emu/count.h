@@ -81,7 +81,8 @@ struct totals {
     int code_count, code_room;
     char file[256];
 };
-void totals_add(struct totals *t, const struct launch *l);
+/* path: the kernel's file, of whose lines are counted; "": the one that its first instruction stands in. */
+void totals_add(struct totals *t, const struct launch *l, const char *path);
 /* Of the whole (line 0), then of each line what is not 0. */
 void totals_each(const struct totals *t, void (*visit)(void *context, const struct device_counter *counter, int line, double value),
                  void *context);

@@ -496,7 +496,7 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
         buffer_remove(e, workspace->base);
     if (l.heap.buffer)
         buffer_remove(e, l.heap.buffer->base);
-    totals_add(&e->totals, &l);
+    totals_add(&e->totals, &l, function->module->path);
     launch_free(&l);
     qsort(t->entries, (size_t)t->count, sizeof *t->entries, by_line);
     for (int i = 0; i < t->count; i++) {
