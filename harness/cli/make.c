@@ -368,8 +368,17 @@ static bool compile_own(const struct plan *plan, const char *arch, struct compil
         ok = add_image(list, &request, &c, err);
     }
     for (int i = 0; ok && i < plan->case_count; i++) {
-        request = (struct compile_request){.path = reference_source(plan->cases[i].work.op), .label = "reference", .arch = arch};
-        ok = !request.path || add_image(list, &request, &c, err);
+        const struct work *work = &plan->cases[i].work;
+        SCOPED char **defines = NULL;
+        int count = reference_source(work->op) ? reference_defines(work, &defines, err) : 0;
+        request = (struct compile_request){.path = reference_source(work->op),
+                                           .label = "reference",
+                                           .defines = (const char *const *)defines,
+                                           .define_count = count,
+                                           .arch = arch};
+        ok = count >= 0 && (!request.path || add_image(list, &request, &c, err));
+        while (count > 0)
+            free(defines[--count]);
     }
     return ok;
 }

@@ -24,6 +24,11 @@ const char *reference_source(const struct op *op)
     return op->file && op->file->from == REFERENCE_KERNEL ? op->file->source : NULL;
 }
 
+int reference_defines(const struct work *work, char ***defines, struct error *err)
+{
+    return work->op->file->stages ? stage_defines(work, defines, err) : 0;
+}
+
 static const struct tensor *run_tensor(const struct reference_run *r, const char *name, size_t length)
 {
     for (int i = 0; i < r->count; i++)
@@ -238,7 +243,7 @@ bool reference_run(struct reference_run *r, const char *compiler, struct error *
 {
     struct compiled c = {0};
     char **defines = NULL;
-    int define_count = r->file->stages ? stage_defines(r->work, &defines, err) : 0;
+    int define_count = reference_defines(r->work, &defines, err);
     struct compile_request request = {.path = r->file->source,
                                       .label = "reference",
                                       .defines = (const char *const *)defines,
