@@ -101,8 +101,11 @@ int cli_new(const struct verb *verb, int argc, char **argv)
     if (!text || (write && !file_write_named(rest[1], text, strlen(text), &err)))
         return cli_fail(&err);
     new_fields("head", op->name, rest[1], text, write);
+    SCOPED_TEXT with = {0};
+    for (int i = 0; i < ops.count; i++)
+        text_addf(&with, " --ops %s", ops.items[i]);
     if (write)
-        cli_say(stderr, "bench: %s has a head now\nhint: bench try %s\n", rest[1], rest[1]);
+        cli_say(stderr, "bench: %s has a head now\nhint: bench try %s%s\n", rest[1], rest[1], text_get(&with));
     else
         cli_say(stdout, "%s", text);
     return 0;

@@ -157,6 +157,8 @@ static const char *near_why(const struct trial *t, const struct op_data *data, c
 {
     const struct work *work = &t->w->plan.rows[t->index].program.work;
     double off = fabs(v->worst_got - v->worst_want);
+    if (work->op->file && work_terms(work) == 1 && !(work->op->file->tolerance > 0) && off <= NO_TERMS_MOST * fabs(v->worst_want))
+        return "; the op says that a result is made of 1 number: where more are added up, `terms` is how many (docs/OP.md)";
     if (data->guessed && off <= GUESSED_MOST * v->worst_bound)
         return "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "
                "(docs/OP.md, How far off a row may be)";
@@ -248,7 +250,8 @@ static bool run_exact(struct trial *t, bool judged, struct error *err)
         t->row->prepare_ns = prepare;
     }
     if (judged)
-        return judge(t, data, "(exact data)", NULL, err, &failed) || !failed || blame_row(t, err, ROW_CRASHED);
+        return judge(t, data, op_is_exact(t->program->work.op) ? "(exact data)" : "", NULL, err, &failed) || !failed ||
+               blame_row(t, err, ROW_CRASHED);
     worker_take_reports(t->w, t->row);
     return true;
 }

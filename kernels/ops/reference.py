@@ -3,6 +3,7 @@
 FOLDER/NAME.npy are the inputs; the results are written beside them, in double."""
 import importlib.util
 import inspect
+import keyword
 import os
 import sys
 
@@ -37,6 +38,7 @@ takes = inspect.signature(function).parameters.values()
 if any(p.kind == p.VAR_KEYWORD for p in takes):
     wanted = given
 else:
+    given = {key + "_" if keyword.iskeyword(key) else key: value for key, value in given.items()}
     unknown = [p.name for p in takes if p.name not in given and p.default is p.empty]
     if unknown:
         sys.exit(f"it takes '{unknown[0]}'; the op has {', '.join(sorted(given))}")

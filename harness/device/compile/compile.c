@@ -337,6 +337,8 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
     if (!add_include_path(&t, log) && c->kind == COMPILER_NVRTC && strstr(log, "cannot open source file"))
         text_add(&t, "\n(nvrtc has few headers of the host, and not <vector> or <iostream>: put them under #ifndef __CUDACC_RTC__, or use "
                      "--compiler nvcc)");
+    if (c->kind == COMPILER_NVRTC && strstr(log, "identifier \"cuda") && strstr(log, "\" is undefined"))
+        text_add(&t, "\n(nvrtc compiles no host code: put it between #ifndef __CUDACC_RTC__ and #endif, or use --compiler nvcc)");
     static const char *const macros[] = {"\"INFINITY\"", "\"NAN\"", "\"FLT_MAX\"", "\"INT_MAX\"", "\"CHAR_BIT\""};
     for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
         if (c->kind == COMPILER_NVRTC && strstr(log, macros[i])) {
