@@ -41,7 +41,13 @@ static double dram_bytes(const struct view *v)
     return view_hardware(v, -1, "dram_bytes_read") + view_hardware(v, -1, "dram_bytes_written");
 }
 
-/* "horizontal 19.4 us (-35.5), 6 launches, 1.2 MB of DRAM" */
+/* Bytes between L2 and the multiprocessors over the compulsory ones; NAN: not counted. */
+static double l2_over_least(const struct view *v)
+{
+    return (view_total(v, "hw.l2_to_l1_bytes") + view_total(v, "hw.l1_to_l2_bytes")) / v->row->bytes;
+}
+
+/* "horizontal 19.4 us (-35.5), 6 launches, 4.1x the compulsory bytes from and to L2, 1.2 MB of DRAM" */
 static void add_rung(struct text *t, const struct view *v, const struct view *before)
 {
     char n[NUMBER_TEXT];
@@ -55,6 +61,8 @@ static void add_rung(struct text *t, const struct view *v, const struct view *be
     }
     if (!before || before->steps != v->steps)
         text_addf(t, ", %d launch%s", v->steps, v->steps == 1 ? "" : "es");
+    if (l2_over_least(v) > 0)
+        text_addf(t, ", %sx the compulsory bytes from and to L2", number_3(l2_over_least(v), n));
     double bytes = isnan(v->moved_bytes) ? dram_bytes(v) : v->moved_bytes;
     if (!isnan(bytes))
         text_addf(t, ", %s %s", number_si(bytes, "B", n), isnan(v->moved_bytes) ? "of DRAM" : "asked for");
@@ -149,7 +157,7 @@ void fusion_table(struct document *d, const struct case_view *c)
     table_column(t, "host", "host us", ALIGN_RIGHT, .about = "host time of a call");
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
-        double kernels[4], l2 = (view_total(v, "hw.l2_to_l1_bytes") + view_total(v, "hw.l1_to_l2_bytes")) / v->row->bytes;
+        double kernels[4], l2 = l2_over_least(v);
         if (v->row->status != ROW_OK && v->row->status != ROW_FOIL)
             continue;
         kernels_of(v->row, kernels);

@@ -68,10 +68,14 @@ static void test_steps(void **state)
     struct fixture f = {0};
     struct text t = {0};
     chain(&f, 0);
+    f.rows[5]->bytes = 1000;
+    row_add_metric(f.rows[5], -1, 0, "hw.l2_to_l1_bytes", "B", "cupti", 300);
+    row_add_metric(f.rows[5], -1, 0, "hw.l1_to_l2_bytes", "B", "cupti", 770);
     report_cases(&t, &f.run, f.rows + 3, 3, &(struct report_style){0});
     assert_non_null(
         strstr(text_get(&t),
-               "fusing  stages/backwards: apart 1,000 us, 10 launches; horizontal 900 us (-100); backwards 60.0 us (-840), 1 launch"));
+               "fusing  stages/backwards: apart 1,000 us, 10 launches; horizontal 900 us (-100); backwards 60.0 us (-840), 1 launch, "
+               "1.07x the compulsory bytes from and to L2\n"));
     text_free(&t);
     report_cases(&t, &f.run, f.rows, 3, &(struct report_style){0}); /* as many launches: nothing is fused */
     assert_null(strstr(text_get(&t), "fusing"));
