@@ -252,15 +252,12 @@ static void request_cell(struct table *t, const struct view *v, int step, enum m
 /* Of the whole row (step -1), or of one of its steps. */
 static void counted_cells(struct table *t, const struct case_view *c, const struct view *v, int step)
 {
-    double st = view_part(v, step, METRIC_EMU_SECTORS + SIDE_STORE), ld = view_part(v, step, METRIC_EMU_SECTORS + SIDE_LOAD);
-    double copied = view_part(v, step, METRIC_EMU_COPIED);
     value_cell(t, PAINT_NONE, view_part(v, step, METRIC_EMU_FMA), number_count);
     request_cell(t, v, step, SIDE_LOAD, verdict_reads(v, "emu_ld_waste"));
     request_cell(t, v, step, SIDE_STORE, verdict_reads(v, "emu_st_waste"));
     value_cell(t, PAINT_NONE, view_part(v, step, METRIC_EMU_CONFLICTS), number_count);
     double bytes = v->row->cropped ? NAN : v->row->bytes;
-    value_cell(t, PAINT_NONE,
-               step < 0 ? v->moved_over_compulsory : quotient(SECTOR_BYTES * (st + ld + (isnan(copied) ? 0 : copied)), bytes), number_3);
+    value_cell(t, PAINT_NONE, step < 0 ? v->moved_over_compulsory : quotient(view_emu_bytes(v, step), bytes), number_3);
 }
 
 static void counted_row(struct table *t, const struct case_view *c, const struct view *v)

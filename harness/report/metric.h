@@ -23,6 +23,7 @@ enum metric_side { SIDE_LOAD, SIDE_STORE, SIDES };
     ONE(EMU_THREAD_INSTRUCTIONS, METRIC_EMU "thread_instructions") \
     ONE(EMU_FMA, METRIC_EMU "warp_fma") \
     ONE(EMU_CONFLICTS, METRIC_EMU "shared_bank_conflicts") \
+    ONE(EMU_ATOMIC, METRIC_EMU "global_sectors_atomic") \
     ONE(EMU_COPIED, METRIC_EMU "async_sectors") /* sectors of asynchronous copies: neither loads nor stores */ \
     BOTH(EMU_SECTORS, METRIC_EMU "global_sectors_ld", METRIC_EMU "global_sectors_st") \
     BOTH(EMU_SECTORS_IDEAL, METRIC_EMU "global_sectors_ideal_ld", METRIC_EMU "global_sectors_ideal_st") \

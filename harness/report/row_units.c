@@ -44,7 +44,9 @@ static void of_emu(struct table *t, const struct view *v)
         access_row(t, &(struct access){levels[k], view_part(v, -1, METRIC_EMU_REQUESTS + k), sectors, ideal,
                                        sectors > 0 ? 100 * ideal / sectors : NAN, NAN, SECTOR_BYTES * sectors, NAN});
     }
-    double copied = view_part(v, -1, METRIC_EMU_COPIED);
+    double copied = view_part(v, -1, METRIC_EMU_COPIED), atomic = view_part(v, -1, METRIC_EMU_ATOMIC);
+    access_row(t, &(struct access){"global atomics", view_total(v, "emu.global_requests_atomic"), atomic, NAN, NAN, NAN,
+                                   SECTOR_BYTES * atomic, NAN});
     access_row(
         t, &(struct access){"asynchronous copies", view_total(v, "emu.async_copies"), copied, NAN, NAN, NAN, SECTOR_BYTES * copied, NAN});
     for (int k = 0; k < SIDES; k++) {

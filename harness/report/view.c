@@ -210,9 +210,18 @@ double quotient(double a, double b)
     return b > 0 ? a / b : NAN; /* NaN stays NaN */
 }
 
+double view_emu_bytes(const struct view *v, int step)
+{
+    double loads = view_part(v, step, METRIC_EMU_SECTORS + SIDE_LOAD), stores = view_part(v, step, METRIC_EMU_SECTORS + SIDE_STORE),
+           atomics = view_part(v, step, METRIC_EMU_ATOMIC), copied = view_part(v, step, METRIC_EMU_COPIED);
+    if (isnan(loads) && isnan(stores) && isnan(atomics))
+        return NAN;
+    return SECTOR_BYTES * (fmax(loads, 0) + fmax(stores, 0) + fmax(atomics, 0) + fmax(copied, 0)); /* NaN gives way */
+}
+
 static void add_counters(struct view *v)
 {
-    double sides[SIDES], requests[SIDES], ideal[SIDES], copied = view_part(v, -1, METRIC_EMU_COPIED);
+    double sides[SIDES], requests[SIDES], ideal[SIDES];
     for (int k = 0; k < SIDES; k++) {
         sides[k] = view_part(v, -1, METRIC_EMU_SECTORS + k);
         requests[k] = view_part(v, -1, METRIC_EMU_REQUESTS + k);
@@ -220,9 +229,7 @@ static void add_counters(struct view *v)
         v->sectors_request[k] = quotient(sides[k], requests[k]);
         v->sectors_ideal[k] = quotient(ideal[k], requests[k]);
     }
-    v->moved_bytes = NAN;
-    if (!isnan(sides[SIDE_LOAD]) || !isnan(sides[SIDE_STORE])) /* with cp.async and bulk copies: neither loads nor stores */
-        v->moved_bytes = SECTOR_BYTES * (fmax(sides[SIDE_LOAD], 0) + fmax(sides[SIDE_STORE], 0) + fmax(copied, 0)); /* NaN gives way */
+    v->moved_bytes = view_emu_bytes(v, -1);
     /* a crop's weights and its tiles' unused ends are a share of it that the layer's are not */
     v->moved_here = quotient(v->moved_bytes, v->row->bytes);
     v->moved_over_compulsory = v->row->cropped ? NAN : v->moved_here;

@@ -101,6 +101,8 @@ double quotient(double a, double b);
 double view_total(const struct view *v, const char *name);
 /* That for step -1, else the step's own. */
 double view_part(const struct view *v, int step, enum metric metric);
+/* Bytes of the sectors that emu saw asked for, by loads, stores, atomics and asynchronous copies; NAN: none was counted. */
+double view_emu_bytes(const struct view *v, int step);
 /* The time of a step in the headline mode, or NULL. */
 const struct row_time *step_time(const struct case_view *c, const struct row *row, int step);
 /* "fastest verified": the view ranked first other than the baseline; NULL when none. */

@@ -228,7 +228,7 @@ static void the_step_that_stands_for_a_row(void **state)
     end();
 }
 
-/* 100 sectors of 50 requests that need 25; 64 stored by 64; 10 copied: 174 of 32 bytes. */
+/* 100 sectors of 50 requests that need 25; 64 stored by 64; 4 of atomics; 6 copied: 174 of 32 bytes. */
 static void what_was_moved(void **state)
 {
     begin("emu:GH100");
@@ -243,7 +243,8 @@ static void what_was_moved(void **state)
     row_add_member(r, FAMILY_EMU, -1, 0, "global_sectors_st", "", "emu", 64);
     row_add_member(r, FAMILY_EMU, -1, 0, "global_requests_st", "", "emu", 64);
     row_add_member(r, FAMILY_EMU, -1, 0, "global_sectors_ideal_st", "", "emu", 16);
-    row_add_member(r, FAMILY_EMU, -1, 0, "async_sectors", "", "emu", 10);
+    row_add_member(r, FAMILY_EMU, -1, 0, "global_sectors_atomic", "", "emu", 4);
+    row_add_member(r, FAMILY_EMU, -1, 0, "async_sectors", "", "emu", 6);
     row_add_member(none, FAMILY_EMU, -1, 0, "global_requests_st", "", "emu", 0);
     row_add_member(none, FAMILY_EMU, -1, 0, "global_sectors_st", "", "emu", 0);
     crop->cropped = true;
