@@ -55,6 +55,9 @@ static void lesser_types(void **state)
     assert_string_equal(said(3, ptx, MATH_F32, "direct", worker_fits_math), /* the first that is not allowed */
                         "tensor cores multiply f16 in a, which f32 with algorithm `direct` does not allow");
     assert_int_equal(row.status, ROW_WRONG);
+    steps[0] = steps[2]; /* were it the first */
+    assert_non_null(strstr(said(1, ptx, MATH_F32, "direct", worker_fits_math), "tf32 in b"));
+    steps[0] = kernel("c", BUFFER_SCRATCH, 0);
     steps[1] = steps[2];
     assert_string_equal(said(2, ptx, MATH_F32, "winograd", worker_fits_math),
                         "tensor cores multiply tf32 in b, which f32 with algorithm `winograd` does not allow");

@@ -95,6 +95,23 @@ static void types_are_known(void **state)
     }
 }
 
+/* An array without `.align` lies as its elements do; what a pointer points to says nothing of the pointer. */
+static void arrays_and_pointers(void **state)
+{
+    struct error err = {0};
+    struct param p[6];
+    size_t total = 0;
+    assert_int_equal(
+        device_ptx_signature(".entry k(.param .u8 a, .param .u32 b[2], .param .u64 .ptr .shared .align 16 c, .param .align 1 .b8 d[3],"
+                             ".param .u64 .ptr .const .align 4 e, .param .u64 .ptr .local .align 2 f)",
+                             "k", p, 6, &total, &err),
+        6);
+    assert_true(p[1].offset == 4 && p[1].bytes == 8 && p[2].offset == 16 && p[3].offset == 24 && p[4].offset == 32 && p[5].offset == 40 &&
+                total == 48);
+    for (int i = 2; i < 6; i++)
+        assert_true(i == 3 || (p[i].kind == PARAM_INT && p[i].align == 8));
+}
+
 static void entries_are_listed(void **state)
 {
     char **names;
@@ -217,9 +234,13 @@ static void factors_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(offsets_follow_c),   cmocka_unit_test(types_are_known),
-        cmocka_unit_test(entries_are_listed), cmocka_unit_test(a_missing_entry_names_those_there_are),
-        cmocka_unit_test(hostile_text),       cmocka_unit_test(factors_are_read),
+        cmocka_unit_test(offsets_follow_c),
+        cmocka_unit_test(types_are_known),
+        cmocka_unit_test(arrays_and_pointers),
+        cmocka_unit_test(entries_are_listed),
+        cmocka_unit_test(a_missing_entry_names_those_there_are),
+        cmocka_unit_test(hostile_text),
+        cmocka_unit_test(factors_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

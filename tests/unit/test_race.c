@@ -233,26 +233,52 @@ static void budget_ends_it(void **state)
     }
 }
 
+/* The last heat has what is left of the budget and no more, however little is known; as few rounds as a look takes are enough for a race.
+ */
+static void the_last_heat_ends_with_the_budget(void **state)
+{
+    struct world w = world_new(3);
+    struct racer racers[2];
+    struct race_result r;
+    struct race_plan plan = {.at_once = 4, .rounds_max = 100000, .half_width = 1e-9, .budget_s = 1e-3};
+    struct race_ops ops = ops_of(&w);
+    w.truth[0] = w.truth[1] = 500;
+    assert_true(race_run(&plan, &ops, racers, 2, 1, &r, NULL));
+    assert_true(w.clock > 1e-3 && w.clock < 1.1e-3);
+    for (int i = 0; i < 2; i++)
+        racer_free(&racers[i]);
+    w = world_new(3);
+    w.truth[0] = w.truth[1] = 500;
+    plan.rounds_max = RACE_FIRST_LOOK;
+    assert_true(race_run(&plan, &ops, racers, 2, 1, &r, NULL));
+    assert_int_equal(r.rounds, RACE_FIRST_LOOK);
+    for (int i = 0; i < 2; i++)
+        racer_free(&racers[i]);
+}
+
 /* base_ns is the fastest of the pinned in the same rounds as samples_ns. */
 static void base_is_the_fastest_pinned(void **state)
 {
-    struct world w = world_new(4);
-    struct racer racers[5];
-    struct race_result r;
-    struct race_plan plan = {.at_once = 3, .rounds_max = 50, .half_width = 0.01, .budget_s = 1e9};
-    struct race_ops ops = ops_of(&w);
-    w.pinned_count = 2;
-    w.noise = 0; /* no noise: samples are the truth */
-    w.drift = 0.01;
-    for (int i = 0; i < 5; i++)
-        w.truth[i] = 1800 - 100 * i;
-    assert_true(race_run(&plan, &ops, racers, 5, 2, &r, NULL));
-    assert_int_equal(r.best, 4);
-    assert_int_equal(r.still_in, 1);
-    for (int i = 0; i < 5; i++) {
-        for (int k = 0; k < racers[i].rounds; k++)
-            assert_true(fabs(racers[i].samples_ns[k] / racers[i].base_ns[k] - w.truth[i] / 900) < 1e-12);
-        racer_free(&racers[i]);
+    for (int turned = 0; turned < 2; turned++) {
+        struct world w = world_new(4);
+        struct racer racers[5];
+        struct race_result r;
+        struct race_plan plan = {.at_once = 3, .rounds_max = 50, .half_width = 0.01, .budget_s = 1e9};
+        struct race_ops ops = ops_of(&w);
+        w.pinned_count = 2;
+        w.pinned[turned] = 1000, w.pinned[!turned] = 900;
+        w.noise = 0; /* no noise: samples are the truth */
+        w.drift = 0.01;
+        for (int i = 0; i < 5; i++)
+            w.truth[i] = 1800 - 100 * i;
+        assert_true(race_run(&plan, &ops, racers, 5, 2, &r, NULL));
+        assert_int_equal(r.best, 4);
+        assert_int_equal(r.still_in, 1);
+        for (int i = 0; i < 5; i++) {
+            for (int k = 0; k < racers[i].rounds; k++)
+                assert_true(fabs(racers[i].samples_ns[k] / racers[i].base_ns[k] - w.truth[i] / 900) < 1e-12);
+            racer_free(&racers[i]);
+        }
     }
 }
 
@@ -446,6 +472,7 @@ int main(void)
         cmocka_unit_test(survives_noise),
         cmocka_unit_test(ties_stay_in),
         cmocka_unit_test(budget_ends_it),
+        cmocka_unit_test(the_last_heat_ends_with_the_budget),
         cmocka_unit_test(the_hopeless_leave_early),
         cmocka_unit_test(base_is_the_fastest_pinned),
         cmocka_unit_test(who_cannot_run_is_left_out),

@@ -95,6 +95,16 @@ static void in_text(void **state)
     }
 }
 
+/* Each of the registers by itself; a name that begins alike is another. */
+static void launches_are_told_apart(void **state)
+{
+    assert_string_equal(device_ptx_launches(".entry k() { mov.u64 %rd1, %gridid; }"), "%gridid");
+    assert_string_equal(device_ptx_launches(".entry k() { mov.u64 %rd1, %current_graph_exec; }"), "%current_graph_exec");
+    assert_string_equal(device_ptx_launches(".entry k() { mov.u32 %r1, %pm0; }"), "%pm0");
+    assert_string_equal(device_ptx_launches(".entry k() { mov.u64 %rd1, %pm6_64; }"), "%pm6_64");
+    assert_null(device_ptx_launches(".entry k() { mov.u32 %pm0_64x, %gridid1; /* %gridid */ mov.u64 %rd1, %clock64; }"));
+}
+
 static void made_visible(void **state)
 {
     char *text = device_ptx_expose(".version 8.0\n.global .u32 a;\n.visible .global .u32 b;\n.extern .global .u32 c; // .global\n"
@@ -178,7 +188,11 @@ static void hostile_bytes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_code_refers_to), cmocka_unit_test(in_text), cmocka_unit_test(made_visible),
-                                       cmocka_unit_test(exposing_changes_no_code), cmocka_unit_test(hostile_bytes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_code_refers_to),
+                                       cmocka_unit_test(in_text),
+                                       cmocka_unit_test(made_visible),
+                                       cmocka_unit_test(launches_are_told_apart),
+                                       cmocka_unit_test(exposing_changes_no_code),
+                                       cmocka_unit_test(hostile_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
