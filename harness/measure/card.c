@@ -271,6 +271,10 @@ static bool card_inputs(struct card_data *d, const struct work *work, enum data_
                  (work->op->file || t->role->slot != SLOT_INPUT || (part & DATA_FULL) || !d->at[SLOT_MASK_IN].value ||
                   card_blank(d, d->at[SLOT_INPUT].value, d->at[SLOT_MASK_IN].value, dim, 0, err));
     }
+    for (int i = 0; ok && i < count; i++) { /* sums are of words of 8 */
+        struct card_values *at = &d->at[list[i].role->slot];
+        at->bytes = at->value ? tensor_elements(&list[i]) * sizeof(float) / 8 * 8 : 0;
+    }
     return ok;
 }
 
@@ -456,7 +460,7 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
                           : there     ? card_reference(d, work, err)
                           : file      ? card_file(d, work, part, err)
                                       : card_upload_references(d, work, part, err))) &&
-         card_leave(card, err);
+         card_seal(d, err) && card_leave(card, err);
     if (ok) {
         host->card = d;
         return true;

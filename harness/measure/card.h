@@ -50,6 +50,8 @@ bool card_feed(const struct card_data *data, const struct tensor *t, int hidden,
 /* A sum over the bits of a buffer: the same bits give the same sum. The second queues: what is at `sum` on the device grows by it. */
 bool card_sum(const struct card_data *data, uint64_t address, size_t bytes, uint64_t *sum, struct error *err);
 bool card_sum_add(const struct card *card, uint64_t address, size_t bytes, uint64_t sum, struct error *err);
+/* Are the values that rows are fed as they were made? No row has a pointer to them. */
+bool card_untouched(const struct card_data *data, bool *untouched, struct error *err);
 /* The first byte in which a buffer differs from what card_feed would put there; `bytes` when it does not. */
 bool card_first_change(const struct card_data *data, const struct tensor *t, int hidden, uint64_t address, size_t bytes, size_t *first,
                        struct error *err);

@@ -335,6 +335,31 @@ static bool card_compare_bits(const struct card_data *d, const struct tensor *t,
     return true;
 }
 
+/* ---- what nobody may have written ---- */
+
+bool card_seal(struct card_data *d, struct error *err)
+{
+    bool ok = true;
+    for (int i = 0; ok && i < OP_MAX_TENSORS; i++)
+        ok = !d->at[i].bytes || card_sum(d, d->at[i].value, d->at[i].bytes, &d->at[i].sum, err);
+    return ok;
+}
+
+bool card_untouched(const struct card_data *d, bool *untouched, struct error *err)
+{
+    *untouched = true;
+    for (int i = 0; i < OP_MAX_TENSORS; i++) {
+        const struct card_values *at = &d->at[i];
+        uint64_t sum;
+        if (!at->bytes)
+            continue;
+        if (!card_sum(d, at->value, at->bytes, &sum, err))
+            return false;
+        *untouched = *untouched && sum == at->sum;
+    }
+    return true;
+}
+
 bool card_verify(const struct card_data *d, const struct program *p, int tensor, uint64_t address, bool *right, struct verdict *v,
                  struct error *err)
 {

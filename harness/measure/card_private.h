@@ -45,6 +45,8 @@ struct card {
 };
 struct card_values {
     uint64_t value, reference, bound; /* device addresses, logical order; 0: none */
+    size_t bytes;                     /* of value, in words of 8 */
+    uint64_t sum;                     /* ... and of its bits, as it was made */
     size_t elements;                  /* of reference, bound */
 };
 struct card_data {
@@ -87,6 +89,8 @@ union card_arg card_real(double v);
 /* Launches with as many threads as there is to do (`count`), or fewer that loop. */
 bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count, const union card_arg *args, int arg_count,
                  struct error *err);
+/* Remembers the values as they are: nobody who makes references has written to them either, or all are told the same. */
+bool card_seal(struct card_data *data, struct error *err);
 /* References and bounds are out of every kernel's reach, but for the tensor's of that slot from here on, until all are left; both wait. */
 bool card_reach(const struct card_data *data, int slot, struct error *err);
 bool card_leave(const struct card *card, struct error *err);

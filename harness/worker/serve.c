@@ -108,7 +108,7 @@ void worker_ready(struct worker *w)
 }
 
 /* Gives back what a slot holds. */
-static void drop_data(struct worker *w, int set, int slot)
+void worker_data_drop(struct worker *w, int set, int slot)
 {
     struct op_data *data = &w->data[set][slot];
     if (w->data_case[set][slot] < 0)
@@ -178,8 +178,8 @@ bool worker_data_set(struct worker *w, int row, enum data_part part, int set, st
     int wanted = w->plan.rows[row].case_index, slot = worker_slot(part);
     struct op_data *own = &w->data[set][slot];
     if (w->data_case[set][slot] != wanted) {
-        drop_data(w, set, slot);
-        if (!worker_early_take(w, wanted, set, slot, own) && !worker_data_make(w, wanted, part, set, own, err))
+        worker_data_drop(w, set, slot);
+        if (!worker_own_take(w, wanted, set, slot, own) && !worker_data_make(w, wanted, part, set, own, err))
             return false;
         w->data_case[set][slot] = wanted;
     }
@@ -293,7 +293,7 @@ static void forget_plan(struct worker *w)
     worker_ahead_drop(w);
     worker_early_drop(w);
     for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
-        drop_data(w, i / WORKER_DATA, i % WORKER_DATA);
+        worker_data_drop(w, i / WORKER_DATA, i % WORKER_DATA);
     build_drop(w);
     worker_neighbours_drop(w);
     card_close(w->card); /* it has borrowed the compiler's name */

@@ -1,6 +1,7 @@
 /* measure/card on emu: the device's data and references against the CPU's, for works drawn anew each time; what compares is held to single
  * wrong elements, and the sample to a reference that was tampered with. */
 #include "card_world.h"
+#include "measure/card_private.h"
 #include "works.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -390,6 +391,32 @@ static void one_element_is_seen(void **arg)
 }
 
 /* The same through a rig: what a run left is summed up and judged there, and what is wrong in the CPU's words; a spoilt input is said. */
+/* What every row is fed is as it was made, or that is known: to a bit, of each tensor. */
+static void wild_writes_are_known(void **arg)
+{
+    need_card();
+    for (int part = 0; part < 2; part++) {
+        struct looked l = {.w = conv_work(3, 8, 9, 12, 3)};
+        struct error err = {0};
+        bool untouched;
+        add_item(&l.w, EPILOGUE_BIAS);
+        lay_out(&l, part ? DATA_PART_PRECISION : DATA_PART_EXACT);
+        static const int slots[] = {SLOT_INPUT, SLOT_FILTER, SLOT_BIAS};
+        for (int i = 0; i < 3; i++) {
+            uint64_t at = l.host.card->at[slots[i]].value + 13;
+            unsigned char was, now;
+            assert_true(dev->ops->read(dev, at, &was, 1, &err));
+            now = was ^ 0x10;
+            assert_true(card_untouched(l.host.card, &untouched, &err) && untouched);
+            assert_true(dev->ops->write(dev, at, &now, 1, &err));
+            assert_true(card_untouched(l.host.card, &untouched, &err) && !untouched);
+            assert_true(dev->ops->write(dev, at, &was, 1, &err));
+        }
+        assert_true(card_untouched(l.host.card, &untouched, &err) && untouched);
+        take_away(&l);
+    }
+}
+
 static void a_rig_judges_by_the_card(void **arg)
 {
     need_card();
@@ -558,6 +585,7 @@ int main(void)
                                        cmocka_unit_test(rows_need_little),
                                        cmocka_unit_test(one_element_is_seen),
                                        cmocka_unit_test(a_rig_judges_by_the_card),
+                                       cmocka_unit_test(wild_writes_are_known),
                                        cmocka_unit_test(inactive_outputs_are_looked_at),
                                        cmocka_unit_test(a_tampered_reference_is_seen),
                                        cmocka_unit_test(long_sums_agree),

@@ -1,0 +1,41 @@
+/* Memory of bench's own on the device: the values that all rows of a case are fed. No row has a pointer to them, and yet a wild write may
+ * meet them: then every row behind it would be wrong. */
+#include "worker/private.h"
+
+static bool is_sound(const struct op_data *data, bool *sound, struct error *err)
+{
+    *sound = true;
+    return !data->card || card_untouched(data->card, sound, err);
+}
+
+bool worker_own_take(struct worker *w, int in_case, int set, int slot, struct op_data *data)
+{
+    struct error ignored = {0}; /* of a device that is lost: it is met again when they are made */
+    bool sound;
+    if (!worker_early_take(w, in_case, set, slot, data))
+        return false;
+    if (is_sound(data, &sound, &ignored) && sound)
+        return true;
+    card_data_free(data->card);
+    op_data_free(data);
+    return false;
+}
+
+bool worker_own_look(struct worker *w, struct row *row, struct error *err)
+{
+    bool touched = false;
+    for (int set = 0; set < ROOM_SETS; set++)
+        for (int slot = 0; slot < WORKER_DATA; slot++) {
+            bool sound = true;
+            if (w->data_case[set][slot] >= 0 && !is_sound(&w->data[set][slot], &sound, err))
+                return false;
+            if (!sound)
+                worker_data_drop(w, set, slot); /* made anew for the next row */
+            touched |= !sound;
+        }
+    if (!touched)
+        return true;
+    row->status = ROW_UNSAFE;
+    row_set(&row->reason, "wrote far from its buffers: to the values that all rows of the case are fed");
+    return true;
+}
