@@ -60,6 +60,24 @@ static void test_conv2d(void **state)
     check_conv(w);
 }
 
+/* Two rows of much work: eight threads share the output channels of each, of two blocks of columns and of both groups. */
+static void test_few_rows(void **state)
+{
+    const char *before = getenv("BENCH_THREADS");
+    char *kept = before ? xstrdup(before) : NULL;
+    setenv("BENCH_THREADS", "8", 1);
+    struct work w = conv_work(256, 501, 3, 12, 3);
+    w.n = 2, w.pad = 0, w.dtype = DTYPE_F32;
+    check_conv(w);
+    w.c = 512, w.k = 510, w.groups = 2, w.n = 1;
+    check_conv(w);
+    if (kept)
+        setenv("BENCH_THREADS", kept, 1);
+    else
+        unsetenv("BENCH_THREADS");
+    free(kept);
+}
+
 /* From the definition, with five indices; and the mask from what a tap reaches. */
 static void test_conv3d(void **state)
 {
@@ -543,6 +561,7 @@ static void test_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv2d),
+                                       cmocka_unit_test(test_few_rows),
                                        cmocka_unit_test(test_conv3d),
                                        cmocka_unit_test(test_conv_transpose2d),
                                        cmocka_unit_test(test_depth_to_space),
