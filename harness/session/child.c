@@ -282,15 +282,17 @@ int child_any(const struct child *children, int count, double deadline_s, volati
 {
     struct pollfd *fds = xcalloc((size_t)count, sizeof *fds);
     int found = -1, alive = 0;
+    bool over = false;
     for (int i = 0; i < count; i++) {
         fds[i] = (struct pollfd){.fd = children[i].pid > 0 ? children[i].fd : -1, .events = POLLIN};
         alive += children[i].pid > 0;
         if (children[i].pid > 0 && children[i].used && memchr(children[i].buffer, '\n', children[i].used))
             found = i;
     }
-    while (alive && found < 0 && !(interrupted && *interrupted) && clock_s() < deadline_s) {
+    while (alive && found < 0 && !(interrupted && *interrupted) && !over) {
         double left_ms = 1000 * (deadline_s - clock_s());
-        bool any = poll(fds, (nfds_t)count, left_ms < 200 ? (int)left_ms + 1 : 200) > 0;
+        over = left_ms <= 0;
+        bool any = poll(fds, (nfds_t)count, over ? 0 : left_ms < 200 ? (int)left_ms + 1 : 200) > 0;
         for (int i = 0; i < count && found < 0; i++)
             if (any ? fds[i].revents != 0 : fds[i].fd >= 0 && children[i].memory_max && memory_of(children[i].pid) > children[i].memory_max)
                 found = i;

@@ -35,7 +35,7 @@ bool child_send(struct child *child, json_t *command);
 /* Waits for the next event until `deadline_s` (CLOCK_MONOTONIC seconds; 0 = for ever). *event is a new reference on CHILD_EVENT. */
 enum child_event child_next(struct child *child, double deadline_s, volatile sig_atomic_t *interrupted, json_t **event);
 /* Waits for the first of `count` that has an event or is gone: its index; child_next tells which without waiting. Those with pid 0 are
- * passed over. -1: interrupted, too late, or nobody is left. */
+ * passed over. -1: interrupted, too late (of a deadline that is past, nobody has said anything yet), or nobody is left. */
 int child_any(const struct child *children, int count, double deadline_s, volatile sig_atomic_t *interrupted);
 /* Kills (SIGKILL), reaps, frees. `how` (may be NULL) receives "killed by signal 11 (Segmentation fault)", "exited with 1", plus its last
  * line on stderr. True: it had been ended by the machine, not by what ran in it: killed from outside (an OOM killer), no memory, a limit of

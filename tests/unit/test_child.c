@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -76,8 +77,26 @@ static void an_end_has_its_author(void **state)
     }
 }
 
+/* Of a deadline that is past: whether somebody has said something, without a wait. */
+static void who_has_spoken_is_known_at_once(void **state)
+{
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    struct child children[2] = {{.fd = -1, .errors = -1}, {.fd = ends[0], .errors = -1, .pid = getpid()}};
+    double begun = clock_s();
+    assert_int_equal(child_any(children, 2, begun, NULL), -1);
+    assert_true(write(ends[1], "{", 1) == 1);
+    assert_int_equal(child_any(children, 2, begun, NULL), 1);
+    assert_int_equal(child_any(children, 1, begun, NULL), -1);
+    close(ends[1]); /* gone */
+    char said;
+    assert_true(read(ends[0], &said, 1) == 1);
+    assert_int_equal(child_any(children, 2, begun, NULL), 1);
+    close(ends[0]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(an_end_has_its_author)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_end_has_its_author), cmocka_unit_test(who_has_spoken_is_known_at_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
