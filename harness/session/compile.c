@@ -4,11 +4,12 @@
 #include "base/text.h"
 #include "session/parent.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define COMPILE_LIMIT_S 180.0
 #define TOLD_AFTER_S 3.0
 #define ALONE_S 0.1
-#define CHECKS 4 /* sources of the check on the device: measure/card.h is not the parent's */
+#define CHECKS 5 /* sources of the check on the device: measure/card.h is not the parent's */
 #define PARTS 4  /* of what the library compiles for a row: some have one plan to compile, some a dozen */
 #define AHEAD 2  /* rows that a compiler has been given: one that it compiles, and the next, so that it never waits for us */
 
@@ -16,10 +17,16 @@ struct task {
     const char *what; /* "checks", "plans", "rows", "neighbours": as COMMAND_COMPILE has it */
     int row, part;    /* row: of a check, its source */
 };
+/* Commands that a compiler has not answered, in their order, its setup among them. */
+struct given {
+    const char *what[AHEAD + 1];
+    int count;
+};
 struct compilers {
     struct session *s;
     struct child *children;
-    int *given; /* by child: commands that it has not answered, its setup among them */
+    struct given *given; /* by child */
+    int checks;          /* that are not compiled yet */
     int count, started;
     struct task *tasks;                                   /* the longest first */
     int task_count, own_count, row_count, next, compiled; /* own: but for neighbours */
@@ -101,15 +108,28 @@ static void find_tasks(struct compilers *c)
     free(due);
 }
 
+static void give(struct given *g, const char *what)
+{
+    g->what[g->count++] = what;
+}
+
+/* What was answered: the first of them. */
+static const char *answered(struct given *g)
+{
+    const char *what = g->what[0];
+    memmove(g->what, g->what + 1, (size_t)--g->count * sizeof *g->what);
+    return what;
+}
+
 /* Rows to compiler k until it has enough; without any it is sent home. */
 static void feed(struct compilers *c, int k)
 {
-    while (c->given[k] < AHEAD && c->next < c->task_count) {
+    while (c->given[k].count < AHEAD && c->next < c->task_count) {
         const struct task *t = &c->tasks[c->next++];
         child_send(&c->children[k], command_new(COMMAND_COMPILE, "{s:[i],s:i,s:i}", t->what, t->row, "part", t->part, "parts", PARTS));
-        c->given[k]++;
+        give(&c->given[k], t->what);
     }
-    if (!c->given[k])
+    if (!c->given[k].count)
         child_stop(&c->children[k], NULL, 0);
 }
 
@@ -135,7 +155,7 @@ static void take(struct compilers *c, int k, const json_t *event)
         child_stop(&c->children[k], NULL, 0);
     } else if (what == EVENT_DONE) {
         c->ready_s = c->ready_s > 0 ? c->ready_s : clock_s();
-        c->given[k]--;
+        c->checks -= !strcmp(answered(&c->given[k]), "checks");
         feed(c, k);
     }
 }
@@ -147,7 +167,7 @@ static void start(struct compilers *c)
     if (child_start(&c->children[k], &ignored)) {
         child_limit_memory(&c->children[k], child_compile_memory());
         child_send(&c->children[k], session_setup(c->s, true));
-        c->given[k] = 1;
+        give(&c->given[k], "setup");
         feed(c, k);
     }
 }
@@ -172,6 +192,8 @@ void session_precompile(struct session *s)
     struct compilers c = {.s = s, .began_s = clock_s()};
     int k;
     find_tasks(&c);
+    for (k = 0; k < c.task_count; k++)
+        c.checks += !strcmp(c.tasks[k].what, "checks");
     c.count = pool_threads() < c.own_count ? pool_threads() : c.own_count; /* neighbours by whoever is there */
     if (c.own_count < 2) /* the one worker would wait for the one compiler, which reads everything for itself as it does */
         c.count = 0;
@@ -183,7 +205,8 @@ void session_precompile(struct session *s)
         start(&c);
     while ((k = hear(&c)) >= 0) {
         json_t *event = NULL;
-        session_early(s);
+        if (!c.checks) /* else the worker would compile them, too */
+            session_early(s);
         if (child_next(&c.children[k], clock_s() + COMPILE_LIMIT_S, s->options->interrupted, &event) == CHILD_EVENT)
             take(&c, k, event);
         else
