@@ -37,7 +37,7 @@ void summary_counts(struct text *t, const struct run *run, struct row *const *ro
         enum row_status s = order[i];
         if (!by[s] && s != ROW_OK)
             continue;
-        const char *word = s == ROW_OK ? "verified" : s == ROW_FOIL ? "unchecked" : s == ROW_PLANNED ? "not run" : row_status_name(s);
+        const char *word = s == ROW_OK ? "verified" : s == ROW_FOIL ? "not verified" : s == ROW_PLANNED ? "not run" : row_status_name(s);
         text_addf(t, "%d %s", by[s], word);
         if (row_status_failed(s)) {
             int n = configurations_of(rows, count, s);
