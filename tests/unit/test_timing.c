@@ -197,6 +197,16 @@ static void a_network_is_timed_on_several_inputs(void **state)
             places[(int)t->places[i]] = true;
         for (int i = 0; !idle && i < 6; i++)
             assert_true(places[i]);
+        int steps = 0; /* each has a time of its own, and the interval of one median */
+        for (int i = 0; !idle && i < best->time_count; i++) {
+            const struct row_time *own = &best->times[i];
+            if (own->step < 0 || strcmp(own->load, "isolated") != 0)
+                continue;
+            struct estimate alone = estimate_median(own->samples_ns, own->rounds);
+            assert_true(fabs(own->median_ns - 80000) < 1 && own->low_ns == alone.low && own->high_ns == alone.high);
+            steps |= 1 << own->step;
+        }
+        assert_true(idle || steps == 3);
         static const struct {
             const char *name;
             double value;
