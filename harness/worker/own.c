@@ -21,13 +21,14 @@ bool worker_own_take(struct worker *w, int in_case, int set, int slot, struct op
     return false;
 }
 
-bool worker_own_look(struct worker *w, struct row *row, struct error *err)
+bool worker_own_look(struct worker *w, int index, struct row *row, struct error *err)
 {
     bool touched = false;
+    int in_case = w->plan.rows[index].case_index;
     for (int set = 0; set < ROOM_SETS; set++)
         for (int slot = 0; slot < WORKER_DATA; slot++) {
             bool sound = true;
-            if (w->data_case[set][slot] >= 0 && !is_sound(&w->data[set][slot], &sound, err))
+            if (w->data_case[set][slot] == in_case && !is_sound(&w->data[set][slot], &sound, err))
                 return false;
             if (!sound)
                 worker_data_drop(w, set, slot); /* made anew for the next row */

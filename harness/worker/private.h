@@ -105,7 +105,7 @@ bool worker_data(struct worker *w, int row, enum data_part part, struct op_data 
 void worker_data_drop(struct worker *w, int set, int slot);
 /* own.c: worker_early_take, of what is still as it was made. And behind a row: who wrote to what is kept for all rows is unsafe. */
 bool worker_own_take(struct worker *w, int in_case, int set, int slot, struct op_data *data);
-bool worker_own_look(struct worker *w, struct row *row, struct error *err);
+bool worker_own_look(struct worker *w, int index, struct row *row, struct error *err);
 /* The same with other values in all that is no weight and no mask, which the run's seed decides; set 0 is worker_data. */
 bool worker_data_set(struct worker *w, int row, enum data_part part, int set, struct op_data **data, struct error *err);
 /* Where data of that part are kept; and made. */

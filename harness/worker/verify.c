@@ -533,7 +533,7 @@ bool worker_verify(struct worker *w, int index, struct error *err)
             goto done;
         if (t.row->status == ROW_OK && !worker_neighbours(w, index, &build, t.row, err))
             goto done;
-        if (t.row->status != ROW_CRASHED && t.row->status != ROW_HUNG && !worker_own_look(w, t.row, err))
+        if (t.row->status != ROW_CRASHED && t.row->status != ROW_HUNG && !worker_own_look(w, index, t.row, err))
             goto done;
     }
     worker_remember(w, index, t.row);

@@ -1,4 +1,5 @@
 /* What lies ready for its turn: a verified row's code until it is timed, and a command that was sent ahead until its answer is wanted. */
+#include "measure/card_private.h"
 #include "message/options.h"
 #include "op/shape.h"
 #include "message/verb.h"
@@ -35,8 +36,25 @@ static void take(void *context, json_t *event)
 }
 
 static bool dawdles; /* a launch takes more than a millisecond */
+/* A wild write: it meets what all rows of the case are fed, once. */
+static bool wild;
+static bool spoil(struct error *err)
+{
+    const struct op_data *fed = &world.w.data[0][DATA_PART_EXACT];
+    unsigned char byte;
+    if (!wild || world.w.data_case[0][DATA_PART_EXACT] < 0 || !fed->card)
+        return true;
+    wild = false;
+    uint64_t at = fed->card->at[SLOT_FILTER].value + 6;
+    bool ok = world.emu->read(world.w.dev, at, &byte, 1, err);
+    byte ^= 0x40;
+    return ok && world.emu->write(world.w.dev, at, &byte, 1, err);
+}
+
 static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
+    if (!spoil(err))
+        return false;
     spend(1000);
     nanosleep(&(struct timespec){.tv_nsec = dawdles ? 2000000 : 0}, NULL);
     return world.emu->launch(dev, f, l, err);
@@ -278,6 +296,23 @@ static void data_made_early_are_taken(void **state)
     close_world();
 }
 
+/* Who writes far from its buffers is told so, whatever came of it, and the next row is fed what was made. */
+static void a_wild_write_costs_its_own_row(void **state)
+{
+    need_compiler();
+    struct error err = {0};
+    open_world();
+    int row = world.ours[0];
+    wild = true;
+    if (!handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err))
+        fail_msg("%s", err.text);
+    assert_false(wild);
+    assert_int_equal(world.rows[row]->status, ROW_UNSAFE);
+    assert_string_equal(world.rows[row]->reason, "wrote far from its buffers: to the values that all rows of the case are fed");
+    verify(row);
+    close_world();
+}
+
 /* The launch over nothing of a row that is slow beside another one of its case is made where it is timed, and only there. */
 static void a_slow_row_is_launched_again_where_it_is_timed(void **state)
 {
@@ -356,13 +391,10 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verified_code_is_what_is_timed),
-        cmocka_unit_test(another_case_drops_it),
-        cmocka_unit_test(a_network_has_no_exact_reference),
-        cmocka_unit_test(what_is_made_ahead_ends),
-        cmocka_unit_test(a_command_sent_ahead_is_waited_for),
-        cmocka_unit_test(data_made_early_are_taken),
-        cmocka_unit_test(a_slow_row_is_launched_again_where_it_is_timed),
+        cmocka_unit_test(verified_code_is_what_is_timed), cmocka_unit_test(a_wild_write_costs_its_own_row),
+        cmocka_unit_test(another_case_drops_it),          cmocka_unit_test(a_network_has_no_exact_reference),
+        cmocka_unit_test(what_is_made_ahead_ends),        cmocka_unit_test(a_command_sent_ahead_is_waited_for),
+        cmocka_unit_test(data_made_early_are_taken),      cmocka_unit_test(a_slow_row_is_launched_again_where_it_is_timed),
     };
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }
