@@ -271,6 +271,7 @@ static bool card_inputs(struct card_data *d, const struct work *work, enum data_
                  (work->op->file || t->role->slot != SLOT_INPUT || (part & DATA_FULL) || !d->at[SLOT_MASK_IN].value ||
                   card_blank(d, d->at[SLOT_INPUT].value, d->at[SLOT_MASK_IN].value, dim, 0, err));
     }
+    d->mask_out_bytes = d->mask_out ? (size_t)(work->n * work->p * work->q) * sizeof(float) / 8 * 8 : 0;
     for (int i = 0; ok && i < count; i++) { /* sums are of words of 8 */
         struct card_values *at = &d->at[list[i].role->slot];
         at->bytes = at->value ? tensor_elements(&list[i]) * sizeof(float) / 8 * 8 : 0;

@@ -342,22 +342,24 @@ bool card_seal(struct card_data *d, struct error *err)
     bool ok = true;
     for (int i = 0; ok && i < OP_MAX_TENSORS; i++)
         ok = !d->at[i].bytes || card_sum(d, d->at[i].value, d->at[i].bytes, &d->at[i].sum, err);
+    return ok && (!d->mask_out_bytes || card_sum(d, d->mask_out, d->mask_out_bytes, &d->mask_out_sum, err));
+}
+
+static bool is_as_made(const struct card_data *d, uint64_t address, size_t bytes, uint64_t made, bool *untouched, struct error *err)
+{
+    uint64_t sum = made;
+    bool ok = !bytes || card_sum(d, address, bytes, &sum, err);
+    *untouched = *untouched && sum == made;
     return ok;
 }
 
 bool card_untouched(const struct card_data *d, bool *untouched, struct error *err)
 {
     *untouched = true;
-    for (int i = 0; i < OP_MAX_TENSORS; i++) {
-        const struct card_values *at = &d->at[i];
-        uint64_t sum;
-        if (!at->bytes)
-            continue;
-        if (!card_sum(d, at->value, at->bytes, &sum, err))
+    for (int i = 0; i < OP_MAX_TENSORS; i++)
+        if (!is_as_made(d, d->at[i].value, d->at[i].bytes, d->at[i].sum, untouched, err))
             return false;
-        *untouched = *untouched && sum == at->sum;
-    }
-    return true;
+    return is_as_made(d, d->mask_out, d->mask_out_bytes, d->mask_out_sum, untouched, err);
 }
 
 bool card_verify(const struct card_data *d, const struct program *p, int tensor, uint64_t address, bool *right, struct verdict *v,

@@ -53,9 +53,10 @@ struct card_data {
     struct card *card;
     struct op_data *host;
     struct card_values at[OP_MAX_TENSORS];
-    uint64_t mask_out;
-    uint64_t carried_at; /* of a chain, by channel of its output: what earlier links' roundings may add to an error; 0: none */
-    float *carried;      /* the same here */
+    uint64_t mask_out, mask_out_sum;
+    size_t mask_out_bytes; /* in words of 8 */
+    uint64_t carried_at;   /* of a chain, by channel of its output: what earlier links' roundings may add to an error; 0: none */
+    float *carried;        /* the same here */
     size_t channels, plane;
     enum data_part part;
     bool fetched; /* the host has the references whole */

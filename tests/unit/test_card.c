@@ -400,10 +400,13 @@ static void wild_writes_are_known(void **arg)
         struct error err = {0};
         bool untouched;
         add_item(&l.w, EPILOGUE_BIAS);
+        l.w.mask = (struct mask){.pattern = MASK_IID, .density = 0.3, .seed = 4};
         lay_out(&l, part ? DATA_PART_PRECISION : DATA_PART_EXACT);
-        static const int slots[] = {SLOT_INPUT, SLOT_FILTER, SLOT_BIAS};
-        for (int i = 0; i < 3; i++) {
-            uint64_t at = l.host.card->at[slots[i]].value + 13;
+        const struct card_values *fed = l.host.card->at;
+        const uint64_t places[] = {fed[SLOT_INPUT].value, fed[SLOT_FILTER].value, fed[SLOT_BIAS].value, fed[SLOT_MASK_IN].value,
+                                   l.host.card->mask_out};
+        for (int i = 0; i < 5; i++) {
+            uint64_t at = places[i] + 13;
             unsigned char was, now;
             assert_true(dev->ops->read(dev, at, &was, 1, &err));
             now = was ^ 0x10;
