@@ -6,10 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Step by step the same machine code, launched in the same way. */
+/* Step by step the same machine code, launched in the same way: also both as a graph, or neither, which their hashes know. */
 static bool same_launches(const struct row *a, const struct row *b)
 {
-    bool same = a->step_count == b->step_count && a->step_count > 0;
+    bool same = a->step_count == b->step_count && a->step_count > 0 &&
+                (!a->launch_hash[0] || !b->launch_hash[0] || !strcmp(a->launch_hash, b->launch_hash));
     for (int i = 0; same && i < a->step_count; i++) {
         const struct row_step *s = &a->steps[i], *o = &b->steps[i];
         bool known = s->sass_hash[0] || strcmp(s->kind, "fill") == 0;

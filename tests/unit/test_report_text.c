@@ -155,7 +155,7 @@ static void placement_is_said(void **state)
         int blocks;
     } rows[] = {{"conv2d/cudnn", "", 40, 80}, {"conv2d/auto", "aa", 24, 80},    {"conv2d/mma_sync", "aa", 30, 80},
                 {"my/copy", "aa", 26, 80},    {"my/more_blocks", "aa", 35, 81}, {"my/other", "bb", 20, 80},
-                {"my/near", "bb", 20.1, 80}};
+                {"my/near", "bb", 20.1, 80},  {"my/graph", "aa", 20, 80}}; /* the last in another way */
     struct fixture f = {0};
     struct case_view c;
     struct text t = {0};
@@ -165,6 +165,7 @@ static void placement_is_said(void **state)
         struct row_step *s = fixture_step(r, "conv", 32, 0, 8, 0.5, "regs");
         snprintf(s->sass_hash, sizeof s->sass_hash, "%s", rows[i].code);
         s->grid[0] = rows[i].blocks;
+        snprintf(r->launch_hash, sizeof r->launch_hash, "%s", strcmp(rows[i].variant, "my/graph") ? "kernels" : "graph");
         fixture_time(r, -1, rows[i].us, 0.2, 40 / rows[i].us, 0.9, 1.1);
     }
     case_view_make(&c, &f.run, f.rows, f.count);
