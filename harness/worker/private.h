@@ -26,6 +26,11 @@ struct neighbours { /* data of neighbours of a case's rows (neighbour.c) */
     struct neighbour_data *items;
     int count, case_index; /* -1: of none */
 };
+/* What a row's first launch of full precision left, as a sum over its bits. */
+struct left {
+    bool known;
+    uint64_t sum;
+};
 /* Data that were made before their case's turn (early.c). Nothing points to them until they are taken. */
 struct early {
     int in_case, set, slot;
@@ -52,8 +57,7 @@ struct worker {
     bool lost;            /* the device's context died with a row: this process ends after saying so */
     struct neighbours neighbours;
     bool timed_next;     /* the row that is verified is timed afterwards, in this process */
-    double shortest_s;   /* of the launches of full precision of this case, */
-    int shortest_case;   /* -1: of none */
+    struct left *left;   /* by row; NULL: of none */
     const json_t *next;  /* rows of the case behind the one that is being timed, for whom something can be made meanwhile; or NULL */
     struct ahead *ahead; /* a thread that makes something of the next case; NULL: none does */
     struct op_data host[ROOM_SETS][WORKER_DATA]; /* the CPU's part of data, made ahead; of which case, -1 = none */

@@ -20,7 +20,7 @@ void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), v
     *w = (struct worker){.emit = emit, .context = context};
     for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
         w->data_case[i / WORKER_DATA][i % WORKER_DATA] = w->host_case[i / WORKER_DATA][i % WORKER_DATA] = -1;
-    w->range_case = w->range_row = w->task_case = w->neighbours.case_index = w->shortest_case = -1;
+    w->range_case = w->range_row = w->task_case = w->neighbours.case_index = -1;
     phase_begin(&w->clock, PHASE_WAITING);
     w->clock.draw_open = nvtx_open;
     w->clock.draw_close = nvtx_close;
@@ -308,7 +308,9 @@ static void forget_plan(struct worker *w)
     w->card_tried = false;
     w->tried = NULL;
     w->tried_count = 0;
-    w->task_case = w->shortest_case = -1;
+    free(w->left);
+    w->left = NULL;
+    w->task_case = -1;
     w->planned = false;
 }
 

@@ -16,8 +16,6 @@
 #define GUESSED_MOST 1e4   /* bounds: more is no matter of cancelling */
 #define NO_TERMS_MOST 1e-3 /* of the value: more is no matter of rounding */
 #define LOAD_LIMIT_S 60.0
-#define SLOW_TIMES 10.0 /* as many as make a row one of the tail (measure/sample.c) */
-#define SLOW_S 1e-3
 
 struct trial {
     struct worker *w;
@@ -287,13 +285,16 @@ done:
     return ok || blame_row(t, err, ROW_CRASHED);
 }
 
-/* Ten times as long as another row of the case, and no matter of what a launch costs: of the tail, in all likelihood. */
-static bool is_slow(struct worker *w, int in_case, double launch_s)
+/* Is the launch over nothing made where the row is timed (bout_enter), of the same code on the same data? A library has another plan there.
+ */
+static bool is_launched_there(const struct trial *t, uint64_t sum)
 {
-    if (w->shortest_case != in_case || launch_s < w->shortest_s)
-        w->shortest_s = launch_s;
-    w->shortest_case = in_case;
-    return launch_s >= SLOW_TIMES * w->shortest_s && launch_s >= SLOW_S;
+    struct worker *w = t->w;
+    if (!w->timed_next || !w->card || worker_verified_part(w, t->index, DATA_PART_PRECISION) != worker_timed_part(w, t->index))
+        return false;
+    w->left = w->left ? w->left : xcalloc((size_t)w->plan.row_count, sizeof *w->left);
+    w->left[t->index] = (struct left){true, sum};
+    return true;
 }
 
 /* On data of full precision, twice: on what the launch before left, of other inputs; and on nothing, where it must be right again. Of a
@@ -302,18 +303,18 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
 {
     struct op_data *data;
     bool failed;
-    double ignored, launch_ns;
+    double ignored;
     if (!part_data(t, DATA_PART_PRECISION, &data, err))
         return false;
     /* where values decide what is active, pixels that were active hold what nobody has to write now */
     enum trial_left left = t->program->work.op->settle ? LEFT_SCRATCH : LEFT_ALL;
-    if (!launch(t, data, left, false, &ignored, &launch_ns, err))
+    if (!launch(t, data, left, false, &ignored, &ignored, err))
         return blame_row(t, err, ROW_CRASHED);
     if (!judge(t, data, "", over, err, &failed))
         return failed ? blame_row(t, err, ROW_CRASHED) : t->row->status != ROW_WRONG || explain_left(t, data, err);
-    if (is_slow(t->w, t->w->plan.rows[t->index].case_index, launch_ns * 1e-9) && t->w->timed_next && t->w->card)
-        return true;
     uint64_t first = rig_output_sum(t->rig);
+    if (is_launched_there(t, first))
+        return true;
     if (!rig_wipe(t->rig, err) || !rig_prepare(t->rig, NULL, err) || !rig_state_keep(t->rig, err))
         return false;
     if (!run_once(t, false, err))
