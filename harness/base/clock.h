@@ -4,5 +4,7 @@
 
 /* Seconds on CLOCK_MONOTONIC. */
 double clock_s(void);
+/* Seconds that this thread has run on a core: a machine with other work does not make it longer. A system call. */
+double clock_thread_s(void);
 
 #endif

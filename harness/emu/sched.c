@@ -234,6 +234,12 @@ static void give_up(struct warp *w, const char *format, double seconds)
     w->runner->launch->fatal = 1;
 }
 
+/* Is the launch over its limit? By the time that this thread has run: much else to do on the machine makes no kernel endless. */
+static bool out_of_time(struct runner *k)
+{
+    return k->launch->limit_s > 0 && clock_thread_s() - k->began_s > k->launch->limit_s;
+}
+
 static void run_turn(struct warp *w)
 {
     struct launch *l = w->runner->launch;
@@ -255,7 +261,7 @@ static void run_turn(struct warp *w)
     } else if (w->state == WARP_READY && w->fuel < 0 && ++w->turns > l->turns_max) {
         give_up(w, "the kernel does not end: a warp ran its limit of instructions%.0s", 0);
     }
-    if (l->deadline > 0 && (w->fuel < 0 || !(++w->runner->turns & 63)) && w->state != WARP_DONE && clock_s() > l->deadline)
+    if ((w->fuel < 0 || !(++w->runner->turns & 63)) && w->state != WARP_DONE && out_of_time(w->runner))
         give_up(w, "gave up after the time limit of %.3g s", l->limit_s);
 }
 
@@ -351,6 +357,8 @@ static void run_group(const struct grid *g, int64_t index, int thread)
     if (l->seed && !l->cooperative)
         index = shuffled(g, index);
     const uint32_t *c = l->cluster;
+    if (k->began_s <= 0)
+        k->began_s = clock_thread_s();
     bulk_drop(k);
     for (int r = 0; r < g->size; r++) {
         uint64_t number = l->only ? l->only[index] : (uint64_t)r;
@@ -365,7 +373,7 @@ static void run_group(const struct grid *g, int64_t index, int thread)
         k->residents[r].cluster = k->by_rank + r / of * of;
     }
     /* Blocks of one turn, and blocks that happen to end where the clock is looked at, are bounded here. */
-    if (l->deadline > 0 && !(++k->groups & 15) && clock_s() > l->deadline)
+    if (!(++k->groups & 15) && out_of_time(k))
         give_up(&k->residents[0].warps[0], "gave up after the time limit of %.3g s", l->limit_s);
     else
         run_residents(k, g->size);
@@ -508,8 +516,6 @@ static void run_once(struct launch *l, int threads)
     races_begin(l);
     for (int i = 0; i < threads; i++)
         runner_new(&l->runners[i], l, i, g.size, warps);
-    if (l->limit_s > 0)
-        l->deadline = clock_s() + l->limit_s;
     g.share = 1 + (g.groups >> 20);
     pool_for((int64_t)((g.groups + g.share - 1) / g.share), threads, run_share, &g);
 }

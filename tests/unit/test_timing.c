@@ -345,8 +345,8 @@ static void blame_and_time_are_whose_they_are(void **state)
     let_go(&r);
     begin();
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12], budget: 3}");
-    assert_true(timing.longest_run == 60 + 5);
-    assert_true(timing.longest[0] == 60 + 30 && timing.longest[1] >= 2 * 3); /* time_limit: 60 */
+    assert_true(timing.longest_run == 8 * (60 + 5)); /* on emu, which ends a kernel by the time of its own threads */
+    assert_true(timing.longest[0] == 8 * (60 + 30) && timing.longest[1] >= 8 * 2 * 3); /* time_limit: 60 */
     let_go(&r);
 }
 
