@@ -157,6 +157,8 @@ void worker_remember(struct worker *w, int index, const struct row *row);
 
 /* quarantine.c, timing.c */
 bool worker_verify(struct worker *w, int row, struct error *err);
+/* Says of a right row whether a further launch left the bits of its first one; of one that was launched twice before nothing more. */
+void worker_same_bits(const struct worker *w, int index, const struct rig *rig, struct row *row);
 /* Compiles it, and says by launch_hash what is launched: nothing runs. */
 bool worker_identify(struct worker *w, int row, struct error *err);
 /* factors.c: a row whose tensor cores multiply in a lesser type than its math mode and algorithm allow is wrong, whatever its result is:

@@ -172,14 +172,6 @@ static bool bout_prepare(struct bout *b, int i, int set, struct error *err)
     return rig_library_step(b->rigs[i], 0) < 0 || bout_plans(b, i, err);
 }
 
-/* Of a row that has not been launched twice on the same data before. */
-static void same_bits(struct bout *b, int i)
-{
-    const struct left *left = b->w->left ? &b->w->left[b->index[i]] : NULL;
-    if (left && left->known && bout_is_sound(b, i) && rig_program(b->rigs[i])->checked)
-        row_add_metric(b->rows[i], -1, 0, "verify.same_bits", "", "verify", rig_output_sum(b->rigs[i]) == left->sum);
-}
-
 bool bout_enter(struct bout *b, int i, struct error *err)
 {
     struct worker *w = b->w;
@@ -203,7 +195,7 @@ bool bout_enter(struct bout *b, int i, struct error *err)
                                     !rig_trust(b->rigs[i], err) || !rig_wipe(b->rigs[i], err)))
             return false;
         if (!set)
-            same_bits(b, i);
+            worker_same_bits(w, b->index[i], b->rigs[i], b->rows[i]);
     }
     return true;
 }

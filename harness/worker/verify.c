@@ -290,15 +290,23 @@ done:
 static bool is_launched_there(const struct trial *t, uint64_t sum)
 {
     struct worker *w = t->w;
-    if (!w->timed_next || !w->card || worker_verified_part(w, t->index, DATA_PART_PRECISION) != worker_timed_part(w, t->index))
+    if (!w->timed_next || !w->card || rig_library_step(t->rig, 0) >= 0 ||
+        worker_verified_part(w, t->index, DATA_PART_PRECISION) != worker_timed_part(w, t->index))
         return false;
     w->left = w->left ? w->left : xcalloc((size_t)w->plan.row_count, sizeof *w->left);
     w->left[t->index] = (struct left){true, sum};
     return true;
 }
 
-/* On data of full precision, twice: on what the launch before left, of other inputs; and on nothing, where it must be right again. Of a
- * slow row that is timed next the second launch is the first that is made there (bout_enter). */
+void worker_same_bits(const struct worker *w, int index, const struct rig *rig, struct row *row)
+{
+    const struct left *left = w->left ? &w->left[index] : NULL;
+    if (left && left->known && row->status == ROW_OK)
+        row_add_metric(row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(rig) == left->sum);
+}
+
+/* On data of full precision, twice: on what the launch before left, of other inputs; and on nothing, where it must be right again. Of most
+ * rows that are timed next the second launch is the first that is made there. */
 static bool run_precision(struct trial *t, double *over, struct error *err)
 {
     struct op_data *data;
