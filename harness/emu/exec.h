@@ -379,7 +379,7 @@ struct runner { /* one thread of the host and the blocks that are resident on it
     uint32_t stretches;        /* of all its warps */
     bool heeded;               /* something was fenced or released: blocks may know of each other */
     uint32_t turns, groups;
-    double began_s; /* of its thread's own time; 0: not yet */
+    double began_s;               /* of its thread's own time; 0: not yet */
     struct pending_copy *pending; /* bulk copies on their way */
     int pending_count, pending_room;
     uint64_t pending_bytes;
@@ -419,7 +419,7 @@ struct launch {
 #define WARP_FUEL (1 << 15) /* block entries in a turn: some milliseconds at most, so that the time limit holds */
     uint64_t turns_max;     /* of one warp between two waits: more is a hang */
     double limit_s;         /* of each thread's own time; 0: none */
-    const uint64_t *only; /* of device_launch */
+    const uint64_t *only;   /* of device_launch */
     int only_count;
     atomic_int stop;  /* a reported end of everything */
     atomic_int fatal; /* some block did not finish */

@@ -73,7 +73,8 @@ static void enter_phase(struct worker *w, int row, enum phase phase, const char 
     w->range_row = row;
 }
 
-/* emu ends a kernel by the time of its own threads: the watch is there for what does not even do that, on a machine with much else to do. */
+/* emu ends a kernel by the time of its own threads: the watch is there for what does not even do that, on a machine with much else to do.
+ */
 #define EMU_PATIENCE 8
 
 static void tell_stage(struct worker *w, double limit_s, const struct error *late)
