@@ -183,21 +183,16 @@ static bool load_sides(struct plan *plan, const struct plan_options *o, struct e
     return true;
 }
 
-static bool same_folder(const char *a, const char *b)
-{
-    size_t n = (size_t)(variant_own_name(a) - a);
-    return n && (size_t)(variant_own_name(b) - b) == n && !memcmp(a, b, n);
-}
-
 /* A variant of --variants that the scenario does not list runs all the same when it was given as a file, or when the scenario lists nothing
  * of its folder: else the option would do nothing. */
-static bool uninvited(const struct scenario *s, const struct variant *v)
+static bool uninvited(const struct variant_set *set, const struct scenario *s, const struct variant *v)
 {
     bool folder_listed = false;
-    for (int i = 0; i < s->variant_count; i++) {
-        if (!strcmp(s->variants[i].name, v->name))
+    for (int i = 0; v->given != GIVEN_INSTALLED && i < s->variant_count; i++) {
+        const struct variant *listed = variant_exact(set, s->variants[i].name);
+        if (listed == v)
             return false;
-        folder_listed |= same_folder(v->name, s->variants[i].name);
+        folder_listed |= listed && !strcmp(listed->folder, v->folder);
     }
     return v->given == GIVEN_FILE || (v->given == GIVEN_FOLDER && !folder_listed);
 }
@@ -256,7 +251,7 @@ static bool plan_add_case(struct plan *plan, const struct plan_options *o, const
     }
     for (int i = 0; i < plan->variants.count; i++) {
         const struct variant *v = plan->variants.items[i];
-        if (v->op == op && uninvited(plan->scenario, v) && is_wanted(o, c, v) &&
+        if (v->op == op && uninvited(&plan->variants, plan->scenario, v) && is_wanted(o, c, v) &&
             !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
             return false;
     }

@@ -16,22 +16,14 @@ static double fusion_cost(const struct view *v)
     return v->ranked && v->time ? v->time->median_ns : v->row->status == ROW_OK ? v->moved_bytes : NAN;
 }
 
-static bool same_folder(const struct row_part *a, const struct row_part *b)
-{
-    size_t n = strlen(a->variant) - strlen(a->name);
-    return strlen(b->variant) - strlen(b->name) == n && !memcmp(a->variant, b->variant, n);
-}
-
-/* The best configuration of the variant that `from` means in a head of `of`'s folder. */
-static const struct view *variant_named(const struct case_view *c, const struct row *of, const char *from)
+/* The best configuration of a variant. */
+static const struct view *variant_named(const struct case_view *c, const char *name)
 {
     const struct view *best = NULL;
-    for (int i = 0; from && of->part_count && i < c->count; i++) {
+    for (int i = 0; name && i < c->count; i++) {
         const struct view *v = &c->views[i];
-        const struct row_part *part = v->row->part_count == 1 ? &v->row->parts[0] : NULL;
-        if (!part || isnan(fusion_cost(v)) || (strcmp(part->variant, from) && (strcmp(part->name, from) || !same_folder(part, of->parts))))
-            continue;
-        best = !best || fusion_cost(v) < fusion_cost(best) ? v : best;
+        if (v->row->part_count == 1 && !isnan(fusion_cost(v)) && !strcmp(v->row->parts[0].variant, name))
+            best = !best || fusion_cost(v) < fusion_cost(best) ? v : best;
     }
     return best;
 }
@@ -78,7 +70,7 @@ static int ladder_of(const struct case_view *c, const struct view *ladder[LADDER
         if (v->row->status == ROW_OK && v->row->from && v->row->from[0] && !isnan(fusion_cost(v)))
             top = !top || fusion_cost(v) < fusion_cost(top) ? v : top;
     }
-    for (const struct view *v = top; v && count < LADDER_MOST; v = variant_named(c, v->row, v->row->from))
+    for (const struct view *v = top; v && count < LADDER_MOST; v = variant_named(c, v->row->from))
         ladder[count++] = v;
     return count < 2 || ladder[count - 1]->steps <= top->steps ? 0 : count;
 }
@@ -255,7 +247,7 @@ static void knee_of(const struct run *run, struct row *const *rows, int count, c
 
 static bool made_from(const struct row *r, const struct row_part *of)
 {
-    return r->from && (!strcmp(r->from, of->name) || !strcmp(r->from, of->variant));
+    return r->from && !strcmp(r->from, of->variant);
 }
 
 /* Two rows of one family: a head that is made from the other's. */

@@ -22,6 +22,7 @@ void variant_free(struct variant *v)
     }
     free(v->parents);
     free(v->name);
+    free(v->folder);
     free(v->path);
     free(v->text);
     free(v->code);
@@ -112,6 +113,7 @@ static struct variant *load_cu(const char *path, const char *folder, const struc
         return NULL;
     }
     struct variant *v = xcalloc(1, sizeof *v);
+    v->folder = xstrdup(folder);
     v->name = text_format("%s/%.*s", folder, (int)(length > 3 && !strcmp(base + length - 3, ".cu") ? length - 3 : length), base);
     v->path = load_absolute(path);
     v->text = file_read(path, HEAD_MAX_BYTES, &bytes, err);
@@ -142,6 +144,7 @@ static struct variant *load_sidecar(const char *path, const char *folder, const 
     const char *base = file_base(path);
     size_t bytes = 0;
     struct variant *v = xcalloc(1, sizeof *v);
+    v->folder = xstrdup(folder);
     v->name = text_format("%s/%.*s", folder, (int)(strlen(base) - 5), base);
     v->path = load_absolute(path);
     v->text = file_read(path, HEAD_MAX_BYTES, &bytes, err);

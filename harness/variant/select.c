@@ -25,12 +25,10 @@ static bool bind_candidate(struct bind *b, const struct head_step *s, const stru
 static void adopt(struct bind *b, const struct variant *v, struct program *inner)
 {
     const char *own = b->point->variant->name, *rest = strlen(inner->variant) > strlen(v->name) ? inner->variant + strlen(v->name) : "";
-    const char *folder = b->h->op->name;
-    size_t skip = !strncmp(v->name, folder, strlen(folder)) && v->name[strlen(folder)] == '/' ? strlen(folder) + 1 : 0;
     char *name = text_format("%s%s", own, rest);
     free(inner->variant);
     inner->variant = name;
-    program_add_param(inner, "is", v->name + skip);
+    program_add_param(inner, "is", strcmp(v->folder, b->h->op->name) ? v->name : variant_own_name(v->name));
     program_free(b->program);
     *b->program = *inner;
 }

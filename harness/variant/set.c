@@ -137,7 +137,7 @@ static bool load_extra(struct variant_set *set, const char *spec, const struct h
     return done;
 }
 
-static const struct variant *find_exact(const struct variant_set *set, const char *name)
+const struct variant *variant_exact(const struct variant_set *set, const char *name)
 {
     for (int i = 0; set && i < set->count; i++)
         if (!strcmp(set->items[i]->name, name))
@@ -152,11 +152,10 @@ static void resolve_parents(struct variant_set *set)
         struct variant *v = set->items[i];
         if (!v->from)
             continue;
-        SCOPED char *mine = text_format("%.*s/%s", (int)strcspn(v->name, "/"), v->name, v->from),
-                    *ops = text_format("%s/%s", v->op->name, v->from);
-        const struct variant *parent = find_exact(set, v->from);
-        parent = parent ? parent : find_exact(set, mine);
-        parent = parent ? parent : find_exact(set, ops);
+        SCOPED char *mine = text_format("%s/%s", v->folder, v->from), *ops = text_format("%s/%s", v->op->name, v->from);
+        const struct variant *parent = variant_exact(set, v->from);
+        parent = parent ? parent : variant_exact(set, mine);
+        parent = parent ? parent : variant_exact(set, ops);
         if (parent) {
             bool ladder = parent->op == v->op || node_get(v->head, "from"); /* to be like another op's head is no step of a ladder */
             free(v->from);
@@ -240,10 +239,10 @@ const char *variant_own_name(const char *name)
 const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where,
                                    struct error *err)
 {
-    const struct variant *found = find_exact(set, name);
+    const struct variant *found = variant_exact(set, name);
     if (!found && op && !strchr(name, '/')) {
         SCOPED char *full = text_format("%s/%s", op->name, name);
-        found = find_exact(set, full);
+        found = variant_exact(set, full);
     }
     if (!found)
         no_such_variant(set, name, op, where, err);

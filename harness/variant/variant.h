@@ -22,6 +22,7 @@ struct variant_file {                                             /* another fil
 struct variant {
     enum variant_given given;
     char *name;          /* "conv2d/naive" */
+    char *folder;        /* "conv2d", where it stands in the set; not always its op */
     char *path;          /* absolute */
     char *text;          /* the file */
     char *code;          /* absolute: the file that is compiled; a file without code of its own has that of the nearest parent with some */
@@ -52,6 +53,8 @@ void variant_set_free(struct variant_set *set);
 /* One file alone (bench try, bench list). Name is `folder`/basename. */
 struct variant *variant_load(const char *path, const char *folder, struct error *err);
 void variant_free(struct variant *v);
+/* By full name; NULL: there is none. */
+const struct variant *variant_exact(const struct variant_set *set, const char *name);
 /* By full name, or by short name inside the op's own folder ("naive" for conv2d). Error with the nearest name at `where` (may be NULL). */
 const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where,
                                    struct error *err);

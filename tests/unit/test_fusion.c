@@ -29,8 +29,8 @@ static void chain(struct fixture *f, double grown)
         char axes[32];
         snprintf(axes, sizeof axes, "length=%d", lengths[i]);
         add(f, i, axes, "stages/apart", "", lengths[i], 100.0 * lengths[i]);
-        add(f, i, axes, "stages/horizontal", "apart", lengths[i], 90.0 * lengths[i]);
-        add(f, i, axes, "stages/backwards", "horizontal", 1, lengths[i] < 30 ? 60 : 60 + grown * (lengths[i] - 30));
+        add(f, i, axes, "stages/horizontal", "stages/apart", lengths[i], 90.0 * lengths[i]);
+        add(f, i, axes, "stages/backwards", "stages/horizontal", 1, lengths[i] < 30 ? 60 : 60 + grown * (lengths[i] - 30));
     }
 }
 
@@ -106,7 +106,7 @@ static void test_epilogue(void **state)
     behind(&f, 0, NULL, "conv2d/rs", "conv2d/rows", 1, 100);
     behind(&f, 1, leaky, "conv2d/tiled", "", 1, 60);
     behind(&f, 1, leaky, "conv2d/rs", "conv2d/rows", 1, 102);
-    behind(&f, 1, leaky, "conv2d/rs_plain + pointwise/epilogue", "rs", 2, 180);
+    behind(&f, 1, leaky, "conv2d/rs_plain + pointwise/epilogue", "conv2d/rs", 2, 180);
     char *t = said(&f);
     assert_string_equal(t, "fusing  leaky: +bias+leaky_relu:0.1: bare 100 us; fused into rs 102 us (+2 %); in 2 launches 180 us (+80 %)\n");
     free(t);
@@ -135,7 +135,7 @@ static void test_epilogues(void **state)
     behind(&f, 0, epilogues[0], "conv2d/rs", "conv2d/rows", 1, 100);
     for (int i = 1; i < 3; i++) {
         behind(&f, i, epilogues[i], "conv2d/rs", "conv2d/rows", 1, 101 + i);
-        behind(&f, i, epilogues[i], "conv2d/rs_plain + pointwise/epilogue", "rs", 2, 140 + 20 * i);
+        behind(&f, i, epilogues[i], "conv2d/rs_plain + pointwise/epilogue", "conv2d/rs", 2, 140 + 20 * i);
     }
     for (int i = 0; i < f.count; i++) { /* moved by DRAM: 200 MB fused, 300 and 400 MB apart */
         bool apart = strstr(f.rows[i]->variant, "plain") != NULL;
