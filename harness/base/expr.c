@@ -37,6 +37,11 @@ bool value_equal(const struct value *a, const struct value *b)
     return expr_number(a) == expr_number(b);
 }
 
+double value_number(const struct value *v)
+{
+    return v->kind == VALUE_INT ? (double)v->i : v->kind == VALUE_REAL ? v->d : NAN;
+}
+
 void value_print(const struct value *v, char *out, size_t bytes)
 {
     if (v->kind == VALUE_INT) {

@@ -8,10 +8,10 @@
 const char *const ablation_names[] = {"store", "bias", "maths", NULL};
 const char *const predict_names[] = {"threads", "smem", "registers", NULL};
 
-void program_add_param(struct program *p, const char *name, const char *value)
+void program_add_param(struct program *p, const char *name, const char *value, double number)
 {
     char *all = text_format("%s%s%s=%s", p->params ? p->params : "", p->params && *p->params ? "," : "", name, value);
-    *APPEND(p->param, p->param_count) = (struct program_param){xstrdup(name), xstrdup(value)};
+    *APPEND(p->param, p->param_count) = (struct program_param){xstrdup(name), xstrdup(value), number};
     free(p->params);
     p->params = all;
 }

@@ -116,6 +116,7 @@ extern const char *const ablation_names[]; /* "store", "bias", "maths", NULL */
 
 struct program_param {
     char *name, *value;
+    double number; /* NaN: the value is a word */
 };
 
 enum inactive { INACTIVE_UNTOUCHED, INACTIVE_ZERO, INACTIVE_BIAS };
@@ -171,7 +172,7 @@ struct program {
         predicted[PREDICT_COUNT]; /* of a block: threads, bytes of shared memory; of a thread: registers. -1: the head says nothing of it */
 };
 /* A parameter more, to the list and to the text; and a variant that completes the program, to the list and to its name. */
-void program_add_param(struct program *p, const char *name, const char *value);
+void program_add_param(struct program *p, const char *name, const char *value, double number);
 void program_add_completed(struct program *p, const char *variant);
 void program_free(struct program *program);
 /* Index of the tensor with this name, or -1. */

@@ -3,6 +3,7 @@
 #include "op/bound.h"
 #include "op/compose.h"
 #include "plan/private.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,11 +56,11 @@ static void chain_add_row(struct network_rows *r, const struct chain_row *chain,
     for (int i = 0; point && i < point->count; i++) {
         char value[VALUE_TEXT_MAX];
         value_print(&point->values[i], value, sizeof value);
-        program_add_param(p, point->names[i], value);
+        program_add_param(p, point->names[i], value, value_number(&point->values[i]));
     }
-    program_add_param(p, "launch", chain->graph ? "graph" : "stream");
+    program_add_param(p, "launch", chain->graph ? "graph" : "stream", NAN);
     if (planned)
-        program_add_param(p, "layout", layout_plan_names[chain->layout]);
+        program_add_param(p, "layout", layout_plan_names[chain->layout], NAN);
     row.id = text_format("%s/%s[%s]", plan->cases[r->case_index].id, name, p->params);
     plan_row_add(plan, &row);
 }
@@ -194,7 +195,7 @@ static int add_chain_case(struct plan *plan, const struct way *way, const struct
     struct scenario_case *c = &plan->cases[at];
     c->cropped = cropped;
     if (marks->label)
-        c->axes[c->axis_count++] = (struct coordinate){xstrdup("mask"), xstrdup(marks->label), false};
+        c->axes[c->axis_count++] = (struct coordinate){xstrdup("mask"), xstrdup(marks->label), NAN, false};
     return at;
 }
 

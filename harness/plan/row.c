@@ -181,11 +181,11 @@ static void set_parts(struct row *row, const struct plan_row *p)
     for (int i = 0; i < p->program.completed_count; i++)
         row_add_part(row, p->program.completed[i], variant_own_name(p->program.completed[i]));
     for (int i = 0; i < p->program.param_count; i++)
-        row_add_param(row, p->program.param[i].name, p->program.param[i].value);
+        row_add_param(row, p->program.param[i].name, p->program.param[i].value, p->program.param[i].number);
     for (int i = 0; !p->program.params && p->point && i < p->point->count; i++) {
         char value[VALUE_TEXT_MAX];
         value_print(&p->point->values[i], value, sizeof value);
-        row_add_param(row, p->point->names[i], value);
+        row_add_param(row, p->point->names[i], value, value_number(&p->point->values[i]));
     }
 }
 
@@ -230,7 +230,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     row_set(&row->scenario, plan->scenario->name);
     row_set(&row->layer, c->layer->name);
     for (int i = 0; i < c->axis_count; i++)
-        row_add_axis(row, c->axes[i].axis, c->axes[i].value);
+        row_add_axis(row, c->axes[i].axis, c->axes[i].value, c->axes[i].number);
     row->cropped = c->cropped;
     row_set(&row->variant, p->program.variant ? p->program.variant : plan_row_variant(p));
     row->library = p->variant && variant_is_library(p->variant);

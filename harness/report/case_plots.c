@@ -82,14 +82,15 @@ static void distributions(struct plots *p, const struct case_view *c)
 /* ---- maps of parameters ---- */
 
 struct axis {
-    const char *name, *values[VALUES_MAX];
+    const char *name;
+    const struct row_pair *values[VALUES_MAX];
     int count;
 };
 
-static int value_at(struct axis *a, const char *value, bool add)
+static int value_at(struct axis *a, const struct row_pair *value, bool add)
 {
     for (int i = 0; i < a->count; i++)
-        if (!strcmp(a->values[i], value))
+        if (!strcmp(a->values[i]->value, value->value))
             return i;
     if (!add || a->count == VALUES_MAX)
         return -1;
@@ -99,10 +100,9 @@ static int value_at(struct axis *a, const char *value, bool add)
 
 static int by_number(const void *a, const void *b)
 {
-    const char *const *x = a, *const *y = b;
-    double m, n;
-    bool both = text_to_real(*x, &m) && text_to_real(*y, &n);
-    return both ? (m > n) - (m < n) : strcmp(*x, *y);
+    const struct row_pair *x = *(const struct row_pair *const *)a, *y = *(const struct row_pair *const *)b;
+    bool both = !isnan(x->number) && !isnan(y->number);
+    return both ? (x->number > y->number) - (x->number < y->number) : strcmp(x->value, y->value);
 }
 
 static bool same_variant(const struct row *a, const struct row *b)
@@ -117,7 +117,8 @@ static bool two_axes(const struct case_view *c, const struct row *like, struct a
     for (int k = 0; k < like->param_count; k++) {
         struct axis a = {.name = like->param[k].name};
         for (int i = 0; i < c->count; i++) {
-            const char *value = same_variant(c->rows[i], like) ? row_pair_value(c->rows[i]->param, c->rows[i]->param_count, a.name) : NULL;
+            const struct row_pair *value =
+                same_variant(c->rows[i], like) ? row_pair(c->rows[i]->param, c->rows[i]->param_count, a.name) : NULL;
             if (value)
                 value_at(&a, value, true);
         }
@@ -133,14 +134,19 @@ static bool two_axes(const struct case_view *c, const struct row *like, struct a
     return two[1].count > 1 && two[0].count * two[1].count >= CELLS_LEAST;
 }
 
-static void add_words(struct text *script, const char *name, const struct axis *a)
+/* Into a script: no more than a word. */
+static void add_word(struct text *words, const char *word)
+{
+    text_add(words, words->len ? " " : "");
+    for (const char *p = word; *p; p++)
+        text_addf(words, "%c", strchr("\"'`\\%{}@^ \t\n", *p) || (unsigned char)*p < 33 || (unsigned char)*p > 126 ? '.' : *p);
+}
+
+static void add_values(struct text *script, const char *name, const struct axis *a)
 {
     SCOPED_TEXT values = {0};
-    for (int i = 0; i < a->count; i++) {
-        text_add(&values, i ? " " : "");
-        for (const char *p = a->values[i]; *p; p++) /* into a script: no more than words */
-            text_addf(&values, "%c", strchr("\"'`\\%{}@^ \t\n", *p) || (unsigned char)*p < 33 || (unsigned char)*p > 126 ? '.' : *p);
-    }
+    for (int i = 0; i < a->count; i++)
+        add_word(&values, a->values[i]->value);
     text_addf(script, "%s = \"%s\"\n%s_count = %d\n", name, text_get(&values), name, a->count);
 }
 
@@ -162,8 +168,8 @@ static void map(struct plots *p, const struct case_view *c, const struct row *li
         double value = c->counts ? v->moved_over_compulsory : v->ranked ? v->time->median_ns / 1e3 : NAN;
         int place[2];
         for (int k = 0; k < 2; k++) {
-            const char *word = same_variant(row, like) ? row_pair_value(row->param, row->param_count, two[k].name) : NULL;
-            place[k] = word ? value_at(&two[k], word, false) : -1;
+            const struct row_pair *pair = same_variant(row, like) ? row_pair(row->param, row->param_count, two[k].name) : NULL;
+            place[k] = pair ? value_at(&two[k], pair, false) : -1;
         }
         if (row->status != ROW_OK || isnan(value) || place[0] < 0 || place[1] < 0)
             continue;
@@ -183,10 +189,12 @@ static void map(struct plots *p, const struct case_view *c, const struct row *li
         text_free(&d.data);
         return;
     }
-    add_words(&d.script, "across", &two[0]);
-    add_words(&d.script, "up", &two[1]);
-    struct axis names = {.values = {two[0].name, two[1].name}, .count = 2};
-    add_words(&d.script, "axes", &names);
+    add_values(&d.script, "across", &two[0]);
+    add_values(&d.script, "up", &two[1]);
+    SCOPED_TEXT names = {0};
+    for (int k = 0; k < 2; k++)
+        add_word(&names, two[k].name);
+    text_addf(&d.script, "axes = \"%s\"\n", text_get(&names));
     text_addf(&d.script, "best_x = %d\nbest_y = %d\nleast = %.9g\nmost = %.9g\n", at[0], at[1], least, most);
     d.height = 90 + 30 * two[1].count;
     plot_write(p, &d,

@@ -225,10 +225,9 @@ static void knee_of(const struct run *run, struct row *const *rows, int count, c
     bool alone = true, several = false;
     for (int i = 0, end; i < count; i = end) {
         const struct row *r = rows[i];
-        const char *value = r->layer && !strcmp(r->layer, layer) ? row_pair_value(r->axis, r->axis_count, axis) : NULL;
+        const struct row_pair *at = r->layer && !strcmp(r->layer, layer) ? row_pair(r->axis, r->axis_count, axis) : NULL;
         struct case_walk w = {.run = run, .rows = rows + i, .count = (end = case_end(rows, count, i)) - i, .judge = judge};
-        double x;
-        if (!value || !text_to_real(value, &x))
+        if (!at || isnan(at->number))
             continue;
         while (case_next(&w)) {
             const struct view *fused = one_launch(&w.view), *zero = w.view.zero;
@@ -236,7 +235,7 @@ static void knee_of(const struct run *run, struct row *const *rows, int count, c
                 continue;
             alone &= r->axis_count == 1;
             several |= zero->steps > 1;
-            *APPEND(points, n) = (struct knee_point){x, fused->time->median_ns, zero->time->median_ns, verdict_word(fused)};
+            *APPEND(points, n) = (struct knee_point){at->number, fused->time->median_ns, zero->time->median_ns, verdict_word(fused)};
         }
     }
     if (n >= KNEE_POINTS && alone && several)

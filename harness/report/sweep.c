@@ -59,12 +59,12 @@ static void add_point(struct sweep *s, const struct view *v, bool counts)
 {
     int pairs;
     const struct row_pair *list = pairs_of(v->row, s->of_params, &pairs);
-    const char *value = row_pair_value(list, pairs, s->axis);
-    double x, y = counts ? v->moved_over_compulsory : v->ranked ? v->time->median_ns / 1e3 : NAN;
+    const struct row_pair *at = row_pair(list, pairs, s->axis);
+    double y = counts ? v->moved_over_compulsory : v->ranked ? v->time->median_ns / 1e3 : NAN;
     struct point p = {.y = y, .low = y, .high = y};
     if (v->row->status != ROW_OK && v->row->status != ROW_FOIL)
         return;
-    if (isnan(y) || !value || !text_to_real(value, &x))
+    if (isnan(y) || !at || isnan(at->number))
         return;
     if (!counts && v->time->low_ns > 0) {
         p.low = v->time->low_ns / 1e3;
@@ -78,7 +78,7 @@ static void add_point(struct sweep *s, const struct view *v, bool counts)
         add_without(&group, v->row, s->axis);
     snprintf(p.group, sizeof p.group, "%s", text_get(&group));
     text_free(&group);
-    p.x = x;
+    p.x = at->number;
     p.line = sweep_line_of(s, variant_short(v->row));
     if (p.line < 0) {
         s->lines_left_out++;
@@ -201,8 +201,7 @@ static int axis_names(struct row *const *rows, int count, bool of_params, char *
         int pairs;
         const struct row_pair *list = pairs_of(rows[i], of_params, &pairs);
         for (int p = 0; p < pairs; p++) {
-            double ignored;
-            bool known = !text_to_real(list[p].value, &ignored);
+            bool known = isnan(list[p].number);
             for (int k = 0; k < n && !known; k++)
                 known = strcmp((*out)[k], list[p].name) == 0;
             if (!known)

@@ -41,6 +41,8 @@ bool former_masks(struct store *store, struct error *err);
 bool former_words(struct store *store, struct error *err);
 bool former_notes(struct store *store, struct error *err);
 bool former_names(struct store *store, struct error *err);
+/* The numbers of axes and parameters, which those before 14 have as text only. */
+bool former_numbers(struct store *store, struct error *err);
 
 /* Binds and reads a struct by the column table. Parameters and result columns are in table order, from index `first`
  * (1-based to bind, 0-based to read); both return the index behind the last. */

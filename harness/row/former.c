@@ -1,22 +1,23 @@
 /* row/former: what schemas before 9 (masks: before 10; product and epilogue: before 11; notes and clauses: before 12; families of
- * metrics, names of cases: before 13) kept as text becomes fields and lists, once, when such a database is opened. Nothing else reads that
- * text. */
+ * metrics, names of cases: before 13; numbers of axes and parameters: before 14) kept as text becomes fields and lists, once, when such a
+ * database is opened. Nothing else reads that text. */
 #include "row/database.h"
 #include "row/family.h"
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* "n=4,mask=iid:0.1": a value has no comma. */
-static void take_pairs(struct row *row, char *text, void (*add)(struct row *row, const char *name, const char *value))
+static void take_pairs(struct row *row, char *text, void (*add)(struct row *row, const char *name, const char *value, double number))
 {
     for (char *one; (one = strsep(&text, ","));) {
         char *value = strchr(one, '=');
         if (!value || value == one)
             continue;
         *value = 0;
-        add(row, one, value + 1);
+        add(row, one, value + 1, NAN); /* former_numbers comes behind */
     }
 }
 
@@ -309,5 +310,24 @@ bool former_names(struct store *store, struct error *err)
                       METRIC_FAMILIES(TAKE_FAMILY) "UPDATE metric SET metric_family = 'hw' WHERE metric = 'hw.samples_dropped';"
                                                    "UPDATE \"case\" SET case_name = substr(\"case\", length(scenario) + 2) WHERE "
                                                    "instr(\"case\", scenario || '/') = 1",
+                      "migrating", err);
+}
+
+static void number_of_text(sqlite3_context *context, int count, sqlite3_value **of)
+{
+    const char *text = (const char *)sqlite3_value_text(of[0]);
+    double number;
+    if (count && text && text_to_real(text, &number))
+        sqlite3_result_double(context, number);
+}
+
+bool former_numbers(struct store *store, struct error *err)
+{
+    bool made = sqlite3_create_function(store->db, "number_of_text", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, number_of_text, NULL,
+                                        NULL) == SQLITE_OK;
+    return (made || store_error(store, "migrating", err)) &&
+           store_exec(store,
+                      "UPDATE axis SET axis_number = number_of_text(axis_value) WHERE axis_number IS NULL;"
+                      "UPDATE param SET param_number = number_of_text(param_value) WHERE param_number IS NULL",
                       "migrating", err);
 }

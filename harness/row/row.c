@@ -184,22 +184,23 @@ static void add_text(char **field, const char *separator, const char *format, ..
     *field = text_take(&t);
 }
 
-static void add_pair(struct row *row, enum column_group group, char **all, const char *name, const char *value)
+static void add_pair(struct row *row, enum column_group group, char **all, const char *name, const char *value, double number)
 {
     struct row_pair *p = row_add(row, group);
     row_set(&p->name, name);
     row_set(&p->value, value);
+    p->number = number;
     add_text(all, ",", "%s=%s", name, value);
 }
 
-void row_add_axis(struct row *row, const char *name, const char *value)
+void row_add_axis(struct row *row, const char *name, const char *value, double number)
 {
-    add_pair(row, COLUMN_AXIS, &row->axes, name, value);
+    add_pair(row, COLUMN_AXIS, &row->axes, name, value, number);
 }
 
-void row_add_param(struct row *row, const char *name, const char *value)
+void row_add_param(struct row *row, const char *name, const char *value, double number)
 {
-    add_pair(row, COLUMN_PARAM, &row->params, name, value);
+    add_pair(row, COLUMN_PARAM, &row->params, name, value, number);
 }
 
 void row_add_network(struct row *row, const char *name, int64_t runs)
@@ -261,12 +262,18 @@ int row_code_order(const struct row_code *x, const struct row_code *y)
     return p != q ? (p < q) - (p > q) : moves ? moves : (x->address > y->address) - (x->address < y->address);
 }
 
-const char *row_pair_value(const struct row_pair *pairs, int count, const char *name)
+const struct row_pair *row_pair(const struct row_pair *pairs, int count, const char *name)
 {
     for (int i = 0; i < count; i++)
         if (strcmp(pairs[i].name, name) == 0)
-            return pairs[i].value;
+            return &pairs[i];
     return NULL;
+}
+
+const char *row_pair_value(const struct row_pair *pairs, int count, const char *name)
+{
+    const struct row_pair *p = row_pair(pairs, count, name);
+    return p ? p->value : NULL;
 }
 
 const char *row_axis(const struct row *row, const char *name)

@@ -133,9 +133,9 @@ struct row_metric *row_add_metric(struct row *row, int step, int line, const cha
                                   double value);
 struct row_step *row_add_step(struct row *row);
 struct row_time *row_add_time(struct row *row);
-/* Adds an axis or a parameter to the list and to the text of them all. */
-void row_add_axis(struct row *row, const char *name, const char *value);
-void row_add_param(struct row *row, const char *name, const char *value);
+/* Adds an axis or a parameter to the list and to the text of them all; `number` is NaN where the value is a word. */
+void row_add_axis(struct row *row, const char *name, const char *value, double number);
+void row_add_param(struct row *row, const char *name, const char *value, double number);
 void row_add_network(struct row *row, const char *name, int64_t runs);
 /* "conv2d/naive", "naive" */
 void row_add_part(struct row *row, const char *variant, const char *name);
@@ -146,7 +146,8 @@ struct row_code *row_add_code(struct row *row);
 double row_code_heat(const struct row_code *code);
 /* For qsort: the hotter first; of those that ran as often, as those of a loop do, what moves something, then as they stand. */
 int row_code_order(const struct row_code *x, const struct row_code *y);
-/* The value of one of them; NULL when there is none of that name. */
+/* The one of that name, NULL when there is none; and its value. */
+const struct row_pair *row_pair(const struct row_pair *pairs, int count, const char *name);
 const char *row_pair_value(const struct row_pair *pairs, int count, const char *name);
 const char *row_axis(const struct row *row, const char *name);
 /* The row's time in a mode (step -1), or NULL. */

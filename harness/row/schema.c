@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define VERSION 13
+#define VERSION 14
 
 /* The columns that number and join the lines of a table, and what holds of them; its other columns are those of its group. */
 #define OF_RUN "run INTEGER NOT NULL REFERENCES run(run) ON DELETE CASCADE"
@@ -162,8 +162,8 @@ bool schema_migrate(struct store *store, int from, struct error *err)
                 (!from || from >= 9 || (former_fill(store, err) && free_result(store, err))) &&
                 (!from || from >= 10 || former_masks(store, err)) && (!from || from >= 11 || former_words(store, err)) &&
                 (!from || from >= 12 || former_notes(store, err)) && (!from || from >= 13 || former_names(store, err)) &&
-                store_exec(store, indexes, doing, err) && make_view(store, err) && store_exec(store, version, doing, err) &&
-                store_exec(store, "COMMIT", doing, err);
+                (!from || from >= 14 || former_numbers(store, err)) && store_exec(store, indexes, doing, err) && make_view(store, err) &&
+                store_exec(store, version, doing, err) && store_exec(store, "COMMIT", doing, err);
     if (!done)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     return done;

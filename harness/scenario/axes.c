@@ -1,6 +1,7 @@
 /* Axes: lists, ranges by step and by factor, zipped fields, masks. */
 #include "base/text.h"
 #include "scenario/private.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,7 @@ static struct axis_value *add_value(struct axis *axis)
 {
     if ((axis->count & (axis->count - 1)) == 0)
         axis->values = xrealloc(axis->values, sizeof *axis->values * (size_t)(axis->count ? axis->count * 2 : 1));
-    axis->values[axis->count] = (struct axis_value){0};
+    axis->values[axis->count] = (struct axis_value){.number = NAN};
     return &axis->values[axis->count++];
 }
 
@@ -112,6 +113,8 @@ static bool axes_add_rows(struct axis *axis, const struct column *columns, int c
             ok = add_label(&label, &columns[i], value->row[i], err);
         }
         value->label = text_take(&label);
+        if (count > 1 || !text_to_real(value->label, &value->number)) /* [3, 3] is 3; of fields side by side there is no one number */
+            value->number = NAN;
         if (!ok)
             return false;
     }
@@ -165,7 +168,7 @@ static bool take_mask(void *context, const struct node *n, const struct mask *ma
         return node_error(n, err, "axis 'mask': more than %d values", SCENARIO_MAX_VALUES);
     }
     struct axis_value *value = add_value(axis);
-    *value = (struct axis_value){.label = label, .node = n, .mask = *mask};
+    *value = (struct axis_value){.label = label, .number = NAN, .node = n, .mask = *mask};
     return true;
 }
 

@@ -146,7 +146,8 @@ static bool expand_add_case(struct expansion *x, const struct layer *layer, cons
     c.axes = xcalloc((size_t)count + 1, sizeof *c.axes);
     for (int i = 0; i < count; i++) {
         const struct axis_value *value = &turns[i].axis->values[turns[i].at];
-        c.axes[c.axis_count++] = (struct coordinate){xstrdup(turns[i].axis->name), xstrdup(value->label), turns[i].silent[turns[i].at]};
+        c.axes[c.axis_count++] =
+            (struct coordinate){xstrdup(turns[i].axis->name), xstrdup(value->label), value->number, turns[i].silent[turns[i].at]};
         math_set = math_set || turns[i].axis->sets_math;
         place = value->node;
         if (!axis_apply(turns[i].axis, value, &c.work, x->err))

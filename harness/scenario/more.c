@@ -19,7 +19,7 @@ static bool make_more(const struct scenario *s, const struct node *crop, const s
         bool mask = !strcmp(c->axis, "mask");
         out->axes[i] = (struct coordinate){xstrdup(c->axis),
                                            mask ? mask_value_label(&out->work.mask, true, !strcmp(c->value, seeded)) : xstrdup(c->value),
-                                           c->silent && !mask}; /* another density than the layer's own has a name */
+                                           c->number, c->silent && !mask}; /* another density than the layer's own has a name */
     }
     out->id = case_name(s, crop, out);
     out->like = xstrdup(like->id);

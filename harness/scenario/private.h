@@ -15,6 +15,7 @@
 /* One value of an axis: what it sets, and how it is written in an id. */
 struct axis_value {
     char *label;
+    double number;           /* NaN: it is none */
     const struct node *node; /* where it stands */
     const struct node **row; /* one value a field; NULL for a mask */
     struct mask mask;

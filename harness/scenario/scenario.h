@@ -19,7 +19,8 @@ struct layer {
 /* One coordinate of a case: axis `mask`, printed `blobs24:0.10:1`. */
 struct coordinate {
     char *axis, *value;
-    bool silent; /* the layer has it already, so the id does not name it (decision 7) */
+    double number; /* NaN: the value is a word */
+    bool silent;   /* the layer has it already, so the id does not name it (decision 7) */
 };
 struct scenario_case {
     char *id; /* SCENARIO/LAYER[@HxW][axis=value,...] (decision 7) */

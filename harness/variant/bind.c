@@ -223,7 +223,7 @@ static void begin_program(struct bind *b)
     for (int i = 0; i < b->point->count; i++) {
         char value[VALUE_TEXT_MAX];
         value_print(&b->point->values[i], value, sizeof value);
-        program_add_param(p, b->point->names[i], value);
+        program_add_param(p, b->point->names[i], value, value_number(&b->point->values[i]));
     }
     p->what = xstrdup(v->what);
     p->algorithm = xstrdup(v->algorithm);

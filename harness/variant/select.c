@@ -1,6 +1,7 @@
 /* `select:`, a rule in place of steps: the first variant whose condition holds and that can do the whole work. */
 #include "variant/bind.h"
 #include "base/text.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ static void adopt(struct bind *b, const struct variant *v, struct program *inner
     char *name = text_format("%s%s", own, rest);
     free(inner->variant);
     inner->variant = name;
-    program_add_param(inner, "is", strcmp(v->folder, b->h->op->name) ? v->name : variant_own_name(v->name));
+    program_add_param(inner, "is", strcmp(v->folder, b->h->op->name) ? v->name : variant_own_name(v->name), NAN);
     program_free(b->program);
     *b->program = *inner;
 }

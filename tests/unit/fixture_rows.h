@@ -50,14 +50,17 @@ static inline void fixture_run(struct run *run, const char *scenario, const char
 }
 
 /* "a=1,b=2" as axes or parameters. */
-static inline void fixture_pairs(struct row *row, const char *text, void (*add)(struct row *row, const char *name, const char *value))
+static inline void fixture_pairs(struct row *row, const char *text,
+                                 void (*add)(struct row *row, const char *name, const char *value, double number))
 {
     char *copy = xstrdup(text), *rest = copy;
     for (char *one; (one = strsep(&rest, ","));) {
         char *value = strchr(one, '=');
         if (value) {
+            double number = NAN;
             *value = 0;
-            add(row, one, value + 1);
+            text_to_real(value + 1, &number);
+            add(row, one, value + 1, number);
         }
     }
     free(copy);

@@ -194,6 +194,32 @@ static void a_row_says_what_is_planned(void **state)
     free(path);
 }
 
+/* A value that is a number is one in the row too; a word, and fields side by side, are none. */
+static void a_row_has_its_numbers(void **state)
+{
+    put_conv("keyed", "params: {T: [1, 2], WAY: [auto, 0.25]}\n", "//");
+    plan_it(&(struct asked){"scenario: t\nlayers: {a: {" CONV "}}\naxes: {n: [1, 04], kernel: [[3, 3]], dtype: [f32],"
+                            " size: {zip: {h: [16], w: [16]}}, mask: [none]}\nvariants: [{my/keyed: {T: 2, WAY: [auto, 0.25]}}]\n",
+                            NULL, NULL, false});
+    static const char *const axes[] = {"dtype", "kernel", "mask", "n", "size"}, *const values[] = {"f32", "3", "none", "4", "16x16"};
+    static const double numbers[] = {NAN, 3, NAN, 4, NAN};
+    struct row *r = row_made("my/keyed", 2), *fine = row_made("my/keyed", 3); /* of n = 4 */
+    assert_int_equal(r->axis_count, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(r->axis[i].name, axes[i]);
+        assert_string_equal(r->axis[i].value, values[i]);
+        assert_true(isnan(numbers[i]) ? isnan(r->axis[i].number) : r->axis[i].number == numbers[i]);
+    }
+    assert_string_equal(r->params, "T=2,WAY=auto");
+    assert_true(r->param[0].number == 2 && isnan(r->param[1].number));
+    assert_string_equal(fine->params, "T=2,WAY=0.25");
+    assert_true(fine->param[1].number == 0.25);
+    row_free(r);
+    row_free(fine);
+    plan_free(&plan);
+    put_conv("keyed", "", "//");
+}
+
 /* Checkerboard: half of the inputs, which reach every output. Tiles of 8x8: 2 x 3 of an image of 16x24, all of them active. */
 static void a_sparse_row_says_how_sparse(void **state)
 {
@@ -319,9 +345,14 @@ static int set_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_key_knows_what_matters),         cmocka_unit_test(a_key_knows_nothing_else),
-                                       cmocka_unit_test(a_key_knows_what_completes_it),    cmocka_unit_test(a_row_says_what_is_planned),
-                                       cmocka_unit_test(a_sparse_row_says_how_sparse),     cmocka_unit_test(a_side_is_told),
-                                       cmocka_unit_test(what_cannot_be_and_what_it_costs), cmocka_unit_test(a_sequence_is_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_key_knows_what_matters),
+                                       cmocka_unit_test(a_key_knows_nothing_else),
+                                       cmocka_unit_test(a_key_knows_what_completes_it),
+                                       cmocka_unit_test(a_row_says_what_is_planned),
+                                       cmocka_unit_test(a_row_has_its_numbers),
+                                       cmocka_unit_test(a_sparse_row_says_how_sparse),
+                                       cmocka_unit_test(a_side_is_told),
+                                       cmocka_unit_test(what_cannot_be_and_what_it_costs),
+                                       cmocka_unit_test(a_sequence_is_told)};
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }

@@ -53,7 +53,7 @@ static void json_round_trips(void **state)
     f.rows[0]->times[0].samples_ns[41] = 0.1 + 0.2;
     json_t *document = document_of(&f);
     assert_string_equal(json_string_value(json_object_get(document, "schema")), "bench.rows");
-    assert_string_equal(json_string_value(json_object_get(document, "version")), "2.2.0");
+    assert_string_equal(json_string_value(json_object_get(document, "version")), "2.3.0");
     same_group(json_object_get(document, "run"), COLUMN_RUN, &f.run);
     assert_string_equal(json_string_value(json_object_get(json_object_get(json_object_get(document, "run"), "environment"), "cudnn")),
                         "cudnn 9.19.0");

@@ -195,11 +195,13 @@ static void lists_hold_what_was_added(void **state)
     assert_true(row->network_count == 2 && !strcmp(row->network[0].name, "edsr") && row->network[1].runs == 20000000000);
     assert_string_equal(row->networks, "edsr:3, vdsr:20000000000");
     assert_true(row->part_count == 1 && !strcmp(row->parts[0].variant, "conv2d/a"));
-    row_add_param(row, "T", "1");
-    row_add_param(row, "U", "2");
+    row_add_param(row, "T", "1", 1);
+    row_add_param(row, "U", "2", NAN);
     assert_string_equal(row->params, "T=1,U=2");
     assert_string_equal(row_pair_value(row->param, row->param_count, "U"), "2");
     assert_null(row_pair_value(row->param, row->param_count, "V"));
+    assert_null(row_pair(row->param, row->param_count, "V"));
+    assert_true(row_pair(row->param, row->param_count, "T")->number == 1 && isnan(row_pair(row->param, row->param_count, "U")->number));
     row_free(row);
 }
 

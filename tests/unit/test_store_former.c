@@ -340,11 +340,55 @@ static void names_become_fields(void **state)
     fixture_free(&f);
 }
 
+/* The numbers of axes and parameters stood only in their texts. */
+static void values_become_numbers(void **state)
+{
+    static const struct {
+        const char *text;
+        double number; /* NaN: a word */
+    } of[] = {{"4", 4},      {"-1", -1},   {"0.25", 0.25}, {"1e-3", 1e-3}, {"blobs24:0.10:3", NAN}, {"3x5", NAN}, {"NHWC", NAN},
+              {"0x10", NAN}, {"nan", NAN}, {"1e999", NAN}, {"", NAN}};
+    enum { COUNT = sizeof of / sizeof *of };
+    struct error err = {0};
+    struct fixture f = {0};
+    struct row **rows;
+    struct store *store = open_or_fail(false);
+    fixture_run(&f.run, "numbers", "cuda:0", "GPU");
+    for (int i = 0; i < COUNT; i++) {
+        const char layer[] = {(char)('a' + i), 0};
+        fixture_row(&f, i, layer, "", "conv2d", "ours", "", ROW_OK);
+        row_add_axis(f.rows[i], "n", of[i].text, NAN);
+        row_add_param(f.rows[i], "T", "word", NAN);
+        row_add_param(f.rows[i], "U", of[i].text, NAN);
+    }
+    put_all(store, &f);
+    assert_true(store_exec(store,
+                           "ALTER TABLE axis DROP COLUMN axis_number; ALTER TABLE param DROP COLUMN param_number; PRAGMA user_version = 13",
+                           "test", &err));
+    store_close(store);
+    for (int pass = 0; pass < 2; pass++) { /* migrated, and as it then is */
+        store = open_or_fail(pass == 0);
+        assert_int_equal(store_rows(store, f.run.id, &rows, &err), COUNT);
+        for (int i = 0; i < COUNT; i++) {
+            const struct row_pair of_row[] = {rows[i]->axis[0], rows[i]->param[1]};
+            for (int k = 0; k < 2; k++) {
+                assert_string_equal(of_row[k].value, of[i].text);
+                assert_true(isnan(of[i].number) ? isnan(of_row[k].number) : of_row[k].number == of[i].number);
+            }
+            assert_true(isnan(rows[i]->param[0].number));
+        }
+        rows_free(rows, COUNT);
+        store_close(store);
+    }
+    fixture_free(&f);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(text_becomes_fields), TEST(former_and_present_are_merged), TEST(a_new_column_is_added), TEST(sides_stand_beside_each_other),
-        TEST(masks_of_schema_9),   TEST(words_become_columns),          TEST(notes_become_a_list),   TEST(names_become_fields)};
+        TEST(text_becomes_fields),  TEST(former_and_present_are_merged), TEST(a_new_column_is_added), TEST(sides_stand_beside_each_other),
+        TEST(masks_of_schema_9),    TEST(words_become_columns),          TEST(notes_become_a_list),   TEST(names_become_fields),
+        TEST(values_become_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
