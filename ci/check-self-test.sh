@@ -58,6 +58,8 @@ expect ops 'harness/cli/zz.c:1: compares the name of an op' append harness/cli/z
 expect ops 'harness/session/zz.c:1: compares the name of an op' append harness/session/zz.c 'const struct op *zz(void) { return op_find("conv2d"); }'
 expect fields 'harness/report/zz.c:1: takes a text of a row apart' append harness/report/zz.c 'bool zz(const struct view *v) { return strstr(v->row->note, "twin") != NULL; }'
 expect texts 'harness/report/zz.c:3: zz() takes a text apart' append harness/report/zz.c 'bool zz(const char *said)\n{\n    return strstr(said, "twin") != NULL;\n}'
+expect texts 'harness/report/zz.c:3: zz() takes a text apart' append harness/report/zz.c 'bool zz(const struct row_pair *p, double *x)\n{\n    return text_to_real(p->value, x);\n}'
+expect texts 'harness/plan/zz.c:3: zz() takes a text apart' append harness/plan/zz.c 'bool zz(const char *a, const char *b, size_t n)\n{\n    return !memcmp(a, b, n);\n}'
 expect texts 'harness/row/json.c json_list() takes no text apart' append ci/texts.txt 'row/json.c json_list tool'
 expect texts 'words is no kind of text' sed -i 's/^gate\/rules.c is_date input/gate\/rules.c is_date words/' ci/texts.txt
 expect symbols 'calls zz_high() of op/' compile base/zz_upward 'int zz_high(void); int zz_up(void); int zz_up(void) { return zz_high(); }'
