@@ -278,12 +278,10 @@ static bool add_library_times(const struct plan *plan, int index, struct row *co
     struct chain_row library = *plan->rows[index].chain;
     library.pick = CHAIN_LIBRARY;
     SCOPED int *other = xcalloc((size_t)chain->count, sizeof *other);
-    bool all = true, own = false;
-    for (int i = 0; i < chain->count; i++) {
+    bool own = false;
+    for (int i = 0; i < chain->count; i++)
         other[i] = chain->links[i].layer < 0 ? -1 : pick_for(plan, &library, &chain->links[i], rows, &own);
-        all &= chain->links[i].layer < 0 || other[i] >= 0;
-    }
-    all = all && add_times(plan, chain, other, rows, sum);
+    bool all = add_times(plan, chain, other, rows, sum);
     return all;
 }
 

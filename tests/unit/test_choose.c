@@ -71,7 +71,12 @@ static void choices_are_rows_that_fit(struct plan *plan, struct row **rows)
         choice[3] = find_row(plan, "conv2d/cudnn", "b1", LAYOUT_NHWC); /* one layer by two rows is named twice */
         choose_describe(plan, i, choice, &t);
         assert_string_equal(text_get(&t), "naive on head; cudnn on b1, b2, b1, up");
-        choice[3] = at;
+        t.len = 0;
+        choice[1] = choice[4] = choice[0]; /* what one row runs is named together, whatever stands between */
+        choose_describe(plan, i, choice, &t);
+        assert_string_equal(text_get(&t), "naive on head, b1, b2; cudnn on b2, b1, up");
+        choice[3] = choice[1] = at;
+        choice[4] = choice[2];
         struct work *w = &plan->cases[plan->rows[at].case_index].work;
         for (int side = 0; side < 3; side++) { /* a cropped layer's time is not the layer's */
             struct row *out = row_new();
@@ -106,24 +111,26 @@ static void choices_are_rows_that_fit(struct plan *plan, struct row **rows)
     fail();
 }
 
-/* Why the library cannot run a layer is what its own row of that layer says, wherever that stands. */
+/* Why the library cannot run a layer is what its own row of that layer says, in that layout, wherever that stands. */
 static void the_librarys_own_reason(const struct plan *plan, struct row **rows, const char *layer)
 {
-    char why[256] = "", want[64];
-    int at = 0;
+    char want[64];
     snprintf(want, sizeof want, "layer '%s': nothing for it", layer);
-    for (int i = 0; i < plan->row_count; i++) {
-        bool library = !strcmp(plan_row_variant(&plan->rows[i]), "conv2d/cudnn");
-        bool here = library && !strcmp(plan->cases[plan->rows[i].case_index].layer->name, layer);
-        at = here ? i : at;
-        row_set(&rows[i]->reason, here ? "nothing for it" : library ? NULL : "another's");
+    for (int nhwc = 0; nhwc < 2; nhwc++) {
+        char why[256] = "";
+        int at = find_row(plan, "conv2d/cudnn", layer, nhwc ? LAYOUT_NHWC : LAYOUT_NCHW);
+        for (int i = 0; i < plan->row_count; i++)
+            row_set(&rows[i]->reason, i == at                                                    ? "nothing for it"
+                                      : strcmp(plan_row_variant(&plan->rows[i]), "conv2d/cudnn") ? "another's"
+                                                                                                 : NULL);
+        rows[at]->status = ROW_SKIPPED;
+        for (int i = 0; i < plan->row_count; i++)
+            if (plan->rows[i].chain && plan->rows[i].chain->pick == CHAIN_LIBRARY &&
+                plan->rows[i].chain->layout == (nhwc ? LAYOUT_PLAN_NHWC : LAYOUT_PLAN_GIVEN))
+                assert_null(choose_links(plan, i, rows, why, sizeof why));
+        assert_string_equal(why, want);
+        rows[at]->status = ROW_OK;
     }
-    rows[at]->status = ROW_SKIPPED;
-    for (int i = 0; i < plan->row_count; i++)
-        if (plan->rows[i].chain && plan->rows[i].chain->pick == CHAIN_LIBRARY && plan->rows[i].chain->layout == LAYOUT_PLAN_GIVEN)
-            assert_null(choose_links(plan, i, rows, why, sizeof why));
-    assert_string_equal(why, want);
-    rows[at]->status = ROW_OK;
 }
 
 /* Where the library has no row for a layer at all, somebody else's stands for it in the library's network; where it has one that failed,
@@ -302,8 +309,59 @@ static void choices_follow_the_times(void **state)
     free(path);
 }
 
+/* A network with marks, of kernels of one's own alone, of which one takes two links. */
+static void rows_of_ones_own(void **state)
+{
+    static const char own[] = "scenario: t\n"
+                              "defaults: {n: 1, h: 8, w: 40, kernel: 3, pad: 1, op: conv2d, layout: NHWC, dtype: f16, c: 16, k: 16}\n"
+                              "layers: {a: {}, b: {}}\n"
+                              "axes: {mask: {values: [full, {pattern: iid, density: 0.03}]}}\n"
+                              "network: {order: [a, b, a]}\n"
+                              "variants: [conv2d/sparse_naive, conv2d/sparse_tile, chain/two_layer_naive]\n";
+    char *path = text_file(own), why[256];
+    struct plan_options options = {.scenario_path = path};
+    struct error err = {0};
+    struct plan plan;
+    int told = 0;
+    if (!plan_make(&options, "cuda", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    struct row **rows = calloc((size_t)plan.row_count, sizeof *rows);
+    for (int i = 0; i < plan.row_count; i++)
+        rows[i] = known(&plan, i, strstr(plan_row_variant(&plan.rows[i]), "sparse_naive") ? 20 : 10);
+    for (int i = 0; i < plan.row_count; i++)
+        for (int seen = 0; seen < 2; seen++) {
+            const struct chain_row *chain = plan.rows[i].chain;
+            if (!chain || chain->pick == CHAIN_LIBRARY)
+                continue;
+            int *choice = choose_links(&plan, i, seen ? rows : NULL, why, sizeof why);
+            struct text t = {0};
+            if (!choice)
+                fail_msg("%s: %s", plan.rows[i].id, why);
+            choose_describe(&plan, i, choice, &t);
+            bool naive = chain->pick == CHAIN_SINGLE ? strstr(chain->single, "sparse_naive") != NULL : !seen;
+            if (chain->pick == CHAIN_KERNEL) {
+                assert_string_equal(text_get(&t), naive ? "two_layer_naive on links 1 to 2; sparse_naive on a"
+                                                        : "two_layer_naive on links 1 to 2; sparse_tile on a");
+                told++;
+            } else {
+                if (strcmp(text_get(&t), naive ? "sparse_naive on a, b" : "sparse_tile on a, b") != 0)
+                    fail_msg("%s, seen %d: %s", plan.rows[i].id, seen, text_get(&t));
+            }
+            text_free(&t);
+            free(choice);
+        }
+    assert_int_equal(told, 4);
+
+    for (int i = 0; i < plan.row_count; i++)
+        row_free(rows[i]);
+    free(rows);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_follow_the_times)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_follow_the_times), cmocka_unit_test(rows_of_ones_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,6 +111,12 @@ static void test_sides(void **state)
     struct chip unknown = *h200;
     unknown.l2_bytes = 0; /* then no write is held against a kernel */
     near(floor_at(&unknown, 0, 48e6, 480e6, MATH_NONE, false).ns, 10e3, 1e-6);
+    assert_true(floor_at(&unknown, 1e9, 48e6, 480e6, MATH_F32, true).memory_ns == 0); /* nor, in warm, a read */
+    f = floor_at(h200, 0, 40e6, 40e6, MATH_NONE, true); /* all in the L2, and no arithmetic: nothing bounds it that has a name */
+    assert_true(f.by == FLOOR_UNKNOWN && f.ns == 0 && floor_launched(f, 671).ns == 0);
+    assert_string_equal(floor_by_name(f.by), "unknown");
+    for (int beyond = -1; beyond <= 1; beyond += 2)
+        assert_string_equal(floor_by_name((enum floor_by)(beyond < 0 ? -1 : FLOOR_LAUNCH + 1)), "unknown");
     unknown.dram_bytes_s = 0;
     f = floor_at(&unknown, 1e9, 1e9, 0, MATH_F32, false);
     assert_true(f.by == FLOOR_UNKNOWN && f.ns == 0 && floor_launched(f, 671).ns == 0);

@@ -72,6 +72,8 @@ static void test_by_hand(void **state)
     assert_int_equal(of("sm_90", 256, 32, 100 * 1024).smem_per_block, 101 * 1024);
     assert_int_equal(of("sm_75", 256, 32, 1000).smem_per_block, 1024);
     assert_string_equal(occupancy_limit_name(LIMIT_REGISTERS), "regs");
+    assert_string_equal(occupancy_limit_name(LIMIT_COUNT), "none");
+    assert_string_equal(occupancy_limit_name((enum occupancy_limit) - 1), "none");
 }
 
 static void lifts(struct occupancy o, const char *words)
