@@ -1,0 +1,182 @@
+/* measure/verify: what is said of wrong elements is true to the last of them: names of axes, periods, whose values they are, and where
+ * nothing is said. */
+#include "verify_bench.h"
+#include <stdio.h>
+
+/* Image, row of it, channel and column of the k-th of some elements, at most three of one row of all channels. */
+static void spread(int k, int64_t at[4])
+{
+    at[0] = k % 48 / 24, at[1] = k % 16, at[2] = k % 24, at[3] = 5 + 3 * (k / 48);
+}
+
+/* A guess holds for 95 of 100 elements, not for 94; for four, not for three. */
+static void guesses_need_nearly_all(void **state)
+{
+    for (int strangers = 5; strangers <= 6; strangers++) {
+        struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), DATA_PART_PRECISION);
+        for (int k = 0; k < 100; k++) {
+            int64_t at[4];
+            spread(k, at);
+            put(b, at[0], at[1], at[2], at[3], k < strangers ? 3000 + k : get(b, at[0], at[1], at[2], at[3] - 1));
+        }
+        look(b);
+        assert_int_equal(b->v.wrong, 100);
+        assert_true(!strstr(b->v.pattern, ": shifted by 0 rows, 1 columns") == (strangers > 5));
+        stop(b);
+    }
+    for (int count = 3; count <= 4; count++) { /* in the very first row */
+        struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), DATA_PART_PRECISION);
+        for (int c = 0; c < count; c++)
+            put(b, 0, 3 * c, 0, 7 + 3 * c, get(b, 0, 3 * c, 0, 6 + 3 * c));
+        look(b);
+        assert_int_equal(b->v.wrong, count);
+        assert_true(!strstr(b->v.pattern, ": shifted by 0 rows, 1 columns") == (count < 4));
+        stop(b);
+    }
+}
+
+/* Zeros are all of them. */
+static void one_that_is_no_zero(void **state)
+{
+    for (int stranger = -1; stranger < 48; stranger++) {
+        struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), DATA_PART_PRECISION);
+        for (int k = 0; k < 48; k++) {
+            int64_t at[4];
+            spread(k, at);
+            put(b, at[0], at[1], at[2], at[3], k == stranger ? 3000 : 0);
+        }
+        look(b);
+        assert_true(!strstr(b->v.pattern, ": zero") == (stranger >= 0));
+        stop(b);
+    }
+}
+
+/* Each axis of a volume has its name. */
+static void axes_of_volumes(void **state)
+{
+    static const char *const names[] = {"image", "channel", "plane", "row", "column"};
+    struct work w = simple_work("conv3d", 3, 0, 7);
+    w.n = 3, w.k = 4, w.d = 5, w.plane = 6, w.t = 3, w.r = 2, w.s = 3, w.stride = 2, w.pad = 1, w.dtype = DTYPE_F32;
+    for (int axis = 0; axis < 5; axis++) {
+        struct bench *b = start(w, DATA_PART_EXACT);
+        int64_t wrong = 0, at[TENSOR_MAX_RANK], last = b->o.dim[axis] - 1;
+        char want[64];
+        assert_int_equal(b->o.rank, 5);
+        for (size_t i = 0; i < b->d.at[SLOT_OUTPUT].elements; i++) {
+            tensor_coordinates(&b->o, i, at);
+            if (at[axis] != last)
+                continue;
+            wrong++;
+            dtype_set(DTYPE_F32, b->storage, tensor_index(&b->o, i), 5000);
+        }
+        snprintf(want, sizeof want, "all in %s %d", names[axis], (int)last);
+        fails(b, wrong, want);
+        stop(b);
+    }
+}
+
+/* What is wrong in these columns, of 40. */
+static void columns_are(const char *marks, const char *want)
+{
+    struct bench *b = start(small(DTYPE_F16, LAYOUT_NCHW), DATA_PART_EXACT);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < 2 * 16 * 24; i++)
+        for (int64_t x = 0; x < 40; x++)
+            if (marks[x] == 'x') {
+                put(b, i / 384, i / 24 % 16, i % 24, x, 3000 + i % 24);
+                wrong++;
+            }
+    fails(b, wrong, "");
+    assert_string_equal(b->v.pattern, want);
+    stop(b);
+}
+
+static void places_that_say_nothing(void **state)
+{
+    const char *nowhere = "scattered over all rows, columns and channels";
+    columns_are("x--xx----x-xxx---x--x--xx----x-xxx---x--", nowhere); /* twice is no period, however much of it there is */
+    columns_are("x-xx---x-xxx-x-xx---x-xxx-x-xx---x-xxx-x", "all in columns 0, 2, 3, 7, 9, 10, 11 of every 13");
+    columns_are("----------xx-xx-xx--x-------x-----------", "all in columns between 10 and 28");
+    columns_are("----------xx-xx-xx--x--------x----------", nowhere); /* half of them, and more */
+}
+
+/* A mask has no channels to name. Of words behind its last column each byte by itself was written, or was not. */
+static void places_of_masks(void **state)
+{
+    struct work w = conv_work(8, 8, 24, 13, 3);
+    w.n = 2;
+    w.mask = (struct mask){.pattern = MASK_BLOBS, .density = 0.2, .radius = 4, .seed = 3};
+    struct bench *b = start(w, DATA_PART_EXACT);
+    int mask = program_tensor(&b->p, "mask_out");
+    const struct tensor *t = &b->p.tensors[mask];
+    uint32_t *bits = calloc(1, tensor_bytes(t)), *word = &bits[24 + 5];
+    assert_int_equal(tensor_bytes(t), 48 * sizeof *bits);
+    tensor_pack(t, b->d.mask_out, bits);
+    *word ^= 1u << 9;
+    verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+    assert_true(!b->v.ok && strstr(b->v.text, "mask_out(1,5,9) = ") == b->v.text);
+    *word ^= 1u << 9;
+    b->p.finds_padding = true;
+    uint32_t right = *word;
+    for (int bit = 16; bit < 32; bit++) {
+        int byte = bit / 8 * 8;
+        *word = right | (VERIFY_POISON & 0xffu << byte);
+        verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+        assert_true(b->v.ok && strstr(b->v.note, "not written"));
+        *word ^= 1u << bit;
+        verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+        assert_true(!b->v.ok && b->v.worst_at[0] == 1 && b->v.worst_at[2] == 5);
+        assert_true(b->v.worst_at[3] >= byte && b->v.worst_at[3] < byte + 8);
+    }
+    free(bits);
+    stop(b);
+}
+
+/* An output without elements was not found right. */
+static void nothing_compared(void **state)
+{
+    struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), DATA_PART_EXACT);
+    b->p.tensors[program_tensor(&b->p, "output")].dim[0] = 0;
+    look(b);
+    assert_true(!b->v.ok && b->v.elements == 0);
+    stop(b);
+}
+
+/* Tiles have up to 32 outputs a side: what leaves columns or rows of 64 alone writes where it must not. */
+static void tiles_are_small(void **state)
+{
+    for (int side = 32; side <= 64; side += 32)
+        for (int wide = 0; wide < 2; wide++) {
+            struct work w = conv_work(8, 16, wide ? 4 : 70, wide ? 70 : 4, 3);
+            w.layout = LAYOUT_NCHW;
+            w.mask = (struct mask){.pattern = MASK_PIXEL};
+            struct bench *b = start(w, DATA_PART_EXACT);
+            b->p.uses_mask = b->p.finds_tile = true;
+            b->p.inactive = INACTIVE_UNTOUCHED;
+            int64_t h = wide ? 1 : side, across = wide ? side : 1;
+            for (int64_t i = 0; i < 280; i++) {
+                int64_t y = i / w.w, x = i % w.w;
+                bool active = false;
+                for (int64_t k = 0; k < 280; k++)
+                    active |= k / w.w / h == y / h && k % w.w / across == x / across && b->d.mask_out[k] != 0;
+                for (int64_t c = 0; c < 16; c++)
+                    if (!active)
+                        poison(b, 0, c, y, x);
+                    else if (b->d.mask_out[i] == 0)
+                        put(b, 0, c, y, x, 7);
+            }
+            look(b);
+            if (b->v.ok != (side == 32) || !strstr(b->v.note, "left alone by tiles of") == b->v.ok)
+                fail_msg("%d: %s; %s", side, b->v.text, b->v.note);
+            stop(b);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(guesses_need_nearly_all), cmocka_unit_test(one_that_is_no_zero),
+                                       cmocka_unit_test(axes_of_volumes),         cmocka_unit_test(places_that_say_nothing),
+                                       cmocka_unit_test(places_of_masks),         cmocka_unit_test(nothing_compared),
+                                       cmocka_unit_test(tiles_are_small)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
