@@ -295,7 +295,6 @@ bool bout_pairs(struct bout *b, const json_t *gate, struct error *err)
     contest_open(&c, b, gate);
     bool ok = enter_library(&c, err) && sit_until_decided(&c, err);
     if (ok) {
-        b->blame = -1;
         report_rows(&c);
         bout_environment(b->w, b->w->plan.cases[b->w->plan.rows[b->index[0]].case_index].id);
     }

@@ -138,6 +138,25 @@ static void a_pair_is_looked_at(void **state)
     }
 }
 
+/* Whose launch is refused is blamed, by its place in the plan, when the rows sit down again; in the timed loop nobody is. */
+static void who_fails_is_blamed(void **state)
+{
+    int blamed = 0;
+    for (int from = 19; from < 26; from++) {
+        begin_pairs(2);
+        timing.noise = 0.01;
+        timing.fails = "conv_odd";
+        timing.fails_from = from;
+        struct result r = timed(FOUR, "{}");
+        assert_true(!r.ok && strstr(r.err.text, "conv_odd is refused"));
+        if (r.blamed >= 0)
+            assert_string_equal(r.names[r.blamed], "my/odd");
+        blamed += r.blamed >= 0;
+        let_go(&r);
+    }
+    assert_int_equal(blamed, 5); /* as the sitting before is looked at again, it is entered, and each runs by itself */
+}
+
 /* Nobody is believed because of what he did until his last launch, which is not timed. */
 static void the_last_launch_is_looked_at(void **state)
 {
@@ -210,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_sit_down_until_decided), cmocka_unit_test(who_is_decided_gets_up),
                                        cmocka_unit_test(a_spent_budget_ends_it),       cmocka_unit_test(a_pair_is_looked_at),
                                        cmocka_unit_test(a_wrong_library_is_left_out),  cmocka_unit_test(a_lost_device_is_noticed),
-                                       cmocka_unit_test(the_last_launch_is_looked_at), cmocka_unit_test(a_pair_of_the_first_row)};
+                                       cmocka_unit_test(who_fails_is_blamed),          cmocka_unit_test(the_last_launch_is_looked_at),
+                                       cmocka_unit_test(a_pair_of_the_first_row)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -29,8 +29,9 @@ static struct timing {
     int known_count;
     int calls, fail_at; /* of launches, flushes and events; the device is lost from then on (0: never) */
     bool once;          /* that call alone fails */
-    const char *fails;  /* a kernel that cannot be launched */
-    const char *idle;   /* a kernel of this name does nothing from its `idle_from`th launch on */
+    const char *fails;  /* a kernel that cannot be launched from its `fails_from`th launch on */
+    int fails_from, asked;
+    const char *idle; /* a kernel of this name does nothing from its `idle_from`th launch on */
     int idle_from, launches;
     const char *replays; /* ... computes from its `idle_from`th launch on what its first one was given */
     uint64_t first_input;
@@ -86,7 +87,7 @@ static bool timed_launch(struct device *dev, struct device_function *f, const st
     for (int i = 0; i < timing.known_count; i++)
         if (timing.known[i].function == f)
             name = timing.known[i].name; /* the last one: addresses come again */
-    if (timing.fails && !strcmp(name, timing.fails))
+    if (timing.fails && !strcmp(name, timing.fails) && ++timing.asked >= timing.fails_from)
         return error_set(err, ERROR_WRONG, "%s is refused", name);
     timing.wiped = timing.wiped && strcmp(name, "conv_prep") != 0;
     timing.ran_wiped |= timing.wiped && !strcmp(name, "conv_after");
