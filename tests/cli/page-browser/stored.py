@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import random
+import re
 import sqlite3
 import struct
 import sys
@@ -13,8 +14,8 @@ times = int(sys.argv[5]) if len(sys.argv) > 5 else 1
 hostile = sys.argv[6] if len(sys.argv) > 6 else None
 source, db = sqlite3.connect(empty), sqlite3.connect(out)
 source.backup(db)
-tables = ('run', 'case', 'result', 'kernel', 'timing', 'metric')
-for table in tables + ('axis', 'param', 'network', 'part', 'plan', 'launch', 'wisdom', 'roof'):
+tables = ('run', 'case', 'result', 'kernel', 'timing', 'metric', 'axis', 'param')
+for table in tables + ('network', 'part', 'plan', 'launch', 'wisdom', 'roof'):
     db.execute(f'delete from "{table}"')
 types = {t: {r[1]: r[2] for r in db.execute(f'pragma table_info("{t}")')} for t in tables}
 random.seed(1)
@@ -30,7 +31,14 @@ def put(table, values):
 def pairs(table, result, words, sign):
     for i, pair in enumerate(w.strip() for w in (words or '').split(',') if sign in w):
         name, value = pair.split(sign, 1)
-        db.execute(f'insert into "{table}" values (?,?,?,?)', (result, i, name, value))
+        number = value if re.fullmatch(r'[0-9.]+', value) else None
+        put(table, {'result': result, f'{table}_index': i, table: name, f'{table}_value': value, f'{table}_number': number})
+
+
+def family(metric):
+    """What it is one of, by its name: harness/row/family.h."""
+    of = {'hw.stall_': 'stall', 'hw.samples_': 'samples', 'static.sass_': 'sass'}
+    return next((f for begins, f in of.items() if metric.startswith(begins)), metric.split('.')[0])
 
 
 def rounds(row):
@@ -79,7 +87,7 @@ for n in range(times):
         index = 0
         for name in (c for c in row if '.' in c and row[c] != ''):
             for step in (-1, 0) if name.startswith(('static.', 'model.')) and row['registers'] else (-1,):
-                put('metric', {'result': result, 'metric_index': index, 'metric_step': step, 'line': 0, 'metric': name, 'unit': '',
+                put('metric', {'result': result, 'metric_index': index, 'metric_step': step, 'line': 0, 'metric': name, 'metric_family': family(name), 'unit': '',
                                'source': name.split('.')[0], 'value': row[name]})
                 index += 1
 db.commit()
