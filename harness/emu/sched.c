@@ -223,15 +223,20 @@ static const struct insn *place_of(const struct warp *w)
     return w->program->code;
 }
 
-static void give_up(struct warp *w, const char *format, double seconds)
+static void give_up(struct warp *w, const char *text)
 {
-    char text[128];
-    snprintf(text, sizeof text, format, seconds);
     if (!w->mask)
         w->mask = w->alive ? w->alive : 1;
     emu_report(w, place_of(w), __builtin_ctz(w->mask), "time_limit", "%s", text);
     w->runner->launch->stop = 1;
     w->runner->launch->fatal = 1;
+}
+
+static void run_late(struct warp *w)
+{
+    char text[64];
+    snprintf(text, sizeof text, "gave up after the time limit of %.3g s", w->runner->launch->limit_s);
+    give_up(w, text);
 }
 
 /* Is the launch over its limit? By the time that this thread has run: much else to do on the machine makes no kernel endless. */
@@ -259,10 +264,10 @@ static void run_turn(struct warp *w)
         if (w->block->touched && block_ended(w->block))
             far_block_ends(w->block);
     } else if (w->state == WARP_READY && w->fuel < 0 && ++w->turns > l->turns_max) {
-        give_up(w, "the kernel does not end: a warp ran its limit of instructions%.0s", 0);
+        give_up(w, "the kernel does not end: a warp ran its limit of instructions");
     }
     if ((w->fuel < 0 || !(++w->runner->turns & 63)) && w->state != WARP_DONE && out_of_time(w->runner))
-        give_up(w, "gave up after the time limit of %.3g s", l->limit_s);
+        run_late(w);
 }
 
 /* Every warp that has not ended waits at a barrier, or has failed to pass an mbarrier again and again. */
@@ -374,7 +379,7 @@ static void run_group(const struct grid *g, int64_t index, int thread)
     }
     /* Blocks of one turn, and blocks that happen to end where the clock is looked at, are bounded here. */
     if (!(++k->groups & 15) && out_of_time(k))
-        give_up(&k->residents[0].warps[0], "gave up after the time limit of %.3g s", l->limit_s);
+        run_late(&k->residents[0].warps[0]);
     else
         run_residents(k, g->size);
 }
