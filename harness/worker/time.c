@@ -187,7 +187,6 @@ bool bout_enter(struct bout *b, int i, struct error *err)
         rig_sit(b->rigs[i], set, 0);
         if (!bout_data(b, i, set, &data, err))
             return false;
-        b->blame = b->index[i];
         if (!rig_feed(b->rigs[i], data, err)) /* even of who is wrong already: the others find what the first one fed */
             return false;
         if (bout_is_sound(b, i) && (!bout_prepare(b, i, set, err) || !rig_poison(b->rigs[i], err) || !rig_run(b->rigs[i], err) ||
@@ -336,7 +335,7 @@ static void put_rounds_note(struct row *row, const struct entrant *e, const stru
 
 static void report(struct bout *b, const struct entrant *entrants, const struct sample_plan *plan, const struct sample_result *result)
 {
-    const char *cache = plan->warm || plan->sustained ? "warm" : "cold", *load = plan->sustained ? "sustained" : "isolated";
+    const char *cache = plan->warm ? "warm" : "cold", *load = plan->sustained ? "sustained" : "isolated";
     int base = base_of(b, entrants, result->rounds);
     double noise = NAN;
     if (entrants[b->count].samples_ns && !entrants[0].out) { /* the first one's twin ran too */

@@ -18,6 +18,7 @@ static void ratios_are_to_the_fastest_of_the_library(void **state)
         assert_true(fabs(ours->ratio - 1.25) < 1e-9 && fabs(slow->ratio - 0.5) < 1e-9 && fast->ratio == 1);
         assert_true(fabs(ours->ratio_low - 1.25) < 1e-9 && fabs(fast->ratio_low - 1) < 1e-9 && fabs(fast->ratio_high - 1) < 1e-9);
         assert_true(ours->rounds == 12 && row_of(&r, "my/ours")->status == ROW_OK);
+        assert_true(row_of(&r, "my/ours")->host_call_ns > 0 && row_of(&r, "my/ours")->host_call_ns < 1e9); /* the machine's */
         let_go(&r);
     }
 }
@@ -53,6 +54,24 @@ static void the_twin_says_how_noisy_it_is(void **state)
     assert_true(t->ratio_low < t->ratio && t->ratio < t->ratio_high && t->ratio_low > 1.2 && t->ratio_high < 1.3);
     assert_true(t->low_ns < t->median_ns && t->median_ns < t->high_ns && t->p05_ns < t->low_ns && t->high_ns < t->p95_ns);
     let_go(&r);
+}
+
+/* Of two ends the further one: no less than half of the interval, which another pair of the same noise tells. */
+static void the_further_end_is_the_noise(void **state)
+{
+    double noise = 0, half = 0;
+    for (int i = 0; i < 8; i++) {
+        begin();
+        timing.noise = 0.01;
+        noise_state = 31 + (uint64_t)i;
+        struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [40, 40]}");
+        const struct row_time *t = time_of(&r, "my/ours", "cold", "isolated");
+        noise += row_of(&r, "my/ours")->noise;
+        half += (t->ratio_high - t->ratio_low) / t->ratio / 2;
+        let_go(&r);
+    }
+    if (!(noise > half))
+        fail_msg("%g, of intervals of %g to each side", noise / 8, half / 8);
 }
 
 /* Every round says where it was taken and at what clock; what nobody knows is absent. */
@@ -232,6 +251,15 @@ static void a_network_is_timed_on_several_inputs(void **state)
     let_go(&r);
 }
 
+static double nearly_short(const struct device_launch *launch)
+{
+    return 4.8;
+}
+static double nearly_long(const struct device_launch *launch)
+{
+    return 5.2;
+}
+
 /* Where a network runs as a graph a short row is timed in one too, a long one is not. */
 static void short_rows_are_timed_in_a_graph(void **state)
 {
@@ -245,6 +273,13 @@ static void short_rows_are_timed_in_a_graph(void **state)
     assert_true(fabs(time_of(&r, "my/brief", "warm", "sustained")->median_ns - 4000) < 1);
     assert_null(row_time(row_of(&r, "my/cudnn_fast"), "warm", "sustained"));
     let_go(&r);
+    for (int i = 0; i < 2; i++) { /* 4 us, as many times as make 19.2 or 20.8 */
+        begin();
+        timing.times = i ? nearly_long : nearly_short;
+        r = timed("[my/brief]", "{rounds: [12, 12]}\nnetworks: {net: {order: [a], launch: [graph]}}");
+        assert_true((row_time(row_of(&r, "my/brief"), "warm", "sustained") == NULL) == i);
+        let_go(&r);
+    }
 }
 
 /* A budget that is spent leaves a note; a measurement that ends because everything is known does not. */
@@ -335,6 +370,35 @@ static void a_lost_device_is_noticed(void **state)
     assert_int_equal(lost(0, "conv_prep", "my/prepared"), 0);
 }
 
+/* A device that is lost while a doubtful launch is looked at: nobody is believed, or accused, because of half a look. */
+static void half_a_look_is_none(void **state)
+{
+    begin();
+    timing.idle = "conv_ours";
+    timing.idle_from = 20;
+    timing.fail_at = 1 << 30;
+    struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
+    int first = timing.idled_at, all = timing.calls;
+    assert_int_equal(row_of(&r, "my/ours")->status, ROW_WRONG);
+    assert_true(first > 0 && first + 30 < all);
+    let_go(&r);
+    for (int at = first + 1; at < first + 30; at++) {
+        int status, child = fork();
+        if (child == 0) {
+            begin();
+            timing.idle = "conv_ours";
+            timing.idle_from = 20;
+            timing.fail_at = at;
+            timing.once = true;
+            r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
+            _exit(r.ok || !strstr(r.err.text, "the device is lost"));
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFEXITED(status) || WEXITSTATUS(status))
+            fail_msg("lost at call %d, after %d, and not noticed", at, first);
+    }
+}
+
 /* What a whole case needs is nobody's fault; and while one row runs it is given the time of one row, while all do that of the budget. */
 static void blame_and_time_are_whose_they_are(void **state)
 {
@@ -356,6 +420,7 @@ int main(void)
         cmocka_unit_test(ratios_are_to_the_fastest_of_the_library),
         cmocka_unit_test(a_times_interval_is_its_own),
         cmocka_unit_test(the_twin_says_how_noisy_it_is),
+        cmocka_unit_test(the_further_end_is_the_noise),
         cmocka_unit_test(rounds_say_their_conditions),
         cmocka_unit_test(who_stops_working_is_wrong),
         cmocka_unit_test(a_low_clock_is_said),
@@ -368,6 +433,7 @@ int main(void)
         cmocka_unit_test(modes_share_the_budget),
         cmocka_unit_test(modes_are_those_asked_for),
         cmocka_unit_test(a_lost_device_is_noticed),
+        cmocka_unit_test(half_a_look_is_none),
         cmocka_unit_test(blame_and_time_are_whose_they_are),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

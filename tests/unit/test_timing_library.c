@@ -336,6 +336,8 @@ static void the_first_plan_is_verified(void **state)
     library.is_verified = true;
     struct result r = timed("[my/cudnn_lib]", "{rounds: [12, 12]}");
     assert_true(library_row(&r)->engine_number == 2 && fabs(median_of(&r, "my/cudnn_lib") - 100000) < 1);
+    const struct row_metric *same = row_metric(library_row(&r), -1, "verify.same_bits"); /* as it left when it was verified */
+    assert_true(same && same->value == 1);
     done(&r);
 }
 

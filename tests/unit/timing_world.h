@@ -31,9 +31,9 @@ static struct timing {
     bool once;          /* that call alone fails */
     const char *fails;  /* a kernel that cannot be launched from its `fails_from`th launch on */
     int fails_from, asked;
-    const char *idle; /* a kernel of this name does nothing from its `idle_from`th launch on */
-    int idle_from, launches;
-    const char *replays; /* ... computes from its `idle_from`th launch on what its first one was given */
+    const char *idle;                  /* a kernel of this name does nothing from its `idle_from`th launch on */
+    int idle_from, launches, idled_at; /* idled_at: the call in which it first does nothing */
+    const char *replays;               /* ... computes from its `idle_from`th launch on what its first one was given */
     uint64_t first_input;
     const char *whole;                                   /* the network is timed in place of its layer, with this variant on every link */
     const char *whole_best;                              /* and this one where it runs its best; NULL: the same */
@@ -94,8 +94,10 @@ static bool timed_launch(struct device *dev, struct device_function *f, const st
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
         if (!strcmp(name, costs[i].kernel))
             spend(costs[i].ns * (timing.times ? timing.times(l) : 1) * exp(timing.noise * noise_normal()));
-    if (timing.idle && !strcmp(name, timing.idle) && ++timing.launches >= timing.idle_from)
+    if (timing.idle && !strcmp(name, timing.idle) && ++timing.launches >= timing.idle_from) {
+        timing.idled_at = timing.idled_at ? timing.idled_at : timing.calls;
         return true;
+    }
     char params[512];
     struct device_launch other = *l;
     if (timing.replays && !strcmp(name, timing.replays) && l->param_bytes <= sizeof params) {
