@@ -348,6 +348,16 @@ static void ends_beside_sums(void **state)
         assert_true(i > 2 || bytes_read < 100);
         text_free(&unsafe);
     }
+    struct text unsafe = {0};
+    calls = lost_at = 0;
+    assert_true(rig_guards(rig, &unsafe, &err));
+    for (int all = calls; lost_at < all;) { /* half of a look is none */
+        calls = 0, lost_at++;
+        assert_false(rig_guards(rig, &unsafe, &err));
+    }
+    assert_true(lost_at > 3);
+    lost_at = 0;
+    text_free(&unsafe);
     rig_close(rig);
     room_close(room, false);
     program_free(&p);

@@ -2,6 +2,7 @@
  * copies, in each set and seat; and what is refused. */
 #include "host_memory.h"
 #include "works.h"
+#include "device/compile/compile.h"
 #include "op/chain.h"
 #include "op/shape.h"
 #include "measure/rig.h"
@@ -26,6 +27,8 @@ static struct told {
     int frame;
     int modules, loads; /* of them still loaded; in all */
     struct device_function *ran;
+    const unsigned char *given; /* a cubin */
+    int unlike;                 /* bytes of the one that is loaded */
 } told;
 
 static bool alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
@@ -54,6 +57,8 @@ static bool load(struct device *dev, const struct device_image *image, struct de
 {
     told.modules++;
     told.loads++;
+    for (size_t i = 0; told.given && i < image->cubin_bytes; i++)
+        told.unlike += ((const unsigned char *)image->cubin)[i] != told.given[i];
     *module = calloc(1, 1);
     return true;
 }
@@ -284,6 +289,15 @@ static void numbers_that_do_not_fit(void **state)
     give(INT(4), NUMBER(1));
     give(INT(4), REAL(0.5));
     is_refused("kernel k, parameter 2: ");
+    for (int args = 0; args < 3; args++) { /* where the last one stands, or the step */
+        static const char *const places[] = {"v.cu:5:1: ", "v.cu:7:3: ", "v.cu:9:4: "};
+        begin();
+        steps[0].file = "v.cu", steps[0].line = 5, steps[0].column = 1;
+        for (int i = 0; i < args; i++)
+            give(INT(4), (struct arg){.kind = ARG_INT, .i = 1, .line = 7 + 2 * i, .column = 3 + i});
+        signed_count = 3;
+        is_refused(places[args]);
+    }
 }
 
 /* A launch as its step says, with the map of a tensor by value; what a work does not have is zeros. */
@@ -416,6 +430,28 @@ static void each_seat_has_its_code(void **state)
     image = (struct device_image){.label = "kernel", .ptx = "."};
 }
 
+/* The variables of a cubin are shown by their names, in a copy: the bytes of data/state.cu that say so are four (test_state). */
+static void variables_of_a_cubin_are_shown(void **state)
+{
+    struct compiled c = {0};
+    struct compile_request r = {.path = "tests/unit/data/state.cu", .label = "test/state", .arch = "sm_90a"};
+    if (!compile(&r, &c, &err))
+        fail_msg("%s", err.text);
+    begin();
+    char *ptx = xstrndup(c.ptx, c.ptx_bytes);
+    image = (struct device_image){.label = "kernel", .ptx = ptx, .cubin = c.cubin, .cubin_bytes = c.cubin_bytes};
+    told.given = c.cubin;
+    open_or_fail(NULL);
+    assert_int_equal(told.loads, 1);
+    assert_int_equal(told.unlike, 4);
+    rig_close(rig);
+    rig = NULL;
+    end();
+    compiled_free(&c);
+    free(ptx);
+    image = (struct device_image){.label = "kernel", .ptx = "."};
+}
+
 static unsigned char *bytes_of(struct buffer_ref ref)
 {
     return (unsigned char *)(uintptr_t)rig_address(rig, ref);
@@ -486,6 +522,12 @@ static void preparing_and_graphs(void **state)
     rig_close(rig);
     rig = NULL;
     assert_int_equal(told.begun, 0);
+    open_or_fail(NULL);
+    told.refuses = true; /* nothing is prepared by a step that cannot run */
+    assert_false(rig_prepare(rig, &ns, &err));
+    told.refuses = false;
+    rig_close(rig);
+    rig = NULL;
     end();
     begin();
     open_or_fail(NULL);
@@ -519,6 +561,7 @@ int main(void)
                                        cmocka_unit_test(launches_are_as_they_were_asked_for),
                                        cmocka_unit_test(each_seat_has_its_addresses),
                                        cmocka_unit_test(each_seat_has_its_code),
+                                       cmocka_unit_test(variables_of_a_cubin_are_shown),
                                        cmocka_unit_test(fills_copies_and_symbols),
                                        cmocka_unit_test(preparing_and_graphs),
                                        cmocka_unit_test(who_can_keep_something)};

@@ -99,6 +99,7 @@ static void prepare_that_reads_inputs(void **state)
     assert_false(depends((struct step[]){from_filter, timed}, 2));
     assert_false(depends((struct step[]){fill, timed}, 2));
     assert_false(depends((struct step[]){timed}, 1)); /* nothing is prepared */
+    assert_false(depends(NULL, 0));
 }
 
 /* The same where what was prepared is summed up on the device. */
@@ -109,6 +110,23 @@ static void prepare_is_looked_at_there(void **state)
     fed = &checked_there;
     prepare_that_reads_inputs(state);
     fed = &data;
+}
+
+/* Inputs of the device's own follow such of the host: what is compared with is what was fed last. */
+static void fed_from_either_side(void **state)
+{
+    if (!card)
+        skip();
+    struct rig *rig = rig_of(NULL, 0, NULL);
+    struct error err = {0};
+    struct verdict v;
+    struct text unsafe = {0};
+    for (int i = 0; i < 2; i++)
+        if (!rig_feed(rig, &checked_there, &err) || !rig_check(rig, &checked_there, &v, &unsafe, NULL, &err))
+            fail_msg("%s", err.text);
+    assert_string_equal(text_get(&unsafe), "");
+    text_free(&unsafe);
+    rig_close(rig);
 }
 
 /* The same, hidden in the module. */
@@ -293,6 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(prepare_that_reads_inputs),
                                        cmocka_unit_test(prepare_is_looked_at_there),
+                                       cmocka_unit_test(fed_from_either_side),
                                        cmocka_unit_test(prepare_that_hides_inputs),
                                        cmocka_unit_test(module_memory),
                                        cmocka_unit_test(large_variables),
