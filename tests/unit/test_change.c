@@ -65,6 +65,18 @@ static void otavas_series_are_met(void **state)
     expect(20, (struct change_search){10, 0.0001, 0, false}, "10");
 }
 
+/* A series is as it is in whichever unit it is told. */
+static void units_change_nothing(void **state)
+{
+    for (int power = -40; power <= 40; power += 20) {
+        int count = read_series("tests/unit/data/tigerbeetle.txt");
+        for (int i = 0; i < count; i++)
+            series[i] = ldexp(series[i], power);
+        expect(count, (struct change_search){30, 0.01, 0, true}, "15 26 61 71 95 117 131 142 148 165 169 192 212 260");
+        expect(count, (struct change_search){30, 0.1, 0.05, true}, "10 11 15 71 363");
+    }
+}
+
 /* What is left holds between its own neighbours, which is what Otava does not look at. */
 static void what_is_found_holds(void **state)
 {
@@ -152,7 +164,8 @@ static void odd_series(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(otavas_series_are_met), cmocka_unit_test(what_is_found_holds),
-                                       cmocka_unit_test(students_tables), cmocka_unit_test(steps_are_seen), cmocka_unit_test(odd_series)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(otavas_series_are_met), cmocka_unit_test(units_change_nothing),
+                                       cmocka_unit_test(what_is_found_holds),   cmocka_unit_test(students_tables),
+                                       cmocka_unit_test(steps_are_seen),        cmocka_unit_test(odd_series)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,7 +129,8 @@ static void test_sides(void **state)
         for (int flop = 0; flop < 2; flop++)
             assert_true((floor_least(&slow, &(struct need){flop, 100e6, 0}, math, false).by == FLOOR_MEMORY) ==
                         (!flop || math == MATH_NONE));
-    struct ceilings nothing = {0};
+    struct ceilings nothing = {0}, moves = {.copy_bytes_s = 1e12}; /* what computes nothing needs no rate */
+    assert_true(roof_of(&moves, 0, 1e9, MATH_F32, 0).by == FLOOR_MEMORY && roof_of(&moves, 1e9, 1e9, MATH_F32, 0).by == FLOOR_UNKNOWN);
     assert_true(roof_of(&nothing, 1e9, 1e9, MATH_F32, 0).by == FLOOR_UNKNOWN);
 }
 

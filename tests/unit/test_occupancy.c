@@ -148,6 +148,7 @@ static void test_bytes_are_the_most(void **state)
 
 static void test_impossible(void **state)
 {
+    assert_true(!of("sm_90", 2048, 32, 1024).possible && !of("sm_90", 2048, 32, 1024).lift[0]); /* of a block that no chip takes */
     struct occupancy o = of("sm_90", 1024, 128, 0);
     assert_true(!o.possible && o.blocks_per_sm == 0 && o.limit == LIMIT_REGISTERS);
     assert_true(isnan(occupancy_waves(chip_find("sm_90"), &o, 100)));
@@ -229,12 +230,15 @@ static void test_need(void **state)
     assert_string_equal(need("sm_90", 256, 32, 100 * 1024, LIMIT_SMEM, 3), "25600 fewer bytes of shared memory (76800)");
     assert_string_equal(need("sm_90", 256, 32, 240 * 1024, LIMIT_SMEM, 1), "13312 fewer bytes of shared memory (232448)"); /* 227 KiB */
     assert_string_equal(need("sm_86", 1024, 32, 0, LIMIT_WARPS, 2), "blocks of at most 768 threads");
+    assert_string_equal(need("sm_90", 256, 32, 0, LIMIT_WARPS, 33), "blocks of at most 32 threads"); /* a warp each, of 64 */
+    assert_string_equal(need("sm_90", 256, 32, 0, LIMIT_WARPS, 65), "");
     assert_string_equal(need("sm_90", 256, 32, 0, LIMIT_BLOCKS, 33), "");    /* nothing gives more block slots */
     assert_string_equal(need("sm_90", 1024, 64, 0, LIMIT_REGISTERS, 9), ""); /* nine blocks of 32 warps never fit */
     struct occupancy_query q = {.block_threads = 256, .registers = 200, .carveout = -1};
     const int most[] = {255, 128, 80, 64, 48, 40, 32, 32};
     for (int blocks = 1; blocks <= 8; blocks++) /* what ptxas itself allows under __launch_bounds__(256, blocks) on sm_90 */
         assert_int_equal(occupancy_registers(chip_find("sm_90"), &q, blocks), most[blocks - 1]);
+    assert_int_equal(occupancy_registers(chip_find("sm_90"), &q, 100), 0); /* with no number of them */
 }
 
 static void test_tail_and_clusters(void **state)
@@ -243,6 +247,7 @@ static void test_tail_and_clusters(void **state)
     assert_true(occupancy_tail(2.25, &t) && t.rounds == 3 && fabs(t.last - 0.25) < 1e-12 && fabs(t.idle - 0.25) < 1e-12);
     assert_true(occupancy_tail(3, &t) && t.rounds == 3 && t.last == 1 && t.idle == 0);
     assert_true(occupancy_tail(0.86, &t) && t.rounds == 1 && fabs(t.last - 0.86) < 1e-12 && fabs(t.idle - 0.14) < 1e-12);
+    assert_false(occupancy_tail(1e9, &t) || occupancy_tail(1.5e9, &t)); /* more blocks than a grid has */
     assert_false(occupancy_tail(0, &t) || occupancy_tail(NAN, &t) || occupancy_tail(-1, &t) || occupancy_tail(INFINITY, &t));
     struct occupancy o = of("sm_90", 384, 168, 197 * 1024);
     assert_int_equal(occupancy_clusters(chip_find("sm_90"), &o, 2), 66);

@@ -166,6 +166,22 @@ static void program_says(struct program *p, const struct work *w, struct harm h,
         fail_msg("%s", err.text);
     assert_true(v.ok && !strstr(text_get(&unsafe), "wrote"));
     text_free(&unsafe);
+    if (p->constant_count && h.tensor == NOTHING) { /* weights are fed, and no prepare step's to make; without data there are none */
+        bool depends;
+        unsafe = (struct text){0};
+        step.prepare = true;
+        if (!rig_feed(rig, &data, &err) || !rig_prepare_depends(rig, &depends, &err) || !rig_harm(rig, &unsafe, &err))
+            fail_msg("%s", err.text);
+        assert_true(!strstr(text_get(&unsafe), p->scratch[0].name));
+        text_free(&unsafe);
+        int links = data.link_count;
+        data.link_count = 0;
+        rig_close(rig);
+        assert_true(rig_open(&device, NULL, p, &image, true, &rig, &err));
+        assert_false(rig_feed(rig, &data, &err));
+        assert_non_null(strstr(err.text, "no data for filter of a"));
+        data.link_count = links;
+    }
     rig_close(rig);
     p->units = NULL, p->steps = NULL, p->unit_count = p->step_count = 0;
     program_free(p);
