@@ -80,9 +80,9 @@ static void count_wrong(struct verify_look *look, struct tally *t, const int64_t
     }
     if (border > t->border)
         t->border = border;
-    /* This row is this thread's alone. A reservoir: every wrong element of the row has the same chance to stay. */
-    uint64_t seen = (uint64_t)look->row_wrong[row]++,
-             slot = seen < VERIFY_SAMPLES_PER_ROW ? seen : (seen * UINT64_C(0x9e3779b97f4a7c15) >> 20) % (seen + 1);
+    /* This row is this thread's alone. A reservoir: every wrong element of the row has the same chance to stay, in each row others. */
+    uint64_t seen = (uint64_t)look->row_wrong[row]++, drawn = (seen + ((uint64_t)row << 32)) * UINT64_C(0x9e3779b97f4a7c15),
+             slot = seen < VERIFY_SAMPLES_PER_ROW ? seen : (drawn >> 20) % (seen + 1);
     if (slot < VERIFY_SAMPLES_PER_ROW)
         look->samples[row * VERIFY_SAMPLES_PER_ROW + (int64_t)slot] = (struct verify_sample){{at[0], at[1], at[2], at[3]}, got};
 }

@@ -35,6 +35,57 @@ static void guesses_need_nearly_all(void **state)
     }
 }
 
+/* Channels hold each other's values in a ring, from the first on: eight are named, nine are too many. */
+static void rings_of_channels(void **state)
+{
+    static const char *const says[] = {
+        "all in channels 0 to 2: channel 0 holds channel 1, channel 1 holds channel 2, channel 2 holds channel 0",
+        ", channel 7 holds channel 0", "all in channels 0 to 8"};
+    for (int kind = 0; kind < 3; kind++) {
+        int64_t count = kind == 0 ? 3 : 7 + kind;
+        struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), DATA_PART_PRECISION), *good = start(b->w, DATA_PART_PRECISION);
+        for (int64_t i = 0; i < 2 * 24 * 40; i++)
+            for (int64_t c = 0; c < count; c++)
+                put(b, i / 960, c, i / 40 % 24, i % 40, get(good, i / 960, (c + 1) % count, i / 40 % 24, i % 40));
+        look(b);
+        if (!strstr(b->v.pattern, says[kind]))
+            fail_msg("%s", b->v.pattern);
+        assert_true(!strstr(b->v.pattern, "holds") == (kind == 2));
+        stop(b), stop(good);
+    }
+}
+
+/* One explanation is enough: columns by turns in one channel and the other way round in another are swapped, and shifted as well. */
+static void what_is_swapped_is_not_shifted(void **state)
+{
+    struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), DATA_PART_EXACT);
+    for (int64_t i = 0; i < 2 * 24 * 40; i++)
+        for (int64_t c = 3; c < 6; c += 2) {
+            b->d.at[SLOT_OUTPUT].reference[((i / 960 * 16 + c) * 24 + i / 40 % 24) * 40 + i % 40] = 1 + ((i % 40 + c / 5) & 1);
+            put(b, i / 960, c, i / 40 % 24, i % 40, 2 - ((i % 40 + c / 5) & 1));
+        }
+    fails(b, 2 * 2 * 24 * 40, "");
+    assert_string_equal(b->v.pattern, "all in channels 3, 5: channels 3 and 5 swapped");
+    stop(b);
+}
+
+/* Either order of the channels that become pixels, told by the other; with more channels than pixels, and with fewer. */
+static void orders_of_channels(void **state)
+{
+    for (int mode = D2S_DCR; mode <= D2S_CRD; mode++)
+        for (int64_t channels = 2; channels <= 8; channels += 6) {
+            struct work right = simple_work("depth_to_space", 4 * channels, 8, 12), wrong;
+            right.block = 2, right.mode = (enum d2s_mode)mode;
+            wrong = right;
+            wrong.mode = mode == D2S_DCR ? D2S_CRD : D2S_DCR;
+            struct bench *b = start(right, DATA_PART_PRECISION), *other = start(wrong, DATA_PART_PRECISION);
+            memcpy(b->storage, other->storage, tensor_bytes(&b->o));
+            look(b);
+            assert_non_null(strstr(b->v.pattern, mode == D2S_DCR ? "in the order of CRD, not DCR" : "in the order of DCR, not CRD"));
+            stop(b), stop(other);
+        }
+}
+
 /* Zeros are all of them. */
 static void one_that_is_no_zero(void **state)
 {
@@ -132,14 +183,53 @@ static void places_of_masks(void **state)
     stop(b);
 }
 
-/* An output without elements was not found right. */
+/* The byte of the last column is a row's own, all of it: unwritten it is wrong, be it that its first bits are as they should be. */
+static void the_last_byte_is_written(void **state)
+{
+    for (int64_t width = 1; width < 64; width++) {
+        struct work w = conv_work(8, 8, 3, width, 3);
+        w.mask = (struct mask){.pattern = MASK_FULL};
+        struct bench *b = start(w, DATA_PART_EXACT);
+        int mask = program_tensor(&b->p, "mask_out"), last = (int)((width - 1) / 8 * 8);
+        double *row = b->d.at[SLOT_MASK_OUT].reference;
+        uint32_t bits[6], poison = VERIFY_POISON;
+        for (int64_t x = last; x < width; x++)
+            row[x] = poison >> x % 32 & 1;
+        memset(bits, 0, sizeof bits);
+        for (int64_t i = 0; i < 3 * width; i++)
+            bits[i / width * ((width + 31) / 32) + i % width / 32] |= (uint32_t)(row[i] != 0) << i % width % 32;
+        b->p.finds_padding = true;
+        verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+        assert_true(b->v.ok);
+        bits[last / 32] = (bits[last / 32] & ~(0xffu << last % 32)) | (poison & 0xffu << last % 32);
+        verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+        assert_true(b->v.ok == !((poison >> last % 32 & 0xff) >> (width - last)));
+        stop(b);
+    }
+}
+
+/* An output without elements was not found right, nor was a mask. Of a dense row's pixels those without a mark are not looked at. */
 static void nothing_compared(void **state)
 {
-    struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), DATA_PART_EXACT);
-    b->p.tensors[program_tensor(&b->p, "output")].dim[0] = 0;
-    look(b);
-    assert_true(!b->v.ok && b->v.elements == 0);
-    stop(b);
+    struct work w = small(DTYPE_F16, LAYOUT_NHWC);
+    for (int masked = 0; masked < 2; masked++) {
+        if (masked)
+            w.mask = (struct mask){.pattern = MASK_BLOBS, .density = 0.2, .radius = 4, .seed = 3};
+        struct bench *b = start(w, DATA_PART_EXACT);
+        int tensor = program_tensor(&b->p, masked ? "mask_out" : "output");
+        int64_t images = b->p.tensors[tensor].dim[0], active = 0;
+        uint32_t none = 0;
+        b->p.tensors[tensor].dim[0] = 0;
+        verify_tensor(&b->p, tensor, &b->d, &none, &b->v);
+        assert_true(!b->v.ok && b->v.elements == 0);
+        b->p.tensors[tensor].dim[0] = images;
+        b->p.spared = (struct tile){4, 4, 1, 0};
+        for (int64_t i = 0; masked && i < 2 * 24 * 40; i++)
+            active += b->d.mask_out[i] != 0;
+        look(b);
+        assert_true(b->v.ok && b->v.elements == 16 * (masked ? active : 2 * 24 * 40));
+        stop(b);
+    }
 }
 
 /* Tiles have up to 32 outputs a side: what leaves columns or rows of 64 alone writes where it must not. */
@@ -177,6 +267,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(guesses_need_nearly_all), cmocka_unit_test(one_that_is_no_zero),
                                        cmocka_unit_test(axes_of_volumes),         cmocka_unit_test(places_that_say_nothing),
                                        cmocka_unit_test(places_of_masks),         cmocka_unit_test(nothing_compared),
+                                       cmocka_unit_test(rings_of_channels),       cmocka_unit_test(what_is_swapped_is_not_shifted),
+                                       cmocka_unit_test(orders_of_channels),      cmocka_unit_test(the_last_byte_is_written),
                                        cmocka_unit_test(tiles_are_small)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
