@@ -360,8 +360,48 @@ static void rows_of_ones_own(void **state)
     free(path);
 }
 
+/* Where the variant of a network does not run a layer the library does, not whoever is fastest; its row is the plan's first. */
+static void the_library_stands_in(void **state)
+{
+    static const char dense[] = "scenario: t\n"
+                                "defaults: {n: 1, h: 8, w: 40, kernel: 3, pad: 1, op: conv2d, layout: NHWC, dtype: f16, c: 16, k: 16}\n"
+                                "layers: {a: {}, b: {}}\n"
+                                "network: {order: [a, b, a]}\n"
+                                "variants: [cudnn, conv2d/naive, conv2d/tiled_halo]\n";
+    char *path = text_file(dense), why[256];
+    struct plan_options options = {.scenario_path = path};
+    struct error err = {0};
+    struct plan plan;
+    int looked = 0;
+    if (!plan_make(&options, "cuda", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    struct row **rows = calloc((size_t)plan.row_count, sizeof *rows);
+    for (int i = 0; i < plan.row_count; i++)
+        rows[i] = known(&plan, i, strcmp(plan_row_variant(&plan.rows[i]), "conv2d/tiled_halo") ? 20 : 5);
+    rows[find_row(&plan, "conv2d/naive", "a", LAYOUT_NHWC)]->status = ROW_WRONG;
+    assert_int_equal(find_row(&plan, "conv2d/cudnn", "a", LAYOUT_NHWC), 0);
+    for (int i = 0; i < plan.row_count; i++)
+        if (plan.rows[i].chain && plan.rows[i].chain->pick == CHAIN_SINGLE && strstr(plan.rows[i].chain->single, "naive")) {
+            struct text t = {0};
+            int *choice = choose_links(&plan, i, rows, why, sizeof why);
+            choose_describe(&plan, i, choice, &t);
+            assert_string_equal(text_get(&t), "cudnn on a; naive on b");
+            looked++;
+            text_free(&t);
+            free(choice);
+        }
+    assert_int_equal(looked, 1);
+    for (int i = 0; i < plan.row_count; i++)
+        row_free(rows[i]);
+    free(rows);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_follow_the_times), cmocka_unit_test(rows_of_ones_own)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_follow_the_times), cmocka_unit_test(rows_of_ones_own),
+                                       cmocka_unit_test(the_library_stands_in)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
