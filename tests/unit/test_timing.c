@@ -167,6 +167,22 @@ static void the_tail_is_judged_by_timed_launches(void **state)
     }
 }
 
+/* A row of the tail in whose module something is kept since its last launch, a timed one: it is told so, and is not right. */
+static void the_tail_keeps_nothing(void **state)
+{
+    for (int i = 0, last = 0; i < 2; i++) {
+        begin();
+        timing.kept_at = last;
+        struct result r = timed("[my/keeper, my/brief]", "{rounds: [12, 12]}");
+        assert_int_equal(row_of(&r, "my/brief")->status, ROW_OK);
+        if (row_of(&r, "my/keeper")->status != (i ? ROW_STATEFUL : ROW_OK))
+            fail_msg("%d: %s", i, row_of(&r, "my/keeper")->reason);
+        assert_true(!i || strstr(row_of(&r, "my/keeper")->reason, "`kept` (4 bytes) (in the timed loop)"));
+        last = timing.keeper;
+        let_go(&r);
+    }
+}
+
 /* Who leaves in timed launches what other inputs gave, here those of the first set, is told so. */
 static void who_replays_is_told_so(void **state)
 {
@@ -407,6 +423,14 @@ static void blame_and_time_are_whose_they_are(void **state)
     struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
     assert_true(!r.ok && strstr(r.err.text, "no more events") && r.blamed == -1);
     let_go(&r);
+    begin(); /* one is in doubt, and found wrong; what then fails in the timed loop is not its fault */
+    timing.idle = "conv_ours";
+    timing.idle_from = 20;
+    timing.fails = "conv_fast";
+    timing.fails_from = 42;
+    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
+    assert_true(!r.ok && timing.launches >= 20 && strstr(r.err.text, "conv_fast is refused") && r.blamed == -1);
+    let_go(&r);
     begin();
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12], budget: 3}");
     assert_true(timing.longest_run == 8 * (60 + 5)); /* on emu, which ends a kernel by the time of its own threads */
@@ -425,6 +449,7 @@ int main(void)
         cmocka_unit_test(who_stops_working_is_wrong),
         cmocka_unit_test(a_low_clock_is_said),
         cmocka_unit_test(the_tail_is_judged_by_timed_launches),
+        cmocka_unit_test(the_tail_keeps_nothing),
         cmocka_unit_test(who_replays_is_told_so),
         cmocka_unit_test(who_is_wrong_first_harms_nobody),
         cmocka_unit_test(a_network_is_timed_on_several_inputs),

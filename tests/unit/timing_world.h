@@ -24,6 +24,7 @@ static struct timing {
     double noise;
     struct {
         struct device_function *function;
+        struct device_module *module;
         char name[64];
     } known[1024];
     int known_count;
@@ -31,6 +32,7 @@ static struct timing {
     bool once;          /* that call alone fails */
     const char *fails;  /* a kernel that cannot be launched from its `fails_from`th launch on */
     int fails_from, asked;
+    int kept_at, keeper;               /* before that launch of conv_state, of so many, something is put into its module; 0: never */
     const char *idle;                  /* a kernel of this name does nothing from its `idle_from`th launch on */
     int idle_from, launches, idled_at; /* idled_at: the call in which it first does nothing */
     const char *replays;               /* ... computes from its `idle_from`th launch on what its first one was given */
@@ -52,7 +54,7 @@ static struct timing {
 static const struct {
     const char *kernel;
     double ns;
-} costs[] = {{"conv_slow", 200000}, {"conv_fast", 100000}, {"conv_ours", 80000},  {"conv_brief", 4000},
+} costs[] = {{"conv_slow", 200000}, {"conv_fast", 100000}, {"conv_ours", 80000},  {"conv_brief", 4000}, {"conv_state", 200000},
              {"conv_even", 90000},  {"conv_odd", 90000},   {"conv_after", 60000}, {"conv_prep", 5000}};
 
 static bool timed_function(struct device *dev, struct device_module *module, const char *name, struct device_function **f,
@@ -62,6 +64,7 @@ static bool timed_function(struct device *dev, struct device_module *module, con
         return false;
     assert_true(timing.known_count < 1024);
     timing.known[timing.known_count].function = *f;
+    timing.known[timing.known_count].module = module;
     snprintf(timing.known[timing.known_count++].name, sizeof timing.known[0].name, "%s", name);
     return true;
 }
@@ -82,11 +85,19 @@ static bool alive(struct error *err)
 static bool timed_launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
     const char *name = "";
+    struct device_module *module = NULL;
     if (!alive(err))
         return false;
     for (int i = 0; i < timing.known_count; i++)
-        if (timing.known[i].function == f)
+        if (timing.known[i].function == f) {
             name = timing.known[i].name; /* the last one: addresses come again */
+            module = timing.known[i].module;
+        }
+    if (!strcmp(name, "conv_state") && ++timing.keeper == timing.kept_at) {
+        uint64_t kept_there, bytes = 0;
+        assert_true(timing.emu->symbol(dev, module, "kept", &kept_there, &bytes, err) && bytes == sizeof(int));
+        assert_true(timing.emu->write(dev, kept_there, &(int){1}, sizeof(int), err));
+    }
     if (timing.fails && !strcmp(name, timing.fails) && ++timing.asked >= timing.fails_from)
         return error_set(err, ERROR_WRONG, "%s is refused", name);
     timing.wiped = timing.wiped && strcmp(name, "conv_prep") != 0;
@@ -246,14 +257,14 @@ static int set_up(void **state)
 {
     static const char *const names[][2] = {{"cudnn_slow", "conv_slow"}, {"cudnn_fast", "conv_fast"}, {"ours", "conv_ours"},
                                            {"brief", "conv_brief"},     {"prepared", "conv_after"},  {"even", "conv_even"},
-                                           {"odd", "conv_odd"}};
+                                           {"odd", "conv_odd"},         {"keeper", "conv_state"}};
     static const char first[] = "scratch:\n  x: f32[32]\nprepare:\n  - kernel: conv_prep\n    grid: 1\n    block: 32\n    args: x\n",
                       kernel[] = "\nextern \"C\" __global__ void conv_prep(float *x) { x[threadIdx.x] = 1; }\n";
     struct error err = {0};
     size_t bytes;
     char *naive = file_read("kernels/variants/conv2d/naive.cu", 1 << 20, &bytes, &err);
     bool ok = naive && variant_folder_open();
-    for (int i = 0; ok && i < 7; i++) {
+    for (int i = 0; ok && i < 8; i++) {
         struct text t = {0};
         for (const char *at = naive, *next; *at; at = next) {
             next = strstr(at, "conv_naive");
@@ -263,6 +274,14 @@ static int set_up(void **state)
         if (i == 4) { /* with a step that runs once, before */
             char *steps = strstr(t.data, "steps:\n"),
                  *whole = text_format("%.*s%s%s%s", (int)(steps - t.data), t.data, first, steps, kernel);
+            text_free(&t);
+            text_add(&t, whole);
+            free(whole);
+        }
+        if (i == 7) { /* its code looks at a variable of its module */
+            char *begin = strstr(t.data, "extern \"C\""), *body = strstr(begin, "\n{\n"),
+                 *whole = text_format("%.*s__device__ int kept;\n%.*s\n{\n    if (kept == 7)\n        return;\n%s", (int)(begin - t.data),
+                                      t.data, (int)(body - begin), begin, body + 3);
             text_free(&t);
             text_add(&t, whole);
             free(whole);
