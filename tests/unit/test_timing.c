@@ -423,14 +423,23 @@ static void blame_and_time_are_whose_they_are(void **state)
     struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
     assert_true(!r.ok && strstr(r.err.text, "no more events") && r.blamed == -1);
     let_go(&r);
-    begin(); /* one is in doubt, and found wrong; what then fails in the timed loop is not its fault */
-    timing.idle = "conv_ours";
-    timing.idle_from = 20;
-    timing.fails = "conv_fast";
-    timing.fails_from = 42;
-    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
-    assert_true(!r.ok && timing.launches >= 20 && strstr(r.err.text, "conv_fast is refused") && r.blamed == -1);
-    let_go(&r);
+    for (int kind = 0; kind < 4; kind++) { /* one idles, or harms an input; what then fails in the timed loop is not its fault */
+        begin();
+        timing.idle = kind & 1 ? NULL : "conv_ours";
+        timing.spoils = kind & 1 ? "conv_ours" : NULL;
+        timing.idle_from = timing.spoils_at = 20;
+        timing.fails = kind & 2 ? "conv_fast" : NULL;
+        timing.fails_from = 42;
+        r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
+        if (!timing.fails) {
+            assert_int_equal(row_of(&r, "my/ours")->status, kind ? ROW_UNSAFE : ROW_WRONG);
+            assert_int_equal(row_of(&r, "my/cudnn_fast")->status, ROW_OK);
+            assert_true(!kind || !strcmp(row_of(&r, "my/ours")->reason, "changed its input in a timed launch"));
+        } else {
+            assert_true(!r.ok && strstr(r.err.text, "conv_fast is refused") && r.blamed == -1);
+        }
+        let_go(&r);
+    }
     begin();
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12], budget: 3}");
     assert_true(timing.longest_run == 8 * (60 + 5)); /* on emu, which ends a kernel by the time of its own threads */

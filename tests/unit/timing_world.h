@@ -32,6 +32,8 @@ static struct timing {
     bool once;          /* that call alone fails */
     const char *fails;  /* a kernel that cannot be launched from its `fails_from`th launch on */
     int fails_from, asked;
+    const char *spoils; /* in its `spoils_at`th launch the input of this kernel is changed */
+    int spoils_at, spoilt;
     int kept_at, keeper;               /* before that launch of conv_state, of so many, something is put into its module; 0: never */
     const char *idle;                  /* a kernel of this name does nothing from its `idle_from`th launch on */
     int idle_from, launches, idled_at; /* idled_at: the call in which it first does nothing */
@@ -108,6 +110,11 @@ static bool timed_launch(struct device *dev, struct device_function *f, const st
     if (timing.idle && !strcmp(name, timing.idle) && ++timing.launches >= timing.idle_from) {
         timing.idled_at = timing.idled_at ? timing.idled_at : timing.calls;
         return true;
+    }
+    if (timing.spoils && !strcmp(name, timing.spoils) && ++timing.spoilt == timing.spoils_at) {
+        uint64_t input;
+        memcpy(&input, l->params, sizeof input);
+        assert_true(timing.emu->write(dev, input, &(float){77}, sizeof(float), err));
     }
     char params[512];
     struct device_launch other = *l;
