@@ -170,6 +170,24 @@ static void nearly_tiles_are_none(void **state)
     assert_true(tried > 20);
 }
 
+/* An output is worked on where any of its channels is, be it one alone. */
+static void one_channel_is_enough(void **state)
+{
+    for (int64_t channel = 0; channel < 16; channel++) {
+        struct bench *b = start(MASK_BLOBS, 0.05, DTYPE_F16, false);
+        leave(b, 4, 4);
+        for (int64_t at = 0; at < 2 * ROWS * COLUMNS; at++) {
+            int64_t n = at / (ROWS * COLUMNS), y = at / COLUMNS % ROWS, x = at % COLUMNS;
+            for (int64_t c = 0; c < 16 && !is_active(b, n, y, x); c++)
+                if (c != channel)
+                    set(b, n, c, y, x, false, 0);
+        }
+        look(b);
+        assert_true(b->v.ok && strstr(b->v.note, "left alone by tiles of 4x4"));
+        stop(b);
+    }
+}
+
 /* A wrong value within a tile of active outputs is wrong as ever, and a head that declares is not searched for. */
 static void wrong_in_a_tile(void **state)
 {
@@ -197,6 +215,6 @@ static void wrong_in_a_tile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_are_found), cmocka_unit_test(nearly_tiles_are_none),
-                                       cmocka_unit_test(wrong_in_a_tile)};
+                                       cmocka_unit_test(one_channel_is_enough), cmocka_unit_test(wrong_in_a_tile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,12 @@ static void orders_of_channels(void **state)
             look(b);
             assert_non_null(strstr(b->v.pattern, mode == D2S_DCR ? "in the order of CRD, not DCR" : "in the order of DCR, not CRD"));
             stop(b), stop(other);
+            b = start(right, DATA_PART_PRECISION);
+            for (int64_t i = 0; i < 24; i++)
+                put(b, 0, 1, 3, i, 3000 + i); /* what is wrong in another way has no other order */
+            fails(b, 24, "");
+            assert_null(strstr(b->v.pattern, "in the order"));
+            stop(b);
         }
 }
 
@@ -152,20 +158,20 @@ static void places_that_say_nothing(void **state)
 }
 
 /* A mask has no channels to name. Of words behind its last column each byte by itself was written, or was not. */
-static void places_of_masks(void **state)
+static void places_of_masks_of(int words)
 {
-    struct work w = conv_work(8, 8, 24, 13, 3);
+    struct work w = conv_work(8, 8, 24, 32 * words - 19, 3);
     w.n = 2;
     w.mask = (struct mask){.pattern = MASK_BLOBS, .density = 0.2, .radius = 4, .seed = 3};
     struct bench *b = start(w, DATA_PART_EXACT);
     int mask = program_tensor(&b->p, "mask_out");
     const struct tensor *t = &b->p.tensors[mask];
-    uint32_t *bits = calloc(1, tensor_bytes(t)), *word = &bits[24 + 5];
-    assert_int_equal(tensor_bytes(t), 48 * sizeof *bits);
+    uint32_t *bits = calloc(1, tensor_bytes(t)), *word = &bits[(24 + 6) * words - 1];
+    assert_int_equal(tensor_bytes(t), (size_t)(48 * words) * sizeof *bits);
     tensor_pack(t, b->d.mask_out, bits);
     *word ^= 1u << 9;
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
-    assert_true(!b->v.ok && strstr(b->v.text, "mask_out(1,5,9) = ") == b->v.text);
+    assert_true(!b->v.ok && strstr(b->v.text, words > 1 ? "mask_out(1,5,41) = " : "mask_out(1,5,9) = ") == b->v.text);
     *word ^= 1u << 9;
     b->p.finds_padding = true;
     uint32_t right = *word;
@@ -177,10 +183,15 @@ static void places_of_masks(void **state)
         *word ^= 1u << bit;
         verify_tensor(&b->p, mask, &b->d, bits, &b->v);
         assert_true(!b->v.ok && b->v.worst_at[0] == 1 && b->v.worst_at[2] == 5);
-        assert_true(b->v.worst_at[3] >= byte && b->v.worst_at[3] < byte + 8);
+        assert_true(b->v.worst_at[3] % 32 >= byte && b->v.worst_at[3] % 32 < byte + 8);
     }
     free(bits);
     stop(b);
+}
+static void places_of_masks(void **state)
+{
+    places_of_masks_of(1);
+    places_of_masks_of(2);
 }
 
 /* The byte of the last column is a row's own, all of it: unwritten it is wrong, be it that its first bits are as they should be. */
@@ -204,6 +215,32 @@ static void the_last_byte_is_written(void **state)
         bits[last / 32] = (bits[last / 32] & ~(0xffu << last % 32)) | (poison & 0xffu << last % 32);
         verify_tensor(&b->p, mask, &b->d, bits, &b->v);
         assert_true(b->v.ok == !((poison >> last % 32 & 0xff) >> (width - last)));
+        stop(b);
+    }
+}
+
+/* What an inactive output must be is told: nothing, or what stood there. */
+static void inactive_outputs_have_a_value(void **state)
+{
+    for (int zero = 0; zero < 2; zero++) {
+        struct work w = small(DTYPE_F16, LAYOUT_NCHW);
+        w.mask = (struct mask){.pattern = MASK_BLOBS, .density = 0.2, .radius = 4, .seed = 3};
+        struct bench *b = start(w, DATA_PART_EXACT);
+        int64_t first = 0;
+        b->p.uses_mask = true;
+        b->p.inactive = zero ? INACTIVE_ZERO : INACTIVE_UNTOUCHED;
+        while (b->d.mask_out[first] != 0)
+            first++;
+        for (int64_t i = 0; i < 2 * 24 * 40; i++)
+            for (int64_t c = 0; c < 16 && b->d.mask_out[i] == 0; c++)
+                if (c == 0 && i == first)
+                    put(b, 0, 0, i / 40, i % 40, 5);
+                else if (zero)
+                    put(b, i / 960, c, i / 40 % 24, i % 40, 0);
+                else
+                    poison(b, i / 960, c, i / 40 % 24, i % 40);
+        fails(b, 1, "that one alone");
+        assert_non_null(strstr(b->v.text, zero ? " = 5, want 0; 1 of " : " = 5, but its pixel is inactive and must stay untouched; 1 of "));
         stop(b);
     }
 }
@@ -264,11 +301,17 @@ static void tiles_are_small(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(guesses_need_nearly_all), cmocka_unit_test(one_that_is_no_zero),
-                                       cmocka_unit_test(axes_of_volumes),         cmocka_unit_test(places_that_say_nothing),
-                                       cmocka_unit_test(places_of_masks),         cmocka_unit_test(nothing_compared),
-                                       cmocka_unit_test(rings_of_channels),       cmocka_unit_test(what_is_swapped_is_not_shifted),
-                                       cmocka_unit_test(orders_of_channels),      cmocka_unit_test(the_last_byte_is_written),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(guesses_need_nearly_all),
+                                       cmocka_unit_test(one_that_is_no_zero),
+                                       cmocka_unit_test(axes_of_volumes),
+                                       cmocka_unit_test(places_that_say_nothing),
+                                       cmocka_unit_test(places_of_masks),
+                                       cmocka_unit_test(nothing_compared),
+                                       cmocka_unit_test(inactive_outputs_have_a_value),
+                                       cmocka_unit_test(rings_of_channels),
+                                       cmocka_unit_test(what_is_swapped_is_not_shifted),
+                                       cmocka_unit_test(orders_of_channels),
+                                       cmocka_unit_test(the_last_byte_is_written),
                                        cmocka_unit_test(tiles_are_small)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
