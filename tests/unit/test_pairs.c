@@ -147,7 +147,6 @@ static void who_fails_is_blamed(void **state)
         timing.noise = 0.01;
         timing.fails = "conv_odd";
         timing.fails_from = from;
-        timing.may_fail = true;
         struct result r = timed(FOUR, "{}");
         assert_true(!r.ok && strstr(r.err.text, "conv_odd is refused"));
         if (r.blamed >= 0)

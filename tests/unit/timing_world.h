@@ -449,12 +449,13 @@ static struct result timed(const char *variants, const char *time)
     json_t *choices = timing.whole ? whole(&plan, rows) : json_array();
     json_t *measure =
         json_pack("{s:s,s:o,s:o,s:o*}", "do", timing.tune ? "race" : "measure", "rows", rows, "choices", choices, "gate", gate_of(&plan));
-    if (timing.may_fail)
+    bool may_fail = timing.may_fail || timing.fails || timing.fail_at;
+    if (may_fail)
         leaks_are_looked_for(false);
     r.ok = worker_handle(&w, measure, &r.err);
-    if (timing.may_fail)
+    if (may_fail)
         leaks_are_looked_for(true);
-    if (!r.ok && !timing.fail_at && !timing.fails && !timing.may_fail)
+    if (!r.ok && !may_fail)
         fail_msg("%s", r.err.text);
     json_decref(measure);
     json_decref(setup);
