@@ -3,20 +3,7 @@
 // cuda: unsafe griddepcontrol.wait
 /* bench 1
 what: two steps, the second with programmatic dependent launch, and without the wait that belongs to it
-like: right
-needs: cc >= 90
-scratch:
-  sums: f32[n * k * p * q]
-steps:
-  - kernel: conv
-    grid: ceil(n * k * p * q, 128)
-    block: 128
-    args: input, filter, sums, n, c, h, w, k
-  - kernel: give
-    grid: ceil(n * k * p * q, 128)
-    block: 128
-    args: sums, output, n * k * p * q
-    attributes: {pdl: yes}
+like: right_pdl
 */
 #include "conv.cuh"
 extern "C" __global__ void conv(CONV_ARGS)

@@ -180,21 +180,45 @@ static void unseen_rows_can_run(struct plan *plan)
         }
 }
 
+/* A planned scenario and its rows, which the test makes. */
+struct asked {
+    char *path;
+    struct plan plan;
+    struct row **rows;
+};
+
+static struct asked ask(const char *scenario)
+{
+    struct asked a = {.path = text_file(scenario)};
+    struct plan_options options = {.scenario_path = a.path};
+    struct error err = {0};
+    if (!plan_make(&options, "cuda", chip_find("GH100"), &a.plan, &err))
+        fail_msg("%s", err.text);
+    a.rows = calloc((size_t)a.plan.row_count, sizeof *a.rows);
+    return a;
+}
+
+static void let_go(struct asked *a)
+{
+    for (int i = 0; i < a->plan.row_count; i++)
+        row_free(a->rows[i]);
+    free(a->rows);
+    plan_free(&a->plan);
+    unlink(a->path);
+    free(a->path);
+}
+
 /* cuDNN 10 us a layer, of which 3 turn a layout; naive 8 on the head (and wrong on `up`), 20 elsewhere; tiled_halo never right. */
 static void choices_follow_the_times(void **state)
 {
-    char *path = text_file(small), why[256];
-    struct plan_options options = {.scenario_path = path};
-    struct error err = {0};
-    struct plan plan;
+    struct asked asked = ask(small);
+    struct row **rows = asked.rows;
+    char why[256];
     int looked = 0;
-    if (!plan_make(&options, "cuda", chip_find("GH100"), &plan, &err))
-        fail_msg("%s", err.text);
-    struct row **rows = calloc((size_t)plan.row_count, sizeof *rows);
-    for (int i = 0; i < plan.row_count; i++) {
-        const char *name = plan_row_variant(&plan.rows[i]), *layer = plan.cases[plan.rows[i].case_index].layer->name;
+    for (int i = 0; i < asked.plan.row_count; i++) {
+        const char *name = plan_row_variant(&asked.plan.rows[i]), *layer = asked.plan.cases[asked.plan.rows[i].case_index].layer->name;
         bool library = !strcmp(name, "conv2d/cudnn"), halo = !strcmp(name, "conv2d/tiled_halo");
-        rows[i] = known(&plan, i, library ? 10 : !strcmp(layer, "head") ? 8 : 20);
+        rows[i] = known(&asked.plan, i, library ? 10 : !strcmp(layer, "head") ? 8 : 20);
         if (library) {
             add_median(rows[i], "warm", "sustained", 7);
             fixture_launch(rows[i], "_ZN5cudnn3ops16nchwToNhwcKernelIfEv", (struct row_launch){.ns = 3000});
@@ -205,11 +229,11 @@ static void choices_follow_the_times(void **state)
         if (halo || (!library && !strcmp(layer, "up")))
             rows[i]->status = ROW_WRONG;
     }
-    for (int i = 0; i < plan.row_count; i++) {
-        const struct chain_row *chain = plan.rows[i].chain;
+    for (int i = 0; i < asked.plan.row_count; i++) {
+        const struct chain_row *chain = asked.plan.rows[i].chain;
         if (!chain || chain->layout != LAYOUT_PLAN_GIVEN)
             continue;
-        int *choice = choose_links(&plan, i, rows, why, sizeof why);
+        int *choice = choose_links(&asked.plan, i, rows, why, sizeof why);
         if (chain->pick == CHAIN_SINGLE && strstr(chain->single, "tiled_halo")) {
             assert_null(choice);
             assert_string_equal(why, "it is verified on no layer of this network");
@@ -218,8 +242,8 @@ static void choices_follow_the_times(void **state)
         assert_non_null(choice);
         struct row *out = row_new();
         struct text t = {0};
-        choose_describe(&plan, i, choice, &t);
-        choose_sums(&plan, i, choice, rows, out);
+        choose_describe(&asked.plan, i, choice, &t);
+        choose_sums(&asked.plan, i, choice, rows, out);
         assert_true(of(out, "chain.library_sum_ns") == 7 * 10000);
         assert_true(isnan(of(out, "chain.sum_warm_ns")));
         if (chain->pick == CHAIN_LIBRARY) {
@@ -236,10 +260,10 @@ static void choices_follow_the_times(void **state)
             assert_true(of(out, "chain.sum_ns") == 8000 + 5 * 20000 + 10000 && of(out, "chain.library_layout_ns") == 3000);
             assert_true(of(out, "chain.sum_low_ns") == 0.99 * of(out, "chain.sum_ns"));
             assert_true(of(out, "chain.sum_high_ns") == 1.02 * of(out, "chain.sum_ns"));
-            assert_true(choose_behind(&plan, i, choice, rows) == (8000 + 5 * 20000 + 10000) / 70000.0);
+            assert_true(choose_behind(&asked.plan, i, choice, rows) == (8000 + 5 * 20000 + 10000) / 70000.0);
             int times = rows[choice[0]]->time_count;
             rows[choice[0]]->time_count = 0; /* nothing is known, nothing is held against it */
-            assert_true(isnan(choose_behind(&plan, i, choice, rows)));
+            assert_true(isnan(choose_behind(&asked.plan, i, choice, rows)));
             rows[choice[0]]->time_count = times;
         }
         looked++;
@@ -250,22 +274,23 @@ static void choices_follow_the_times(void **state)
     assert_int_equal(looked, 3);
     for (int k = 0; k < rows[0]->time_count; k++) /* the plan's very first row, cuDNN on the head, is the fastest there */
         rows[0]->times[k].median_ns = 5000;
-    for (int i = 0; i < plan.row_count; i++)
-        if (plan.rows[i].chain && plan.rows[i].chain->pick == CHAIN_BEST && plan.rows[i].chain->layout == LAYOUT_PLAN_NHWC) {
-            int *choice = choose_links(&plan, i, rows, why, sizeof why);
+    for (int i = 0; i < asked.plan.row_count; i++)
+        if (asked.plan.rows[i].chain && asked.plan.rows[i].chain->pick == CHAIN_BEST &&
+            asked.plan.rows[i].chain->layout == LAYOUT_PLAN_NHWC) {
+            int *choice = choose_links(&asked.plan, i, rows, why, sizeof why);
             struct row *out = row_new();
             assert_true(choice && choice[0] == 0);
-            choose_sums(&plan, i, choice, rows, out);
+            choose_sums(&asked.plan, i, choice, rows, out);
             assert_true(of(out, "chain.sum_ns") == 5000 + 6 * 10000 && of(out, "chain.library_sum_ns") == 5000 + 6 * 10000);
             assert_true(of(out, "chain.library_layout_ns") == 7 * 3000);
             struct text t = {0};
-            choose_describe(&plan, i, choice, &t);
+            choose_describe(&asked.plan, i, choice, &t);
             assert_string_equal(text_get(&t), "cudnn on head, b1, b2, up");
             text_free(&t);
             row_free(out);
             rows[0]->status = ROW_WRONG; /* the library has no sum where one layer of it is not known, were it the first */
             out = row_new();
-            choose_sums(&plan, i, choice, rows, out);
+            choose_sums(&asked.plan, i, choice, rows, out);
             assert_true(isnan(of(out, "chain.library_sum_ns")));
             rows[0]->status = ROW_OK;
             row_free(out);
@@ -273,15 +298,16 @@ static void choices_follow_the_times(void **state)
             looked++;
         }
     for (int cold = 0; cold < 2; cold++) { /* where only warm times were taken those decide */
-        for (int i = 0; i < plan.row_count; i++)
+        for (int i = 0; i < asked.plan.row_count; i++)
             for (int k = 0; k < rows[i]->time_count; k++)
                 if (!strcmp(rows[i]->times[k].load, "isolated"))
                     snprintf(rows[i]->times[k].cache, sizeof rows[i]->times[k].cache, "%s", cold ? "cold" : "warm");
-        for (int i = 0; i < plan.row_count && !cold; i++)
-            if (plan.rows[i].chain && plan.rows[i].chain->pick == CHAIN_BEST && plan.rows[i].chain->layout == LAYOUT_PLAN_GIVEN) {
-                int *choice = choose_links(&plan, i, rows, why, sizeof why);
+        for (int i = 0; i < asked.plan.row_count && !cold; i++)
+            if (asked.plan.rows[i].chain && asked.plan.rows[i].chain->pick == CHAIN_BEST &&
+                asked.plan.rows[i].chain->layout == LAYOUT_PLAN_GIVEN) {
+                int *choice = choose_links(&asked.plan, i, rows, why, sizeof why);
                 struct text t = {0};
-                choose_describe(&plan, i, choice, &t);
+                choose_describe(&asked.plan, i, choice, &t);
                 assert_string_equal(text_get(&t), "naive on head; cudnn on b1, b2, up");
                 text_free(&t);
                 free(choice);
@@ -289,24 +315,20 @@ static void choices_follow_the_times(void **state)
     }
     assert_int_equal(looked, 4);
     rows[0]->status = ROW_SKIPPED; /* the library has the op, but not this call: nobody else stands for it */
-    for (int i = 0; i < plan.row_count; i++)
-        if (plan.rows[i].chain && plan.rows[i].chain->pick == CHAIN_LIBRARY && plan.rows[i].chain->layout == LAYOUT_PLAN_NHWC) {
-            assert_null(choose_links(&plan, i, rows, why, sizeof why));
+    for (int i = 0; i < asked.plan.row_count; i++)
+        if (asked.plan.rows[i].chain && asked.plan.rows[i].chain->pick == CHAIN_LIBRARY &&
+            asked.plan.rows[i].chain->layout == LAYOUT_PLAN_NHWC) {
+            assert_null(choose_links(&asked.plan, i, rows, why, sizeof why));
             looked++;
         }
     assert_int_equal(looked, 5);
     rows[0]->status = ROW_OK;
-    the_librarys_own_reason(&plan, rows, "head"); /* the plan's first row */
-    the_librarys_own_reason(&plan, rows, "up");
-    what_the_library_has_not(&plan, rows);
-    unseen_rows_can_run(&plan);
-    choices_are_rows_that_fit(&plan, rows);
-    for (int i = 0; i < plan.row_count; i++)
-        row_free(rows[i]);
-    free(rows);
-    plan_free(&plan);
-    unlink(path);
-    free(path);
+    the_librarys_own_reason(&asked.plan, rows, "head"); /* the plan's first row */
+    the_librarys_own_reason(&asked.plan, rows, "up");
+    what_the_library_has_not(&asked.plan, rows);
+    unseen_rows_can_run(&asked.plan);
+    choices_are_rows_that_fit(&asked.plan, rows);
+    let_go(&asked);
 }
 
 /* A network with marks, of kernels of one's own alone, of which one takes two links. */
@@ -318,26 +340,22 @@ static void rows_of_ones_own(void **state)
                               "axes: {mask: {values: [full, {pattern: iid, density: 0.03}]}}\n"
                               "network: {order: [a, b, a]}\n"
                               "variants: [conv2d/sparse_naive, conv2d/sparse_tile, chain/two_layer_naive]\n";
-    char *path = text_file(own), why[256];
-    struct plan_options options = {.scenario_path = path};
-    struct error err = {0};
-    struct plan plan;
+    struct asked asked = ask(own);
+    struct row **rows = asked.rows;
+    char why[256];
     int told = 0;
-    if (!plan_make(&options, "cuda", chip_find("GH100"), &plan, &err))
-        fail_msg("%s", err.text);
-    struct row **rows = calloc((size_t)plan.row_count, sizeof *rows);
-    for (int i = 0; i < plan.row_count; i++)
-        rows[i] = known(&plan, i, strstr(plan_row_variant(&plan.rows[i]), "sparse_naive") ? 20 : 10);
-    for (int i = 0; i < plan.row_count; i++)
+    for (int i = 0; i < asked.plan.row_count; i++)
+        rows[i] = known(&asked.plan, i, strstr(plan_row_variant(&asked.plan.rows[i]), "sparse_naive") ? 20 : 10);
+    for (int i = 0; i < asked.plan.row_count; i++)
         for (int seen = 0; seen < 2; seen++) {
-            const struct chain_row *chain = plan.rows[i].chain;
+            const struct chain_row *chain = asked.plan.rows[i].chain;
             if (!chain || chain->pick == CHAIN_LIBRARY)
                 continue;
-            int *choice = choose_links(&plan, i, seen ? rows : NULL, why, sizeof why);
+            int *choice = choose_links(&asked.plan, i, seen ? rows : NULL, why, sizeof why);
             struct text t = {0};
             if (!choice)
-                fail_msg("%s: %s", plan.rows[i].id, why);
-            choose_describe(&plan, i, choice, &t);
+                fail_msg("%s: %s", asked.plan.rows[i].id, why);
+            choose_describe(&asked.plan, i, choice, &t);
             bool naive = chain->pick == CHAIN_SINGLE ? strstr(chain->single, "sparse_naive") != NULL : !seen;
             if (chain->pick == CHAIN_KERNEL) {
                 assert_string_equal(text_get(&t), naive ? "two_layer_naive on links 1 to 2; sparse_naive on a"
@@ -345,19 +363,13 @@ static void rows_of_ones_own(void **state)
                 told++;
             } else {
                 if (strcmp(text_get(&t), naive ? "sparse_naive on a, b" : "sparse_tile on a, b") != 0)
-                    fail_msg("%s, seen %d: %s", plan.rows[i].id, seen, text_get(&t));
+                    fail_msg("%s, seen %d: %s", asked.plan.rows[i].id, seen, text_get(&t));
             }
             text_free(&t);
             free(choice);
         }
     assert_int_equal(told, 4);
-
-    for (int i = 0; i < plan.row_count; i++)
-        row_free(rows[i]);
-    free(rows);
-    plan_free(&plan);
-    unlink(path);
-    free(path);
+    let_go(&asked);
 }
 
 /* Where the variant of a network does not run a layer the library does, not whoever is fastest; its row is the plan's first. */
@@ -368,35 +380,27 @@ static void the_library_stands_in(void **state)
                                 "layers: {a: {}, b: {}}\n"
                                 "network: {order: [a, b, a]}\n"
                                 "variants: [cudnn, conv2d/naive, conv2d/tiled_halo]\n";
-    char *path = text_file(dense), why[256];
-    struct plan_options options = {.scenario_path = path};
-    struct error err = {0};
-    struct plan plan;
+    struct asked asked = ask(dense);
+    struct row **rows = asked.rows;
+    char why[256];
     int looked = 0;
-    if (!plan_make(&options, "cuda", chip_find("GH100"), &plan, &err))
-        fail_msg("%s", err.text);
-    struct row **rows = calloc((size_t)plan.row_count, sizeof *rows);
-    for (int i = 0; i < plan.row_count; i++)
-        rows[i] = known(&plan, i, strcmp(plan_row_variant(&plan.rows[i]), "conv2d/tiled_halo") ? 20 : 5);
-    rows[find_row(&plan, "conv2d/naive", "a", LAYOUT_NHWC)]->status = ROW_WRONG;
-    assert_int_equal(find_row(&plan, "conv2d/cudnn", "a", LAYOUT_NHWC), 0);
-    for (int i = 0; i < plan.row_count; i++)
-        if (plan.rows[i].chain && plan.rows[i].chain->pick == CHAIN_SINGLE && strstr(plan.rows[i].chain->single, "naive")) {
+    for (int i = 0; i < asked.plan.row_count; i++)
+        rows[i] = known(&asked.plan, i, strcmp(plan_row_variant(&asked.plan.rows[i]), "conv2d/tiled_halo") ? 20 : 5);
+    rows[find_row(&asked.plan, "conv2d/naive", "a", LAYOUT_NHWC)]->status = ROW_WRONG;
+    assert_int_equal(find_row(&asked.plan, "conv2d/cudnn", "a", LAYOUT_NHWC), 0);
+    for (int i = 0; i < asked.plan.row_count; i++)
+        if (asked.plan.rows[i].chain && asked.plan.rows[i].chain->pick == CHAIN_SINGLE &&
+            strstr(asked.plan.rows[i].chain->single, "naive")) {
             struct text t = {0};
-            int *choice = choose_links(&plan, i, rows, why, sizeof why);
-            choose_describe(&plan, i, choice, &t);
+            int *choice = choose_links(&asked.plan, i, rows, why, sizeof why);
+            choose_describe(&asked.plan, i, choice, &t);
             assert_string_equal(text_get(&t), "cudnn on a; naive on b");
             looked++;
             text_free(&t);
             free(choice);
         }
     assert_int_equal(looked, 1);
-    for (int i = 0; i < plan.row_count; i++)
-        row_free(rows[i]);
-    free(rows);
-    plan_free(&plan);
-    unlink(path);
-    free(path);
+    let_go(&asked);
 }
 
 int main(void)
