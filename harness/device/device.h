@@ -15,6 +15,7 @@
 
 #define DEVICE_OPS_VERSION 1
 #define DEVICE_STAMPS 4
+#define DEVICE_HOLD_NS 2000000
 #define DEVICE_TURNS 8
 
 struct device;
@@ -165,6 +166,12 @@ struct device_ops {
      * some microseconds; between two notes, after a sync: cycles per second, NAN when they come of different SMs. NULL: not to be had. */
     bool (*stamp)(struct device *dev, int slot, struct error *err);
     double (*stamped_hz)(struct device *dev, int from, int to);
+    /* cuda: what is queued behind hold begins when let_go says so, and not before all of it is queued: how long the host takes is no part
+     * of a time then. Whoever waits for the GPU in between waits DEVICE_HOLD_NS, and gets it back; held, after a sync: did it wait for
+     * let_go? NULL, all three: not to be had. */
+    bool (*hold)(struct device *dev, struct error *err);
+    void (*let_go)(struct device *dev);
+    bool (*held)(struct device *dev);
     /* cuda: the turn, of DEVICE_TURNS, that the next launch has: so many launches were seen, those in graphs among them. turned: a library
      * made so many that were not. NULL: launches have no turns. */
     int (*turn)(struct device *dev);

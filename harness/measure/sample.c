@@ -128,9 +128,32 @@ static bool stamp(struct device *dev, int slot, struct error *err)
     return !dev->ops->stamp || dev->ops->stamp(dev, slot, err);
 }
 
+bool sample_hold(struct device *dev, struct error *err)
+{
+    return !dev->ops->hold || dev->ops->hold(dev, err);
+}
+
+void sample_let_go(struct device *dev)
+{
+    if (dev->ops->let_go)
+        dev->ops->let_go(dev);
+}
+
+static bool hold_row(struct field *f, int i, struct error *err)
+{
+    return f->entrants[i].unheld >= SAMPLE_UNHELD_MOST || sample_hold(f->dev, err);
+}
+
+/* After a sync. One or two of many can be the machine's doing. */
+static void was_held(struct field *f, int i)
+{
+    struct entrant *e = &f->entrants[i];
+    if (f->dev->ops->held && e->unheld < SAMPLE_UNHELD_MOST && !f->dev->ops->held(f->dev))
+        e->unheld++;
+}
+
 /* Everything of an isolated sample that comes before its first event: nothing of an earlier launch is left. The flush is in front of a
- * warming run, too: while the GPU is at it the host queues what is timed, which else a kernel of a few us would wait for, and the two notes
- * of the clock are far enough apart to tell it. */
+ * warming run, too: the two notes of the clock are far enough apart then to tell it. */
 static bool before(struct field *f, int i, struct error *err)
 {
     struct device *dev = f->dev;
@@ -138,6 +161,8 @@ static bool before(struct field *f, int i, struct error *err)
     if (!turn_steer(f, i, err) || !rig_prepare(rig, NULL, err) || !sample_rest(dev, f->plan->spacing_ns, err) || !stamp(dev, 0, err) ||
         !dev->ops->flush(dev, err) || !stamp(dev, 1, err) ||
         (f->plan->warm && !(turn_run(f, i, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err))))
+        return false;
+    if (!hold_row(f, i, err))
         return false;
     turn_met(f, i);
     return true;
@@ -156,9 +181,13 @@ static bool isolated(struct field *f, int i, bool *low, struct error *err)
     if (!turn_run(f, i, err))
         return false;
     f->host_ns[i] = (clock_s() - start) * 1e9;
-    if (!ops->record(f->dev, t->to, err) || !rig_seal(e->rig, err) || !ops->sync(f->dev, err) ||
-        !ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err) || !rig_same(e->rig, &left, err) || !sample_doubt(f, i, f->set, left, err))
+    if (!ops->record(f->dev, t->to, err))
         return false;
+    sample_let_go(f->dev);
+    if (!rig_seal(e->rig, err) || !ops->sync(f->dev, err) || !ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err) ||
+        !rig_same(e->rig, &left, err) || !sample_doubt(f, i, f->set, left, err))
+        return false;
+    was_held(f, i);
     f->hz[i] = ops->stamped_hz ? ops->stamped_hz(f->dev, 0, 1) : NAN;
     *low = clock_low(f, f->hz[i]);
     return rig_wipe(e->rig, err);
@@ -317,9 +346,12 @@ bool sample_prepare(struct device *dev, struct rig *rig, int round_count, double
     struct timer t = {0};
     double *ns = xcalloc((size_t)round_count, sizeof *ns);
     bool ok = timer_open(&t, dev, err);
-    for (int r = 0; r < round_count && ok; r++)
-        ok = dev->ops->flush(dev, err) && dev->ops->record(dev, t.from, err) && rig_prepare(rig, NULL, err) &&
-             dev->ops->record(dev, t.to, err) && dev->ops->sync(dev, err) && dev->ops->elapsed(dev, t.from, t.to, &ns[r], err);
+    for (int r = 0; r < round_count && ok; r++) {
+        ok = dev->ops->flush(dev, err) && sample_hold(dev, err) && dev->ops->record(dev, t.from, err) && rig_prepare(rig, NULL, err) &&
+             dev->ops->record(dev, t.to, err);
+        sample_let_go(dev);
+        ok = ok && dev->ops->sync(dev, err) && dev->ops->elapsed(dev, t.from, t.to, &ns[r], err);
+    }
     if (ok)
         *median_ns = sample_median(ns, round_count);
     timer_close(&t);
@@ -367,8 +399,10 @@ static bool step_pass(struct field *f, int entrant, struct error *err)
             break;
         e->step_rounds = r + 1;
         s.used = 0;
-        if (!before(f, entrant, err) || !dev->ops->record(dev, s.events[0], err) || !rig_run_stepwise(e->rig, mark_step, &s, err) ||
-            !dev->ops->sync(dev, err) || !rig_wipe(e->rig, err))
+        if (!before(f, entrant, err) || !dev->ops->record(dev, s.events[0], err) || !rig_run_stepwise(e->rig, mark_step, &s, err))
+            goto done;
+        sample_let_go(dev);
+        if (!dev->ops->sync(dev, err) || !rig_wipe(e->rig, err))
             goto done;
         for (int i = 0, k = 0; i < p->step_count; i++)
             if (!p->steps[i].prepare) {

@@ -4,10 +4,10 @@
  * follows the same neighbour. All of a round have the same set of inputs and the same seat (measure/room.h), drawn for it.
  *
  * Isolated: what the row writes is poisoned and what it prepares is made; the GPU rests, so that no row pays for its neighbour's heat;
- * then, without a pause, flush (write, then read back, 2x L2), event, the row's launches, event. The flush keeps the GPU busy while the
- * host queues what follows, so no launch gap falls inside. Warm: an untimed run on the same buffers, and their poison, take the flush's
- * place. A sample that began at a lower clock than a rested card holds is taken again. Sustained: a graph of back-to-back runs that change
- * sets and seats, time divided by their number.
+ * then, without a pause, flush (write, then read back, 2x L2), event, the row's launches, event. The stream is held before the first event
+ * until the host has queued all of it, so no launch gap falls inside, however long a library's call takes. Warm: an untimed run on the same
+ * buffers, and their poison, take the flush's place. A sample that began at a lower clock than a rested card holds is taken again.
+ * Sustained: a graph of back-to-back runs that change sets and seats, time divided by their number.
  *
  * What every timed launch left (of a graph: the last one on each seat) is compared with what a verified launch of the same set left; the
  * watch decides about what differs. */
@@ -30,12 +30,14 @@ struct entrant {
     double host_ns;              /* median wall time of queueing all run steps */
     int batch;                   /* runs in a sustained sample; 1 otherwise */
     int retaken, kept_low;       /* samples taken again because they began at a low clock; kept although */
+    int unheld;                  /* samples that began before all was queued: its calls wait for the GPU, and are no longer held */
     bool tail;                   /* so much slower than the fastest that it took part in the first rounds only */
     bool out;                    /* it left something wrong: no part in further rounds */
     int last[SAMPLE_SEATS_MOST]; /* sustained: the set of the last run on each seat */
 };
 /* How long the GPU rests before an isolated sample: enough for the clock of a rested card. */
 #define SAMPLE_SPACING_NS 300000
+#define SAMPLE_UNHELD_MOST 3
 struct sample_plan {
     bool warm, sustained;
     int rounds_min, rounds_max;

@@ -12,6 +12,9 @@ bool timer_open(struct timer *timer, struct device *dev, struct error *err);
 void timer_close(struct timer *timer);
 /* The GPU waits, and its clock comes back. */
 bool sample_rest(struct device *dev, long ns, struct error *err);
+/* Around a first event and all that is queued up to the last one; nothing where a device has no such thing. */
+bool sample_hold(struct device *dev, struct error *err);
+void sample_let_go(struct device *dev);
 /* Sorts them; NAN of none. */
 double sample_median(double *values, int count);
 

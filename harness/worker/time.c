@@ -329,6 +329,8 @@ static void put_rounds_note(struct row *row, const struct entrant *e, const stru
         row_add_note(row, "%s %d rounds: an interval is still wider than %.2g %%",
                      result->rounds == plan->rounds_max ? "took all of its" : "its budget ended at", result->rounds,
                      plan->half_width * 100);
+    if (e->unheld >= SAMPLE_UNHELD_MOST)
+        row_add_note(row, "its calls wait for the GPU: what the host needs in them is in its times");
     if (e->kept_low > KEPT_LOW_TOLD * rounds)
         row_add_note(row, "%d of %d samples began at a lower clock than a rested card's", e->kept_low, rounds);
 }

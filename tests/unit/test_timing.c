@@ -23,6 +23,28 @@ static void ratios_are_to_the_fastest_of_the_library(void **state)
     }
 }
 
+/* How long the host takes to queue a launch is no part of its time, nor of what it prepares. Whose calls wait for the GPU is not held for
+ * long, and told. */
+static void the_host_is_no_part_of_a_time(void **state)
+{
+    begin();
+    timing.host_ns = 60000;
+    struct result r = timed("[my/cudnn_fast, my/ours, my/prepared]", "{rounds: [12, 12]}");
+    assert_true(fabs(time_of(&r, "my/cudnn_fast", "cold", "isolated")->median_ns - 100000) < 1);
+    assert_true(fabs(time_of(&r, "my/ours", "cold", "isolated")->ratio - 1.25) < 1e-9);
+    assert_true(fabs(row_of(&r, "my/prepared")->prepare_ns - 5000) < 1);
+    assert_false(row_of(&r, "my/cudnn_fast")->note && strstr(row_of(&r, "my/cudnn_fast")->note, "wait"));
+    let_go(&r);
+    begin();
+    timing.host_ns = 60000;
+    timing.unheld = true;
+    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
+    assert_true(fabs(time_of(&r, "my/cudnn_fast", "cold", "isolated")->median_ns - 160000) < 1);
+    assert_non_null(strstr(row_of(&r, "my/cudnn_fast")->note, "its calls wait for the GPU: what the host needs in them is in its times"));
+    assert_int_equal(virtual_clock.holds, 3 * 3); /* of these and of the twin */
+    let_go(&r);
+}
+
 /* A time's own interval is that of one median, however many rows there are; what is compared with the library holds for all together. */
 static void a_times_interval_is_its_own(void **state)
 {
@@ -451,6 +473,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ratios_are_to_the_fastest_of_the_library),
+        cmocka_unit_test(the_host_is_no_part_of_a_time),
         cmocka_unit_test(a_times_interval_is_its_own),
         cmocka_unit_test(the_twin_says_how_noisy_it_is),
         cmocka_unit_test(the_further_end_is_the_noise),

@@ -50,6 +50,8 @@ static struct timing {
     double longest_run, longest[2]; /* s that a first run was given, and a stage of the timed loop: of rows, and of nobody's */
     const char *versus[2][2];       /* rows that are the two sides of a gate; NULL: none */
     bool wiped, ran_wiped;          /* what my/prepared has prepared; and it ran so */
+    double host_ns;                 /* that conv_fast and conv_prep wait for their host */
+    bool unheld;                    /* all that is held runs out */
     int stamped, low_of;            /* so many stamps are high, so many low, and again; 0: every fifth is low */
 } timing;
 
@@ -104,6 +106,8 @@ static bool timed_launch(struct device *dev, struct device_function *f, const st
         return error_set(err, ERROR_WRONG, "%s is refused", name);
     timing.wiped = timing.wiped && strcmp(name, "conv_prep") != 0;
     timing.ran_wiped |= timing.wiped && !strcmp(name, "conv_after");
+    if (!strcmp(name, "conv_fast") || !strcmp(name, "conv_prep"))
+        clock_queues(timing.host_ns);
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
         if (!strcmp(name, costs[i].kernel))
             spend(costs[i].ns * (timing.times ? timing.times(l) : 1) * exp(timing.noise * noise_normal()));
@@ -210,6 +214,7 @@ static bool timed_fill(struct device *dev, uint64_t address, uint32_t pattern, s
 }
 static bool timed_sync(struct device *dev, struct error *err)
 {
+    assert_false(virtual_clock.held); /* or the GPU would wait for who waits for it */
     return alive(err) && timing.emu->sync(dev, err);
 }
 static bool timed_event(struct device *dev, struct device_event **e, struct error *err)
@@ -237,6 +242,7 @@ static void give_clock(struct device *dev)
     timing.ops.function = timed_function;
     timing.ops.launch = timed_launch;
     clock_give(&timing.ops, FLUSH_NS);
+    virtual_clock.runs_out = timing.unheld;
     timing.ops.graph_end = graph_end;
     timing.ops.graph_launch = graph_launch;
     timing.ops.graph_free = graph_free;

@@ -16,6 +16,8 @@ struct device_graph {
 static struct virtual_clock {
     double now_ns, captured_ns, flush_ns;
     bool capturing;
+    bool held, runs_out; /* what is queued waits until it is let go; or for so long that it no longer waits */
+    int holds;
     int events;                /* open */
     struct device_event *open; /* those of a device that is lost are nobody's to give back, and no leak */
 } virtual_clock;
@@ -23,6 +25,27 @@ static struct virtual_clock {
 static inline void spend(double ns)
 {
     *(virtual_clock.capturing ? &virtual_clock.captured_ns : &virtual_clock.now_ns) += ns;
+}
+
+/* The host takes so long to queue what comes next, while nothing runs that it could hide behind. */
+static inline void clock_queues(double host_ns)
+{
+    if (!virtual_clock.held)
+        spend(host_ns);
+}
+static inline bool clock_hold(struct device *dev, struct error *err)
+{
+    virtual_clock.held = !virtual_clock.runs_out;
+    virtual_clock.holds++;
+    return true;
+}
+static inline void clock_let_go(struct device *dev)
+{
+    virtual_clock.held = false;
+}
+static inline bool clock_held(struct device *dev)
+{
+    return !virtual_clock.runs_out;
 }
 
 static inline bool clock_event(struct device *dev, struct device_event **e, struct error *err)
@@ -90,6 +113,9 @@ static inline void clock_give(struct device_ops *ops, double flush_ns)
     ops->record = clock_record;
     ops->elapsed = clock_elapsed;
     ops->flush = clock_flush;
+    ops->hold = clock_hold;
+    ops->let_go = clock_let_go;
+    ops->held = clock_held;
     ops->graph_begin = clock_graph_begin;
     ops->graph_end = clock_graph_end;
     ops->graph_launch = clock_graph_launch;

@@ -107,11 +107,13 @@ struct cuda_flush {
     size_t bytes;
     uint32_t round;
 };
-/* The kernel that notes time and cycles, and where it notes them: DEVICE_STAMPS in the host's memory (clock.c). */
+/* The kernel that notes time and cycles, and where it notes them: DEVICE_STAMPS in the host's memory; the one that holds the stream, and
+ * what it and the host tell each other there (clock.c). */
 struct cuda_clock {
     CUmodule module;
-    CUfunction stamp;
+    CUfunction stamp, hold;
     void *notes;
+    uint32_t *words, holds; /* words: the last hold that was let go, by the host; the last that saw it, by the GPU. holds: so many */
 };
 struct cuda_apart {
     CUdeviceptr address;
@@ -189,6 +191,9 @@ void cuda_graph_free(struct device *dev, struct device_graph *graph);
 /* cuda_clock.c */
 bool cuda_stamp(struct device *dev, int slot, struct error *err);
 double cuda_stamped_hz(struct device *dev, int from, int to);
+bool cuda_hold(struct device *dev, struct error *err);
+void cuda_let_go(struct device *dev);
+bool cuda_held(struct device *dev);
 void cuda_clock_close(struct cuda_state *s);
 /* cuda_apart.c */
 bool cuda_alloc_apart(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
