@@ -222,6 +222,7 @@ static void wishes_free(struct wishes *w)
     for (int i = 0; i < w->count; i++) {
         free((void *)(uintptr_t)w->items[i].case_id);
         free((void *)(uintptr_t)w->items[i].variant);
+        free((void *)(uintptr_t)w->items[i].params);
     }
     free(w->items);
 }
@@ -231,14 +232,23 @@ static bool same_case(const struct scenario_wish *w, const char *case_id, double
     return w->density == density && !strcmp(w->case_id, case_id);
 }
 
-/* Once each. */
-static void add_wish(struct wishes *all, const char *case_id, double density, const char *variant)
+static bool same_text(const char *a, const char *b)
 {
-    for (int i = 0; i < all->count; i++)
-        if (same_case(&all->items[i], case_id, density) && (!all->items[i].variant || (variant && !strcmp(all->items[i].variant, variant))))
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+/* Once each. */
+static void add_wish(struct wishes *all, const char *case_id, double density, const char *variant, const char *params)
+{
+    for (int i = 0; i < all->count; i++) {
+        const struct scenario_wish *w = &all->items[i];
+        if (same_case(w, case_id, density) &&
+            (!w->variant || (same_text(w->variant, variant) && (!w->params || same_text(w->params, params)))))
             return;
+    }
     all->items = xrealloc(all->items, sizeof *all->items * (size_t)(all->count + 2));
-    all->items[all->count++] = (struct scenario_wish){xstrdup(case_id), density, variant ? xstrdup(variant) : NULL};
+    all->items[all->count++] =
+        (struct scenario_wish){xstrdup(case_id), density, variant ? xstrdup(variant) : NULL, params ? xstrdup(params) : NULL};
     all->items[all->count] = (struct scenario_wish){0};
 }
 
@@ -266,10 +276,10 @@ static bool more_densities(struct session_options *o, int64_t run_id, struct wis
     bool all = rows && break_even_wants_all(rows, count);
     for (int i = 0; wishing > 0 && i < count; i++)
         if (rows[i]->like_case)
-            add_wish(more, rows[i]->like_case, rows[i]->mask_density, all ? NULL : rows[i]->variant);
+            add_wish(more, rows[i]->like_case, rows[i]->mask_density, all ? NULL : rows[i]->variant, all ? NULL : rows[i]->params);
     before = more->count;
     for (int i = 0; i < wishing; i++) {
-        add_wish(more, wishes[i].case_id, wishes[i].density, wishes[i].variant);
+        add_wish(more, wishes[i].case_id, wishes[i].density, wishes[i].variant, wishes[i].params);
         free(wishes[i].case_id);
     }
     if (rows)

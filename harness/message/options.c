@@ -73,12 +73,12 @@ static const char **read_records(const json_t *all, int each)
     return texts;
 }
 
-/* [case, density, variant], ... */
+/* [case, density, variant, params], ... */
 static json_t *write_wishes(const struct scenario_wish *w)
 {
     json_t *all = w ? json_array() : json_null();
     for (; w && w->case_id; w++)
-        json_array_append_new(all, json_pack("[s,f,s?]", w->case_id, w->density, w->variant));
+        json_array_append_new(all, json_pack("[s,f,s?,s?]", w->case_id, w->density, w->variant, w->params));
     return all;
 }
 
@@ -89,7 +89,7 @@ static struct scenario_wish *read_wishes(const json_t *all)
     for (size_t i = 0; i < count; i++) {
         const json_t *one = json_array_get(all, i);
         wishes[i] = (struct scenario_wish){json_string_value(json_array_get(one, 0)), json_number_value(json_array_get(one, 1)),
-                                           json_string_value(json_array_get(one, 2))};
+                                           json_string_value(json_array_get(one, 2)), json_string_value(json_array_get(one, 3))};
     }
     return wishes;
 }

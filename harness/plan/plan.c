@@ -83,6 +83,41 @@ static bool bind_row(const struct plan *plan, struct plan_row *row, const struct
     return variant_bind(set, row->point, work, &plan->chip, &row->program, err);
 }
 
+static bool has_point(const char *params, const struct variant_point *point)
+{
+    bool has = true;
+    for (int i = 0; has && i < point->count; i++) {
+        char value[VALUE_TEXT_MAX];
+        value_print(&point->values[i], value, sizeof value);
+        SCOPED char *pair = text_format("%s=%s", point->names[i], value);
+        has = plan_listed(params, pair);
+    }
+    return has;
+}
+
+/* Is the configuration (NULL: any) wanted in a case that the run added, and in every other one? */
+static bool wanted_there(const struct scenario_case *c, const struct variant *v, const struct variant_point *point)
+{
+    bool wanted = !c->only;
+    for (int i = 0; !wanted && i < c->only_count; i++)
+        wanted = plan_listed(c->only[i].variant, v->name) && (!point || !c->only[i].params || has_point(c->only[i].params, point));
+    return wanted;
+}
+
+/* Leaves those that are wanted where some are. */
+static void take_wanted(const struct scenario_case *c, const struct variant *v, struct variant_point *points, int *count)
+{
+    int wanted = 0;
+    for (int i = 0; i < *count; i++) {
+        if (!wanted_there(c, v, &points[i]))
+            continue;
+        struct variant_point swap = points[wanted];
+        points[wanted++] = points[i];
+        points[i] = swap;
+    }
+    *count = wanted ? wanted : *count;
+}
+
 /* The rows of a variant's configurations; `side` NULL: shared by all sides. */
 static bool add_points(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
                        const struct side *side, const struct node *params, struct error *err)
@@ -102,8 +137,10 @@ static bool add_points(struct plan *plan, const struct plan_options *o, int case
         variant_points_free(own.points, own.count);
         return true;
     }
-    if (!own_point)
+    if (!own_point) {
         plan_points_keep(plan, own.points, own.count);
+        take_wanted(&plan->cases[case_index], variant, own.points, &own.count);
+    }
     for (int i = 0; i < (own_point ? 1 : own.count); i++) {
         struct plan_row row = {.kind = PLAN_LAYER, .case_index = case_index, .row_index = (*row_index)++, .variant = variant, .side = side};
         row.point = own_point ? tuned : &own.points[i];
@@ -200,7 +237,7 @@ static bool uninvited(const struct variant_set *set, const struct scenario *s, c
 /* Of --only, and of a case that the run added. */
 static bool is_wanted(const struct plan_options *o, const struct scenario_case *c, const struct variant *v)
 {
-    return plan_listed(o->filter.only, v->name) && plan_listed(c->only, v->name);
+    return plan_listed(o->filter.only, v->name) && wanted_there(c, v, NULL);
 }
 
 /* Where times are compared the library's rows always stay: their fastest is the denominator. */

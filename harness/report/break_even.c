@@ -198,13 +198,13 @@ static struct break_group *group_of(struct break_group **groups, int *count, cha
     return g;
 }
 
-static struct break_line *break_even_line_of(struct break_group *g, const char *name, const char *variant)
+static struct break_line *break_even_line_of(struct break_group *g, const char *name, const struct row *row)
 {
     for (int i = 0; i < g->line_count; i++)
         if (strcmp(g->lines[i].name, name) == 0)
             return &g->lines[i];
     struct break_line *l = APPEND(g->lines, g->line_count);
-    *l = (struct break_line){.variant = variant};
+    *l = (struct break_line){.variant = row->variant, .params = row->params};
     snprintf(l->name, sizeof l->name, "%s", name);
     return l;
 }
@@ -288,7 +288,7 @@ static void break_even_add_case(struct break_group *g, const struct case_view *c
         const struct row *r = v->row;
         if (!v->ranked || v == dense || r->status != ROW_OK || row_runs_dense(r))
             continue;
-        struct break_line *l = break_even_line_of(g, v->name, r->variant);
+        struct break_line *l = break_even_line_of(g, v->name, r);
         p = quotient_at(x, v->time, dense->time, paired);
         p.waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
         add_density(g, &l->points, &l->count, p);
@@ -323,6 +323,7 @@ static void add_to_groups(struct break_group **groups, int *count, const struct 
         if (strcmp(own, patterns[i]) == 0 || mask_pattern_is_end(c->rows[0]->mask_pattern)) {
             struct break_group *g = group_of(groups, count, shared_title(c->rows[0], patterns[i], ask), against);
             g->merges = !ask->everything;
+            g->rival_varies |= !*ask->against && dense != c->zero;
             if (g - *groups != last) /* of patterns that are not told apart the ends count once */
                 break_even_add_case(g, c, dense, dense == c->zero);
             last = g - *groups;
@@ -471,8 +472,8 @@ static void want_case(const struct row *like, struct break_wish wish, struct row
 }
 
 /* The case of the group that lies nearest by its density; with merged cases all that lie there. */
-static void want_density(const struct break_group *g, double x, const char *variant, struct row *const *rows, int row_count,
-                         struct break_wish **wishes, int *count)
+static void want_density(const struct break_group *g, double x, const char *variant, const char *params, struct row *const *rows,
+                         int row_count, struct break_wish **wishes, int *count)
 {
     int nearest = 0;
     char number[32];
@@ -482,14 +483,14 @@ static void want_density(const struct break_group *g, double x, const char *vari
             nearest = i;
     for (int i = 0; i < g->case_count; i++)
         if (i == nearest || (g->merges && same_density(g, g->cases[i].x, g->cases[nearest].x)))
-            want_case(g->cases[i].row, (struct break_wish){NULL, strtod(number, NULL), variant}, rows, row_count, wishes, count);
+            want_case(g->cases[i].row, (struct break_wish){NULL, strtod(number, NULL), variant, params}, rows, row_count, wishes, count);
 }
 
 bool break_even_wants_all(struct row *const *rows, int count)
 {
     bool all = false;
     for (int i = 0; i < count && !all; i++)
-        all = rows[i]->network_count || (rows[i]->row_index == 0 && rows[i]->status != ROW_OK);
+        all = rows[i]->network_count > 0;
     return all;
 }
 
@@ -497,11 +498,11 @@ bool break_even_wants_all(struct row *const *rows, int count)
 static void want_variants(const struct break_group *g, double x, struct row *const *rows, int row_count, struct break_wish **wishes,
                           int *count)
 {
-    want_density(g, x, g->rival, rows, row_count, wishes, count);
+    want_density(g, x, g->rival, NULL, rows, row_count, wishes, count);
     for (int i = 0; i < g->line_count; i++) {
         const struct break_line *l = &g->lines[i];
         if (isfinite(crossing_next(l->points, l->count)) && l->crossing.low <= x && x <= l->crossing.high)
-            want_density(g, x, l->variant, rows, row_count, wishes, count);
+            want_density(g, x, l->variant, l->params, rows, row_count, wishes, count);
     }
 }
 
@@ -526,8 +527,8 @@ int break_even_more(const struct run *run, struct row *const *rows, int count, s
             if (!fresh)
                 continue;
             wanted[taken++] = x;
-            if (all)
-                want_density(&groups[i], x, NULL, rows, count, wishes, &found);
+            if (all || groups[i].rival_varies)
+                want_density(&groups[i], x, NULL, NULL, rows, count, wishes, &found);
             else
                 want_variants(&groups[i], x, rows, count, wishes, &found);
         }

@@ -38,7 +38,7 @@ double crossing_next(const struct crossing_point *points, int count);
 /* One sparse variant (with its parameters) in a group. */
 struct break_line {
     char name[192];
-    const char *variant;           /* of its rows */
+    const char *variant, *params;  /* of its rows */
     struct crossing_point *points; /* by density */
     int count;
     struct crossing crossing;
@@ -56,7 +56,8 @@ struct break_group {
     int line_count;
     struct break_case *cases;
     int case_count;
-    const char *rival; /* the dense variant, of a row */
+    const char *rival; /* the dense variant, of a row; */
+    bool rival_varies; /* it is whichever dense row is the fastest, as the baseline only moves the bytes */
     bool merges;       /* by the scenario's `by:` cases that differ in more than the density may be on one curve */
 };
 /* By and against what the scenario's answers say, else the baseline. Groups with two densities or more; their count. */
@@ -66,10 +67,9 @@ void break_even_free(struct break_group *groups, int count);
 struct break_wish {
     char *case_id; /* malloc'd */
     double density;
-    const char *variant; /* of a row; NULL: all */
+    const char *variant, *params; /* of a row; NULL: all, in all its configurations */
 };
-/* Must all variants run at each density? Networks are made of their layers' rows; and where the baseline only moves the bytes, whichever
- * dense row is the fastest is the rival. */
+/* Must all variants run at each density? Networks are made of their layers' rows. */
 bool break_even_wants_all(struct row *const *rows, int count);
 /* Their count; 0 when all is known as well as it will be, -1 when the scenario asks for no break-even. */
 int break_even_more(const struct run *run, struct row *const *rows, int count, struct break_wish **wishes);

@@ -91,7 +91,7 @@ void scenario_case_free(struct scenario_case *c)
     free(c->axes);
     free(c->id);
     free(c->like);
-    free(c->only);
+    case_want_all(c);
 }
 
 /* "@8x256": what is left of the fields that the crop names, in the op's order. */

@@ -43,13 +43,20 @@ static struct scenario_case *find_added(struct scenario_case *cases, int count, 
     return NULL;
 }
 
-static void want_there(struct scenario_case *c, const char *variant)
+void case_want_all(struct scenario_case *c)
 {
-    char *only = variant && c->only ? text_format("%s,%s", c->only, variant) : NULL;
-    if (!variant || only) { /* where all are wanted already they stay so */
-        free(c->only);
-        c->only = only;
+    for (int i = 0; i < c->only_count; i++) {
+        free(c->only[i].variant);
+        free(c->only[i].params);
     }
+    free(c->only);
+    c->only = NULL;
+    c->only_count = 0;
+}
+
+static void want(struct scenario_case *c, const struct scenario_wish *w)
+{
+    *APPEND(c->only, c->only_count) = (struct scenario_only){xstrdup(w->variant), w->params ? xstrdup(w->params) : NULL};
 }
 
 bool cases_more(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, int place,
@@ -59,14 +66,17 @@ bool cases_more(const struct scenario *s, const struct node *crop, struct scenar
     for (; more && more->case_id; more++) {
         const struct scenario_case *like = find_case(*cases, given, more->case_id);
         struct scenario_case one, *added = find_added(*cases + given, *count - given, more);
-        if (added)
-            want_there(added, more->variant);
+        if (added && !more->variant)
+            case_want_all(added);
+        else if (added && added->only) /* where all are wanted already they stay so */
+            want(added, more);
         if (added || !like || !mask_patterns[like->work.mask.pattern]->density)
             continue;
         if (!make_more(s, crop, like, more->density, &one, err))
             return false;
         one.place = place;
-        one.only = more->variant ? xstrdup(more->variant) : NULL;
+        if (more->variant)
+            want(&one, more);
         if (find_case(*cases, *count, one.id)) {
             scenario_case_free(&one);
             continue;

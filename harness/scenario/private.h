@@ -105,6 +105,8 @@ bool answers_parse(struct scenario *s, const struct node *list, struct error *er
 /* expand.c: cuts a work to the crop of a device kind (NULL: not). */
 bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err);
 
+/* more.c: every variant is wanted there. */
+void case_want_all(struct scenario_case *c);
 /* more.c: adds the cases of scenario_filter.more, the first at `place`. */
 bool cases_more(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, int place,
                 const struct scenario_wish *more, struct error *err);

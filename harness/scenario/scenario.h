@@ -22,6 +22,9 @@ struct coordinate {
     double number; /* NaN: the value is a word */
     bool silent;   /* the layer has it already, so the id does not name it (decision 7) */
 };
+struct scenario_only { /* a variant, and what is in its rows' `params` ("EDGE=3,FEW=2"); NULL: all configurations */
+    char *variant, *params;
+};
 struct scenario_case {
     char *id; /* SCENARIO/LAYER[@HxW][axis=value,...] (decision 7) */
     const struct layer *layer;
@@ -32,7 +35,8 @@ struct scenario_case {
     int64_t repeat;
     int place;  /* in the scenario's order, counting those that a filter leaves out */
     char *like; /* of one that a run found it needs: the scenario's own, from which it differs in the density of its mask; else NULL */
-    char *only; /* of such a one: the variants that are wanted there, like scenario_filter.only; NULL: all */
+    struct scenario_only *only; /* of such a one: what is wanted there; NULL: everything */
+    int only_count;
 };
 /* An entry of `variants:` */
 struct scenario_variant {
@@ -109,11 +113,12 @@ struct scenario {
 struct scenario *scenario_load(const char *path, struct error *err);
 void scenario_free(struct scenario *s);
 
-/* A case of the scenario, another density of its mask, and a variant to run there (NULL: all). */
+/* A case of the scenario, another density of its mask, and a variant to run there (NULL: all), in the configuration of a row's `params`
+ * (NULL: in all that the scenario has). */
 struct scenario_wish {
     const char *case_id;
     double density;
-    const char *variant;
+    const char *variant, *params;
 };
 /* What the command line narrows or sets (each may be NULL / 0). */
 struct scenario_filter {

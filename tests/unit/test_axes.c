@@ -64,16 +64,16 @@ static void more_densities(void **state)
 {
     struct scenario *s = loaded(SCENARIO_HEAD "axes: {mask: {layers: [a], values: [full, {pattern: blobs, density: [0.1, 0.2], seed: 3}]}, "
                                               "n: [1, 2]}\n");
-    const struct scenario_wish more[] = {{"t/a[mask=blobs24:0.10:3,n=2]", 0.15, "conv2d/naive"},
-                                         {"t/a[mask=blobs24:0.20:3]", 0.1, "conv2d/naive"},
-                                         {"t/a[mask=blobs24:0.20:3,n=2]", 0.15, NULL}, /* from another case: it is there */
-                                         {"t/a[mask=blobs24:0.10:3]", 0.0485, NULL},
-                                         {"t/a[mask=blobs24:0.10:3,n=2]", 0.15, "my/x"},
-                                         {"t/a[mask=blobs24:0.10:3]", 0.0485, "my/x"},
-                                         {"t/a[mask=blobs24:0.10:3]", 0.0625, "my/x"},
-                                         {"t/a[mask=blobs24:0.10:3]", 0.0625, NULL},
-                                         {"t/a[mask=iid:0.15]", 0.3, NULL},
-                                         {"t/a[mask=full]", 0.3, NULL},
+    const struct scenario_wish more[] = {{"t/a[mask=blobs24:0.10:3,n=2]", 0.15, "conv2d/naive", "BLOCK=16"},
+                                         {"t/a[mask=blobs24:0.20:3]", 0.1, "conv2d/naive", NULL},
+                                         {"t/a[mask=blobs24:0.20:3,n=2]", 0.15, NULL, NULL}, /* from another case: it is there */
+                                         {"t/a[mask=blobs24:0.10:3]", 0.0485, NULL, NULL},
+                                         {"t/a[mask=blobs24:0.10:3,n=2]", 0.15, "my/x", NULL},
+                                         {"t/a[mask=blobs24:0.10:3]", 0.0485, "my/x", NULL},
+                                         {"t/a[mask=blobs24:0.10:3]", 0.0625, "my/x", NULL},
+                                         {"t/a[mask=blobs24:0.10:3]", 0.0625, NULL, NULL},
+                                         {"t/a[mask=iid:0.15]", 0.3, NULL, NULL},
+                                         {"t/a[mask=full]", 0.3, NULL, NULL},
                                          {0}};
     struct scenario_filter filter = {.more = more};
     char *plain = ids(s, "cuda"), *all = ids_filtered(s, "cuda", &filter);
@@ -89,14 +89,17 @@ static void more_densities(void **state)
     assert_true(one->work.mask.density == 0.15 && one->work.mask.seed == 3 && one->work.n == 2 && one->place > cases[count - 4].place);
     assert_string_equal(one->axes[0].value, "blobs24:0.15:3");
     assert_string_equal(one->like, "t/a[mask=blobs24:0.10:3,n=2]");
-    assert_string_equal(one->only, "conv2d/naive,my/x");
+    assert_int_equal(one->only_count, 2);
+    assert_string_equal(one->only[0].variant, "conv2d/naive");
+    assert_string_equal(one->only[0].params, "BLOCK=16");
+    assert_true(!strcmp(one->only[1].variant, "my/x") && !one->only[1].params);
     assert_null(one[1].only); /* who wants all has them, who wanted one before or wants one after too */
     assert_null(one[2].only);
     assert_true(!cases[0].like && !cases[0].only);
     scenario_cases_free(cases, count);
     scenario_free(s);
     s = loaded(SCENARIO_HEAD "axes: {mask: [{pattern: iid, density: 0.1}]}\n"); /* an entry without a seed */
-    const struct scenario_wish plain_seed[] = {{"t/a[mask=iid:0.10]", 0.3, NULL}, {0}};
+    const struct scenario_wish plain_seed[] = {{"t/a[mask=iid:0.10]", 0.3, NULL, NULL}, {0}};
     filter.more = plain_seed;
     all = ids_filtered(s, "cuda", &filter);
     assert_non_null(strstr(all, " a[mask=iid:0.30]"));
@@ -106,7 +109,7 @@ static void more_densities(void **state)
     s = loaded("scenario: t\ndefaults: {n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 3, pad: 1, op: conv2d, dtype: f32, layout: NCHW}\n"
                "layers: {a: {mask: {pattern: iid, density: 0.1}}}\n"
                "axes: {mask: [{pattern: iid, density: 0.1}, {pattern: iid, density: 0.5}]}\nvariants: [naive]\n");
-    const struct scenario_wish own[] = {{"t/a", 0.2, NULL}, {"t/a[mask=iid:0.50]", 0.25, NULL}, {0}};
+    const struct scenario_wish own[] = {{"t/a", 0.2, NULL, NULL}, {"t/a[mask=iid:0.50]", 0.25, NULL, NULL}, {0}};
     filter.more = own;
     all = ids_filtered(s, "cuda", &filter);
     assert_string_equal(all, "a a[mask=iid:0.50] a[mask=iid:0.20] a[mask=iid:0.25]");

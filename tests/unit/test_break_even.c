@@ -103,7 +103,8 @@ static void add_point(struct fixture *f, int index, const char *mask, double den
 {
     char axes[64];
     snprintf(axes, sizeof axes, "c=64,mask=%s", mask);
-    struct row *r = fixture_row(f, index, "body", axes, "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", variant, "", ROW_OK);
+    struct row *r = fixture_row(f, index, "body", axes, "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", variant,
+                                strstr(variant, "delta") ? "EDGE=3" : "", ROW_OK);
     bool dense = !strstr(variant, "sparse") && !strstr(variant, "delta");
     r->density_in = density;
     r->density_out = density;
@@ -296,24 +297,36 @@ static void bisection_asks_for_cases(void **state)
     assert_int_equal(break_even_more(&f.run, f.rows, f.count, &wishes), -1);
     row_set(&f.run.scenario_text, "answers:\n  - break_even: {over: mask.density, by: [layer, mask.pattern], against: cudnn}\n");
     static const struct break_wish want[] = {
-        {"sparsity/body[mask=blobs24:0.4]", 0.36, "cudnn"}, /* beside 35 %, where the line crosses */
-        {"sparsity/body[mask=blobs24:0.4]", 0.36, "conv2d/sparse_tile"},
-        {"sparsity/body[mask=blobs24:0.045]", 0.0485, "cudnn"}, /* and 5 %; there the tile is known to win */
-        {"sparsity/body[mask=blobs24:0.045]", 0.0485, "conv2d/delta_tile"},
-        {"sparsity/body[mask=iid:0.10]", 0.316, "cudnn"}, /* far apart: the geometric mean; the delta loses at both */
-        {"sparsity/body[mask=iid:0.10]", 0.316, "conv2d/sparse_tile"}};
+        {"sparsity/body[mask=blobs24:0.4]", 0.36, "cudnn", NULL}, /* beside 35 %, where the line crosses */
+        {"sparsity/body[mask=blobs24:0.4]", 0.36, "conv2d/sparse_tile", NULL},
+        {"sparsity/body[mask=blobs24:0.045]", 0.0485, "cudnn", NULL}, /* and 5 %; there the tile is known to win */
+        {"sparsity/body[mask=blobs24:0.045]", 0.0485, "conv2d/delta_tile", "EDGE=3"},
+        {"sparsity/body[mask=iid:0.10]", 0.316, "cudnn", NULL}, /* far apart: the geometric mean; the delta loses at both */
+        {"sparsity/body[mask=iid:0.10]", 0.316, "conv2d/sparse_tile", NULL}};
     assert_int_equal(break_even_more(&f.run, f.rows, f.count, &wishes), 6);
     for (int i = 0; i < 6; i++) {
         assert_string_equal(wishes[i].case_id, want[i].case_id);
         near(wishes[i].density, want[i].density);
         assert_string_equal(wishes[i].variant, want[i].variant);
+        assert_true(!wishes[i].params == !want[i].params && (!want[i].params || !strcmp(wishes[i].params, want[i].params)));
         free(wishes[i].case_id);
     }
+    free(wishes);
+    for (int i = 0; i < f.count; i++) /* of one curve the baseline only moves the bytes: it alone wants all */
+        if (f.rows[i]->library && !strstr(row_axis(f.rows[i], "mask"), "blobs"))
+            f.rows[i]->status = ROW_FOIL;
+    int count = break_even_more(&f.run, f.rows, f.count, &wishes), all = 0;
+    for (int i = 0; i < count; i++) {
+        assert_true(!wishes[i].variant == !!strstr(wishes[i].case_id, "iid"));
+        all += !wishes[i].variant;
+        free(wishes[i].case_id);
+    }
+    assert_true(all > 0 && count > all);
     free(wishes);
     for (int i = 0; i < f.count; i++) /* the baseline only moves the bytes: whichever dense row is the fastest is the rival */
         if (f.rows[i]->library)
             f.rows[i]->status = ROW_FOIL;
-    int count = break_even_more(&f.run, f.rows, f.count, &wishes);
+    count = break_even_more(&f.run, f.rows, f.count, &wishes);
     assert_true(count > 0);
     for (int i = 0; i < count; i++) {
         assert_null(wishes[i].variant);

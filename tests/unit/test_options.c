@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "message/options.h"
 
-static const struct scenario_wish wishes[] = {{"t/a[mask=iid:0.10]", 1 / 3.0, NULL}, {"t/b", 0, "conv2d/naive"}, {0}};
+static const struct scenario_wish wishes[] = {
+    {"t/a[mask=iid:0.10]", 1 / 3.0, NULL, NULL}, {"t/b", 0, "conv2d/naive", "BLOCK=16,CC=4"}, {0}};
 static const char *const words[] = {"a b", "\xe2\x82\xac", "", NULL};
 static const struct tuned_point points[] = {
     {"abc", "conv2d/tconv", "MB=16,NB=8", "point tuned", "yes"}, {"def", "my/x", "", NULL, ""}, {0}};
@@ -68,6 +69,7 @@ static void round_trip(const struct plan_options *a)
             break;
         assert_true(a->filter.more[i].density == b.filter.more[i].density);
         same_text(a->filter.more[i].variant, b.filter.more[i].variant);
+        same_text(a->filter.more[i].params, b.filter.more[i].params);
     }
     same_text(a->compiler, b.compiler);
     same_text(a->bundle, b.bundle);

@@ -334,9 +334,9 @@ static void words_of_only(void **state)
 /* A case that a run adds has the variants that are wanted there, and the library's. */
 static void an_added_case_has_few_rows(void **state)
 {
-    const struct scenario_wish more[] = {{"t/a[mask=iid:0.10]", 0.15, "conv2d/naive"},
-                                         {"t/a[mask=iid:0.10]", 0.2, NULL},
-                                         {"t/a[mask=iid:0.10]", 0.15, "conv2d/tiled_halo"},
+    const struct scenario_wish more[] = {{"t/a[mask=iid:0.10]", 0.15, "conv2d/naive", NULL},
+                                         {"t/a[mask=iid:0.10]", 0.2, NULL, NULL},
+                                         {"t/a[mask=iid:0.10]", 0.15, "conv2d/tiled_halo", "BLOCK=16,CC=4,KPT=4"},
                                          {0}};
     struct plan_options o = {.filter.more = more};
     rows_are(&o,
@@ -347,9 +347,28 @@ static void an_added_case_has_few_rows(void **state)
              "a:conv2d/cudnn a:conv2d/naive[BLOCK=16] a:conv2d/reg_tiled[BLOCK=32] a:conv2d/tiled_halo[BLOCK=16,CC=4,KPT=4] ");
 }
 
+/* Of a variant those configurations alone that may cross there; where none of that name is left, all of them. */
+static void an_added_case_has_few_configurations(void **state)
+{
+    const struct scenario_wish more[] = {{"t/a[mask=iid:0.10]", 0.15, "conv2d/naive", "BLOCK=8,is=conv2d/naive"},
+                                         {"t/a[mask=iid:0.10]", 0.2, "conv2d/naive", "BLOCK=8"},
+                                         {"t/a[mask=iid:0.10]", 0.2, "conv2d/naive", "BLOCK=32"},
+                                         {"t/a[mask=iid:0.10]", 0.3, "conv2d/naive", "BLOCK=7"},
+                                         {0}};
+    struct plan_options o = {.filter.more = more};
+    rows_are(&o,
+             "scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1, dtype: f32, layout: NCHW}}\n"
+             "axes: {mask: {values: [{pattern: iid, density: 0.1}]}}\nvariants: [naive: {BLOCK: [8, 16, 32]}]\n",
+             "a:conv2d/cudnn a:conv2d/naive[BLOCK=8] a:conv2d/naive[BLOCK=16] a:conv2d/naive[BLOCK=32] "
+             "a:conv2d/cudnn a:conv2d/naive[BLOCK=8] "
+             "a:conv2d/cudnn a:conv2d/naive[BLOCK=8] a:conv2d/naive[BLOCK=32] "
+             "a:conv2d/cudnn a:conv2d/naive[BLOCK=8] a:conv2d/naive[BLOCK=16] a:conv2d/naive[BLOCK=32] ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_added_case_has_few_rows),
+                                       cmocka_unit_test(an_added_case_has_few_configurations),
                                        cmocka_unit_test(variants_that_are_named),
                                        cmocka_unit_test(variants_that_nobody_listed),
                                        cmocka_unit_test(the_baseline_as_the_scenario_wants_it),
