@@ -100,11 +100,11 @@ static struct device_image exposed(const struct device *dev, const struct device
     return known;
 }
 
-/* Has every view code of its own? Not where one view would have to know what another left in module memory, nor where the driver compiles;
- * nor in a network, whose milliseconds are those of many kernels. */
+/* Has every view code of its own? Not where one view would have to know what another left in module memory, nor where the driver compiles.
+ */
 static bool is_loaded_again(const struct program *p, int unit, const struct device_image *image, const struct device_memory *m)
 {
-    bool again = !m->count && image->cubin && image->cubin_bytes <= AGAIN_BYTES && !p->work.chain;
+    bool again = !m->count && image->cubin && image->cubin_bytes <= AGAIN_BYTES;
     for (int i = 0; i < p->step_count; i++)
         again = again && !(p->steps[i].kind == STEP_SYMBOL && p->steps[i].unit == unit);
     return again;

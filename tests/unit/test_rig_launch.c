@@ -3,7 +3,6 @@
 #include "host_memory.h"
 #include "works.h"
 #include "device/compile/compile.h"
-#include "op/chain.h"
 #include "op/shape.h"
 #include "measure/rig.h"
 #include "measure/room.h"
@@ -388,18 +387,15 @@ static void each_seat_has_its_addresses(void **state)
 }
 
 /* In a room every set and seat has code of its own to run, or whichever it is told to; but not where it could keep something in its module
- * for a launch that has other code, where a step fills its module, where the driver would compile it each time, where it is large, or in a
- * network. */
+ * for a launch that has other code, where a step fills its module, where the driver would compile it each time, or where it is large. */
 static void each_seat_has_its_code(void **state)
 {
     const char *const keeps = ".visible .global .align 4 .u32 kept;\n.visible .entry k()\n{\n\tld.global.u32 %r1, [kept];\n}\n";
     static char cubin[1 << 20];
     struct device_function *ran[6];
-    static const struct chain network;
-    for (int kind = 0; kind < 7; kind++) { /* 5: without a room */
+    for (int kind = 0; kind < 6; kind++) { /* 5: without a room */
         struct room *room = kind == 5 ? NULL : room_open(&device, NULL, 3, 2);
         begin();
-        p.work.chain = kind == 6 ? &network : NULL;
         image.cubin = kind == 3 ? NULL : cubin;
         image.cubin_bytes = sizeof cubin + (kind == 4);
         image.ptx = kind == 1 ? keeps : ".";
