@@ -456,7 +456,8 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
         return validate(rest, count, &a);
     bool cuda;
     const struct chip *chip = device_chip(a.device, &cuda, &err);
-    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err))
+    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err) ||
+        !plan_masks_fit(&plan, &err))
         return cli_fail(&err);
     double total_flop = 0, seconds = 0;
     struct table *record = plan_table();

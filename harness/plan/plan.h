@@ -105,9 +105,9 @@ struct plan {
     char files[HASH_TEXT]; /* of the scenario, every variant file and the headers they share: parent and worker must agree */
     void *private_data;
 };
-/* `device_kind` is "emu" or "cuda". */
 /* Mask files are there, can be read, and have the size of their layers; else the error is at the scenario's line. */
 bool plan_masks_fit(const struct plan *plan, struct error *err);
+/* `device_kind` is "emu" or "cuda". */
 bool plan_make(const struct plan_options *options, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err);
 void plan_free(struct plan *plan);
 /* Full name of a row's variant: "conv2d/naive", "chain/best". */

@@ -285,7 +285,7 @@ bool session_open(struct session *s, struct error *err)
     if (o->tuned && !session_remembered(o->database, &s->device, s->device.compiler, &s->remembered, err))
         return false;
     s->asked.tuned = s->remembered;
-    if (!plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err))
+    if (!plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err) || !plan_masks_fit(&s->plan, err))
         return false;
     char *dir = file_dir(o->database);
     bool ok =
