@@ -9,7 +9,7 @@ int pool_threads(void)
 {
     const char *wanted = getenv("BENCH_THREADS");
     long long n;
-    if (wanted && text_to_int(wanted, &n) && n >= 1 && n <= 1024)
+    if (wanted && text_to_int(wanted, &n) && n >= 1 && n <= POOL_THREADS_MOST)
         return (int)n;
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#define POOL_THREADS_MOST 1024
 /* Threads to use when nobody says: $BENCH_THREADS, else the CPUs this process may run on (sched_getaffinity). */
 int pool_threads(void);
 /* As many of them as have `each` items to do; at least 1. To start one takes some 50 us. */

@@ -1,4 +1,5 @@
 /* What bench takes from variables of its own, looked at before any verb: one that says nothing bench knows must not be passed over. */
+#include "base/pool.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include <stdlib.h>
@@ -10,8 +11,8 @@ static const struct {
     const char *const words[3]; /* one of these */
     size_t word_count;
 } variables[] = {
-    {"BENCH_THREADS", "a whole number of threads from 1 to 1024", 1024, {NULL}, 0},
-    {"BENCH_COMPILE_MEMORY", "a whole number of MiB for one compiler", 1 << 24, {NULL}, 0},
+    {"BENCH_THREADS", "a whole number of threads", POOL_THREADS_MOST, {NULL}, 0},
+    {"BENCH_COMPILE_MEMORY", "a whole number of MiB for one compiler,", 1 << 24, {NULL}, 0},
     {"BENCH_EMU_ISA", "portable, v3 or v4", 0, {"portable", "v3", "v4"}, 3},
 };
 
@@ -26,7 +27,10 @@ bool cli_environment(struct error *err)
         if (!given || !*given || w < words || (!words && text_to_int(given, &number) && number >= 1 && number <= variables[i].most))
             continue;
         const char *near = text_nearest(given, variables[i].words, words);
-        error_set(err, ERROR_USAGE, "%s: %s is expected, not '%.40s'", name, variables[i].expected, given);
+        char most[40] = "";
+        if (!words)
+            snprintf(most, sizeof most, " from 1 to %lld", variables[i].most);
+        error_set(err, ERROR_USAGE, "%s: %s%s is expected, not '%.40s'", name, variables[i].expected, most, given);
         return error_hint(err, near ? "%s=%s" : "unset %s", name, near);
     }
     return true;

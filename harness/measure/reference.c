@@ -133,14 +133,23 @@ uint64_t reference_run_blocks(const struct reference_run *r, struct error *err)
     return run_threads(r, &threads, err) ? (uint64_t)((threads + REFERENCE_THREADS - 1) / REFERENCE_THREADS) : 0;
 }
 
-/* How long the kernel may take, and what is wrong where it takes longer; 0 + err: BENCH_REFERENCE_LIMIT is no such time. */
-static double reference_limit_s(const struct device *dev, const struct op_file *f, struct error *late, struct error *err)
+double reference_limit_s(double otherwise, struct error *err)
 {
     const char *given = getenv("BENCH_REFERENCE_LIMIT");
+    double limit;
+    if (!given || !*given)
+        return otherwise;
+    if (text_to_real(given, &limit) && limit > 0 && limit <= REFERENCE_LIMIT_MOST_S)
+        return limit;
+    return error_set(err, ERROR_USAGE, "BENCH_REFERENCE_LIMIT: a number of seconds up to %d is expected, not '%.40s'",
+                     REFERENCE_LIMIT_MOST_S, given);
+}
+
+/* How long the kernel may take, and what is wrong where it takes longer; 0 + err. */
+static double kernel_limit_s(const struct device *dev, const struct op_file *f, struct error *late, struct error *err)
+{
     const struct node *n = node_get(f->root, "reference");
-    double limit = dev->ops->keeps_time ? REFERENCE_LIMIT_GPU_S : 2 * REFERENCE_LIMIT_S; /* emu ends it itself before that */
-    if (given && !(text_to_real(given, &limit) && limit > 0))
-        return error_set(err, ERROR_USAGE, "BENCH_REFERENCE_LIMIT: a number of seconds is expected, not '%.40s'", given);
+    double limit = reference_limit_s(dev->ops->keeps_time ? REFERENCE_LIMIT_GPU_S : 2 * REFERENCE_LIMIT_S, err); /* emu ends it before that */
     error_set(late, ERROR_USAGE, "the reference of %s: %s:%d: kernel %s of %s did not end within %g s on %s; no row is at fault",
               f->op.name, f->path, n ? n->line : 1, f->function, file_base(f->source), limit, dev->spec);
     error_hint(late, "%ssmaller layers, or a reference with more threads (docs/OP.md); BENCH_REFERENCE_LIMIT=SECONDS gives it longer",
@@ -164,7 +173,7 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
     uint64_t blocks = reference_run_blocks(r, err);
     struct device *dev = r->dev;
     struct error late;
-    double limit = reference_limit_s(dev, r->file, &late, err);
+    double limit = kernel_limit_s(dev, r->file, &late, err);
     struct device_launch launch = {.grid = {(uint32_t)blocks, 1, 1},
                                    .block = {REFERENCE_THREADS, 1, 1},
                                    .carveout = -1,

@@ -6,6 +6,10 @@
 #include "measure/reference.h"
 #include "op/file.h"
 
+#define REFERENCE_LIMIT_MOST_S 540 /* less than what making data may take */
+/* How long a reference may take: what BENCH_REFERENCE_LIMIT says, else `otherwise`; 0 + err where that is no such time. */
+double reference_limit_s(double otherwise, struct error *err);
+
 /* The reference kernel of a work, on its way. */
 struct reference_run {
     struct device *dev;

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT_S 540.0 /* less than what making data may take */
 #define LOG_MOST 1500 /* bytes of what Python says, from the end */
 
 struct words {
@@ -26,11 +25,9 @@ static void words_add(struct words *w, char *word)
 /* Runs it in the folder, its words in FOLDER/log. */
 static bool python_run(char *const *words, const char *folder, struct error *err)
 {
-    const char *given = getenv("BENCH_REFERENCE_LIMIT");
-    double limit = LIMIT_S;
-    if (given && (!text_to_real(given, &limit) || !(limit > 0 && limit <= LIMIT_S)))
-        return error_set(err, ERROR_USAGE, "BENCH_REFERENCE_LIMIT: a number of seconds up to %.0f is expected, not '%.40s'", LIMIT_S,
-                         given);
+    double limit = reference_limit_s(REFERENCE_LIMIT_MOST_S, err);
+    if (!(limit > 0))
+        return false;
     char *log = file_join(folder, "log");
     int code = process_run((const char *const *)words, &(struct process){.log = log, .seconds = limit});
     bool failed = code == PROCESS_MISSING, ok = code == 0;
