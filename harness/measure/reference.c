@@ -149,7 +149,8 @@ double reference_limit_s(double otherwise, struct error *err)
 static double kernel_limit_s(const struct device *dev, const struct op_file *f, struct error *late, struct error *err)
 {
     const struct node *n = node_get(f->root, "reference");
-    double limit = reference_limit_s(dev->ops->keeps_time ? REFERENCE_LIMIT_GPU_S : 2 * REFERENCE_LIMIT_S, err); /* emu ends it before that */
+    double limit =
+        reference_limit_s(dev->ops->keeps_time ? REFERENCE_LIMIT_GPU_S : 2 * REFERENCE_LIMIT_S, err); /* emu ends it before that */
     error_set(late, ERROR_USAGE, "the reference of %s: %s:%d: kernel %s of %s did not end within %g s on %s; no row is at fault",
               f->op.name, f->path, n ? n->line : 1, f->function, file_base(f->source), limit, dev->spec);
     error_hint(late, "%ssmaller layers, or a reference with more threads (docs/OP.md); BENCH_REFERENCE_LIMIT=SECONDS gives it longer",
