@@ -148,7 +148,9 @@ static int bench(int argc, char **argv)
     const char *names[64];
     size_t count = 0;
     struct error err = {0};
-    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+    bool asks_help = argc > 2 && !strcmp(argv[1], "help");
+    char word[] = "--help", *about[] = {argv[0], asks_help ? argv[2] : NULL, word, NULL};
+    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || (!strcmp(argv[1], "help") && !asks_help)) {
         usage(&t);
         cli_say(argc < 2 ? stderr : stdout, "%s", text_get(&t));
         text_free(&t);
@@ -160,6 +162,8 @@ static int bench(int argc, char **argv)
     }
     if (!cli_environment(&err))
         return cli_fail(&err);
+    if (asks_help) /* bench help VERB */
+        argv = about, argc = 3;
     for (const struct verb *v = verbs; v->name; v++) {
         if (!strcmp(v->name, argv[1])) {
             int code = v->run(v, argc - 1, argv + 1);
