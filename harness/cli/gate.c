@@ -206,6 +206,46 @@ static bool make_sides(const struct gate_arguments *a, const struct gate_rules *
     return cli_side(words[0], &a->side, base, err) && cli_side(words[1], &a->side, head, err);
 }
 
+/* ---- some rows of a baseline ---- */
+
+static bool asks_for_some(const struct gate_arguments *a)
+{
+    return a->scenarios.count || a->side.layers || a->side.only;
+}
+
+/* Would a row of that id be of one of these variants? */
+static bool id_is_of(const char *globs, const char *id)
+{
+    SCOPED char *copy = xstrdup(globs);
+    char *rest = copy;
+    bool found = false;
+    for (char *one; !found && (one = strsep(&rest, ","));) {
+        SCOPED char *bare = text_format("*/%s", one), *with = text_format("*/%s[*", one);
+        found = text_glob(bare, id) || text_glob(with, id);
+    }
+    return found;
+}
+
+static bool was_asked_for(const struct gate_arguments *a, const struct gate_side *head, const struct gate_entry *e)
+{
+    bool scenario = !a->scenarios.count;
+    for (int i = 0; i < head->count && !scenario; i++)
+        scenario = !strcmp(head->entries[i].scenario, e->scenario);
+    return scenario && (!a->side.layers || plan_listed(a->side.layers, e->layer)) && (!a->side.only || id_is_of(a->side.only, e->id));
+}
+
+/* What a baseline has and nobody asked for, as --scenario, --layer and --only were given, goes from it to `aside`. */
+static void set_aside(const struct gate_arguments *a, struct gate_side *base, const struct gate_side *head, struct gate_side *aside)
+{
+    int left = 0;
+    for (int i = 0; i < base->count; i++) {
+        struct gate_entry *e = &base->entries[i];
+        bool asked = !base->kept || !asks_for_some(a) || gate_side_find(head, e->id) || was_asked_for(a, head, e);
+        *(asked ? &base->entries[left++] : APPEND(aside->entries, aside->count)) = *e;
+    }
+    base->count = left;
+}
+
 int cli_gate(const struct verb *verb, int argc, char **argv)
 {
     SCOPED_BY(gate_arguments_free) struct gate_arguments a = {.head = "."};
@@ -213,6 +253,7 @@ int cli_gate(const struct verb *verb, int argc, char **argv)
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     SCOPED_BY(gate_side_free) struct gate_side base = {0};
     SCOPED_BY(gate_side_free) struct gate_side head = {0};
+    SCOPED_BY(gate_side_free) struct gate_side aside = {0};
     SCOPED_BY(gate_comparison_free) struct gate_comparison c = {0};
     SCOPED_BY(gate_rules_free) struct gate_rules rules = {0};
     struct error err = {0};
@@ -235,8 +276,11 @@ int cli_gate(const struct verb *verb, int argc, char **argv)
         return cli_fail(&err);
     if (!a.against)
         return cli_usage(verb, "against what? --against REVISION, FOLDER or BASELINE, or `against:` in the rules");
-    bool ok = make_sides(&a, &rules, &base, &head, &err) && gate_compare(&base, &head, &rules, a.across, &c, &err) &&
-              gate_rules_used(&rules, &err);
+    bool ok = make_sides(&a, &rules, &base, &head, &err);
+    if (ok)
+        set_aside(&a, &base, &head, &aside);
+    ok = ok && gate_compare(&base, &head, &rules, a.across, &c, &err) && gate_rules_used(&rules, &err);
+    c.not_asked = aside.count;
     code = ok ? gate_exit_code(&c) : 0;
     ok = ok && put_form(&a, &c, &code, &err) && put_ci(&a, &c, &code, &err);
     if (!ok)
@@ -286,16 +330,29 @@ static bool is_verified(const struct gate_side *side, struct error *err)
     return verified || error_set(err, ERROR_ENVIRONMENT, "no row was verified: this is no baseline");
 }
 
-/* What the baseline has, beside what is here now. */
+/* What the baseline has, beside what is here now; `aside`: what it has that was not asked for. */
 static bool diff_baseline(struct gate_arguments *a, const char *path, const struct gate_side *head, struct gate_rules *rules,
-                          struct error *err)
+                          struct gate_side *aside, struct error *err)
 {
-    struct gate_side base = {0};
-    struct gate_comparison c = {0};
-    bool ok = baseline_read(path, &base, err) && gate_compare(&base, head, rules, a->across, &c, err) && put_form(a, &c, NULL, err);
-    gate_comparison_free(&c);
-    gate_side_free(&base);
-    return ok;
+    SCOPED_BY(gate_side_free) struct gate_side base = {0};
+    SCOPED_BY(gate_comparison_free) struct gate_comparison c = {0};
+    if (!baseline_read(path, &base, err))
+        return false;
+    set_aside(a, &base, head, aside);
+    bool ok = gate_compare(&base, head, rules, a->across, &c, err);
+    c.not_asked = aside->count;
+    return ok && put_form(a, &c, NULL, err);
+}
+
+/* What was not asked for stays as it was. */
+static bool keep_aside(struct gate_side *head, struct gate_side *aside, struct error *err)
+{
+    if (aside->count)
+        cli_say(stdout, "kept      %d row%s not asked for, as before\n", aside->count, aside->count > 1 ? "s" : "");
+    for (int i = 0; i < aside->count; i++)
+        *APPEND(head->entries, head->count) = aside->entries[i];
+    aside->count = 0;
+    return gate_side_sort(head, err);
 }
 
 static bool show_baseline(const char *path, const struct gate_arguments *a, struct error *err)
@@ -323,8 +380,9 @@ static bool show_baseline(const char *path, const struct gate_arguments *a, stru
 
 static bool run_baseline(const char *what, struct gate_arguments *a, const char *file, struct gate_rules *rules, struct error *err)
 {
-    struct gate_side head = {0};
-    char *path = NULL;
+    SCOPED_BY(gate_side_free) struct gate_side head = {0};
+    SCOPED_BY(gate_side_free) struct gate_side aside = {0};
+    SCOPED char *path = NULL;
     bool ok = cli_side(a->head, &a->side, &head, err);
     path = ok ? baseline_path(file, a, head.device) : NULL;
     if (ok && strcmp(what, "save") && !file_exists(path)) {
@@ -336,18 +394,17 @@ static bool run_baseline(const char *what, struct gate_arguments *a, const char 
         error_hint(err, "bench baseline diff says what is other now, bench baseline promote takes that over");
     }
     if (ok && strcmp(what, "save")) {
-        ok = diff_baseline(a, path, &head, rules, err);
-        if (!ok && !strcmp(what, "promote") &&
-            err->kind != ERROR_INTERNAL) { /* broken, or of another compiler: this is how it is made anew */
+        ok = diff_baseline(a, path, &head, rules, &aside, err);
+        if (!ok && !strcmp(what, "promote") && asks_for_some(a)) {
+            error_hint(err, "without --scenario, --layer and --only promote writes the whole baseline anew");
+        } else if (!ok && !strcmp(what, "promote") &&
+                   err->kind != ERROR_INTERNAL) { /* broken, or of another compiler: this is how it is made anew */
             cli_say(stderr, "bench: %s\n", err->text);
             error_clear(err);
             ok = true;
         }
     }
-    ok = ok && (!strcmp(what, "diff") || (is_verified(&head, err) && write_baseline(&head, path, err)));
-    gate_side_free(&head);
-    free(path);
-    return ok;
+    return ok && (!strcmp(what, "diff") || (is_verified(&head, err) && keep_aside(&head, &aside, err) && write_baseline(&head, path, err)));
 }
 
 int cli_baseline(const struct verb *verb, int argc, char **argv)

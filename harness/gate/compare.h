@@ -57,6 +57,7 @@ struct gate_comparison {
     int verified;   /* rows of head that were verified */
     int unrun;      /* rows that a timed gate did not run, as both sides launch the same */
     int left_out;   /* rows that stand on neither side: infeasible, skipped */
+    int not_asked;  /* rows of a baseline that were left out of base, as nobody asked for them; set by who compares */
     int timed;      /* rows that are judged by their times: the alpha of the rules is that of all of them together */
     bool ratchet;   /* base is a baseline, and what got better or came fails until it is promoted */
     char *across;   /* what made head is not what made base, in words; NULL */

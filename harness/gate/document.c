@@ -202,6 +202,8 @@ static void add_counts(struct document *d, const struct gate_comparison *c, cons
         text_addf(&t, " \302\267 %d judged by time, %.3g %% false SLOWER in all of them together", c->timed, 100 * c->rules->alpha);
     if (c->left_out)
         text_addf(&t, " \302\267 %d run on neither side (infeasible, skipped)", c->left_out);
+    if (c->not_asked)
+        text_addf(&t, " \302\267 %d not asked for", c->not_asked);
     struct block *b = document_prose(d, TONE_LEAD, DETAIL_ALWAYS);
     block_text(b, exit_code ? (*exit_code ? "FAIL" : "PASS") : NULL, NULL, &t);
 }
@@ -303,9 +305,9 @@ void gate_json(struct text *t, const struct gate_comparison *c, const int *exit_
                                                "rows", list[i].rows, "changed", list[i].changed, "time", json_finite(list[i].time),
                                                "instructions", json_finite(list[i].instructions), "sectors", json_finite(list[i].sectors)));
     gate_means_free(list, mean_count);
-    json_t *o = json_pack("{s:s,s:s,s:o,s:o,s:s?,s:o,s:i,s:i,s:o,s:o}", "schema", "bench.comparison", "version", "1.0.0", "base",
+    json_t *o = json_pack("{s:s,s:s,s:o,s:o,s:s?,s:o,s:i,s:i,s:i,s:o,s:o}", "schema", "bench.comparison", "version", "1.1.0", "base",
                           json_side(c->base), "head", json_side(c->head), "across", c->across, "counts", counts, "verified", c->verified,
-                          "left_out", c->left_out, "means", means, "rows", rows);
+                          "left_out", c->left_out, "not_asked", c->not_asked, "means", means, "rows", rows);
     if (exit_code)
         json_object_set_new(o, "exit", json_integer(*exit_code));
     json_write(t, o);
