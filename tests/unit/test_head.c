@@ -3,17 +3,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "own_folder.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "variant/head.h"
 #include "variant/variant.h"
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-static char dir[64];
 
 static char *write_file(const char *name, const void *data, size_t bytes)
 {
@@ -392,20 +389,6 @@ static void test_not_a_file(void **state)
     free(fifo);
 }
 
-static int make_dir(void **state)
-{
-    strcpy(dir, "/tmp/bench_head_XXXXXX");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int drop_dir(void **state)
-{
-    char *path = file_join(dir, "t.cu");
-    unlink(path);
-    free(path);
-    return rmdir(dir);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,5 +403,5 @@ int main(void)
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_not_a_file),
     };
-    return cmocka_run_group_tests(tests, make_dir, drop_dir);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

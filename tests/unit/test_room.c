@@ -1,11 +1,9 @@
 /* measure/room on a device that does not check accesses, as a GPU is; what sums up its buffers runs on emu. */
+#include "card_world.h"
 #include "works.h"
-#include "measure/card.h"
 #include "measure/rig_private.h"
 #include "measure/room.h"
 #include "op/shape.h"
-#include "worker/devices.h"
-#include <stdlib.h>
 
 /* What a launch wrote around a buffer, to the end of its page, is this launch's, and not that of the next row on the same buffers. */
 static void who_wrote_is_told(void **state)
@@ -16,18 +14,13 @@ static void who_wrote_is_told(void **state)
         const char *said;
     } harms[] = {{RIG_PAGE_BYTES - 1, RIG_OTHER_OUTPUT, "wrote past the end of output, first 2091471 bytes behind it; "},
                  {-1, RIG_OTHER_INPUT, "wrote before the start of input, 1 bytes in front of it; "}};
+    need_card();
     struct error err = {0};
-    struct device *dev;
-    struct card *card;
     struct rig *rigs[2];
     struct tensor list[OP_MAX_TENSORS];
     struct op_data data;
     struct work w = conv_work(3, 8, 9, 11, 3);
     finish(&w);
-    if (!device_open("emu", &dev, &err) || !card_open(dev, NULL, &card, &err)) {
-        print_message("skipped: %s\n", err.text);
-        skip();
-    }
     const struct device_ops *own = dev->ops;
     struct device_ops plain = *own;
     plain.forget = NULL; /* then buffers have guard zones */
@@ -61,8 +54,6 @@ static void who_wrote_is_told(void **state)
     card_data_free(data.card);
     op_data_free(&data);
     dev->ops = own;
-    card_close(card);
-    device_close(dev);
 }
 
 /* A launch that left the output of other inputs replays it; one that left anything else, or what those inputs give as well, does not. */
@@ -72,18 +63,13 @@ static void replays_are_of_other_inputs(void **state)
         const char *writes;
         int of;
     } tries[] = {{"b", 1}, {"c", -1}, {"a", -1}, {"d", 2}};
+    need_card();
     struct error err = {0};
-    struct device *dev;
-    struct card *card;
     struct rig *rig;
     struct tensor list[OP_MAX_TENSORS];
     struct op_data data;
     struct work w = conv_work(3, 8, 9, 11, 3);
     finish(&w);
-    if (!device_open("emu", &dev, &err) || !card_open(dev, NULL, &card, &err)) {
-        print_message("skipped: %s\n", err.text);
-        skip();
-    }
     struct program p = {.work = w, .algorithm = "direct", .checked = true, .tensors = list};
     p.tensor_count = w.op->tensors(&w, list);
     const struct buffer_ref output = {BUFFER_TENSOR, program_tensor(&p, "output")};
@@ -109,14 +95,10 @@ static void replays_are_of_other_inputs(void **state)
     room_close(room, false);
     card_data_free(data.card);
     op_data_free(&data);
-    card_close(card);
-    device_close(dev);
 }
 
 int main(void)
 {
-    if (!getenv("BENCH_HOME"))
-        setenv("BENCH_HOME", ".", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(who_wrote_is_told), cmocka_unit_test(replays_are_of_other_inputs)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }

@@ -1,50 +1,27 @@
 /* measure/verify_tiles: kernels that leave whole tiles alone and do not say so are understood, and nothing else is. Truth: tiles counted
  * here, output by output. */
-#include "works.h"
-#include "op/shape.h"
-#include "measure/verify_private.h"
+#include "verify_bench.h"
 #include "noise.h"
 
 #define ROWS 24
 #define COLUMNS 40
 
-struct bench {
-    struct work w;
-    struct op_data d;
-    struct program p;
-    struct tensor o;
-    char *storage;
-    struct verdict v;
-    int64_t block;
-};
-
-static struct bench *start(enum mask_pattern pattern, double density, enum dtype dtype, bool shuffled)
+static struct bench *start_masked(enum mask_pattern pattern, double density, enum dtype dtype, bool shuffled)
 {
-    struct bench *b = xcalloc(1, sizeof *b);
-    struct work w = conv_work(8, 16, ROWS, COLUMNS, 3);
-    w.n = 2, w.dtype = dtype;
-    w.layout = shuffled ? LAYOUT_NHWC : LAYOUT_NCHW;
+    struct work w = small(dtype, shuffled ? LAYOUT_NHWC : LAYOUT_NCHW);
     w.mask = (struct mask){.pattern = pattern, .density = density, .radius = 3, .seed = 5};
     if (shuffled)
         add_item(&w, EPILOGUE_DEPTH_TO_SPACE);
-    finish(&w);
-    b->w = w;
-    b->block = shuffled ? 2 : 1;
-    make_data(&w, DATA_PART_EXACT, &b->d);
-    b->p = program_of(&w);
+    struct bench *b = start(w, DATA_PART_EXACT);
     b->p.uses_mask = b->p.finds_tile = true;
     b->p.inactive = INACTIVE_UNTOUCHED;
-    b->o = b->p.tensors[program_tensor(&b->p, "output")];
-    b->storage = xmalloc(tensor_bytes(&b->o));
     return b;
 }
 
-static void stop(struct bench *b)
+/* Rows and columns of output for one of the mask. */
+static int64_t block_of(const struct bench *b)
 {
-    op_data_free(&b->d);
-    program_free(&b->p);
-    free(b->storage);
-    free(b);
+    return b->o.dim[2] / ROWS;
 }
 
 static bool is_active(const struct bench *b, int64_t n, int64_t y, int64_t x)
@@ -64,29 +41,23 @@ static bool in_active_tile(const struct bench *b, int64_t n, int64_t y, int64_t 
 
 static void set(struct bench *b, int64_t n, int64_t c, int64_t y, int64_t x, bool written, double value)
 {
-    size_t logical = (size_t)(((n * b->o.dim[1] + c) * b->o.dim[2] + y) * b->o.dim[3] + x), at = tensor_index(&b->o, logical);
-    uint32_t poison = VERIFY_POISON;
     if (written)
-        dtype_set(b->o.dtype, b->storage, at, value);
+        put(b, n, c, y, x, value);
     else
-        memcpy(b->storage + at * dtype_bytes(b->o.dtype), &poison, dtype_bytes(b->o.dtype));
+        poison(b, n, c, y, x);
 }
 
 /* What a kernel of such tiles leaves: right where an output is active, whatever the kernel computes elsewhere in the tile. */
 static void leave(struct bench *b, int64_t h, int64_t w)
 {
     const double *reference = b->d.at[SLOT_OUTPUT].reference;
+    const int64_t block = block_of(b);
     for (int64_t n = 0, i = 0; n < b->o.dim[0]; n++)
         for (int64_t c = 0; c < b->o.dim[1]; c++)
             for (int64_t y = 0; y < b->o.dim[2]; y++)
                 for (int64_t x = 0; x < b->o.dim[3]; x++, i++)
-                    set(b, n, c, y, x, in_active_tile(b, n, y / b->block, x / b->block, h, w),
-                        is_active(b, n, y / b->block, x / b->block) ? reference[i] : 7);
-}
-
-static void look(struct bench *b)
-{
-    verify_tensor(&b->p, program_tensor(&b->p, "output"), &b->d, b->storage, &b->v);
+                    set(b, n, c, y, x, in_active_tile(b, n, y / block, x / block, h, w),
+                        is_active(b, n, y / block, x / block) ? reference[i] : 7);
 }
 
 /* The smallest tile whose active ones hold exactly these outputs: by area, then the flatter first, as they are believed. */
@@ -125,7 +96,7 @@ static void tiles_are_found(void **state)
         for (int i = 0; i < 6; i++)
             for (int k = 0; k < 6; k++) {
                 struct bench *b =
-                    start(kind & 1 ? MASK_IID : MASK_BLOBS, kind & 1 ? 0.004 : 0.05, kind & 1 ? DTYPE_F32 : DTYPE_F16, kind > 1);
+                    start_masked(kind & 1 ? MASK_IID : MASK_BLOBS, kind & 1 ? 0.004 : 0.05, kind & 1 ? DTYPE_F32 : DTYPE_F16, kind > 1);
                 int64_t h = 1 << i, w = 1 << k, th = 1, tw = 1;
                 leave(b, h, w);
                 look(b);
@@ -148,19 +119,20 @@ static void nearly_tiles_are_none(void **state)
     int tried = 0;
     for (int kind = 0; kind < 4; kind += 2)
         for (int64_t at = 0; at < 2 * ROWS * COLUMNS && tried < 40; at += 37) {
-            struct bench *b = start(MASK_BLOBS, 0.05, DTYPE_F16, kind > 1);
+            struct bench *b = start_masked(MASK_BLOBS, 0.05, DTYPE_F16, kind > 1);
             int64_t n = at / (ROWS * COLUMNS), y = at / COLUMNS % ROWS, x = at % COLUMNS;
+            const int64_t block = block_of(b);
             leave(b, 4, 4);
             if (!in_active_tile(b, n, y, x, 4, 4)) { /* one more: where a tile is skipped */
-                set(b, n, b->o.dim[1] - 1, y * b->block + b->block - 1, x * b->block + b->block - 1, true, 3);
+                set(b, n, b->o.dim[1] - 1, y * block + block - 1, x * block + block - 1, true, 3);
                 look(b);
                 assert_false(b->v.ok);
                 assert_non_null(strstr(b->v.text, "must stay untouched"));
                 tried++;
             } else if (!is_active(b, n, y, x)) { /* one less, in all channels */
                 for (int64_t c = 0; c < b->o.dim[1]; c++)
-                    for (int64_t i = 0; i < b->block * b->block; i++)
-                        set(b, n, c, y * b->block + i / b->block, x * b->block + i % b->block, false, 0);
+                    for (int64_t i = 0; i < block * block; i++)
+                        set(b, n, c, y * block + i / block, x * block + i % block, false, 0);
                 look(b);
                 assert_false(b->v.ok);
                 tried++;
@@ -174,7 +146,7 @@ static void nearly_tiles_are_none(void **state)
 static void one_channel_is_enough(void **state)
 {
     for (int64_t channel = 0; channel < 16; channel++) {
-        struct bench *b = start(MASK_BLOBS, 0.05, DTYPE_F16, false);
+        struct bench *b = start_masked(MASK_BLOBS, 0.05, DTYPE_F16, false);
         leave(b, 4, 4);
         for (int64_t at = 0; at < 2 * ROWS * COLUMNS; at++) {
             int64_t n = at / (ROWS * COLUMNS), y = at / COLUMNS % ROWS, x = at % COLUMNS;
@@ -191,7 +163,7 @@ static void one_channel_is_enough(void **state)
 /* A wrong value within a tile of active outputs is wrong as ever, and a head that declares is not searched for. */
 static void wrong_in_a_tile(void **state)
 {
-    struct bench *b = start(MASK_BLOBS, 0.05, DTYPE_F16, false);
+    struct bench *b = start_masked(MASK_BLOBS, 0.05, DTYPE_F16, false);
     leave(b, 4, 4);
     int64_t at = 0;
     while (!is_active(b, 1, at / COLUMNS, at % COLUMNS))
