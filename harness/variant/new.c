@@ -133,9 +133,13 @@ static void add_types(const struct guess *g, struct text *t)
     const char *input = g->tensor_types[g->op->roles[0]->slot], *known = dtype_of(input);
     const char *first = g->op->roles[0]->name;
     known = op_follows(g->op, first) ? known : dtype_name(g->op->roles[0]->dtype);
+    bool planes = known && !strcmp(known, "f32"); /* as the layers of bench try are: 16 bits in NHWC, f32 in NCHW */
     if (g->op->layouts & (1u << LAYOUT_NHWC))
-        text_addf(t, "layout: {%s: NHWC, %soutput: same}   # how my kernel indexes them; a list when it can do several\n", first,
-                  g->op->has_filter ? "filter: RSCK, " : "");
+        text_addf(t, "layout: {%s: %s, %soutput: same}   # how my kernel indexes them; a list when it can do several\n", first,
+                  planes ? "NCHW" : "NHWC",
+                  !g->op->has_filter ? ""
+                  : planes           ? "filter: KCRS, "
+                                     : "filter: RSCK, ");
     text_addf(t, "dtype: {%s: %s%s%s}   # what my kernel reads, writes and sums in\n", first, known ? known : "[f32, f16]",
               op_follows(g->op, "output") ? ", output: same" : "",
               !g->op->has_math         ? ""
