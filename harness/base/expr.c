@@ -293,7 +293,7 @@ static bool eval_builtin(struct eval *x, const struct term *t, int which, struct
                           : most[which] == 3           ? "three"
                           : most[which] == 2           ? "one or two"
                                                        : "one",
-                          most[which] == 1 ? "" : "s", t->count);
+                          text_s(most[which]), t->count);
     if (which == 7) { /* select: only the chosen side is evaluated */
         bool truth;
         return eval_truth(x, t->args[0], &truth) && eval(x, t->args[truth ? 1 : 2], out);

@@ -59,7 +59,7 @@ char *node_describe(const struct node *n)
     if (n->kind == NODE_LIST)
         return text_format("a list of %d", n->count);
     if (n->kind == NODE_MAP)
-        return text_format("a map of %d key%s", n->count, n->count == 1 ? "" : "s");
+        return text_format("a map of %d key%s", n->count, text_s(n->count));
     double ignored;
     char *text = shorten(n->text);
     if (!n->quoted && text_to_real(n->text, &ignored))

@@ -42,6 +42,11 @@ void *xrealloc(void *p, size_t n);
 #define APPEND(items, count) ((items) = xrealloc((items), ((size_t)(count) + 1) * sizeof *(items)), &(items)[(count)++])
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
+/* What a word has behind it for that many: "1 row", "2 rows". */
+static inline const char *text_s(long long count)
+{
+    return count == 1 ? "" : "s";
+}
 /* A freshly allocated formatted string. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

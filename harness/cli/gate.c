@@ -348,7 +348,7 @@ static bool diff_baseline(struct gate_arguments *a, const char *path, const stru
 static bool keep_aside(struct gate_side *head, struct gate_side *aside, struct error *err)
 {
     if (aside->count)
-        cli_say(stdout, "kept      %d row%s not asked for, as before\n", aside->count, aside->count > 1 ? "s" : "");
+        cli_say(stdout, "kept      %d row%s not asked for, as before\n", aside->count, text_s(aside->count));
     for (int i = 0; i < aside->count; i++)
         *APPEND(head->entries, head->count) = aside->entries[i];
     aside->count = 0;
@@ -362,7 +362,7 @@ static bool show_baseline(const char *path, const struct gate_arguments *a, stru
     if (!baseline_read(path, &side, err))
         return false;
     gate_side_describe(&side, &t);
-    text_addf(&t, "\n%d rows", side.count);
+    text_addf(&t, "\n%d row%s", side.count, text_s(side.count));
     if (side.bench)
         text_addf(&t, ", saved by bench %s", side.bench);
     text_add(&t, "\n");

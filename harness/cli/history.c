@@ -155,7 +155,7 @@ static bool print_history(const struct history *h, const struct past *p, const c
     history_document(&d, h);
     cli_document(&d);
     if (p->left_out)
-        text_addf(&t, "left out: %d runs on other hardware\n", p->left_out);
+        text_addf(&t, "left out: %d run%s on other hardware\n", p->left_out, text_s(p->left_out));
     bool ok = !plot || history_plot(h, dir, &problem, err);
     if (ok && plot && problem)
         text_addf(&t, "plot  %s; its data and script are in %s/plots\n", problem, dir);

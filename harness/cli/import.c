@@ -38,8 +38,8 @@ static int cli_import_database(const char *from, const char *out_dir)
         fields_text(file, "kind", "database");
         fields_text(file, "path", from);
         fields_counts(file, counts, sizeof counts / sizeof *counts);
-        cli_say(stdout, "%s: %d runs with %d rows added, %d were there; %d tuned configurations added, %d were there or older\n", from,
-                n.runs, n.rows, n.runs_known, n.wisdom, n.wisdom_older);
+        cli_say(stdout, "%s: %d run%s with %d row%s added, %d there before; %d tuned configuration%s added, %d there before or older\n",
+                from, n.runs, text_s(n.runs), n.rows, text_s(n.rows), n.runs_known, n.wisdom, text_s(n.wisdom), n.wisdom_older);
     }
     store_close(store);
     return ok ? 0 : cli_fail(&err);

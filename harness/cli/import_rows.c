@@ -201,8 +201,8 @@ int cli_import_rows(const char *path, const char *out_dir, int run_id)
         fields_text(file, "scenario", m.run.scenario);
         fields_count(file, "run", m.run.id);
         fields_count(file, "rows_added", m.added);
-        cli_say(stdout, "%d rows of %s in run %lld: bench show %s\n", m.added, text_at(m.provenance, "tool"), (long long)m.run.id,
-                m.run.scenario);
+        cli_say(stdout, "%d row%s of %s in run %lld: bench show %s\n", m.added, text_s(m.added), text_at(m.provenance, "tool"),
+                (long long)m.run.id, m.run.scenario);
     }
     if (m.rows)
         rows_free(m.rows, m.count);

@@ -303,8 +303,8 @@ static bool validate_one(const char *name, struct plan_arguments *a, struct text
                 error_set(err, ERROR_USAGE, "%s: %s", plan.rows[k].id, plan.rows[k].broken->text);
         }
         if (!broken)
-            text_addf(t, i ? "; %s%d cases, %d rows on %s\n" : "%s is valid: %d cases, %d rows on %s", i ? "" : path, plan.case_count,
-                      plan.row_count, kinds[i]);
+            text_addf(t, i ? "; %s%d case%s, %d row%s on %s\n" : "%s is valid: %d case%s, %d row%s on %s", i ? "" : path, plan.case_count,
+                      text_s(plan.case_count), plan.row_count, text_s(plan.row_count), kinds[i]);
         plan_free(&plan);
         if (broken)
             return false;
@@ -404,7 +404,7 @@ static void plan_case(struct text *t, struct table *record, const struct plan *p
         text_addf(t, "  in %s", text_get(&line));
     else if (c->repeat > 1)
         text_addf(t, "  x%lld", (long long)c->repeat);
-    text_addf(t, "  %d rows ready, %d infeasible", ready, infeasible);
+    text_addf(t, "  %d row%s ready, %d infeasible", ready, text_s(ready), infeasible);
     if (claimed)
         text_addf(t, ", %d claim%s to be at par with the library", claimed, claimed == 1 ? "s" : "");
     text_addf(t, broken ? ", %d broken\n" : "\n", broken);
@@ -477,8 +477,8 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     scenario_network_explain(plan.scenario, &t);
     for (int i = 0; i < plan.note_count; i++)
         text_addf(&t, "%s\n", plan.notes[i]);
-    text_addf(&t, "%d cases, %d rows; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, plan.row_count, total_flop / 1e9,
-              ceil(seconds), cuda ? "an H200" : "emu with 2 cores");
+    text_addf(&t, "%d case%s, %d row%s; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, text_s(plan.case_count),
+              plan.row_count, text_s(plan.row_count), total_flop / 1e9, ceil(seconds), cuda ? "an H200" : "emu with 2 cores");
     if (cli_json())
         cli_table(record);
     else

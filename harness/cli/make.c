@@ -224,7 +224,7 @@ void cli_print_registers(struct text *t, const struct register_point *points, in
             text_add(t, "  does not compile so\n");
         else
             text_addf(t, "  %3d regs  spills %d/%d B  %d block%s fit%s\n", p->registers, p->spill_store_bytes, p->spill_load_bytes,
-                      p->blocks_per_sm, p->blocks_per_sm == 1 ? "" : "s", p->blocks_per_sm == 1 ? "s" : "");
+                      p->blocks_per_sm, text_s(p->blocks_per_sm), p->blocks_per_sm == 1 ? "s" : "");
     }
 }
 

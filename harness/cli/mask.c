@@ -103,7 +103,7 @@ static void print_end(const struct mask_arguments *a, const struct mask_sums *s)
     fields_number(o, "active_share_least", s->count > 1 ? s->least : NAN);
     fields_number(o, "active_share_most", s->count > 1 ? s->most : NAN);
     fields_number(o, "active_share_mean", s->count > 1 ? s->sum / (s->count - 1) : NAN);
-    text_addf(&t, "%d mask%s of %lld x %lld pixels", s->count, s->count == 1 ? "" : "s", (long long)s->w, (long long)s->h);
+    text_addf(&t, "%d mask%s of %lld x %lld pixels", s->count, text_s(s->count), (long long)s->w, (long long)s->h);
     if (s->count > 1)
         text_addf(&t, ", %s to %s %% active after the first, %s %% on average", number_percent(s->least, least),
                   number_percent(s->most, most), number_percent(s->sum / (s->count - 1), mean));

@@ -87,7 +87,8 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
     struct screen *s = context;
     (void)kept;
     wipe(s);
-    cli_say(stderr, "bench: %s, %d cases, %d rows on %s\n", plan->scenario->name, plan->case_count, plan->row_count, run->device_about);
+    cli_say(stderr, "bench: %s, %d case%s, %d row%s on %s\n", plan->scenario->name, plan->case_count, text_s(plan->case_count),
+            plan->row_count, text_s(plan->row_count), run->device_about);
     for (int i = 0; i < plan->variants.note_count; i++)
         cli_say(stderr, "bench: note: %s\n", plan->variants.notes[i]);
     for (int i = 0; i < plan->note_count; i++)
@@ -118,10 +119,10 @@ static void say_untried(const char *name, struct row *const *rows, int count)
             met++;
         }
     cli_say(stderr,
-            "bench: %s fits none of these %d layers (infeasible, above), which are %s\nhint: check its layout, dtype, math and needs; for "
+            "bench: %s fits none of %d layer%s (infeasible, above), which %s %s\nhint: check its layout, dtype, math and needs; for "
             "a layer of "
             "your own: bench run SCENARIO.yaml --variants my=FILE.cu\n",
-            name, met, text_get(&kinds));
+            name, met, text_s(met), met == 1 ? "is" : "are", text_get(&kinds));
 }
 
 /* Was an earlier run of the scenario planned with more rows, which a filter leaves out of this one? Its page stays. */

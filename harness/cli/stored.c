@@ -393,7 +393,7 @@ static bool list_run(struct table *t, struct store *store, const struct run *r, 
     int64_t rows = store_row_count(store, r->id, err);
     char planned[32] = "", id[24], count[32];
     snprintf(id, sizeof id, "%lld", (long long)r->id);
-    snprintf(count, sizeof count, "%lld rows", (long long)rows);
+    snprintf(count, sizeof count, "%lld row%s", (long long)rows, text_s(rows));
     if (rows < 0)
         return false;
     if (!r->ended[0] && r->planned > rows)

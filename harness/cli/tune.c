@@ -48,7 +48,7 @@ static int cli_wisdom(const char *out_dir, const char *to, const char *from)
     SCOPED char *database = cli_database(out_dir);
     bool ok = from ? import_wisdom(database, from, &added, &err) : list_wisdom(database, to, to != NULL, &err);
     if (from && ok)
-        cli_say(stdout, "%d configurations remembered in %s\n", added, database);
+        cli_say(stdout, "%d configuration%s remembered in %s\n", added, text_s(added), database);
     return ok ? 0 : cli_fail(&err);
 }
 

@@ -254,7 +254,7 @@ void history_document(struct document *d, const struct history *h)
     document_heading(d, 1, h->id, text_get(&made));
     document_table(d, points_table(h), DETAIL_ALWAYS);
     struct block *list = document_list(d, DETAIL_ALWAYS);
-    block_itemf(list, "changes", NULL, "%d in %d runs%s", h->change_count, h->count,
+    block_itemf(list, "changes", NULL, "%d in %d run%s%s", h->change_count, h->count, text_s(h->count),
                 h->exact ? ": a count has no noise" : ": E-divisive, Student's t-test at 0.1 %, windows of 50 runs");
     add_drift(d, h);
 }

@@ -155,7 +155,7 @@ static void say_least(const struct ask *ask, struct text *t)
     if (cases)
         text_addf(t,
                   ". Of bytes the row that asks for the fewest asks for %s x the compulsory on the geometric mean of %d case%s (%s to %s)",
-                  number_3(exp(sum / cases), m), cases, cases == 1 ? "" : "s", number_3(low, a), number_3(high, b));
+                  number_3(exp(sum / cases), m), cases, text_s(cases), number_3(low, a), number_3(high, b));
     if (cases && same == cases)
         text_addf(t, "; it is %s", least_variant);
 }

@@ -97,9 +97,8 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     if (!resources_step(c, v, step, s) || s->occupancy < 0)
         return;
-    text_addf(t, "%d block%s of %lld threads on an SM, %d warps, %s %% of what it holds", s->blocks_per_sm,
-              s->blocks_per_sm == 1 ? "" : "s", (long long)(s->block[0] * s->block[1] * s->block[2]), s->warps_per_sm,
-              number_percent(s->occupancy, a));
+    text_addf(t, "%d block%s of %lld threads on an SM, %d warps, %s %% of what it holds", s->blocks_per_sm, text_s(s->blocks_per_sm),
+              (long long)(s->block[0] * s->block[1] * s->block[2]), s->warps_per_sm, number_percent(s->occupancy, a));
     if (ask(c, s, &q, &o))
         add_limits(c, &q, &o, t);
     else

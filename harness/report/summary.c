@@ -30,9 +30,9 @@ void summary_counts(struct text *t, const struct run *run, struct row *const *ro
         unexplained += s != ROW_OK && s != ROW_FOIL && s != ROW_PLANNED && !(rows[i]->reason && rows[i]->reason[0]);
     }
     if (!run->ended[0] && run->planned > count)
-        text_addf(t, "%d of %d rows: ", count, run->planned);
+        text_addf(t, "%d of %d row%s: ", count, run->planned, text_s(run->planned));
     else
-        text_addf(t, "%d rows: ", count);
+        text_addf(t, "%d row%s: ", count, text_s(count));
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         enum row_status s = order[i];
         if (!by[s] && s != ROW_OK)
@@ -41,7 +41,7 @@ void summary_counts(struct text *t, const struct run *run, struct row *const *ro
         text_addf(t, "%d %s", by[s], word);
         if (row_status_failed(s)) {
             int n = configurations_of(rows, count, s);
-            text_addf(t, " (%d configuration%s)", n, n == 1 ? "" : "s");
+            text_addf(t, " (%d configuration%s)", n, text_s(n));
         }
         text_add(t, ", ");
     }

@@ -163,7 +163,7 @@ static void counts_line(struct block *b, const struct searched *layers, int coun
     block_itemf(b, NULL, NULL,
                 "%d configurations on %d layer%s: %d right, %d of them timed; %d outside the variant's conditions, %d spill or do not "
                 "fit, %d the same as another, %d failed",
-                all, count, count == 1 ? "" : "s", verified, timed, infeasible, spilled, twins, wrong);
+                all, count, text_s(count), verified, timed, infeasible, spilled, twins, wrong);
 }
 
 static void layers_table(struct document *d, const struct searched *layers, int count, const struct everywhere *all, const char *library)

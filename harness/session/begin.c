@@ -165,9 +165,9 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     json_decref(environment);
     if (!s->asked.filter.more) /* with more densities the run goes on by itself */
         session_note(s,
-                     "resume: run %lld of %s: %d rows kept, %d done again because their source, compiler or settings changed, %d were in "
+                     "resume: run %lld of %s: %d row%s kept, %d done again because their source, compiler or settings changed, %d were in "
                      "flight or not reached",
-                     (long long)old.id, old.started, kept, changed, s->plan.row_count - kept - changed);
+                     (long long)old.id, old.started, kept, text_s(kept), changed, s->plan.row_count - kept - changed);
     run_clear(&old);
     return count < 0 ? -1 : kept;
 }
