@@ -38,8 +38,11 @@ static int cli_import_database(const char *from, const char *out_dir)
         fields_text(file, "kind", "database");
         fields_text(file, "path", from);
         fields_counts(file, counts, sizeof counts / sizeof *counts);
-        cli_say(stdout, "%s: %d run%s with %d row%s added, %d there before; %d tuned configuration%s added, %d there before or older\n",
-                from, n.runs, text_s(n.runs), n.rows, text_s(n.rows), n.runs_known, n.wisdom, text_s(n.wisdom), n.wisdom_older);
+        cli_say(stdout, "%s: %d run%s with %d row%s added, %d there before", from, n.runs, text_s(n.runs), n.rows, text_s(n.rows),
+                n.runs_known);
+        if (n.wisdom || n.wisdom_older)
+            cli_say(stdout, "; %d tuned configuration%s added, %d there before or older", n.wisdom, text_s(n.wisdom), n.wisdom_older);
+        cli_say(stdout, "\n");
     }
     store_close(store);
     return ok ? 0 : cli_fail(&err);

@@ -60,17 +60,20 @@ static void add_lead(struct document *d, const struct run *run, struct row *cons
     int apply = count - y.by[ROW_INFEASIBLE] - y.by[ROW_SKIPPED] - y.by[ROW_FOIL];
     tally_part(&rest, y.failed, "failed");
     tally_part(&rest, y.by[ROW_PLANNED], "not run yet");
-    tally_part(&rest, y.by[ROW_FOIL], "more are not verified (`check: none`, or brought in) and not ranked");
-    tally_part(&rest, y.by[ROW_INFEASIBLE], "more do not apply to their case");
-    tally_part(&rest, y.by[ROW_SKIPPED], "more are not for this device");
+    tally_part(&rest, y.by[ROW_FOIL], "more not verified (check: none, or imported) and not ranked");
+    tally_part(&rest, y.by[ROW_INFEASIBLE], "more not for their case");
+    tally_part(&rest, y.by[ROW_SKIPPED], "more not for this device");
     SCOPED char *verified = text_format("%d of the %d rows that apply are verified", y.by[ROW_OK], apply);
     struct block *lead = document_prose(d, TONE_LEAD, DETAIL_FULL);
     block_item(lead, NULL, verified, rest.len ? text_get(&rest) : NULL);
     text_free(&rest);
     if (y.timed) {
         text_addf(&rest, "a variant beats the baseline on %d of %d timed cases", y.won, y.timed);
-        tally_part(&rest, y.lost, "it loses");
-        tally_part(&rest, y.timed - y.won - y.lost, "are too close to tell");
+        int close = y.timed - y.won - y.lost;
+        if (y.lost)
+            text_addf(&rest, ", loses on %d", y.lost);
+        if (close)
+            text_addf(&rest, ", is too close to tell on %d", close);
     } else if (count && spec_is(rows[0]->device, SPEC_COUNTS))
         text_add(&rest, "counted on emu: exact counts, no time and no ranking");
     block_text(lead, NULL, NULL, &rest);

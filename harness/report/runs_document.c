@@ -363,14 +363,14 @@ static void add_sums(struct block *lead, const struct seen *s, const struct tall
         SCOPED char *name = run_name(&s[i]);
         struct text t = {0};
         bool counts = s[0].case_count && s[0].cases[0].counts;
-        text_addf(&t, "of %d rows that run %lld has too %d %s, %d %s", y[i].both, (long long)s[0].of->run->id, y[i].faster,
-                  counts ? "ask for fewer bytes" : "are faster", y[i].slower, counts ? "for more" : "slower");
+        text_addf(&t, "of %d row%s that run %lld has too: %d %s, %d %s", y[i].both, text_s(y[i].both), (long long)s[0].of->run->id,
+                  y[i].faster, counts ? "with fewer bytes asked for" : "faster", y[i].slower, counts ? "with more" : "slower");
         if (!counts)
             text_addf(&t, ", %d too close to tell between runs", y[i].both - y[i].faster - y[i].slower);
         const struct {
             int n;
             const char *what;
-        } rest[] = {{y[i].failed, "fail now"}, {y[i].mended, "do not fail any more"}, {y[i].gone, "are gone"}, {y[i].added, "are new"}};
+        } rest[] = {{y[i].failed, "failing now"}, {y[i].mended, "failing no more"}, {y[i].gone, "gone"}, {y[i].added, "new"}};
         for (size_t k = 0; k < sizeof rest / sizeof *rest; k++)
             if (rest[k].n)
                 text_addf(&t, "; %d %s", rest[k].n, rest[k].what);
