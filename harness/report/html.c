@@ -40,6 +40,19 @@ static void add_element(struct text *t, const char *tag, const char *class, cons
     }
 }
 
+/* A sentence: words in backticks are code. */
+static void html_words(struct text *t, const char *s)
+{
+    while (s && *s) {
+        size_t plain = strcspn(s, "`"), code = s[plain] ? strspn(s + plain + 1, "abcdefghijklmnopqrstuvwxyz_- ") : 0;
+        bool marked = code && s[plain + 1] != ' ' && s[plain + code] != ' ' && s[plain + 1 + code] == '`';
+        SCOPED char *before = xstrndup(s, plain + (s[plain] && !marked)), *word = xstrndup(s + plain + marked, code);
+        html_text(t, before);
+        add_element(t, "code", NULL, marked ? word : NULL);
+        s += marked ? plain + code + 2 : strlen(before);
+    }
+}
+
 static void add_attribute(struct text *t, const char *name, const char *s)
 {
     if (s && s[0]) {
@@ -231,7 +244,7 @@ static void add_item(struct text *t, const struct block *b, int i)
         add_name(t, item->name);
         text_addf(t, "</b>%s", item_between(item));
     }
-    html_text(t, item->text);
+    html_words(t, item->text);
     if (item->more) {
         text_add(t, ": ");
         add_element(t, "small", NULL, item->more);

@@ -1,4 +1,5 @@
-/* report/sketch: see sketch.h. Colours are classes: `s` soft text, `w` a line, `f` a faint line, `a` the row itself, `d` dots. */
+/* report/sketch: see sketch.h. Colours are classes: `s` soft text, `w` a line, `f` a faint line, `a` the row itself, `d` dots, `k` words
+ * over lines. */
 #include "report/sketch.h"
 #include "model/occupancy.h"
 #include "report/number.h"
@@ -72,8 +73,7 @@ static const char *percent(double value, const char *of, char out[64])
     return out;
 }
 
-/* Wavefronts of shared memory, and those that conflicts add. */
-/* False, and no box: it was not used. */
+/* Wavefronts of shared memory, and those that conflicts add. False, and no box: it was not used. */
 static bool shared_box(struct text *t, double waves, double conflicts, double busy, struct text *alternative)
 {
     char a[NUMBER_TEXT], p[64], first[64] = "", second[80] = "";
@@ -304,7 +304,7 @@ void sketch_roofline(struct text *t, const struct case_view *c, const struct vie
     for (int i = 3; i >= 0; i--)
         if (!isnan(x[i])) {
             text_addf(t, "<circle class=\"%s\" r=\"4\" cx=\"%.4g\" cy=\"%.4g\"/>", i ? "d" : "w", at_x(&f, x[i]), at_y(&f, mine));
-            label(t, at_x(&f, x[i]), at_y(&f, mine) + (i % 2 ? 18 : -9), "m", names[i]);
+            label(t, at_x(&f, x[i]), at_y(&f, mine) + (i % 2 ? 18 : -9), "m k", names[i]);
         }
     label(t, (ROOF_WIDTH + ROOF_LEFT) / 2, ROOF_HEIGHT - 4, "m s", "FLOP a byte");
     label(t, ROOF_LEFT + 4, 18, "s", "FLOP/s");

@@ -170,9 +170,22 @@ static void every_form_shows_the_same(void **state)
            "us</small></summary>\n<h3>hidden</h3>\n<pre>int x;\n</pre>\n</details>\n</section>\n");
 }
 
+/* A page has no backticks where words are meant to be code; what is none of such words stays as it is. */
+static void words_in_backticks_are_code(void **state)
+{
+    struct document d = {0};
+    struct text t = {0};
+    block_item(document_list(&d, DETAIL_ALWAYS), "try", NULL, "`stalls` or `bench why`: not `a<b`, `` nor one ` alone");
+    form_html.write(&t, &d, &(struct report_style){0});
+    assert_non_null(strstr(text_get(&t), "<code>stalls</code> or <code>bench why</code>: not `a&lt;b`, `` nor one ` alone</li>"));
+    text_free(&t);
+    document_free(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_form_is_one_function), cmocka_unit_test(forms_have_names),
-                                       cmocka_unit_test(every_form_shows_the_same), cmocka_unit_test(ncu_is_one_step_away)};
+                                       cmocka_unit_test(every_form_shows_the_same), cmocka_unit_test(ncu_is_one_step_away),
+                                       cmocka_unit_test(words_in_backticks_are_code)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

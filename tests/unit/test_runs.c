@@ -65,8 +65,7 @@ static void what_became_of_each_row(void **state)
     b.count = 15;
     char *text = report("md", &a, &b, NULL);
     says(text, "# notebook: 2 runs");
-    says(text,
-         "**run 5**: of 14 rows that run 3 has too: 1 faster, 1 slower, 12 too close to tell between runs; 1 failing now; 1 gone");
+    says(text, "**run 5**: of 14 rows that run 3 has too: 1 faster, 1 slower, 12 too close to tell between runs; 1 failing now; 1 gone");
     says(text, "not paired");
     says(text, "registers 40, was 32");
     says(text, "wrong, was ok");
