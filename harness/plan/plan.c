@@ -118,6 +118,15 @@ static void take_wanted(const struct scenario_case *c, const struct variant *v, 
     *count = wanted ? wanted : *count;
 }
 
+/* A configuration that the scenario names twice (naive and {naive: {BLOCK: 16}}) is one row. Of the first `count` rows. */
+static bool is_there(const struct plan *plan, int count, int case_index, const struct side *side, const char *id)
+{
+    bool there = false;
+    for (int i = count - 1; i >= 0 && plan->rows[i].case_index == case_index && !there; i--)
+        there = plan->rows[i].side == side && !strcmp(plan->rows[i].id, id);
+    return there;
+}
+
 /* The rows of a variant's configurations; `side` NULL: shared by all sides. */
 static bool add_points(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
                        const struct side *side, const struct node *params, struct error *err)
@@ -141,11 +150,16 @@ static bool add_points(struct plan *plan, const struct plan_options *o, int case
         plan_points_keep(plan, own.points, own.count);
         take_wanted(&plan->cases[case_index], variant, own.points, &own.count);
     }
-    for (int i = 0; i < (own_point ? 1 : own.count); i++) {
-        struct plan_row row = {.kind = PLAN_LAYER, .case_index = case_index, .row_index = (*row_index)++, .variant = variant, .side = side};
+    for (int i = 0, before = plan->row_count; i < (own_point ? 1 : own.count); i++) {
+        struct plan_row row = {.kind = PLAN_LAYER, .case_index = case_index, .row_index = *row_index, .variant = variant, .side = side};
         row.point = own_point ? tuned : &own.points[i];
         row.remembered = tuned;
         row.id = plan_row_id(&plan->cases[case_index], row.point);
+        if (is_there(plan, before, case_index, side, row.id)) {
+            free(row.id);
+            continue;
+        }
+        ++*row_index;
         struct error bind = {0};
         if (!bind_row(plan, &row, work, &bind))
             row.broken = plan_broken(&bind);

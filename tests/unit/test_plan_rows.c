@@ -92,6 +92,14 @@ static void variants_that_are_named(void **state)
              "a:conv2d/cudnn a:conv2d/reg_tiled[BLOCK=32] a:conv2d/naive[BLOCK=16] b:layout/copy b:layout/convert[TILE=16384] ");
 }
 
+/* A configuration is one row, however often the scenario names it. */
+static void a_configuration_is_one_row(void **state)
+{
+    struct plan_options o = {0};
+    rows_are(&o, "scenario: t\nlayers: {a: " CONV "}\nvariants: [naive, conv2d/naive, {naive: {BLOCK: [8, 16]}}, naive_uncoalesced]\n",
+             "a:conv2d/cudnn a:conv2d/naive[BLOCK=16] a:conv2d/naive[BLOCK=8] a:conv2d/naive_uncoalesced[BLOCK=16] ");
+}
+
 /* What --variants gives runs though the scenario does not list it: a file always, a folder where the scenario lists none of it. */
 static void variants_that_nobody_listed(void **state)
 {
@@ -370,6 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_added_case_has_few_rows),
                                        cmocka_unit_test(an_added_case_has_few_configurations),
                                        cmocka_unit_test(variants_that_are_named),
+                                       cmocka_unit_test(a_configuration_is_one_row),
                                        cmocka_unit_test(variants_that_nobody_listed),
                                        cmocka_unit_test(the_baseline_as_the_scenario_wants_it),
                                        cmocka_unit_test(nothing_to_search),
