@@ -62,9 +62,10 @@ char *node_describe(const struct node *n)
         return text_format("a map of %d key%s", n->count, text_s(n->count));
     double ignored;
     char *text = shorten(n->text);
-    if (!n->quoted && text_to_real(n->text, &ignored))
+    bool number = text_to_real(n->text, &ignored);
+    if (!n->quoted && number)
         return text;
-    char *quoted = text_format("'%s'", text);
+    char *quoted = text_format("%s'%s'", number ? "the quoted text " : "", text);
     free(text);
     return quoted;
 }

@@ -61,6 +61,8 @@ static bool check_curves(const struct scenario *s, const struct node *answer, st
     static const char kind[] = "break_even";
     const char *names[NAMES_MAX];
     coordinate_names(s, names);
+    if (!names[1])
+        return node_error(answer, err, "answer %s: a curve is over an axis, and the scenario has none", kind);
     if (!node_get(answer, "over"))
         return node_error(answer, err, "answer %s: 'over' (an axis) is missing", kind);
     return check_names(kind, answer, "over", names + 1, err) && check_names(kind, answer, "by", names, err) &&

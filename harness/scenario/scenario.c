@@ -160,7 +160,7 @@ static bool parse_time(struct scenario *s, struct error *err)
     if (node_get(time, "budget") && !parse_budget(node_get(time, "budget"), &t->budget_s, err))
         return false;
     if (rounds && (rounds->kind != NODE_LIST || rounds->count != 2))
-        return node_error(rounds, err, "rounds: [at least, at most]");
+        return node_error(rounds, err, "rounds: two whole numbers are expected, [at least, at most], like [10, 100]");
     if (rounds &&
         (!node_int(rounds->items[0], "rounds", 6, 100000, &least, err) || !node_int(rounds->items[1], "rounds", least, 100000, &most, err)))
         return false;

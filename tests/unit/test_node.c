@@ -294,7 +294,7 @@ static void numbers(void **state)
     assert_true(node_int(v[2], "n", -3, 0, &i, &err) && i == -3);
     i = 77;
     REFUSED(node_int(v[0], "n", 1, 11, &i, &err), "f.yaml:1:2: n: 12 is not between 1 and 11");
-    REFUSED(node_int(v[1], "n", 1, 20, &i, &err), "not '12'");
+    REFUSED(node_int(v[1], "n", 1, 20, &i, &err), "not the quoted text '12'");
     REFUSED(node_int(v[3], "n", 1, 20, &i, &err), "not 1.5");
     REFUSED(node_int(v[4], "n", 1, 20, &i, &err), "99999999999999999999");
     REFUSED(node_int(v[5], "n", 1, 20, &i, &err), "n: a whole number is expected, not 'x'");
