@@ -173,6 +173,7 @@ static void rig_arrays(struct rig *rig)
     rig->weights = xcalloc((size_t)p->constant_count + 1, sizeof *rig->weights);
     rig->graphs = xcalloc(sets * seats, sizeof *rig->graphs);
     rig->trusted = xcalloc(sets, sizeof *rig->trusted);
+    rig->expects = xcalloc(sets, sizeof *rig->expects);
 }
 
 bool rig_open_in(struct room *room, int values, struct device *dev, struct cudnn *library, const struct program *program,
@@ -247,6 +248,7 @@ void rig_close(struct rig *rig)
     free(rig->fed);
     free(rig->graphs);
     free(rig->trusted);
+    free(rig->expects);
     free(rig);
 }
 

@@ -45,8 +45,13 @@ bool rig_wipe(struct rig *rig, struct error *err);
 bool rig_seal(struct rig *rig, struct error *err);
 /* The launch before it was verified: later ones of this set must leave the same bits. Waits. */
 bool rig_trust(struct rig *rig, struct error *err);
+/* Its inputs are as they are to stay; the first launch of this set is still to be looked at. Waits. Only with a card. */
+bool rig_expect(struct rig *rig, struct error *err);
+bool rig_expects(const struct rig *rig);
+/* The launch of this set that rig_same saw was looked at: later ones must leave the same bits. */
+void rig_believe(struct rig *rig);
 /* Waits; whether what was sealed last on this seat is what a trusted launch of this set left. Without a card it always is. */
-enum rig_left { RIG_AS_TRUSTED, RIG_OTHER_OUTPUT, RIG_OTHER_INPUT, RIG_OTHER_PREPARED };
+enum rig_left { RIG_AS_TRUSTED, RIG_UNSEEN, RIG_OTHER_OUTPUT, RIG_OTHER_INPUT, RIG_OTHER_PREPARED };
 bool rig_same(struct rig *rig, enum rig_left *left, struct error *err);
 /* The other set of which a trusted launch left the outputs that rig_same saw; -1: none. */
 int rig_replays(const struct rig *rig);

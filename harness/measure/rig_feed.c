@@ -363,7 +363,27 @@ static bool sums_read(struct rig *rig, struct rig_sums *sums, struct error *err)
 
 bool rig_trust(struct rig *rig, struct error *err)
 {
+    rig->expects[rig->set] = false;
     return !rig->sums.base || (rig_seal(rig, err) && sums_read(rig, &rig->trusted[rig->set], err));
+}
+
+bool rig_expect(struct rig *rig, struct error *err)
+{
+    bool ok = rig_trust(rig, err);
+    rig->trusted[rig->set].outputs = rig->trusted[rig->set].prepared = 0;
+    rig->expects[rig->set] = true;
+    return ok;
+}
+
+bool rig_expects(const struct rig *rig)
+{
+    return rig->expects[rig->set];
+}
+
+void rig_believe(struct rig *rig)
+{
+    rig->trusted[rig->set] = rig->seen;
+    rig->expects[rig->set] = false;
 }
 
 bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
@@ -376,6 +396,8 @@ bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
         return false;
     if (now->inputs != trusted->inputs)
         *left = RIG_OTHER_INPUT;
+    else if (rig->expects[rig->set])
+        *left = RIG_UNSEEN;
     else if (now->prepared != trusted->prepared)
         *left = RIG_OTHER_PREPARED;
     else if (now->outputs != trusted->outputs)

@@ -57,6 +57,7 @@ struct rig {
     struct rig_sums seen;                         /* by the last rig_same */
     uint64_t around;                              /* the sum of all guard zones, as they are filled */
     struct rig_sums *trusted;                     /* by set: of a launch that was verified */
+    bool *expects;                                /* by set: none was yet, and of `trusted` the inputs alone are known */
     unsigned char **inputs;                       /* host copies by tensor, NULL unless kept */
     struct rig_fed *fed;                          /* by tensor: what was fed where the check is on the device */
     unsigned char **weights;                      /* by constant, likewise */

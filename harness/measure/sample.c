@@ -199,6 +199,8 @@ static bool take_isolated(struct field *f, int i, struct error *err)
     rig_sit(f->entrants[i].rig, f->set, f->seat);
     if (f->entrants[i].twin && !rig_program(f->entrants[i].rig)->graph) /* a captured graph is there once */
         rig_take_code(f->entrants[i].rig, f->set * f->seats + f->seat + 1);
+    if (f->watch && rig_expects(f->entrants[i].rig)) /* until it is looked at: what it does to its process is its own */
+        f->watch->announce(f->watch->context, i);
     for (int tries = 0; low && tries <= RETAKES; tries++) {
         if (tries && !sample_rest(f->dev, tries < RETAKES ? RETAKE_REST_NS : RETAKE_LAST_NS, err))
             return false;
@@ -265,8 +267,8 @@ static bool takes_part(const struct field *f, int i, int round)
 static bool visit_all(struct field *f, int round, struct error *err)
 {
     order_of(f->plan->seed, round, f->count, f->order);
-    f->set = sample_draw(f, f->sets);
-    f->seat = sample_draw(f, f->seats);
+    f->set = f->warming ? (round + 1) % f->sets : sample_draw(f, f->sets); /* all of them, those first on which nothing ran yet */
+    f->seat = f->warming ? round / f->sets % f->seats : sample_draw(f, f->seats);
     f->turn = round % DEVICE_TURNS;
     for (int k = 0; k < f->count; k++) {
         int i = f->order[k];

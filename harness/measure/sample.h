@@ -1,7 +1,8 @@
 /* measure/sample: times several rigs interleaved on one device with events (decision 6). Only for a device that keeps time.
  *
  * One round visits every entrant once, in a random order, the next one in the reverse of it: drift cancels in pairs, and nobody always
- * follows the same neighbour. All of a round have the same set of inputs and the same seat (measure/room.h), drawn for it.
+ * follows the same neighbour. All of a round have the same set of inputs and the same seat (measure/room.h), drawn for it; the warm-up goes
+ * through all of them, beginning with the sets on which nothing was launched yet.
  *
  * Isolated: what the row writes is poisoned and what it prepares is made; the GPU rests, so that no row pays for its neighbour's heat;
  * then, without a pause, flush (write, then read back, 2x L2), event, the row's launches, event. The stream is held before the first event
@@ -61,9 +62,10 @@ struct sample_result {
 };
 struct sample_watch {
     void *context;
-    /* Which entrant is about to run (-1: all, in turns), so that a death can be blamed: before each entrant's first warm-up run. */
+    /* Which entrant is about to run (-1: all, in turns), so that a death can be blamed: before its first run, also on a set of inputs. */
     void (*announce)(void *context, int entrant);
-    /* A timed launch of `set`, on which the rig sits, did not leave the bits of the verified one: is it right? NULL: it does not matter. */
+    /* A launch of `set`, on which the rig sits, did not leave the bits of the verified one, or is the first there: is it right? NULL: it
+     * does not matter. */
     bool (*doubt)(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err);
     /* Behind each round, while nothing runs: the board's power, and why its clock was held down (bits, base/throttle.h); both are NAN
      * before the call. NULL: nobody asks. */

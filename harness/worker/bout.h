@@ -16,6 +16,7 @@ struct bout {
     struct rig **rigs; /* NULL: not on the device */
     enum bout_pace *pace;
     struct room *room; /* the buffers that all of them stand on; NULL: each has its own, and one set of inputs */
+    bool warms;        /* what is timed first is warmed up on every set of inputs: on the further ones those launches are looked at */
     int blame;         /* plan row that was running, -1 = none */
     double sensed_s;   /* when power and throttle reasons were last read, and what they were */
     double power_w, throttle;
@@ -25,15 +26,22 @@ void bout_open(struct bout *b, struct worker *w, const json_t *rows);
 /* Reports every row when `ok`, closes rigs, frees. */
 void bout_close(struct bout *b, bool ok);
 /* Loads row i, runs what it prepares, finds the library's fastest plan; runs and checks it on every set of inputs, which is what timed
- * launches are held against: the row's status says how that went. */
+ * launches are held against: the row's status says how that went. Where the bout warms, on the first; see bout_doubt. */
 bool bout_enter(struct bout *b, int i, struct error *err);
+/* Before its first launch on a set of inputs, the first of which finds the library's plans too. */
+bool bout_prepare(struct bout *b, int i, int set, struct error *err);
+/* The data of row i in a set of inputs; set 0 is the case's own. */
+bool bout_data(struct bout *b, int i, int set, struct op_data **data, struct error *err);
+/* A launch that is looked at, on the set of inputs that was fed. */
+bool bout_try(struct bout *b, int i, int set, const struct op_data *data, struct error *err);
 /* The library's fastest plan for each of row i's steps that has some, prepared; said in the row. */
 bool bout_plans(struct bout *b, int i, struct error *err);
-/* What a timed launch left is looked at (sample_watch); context: the bout. */
+/* What a timed launch left is looked at, as is the first on a set of inputs (sample_watch); context: the bout. */
 void bout_announce(void *context, int entrant);
 bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err);
-/* Once more, where nobody could foresee: inputs of the last set, in the last seat. Of a row of the tail, each of whose timed launches left
- * the sums of a verified one, what it keeps in its module is looked at, and no more is launched. */
+/* Once more, where nobody could foresee: inputs of the last set, in the last seat; and on a set that no launch was looked at. Of a row of
+ * the tail, each of whose timed launches left the sums of a verified one, what it keeps in its module is looked at, and no more is
+ * launched. */
 bool bout_check_again(struct bout *b, int i, struct error *err);
 bool bout_is_sound(const struct bout *b, int i);
 /* The clock that the row's samples began at, unless it is known. */

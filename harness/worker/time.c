@@ -29,77 +29,6 @@ void bout_announce(void *context, int entrant)
     worker_stage(b->w, b->blame, "time", entrant < 0 ? b->w->plan.time.budget_s * 4 + 120 : b->w->time_limit_s + 30);
 }
 
-bool bout_check(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err)
-{
-    struct verdict v;
-    struct text unsafe = {0};
-    b->blame = b->index[i];
-    worker_stage(b->w, b->blame, "verify", DATA_LIMIT_S);
-    bool ok = rig_check(b->rigs[i], data, &v, &unsafe, NULL, err);
-    if (ok && (!v.ok || unsafe.len)) {
-        char *reason = text_format("%s%s%s %s", v.ok ? "" : v.text, !v.ok && unsafe.len ? "; it also " : "", text_get(&unsafe), when);
-        b->rows[i]->status = v.ok ? ROW_UNSAFE : ROW_WRONG;
-        row_set(&b->rows[i]->reason, reason);
-        free(reason);
-    } else if (ok && (ok = rig_state_check(b->rigs[i], &unsafe, err)) && unsafe.len) {
-        text_addf(&unsafe, " %s", when);
-        b->rows[i]->status = ROW_STATEFUL;
-        row_set(&b->rows[i]->reason, text_get(&unsafe));
-    }
-    text_free(&unsafe);
-    return ok;
-}
-
-/* The data of row i in a set of inputs; set 0 is the case's own. */
-static bool bout_data(struct bout *b, int i, int set, struct op_data **data, struct error *err)
-{
-    worker_stage(b->w, -1, "data", DATA_LIMIT_S);
-    return worker_data_set(b->w, b->index[i], worker_timed_part(b->w, b->index[i]), set, data, err);
-}
-
-bool bout_is_sound(const struct bout *b, int i)
-{
-    return b->rows[i]->status == ROW_OK || b->rows[i]->status == ROW_FOIL;
-}
-
-/* A timed launch left other bits than the verified one: that is no fault where they are right too (sums in another order). What is wrong
- * here was right when it was looked at. */
-bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
-{
-    static const char *const harms[] = {
-        [RIG_OTHER_INPUT] = "changed its input in a timed launch", [RIG_OTHER_PREPARED] = "changed in a timed launch what it had prepared"};
-    struct bout *b = context;
-    int i = entrant == b->count ? 0 : entrant;
-    struct row *row = b->rows[i];
-    struct op_data *data;
-    if (!bout_data(b, i, set, &data, err))
-        return false;
-    if (left != RIG_OTHER_OUTPUT) {
-        struct text where = {0};
-        bool ok = rig_guards(b->rigs[i], &where, err);
-        row->status = ROW_UNSAFE;
-        if (where.len)
-            text_add(&where, "in a timed launch");
-        row_set(&row->reason, where.len ? text_get(&where) : harms[left]);
-        text_free(&where);
-        *right = false;
-        ok = ok && rig_restore(b->rigs[i], data, err);
-        bout_announce(b, -1);
-        return ok;
-    }
-    int replayed = rig_replays(b->rigs[i]);
-    if (replayed >= 0) {
-        row->status = ROW_WRONG;
-        row_set(&row->reason,
-                "replays: a timed launch left the result of other inputs than it was given; it was right when it was looked at");
-    } else if (!bout_check(b, i, data, "(what a timed launch left; it was right when it was looked at)", err)) {
-        return false;
-    }
-    *right = bout_is_sound(b, i);
-    bout_announce(b, -1);
-    return true;
-}
-
 /* Appended for a chain, whose layers each have a choice of their own. */
 static void record_plans(struct bout *b, int i, int step, const double *medians)
 {
@@ -157,8 +86,7 @@ bool bout_plans(struct bout *b, int i, struct error *err)
     return ok && rig_plan_settle(rig, err);
 }
 
-/* Before its first launch on a set of inputs, the first of which finds the library's plans too. */
-static bool bout_prepare(struct bout *b, int i, int set, struct error *err)
+bool bout_prepare(struct bout *b, int i, int set, struct error *err)
 {
     struct worker *w = b->w;
     double ns;
@@ -189,9 +117,7 @@ bool bout_enter(struct bout *b, int i, struct error *err)
             return false;
         if (!rig_feed(b->rigs[i], data, err)) /* even of who is wrong already: the others find what the first one fed */
             return false;
-        if (bout_is_sound(b, i) && (!bout_prepare(b, i, set, err) || !rig_poison(b->rigs[i], err) || !rig_run(b->rigs[i], err) ||
-                                    !bout_check(b, i, data, "(in the measuring process, before timing)", err) ||
-                                    !rig_trust(b->rigs[i], err) || !rig_wipe(b->rigs[i], err)))
+        if (bout_is_sound(b, i) && !(set && b->warms ? rig_expect(b->rigs[i], err) : bout_try(b, i, set, data, err)))
             return false;
         if (!set)
             worker_same_bits(w, b->index[i], b->rigs[i], b->rows[i]);
@@ -495,39 +421,12 @@ static bool all_modes(struct bout *b, struct error *err)
     return !graph_asked(b->w->plan.scenario) || time_short(b, err);
 }
 
-/* What a row keeps in its module. */
-static bool check_state(struct bout *b, int i, struct error *err)
-{
-    struct text changed = {0};
-    worker_stage(b->w, b->blame, "verify", DATA_LIMIT_S);
-    bool ok = rig_state_check(b->rigs[i], &changed, err);
-    if (changed.len) {
-        text_add(&changed, " (in the timed loop)");
-        b->rows[i]->status = ROW_STATEFUL;
-        row_set(&b->rows[i]->reason, text_get(&changed));
-    }
-    text_free(&changed);
-    return ok;
-}
-
-bool bout_check_again(struct bout *b, int i, struct error *err)
-{
-    struct rig *rig = b->rigs[i];
-    struct op_data *data;
-    int set = room_sets(b->room) - 1;
-    b->blame = b->index[i];
-    if (b->pace[i] == PACE_TAIL && room_card(b->room))
-        return check_state(b, i, err);
-    rig_sit(rig, set, room_seats(b->room) - 1);
-    return bout_data(b, i, set, &data, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err) && rig_run(rig, err) &&
-           bout_check(b, i, data, "(after the timed loop)", err);
-}
-
 static bool bout(struct bout *b, struct error *err)
 {
     struct worker *w = b->w;
     const struct scenario_case *c = &w->plan.cases[w->plan.rows[b->index[0]].case_index];
     b->room = room_open(w->dev, worker_card(w), ROOM_SETS, ROOM_SEATS);
+    b->warms = room_card(b->room) && w->plan.time.load[LOAD_ISOLATED];
     for (int i = 0; i < b->count; i++)
         if (!bout_enter(b, i, err))
             return false;

@@ -91,6 +91,10 @@ bool rig_plan_hopeless(const struct rig *rig, int step, int plan)
     return hopeless[rig->engine[plan]];
 }
 
+bool rig_expects(const struct rig *rig)
+{
+    return false;
+}
 bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
 {
     return false;

@@ -33,8 +33,7 @@ static int sensed;
 static void sense(void *context, double *power_w, double *throttle)
 {
     assert_true(isnan(*power_w) && isnan(*throttle));
-    *power_w = 500 + sensed;
-    *throttle = sensed++ == 2 ? 4 : 0;
+    *power_w = 500 + sensed, *throttle = sensed++ == 2 ? 4 : 0;
 }
 
 static int places[128];   /* of the rounds */
@@ -44,10 +43,9 @@ static struct sample_result sampled(const double *ns, int count, double noise, c
     struct error err = {0};
     struct sample_result result;
     for (int i = 0; i < count; i++) {
-        int wrong_from = rigs[i].wrong_from;
+        int wrong_from = rigs[i].wrong_from, launches = rigs[i].launches;
         long sleep_ns = rigs[i].sleep_ns;
         double wipe_ns = rigs[i].wipe_ns;
-        int launches = rigs[i].launches;
         enum step_kind kind = rigs[i].steps[0].kind;
         rigs[i] = (struct rig){
             .ns = ns[i], .noise = noise, .wrong_from = wrong_from, .sleep_ns = sleep_ns, .wipe_ns = wipe_ns, .launches = launches};
@@ -56,8 +54,7 @@ static struct sample_result sampled(const double *ns, int count, double noise, c
         rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps, .unit_count = i};
         entrants[i] = (struct entrant){.rig = &rigs[i]};
     }
-    world.now_ns = 0;
-    world.said[0] = 0;
+    world.now_ns = world.said[0] = 0;
     if (!sample_run(&device, entrants, count, plan, &watch, &result, &err))
         fail_msg("%s", err.text);
     assert_int_equal(world.events, 0);
@@ -140,6 +137,11 @@ static void a_round_sits_together(void **state)
         freed(1);
     }
     assert_true(drawn != other);
+    plan.warmup_rounds = 6; /* every set on every seat, the second and the third set first */
+    sampled(ns, 2, 0, &plan);
+    for (int r = 0; r < 6; r++)
+        assert_true(rigs[0].sat[1 + r].set == (1 + r) % 3 && rigs[0].sat[1 + r].seat == r / 3);
+    freed(2);
 }
 
 /* A twin has its rig's buffers and other code, so that A/A sees what code has from where it lies; a captured graph keeps its code. */

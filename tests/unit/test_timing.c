@@ -1,5 +1,6 @@
 /* worker/time: what is timed, with what it is compared, and what a reader is told of it. */
 #include "timing_world.h"
+#include "op/generate.h"
 #include "statistics/estimate.h"
 #include <limits.h>
 #include <sys/wait.h>
@@ -205,6 +206,69 @@ static void the_tail_keeps_nothing(void **state)
     }
 }
 
+/* On further sets of inputs a row is not launched before it is timed: the first warming launch there is looked at as a whole, on the first
+ * two of which it has rounds, and whoever is of the tail too. What is wrong in it was wrong before timing. */
+static void further_inputs_are_met_while_it_warms_up(void **state)
+{
+    static const struct {
+        int idle_from;
+        const char *said; /* NULL: it is right */
+    } tries[] = {{INT_MAX, NULL},
+                 {3, "(in the measuring process, on other inputs)"},
+                 {4, "(in the measuring process, on other inputs)"},
+                 {5, "(what a timed launch left; it was right when it was looked at)"}};
+    for (int i = 0; i < 4; i++) {
+        begin();
+        timing.idle = "conv_ours";
+        timing.idle_from = tries[i].idle_from;
+        struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
+        const struct row *ours = row_of(&r, "my/ours");
+        assert_int_equal(ours->status, tries[i].said ? ROW_WRONG : ROW_OK);
+        assert_true(!tries[i].said || strstr(ours->reason, tries[i].said));
+        assert_true(i || timing.launches == 1 + 1 + 8 + 12 + 1); /* looked at, once more, warming, timed, behind them */
+        let_go(&r);
+    }
+    begin(); /* of the tail: two warming rounds */
+    timing.idle = "conv_slow";
+    timing.idle_from = 4;
+    struct result r = timed("[my/cudnn_slow, my/brief]", "{rounds: [12, 12]}");
+    assert_int_equal(row_of(&r, "my/cudnn_slow")->status, ROW_WRONG);
+    assert_non_null(strstr(row_of(&r, "my/cudnn_slow")->reason, "on other inputs"));
+    let_go(&r);
+    begin(); /* who leaves there what the first set gave */
+    timing.replays = "conv_ours";
+    timing.idle_from = 3;
+    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
+    assert_true(row_of(&r, "my/ours")->status == ROW_WRONG && !strncmp(row_of(&r, "my/ours")->reason, "replays: ", 9));
+    let_go(&r);
+}
+
+/* A warm-up of one round, which was long, and six timed ones none of which has the third set: it is met behind them. */
+static void each_set_is_met_in_the_end(void **state)
+{
+    char seed[16];
+    uint64_t tried = 0;
+    for (int r = 0; r < 6;) /* as sample.c draws sets and seats */
+        if (generate_bits(tried, 0x5ea7, 2 * (uint64_t)r++) % 3 == 2)
+            tried++, r = 0;
+    snprintf(seed, sizeof seed, "%d", (int)tried);
+    for (int i = 0; i < 2; i++) {
+        begin();
+        timing.seed = seed;
+        timing.idle = "conv_ours";
+        timing.idle_from = i ? 10 : INT_MAX; /* of 11, the last but one */
+        timing.sleeps_at = 3;
+        struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [6, 6]}");
+        const struct row *ours = row_of(&r, "my/ours");
+        for (int k = 0; !i && k < 6; k++)
+            assert_true(time_of(&r, "my/ours", "cold", "isolated")->places[k] < 4);
+        assert_true(i || timing.launches == 1 + 1 + 1 + 6 + 1 + 1);
+        assert_int_equal(ours->status, i ? ROW_WRONG : ROW_OK);
+        assert_true(!i || strstr(ours->reason, "on other inputs"));
+        let_go(&r);
+    }
+}
+
 /* Who leaves in timed launches what other inputs gave, here those of the first set, is told so. */
 static void who_replays_is_told_so(void **state)
 {
@@ -228,7 +292,8 @@ static void who_is_wrong_first_harms_nobody(void **state)
         timing.idle_from = 1 + i;
         struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
         assert_int_equal(row_of(&r, "my/cudnn_fast")->status, ROW_WRONG);
-        assert_non_null(strstr(row_of(&r, "my/cudnn_fast")->reason, "(in the measuring process, before timing)"));
+        assert_non_null(strstr(row_of(&r, "my/cudnn_fast")->reason,
+                               i ? "(in the measuring process, on other inputs)" : "(in the measuring process, before timing)"));
         if (row_of(&r, "my/ours")->status != ROW_OK)
             fail_msg("%s", row_of(&r, "my/ours")->reason);
         const struct row_time *t = time_of(&r, "my/ours", "cold", "isolated");
@@ -374,7 +439,7 @@ static void modes_are_those_asked_for(void **state)
 
 /* In a process of its own, as a worker is: what a lost device holds is not given back. 0: the error was told and blamed on the row (NULL:
  * anyone), 1: all was reported as well, 2: something else. */
-static int lost(int at, const char *kernel, const char *row)
+static int lost(int at, const char *kernel, int from, const char *row)
 {
     int status, child = fork();
     if (child == 0) {
@@ -382,6 +447,7 @@ static int lost(int at, const char *kernel, const char *row)
         timing.fail_at = at;
         timing.once = true;
         timing.fails = kernel;
+        timing.fails_from = from;
         struct result r = timed("[my/cudnn_fast, my/prepared]", "{rounds: [6, 6]}");
         bool blamed = !row || (r.blamed >= 0 && !strcmp(r.names[r.blamed], row));
         _exit(r.ok ? 1 : blamed && strstr(r.err.text, kernel ? "is refused" : "the device is lost") ? 0 : 2);
@@ -402,10 +468,12 @@ static void a_lost_device_is_noticed(void **state)
     assert_true(fabs(time_of(&r, "my/prepared", "cold", "isolated")->median_ns - 60000) < 1); /* without it */
     let_go(&r);
     for (int at = 1; at < calls; at += at < 12 ? 1 : 1 + calls / 20)
-        if (lost(at, NULL, NULL))
+        if (lost(at, NULL, 0, NULL))
             fail_msg("lost at call %d of %d and not noticed", at, calls);
-    assert_int_equal(lost(0, "conv_after", "my/prepared"), 0);
-    assert_int_equal(lost(0, "conv_prep", "my/prepared"), 0);
+    assert_int_equal(lost(0, "conv_after", 0, "my/prepared"), 0);
+    assert_int_equal(lost(0, "conv_after", 3, "my/prepared"), 0); /* its first launch on a further set of inputs */
+    assert_int_equal(lost(0, "conv_after", 4, "my/prepared"), 0);
+    assert_int_equal(lost(0, "conv_prep", 0, "my/prepared"), 0);
 }
 
 /* A device that is lost while a doubtful launch is looked at: nobody is believed, or accused, because of half a look. */
@@ -482,6 +550,8 @@ int main(void)
         cmocka_unit_test(a_low_clock_is_said),
         cmocka_unit_test(the_tail_is_judged_by_timed_launches),
         cmocka_unit_test(the_tail_keeps_nothing),
+        cmocka_unit_test(further_inputs_are_met_while_it_warms_up),
+        cmocka_unit_test(each_set_is_met_in_the_end),
         cmocka_unit_test(who_replays_is_told_so),
         cmocka_unit_test(who_is_wrong_first_harms_nobody),
         cmocka_unit_test(a_network_is_timed_on_several_inputs),

@@ -10,6 +10,7 @@
 #include "message/options.h"
 #include "worker/private.h"
 #include <math.h>
+#include <time.h>
 
 #define FLUSH_NS 74000.0
 
@@ -17,6 +18,7 @@
 
 static struct timing {
     const char *dtype, *layer, *more_layers; /* NULL: f32; what is else to be said of it; layers beside it */
+    const char *seed;                        /* of what is drawn; NULL: 0 */
     void (*opened)(struct worker *w),
         (*ends)(struct worker *w); /* NULL: nothing is to be done when the worker is set up, or before it ends */
     const struct device_ops *emu;
@@ -37,6 +39,7 @@ static struct timing {
     int kept_at, keeper;               /* before that launch of conv_state, of so many, something is put into its module; 0: never */
     const char *idle;                  /* a kernel of this name does nothing from its `idle_from`th launch on */
     int idle_from, launches, idled_at; /* idled_at: the call in which it first does nothing */
+    int sleeps_at;                     /* for more than a second, in that one */
     const char *replays;               /* ... computes from its `idle_from`th launch on what its first one was given */
     uint64_t first_input;
     const char *whole;                                   /* the network is timed in place of its layer, with this variant on every link */
@@ -111,6 +114,8 @@ static bool timed_launch(struct device *dev, struct device_function *f, const st
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
         if (!strcmp(name, costs[i].kernel))
             spend(costs[i].ns * (timing.times ? timing.times(l) : 1) * exp(timing.noise * noise_normal()));
+    if (timing.sleeps_at && timing.idle && !strcmp(name, timing.idle) && timing.launches + 1 == timing.sleeps_at)
+        nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 50000000}, NULL);
     if (timing.idle && !strcmp(name, timing.idle) && ++timing.launches >= timing.idle_from) {
         timing.idled_at = timing.idled_at ? timing.idled_at : timing.calls;
         return true;
@@ -425,7 +430,8 @@ static struct result timed(const char *variants, const char *time)
                              timing.more_layers ? timing.more_layers : "", variants, time);
     char *path = text_file(text), *set = text_format("my=%s", variant_folder);
     const char *const dirs[] = {set, NULL};
-    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs, .tune = timing.tune};
+    const struct plan_options options = {
+        .scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs, .tune = timing.tune, .seed = timing.seed};
     struct result r = {.blamed = -1};
     struct error err = {0};
     struct worker w;
