@@ -119,6 +119,7 @@ struct device_ops {
     bool (*reach)(struct device *dev, uint64_t address, bool within, struct error *err);
     /* cuda: bytes that are free. NULL elsewhere: nobody counts them. */
     size_t (*spare)(struct device *dev);
+    /* Both wait for what is queued. */
     bool (*write)(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err);
     bool (*read)(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err);
     bool (*fill)(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes,

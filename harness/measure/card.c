@@ -161,12 +161,21 @@ bool card_room_apart(struct card_data *d, const char *label, size_t bytes, uint6
                             : card_room(d, label, bytes, address, err);
 }
 
+bool card_room_reference(struct card_data *d, size_t elements, bool bounds, struct card_values *at, struct error *err)
+{
+    size_t bytes = elements * sizeof(double);
+    bool ok = card_room_apart(d, "reference", bytes + (bounds ? elements * sizeof(float) : 0), &at->reference, err);
+    at->bound = ok && bounds ? at->reference + bytes : 0;
+    at->joined = true;
+    return ok;
+}
+
 bool card_reach(const struct card_data *d, int slot, struct error *err)
 {
     struct device *dev = d->card->dev;
     const struct card_values *at = &d->at[slot];
     return !dev->ops->reach || ((!at->reference || dev->ops->reach(dev, at->reference, true, err)) &&
-                                (!at->bound || dev->ops->reach(dev, at->bound, true, err)));
+                                (!at->bound || at->joined || dev->ops->reach(dev, at->bound, true, err)));
 }
 
 bool card_leave(const struct card *card, struct error *err)
@@ -186,7 +195,7 @@ void card_data_free(struct card_data *d)
         return;
     struct device *dev = d->card->dev;
     for (int i = 0; i < OP_MAX_TENSORS; i++) {
-        uint64_t all[] = {d->at[i].value, d->at[i].reference, d->at[i].bound};
+        uint64_t all[] = {d->at[i].value, d->at[i].reference, d->at[i].joined ? 0 : d->at[i].bound};
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
             if (all[k])
                 dev->ops->release(dev, all[k]);
@@ -393,9 +402,7 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
     size_t count = (size_t)(g.n * g.out_c * g.out_h * g.out_w);
     struct card_values *to = &d->at[SLOT_OUTPUT];
     ok = ok && card_filter(d, &g, d->at[SLOT_FILTER].value, &filter, err) &&
-         (!sums || card_lines_in(d, &g, CARD_INPUT, input, &lines, err)) &&
-         card_room_apart(d, "reference", count * sizeof(double), &to->reference, err) &&
-         (!is.bounds || card_room_apart(d, "bounds", count * sizeof(float), &to->bound, err));
+         (!sums || card_lines_in(d, &g, CARD_INPUT, input, &lines, err)) && card_room_reference(d, count, is.bounds, to, err);
     union card_arg args[8];
     int arg_count = 0;
     args[arg_count++] = card_int((int64_t)layer);
@@ -434,10 +441,9 @@ static bool card_upload_references(struct card_data *d, const struct work *work,
         if (!list[i].written || tensor_role_is_mask(list[i].role) || !from->reference)
             continue;
         size_t bytes = (to->elements = from->elements) * sizeof *from->reference, bound_bytes = from->elements * sizeof *from->bound;
-        ok = card_room_apart(d, "reference", bytes, &to->reference, err) &&
+        ok = card_room_reference(d, from->elements, from->bound, to, err) &&
              d->card->dev->ops->write(d->card->dev, to->reference, from->reference, bytes, err) &&
-             (!from->bound || (card_room_apart(d, "bounds", bound_bytes, &to->bound, err) &&
-                               d->card->dev->ops->write(d->card->dev, to->bound, from->bound, bound_bytes, err)));
+             (!from->bound || d->card->dev->ops->write(d->card->dev, to->bound, from->bound, bound_bytes, err));
     }
     d->fetched = true; /* they are the host's own */
     return ok;
@@ -551,8 +557,9 @@ static bool card_number(const struct card *card, uint64_t begin, enum card_kerne
 {
     const struct device_ops *ops = card->dev->ops;
     args[arg_count - 1] = card_int((int64_t)card->counts);
-    return ops->write(card->dev, card->counts, &begin, sizeof begin, err) &&
-           card_launch(card, kernel, (int64_t)bytes / 8, args, arg_count, err) && ops->sync(card->dev, err) &&
+    return (begin ? ops->write(card->dev, card->counts, &begin, sizeof begin, err)
+                  : ops->fill(card->dev, card->counts, 0, sizeof begin, err)) && /* which waits for nothing */
+           card_launch(card, kernel, (int64_t)bytes / 8, args, arg_count, err) &&
            ops->read(card->dev, card->counts, out, sizeof *out, err);
 }
 

@@ -264,9 +264,8 @@ static bool card_counts(const struct card *card, enum card_kernel kernel, int64_
                         uint64_t counts[CARD_COUNTS], struct error *err)
 {
     const struct device_ops *ops = card->dev->ops;
-    memset(counts, 0, CARD_COUNTS * sizeof *counts);
-    return ops->write(card->dev, card->counts, counts, CARD_COUNTS * sizeof *counts, err) &&
-           card_launch(card, kernel, count, args, arg_count, err) && ops->sync(card->dev, err) &&
+    return ops->fill(card->dev, card->counts, 0, CARD_COUNTS * sizeof *counts, err) &&
+           card_launch(card, kernel, count, args, arg_count, err) &&
            ops->read(card->dev, card->counts, counts, CARD_COUNTS * sizeof *counts, err);
 }
 

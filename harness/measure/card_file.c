@@ -96,9 +96,8 @@ static bool make(struct card_data *d, const struct work *w, struct reference_run
     for (int i = 0; i < count; i++) {
         struct card_values *at = &d->at[list[i].role->slot];
         size_t elements = tensor_elements(&list[i]);
-        if (list[i].written && (!card_room_apart(d, "reference", elements * sizeof(double), &at->reference, err) ||
-                                !dev->ops->fill(dev, at->reference, UINT32_MAX, elements * sizeof(double), err) ||
-                                (is->bounds && !card_room_apart(d, "bounds", elements * sizeof(float), &at->bound, err))))
+        if (list[i].written && (!card_room_reference(d, elements, is->bounds, at, err) ||
+                                !dev->ops->fill(dev, at->reference, UINT32_MAX, elements * sizeof(double), err)))
             return false;
         at->elements = list[i].written ? elements : 0;
         r->at[list[i].role->slot] = list[i].written ? at->reference : at->value;

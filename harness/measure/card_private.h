@@ -48,6 +48,7 @@ struct card_values {
     size_t bytes;                     /* of value, in words of 8 */
     uint64_t sum;                     /* ... and of its bits, as it was made */
     size_t elements;                  /* of reference, bound */
+    bool joined;                      /* the bounds are in the reference's memory */
 };
 struct card_data {
     struct card *card;
@@ -108,6 +109,8 @@ bool card_lines_in(struct card_data *data, const struct card_layer *layer, enum 
 bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
 /* For what a kernel under test must not find: references and their bounds. */
 bool card_room_apart(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
+/* A tensor's reference and, behind it, its bounds: what is mapped and unmapped as one costs half as much. */
+bool card_room_reference(struct card_data *data, size_t elements, bool bounds, struct card_values *at, struct error *err);
 bool card_upload(struct card_data *data, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err);
 /* The references of an op that is a file and has a kernel, whose inputs are there; they stay there (card_file.c). Able: is that so? */
 bool card_file_able(const struct work *work);
