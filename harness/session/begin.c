@@ -212,6 +212,7 @@ struct session_kept {
     struct session_device device;
     struct child worker;
     int gpu_lock;
+    char files[HASH_TEXT]; /* of its plan */
 };
 
 static bool take_kept(struct session *s)
@@ -222,6 +223,7 @@ static bool take_kept(struct session *s)
     s->device = k->device;
     s->worker = k->worker;
     s->gpu_lock = k->gpu_lock;
+    memcpy(s->plan.files, k->files, sizeof k->files);
     free(k);
     *s->options->kept = NULL;
     s->follows = true;
@@ -233,7 +235,8 @@ void session_keep(struct session *s)
     if (!s->options->kept || s->interrupted || !s->worker.ready || s->worker.ahead)
         return;
     struct session_kept *k = *s->options->kept = xcalloc(1, sizeof *k);
-    *k = (struct session_kept){s->device, s->worker, s->gpu_lock};
+    *k = (struct session_kept){s->device, s->worker, s->gpu_lock, ""};
+    memcpy(k->files, s->plan.files, sizeof k->files);
     k->worker.ahead = 0;
     k->worker.launched = k->worker.ready = false; /* it is set up anew */
     s->worker = (struct child){.fd = -1, .errors = -1};
@@ -285,6 +288,8 @@ bool session_open(struct session *s, struct error *err)
     if (o->tuned && !session_remembered(o->database, &s->device, s->device.compiler, &s->remembered, err))
         return false;
     s->asked.tuned = s->remembered;
+    if (s->follows) /* it makes the same plan meanwhile, of the files that the run before was made of */
+        session_launch(s, &s->worker, &(struct error){0});
     if (!plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err) || !plan_masks_fit(&s->plan, err))
         return false;
     char *dir = file_dir(o->database);
