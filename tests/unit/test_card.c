@@ -390,7 +390,6 @@ static void one_element_is_seen(void **arg)
         }
 }
 
-/* The same through a rig: what a run left is summed up and judged there, and what is wrong in the CPU's words; a spoilt input is said. */
 /* What every row is fed is as it was made, or that is known: to a bit, of each tensor. */
 static void wild_writes_are_known(void **arg)
 {
@@ -420,6 +419,7 @@ static void wild_writes_are_known(void **arg)
     }
 }
 
+/* The same through a rig: what a run left is summed up and judged there, and what is wrong in the CPU's words; a spoilt input is said. */
 static void a_rig_judges_by_the_card(void **arg)
 {
     need_card();

@@ -3,6 +3,7 @@
 #include "works.h"
 #include "base/text.h"
 #include "measure/card.h"
+#include "measure/room.h"
 #include "op/shape.h"
 #include "worker/devices.h"
 #include <stdint.h>
@@ -62,6 +63,17 @@ static bool launch(struct device *d, struct device_function *f, const struct dev
                 fail_msg("a launch is given a buffer that is out of reach");
     }
     return emu->launch(d, f, l, err);
+}
+static size_t moved; /* between host and device */
+static bool counted_read(struct device *d, uint64_t address, void *to, size_t bytes, struct error *err)
+{
+    moved += bytes;
+    return emu->read(d, address, to, bytes, err);
+}
+static bool counted_write(struct device *d, uint64_t address, const void *from, size_t bytes, struct error *err)
+{
+    moved += bytes;
+    return emu->write(d, address, from, bytes, err);
 }
 static bool nothing_within(void)
 {
@@ -136,6 +148,49 @@ static void references_are_out_of_reach(void **state)
     }
 }
 
+/* A right row is fed and judged, alone and where it is timed, without anything of a tensor's size between host and device; a wrong one's
+ * output is fetched. */
+static void nothing_of_its_size_crosses(void **state)
+{
+    need_card();
+    struct work w = conv_work(8, 16, 24, 40, 3);
+    struct error err = {0};
+    struct op_data host = {0}, want;
+    w.dtype = DTYPE_F16;
+    finish(&w);
+    struct program p = program_of(&w);
+    int at = program_tensor(&p, "output");
+    size_t bytes = tensor_bytes(&p.tensors[at]);
+    uint64_t right;
+    assert_true(card_data_make(card, &w, DATA_PART_PRECISION, &host, &err) && op_data_make(&w, DATA_PART_PRECISION, &want, &err));
+    unsigned char *storage = right_output(&p, at, &want, &right);
+    struct room *room = room_open(dev, card, 3, 2);
+    for (int timed = 0; timed < 2; timed++)
+        for (int wrong = 0; wrong < 2; wrong++) {
+            struct rig *rig;
+            struct verdict v;
+            struct text unsafe = {0};
+            enum rig_left left;
+            assert_true(rig_open_in(timed ? room : NULL, 0, dev, NULL, &p, NULL, !timed, &rig, &err));
+            uint64_t output = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, at});
+            moved = 0;
+            assert_true(rig_feed(rig, &host, &err) && emu->copy(dev, output, right, bytes, &err));
+            assert_true(!wrong || emu->write(dev, output + 41, &(unsigned char){storage[41] ^ 0x40}, 1, &err));
+            assert_true(rig_check(rig, &host, &v, &unsafe, NULL, &err) && v.ok == !wrong && !unsafe.len);
+            assert_true(!timed || (rig_trust(rig, &err) && rig_seal(rig, &err) && rig_same(rig, &left, &err) && left == RIG_AS_TRUSTED));
+            assert_true(wrong ? moved > bytes : moved > 0 && moved < bytes / 60);
+            text_free(&unsafe);
+            rig_close(rig);
+        }
+    room_close(room, false);
+    emu->release(dev, right);
+    free(storage);
+    op_data_free(&want);
+    card_data_free(host.card);
+    op_data_free(&host);
+    program_free(&p);
+}
+
 /* Every element as the CPU packs it; NaN at inactive inputs where they are to be hidden, of each image and channel. */
 static void what_is_fed_is_the_cpus(void **state)
 {
@@ -204,6 +259,8 @@ static int set_up(void **state)
     ops.release = release;
     ops.reach = reach;
     ops.launch = launch;
+    ops.read = counted_read;
+    ops.write = counted_write;
     dev->ops = &ops;
     return 0;
 }
@@ -219,6 +276,7 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(references_are_out_of_reach), cmocka_unit_test(what_is_fed_is_the_cpus)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(references_are_out_of_reach), cmocka_unit_test(nothing_of_its_size_crosses),
+                                       cmocka_unit_test(what_is_fed_is_the_cpus)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
