@@ -429,11 +429,10 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
     return ok;
 }
 
-/* References that are made elsewhere, up. */
-static bool card_upload_references(struct card_data *d, const struct work *work, enum data_part part, struct error *err)
+bool card_references_up(struct card_data *d, const struct work *work, struct error *err)
 {
     struct tensor list[OP_MAX_TENSORS];
-    bool ok = reference_make(d->card->dev, d->card->compiler, work, part, d->host, err);
+    bool ok = true;
     for (int i = 0, count = work->op->tensors(work, list); ok && i < count; i++) {
         int slot = list[i].role->slot;
         const struct op_values *from = &d->host->at[slot];
@@ -466,7 +465,7 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
          (!references || (work->chain ? card_chain(d, work, part, err)
                           : there     ? card_reference(d, work, err)
                           : file      ? card_file(d, work, part, err)
-                                      : card_upload_references(d, work, part, err))) &&
+                                 : reference_make(card->dev, card->compiler, work, part, host, err) && card_references_up(d, work, err))) &&
          card_seal(d, err) && card_leave(card, err);
     if (ok) {
         host->card = d;

@@ -38,6 +38,8 @@ bool card_host_make(const struct work *work, enum data_part part, struct op_data
 bool card_data_finish(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 /* The data alone: what is fed to a row that was verified elsewhere. */
 bool card_data_inputs(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
+/* Takes what the CPU made, values and references, there; host->card is the result, and without it the CPU goes on alone. */
+bool card_data_take(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 /* Are its references the device's own? Those of a file's kernel are made elsewhere. */
 bool card_makes(const struct work *work);
 /* The op_data that it belongs to lies at `host` now. NULL: there is none. */

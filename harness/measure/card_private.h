@@ -111,6 +111,8 @@ bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t
 bool card_room_apart(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
 /* A tensor's reference and, behind it, its bounds: what is mapped and unmapped as one costs half as much. */
 bool card_room_reference(struct card_data *data, size_t elements, bool bounds, struct card_values *at, struct error *err);
+/* The references that the CPU has, up. */
+bool card_references_up(struct card_data *data, const struct work *work, struct error *err);
 bool card_upload(struct card_data *data, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err);
 /* The references of an op that is a file and has a kernel, whose inputs are there; they stay there (card_file.c). Able: is that so? */
 bool card_file_able(const struct work *work);

@@ -3,6 +3,7 @@
  */
 #include "base/spec.h"
 #include "base/text.h"
+#include "measure/card.h"
 #include "measure/reference.h"
 #include "op/generate.h"
 #include "worker/private.h"
@@ -91,15 +92,12 @@ static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
 
 /* ---- what they compute on, and must come to: rows of a case that meet the same neighbour share it ---- */
 
-struct neighbour_data {
-    char key[HASH_TEXT];
-    struct op_data data;
-};
-
 static void drop(struct neighbours *n)
 {
-    while (n->count > 0)
-        op_data_free(&n->items[--n->count].data);
+    while (n->count > 0) {
+        card_data_free(n->items[--n->count].data.card);
+        op_data_free(&n->items[n->count].data);
+    }
     free(n->items);
     *n = (struct neighbours){.case_index = -1};
 }
@@ -124,6 +122,31 @@ static struct op_data *data_of(const struct worker *w, struct neighbours *n, con
     memcpy(made->key, key, sizeof key);
     made->data = data;
     return &made->data;
+}
+
+/* Rows are fed and judged there, as on their own shape; where that cannot be the CPU does it. */
+static void data_there(struct worker *w, const struct work *work, struct op_data *data)
+{
+    struct error ignored = {0};
+    struct card *card = worker_card(w);
+    if (!data->card && card)
+        card_data_take(card, work, DATA_PART_PRECISION, data, &ignored);
+    card_data_moved(data->card, data);
+}
+
+/* Whatever became of the row: who writes to values that rows are fed is told so, and they are brought anew. */
+static bool look_at_own(struct visit *v, struct op_data *data, struct error *err)
+{
+    bool untouched = true;
+    if (data->card && !card_untouched(data->card, &untouched, err))
+        return false;
+    if (untouched)
+        return true;
+    card_data_free(data->card);
+    data->card = NULL;
+    v->row->status = ROW_UNSAFE;
+    row_set(&v->row->reason, "wrote far from its buffers: to the values that all rows of the case are fed");
+    return true;
 }
 
 /* Nobody can foresee which they are. */
@@ -152,22 +175,25 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
         drop(&w->neighbours);
     w->neighbours.case_index = in_case;
     struct op_data *data = data_of(w, &w->neighbours, &v.work, err);
+    if (data)
+        data_there(w, &v.work, data);
     if (data && !visit_run(&v, data, &why)) {
         if (why.kind == ERROR_ENVIRONMENT) /* what a library does not offer there is no fault of the row */
             --*seen;
         else
             worker_blame(w, row, &why, ROW_CRASHED);
     }
-    if (data && row->status != ROW_OK)
-        name_neighbour(&v);
     bool lost = row->status == ROW_CRASHED && w->dev->ops->keeps_time;
+    bool ok = data && (lost || look_at_own(&v, data, err));
+    if (ok && row->status != ROW_OK)
+        name_neighbour(&v);
     if (!lost)
         rig_close(v.rig);
     *more = row->status == ROW_OK && !v.own.count;
     build_free(&v.own);
     free(v.images);
     program_free(&v.program);
-    return data != NULL;
+    return ok;
 }
 
 static int wanted(const struct worker *w, int index)

@@ -22,6 +22,10 @@
 #define WORKER_DATA (DATA_PART_COUNT + 1)
 
 struct build;
+struct neighbour_data {
+    char key[HASH_TEXT]; /* of the work */
+    struct op_data data;
+};
 struct neighbours { /* data of neighbours of a case's rows (neighbour.c) */
     struct neighbour_data *items;
     int count, case_index; /* -1: of none */

@@ -34,15 +34,16 @@ static void take(void *context, json_t *event)
     json_decref(event);
 }
 
-/* A wild write: it meets what all rows of the case are fed, once. */
-static bool wild;
+/* A wild write: it meets what all rows of the case are fed, or what they are fed as neighbours, once. */
+static enum { TAME, WILD, WILD_NEAR } wild;
 static bool spoil(struct error *err)
 {
-    const struct op_data *fed = &world.w.data[0][DATA_PART_EXACT];
+    const struct op_data *own = world.w.data_case[0][DATA_PART_EXACT] < 0 ? NULL : &world.w.data[0][DATA_PART_EXACT],
+                         *near = world.w.neighbours.count ? &world.w.neighbours.items[0].data : NULL, *fed = wild == WILD ? own : near;
     unsigned char byte;
-    if (!wild || world.w.data_case[0][DATA_PART_EXACT] < 0 || !fed->card)
+    if (wild == TAME || !fed || !fed->card)
         return true;
-    wild = false;
+    wild = TAME;
     uint64_t at = fed->card->at[SLOT_FILTER].value + 6;
     bool ok = world.emu->read(world.w.dev, at, &byte, 1, err);
     byte ^= 0x40;
@@ -57,6 +58,20 @@ static bool launch(struct device *dev, struct device_function *f, const struct d
     return world.emu->launch(dev, f, l, err);
 }
 
+static size_t largest; /* of what went between host and device at once */
+static bool sized_read(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err)
+{
+    largest = bytes > largest ? bytes : largest;
+    return world.emu->read(dev, address, to, bytes, err);
+}
+static bool sized_write(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
+{
+    largest = bytes > largest ? bytes : largest;
+    return world.emu->write(dev, address, from, bytes, err);
+}
+
+static const char *planted; /* in place of what the variant's kernel stores; NULL: nothing */
+
 /* One variant on two small layers and a network of them, on emu with a clock. */
 static void open_world(void)
 {
@@ -65,7 +80,9 @@ static void open_world(void)
     struct text source = {0};
     char *naive = file_read("kernels/variants/conv2d/naive.cu", 1 << 20, &bytes, &err);
     assert_non_null(naive);
-    text_add(&source, naive);
+    char *stores = strstr(naive, "epilogue(sum, bias, k)");
+    text_addf(&source, "%.*s%s%s", (int)(stores - naive), naive, planted ? planted : "",
+              stores + (planted ? strlen("epilogue(sum, bias, k)") : 0));
     free(naive);
     assert_true(variant_put("ours", &source));
     world.path = text_file("scenario: t\n"
@@ -90,6 +107,8 @@ static void open_world(void)
     world.ops = *world.emu;
     clock_give(&world.ops, 1000);
     world.ops.launch = launch;
+    world.ops.read = sized_read;
+    world.ops.write = sized_write;
     world.w.dev->ops = &world.ops;
     for (int i = 0; i < ROWS_MOST; i++)
         world.rows[i] = row_new();
@@ -300,14 +319,44 @@ static void a_wild_write_costs_its_own_row(void **state)
     struct error err = {0};
     open_world();
     int row = world.ours[0];
-    wild = true;
+    wild = WILD;
     if (!handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err))
         fail_msg("%s", err.text);
-    assert_false(wild);
+    assert_int_equal(wild, TAME);
     assert_int_equal(world.rows[row]->status, ROW_UNSAFE);
     assert_string_equal(world.rows[row]->reason, "wrote far from its buffers: to the values that all rows of the case are fed");
     verify(row);
     close_world();
+}
+
+/* On its neighbours a row is judged where its output lies, too: nothing large moves, what is wrong there is told with the work, and who
+ * writes to what others are fed there as well. */
+static void neighbours_are_judged_there(void **state)
+{
+    need_compiler();
+    struct error err = {0};
+    open_world();
+    int row = world.ours[0];
+    verify(row);
+    largest = 0;
+    verify(row);
+    assert_true(largest > 0 && largest <= 32);
+    wild = WILD_NEAR;
+    assert_true(handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err));
+    assert_int_equal(wild, TAME);
+    assert_int_equal(world.rows[row]->status, ROW_UNSAFE);
+    assert_non_null(strstr(world.rows[row]->reason, "right on its own shape, but on a neighbour, conv2d"));
+    assert_non_null(strstr(world.rows[row]->reason, "wrote far from its buffers"));
+    verify(row);
+    close_world();
+    planted = "(H == 6 ? epilogue(sum, bias, k) : 0.0f)";
+    open_world();
+    assert_true(handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err));
+    assert_int_equal(world.rows[row]->status, ROW_WRONG);
+    assert_non_null(strstr(world.rows[row]->reason, "right on its own shape, but on a neighbour, conv2d"));
+    assert_non_null(strstr(world.rows[row]->reason, "zero"));
+    close_world();
+    planted = NULL;
 }
 
 /* The launch over nothing of a row that is timed next is made there, and tells whether it gives the same bits. */
@@ -387,6 +436,7 @@ int main(void)
         cmocka_unit_test(another_case_drops_it),          cmocka_unit_test(a_network_has_no_exact_reference),
         cmocka_unit_test(what_is_made_ahead_ends),        cmocka_unit_test(a_command_sent_ahead_is_waited_for),
         cmocka_unit_test(data_made_early_are_taken),      cmocka_unit_test(the_launch_over_nothing_is_made_once),
+        cmocka_unit_test(neighbours_are_judged_there),
     };
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }
