@@ -135,7 +135,10 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     bool timed = !s->options->no_time && spec_is_timed(s->device.spec);
     if (!store_last_run(s->store, s->asked.tune ? "tune" : "run", s->plan.scenario->name, s->device.spec, &old, err))
         return err->kind == ERROR_NONE ? 0 : -1;
-    count = store_rows(s->store, old.id, &rows, err);
+    rows = s->former;
+    count = rows ? s->former_count : store_rows(s->store, old.id, &rows, err);
+    s->former = NULL;
+    s->former_count = 0;
     for (int i = 0; i < count; i++)
         for (int k = 0; k < s->plan.row_count; k++)
             if (!strcmp(rows[i]->id, s->rows[k]->id) &&
@@ -213,6 +216,8 @@ struct session_kept {
     struct child worker;
     int gpu_lock;
     char files[HASH_TEXT]; /* of its plan */
+    struct row **rows;     /* as they are stored */
+    int row_count;
 };
 
 static bool take_kept(struct session *s)
@@ -224,6 +229,8 @@ static bool take_kept(struct session *s)
     s->worker = k->worker;
     s->gpu_lock = k->gpu_lock;
     memcpy(s->plan.files, k->files, sizeof k->files);
+    s->former = k->rows;
+    s->former_count = k->row_count;
     free(k);
     *s->options->kept = NULL;
     s->follows = true;
@@ -235,12 +242,14 @@ void session_keep(struct session *s)
     if (!s->options->kept || s->interrupted || !s->worker.ready || s->worker.ahead)
         return;
     struct session_kept *k = *s->options->kept = xcalloc(1, sizeof *k);
-    *k = (struct session_kept){s->device, s->worker, s->gpu_lock, ""};
+    *k = (struct session_kept){
+        .device = s->device, .worker = s->worker, .gpu_lock = s->gpu_lock, .rows = s->rows, .row_count = s->plan.row_count};
     memcpy(k->files, s->plan.files, sizeof k->files);
     k->worker.ahead = 0;
     k->worker.launched = k->worker.ready = false; /* it is set up anew */
     s->worker = (struct child){.fd = -1, .errors = -1};
     s->gpu_lock = -1;
+    s->rows = NULL;
 }
 
 void session_kept_free(struct session_kept *kept)
@@ -249,6 +258,7 @@ void session_kept_free(struct session_kept *kept)
         return;
     child_stop(&kept->worker, NULL, 0);
     lock_release(&kept->gpu_lock);
+    rows_free(kept->rows, kept->row_count);
     free(kept);
 }
 

@@ -27,7 +27,9 @@ struct session {
     int gpu_lock;          /* -1: on no GPU */
     bool early;            /* the worker was sent after data of this run's cases */
     bool follows;          /* worker and device are those of the run before, of the same command */
-    bool counts;           /* this run counts at all */
+    struct row **former;   /* ... whose rows these are, until they are taken over */
+    int former_count;
+    bool counts; /* this run counts at all */
     bool count_checked;
     bool counter_again;                   /* the rows in hand have been tried in a second worker */
     int *uncounted_rows, uncounted_count; /* that are to be counted, in their order; the memory that they take */

@@ -545,6 +545,7 @@ static void session_close(struct session *s)
         free(s->choices[i]);
     free(s->choices);
     free(s->uncounted_rows);
+    rows_free(s->former, s->former_count);
     free(s->rows);
     free(s->kept);
     run_clear(&s->run);

@@ -1,0 +1,110 @@
+/* session: a run that follows another of the same command, as each density that bisection adds does. It has its worker and its rows from
+ * the one before. Workers are this program, started as bench starts itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "base/file.h"
+#include "own_folder.h"
+#include "session/session.h"
+#include "worker/worker.h"
+#include <string.h>
+
+static char *scenario;
+static const char text[] = "scenario: t\n"
+                           "layers: {a: {op: conv2d, n: 1, c: 4, h: 12, w: 16, k: 4, kernel: 3, pad: 1, dtype: f32, layout: NCHW}}\n"
+                           "axes: {mask: {layers: [a], values: [{pattern: blobs, radius: 4, density: [0.25]}]}}\n"
+                           "variants: [conv2d/naive]\ntime: {rounds: [6, 6]}\n";
+
+struct kind {
+    bool kept;    /* worker and rows are handed over */
+    bool touched; /* a file is another in between */
+};
+
+/* Two runs and what is stored of them: rows, ids in their order. False: the second failed, as *err says. */
+static bool both(const struct kind *kind, const char *name, struct text *ids, int *taken, struct error *err)
+{
+    char *database = text_format("%s/%s.db", dir, name);
+    struct session_kept *kept = NULL;
+    struct scenario_wish more[] = {{"t/a[mask=blobs4:0.25]", 0.5, NULL}, {NULL, 0, NULL}};
+    struct session_options o = {.plan = {.scenario_path = scenario, .device = "emu:GH100,no-check"},
+                                .database = database,
+                                .argv = "bench run",
+                                .verb = "run",
+                                .kept = kind->kept ? &kept : NULL};
+    struct session_result result;
+    const struct session_sink sink = {0};
+    struct row **rows = NULL;
+    struct store *store = NULL;
+    struct run run = {0};
+    assert_true(file_write(scenario, text, strlen(text), err));
+    if (!session_run(&o, &sink, &result, err))
+        fail_msg("%s", err->text);
+    assert_true(result.rows > 0 && result.kept == 0 && (kept != NULL) == kind->kept);
+    if (kind->touched)
+        assert_true(file_write(scenario, text, strlen(text) - 1, err)); /* its last line ends without a newline now */
+    int before = result.rows;
+    o.resume = true;
+    o.plan.filter.more = more;
+    bool ok = session_run(&o, &sink, &result, err);
+    *taken = result.kept;
+    assert_true(!ok || (result.rows == 2 * before && result.kept == before && (kept != NULL) == kind->kept));
+    session_kept_free(kept);
+    assert_true(store_open(database, true, &store, err) && store_run(store, result.run_id, &run, err));
+    int count = store_rows(store, result.run_id, &rows, err);
+    for (int i = 0; i < count; i++)
+        text_addf(ids, "%s %s %d %s\n", rows[i]->id, rows[i]->key, (int)rows[i]->status, rows[i]->check ? rows[i]->check : "");
+    rows_free(rows, count);
+    run_clear(&run);
+    store_close(store);
+    free(database);
+    return ok;
+}
+
+/* Whether they are handed over or read again and made anew: the same rows are stored. */
+static void what_is_handed_over_is_what_is_stored(void **state)
+{
+    SCOPED_TEXT handed = {0};
+    SCOPED_TEXT read = {0};
+    struct error err = {0};
+    int taken;
+    if (!both(&(struct kind){.kept = true}, "handed", &handed, &taken, &err) || !both(&(struct kind){0}, "read", &read, &taken, &err))
+        fail_msg("%s", err.text);
+    assert_string_equal(text_get(&handed), text_get(&read));
+    assert_non_null(strstr(text_get(&handed), "0.50]"));
+}
+
+/* The worker has its plan from the files of the run before. */
+static void a_file_that_changed_is_told(void **state)
+{
+    SCOPED_TEXT ids = {0};
+    struct error err = {0};
+    int taken;
+    assert_false(both(&(struct kind){.kept = true, .touched = true}, "touched", &ids, &taken, &err));
+    assert_non_null(strstr(err.text, "changed while the run went on"));
+}
+
+static int open_world(void **state)
+{
+    if (!getenv("BENCH_HOME"))
+        setenv("BENCH_HOME", ".", 1);
+    if (set_up(state))
+        return -1;
+    scenario = text_format("%s/s.yaml", dir);
+    return 0;
+}
+
+static int close_world(void **state)
+{
+    free(scenario);
+    return tear_down(state);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && !strcmp(argv[1], "worker"))
+        return worker_main();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_handed_over_is_what_is_stored),
+                                       cmocka_unit_test(a_file_that_changed_is_told)};
+    return cmocka_run_group_tests(tests, open_world, close_world);
+}
