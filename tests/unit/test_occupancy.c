@@ -162,6 +162,10 @@ static void test_impossible(void **state)
     assert_true(!o.possible);
     o = of("sm_90", 256, -1, 0);
     assert_true(!o.possible);
+    for (int power = 31; power < 41; power += 3) { /* more than an int holds is more than a chip has, whoever declares it */
+        struct occupancy_query large = {.block_threads = 256, .registers = 32, .static_smem = (size_t)1 << power, .carveout = -1};
+        assert_true(!occupancy_of(chip_find("sm_90"), &large).possible);
+    }
     struct chip unknown = *chip_find("sm_90");
     unknown.cc = 999;
     struct occupancy_query q = {.block_threads = 256, .registers = 32, .carveout = -1};
@@ -229,6 +233,8 @@ static void test_need(void **state)
     assert_string_equal(need("sm_90", 256, 64, 0, LIMIT_SMEM, 5), "");
     assert_string_equal(need("sm_90", 256, 32, 100 * 1024, LIMIT_SMEM, 3), "25600 fewer bytes of shared memory (76800)");
     assert_string_equal(need("sm_90", 256, 32, 240 * 1024, LIMIT_SMEM, 1), "13312 fewer bytes of shared memory (232448)"); /* 227 KiB */
+    assert_string_equal(need("sm_90", 32, 16, 100, LIMIT_SMEM, 228), "100 fewer bytes of shared memory (0)"); /* 228 KiB, 1 the system's */
+    assert_string_equal(need("sm_90", 32, 16, 100, LIMIT_SMEM, 229), "");
     assert_string_equal(need("sm_86", 1024, 32, 0, LIMIT_WARPS, 2), "blocks of at most 768 threads");
     assert_string_equal(need("sm_90", 256, 32, 0, LIMIT_WARPS, 33), "blocks of at most 32 threads"); /* a warp each, of 64 */
     assert_string_equal(need("sm_90", 256, 32, 0, LIMIT_WARPS, 65), "");

@@ -405,10 +405,37 @@ static void test_mask_out(void **state)
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
     assert_true(!b->v.ok && b->v.wrong == 1 && b->v.worst_at[2] == 7 && b->v.worst_at[3] == 9);
     bits[7 * 2] ^= 1u << 9;
+    int first = 0, held = 0; /* a word that is all 0, where 32 columns of which some are active were wanted */
+    while (!bits[first])
+        first += 2;
+    for (int x = 0; x < 32; x++)
+        held += bits[first] >> x & 1;
+    uint32_t word = bits[first];
+    bits[first] = 0;
+    verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+    assert_true(!b->v.ok && b->v.wrong == held && b->v.worst_at[2] == first / 2 % 24 && b->v.worst_want == 1);
+    bits[first] = word;
     bits[(24 + 5) * 2] ^= 1u << 9; /* the second image's */
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
     assert_true(!b->v.ok && b->v.wrong == 1 && b->v.worst_at[0] == 1 && b->v.worst_at[2] == 5);
     free(bits);
+    stop(b);
+}
+
+/* A mask of one pixel is a mask. */
+static void test_mask_out_of_one_pixel(void **state)
+{
+    struct work w = conv_work(8, 8, 1, 1, 1);
+    w.mask = (struct mask){.pattern = MASK_FULL};
+    struct bench *b = start(w, DATA_PART_EXACT);
+    int mask = program_tensor(&b->p, "mask_out");
+    uint32_t bits = 1;
+    assert_int_equal(tensor_bytes(&b->p.tensors[mask]), sizeof bits);
+    verify_tensor(&b->p, mask, &b->d, &bits, &b->v);
+    assert_true(b->v.ok && b->v.elements == 1);
+    bits = 0;
+    verify_tensor(&b->p, mask, &b->d, &bits, &b->v);
+    assert_true(!b->v.ok && b->v.wrong == 1);
     stop(b);
 }
 
@@ -519,6 +546,7 @@ int main(void)
                                        cmocka_unit_test(test_exact_data_notices),
                                        cmocka_unit_test(test_masks),
                                        cmocka_unit_test(test_mask_out),
+                                       cmocka_unit_test(test_mask_out_of_one_pixel),
                                        cmocka_unit_test(test_mask_out_unwritten),
                                        cmocka_unit_test(test_threads),
                                        cmocka_unit_test(test_dump)};
