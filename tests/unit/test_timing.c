@@ -117,6 +117,7 @@ static void rounds_say_their_conditions(void **state)
             assert_true(places[i]);
         double mhz = row_of(&r, "my/ours")->sm_clock_mhz;
         assert_true(clock ? mhz == 1980 : isnan(mhz));
+        assert_true(t->took_s > 0 && t->took_s == other->took_s); /* all of them together */
         assert_true(clock ? t->retaken + other->retaken > 20 && t->kept_low == 0 : t->retaken == -1 && t->kept_low == -1 && !t->clock_hz);
         assert_true(!t->power_w && !t->throttle); /* no board */
         let_go(&r);
@@ -354,6 +355,24 @@ static void a_network_is_timed_on_several_inputs(void **state)
     let_go(&r);
 }
 
+/* Of a network whose layers want another layout than it comes in: what its changes of layout take, which the plan put there. */
+static void changes_of_layout_are_said(void **state)
+{
+    begin();
+    timing.whole = "my/ours";
+    struct result r = timed("[my/cudnn_fast, my/ours]",
+                            "{rounds: [10, 10]}\naxes: {layout: [NCHW, NHWC]}\nnetworks: {net: {order: [a], layout: [per_op]}}");
+    const struct row *best = row_of(&r, "chain/best");
+    static const struct {
+        const char *name;
+        double value;
+    } parts[] = {{"chain.steps", 3}, {"chain.steps_ns", 94000}, {"chain.layout_ns", 14000}, {"chain.plan_layout_ns", 14000}};
+    for (int i = 0; i < 4; i++)
+        if (!row_metric(best, -1, parts[i].name) || fabs(row_metric(best, -1, parts[i].name)->value - parts[i].value) > 1)
+            fail_msg("%s", parts[i].name);
+    let_go(&r);
+}
+
 static double nearly_short(const struct device_launch *launch)
 {
     return 4.8;
@@ -467,7 +486,18 @@ static void a_lost_device_is_noticed(void **state)
     assert_true(fabs(row_of(&r, "my/prepared")->prepare_ns - 5000) < 1 && isnan(row_of(&r, "my/cudnn_fast")->prepare_ns));
     assert_true(fabs(time_of(&r, "my/prepared", "cold", "isolated")->median_ns - 60000) < 1); /* without it */
     let_go(&r);
-    for (int at = 1; at < calls; at += at < 12 ? 1 : 1 + calls / 20)
+    int launch[2]; /* the calls with which a row's first set of inputs is looked at, and its second */
+    for (int i = 0; i < 2; i++) {
+        begin();
+        timing.idle = "conv_fast";
+        timing.idle_from = 1 + i;
+        timing.fail_at = 1 << 30;
+        r = timed("[my/cudnn_fast, my/prepared]", "{rounds: [6, 6]}");
+        launch[i] = timing.idled_at;
+        let_go(&r);
+    }
+    assert_true(launch[0] > 12 && launch[0] < launch[1] && launch[1] < calls / 4);
+    for (int at = 1; at < calls; at += at < 12 || (at >= launch[0] - 8 && at < launch[1]) ? 1 : at < launch[0] ? 8 : 1 + calls / 20)
         if (lost(at, NULL, 0, NULL))
             fail_msg("lost at call %d of %d and not noticed", at, calls);
     assert_int_equal(lost(0, "conv_after", 0, "my/prepared"), 0);
@@ -555,6 +585,7 @@ int main(void)
         cmocka_unit_test(who_replays_is_told_so),
         cmocka_unit_test(who_is_wrong_first_harms_nobody),
         cmocka_unit_test(a_network_is_timed_on_several_inputs),
+        cmocka_unit_test(changes_of_layout_are_said),
         cmocka_unit_test(short_rows_are_timed_in_a_graph),
         cmocka_unit_test(an_early_end_is_said),
         cmocka_unit_test(modes_share_the_budget),

@@ -62,7 +62,7 @@ static const struct {
     const char *kernel;
     double ns;
 } costs[] = {{"conv_slow", 200000}, {"conv_fast", 100000}, {"conv_ours", 80000},  {"conv_brief", 4000}, {"conv_state", 200000},
-             {"conv_even", 90000},  {"conv_odd", 90000},   {"conv_after", 60000}, {"conv_prep", 5000}};
+             {"conv_even", 90000},  {"conv_odd", 90000},   {"conv_after", 60000}, {"conv_prep", 5000},  {"convert_flat", 7000}};
 
 static bool timed_function(struct device *dev, struct device_module *module, const char *name, struct device_function **f,
                            struct error *err)
@@ -372,7 +372,9 @@ static json_t *whole(const struct plan *plan, json_t *rows)
         json_array_append_new(rows, json_integer(i));
         json_t *links = json_array();
         for (int k = 0; k < plan->rows[i].chain->work->chain->count; k++)
-            json_array_append_new(links, json_integer(layer_of(plan, best ? timing.whole_best : timing.whole)));
+            json_array_append_new(links, json_integer(plan->rows[i].chain->work->chain->links[k].layer < 0
+                                                          ? -1 /* a change of layout */
+                                                          : layer_of(plan, best ? timing.whole_best : timing.whole)));
         json_array_append_new(choices, json_pack("[i,o]", i, links));
     }
     return choices;

@@ -9,7 +9,7 @@
 static char *variant_home, *variant_folder, *no_compiler; /* why there is none; NULL */
 
 /* The variants that are seen. */
-#define SHIPPED "conv2d/cudnn.* pointwise/* transpose/naive.cu"
+#define SHIPPED "conv2d/cudnn.* pointwise/* transpose/naive.cu layout/convert*"
 
 /* Paths are part of what the compiler's cache goes by: the installation is one for all programs (links, made whole before they are named;
  * they stay), and the folder lies beside the program and is called alike each time. */
