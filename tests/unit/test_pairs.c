@@ -154,6 +154,11 @@ static void who_fails_is_blamed(void **state)
         blamed += r.blamed >= 0;
         let_go(&r);
     }
+    begin_pairs(1); /* what the timed loop itself needs is nobody's */
+    timing.no_events = timing.may_fail = true;
+    struct result r = timed(SLOW_AND_OURS, "{}");
+    assert_true(!r.ok && strstr(r.err.text, "no more events") && r.blamed == -1);
+    let_go(&r);
     assert_int_equal(blamed, 5); /* as the sitting before is looked at again, it is entered, and each runs by itself */
 }
 

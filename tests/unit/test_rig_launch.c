@@ -22,7 +22,7 @@ static struct told {
     unsigned char symbol[64];
     int live; /* buffers */
     size_t filled, copied;
-    bool refuses; /* refuses: the launch */
+    bool refuses, no_begin, no_end; /* the launch, a graph */
     int frame;
     int modules, loads; /* of them still loaded; in all */
     struct device_function *ran;
@@ -104,13 +104,13 @@ static bool sync(struct device *dev, struct error *err)
 }
 static bool graph_begin(struct device *dev, struct error *err)
 {
-    told.begun++;
-    return true;
+    told.begun += !told.no_begin;
+    return !told.no_begin || error_set(err, ERROR_ENVIRONMENT, "no graph begins");
 }
 static bool graph_end(struct device *dev, struct device_graph **graph, struct error *err)
 {
-    *graph = (struct device_graph *)dev;
-    return true;
+    *graph = told.no_end ? NULL : (struct device_graph *)dev;
+    return !told.no_end || error_set(err, ERROR_ENVIRONMENT, "no graph ends");
 }
 static bool graph_launch(struct device *dev, struct device_graph *graph, struct error *err)
 {
@@ -478,7 +478,9 @@ static void fills_copies_and_symbols(void **state)
     assert_true(rig_read(rig, a, 1, &value, &err) && value == 1.5);
     steps[2].bytes = 0; /* the whole of b from a, which is longer */
     assert_true(rig_run_step(rig, 2, &err) && told.copied == 32);
-    steps[2] = (struct step){.kind = STEP_COPY, .name = "copy", .to = a, .from = b};
+    steps[2] = (struct step){.kind = STEP_COPY, .name = "copy", .to = a, .from = b, .bytes = 32}; /* all of b */
+    assert_true(rig_run_step(rig, 2, &err) && told.copied == 32);
+    steps[2].bytes = 0;
     err = (struct error){0};
     assert_false(rig_run_step(rig, 2, &err));
     assert_string_equal(err.text, "step copy copies 40 bytes, from 32 to 40");
@@ -522,8 +524,6 @@ static void preparing_and_graphs(void **state)
     told.refuses = true; /* nothing is prepared by a step that cannot run */
     assert_false(rig_prepare(rig, &ns, &err));
     told.refuses = false;
-    rig_close(rig);
-    rig = NULL;
     end();
     begin();
     open_or_fail(NULL);
@@ -531,6 +531,21 @@ static void preparing_and_graphs(void **state)
     assert_true(rig_run(rig, &err) && rig_run(rig, &err) && told.launches == 2 && told.graphs == 0);
     assert_int_equal(told.begun, 0);
     end();
+}
+
+/* A graph that cannot be begun or ended is no run. */
+static void graphs_that_are_refused(void **state)
+{
+    for (int i = 0; i < 3; i++) {
+        begin();
+        p.graph = true;
+        open_or_fail(NULL);
+        assert_true(rig_run(rig, &err));
+        told.no_begin = i == 0, told.no_end = i > 0, told.refuses = i == 2;
+        assert_false(rig_run(rig, &err) || told.graphs);
+        assert_non_null(strstr(err.text, i == 0 ? "no graph begins" : i == 1 ? "no graph ends" : "refused")); /* what was first */
+        end();
+    }
 }
 
 /* A kernel can keep something from run to run where it has scratch, or a frame of its threads' own; a call of a library alone cannot. */
@@ -560,6 +575,7 @@ int main(void)
                                        cmocka_unit_test(variables_of_a_cubin_are_shown),
                                        cmocka_unit_test(fills_copies_and_symbols),
                                        cmocka_unit_test(preparing_and_graphs),
+                                       cmocka_unit_test(graphs_that_are_refused),
                                        cmocka_unit_test(who_can_keep_something)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
