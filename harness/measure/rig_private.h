@@ -65,6 +65,7 @@ struct rig {
     bool keep_inputs;
     size_t guard;
     double time_limit_s;
+    unsigned wipes;               /* each with another word */
     bool has_run;                 /* all steps once: what a library does at its first call must not fall into a capture */
     struct device_graph **graphs; /* by set and seat */
     uint64_t output_sum;          /* of the bits of what is written, at the last check */

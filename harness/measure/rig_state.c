@@ -62,28 +62,52 @@ bool rig_may_remember(const struct device_image *images, int count, struct text 
     return how->len > 0;
 }
 
-/* A step of every launch fills it, from weights: not the kernel's own. */
-static bool is_filled(const struct program *p, int unit, const char *name)
+/* How much of a variable, from its beginning, a step of every launch fills before any kernel of that code runs: what a launch leaves there
+ * no later one finds. `late`: behind a kernel, which found what the launch before it left. */
+static size_t filled(const struct program *p, int unit, const char *name, bool late)
 {
-    for (int i = 0; i < p->step_count; i++)
-        if (p->steps[i].kind == STEP_SYMBOL && !p->steps[i].prepare && p->steps[i].unit == unit && !strcmp(p->steps[i].symbol, name))
-            return true;
-    return false;
+    bool ran = false;
+    for (int i = 0; i < p->step_count; i++) {
+        const struct step *step = &p->steps[i];
+        if (step->prepare || step->unit != unit)
+            continue;
+        ran |= step->kind == STEP_KERNEL;
+        if (step->kind == STEP_SYMBOL && ran == late && !strcmp(step->symbol, name))
+            return step->bytes;
+    }
+    return 0;
 }
 
 static void add_variable(struct rig *rig, int unit, const char *name)
 {
-    struct rig_variable v = {0};
+    struct rig_variable v = {.name = xstrdup(name)};
     struct rig_state *s = rig->state;
     struct error ignored = {0};
-    if (is_filled(rig->program, unit, name) || !strncmp(name, "__cudart_", 9)) /* tables of the compiler's own library */
-        return;
-    if (!rig->dev->ops->symbol(rig->dev, rig->modules[unit], name, &v.address, &v.bytes, &ignored)) {
-        s->hidden = s->hidden ? s->hidden : xstrdup(name);
+    size_t own = filled(rig->program, unit, name, false);
+    bool shown = rig->dev->ops->symbol(rig->dev, rig->modules[unit], name, &v.address, &v.bytes, &ignored);
+    if (shown && v.bytes > own) {
+        v.address += own;
+        v.bytes -= own;
+        *APPEND(s->variables, s->count) = v;
         return;
     }
-    v.name = xstrdup(name);
-    *APPEND(s->variables, s->count) = v;
+    if (!shown && !s->hidden && strncmp(name, "__cudart_", 9) != 0) /* tables of the compiler's own library */
+        s->hidden = xstrdup(name);
+    free(v.name);
+}
+
+/* Constants, which no kernel can write, but a step behind one. */
+static void add_constants(struct rig *rig, int unit, const struct device_memory *m)
+{
+    const struct program *p = rig->program;
+    for (int i = 0; i < p->step_count; i++) {
+        const struct step *step = &p->steps[i];
+        bool added = step->kind != STEP_SYMBOL || step->unit != unit || !filled(p, unit, step->symbol, true);
+        for (int k = 0; !added && k < m->count; k++)
+            added = !strcmp(m->names[k], step->symbol);
+        if (!added)
+            add_variable(rig, unit, step->symbol);
+    }
 }
 
 /* The image with its variables to be found by name. The caller frees what is not the image's own. */
@@ -121,6 +145,8 @@ bool rig_state_load(struct rig *rig, int unit, const struct device_image *image,
     bool ok = m && rig->dev->ops->load(rig->dev, &known, &rig->modules[unit], err);
     for (int i = 0; ok && i < m->count; i++)
         add_variable(rig, unit, m->names[i]);
+    if (ok)
+        add_constants(rig, unit, m);
     for (int view = 1; ok && view < rig_views(rig) && is_loaded_again(rig->program, unit, image, m); view++)
         ok = rig->dev->ops->load(rig->dev, image, &rig->modules[view * rig->program->unit_count + unit], err);
     if (known.cubin != image->cubin)

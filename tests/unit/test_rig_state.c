@@ -1,6 +1,7 @@
 /* measure/rig_state on emu: what code keeps between launches, and what prepare finds. */
 #include "works.h"
 #include "measure/card.h"
+#include "measure/verify.h"
 #include "measure/rig.h"
 #include "op/generate.h"
 #include "op/shape.h"
@@ -65,6 +66,20 @@ static struct rig *rig_of(struct step *steps, int count, const char *ptx)
     if (!rig_open(dev, NULL, &p, &image, true, &rig, &err) || !rig_feed(rig, fed, &err))
         fail_msg("%s", err.text);
     return rig;
+}
+
+/* Emu runs PTX: of machine code alone it says so. */
+static void machine_code_alone(void **state)
+{
+    struct unit unit = {.label = "kernel"};
+    struct device_image image = {.label = "kernel", .cubin = "cubin", .cubin_bytes = 5};
+    struct tensor tensors[OP_MAX_TENSORS];
+    struct error err = {0};
+    struct rig *rig;
+    p = (struct program){.work = w, .tensors = tensors, .units = &unit, .unit_count = 1};
+    p.tensor_count = w.op->tensors(&w, tensors);
+    assert_false(rig_open(dev, NULL, &p, &image, true, &rig, &err));
+    assert_string_equal(err.text, "not on emu: kernel is a cubin, and emu runs PTX");
 }
 
 static bool depends(struct step *steps, int count)
@@ -176,6 +191,10 @@ static void module_memory(void **state)
     says(ENTRY("mov.u64 %d2, hits; atom.global.add.u32 %r1, [%d2], 1;\n"), CHANGED "`hits` (4 bytes)", CHANGED "`hits` (4 bytes)");
     says(ENTRY("mov.u32 %r1, 7; st.global.u32 [hits], %r1; st.global.u32 [other], %r1;\n"), CHANGED "`hits` (4 bytes), `other` (4 bytes)",
          "");
+    says(".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .align 4 .b32 __cudart_kept;\n" /* called as the compiler's tables
+                                                                                                           */
+         ".visible .entry k(.param .u64 to)\n{\n.reg .b32 %r<4>;\nmov.u32 %r1, 7; st.global.u32 [__cudart_kept], %r1;\nret;\n}\n",
+         CHANGED "`__cudart_kept` (4 bytes)", "");
     says(ENTRY("ld.global.u32 %r1, [hits]; st.global.u32 [%d1], %r1;\n"), "", ""); /* a table that is read */
     says(ENTRY("mov.u32 %r1, 0; st.global.u32 [hits], %r1;\n"), "", "");           /* the same bytes are no state */
     says(ENTRY("mov.u32 %r1, 7; st.global.u32 [%d1], %r1;\n"), "", "");            /* merely there */
@@ -221,21 +240,75 @@ static void launches(void **state)
     }
 }
 
-/* What a step of every launch fills is not the kernel's own, whatever the kernel writes there; other variables still are. */
+/* What a step of every launch fills before the kernel is not the kernel's own, whatever the kernel writes there; but the rest of a variable
+ * of which it fills a part, what is filled behind the kernel, which found there what the launch before left, and other variables still are.
+ */
 static void what_is_filled_is_no_state(void **state)
 {
-    struct step steps[2] = {{.kind = STEP_SYMBOL, .name = "symbol hits", .symbol = "hits", .from = {BUFFER_SCRATCH, 0}, .bytes = 4},
-                            {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1}};
-    const char *both = ENTRY("mov.u32 %r1, 7; st.global.u32 [hits], %r1; st.global.u32 [other], %r1;\n");
-    steps[1].args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
-    for (int prepare = 0; prepare < 2; prepare++) {
+    const struct step fill = {.kind = STEP_SYMBOL, .name = "symbol hits", .symbol = "hits", .from = {BUFFER_SCRATCH, 0}, .bytes = 4};
+    struct step k = {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1};
+    const char *both = ENTRY("mov.u32 %r1, 458759; st.global.u32 [hits], %r1; st.global.u32 [other], %r1;\n");
+    static const struct {
+        bool prepare, late;
+        size_t bytes;
+        const char *want;
+    } fills[] = {{false, false, 4, CHANGED "`other` (4 bytes)"},
+                 {true, false, 4, CHANGED "`hits` (4 bytes), `other` (4 bytes)"},
+                 {false, true, 4, CHANGED "`hits` (4 bytes), `other` (4 bytes)"},
+                 {false, false, 2, CHANGED "`hits` (2 bytes), `other` (4 bytes)"}};
+    k.args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
+    for (int i = 0; i < 4; i++) {
         struct error err = {0};
         struct text said = {0};
-        steps[0].prepare = prepare;
+        struct step steps[2] = {fill, k};
+        if (fills[i].late)
+            steps[0] = k, steps[1] = fill;
+        steps[fills[i].late].prepare = fills[i].prepare;
+        steps[fills[i].late].bytes = fills[i].bytes;
         struct rig *rig = rig_of(steps, 2, both);
         if (!rig_prepare(rig, NULL, &err) || !rig_state_keep(rig, &err) || !rig_run(rig, &err) || !rig_state_check(rig, &said, &err))
             fail_msg("%s", err.text);
-        assert_string_equal(text_get(&said), prepare ? CHANGED "`hits` (4 bytes), `other` (4 bytes)" : CHANGED "`other` (4 bytes)");
+        if (strcmp(text_get(&said), fills[i].want))
+            fail_msg("%d: '%s', want '%s'", i, text_get(&said), fills[i].want);
+        text_free(&said);
+        rig_close(rig);
+    }
+}
+
+/* What scratch is wiped with is no number in f32 or f16 and another one each time: nobody can count from it. Outputs have their mark. */
+static void scratch_is_wiped_otherwise(void **state)
+{
+    struct error err = {0};
+    struct rig *rig = rig_of(NULL, 0, NULL);
+    uint32_t now, last = VERIFY_POISON, output;
+    for (int i = 0; i < 6; i++, last = now) {
+        if (!rig_wipe(rig, &err) || !dev->ops->read(dev, rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, 0}), &now, 4, &err) ||
+            !dev->ops->read(dev, rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p, "output")}), &output, 4, &err))
+            fail_msg("%s", err.text);
+        assert_true(output == VERIFY_POISON && now != VERIFY_POISON && now != last);
+        assert_true((now & 0x7fffffff) > 0x7f800000); /* IEEE 754: beyond infinity */
+        assert_true((now & 0x7fff) > 0x7c00 && (now >> 16 & 0x7fff) > 0x7c00);
+    }
+    rig_close(rig);
+}
+
+/* No kernel writes a constant; a step does, and behind a kernel it keeps what that left in scratch for the next launch. */
+static void constants_are_kept_by_steps(void **state)
+{
+    struct step steps[2] = {{.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1},
+                            {.kind = STEP_SYMBOL, .name = "symbol before", .symbol = "before", .from = {BUFFER_SCRATCH, 0}, .bytes = 4}};
+    const char *ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .const .align 4 .b32 before;\n"
+                      ".visible .entry k(.param .u64 to)\n{\n.reg .b32 %r<4>; .reg .b64 %d<4>;\nld.param.u64 %d1, [to];\n"
+                      "ld.const.u32 %r1, [before]; add.u32 %r1, %r1, 7; st.global.u32 [%d1], %r1;\nret;\n}\n";
+    steps[0].args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
+    for (int first = 0; first < 2; first++) { /* filled before it runs it is what the step says */
+        struct error err = {0};
+        struct text said = {0};
+        struct step order[2] = {steps[first], steps[!first]};
+        struct rig *rig = rig_of(order, 2, ptx);
+        if (!rig_state_keep(rig, &err) || !rig_run(rig, &err) || !rig_state_check(rig, &said, &err))
+            fail_msg("%s", err.text);
+        assert_string_equal(text_get(&said), first ? "" : CHANGED "`before` (4 bytes)");
         text_free(&said);
         rig_close(rig);
     }
@@ -309,7 +382,8 @@ static void what_cannot_be_waited_for_is_not_judged(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(prepare_that_reads_inputs),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(machine_code_alone),
+                                       cmocka_unit_test(prepare_that_reads_inputs),
                                        cmocka_unit_test(prepare_is_looked_at_there),
                                        cmocka_unit_test(fed_from_either_side),
                                        cmocka_unit_test(prepare_that_hides_inputs),
@@ -318,6 +392,8 @@ int main(void)
                                        cmocka_unit_test(heap),
                                        cmocka_unit_test(launches),
                                        cmocka_unit_test(what_is_filled_is_no_state),
+                                       cmocka_unit_test(constants_are_kept_by_steps),
+                                       cmocka_unit_test(scratch_is_wiped_otherwise),
                                        cmocka_unit_test(what_cannot_be_read_is_not_judged),
                                        cmocka_unit_test(what_cannot_be_waited_for_is_not_judged)};
     return cmocka_run_group_tests(tests, begin, end);
