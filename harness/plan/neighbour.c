@@ -83,8 +83,14 @@ static int64_t size_of(enum image image, bool along, int64_t own, const struct l
                           random);
 }
 
-/* Draws the fields. `channels`: those of channels, too; `odd`: no multiples of eight. */
-static void draw(const struct work *own, uint64_t seed, enum image image, const struct limits *limits, bool channels, bool odd,
+/* Even where its own is odd, and odd where that is even: the own shape is no other than its kind. */
+static int64_t turned_from(int64_t own, int64_t size, int64_t least)
+{
+    return (size - own) % 2 ? size : size > least ? size - 1 : size + 1;
+}
+
+/* Draws the fields. `channels`: those of channels, too; `odd`: no multiples of eight; `turned`: sides, too. */
+static void draw(const struct work *own, uint64_t seed, enum image image, const struct limits *limits, bool channels, bool odd, bool turned,
                  struct work *out)
 {
     char along = "hw"[generate_bits(seed, 0, 2) % 2];
@@ -99,9 +105,10 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
                 continue;
             if (fields[i].how == DRAWN_COUNT)
                 *value = other(*value, limits->count, random);
-            else if (fields[i].how == DRAWN_SIZE)
-                *value = size_of(image, *f->name == along, *value, limits, random);
-            else if (channels)
+            else if (fields[i].how == DRAWN_SIZE) {
+                int64_t size = size_of(image, *f->name == along, *value, limits, random);
+                *value = turned ? turned_from(*value, size, limits->least) : size;
+            } else if (channels)
                 *value = channels_near(*value, limits->channels, odd, random);
             if (*value < f->min)
                 *value = f->min;
@@ -152,8 +159,9 @@ bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t see
     for (int i = 0; i < TRIES; i++) {
         struct error ignored = {0};
         bool channels = i % 2 == 0, compiled = i >= TRIES - TRIES_COMPILED;
-        bool odd = (number + i / 2) % 2 == 0; /* where the head refuses those: the next try */
-        draw(own, generate_bits(seed, 2, (uint64_t)i), (enum image)((number + i / TRIES_EACH) % IMAGES), &limits, channels, odd, work);
+        bool odd = (number + i / 2) % 2 == 0, turned = number % 2 == 0 && i < TRIES_EACH; /* where the head refuses those: a later try */
+        draw(own, generate_bits(seed, 2, (uint64_t)i), (enum image)((number + i / TRIES_EACH) % IMAGES), &limits, channels, odd, turned,
+             work);
         if (p->program.completed_count && i >= TRIES / 4) /* what completes it is another variant's, whose own rows have neighbours */
             work->epilogue_count = items - i % (items + 1);
         if (!work_finish(work, &ignored) || is_own_shape(work, own) || (is_much(work, flop) && shrink(&limits)) ||

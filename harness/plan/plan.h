@@ -120,7 +120,8 @@ int *plan_chain_spans(const struct plan *plan, int row, struct error *err);
 bool plan_chain_bind(struct plan *plan, int row, const int *choice, struct error *err);
 /* A work like a layer's own: other sizes (of the first image, and of every third that follows, at most `longest` along an axis; of the
  * second one axis is up to longest^2/8 long and the other short; the third is longer along one axis than the layer's own, and shorter
- * still; a filter without padding needs its own size more), numbers and channels, drawn from the seed, such that the row's head accepts it
+ * still; a filter without padding needs its own size more; sides of even-numbered ones are odd where the layer's are even, and even where
+ * they are odd, if the head takes those), numbers and channels, drawn from the seed, such that the row's head accepts it
  * and its code does it as it is compiled (without what completes the row); else, where sizes are compiled in, with code of its own. A draw
  * of more than `flop` operations is followed by smaller ones as long as there are any. Fills work and program (the caller's to free).
  * False: none was found, as of a head that accepts one shape only. */

@@ -154,8 +154,8 @@ static bool draw_neighbour(const struct worker *w, int index, int number, struct
 {
     uint64_t seed = generate_bits(worker_secret(w), 3, (uint64_t)number);
     bool timed = spec_is_timed(w->options.device);
-    if (!timed) /* one only: of any kind */
-        number = (int)(seed % NEIGHBOURS);
+    if (!timed) /* one only: of any kind, and unlike its own */
+        number = 2 * (int)(seed % NEIGHBOURS);
     return plan_neighbour(&w->plan, index, number, seed, timed ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
 }
 

@@ -37,7 +37,7 @@ static void neighbours_are_near(void **state)
     plan_of(
         "scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 16, h: 40, w: 16, k: 16, kernel: 3, pad: 1, epilogue: [bias, relu], dtype: f32}\n"
         "variants: [conv2d/naive]\n");
-    int row = row_of("naive"), other_batch = 0, other_channels = 0, tall = 0, long_h = 0, long_w = 0, beyond = 0, round = 0;
+    int row = row_of("naive"), other_batch = 0, other_channels = 0, tall = 0, long_h = 0, long_w = 0, beyond = 0, round = 0, even = 0;
     const struct work *own = &plan.cases[0].work;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct work w, again;
@@ -53,9 +53,9 @@ static void neighbours_are_near(void **state)
         other_batch += w.n == 3;
         other_channels += w.c != 16 || w.k != 16;
         if (number != 1) /* who is right for multiples of four alone must meet others, if its head takes them */
-            assert_true(w.c % 8 && w.k % 8);
+            assert_true(w.c % 8 && w.k % 8 && w.h % 2 && w.w % 2); /* ... or for even widths */
         else
-            round += w.c % 4 == 0 && w.k % 4 == 0;
+            round += w.c % 4 == 0 && w.k % 4 == 0, even += w.h % 2 == 0 && w.w % 2 == 0;
         tall += w.h > w.w;
         if (number == 0)
             assert_true(w.h <= 30 && w.w <= 30);
@@ -70,9 +70,10 @@ static void neighbours_are_near(void **state)
         program_free(&second);
     }
     if (other_batch < 60 || other_batch > 140 || other_channels < 60 || tall < 60 || tall > 140 || long_h < 2 || long_w < 2 ||
-        beyond < 10 || round < 30)
-        fail_msg("of 200 draws %d have a batch of 3, %d other channels, %d are tall, %d and %d long, %d of round channels", other_batch,
-                 other_channels, tall, long_h, long_w, round);
+        beyond < 10 || round < 30 || even < 8)
+        fail_msg(
+            "of 200 draws %d have a batch of 3, %d other channels, %d are tall, %d and %d long, %d of round channels, %d of even sides",
+            other_batch, other_channels, tall, long_h, long_w, round, even);
     plan_end();
 }
 
