@@ -46,18 +46,19 @@ static double transform_factor(enum math math, double terms)
 
 double bound_factor(const char *algorithm, const struct work *w)
 {
-    static const char *const transforms[] = {"winograd", "fft", "library"};
+    enum { LIBRARY = 2 };
+    static const char *const transforms[] = {"winograd", "fft", [LIBRARY] = "library"};
     double terms = (double)((w->c > 0 ? w->c : 1) / (w->groups > 0 ? w->groups : 1) * work_filter_taps(w)), most = 1;
     for (int i = 0; w->chain && i < w->chain->count; i++)
         most = fmax(most, bound_factor(algorithm, &w->chain->links[i].work));
     if (w->chain || !algorithm)
         return most;
-    if (!strcmp(algorithm, "collapsed"))
+    if (!strcmp(algorithm, "collapsed") && work_collapsed_share(w) < 1) /* taps that meet no other on their pixel are not added up */
         return bound_rounded_filter(w->math, (double)(w->c * w->r * w->s), dtype_unit_roundoff(w->dtype));
     if (!strcmp(algorithm, "split3"))
         return 1 + CUT * sqrt(terms + 2) / fmin(terms + 2, ROUNDED);
     for (size_t i = 0; i < sizeof transforms / sizeof *transforms; i++)
-        if (!strcmp(algorithm, transforms[i]))
+        if (!strcmp(algorithm, transforms[i]) && (i == LIBRARY || work_filter_taps(w) > 1)) /* one tap has no transform */
             return transform_factor(w->math, terms);
     return 1; /* an unknown word earns no slack */
 }

@@ -273,6 +273,11 @@ static void slack_of_algorithms(void **state)
     assert_true(bound_factor("winograd", &conv) > bound_factor("split3", &conv));
     assert_true(bound_factor("winograd", &none) == bound_factor("winograd", &conv));
     assert_true(bound_factor("direct", &conv) == 1 && bound_factor("no such word", &conv) == 1);
+    /* a word alone is given nothing: of taps that share no pixel none are added up, and a single tap is not transformed */
+    struct work one = conv_work(64, 8, 32, 32, 1);
+    one.math = MATH_F16_ACC32;
+    assert_true(bound_factor("collapsed", &conv) == 1 && bound_factor("collapsed", &one) == 1);
+    assert_true(bound_factor("winograd", &one) == 1 && bound_factor("fft", &one) == 1 && bound_factor("library", &one) == 16);
 }
 
 static void near(double is, double should, const char *what, double n)

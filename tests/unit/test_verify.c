@@ -59,10 +59,10 @@ static void test_precision_tolerance(void **state)
     fails(b, 1, "");
     assert_true(bound_factor("direct", &b->p.work) == 1 && bound_factor("winograd", &b->p.work) > 16); /* f32 rounds: room for the tile */
     stop(b);
-    struct work cut = {.math = MATH_TF32, .dtype = DTYPE_F32, .c = 8, .r = 3, .s = 3};
+    struct work cut = {.op = op_find("conv2d"), .math = MATH_TF32, .dtype = DTYPE_F32, .c = 8, .r = 3, .s = 3};
     assert_true(bound_factor("direct", &cut) == 1 && bound_factor("winograd", &cut) == 16 && bound_factor("my words", &cut) == 1);
     /* 64 channels and 3x3 in f16: 578 roundings of 2^-24 each, twice, against 6 / 24 of 2^-11 */
-    struct work deep = {.math = MATH_F16_ACC32, .dtype = DTYPE_F16, .c = 64, .r = 3, .s = 3};
+    struct work deep = {.op = op_find("upsample_conv2d"), .block = 2, .math = MATH_F16_ACC32, .dtype = DTYPE_F16, .c = 64, .r = 3, .s = 3};
     double most = 2 * 6 * sqrt(578) * 0x1p-24, factor = bound_factor("collapsed", &deep);
     assert_true(fabs(factor - (1 + 0x1p-11 * 0.25 * (1 - most) / most)) < 1e-9 && factor > 8 && factor < 9);
 }
