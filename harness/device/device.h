@@ -68,7 +68,7 @@ struct device_launch {
     size_t param_bytes;
     double time_limit_s;  /* emu: gives up with an error after this long; 0 = none */
     uint64_t entries_max; /* emu: block entries that a warp may take between two waits; 0: over 4 thousand million */
-    const uint64_t *only; /* emu: these blocks alone, by x + grid x (y + grid y z), of a grid without clusters; NULL: all */
+    const uint64_t *only; /* emu: these blocks alone, each once, by x + grid x (y + grid y z), of a grid without clusters; NULL: all */
     int only_count;
 };
 /* An event of the device's safety checks (emu): "global read of 4 bytes at 0x..., offset 4096 of `input`, which has 4096 (block 3,0,0

@@ -425,9 +425,13 @@ static bool check_launch(const struct device *dev, const struct device_function 
     if (cluster > CLUSTER_MAX)
         return error_set(err, ERROR_USAGE, "%s: a cluster of %llu blocks; %d at most", label, (unsigned long long)cluster, CLUSTER_MAX);
     uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    for (int i = 0; l->only && i < l->only_count; i++)
+    for (int i = 0; l->only && i < l->only_count; i++) {
         if (l->only[i] >= blocks || cluster > 1 || l->cooperative)
             return error_set(err, ERROR_INTERNAL, "%s: block %llu alone cannot be run", label, (unsigned long long)l->only[i]);
+        for (int k = 0; k < i; k++)
+            if (l->only[k] == l->only[i])
+                return error_set(err, ERROR_INTERNAL, "%s: block %llu is to be run twice", label, (unsigned long long)l->only[i]);
+    }
     if (l->cooperative && blocks > (uint64_t)(dev->chip.sm_count > 0 ? dev->chip.sm_count : 132) * 32)
         return error_set(err, ERROR_USAGE, "%s: a cooperative grid of %llu blocks does not fit on the chip at once", label,
                          (unsigned long long)blocks);

@@ -12,19 +12,33 @@
 #define WITNESS_S 0.1     /* after which no more are begun */
 #define STREAM 0x317ae55
 
-/* The first one, the last one, and others anywhere. */
-static uint64_t block_of(const struct work *work, uint64_t blocks, int i)
+static bool drawn(const uint64_t *only, int count, uint64_t block)
 {
-    return i == 0 ? 0 : i == 1 ? blocks - 1 : generate_bits(work->seed, STREAM, (uint64_t)i) % blocks;
+    for (int i = 0; i < count; i++)
+        if (only[i] == block)
+            return true;
+    return false;
+}
+
+/* All of few; else the first one, the last one, and others anywhere, each once: one that two threads run is a race of its own results. */
+static int draw_blocks(const struct work *work, uint64_t blocks, uint64_t *only)
+{
+    int count = 0;
+    for (; blocks <= WITNESS_BLOCKS && (uint64_t)count < blocks; count++)
+        only[count] = (uint64_t)count;
+    for (uint64_t draw = 0; count < WITNESS_BLOCKS && blocks > WITNESS_BLOCKS; draw++) {
+        uint64_t block = draw == 0 ? 0 : draw == 1 ? blocks - 1 : generate_bits(work->seed, STREAM, draw) % blocks;
+        if (!drawn(only, count, block))
+            only[count++] = block;
+    }
+    return count;
 }
 
 static bool run_blocks(struct reference_run *here, struct error *err)
 {
     double began = clock_s();
     uint64_t blocks = reference_run_blocks(here, err), only[WITNESS_BLOCKS];
-    int count = blocks < WITNESS_BLOCKS ? (int)blocks : WITNESS_BLOCKS, threads = pool_threads();
-    for (int i = 0; i < count; i++)
-        only[i] = count < WITNESS_BLOCKS ? (uint64_t)i : block_of(here->work, blocks, i);
+    int count = draw_blocks(here->work, blocks, only), threads = pool_threads();
     for (int i = 0; i < count && (!i || clock_s() - began < WITNESS_S); i += threads)
         if (!reference_run_launch(here, only + i, i + threads < count ? threads : count - i, err))
             return false;
