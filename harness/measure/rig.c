@@ -362,14 +362,23 @@ static bool capture(struct rig *rig, struct error *err)
     return false;
 }
 
+static bool runs_as_graph(const struct rig *rig)
+{
+    return rig->program->graph && rig->dev->ops->graph_begin && rig->has_run; /* emu has no graphs: the steps are the same */
+}
+
+bool rig_capture(struct rig *rig, struct error *err)
+{
+    return !runs_as_graph(rig) || rig->graphs[rig_view(rig)] || capture(rig, err);
+}
+
 bool rig_run(struct rig *rig, struct error *err)
 {
-    bool first = !rig->has_run;
+    bool graph = runs_as_graph(rig);
     rig->has_run = true;
-    if (!rig->program->graph || !rig->dev->ops->graph_begin || first) /* emu has no graphs: the steps are the same */
+    if (!graph)
         return rig_run_stepwise(rig, NULL, NULL, err);
-    struct device_graph **graph = &rig->graphs[rig_view(rig)];
-    return (*graph || capture(rig, err)) && rig->dev->ops->graph_launch(rig->dev, *graph, err);
+    return rig_capture(rig, err) && rig->dev->ops->graph_launch(rig->dev, rig->graphs[rig_view(rig)], err);
 }
 
 bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *value, struct error *err)

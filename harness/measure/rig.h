@@ -61,7 +61,9 @@ bool rig_keeps(const struct rig *rig);
 bool rig_restore(struct rig *rig, const struct op_data *data, struct error *err);
 /* Runs the prepare steps; *ns: wall time with a sync around them. ns NULL: they are only queued. */
 bool rig_prepare(struct rig *rig, double *ns, struct error *err);
-/* Queues all run steps; from its second call on as one graph when the program says so. */
+/* Queues all run steps; from its second call on as one graph when the program says so. rig_capture makes that graph where the rig sits,
+ * behind a first run, so that no timed run is the one that makes it. */
+bool rig_capture(struct rig *rig, struct error *err);
 bool rig_run(struct rig *rig, struct error *err);
 /* Queues run steps one by one, calling `between` after each (step index of the program): counters per step, events per step. */
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err);

@@ -158,8 +158,8 @@ static bool before(struct field *f, int i, struct error *err)
 {
     struct device *dev = f->dev;
     struct rig *rig = f->entrants[i].rig;
-    if (!turn_steer(f, i, err) || !rig_prepare(rig, NULL, err) || !sample_rest(dev, f->plan->spacing_ns, err) || !stamp(dev, 0, err) ||
-        !dev->ops->flush(dev, err) || !stamp(dev, 1, err) ||
+    if (!rig_capture(rig, err) || !turn_steer(f, i, err) || !rig_prepare(rig, NULL, err) || !sample_rest(dev, f->plan->spacing_ns, err) ||
+        !stamp(dev, 0, err) || !dev->ops->flush(dev, err) || !stamp(dev, 1, err) ||
         (f->plan->warm && !(turn_run(f, i, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err))))
         return false;
     if (!hold_row(f, i, err))

@@ -32,6 +32,10 @@ static double draw(void) /* 0 to 1 */
 static bool failed; /* of what was queued something failed */
 
 /* ---- in place of measure/rig ---- */
+bool rig_capture(struct rig *rig, struct error *err)
+{
+    return true;
+}
 bool rig_run(struct rig *rig, struct error *err)
 {
     return false;

@@ -516,11 +516,14 @@ static void preparing_and_graphs(void **state)
     assert_true(rig_prepare(rig, &ns, &err) && ns >= 0 && told.launches == 1);
     assert_true(rig_run(rig, &err) && told.launches == 2 && told.graphs == 0);
     assert_true(rig_run(rig, &err) && told.launches == 3 && told.graphs == 1 && told.begun == 1);
-    assert_true(rig_run(rig, &err) && told.launches == 3 && told.graphs == 2 && told.begun == 1);
+    assert_true(rig_run(rig, &err) && rig_capture(rig, &err) && told.launches == 3 && told.graphs == 2 && told.begun == 1);
     rig_close(rig);
     rig = NULL;
     assert_int_equal(told.begun, 0);
     open_or_fail(NULL);
+    assert_true(rig_capture(rig, &err) && told.begun == 0); /* what a library does at its first call is not caught */
+    assert_true(rig_run(rig, &err) && rig_capture(rig, &err) && told.begun == 1 && told.launches == 5 && told.graphs == 2);
+    assert_true(rig_run(rig, &err) && told.begun == 1 && told.launches == 5 && told.graphs == 3);
     told.refuses = true; /* nothing is prepared by a step that cannot run */
     assert_false(rig_prepare(rig, &ns, &err));
     told.refuses = false;

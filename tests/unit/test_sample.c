@@ -144,7 +144,7 @@ static void a_round_sits_together(void **state)
     freed(2);
 }
 
-/* A twin has its rig's buffers and other code, so that A/A sees what code has from where it lies; a captured graph keeps its code. */
+/* A twin has its rig's buffers and other code: A/A sees where code lies; a captured graph keeps its own, and is not made in a sample. */
 static void a_twin_runs_other_code(void **state)
 {
     struct sample_plan plan = {.rounds_min = 40, .rounds_max = 40, .budget_s = 60, .sets = 3, .seats = 2};
@@ -161,6 +161,8 @@ static void a_twin_runs_other_code(void **state)
             other += code != seat;
         }
         assert_int_equal(other, graph ? 0 : 40);
+        for (int r = 0; r < 2 * 40; r++)
+            assert_float_equal(entrants[r % 2].samples_ns[r / 2], 1000, 1e-3);
         sample_result_free(&result);
         freed(2);
     }
