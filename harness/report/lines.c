@@ -46,8 +46,7 @@ int source_lines(const struct row *row, int step, struct source_line **out)
     *out = NULL;
     for (int i = 0; i < row->metric_count; i++) {
         const struct row_metric *m = &row->metrics[i];
-        bool of_line = m->line || is_sample(m) || metric_is(m, FAMILY_LINE);
-        if (of_line && (step == EVERY_STEP || m->step == step))
+        if ((step == EVERY_STEP || m->step == step) && (m->line || is_sample(m) || metric_is(m, FAMILY_LINE)))
             metrics[count++] = m;
     }
     qsort(metrics, (size_t)count, sizeof *metrics, by_step_and_line);

@@ -34,7 +34,6 @@ struct line {
     bool shown;
 };
 struct source {
-    struct source_line *found;
     struct line *lines; /* by number; 0: code without a line */
     int count;
     double heat; /* of all */
@@ -85,24 +84,22 @@ static void gather_code(const struct row *row, int step, struct source *s)
 
 static void forget(struct source *s)
 {
-    free(s->found);
     free(s->lines);
     free(s->code);
 }
 
-/* False: nothing is known by line. */
-static bool gather(const struct row *row, int step, struct source *s)
+/* Of the `found` lines of a step. False: nothing is known by line. */
+static bool gather(const struct row *row, int step, const struct source_line *lines, int found, struct source *s)
 {
     *s = (struct source){0};
-    int found = source_lines(row, step, &s->found);
     for (int i = 0; i < found; i++) {
-        if (s->found[i].line > 0 && s->found[i].line < LINES_MOST)
-            s->count = s->found[i].line + 1;
-        s->sampled |= s->found[i].samples > 0;
+        if (lines[i].line > 0 && lines[i].line < LINES_MOST)
+            s->count = lines[i].line + 1;
+        s->sampled |= lines[i].samples > 0;
     }
     s->lines = xcalloc((size_t)s->count + 1, sizeof *s->lines);
     for (int i = 0; i < found; i++) {
-        const struct source_line *did = &s->found[i];
+        const struct source_line *did = &lines[i];
         if (did->line <= 0 || did->line >= s->count)
             continue;
         struct line *l = &s->lines[did->line];
@@ -328,11 +325,18 @@ static void add_step(struct document *d, const struct row *row, int step, struct
 void row_source(struct document *d, const struct case_view *c, const struct view *v, enum source_extent extent)
 {
     struct line_findings said = {0};
+    SCOPED struct source_line *lines = NULL;
+    int steps = row_is_network(v->row) ? 0 : v->row->step_count; /* what is true of its layers stands there */
+    int count = steps ? source_lines(v->row, EVERY_STEP, &lines) : 0;
     line_findings_add(&said, c, v);
-    for (int step = 0; step < v->row->step_count && !row_is_network(v->row); step++) { /* what is true of its layers stands there */
+    for (int first = 0, end; first < count; first = end) { /* by step */
         struct source s;
-        if (gather(v->row, step, &s))
-            add_step(d, v->row, step, &s, &said, &extents[extent]);
+        for (end = first + 1; end < count && lines[end].step == lines[first].step;)
+            end++;
+        if (lines[first].step < 0 || lines[first].step >= steps)
+            continue;
+        if (gather(v->row, lines[first].step, lines + first, end - first, &s))
+            add_step(d, v->row, lines[first].step, &s, &said, &extents[extent]);
         forget(&s);
     }
     line_findings_free(&said);

@@ -1,6 +1,7 @@
 /* report/row_source: a kernel's lines with what they did and what the compiler made of them, in each form; a file that is gone or changed.
  */
 #include "row/family.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "fixture_rows.h"
@@ -288,10 +289,33 @@ static void units_are_tables(void **state)
     fixture_free(&f);
 }
 
+/* A batch of launches is a step each, with counts of its own: their lines are looked for once, not once a step (32 s of a report). */
+static void many_steps_take_no_time(void **state)
+{
+    struct fixture f = {0};
+    struct case_view c;
+    struct document d = {0};
+    counted(&f);
+    for (int step = 1; step < 1000; step++) {
+        snprintf(row_add_step(f.rows[0])->name, 8, "k%d", step);
+        for (int i = 0; i < 100; i++)
+            row_add_member(f.rows[0], FAMILY_MODEL, step, 0, "x", "", "model", i);
+    }
+    case_view_make(&c, &f.run, f.rows, f.count);
+    double began = clock_thread_s();
+    row_source(&d, &c, &c.views[0], SOURCE_PAGE);
+    assert_true(clock_thread_s() - began < 1);
+    document_free(&d);
+    case_view_free(&c);
+    unlink(path);
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beside_each_other),    cmocka_unit_test(of_each_step),         cmocka_unit_test(at_once),
-        cmocka_unit_test(the_file_may_be_gone), cmocka_unit_test(samples_are_the_heat), cmocka_unit_test(units_are_tables)};
+        cmocka_unit_test(beside_each_other),      cmocka_unit_test(of_each_step),         cmocka_unit_test(at_once),
+        cmocka_unit_test(the_file_may_be_gone),   cmocka_unit_test(samples_are_the_heat), cmocka_unit_test(units_are_tables),
+        cmocka_unit_test(many_steps_take_no_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
