@@ -8,6 +8,7 @@
 
 #define LADDER_MOST 16
 #define KNEE_POINTS 4   /* two for the flat part, two for the slope */
+#define CLOCK_FELL 1    /* % of time more than of cycles from which it is said */
 #define KNEE_GROWN 1.05 /* time over the least from which it counts as grown */
 
 /* Less is better: time, or where there is none the bytes moved. */
@@ -275,6 +276,7 @@ struct behind {
     const struct row *row;     /* of the bare case, whom the group is known by */
     char *fused_name;          /* its own */
     double bare, fused, apart; /* ns, or bytes asked for */
+    double cycles;             /* % that the fused one counts more than the bare one; NAN */
     double fused_bytes, apart_bytes;
     int launches;
     bool timed;
@@ -306,6 +308,7 @@ static bool look_behind(const struct case_view *c, const struct case_view *bare,
                            .bare = fusion_cost(plain),
                            .fused = fusion_cost(fused),
                            .apart = fusion_cost(apart),
+                           .cycles = 100 * (view_total(fused, "hw.cycles") / view_total(plain, "hw.cycles") - 1),
                            .fused_bytes = bytes_of(fused),
                            .apart_bytes = bytes_of(apart),
                            .launches = apart->steps,
@@ -321,12 +324,15 @@ static const char *cost_text(const struct behind *b, double cost, char out[NUMBE
     return strcat(out, " us");
 }
 
-/* "95.3 us (+2.3 %)", "118 MB (+0.4 %)" */
-static void add_over(struct text *t, const struct behind *b, double cost)
+/* "95.3 us (+2.3 %)", "118 MB (+0.4 %)"; cycles NAN: not counted, or nothing to say. */
+static void add_over(struct text *t, const struct behind *b, double cost, double cycles)
 {
     char n[NUMBER_TEXT];
     double more = 100 * (cost / b->bare - 1);
-    text_addf(t, "%s (%s%.3g %%)", cost_text(b, cost, n), more < 0 ? "-" : "+", fabs(more));
+    text_addf(t, "%s (%s%.3g %%", cost_text(b, cost, n), more < 0 ? "-" : "+", fabs(more));
+    if (more - cycles > CLOCK_FELL)
+        text_addf(t, "; of counted cycles %+.2g %%, the rest is a lower clock", cycles);
+    text_add(t, ")");
 }
 
 static void say_one(const struct behind *b, struct block *list)
@@ -334,9 +340,9 @@ static void say_one(const struct behind *b, struct block *list)
     char n[NUMBER_TEXT];
     struct text t = {0};
     text_addf(&t, "%s: bare %s; fused into %s ", b->epilogue, cost_text(b, b->bare, n), b->fused_name);
-    add_over(&t, b, b->fused);
+    add_over(&t, b, b->fused, b->cycles);
     text_addf(&t, "; in %d launches ", b->launches);
-    add_over(&t, b, b->apart);
+    add_over(&t, b, b->apart, NAN);
     if (b->apart_bytes > b->fused_bytes)
         text_addf(&t, "; fusing saves %s%s", number_si(b->apart_bytes - b->fused_bytes, "B", n), b->timed ? " of DRAM" : "");
     block_text(list, "fusing", b->layer, &t);
@@ -367,6 +373,10 @@ static void say_several(const struct behind *all, int count, struct block *list)
 static void add_over_cell(struct table *t, double more)
 {
     char n[NUMBER_TEXT];
+    if (isnan(more)) {
+        table_absent(t, 1);
+        return;
+    }
     snprintf(n, sizeof n, "%+.3g", more);
     table_number(t, PAINT_NONE, more, n);
 }
@@ -380,6 +390,10 @@ static void behind_table(struct document *d, const struct behind *all, int count
     table_column(t, "fused", "fused", ALIGN_RIGHT,
                  .about = "the best kernel that takes one launch; without a GPU the bytes that it asks for");
     table_column(t, "fused_over", "over bare %", ALIGN_RIGHT, .about = "over the same family's kernel for the op without an epilogue");
+    table_column(
+        t, "cycles_over", "cycles %", ALIGN_RIGHT,
+        .about = "of that: SM cycles that were counted, over the bare op's; where time grew more than they did the clock is lower, as it "
+                 "is where DRAM moves more beside busy tensor cores");
     table_column(t, "apart", "apart", ALIGN_RIGHT, .about = "the same family's kernel and passes behind it");
     table_column(t, "apart_over", "over bare %", ALIGN_RIGHT);
     table_column(t, "launches", "launches", ALIGN_RIGHT);
@@ -394,6 +408,7 @@ static void behind_table(struct document *d, const struct behind *all, int count
         table_number(t, PAINT_NONE, b->fused, cost_text(b, b->fused, n));
         table_about(t, b->fused_name);
         add_over_cell(t, 100 * (b->fused / b->bare - 1));
+        add_over_cell(t, b->cycles);
         table_number(t, PAINT_NONE, b->apart, cost_text(b, b->apart, n));
         add_over_cell(t, 100 * (b->apart / b->bare - 1));
         table_number(t, PAINT_NONE, b->launches, number_count(b->launches, n));
