@@ -104,9 +104,9 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
                       op->has_filter ? "filter: RSCK, " : "");
         text_addf(t, "dtype: {%s: f16%s%s}   # what my kernel reads, writes and sums in\n", op->roles[0]->name,
                   op_follows(op, "output") ? ", output: same" : "",
-                  !op->has_math         ? ""
-                  : op_role(op, "bias") ? ", bias: f32, accumulate: f32"
-                                        : ", accumulate: f32");
+                  !op->has_math                          ? ""
+                  : op->epilogues && op_role(op, "bias") ? ", bias: f32, accumulate: f32"
+                                                         : ", accumulate: f32");
         const char *const *names = tensor_names(op, params, parameters);
         bool biased = op->has_filter && !strcmp(names[2], "bias");
         if (op->epilogues)

@@ -131,6 +131,7 @@ static const char *dtype_of(const char *type)
 static void add_types(const struct guess *g, struct text *t)
 {
     const char *input = g->tensor_types[g->op->roles[0]->slot], *known = dtype_of(input);
+    bool epilogue = g->op->epilogues != 0; /* else a bias is a tensor like any other */
     const char *first = g->op->roles[0]->name;
     known = op_follows(g->op, first) ? known : dtype_name(g->op->roles[0]->dtype);
     bool planes = known && !strcmp(known, "f32"); /* as the layers of bench try are: 16 bits in NHWC, f32 in NCHW */
@@ -142,10 +143,10 @@ static void add_types(const struct guess *g, struct text *t)
                                      : "filter: RSCK, ");
     text_addf(t, "dtype: {%s: %s%s%s}   # what my kernel reads, writes and sums in\n", first, known ? known : "[f32, f16]",
               op_follows(g->op, "output") ? ", output: same" : "",
-              !g->op->has_math         ? ""
-              : op_role(g->op, "bias") ? ", bias: f32, accumulate: f32"
-                                       : ", accumulate: f32");
-    if (used(g, g->s.count, "bias") || used(g, g->s.count, "residual"))
+              !g->op->has_math                     ? ""
+              : epilogue && op_role(g->op, "bias") ? ", bias: f32, accumulate: f32"
+                                                   : ", accumulate: f32");
+    if (epilogue && (used(g, g->s.count, "bias") || used(g, g->s.count, "residual")))
         text_addf(t, "epilogue: [%s%s%s]   # what my kernel does after the op, in this order; add relu, leaky_relu when it does\n",
                   used(g, g->s.count, "bias") ? "bias" : "", used(g, g->s.count, "bias") && used(g, g->s.count, "residual") ? ", " : "",
                   used(g, g->s.count, "residual") ? "residual" : "");
