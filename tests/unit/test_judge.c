@@ -57,7 +57,7 @@ static void verdicts_without_counters(void **state)
     expect(&f, 0, "", "");
     expect(&f, 1, "compute", "its operations alone take 90.9 %");
     expect(&f, 2, "compute", "no tensor instruction: the pipe it leaves idle is 16x");
-    expect(&f, 3, "launch", "0.4 of a wave");
+    expect(&f, 3, "launch", "0.4 of a wave: the other places for blocks stay empty");
     expect(&f, 4, "spills", "220 B a thread at 32 registers");
     expect(&f, 5, "occupancy", "theoretical occupancy is 25 %");
     expect(&f, 6, "tail", "with 1.2 waves 40 %");
