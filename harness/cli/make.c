@@ -90,6 +90,14 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         cli_print(&sidecar);
         return code;
     }
+    if (text_ends(rest[1], ".cubin")) {
+        error_set(&err, ERROR_USAGE, "%s: a cubin says neither names nor types of its parameters", rest[1]);
+        error_hint(&err,
+                   "bench new %s of the same kernel's .cu or .ptx, `source: %s` in what it prints, and the numbers' types as they are "
+                   "(docs/FOREIGN.md)",
+                   rest[0], file_base(rest[1]));
+        return cli_fail(&err);
+    }
     SCOPED char *source = file_read(rest[1], 8u << 20, &bytes, &err);
     if (source && !source[strspn(source, " \t\r\n")]) { /* bench new conv2d my.cu >my.cu: the shell empties it first */
         error_set(&err, ERROR_USAGE, "%s is empty", rest[1]);

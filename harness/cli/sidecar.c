@@ -77,6 +77,16 @@ static void add_args(struct text *t, const char *const *names, const struct para
         text_add(t, "    # 0: a pointer to nothing, as Triton's scratch is when a kernel needs none\n");
 }
 
+/* What the first tensor may be: its own type, else the case's, f16 where that may be one. */
+static const char *first_type(const struct op *op)
+{
+    int d = op->roles[0]->dtype;
+    if (op_follows(op, op->roles[0]->name))
+        for (d = DTYPE_F16; !(op->dtypes >> d & 1);)
+            d = (d + 1) % DTYPE_COUNT;
+    return dtype_name((enum dtype)d);
+}
+
 bool cli_sidecar(const struct op *op, const char *path, const char *kernel, struct text *t, struct error *err)
 {
     struct param params[PARAMS_MAX];
@@ -102,7 +112,7 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
         if (!op->file || op->layouts & (1u << LAYOUT_NHWC))
             text_addf(t, "layout: {%s: NHWC, %soutput: same}   # how my kernel indexes them\n", op->roles[0]->name,
                       op->has_filter ? "filter: RSCK, " : "");
-        text_addf(t, "dtype: {%s: f16%s%s}   # what my kernel reads, writes and sums in\n", op->roles[0]->name,
+        text_addf(t, "dtype: {%s: %s%s%s}   # what my kernel reads, writes and sums in\n", op->roles[0]->name, first_type(op),
                   op_follows(op, "output") ? ", output: same" : "",
                   !op->has_math                          ? ""
                   : op->epilogues && op_role(op, "bias") ? ", bias: f32, accumulate: f32"
