@@ -529,6 +529,8 @@ bool worker_verify(struct worker *w, int index, struct error *err)
         t.dump_dir = file_join(w->dump_dir, name);
     }
     worker_stage(w, index, "compile", COMPILE_LIMIT_S);
+    if (w->dev->ops->clear) /* what was found of another row is not this one's */
+        w->dev->ops->clear(w->dev);
     if (!refuse_degenerate(&t, err))
         goto done;
     if (t.row->status == ROW_BROKEN) {

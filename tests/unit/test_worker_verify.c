@@ -66,6 +66,8 @@ static const struct sample {
     {"counts_wrong", "mask: {needs: input, tile: [1, 2]}\nscratch:\n  sums: u32[2]\ncolumns:\n  tiles_active: sums[1]\n", TELLS,
      "extern \"C\" __global__ void tell(unsigned *sums) { sums[0] = 8, sums[1] = 6; }", "", "sum", "", ROW_WRONG,
      "its column tiles_active is 6, but 8 of 8 tiles of 1x2 have an active output"},
+    {"no_argument", "", "  - kernel: same\n    grid: 1\n    block: 32\n    args: output\n",
+     "extern \"C\" __global__ void same(float *output, int count) {}", "", "sum", "", ROW_BROKEN, "takes 2 parameters"},
     {"reads_scratch", "scratch:\n  x: f32[4]\n", "", "", "", "sum", "", ROW_OK, NULL},
 };
 #define SAMPLES (sizeof samples / sizeof *samples)
@@ -249,10 +251,29 @@ static void several_reports_are_counted(void **state)
     row_free(row);
 }
 
+/* What was found of a row is not said of the next one, which cannot even be loaded. */
+static void findings_are_of_their_row(void **state)
+{
+    struct row *rows[2] = {row_new(), row_new()};
+    struct worker w;
+    worker_for(&w, rows[0], LAYER, "my/past_end, my/no_argument");
+    for (int i = 0; i < 2; i++) {
+        w.context = rows[i];
+        tell(&w, json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", i + 1, "choice")); /* behind the baseline */
+    }
+    worker_close(&w);
+    if (rows[0]->status != ROW_UNSAFE)
+        fail_msg("%s: %s", row_status_name(rows[0]->status), rows[0]->reason);
+    if (rows[1]->status != ROW_BROKEN || !strstr(rows[1]->reason, "takes 2 parameters"))
+        fail_msg("%s: %s", row_status_name(rows[1]->status), rows[1]->reason);
+    row_free(rows[0]);
+    row_free(rows[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_has_the_verdict_it_deserves), cmocka_unit_test(a_right_row_says_how_right),
-                                       cmocka_unit_test(several_reports_are_counted), cmocka_unit_test(what_has_no_neighbours),
-                                       cmocka_unit_test(neighbours_are_compiled_ahead)};
+                                       cmocka_unit_test(several_reports_are_counted),      cmocka_unit_test(what_has_no_neighbours),
+                                       cmocka_unit_test(neighbours_are_compiled_ahead),    cmocka_unit_test(findings_are_of_their_row)};
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }
