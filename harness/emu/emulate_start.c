@@ -21,7 +21,8 @@ struct start {
     const struct ptx_function *f;
     struct guess params[PARAMS_MAX];
     int count;
-    int *origin; /* by register: the parameter its address came from, -1 */
+    int elements; /* of a buffer */
+    int *origin;  /* by register: the parameter its address came from, -1 */
 };
 
 /* ---- names, from the source: the last word of each parameter of `__global__ ... kernel(...)` ---- */
@@ -181,23 +182,27 @@ static void write_buffers(const struct start *s, struct text *t)
     for (int i = 0; i < s->count; i++) {
         const struct guess *g = &s->params[i];
         if (g->pointer || g->var->bytes == 128)
-            text_addf(t, "  %s: {type: %s, count: 1024, data: %s}\n", g->name, dtype_name(g->type),
+            text_addf(t, "  %s: {type: %s, count: %d, data: %s}\n", g->name, dtype_name(g->type), s->elements,
                       g->written && !g->read ? "none, show: 8" : "random");
     }
 }
 
 /* Threads in two dimensions: matrices of 32 x 32, tiles of the first number among the template's arguments where that may be one. */
 #define SIDE 32
-static int tile_side(const struct start *s, const char *kernel)
+static bool asks_for(const struct start *s, const char *special)
 {
-    bool two = false;
-    for (int i = 0; i < s->f->instr_count && !two; i++)
+    for (int i = 0; i < s->f->instr_count; i++)
         for (int k = 0; k < s->f->instrs[i]->count; k++) {
             const struct ptx_operand *o = &s->f->instrs[i]->operands[k];
-            two |=
-                o->kind == OPERAND_SPECIAL && (!strcmp(o->name, "%tid.y") || !strcmp(o->name, "%ctaid.y") || !strcmp(o->name, "%ntid.y"));
+            if (o->kind == OPERAND_SPECIAL && !strcmp(o->name, special))
+                return true;
         }
-    if (!two)
+    return false;
+}
+
+static int tile_side(const struct start *s, const char *kernel)
+{
+    if (!asks_for(s, "%tid.y") && !asks_for(s, "%ntid.y"))
         return 0;
     const char *number = strchr(kernel, '<');
     number = number                  ? number + 1
@@ -255,7 +260,7 @@ static void emulate_start_write(const struct start *s, const char *label, const 
     if (side)
         text_addf(t, "kernel: %s\ngrid: [%d, %d, 1]\n", kernel, blocks, blocks);
     else
-        text_addf(t, "kernel: %s\ngrid: [4, 1, 1]\n", kernel);
+        text_addf(t, "kernel: %s\ngrid: [4, %d, 1]\n", kernel, asks_for(s, "%ctaid.y") ? 2 : 1);
     if (f->req_threads[0])
         text_addf(t, "block: [%d, %d, %d]  # the kernel insists on it\n", f->req_threads[0], f->req_threads[1] ? f->req_threads[1] : 1,
                   f->req_threads[2] ? f->req_threads[2] : 1);
@@ -269,6 +274,40 @@ static void emulate_start_write(const struct start *s, const char *label, const 
     write_buffers(s, t);
     write_symbols(s, t);
     write_arguments(s, side, t);
+}
+
+/* Does the launch touch nothing beside its buffers? Not asked of a kernel that prints: its texts would stand before the launch. */
+static bool stays_inside(const char *label, const char *ptx, size_t ptx_bytes, const char *text)
+{
+    struct error ignored = {0};
+    struct emulate_result r = {0};
+    SCOPED char *limited = text_format("%stime limit: 1 s\n", text);
+    struct node *launch = strstr(ptx, "vprintf") ? NULL : node_parse_text(label, limited, strlen(limited), 1, 1, &ignored);
+    struct emulate_request request = {.label = label, .ptx = ptx, .ptx_bytes = ptx_bytes, .launch = launch, .no_check = true};
+    bool inside = launch && emulate(&request, &r, &ignored);
+    for (int i = 0; inside && i < r.report_count; i++)
+        inside = strcmp(r.reports[i].kind, "out_of_bounds") != 0;
+    emulate_free(&r);
+    node_free(launch);
+    return inside;
+}
+
+/* Numbers are 1024, and so are elements, until a kernel that multiplies numbers reaches further. */
+static void write_launch(struct start *s, const char *label, const char *ptx, size_t ptx_bytes, const char *kernel, struct text *out)
+{
+    static const int elements[] = {1024, 1 << 15, 1 << 20};
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
+        SCOPED_TEXT t = {0};
+        s->elements = elements[i];
+        emulate_start_write(s, label, kernel, &t);
+        bool inside = stays_inside(label, ptx, ptx_bytes, text_get(&t));
+        if (i == 0 || inside) {
+            text_free(out);
+            text_add(out, text_get(&t));
+        }
+        if (inside)
+            return;
+    }
 }
 
 bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const char *source_text, const char *kernel, struct text *out,
@@ -303,7 +342,7 @@ bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const c
         if (source_text)
             name_parameters(s, source_text, plain);
         follow(s);
-        emulate_start_write(s, label, kernel && strchr(kernel, '<') ? kernel : entry, out);
+        write_launch(s, label, ptx, ptx_bytes, kernel && strchr(kernel, '<') ? kernel : entry, out);
     }
     free(entry);
     ptx_free(m);
