@@ -203,6 +203,19 @@ bool reference_run_launch(struct reference_run *r, const uint64_t *only, int onl
     return false;
 }
 
+/* What the source has instead is the hint of who looked for it. */
+static bool find_kernel(struct reference_run *r, struct error *err)
+{
+    struct error none = {0};
+    const struct node *n = node_get(node_get(r->file->root, "reference"), "kernel");
+    if (r->dev->ops->function(r->dev, r->module, r->file->function, &r->function, &none))
+        return true;
+    error_set(err, ERROR_USAGE, "%s:%d:%d: %s has no kernel '%.80s'", r->file->path, n ? n->line : 1, n ? n->column : 1,
+              file_base(r->file->source), r->file->function);
+    error_hint(err, "%.200s; extern \"C\" before its `__global__ void` keeps its name", none.hint[0] ? none.hint : none.text);
+    return error_at(err, r->file->path, n ? n->line : 1);
+}
+
 bool reference_run_open(struct reference_run *r, const struct compiled *c, struct error *err)
 {
     struct device_image image = {.label = r->work->op->name,
@@ -211,8 +224,7 @@ bool reference_run_open(struct reference_run *r, const struct compiled *c, struc
                                  .ptx_bytes = c->ptx_bytes,
                                  .cubin = c->cubin,
                                  .cubin_bytes = c->cubin_bytes};
-    return r->dev->ops->load(r->dev, &image, &r->module, err) &&
-           r->dev->ops->function(r->dev, r->module, r->file->function, &r->function, err) && run_upload(r, err);
+    return r->dev->ops->load(r->dev, &image, &r->module, err) && find_kernel(r, err) && run_upload(r, err);
 }
 
 void reference_run_close(struct reference_run *r)

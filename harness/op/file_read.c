@@ -275,7 +275,19 @@ static void add_flow(const struct node *n, struct text *t)
     }
 }
 
-/* What `bench try` runs; the keys of its layers are read like any layer's when it does. */
+/* Of a layer of `trial:` are there the op's fields, and what any layer may say. */
+static bool check_layer(const struct op_file *f, const struct node *layer, const char *name, struct error *err)
+{
+    static const char *const common[] = {"dtype", "layout", "math", "epilogue", "mask", "marks", "repeat", "variants", NULL};
+    SCOPED const char **names = xcalloc((size_t)f->field_count + sizeof common / sizeof *common, sizeof *names);
+    SCOPED char *what = text_format("trial: layer '%.60s'", name);
+    for (int i = 0; i < f->field_count; i++)
+        names[i] = f->op.fields[i].name;
+    memcpy(names + f->field_count, common, sizeof common);
+    return node_check_keys(layer, what, names, err);
+}
+
+/* What `bench try` runs; the values of its layers are read like any layer's when it does. */
 static bool read_trial(struct op_file *f, struct error *err)
 {
     const struct node *trial = node_get(f->root, "trial"), *crop = node_get(f->root, "crop");
@@ -287,6 +299,10 @@ static bool read_trial(struct op_file *f, struct error *err)
         if (trial->items[i]->kind != NODE_MAP) {
             text_free(&t);
             return node_error(trial->items[i], err, "trial: layer '%s' is a map, like {rows: 1024}", trial->keys[i]->text);
+        }
+        if (!check_layer(f, trial->items[i], trial->keys[i]->text, err)) {
+            text_free(&t);
+            return false;
         }
         text_addf(&t, "  %s: {op: %s%s", trial->keys[i]->text, f->op.name, trial->items[i]->count ? ", " : "");
         struct text layer = {0};
