@@ -247,6 +247,10 @@ char *variant_new(const struct op *op, const char *source_text, const char *kern
              "# params:                      # numbers to tune, compiled in under their names\n#   TILE: {values: [8, 16], default: 8}\n");
     add_defines(&g, &t);
     new_add_step(&g, &t);
+    struct signature next;
+    if (!kernel_name && signature_read(source_text + g.s.at + strlen("__global__"), NULL, &next, &ignored))
+        text_addf(&t, "    # the file has another kernel, %s: a step of its own where the op needs it, or the only one (--kernel %s)\n",
+                  next.name, next.name);
     text_add(&t, "*/\n");
     if (g.s.template)
         text_addf(&t, "/* bench finds kernels by their C name: call %s<...> from an extern \"C\" __global__ function of its own. */\n",

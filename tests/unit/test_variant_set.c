@@ -232,6 +232,7 @@ static void test_new(void **state)
     assert_non_null(strstr(text, "threads: 128   # of a block, from __launch_bounds__"));
     assert_non_null(strstr(text, "  INPUT_T: type(input)\n  OUTPUT_T: type(output)\n"));
     assert_non_null(strstr(text, "epilogue: [bias]"));
+    assert_non_null(strstr(text, "# the file has another kernel, other: "));
     assert_int_equal(h->define_count, 2);
     assert_null(strstr(text, "extern \"C\" extern"));
     variant_free(v);
@@ -241,6 +242,7 @@ static void test_new(void **state)
                     "extern \"C\" __global__ void second(float *p, const float q[], int n, int h) {}\n",
                     "second", &text);
     args_are(v, "output input n h");
+    assert_null(strstr(text, "another kernel")); /* this one was asked for */
     assert_non_null(strstr(text, "dtype: {input: f32, output: same}"));
     variant_free(v);
     free(text);
