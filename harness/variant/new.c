@@ -276,6 +276,37 @@ static bool is_real(const struct signature_param *p)
     return !strcmp(p->type, "float") || !strcmp(p->type, "double");
 }
 
+/* The element type of a tensor that a C type points to; NULL: it does not say. */
+static const char *element_of(const struct signature_param *p)
+{
+    static const char *const with_sign[][10] = {{"i8", "int8_t", "char", NULL}, {"i32", "int32_t", "int", "signed", NULL}, {NULL}},
+                             *const without[][10] = {{"u8", "uint8_t", "uchar", "char", NULL},
+                                                     {"u16", "uint16_t", "ushort", "short", NULL},
+                                                     {"u32", "uint32_t", "uint", "int", "unsigned", NULL},
+                                                     {NULL}};
+    const char *real = dtype_of(p->type), *whole = new_by_name(p->type, p->no_sign ? without : with_sign);
+    return whole ? whole : real && strcmp(real, "f64") ? real : NULL;
+}
+
+/* The type of most ops' tensors: that of the first one that is no whole number. */
+static const char *usual_element(const struct signature *s)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->params[i].pointer && dtype_of(s->params[i].type) && element_of(&s->params[i]))
+            return element_of(&s->params[i]);
+    return "f32";
+}
+
+static void add_tensor(struct text *t, const struct signature_param *p, const char *shape, const char *usual)
+{
+    char name[sizeof p->name];
+    const char *element = element_of(p);
+    text_addf(t, "  %s: {shape: [%s]", lower_name(p, name), shape);
+    if (element && strcmp(element, usual))
+        text_addf(t, ", dtype: %s", element);
+    text_addf(t, "%s}\n", p->constant ? "" : ", written: yes");
+}
+
 char *variant_new_op(const char *op, const char *source_text, const char *kernel_name, struct error *err)
 {
     struct signature s;
@@ -309,16 +340,15 @@ char *variant_new_op(const char *op, const char *source_text, const char *kernel
     text_add(&t, "tensors:   # shapes: 1 to 8 sizes, outermost first\n");
     for (int i = 0; i < s.count; i++)
         if (s.params[i].pointer)
-            text_addf(&t, "  %s: {shape: [%s]%s}\n", lower_name(&s.params[i], name), sizes.len ? text_get(&sizes) : "1",
-                      s.params[i].constant ? "" : ", written: yes");
+            add_tensor(&t, &s.params[i], sizes.len ? text_get(&sizes) : "1", usual_element(&s));
     text_addf(&t,
-              "dtype: f32   # or a list: [f32, f16, bf16]\n"
+              "dtype: %s   # or a list: [f32, f16, bf16]\n"
               "flop: %s   # operations of the whole\n"
               "terms: 1   # how many numbers are added up for a result; 0: nothing is computed, values are moved\n"
               "exact: no   # yes: small whole numbers come out as the same bits from every right kernel\n"
               "reference: {kernel: %s_reference, threads: %s, args: [%s]}\n"
               "trial:   # the layers of bench try\n  usual: {}   # a value for each field\n",
-              product.len ? text_get(&product) : "1", op, product.len ? text_get(&product) : "1", text_get(&args));
+              usual_element(&s), product.len ? text_get(&product) : "1", op, product.len ? text_get(&product) : "1", text_get(&args));
     text_free(&sizes);
     text_free(&product);
     text_free(&args);

@@ -111,6 +111,7 @@ static void read_param(const char *begin, const char *end, struct signature_para
     out->constant = out->pointer && has_word(begin, star ? star : name, "const");
     out->map = !out->pointer && has_word(begin, name, "CUtensorMap");
     type_word(begin, star ? star : name, out->type, sizeof out->type);
+    out->no_sign = has_word(begin, star ? star : name, "unsigned") || out->type[0] == 'u';
 }
 
 static bool read_params(const char *open, const char *close, struct signature *out, struct error *err)

@@ -11,6 +11,7 @@ struct signature_param {
     char type[64]; /* without const, qualifiers and the star: "float", "INPUT_T", "int" */
     char name[64];
     bool pointer, constant, map; /* constant: points to const; map: a CUtensorMap by value */
+    bool no_sign;                /* of whole numbers: "unsigned char", "uint8_t" */
 };
 struct signature {
     char name[96];
