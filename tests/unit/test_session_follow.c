@@ -26,7 +26,7 @@ static bool both(const struct kind *kind, const char *name, struct text *ids, in
 {
     char *database = text_format("%s/%s.db", dir, name);
     struct session_kept *kept = NULL;
-    struct scenario_wish more[] = {{"t/a[mask=blobs4:0.25]", 0.5, NULL}, {NULL, 0, NULL}};
+    struct scenario_wish more[] = {{"t/a[mask=blobs4:0.25]", 0.5, NULL, NULL}, {0}};
     struct session_options o = {.plan = {.scenario_path = scenario, .device = "emu:GH100,no-check"},
                                 .database = database,
                                 .argv = "bench run",

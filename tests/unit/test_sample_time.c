@@ -1,0 +1,65 @@
+/* measure/sample: what a profiler and the table of time see of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sample_world.h"
+#include <string.h>
+
+static struct rig rigs[2];
+static struct entrant entrants[2];
+
+static void ignore(void *context, int entrant) {}
+static const struct sample_watch watch = {.announce = ignore};
+
+static char drawn[8192];
+static void draw_open(const char *name)
+{
+    strcat(strcat(drawn, name), "(");
+}
+static void draw_close(void)
+{
+    strcat(drawn, ")");
+}
+
+/* A profiler sees each round with its rows by name, and the rest before a sample is not measuring. */
+static void it_tells_its_time(void **state)
+{
+    const double ns[] = {1000, 2000};
+    struct sample_plan plan = {.rounds_min = 3, .rounds_max = 3, .half_width = 0, .budget_s = 10, .spacing_ns = 2000000};
+    struct sample_result result;
+    struct error err = {0};
+    struct phase_clock clock;
+    for (int i = 0; i < 2; i++) {
+        rigs[i] = (struct rig){.ns = ns[i], .name = i ? "s/a/two" : "s/a/one"};
+        rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps};
+        entrants[i] = (struct entrant){.rig = &rigs[i]};
+    }
+    phase_begin(&clock, PHASE_MEASURING);
+    clock.draw_open = draw_open;
+    clock.draw_close = draw_close;
+    device.clock = &clock;
+    drawn[0] = 0;
+    assert_true(sample_run(&device, entrants, 2, &plan, &watch, &result, &err));
+    sample_result_free(&result);
+    device.clock = NULL;
+    phase_settle(&clock);
+    assert_non_null(strstr(drawn, "round 0(s/a/"));
+    assert_non_null(strstr(drawn, "round 2(s/a/"));
+    assert_non_null(strstr(drawn, "s/a/two(spacing())"));
+    assert_non_null(strstr(drawn, "s/a/one(spacing())"));
+    assert_int_equal(clock.depth, 0);
+    assert_true(clock.spent_s[PHASE_SPACING] >= 3 * 2 * 0.002);
+    assert_true(clock.spent_s[PHASE_MEASURING] > 0);
+    for (int i = 0; i < 2; i++)
+        entrant_free(&entrants[i], 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(it_tells_its_time)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
