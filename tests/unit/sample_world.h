@@ -285,19 +285,19 @@ static void graph_free(struct device *dev, struct device_graph *graph)
     world.graphs--;
     free(graph);
 }
-static int turn(struct device *dev)
+static inline int turn(struct device *dev)
 {
     return world.seen % DEVICE_TURNS;
 }
-static void turned(struct device *dev, int launches)
+static inline void turned(struct device *dev, int launches)
 {
     world.seen += launches;
 }
-static int graph_launches(struct device *dev, const struct device_graph *graph)
+static inline int graph_launches(struct device *dev, const struct device_graph *graph)
 {
     return graph->launches;
 }
-static bool turn_stamp(struct device *dev, int slot, struct error *err)
+static inline bool turn_stamp(struct device *dev, int slot, struct error *err)
 {
     if (fails("turn_stamp", err))
         return false;
