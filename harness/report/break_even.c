@@ -3,6 +3,7 @@
 #include "base/node.h"
 #include "op/work.h"
 #include "op/pattern.h"
+#include "statistics/estimate.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,15 +244,35 @@ static struct crossing_point own_time(double x, const struct row_time *t)
     return (struct crossing_point){.x = x, .ns = t->median_ns, .ns_low = low, .ns_high = high, .floor_ns = NAN, .waste = NAN};
 }
 
-/* Sparse over dense. Against the baseline the stored ratio is paired round by round; against another the two intervals are taken as they
- * are. */
-static struct crossing_point quotient_at(double x, const struct row_time *sparse, const struct row_time *dense, bool paired)
+/* Were they timed side by side, round by round? A bout's seconds are no other bout's. */
+static bool side_by_side(const struct row_time *a, const struct row_time *b)
+{
+    return a->samples_ns && b->samples_ns && a->places && b->places && a->took_s > 0 && a->took_s == b->took_s && a->rounds > 0 &&
+           b->rounds > 0;
+}
+
+/* The times of one over those of the other in each round that both took part in. */
+static struct estimate side_by_side_ratio(const struct row_time *a, const struct row_time *b, int family)
+{
+    int rounds = (int)(a->rounds < b->rounds ? a->rounds : b->rounds);
+    SCOPED int *places = xcalloc((size_t)rounds, sizeof *places);
+    for (int i = 0; i < rounds; i++)
+        places[i] = (int)a->places[i];
+    return estimate_ratio_grouped(a->samples_ns, b->samples_ns, places, rounds, family);
+}
+
+/* Sparse over dense. Against the baseline the stored ratio is paired round by round, as is another one's where both were timed side by
+ * side; else the two intervals are taken as they are. The intervals of a case, of so many ratios, hold together. */
+static struct crossing_point quotient_at(double x, const struct row_time *sparse, const struct row_time *dense, bool paired, int family)
 {
     struct crossing_point p = own_time(x, sparse), d = own_time(x, dense);
     bool ratio = paired && sparse->ratio > 0 && sparse->ratio_low > 0 && sparse->ratio_high > 0;
-    p.y = ratio ? 1 / sparse->ratio : p.ns / d.ns;
-    p.low = ratio ? 1 / sparse->ratio_high : p.ns_low / d.ns_high;
-    p.high = ratio ? 1 / sparse->ratio_low : p.ns_high / d.ns_low;
+    struct estimate own = {.count = 0};
+    if (!ratio && side_by_side(sparse, dense))
+        own = side_by_side_ratio(sparse, dense, family);
+    p.y = ratio ? 1 / sparse->ratio : own.count ? own.median : p.ns / d.ns;
+    p.low = ratio ? 1 / sparse->ratio_high : own.count ? own.low : p.ns_low / d.ns_high;
+    p.high = ratio ? 1 / sparse->ratio_low : own.count ? own.high : p.ns_high / d.ns_low;
     return p;
 }
 
@@ -283,13 +304,16 @@ static void break_even_add_case(struct break_group *g, const struct case_view *c
     struct crossing_point p = own_time(x, dense->time);
     p.floor_ns = c->rows[0]->floor_ns > 0 ? c->rows[0]->floor_ns : NAN;
     add_density(g, &g->dense, &g->dense_count, p);
+    int others = -1;
+    for (int i = 0; i < c->count; i++)
+        others += c->views[i].ranked;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
         const struct row *r = v->row;
         if (!v->ranked || v == dense || r->status != ROW_OK || row_runs_dense(r))
             continue;
         struct break_line *l = break_even_line_of(g, v->name, r);
-        p = quotient_at(x, v->time, dense->time, paired);
+        p = quotient_at(x, v->time, dense->time, paired, others);
         p.waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
         add_density(g, &l->points, &l->count, p);
     }

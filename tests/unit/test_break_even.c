@@ -211,6 +211,43 @@ static void answers_choose_the_dense_one(void **state)
 }
 
 /* Against a sparse variant the others have curves, it itself has none. */
+/* Rows that were timed in the same rounds are compared round by round, whoever is the rival: what all of a round have in common is in no
+ * ratio. Rounds of another bout are others. */
+static void rounds_of_one_bout_are_paired(void **state)
+{
+    for (int apart = 0; apart < 2; apart++) {
+        struct fixture f = {0};
+        struct break_group *g;
+        fixture_run(&f.run, "sparsity", "cuda:0", "NVIDIA H200");
+        row_set(&f.run.scenario_text, "answers:\n  - break_even: {over: mask.density, by: [layer, mask.pattern], against: conv2d/wgmma}\n");
+        for (int i = 0; i < 2; i++) {
+            add_density(&f, i, i ? "blobs24:0.30" : "blobs24:0.10", i ? 0.3 : 0.1);
+            for (int k = f.count - 4; k < f.count; k++) {
+                struct row_time *t = &f.rows[k]->times[0];
+                bool sparse = !strcmp(f.rows[k]->variant, "conv2d/sparse_tile");
+                t->samples_ns = xcalloc((size_t)t->rounds, sizeof(double));
+                t->places = xcalloc((size_t)t->rounds, sizeof(double));
+                for (int r = 0; r < t->rounds; r++) /* 10 % from round to round, 4 % from row to row */
+                    t->samples_ns[r] = (sparse ? 96e3 : 100e3) * (1 + 0.1 * (r % 7) / 6.0 + 0.001 * (r % 2));
+                t->low_ns = 95e3;
+                t->high_ns = 115e3;
+                t->took_s = 1.25 + (apart && sparse);
+            }
+        }
+        assert_int_equal(break_even_make(&g, &f.run, f.rows, f.count), 1);
+        const struct break_line *l = &g[0].lines[0];
+        for (int k = 1; k < g[0].line_count && strcmp(l->name, "sparse_tile"); k++)
+            l = &g[0].lines[k];
+        assert_string_equal(l->name, "sparse_tile");
+        assert_int_equal(l->count, 2);
+        for (int i = 0; i < 2; i++)
+            assert_true(apart ? l->points[i].low < 1 && l->points[i].high > 1
+                              : fabs(l->points[i].y - 0.96) < 1e-9 && l->points[i].low > 0.95 && l->points[i].high < 0.97);
+        break_even_free(g, 1);
+        fixture_free(&f);
+    }
+}
+
 static void nothing_is_held_against_itself(void **state)
 {
     struct fixture f = {0};
@@ -508,6 +545,7 @@ int main(void)
         cmocka_unit_test(rows_give_known_crossings),
         cmocka_unit_test(answers_choose_the_dense_one),
         cmocka_unit_test(nothing_is_held_against_itself),
+        cmocka_unit_test(rounds_of_one_bout_are_paired),
         cmocka_unit_test(by_makes_the_groups),
         cmocka_unit_test(seeds_are_merged),
         cmocka_unit_test(nothing_without_masks_or_time),
