@@ -366,8 +366,10 @@ static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct
         if (!worker_ready(s, err))
             return false;
         snprintf(s->stage, sizeof s->stage, NOT_TAKEN_UP);
-        json_t *message =
-            command_new(COMMAND_VERIFY, "{s:i,s:o,s:b}", "row", row, "choice", choice_json(s, row), "timed", (int)session_times(s));
+        const struct row *r = s->rows[row];
+        json_t *tiles = r->tiles_active < 0 ? NULL : json_pack("[I,I]", (json_int_t)r->tiles, (json_int_t)r->tiles_active);
+        json_t *message = command_new(COMMAND_VERIFY, "{s:i,s:o,s:b,s:o*}", "row", row, "choice", choice_json(s, row), "timed",
+                                      (int)session_times(s), "tiles", tiles);
         *outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, why);
         if (*outcome != OUTCOME_DIED || strcmp(s->stage, NOT_TAKEN_UP) || tries == CHILD_TRIES)
             return true;

@@ -61,6 +61,7 @@ struct worker {
     bool lost;            /* the device's context died with a row: this process ends after saying so */
     struct neighbours neighbours;
     bool timed_next;     /* the row that is verified is timed afterwards, in this process */
+    const json_t *tiles; /* its tiles, and how many of them are active, where the parent has counted them; else NULL */
     struct left *left;   /* by row; NULL: of none */
     const json_t *next;  /* rows of the case behind the one that is being timed, for whom something can be made meanwhile; or NULL */
     struct ahead *ahead; /* a thread that makes something of the next case; NULL: none does */

@@ -473,6 +473,7 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
     if (what > COMMAND_AHEAD &&
         (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err)))
         return false;
+    w->tiles = json_object_get(command, "tiles");
     switch (what) {
     case COMMAND_UUID: return tell_uuid(w, command, err);
     case COMMAND_PROBE: return probe(w, command, err);

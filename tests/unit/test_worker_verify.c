@@ -129,14 +129,19 @@ static int worker_for(struct worker *w, struct row *row, const char *layer, cons
 /* Two images whose last row no filter reaches. */
 #define LAYER "op: conv2d, n: 2, c: 3, h: 7, w: 9, k: 4, kernel: 3, stride: 3, dtype: f32, layout: NCHW"
 
-static struct row *verified_on(const char *layer, const char *variant)
+static struct row *verified_with(const char *layer, const char *variant, json_t *tiles)
 {
     struct row *row = row_new();
     struct worker w;
     int index = worker_for(&w, row, layer, variant);
-    tell(&w, json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", index, "choice"));
+    tell(&w, json_pack("{s:s,s:i,s:[],s:o*}", "do", "verify", "row", index, "choice", "tiles", tiles));
     worker_close(&w);
     return row;
+}
+
+static struct row *verified_on(const char *layer, const char *variant)
+{
+    return verified_with(layer, variant, NULL);
 }
 
 /* The row that the worker makes of one sample. */
@@ -162,6 +167,18 @@ static void each_has_the_verdict_it_deserves(void **state)
             said = !strstr(reason, "(exact data)") && strstr(reason, "of 48 elements");
         if (row->status != s->status || !said)
             fail_msg("%s: status %d (want %d), '%s'", s->name, row->status, s->status, reason);
+        row_free(row);
+    }
+}
+
+/* The parent has counted a row's tiles when it planned: it is held to that, and nobody counts again. */
+static void tiles_are_counted_once(void **state)
+{
+    need_compiler();
+    for (int active = 7; active <= 8; active++) {
+        struct row *row = verified_with(LAYER ", mask: {pattern: full}", "my/counts_tiles", json_pack("[i,i]", 9, active));
+        assert_int_equal(row->status, active == 8 ? ROW_OK : ROW_WRONG);
+        assert_true(active == 8 || strstr(row->reason, "its column tiles_active is 8, but 7 of 9 tiles of 1x2 have an active output"));
         row_free(row);
     }
 }
@@ -274,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_has_the_verdict_it_deserves), cmocka_unit_test(a_right_row_says_how_right),
                                        cmocka_unit_test(several_reports_are_counted),      cmocka_unit_test(what_has_no_neighbours),
-                                       cmocka_unit_test(neighbours_are_compiled_ahead),    cmocka_unit_test(findings_are_of_their_row)};
+                                       cmocka_unit_test(tiles_are_counted_once),           cmocka_unit_test(neighbours_are_compiled_ahead),
+                                       cmocka_unit_test(findings_are_of_their_row)};
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }
