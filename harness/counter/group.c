@@ -34,7 +34,8 @@ const struct counter_fact counter_facts[] = {
     {"pipe_width", "x", "rate of the widest pipe for the math mode over that of f32 multiply-adds"},
     {"emu_moved", "x", "emu: bytes moved per compulsory byte; absent for a crop"},
     {"emu_moved_here", "x", "emu: the same of what ran, crop or not"},
-    {"intensity", "FLOP/B", "FLOP of the work per compulsory byte"},
+    {"intensity", "FLOP/B", "FLOP of the work per compulsory byte; of a crop those of the whole layer"},
+    {"cropped", "", "1 when a part of the layer ran, else 0"},
     {"balance", "FLOP/B", "FLOP in the math mode that the chip can do while DRAM moves a byte, by its data sheet"},
     {NULL, NULL, NULL},
 };

@@ -66,6 +66,13 @@ static double idle_places(const struct view *v, const struct breakdown *a, const
     return percent(isnan(stored) && step && occupancy_tail(step->waves, &tail) ? tail.idle : stored);
 }
 
+/* Of a crop that of the whole layer: the weights of a few pixels weigh much. */
+static double intensity(const struct row *row)
+{
+    const struct row_metric *layer = row->cropped ? row_metric(row, -1, "model.layer_intensity") : NULL;
+    return layer ? layer->value : !row->cropped && row->bytes > 0 ? row->flop / row->bytes : NAN;
+}
+
 /* FLOP that the chip does in the row's math mode, or else in f32, while DRAM moves a byte. */
 static double balance(const struct case_view *c, const struct row *row)
 {
@@ -96,7 +103,8 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         {"emu_moved", v->moved_over_compulsory},
         {"emu_moved_here", v->moved_here},
         {"flop", v->row->flop},
-        {"intensity", v->row->bytes > 0 ? v->row->flop / v->row->bytes : NAN},
+        {"intensity", intensity(v->row)},
+        {"cropped", cropped},
         {"balance", balance(c, v->row)},
         {"bytes", v->row->bytes},
         {"time_ns", v->ranked ? a->step_ns : NAN},

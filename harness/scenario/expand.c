@@ -164,6 +164,8 @@ static bool expand_add_case(struct expansion *x, const struct layer *layer, cons
         return ok;
     }
     ok = true;
+    if (c.cropped)
+        c.layer_intensity = work_flop(&uncropped) / work_bytes(&uncropped);
     if (!rules_match(&x->rules, &c, &uncropped))
         return ok;
     c.id = case_name(x->s, x->crop, &c);
