@@ -145,8 +145,9 @@ struct floor plan_floor(const struct chip *chip, const struct work *work, const 
 double plan_arithmetic(const struct row *row, const struct work *work, enum math *math);
 /* A store row with everything that is known before it runs (identity, work, cost, floor, infeasible or broken reason). */
 struct row *plan_row_new(const struct plan *plan, int index, const char *device);
-/* The same of all, case by case on all cores: a mask of 720p with what it leaves takes 30 ms of one. */
-void plan_rows_new(const struct plan *plan, const char *device, struct row **rows);
+/* The same of all, case by case on all cores: a mask of 720p with what it leaves takes 30 ms of one. known (may be NULL): of these rows
+ * nothing is wanted that a mask is drawn for. */
+void plan_rows_new(const struct plan *plan, const char *device, const bool *known, struct row **rows);
 /* Key of a row (decision 11): work, sources, parameters, compiler, device, timing. */
 void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT]);
 /* The tiles of a row whose variant declares them, counted on the CPU. False with err when the mask cannot be made. */

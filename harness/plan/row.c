@@ -218,7 +218,8 @@ static void add_notes(struct row *row, const struct plan_row *p)
         row_add_note(row, "trusted code: a library's function runs on the host, where no check can hold it");
 }
 
-struct row *plan_row_new(const struct plan *plan, int index, const char *device)
+/* facts: what is known of its work, for which masks are drawn. */
+static struct row *row_make(const struct plan *plan, int index, const char *device, bool facts)
 {
     const struct plan_row *p = &plan->rows[index];
     const struct scenario_case *c = &plan->cases[p->case_index];
@@ -275,7 +276,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
         if (!p->broken && p->program.predicted[i] >= 0)
             row_add_member(row, FAMILY_MODEL, -1, 0, metrics[i], units[i], "model", (double)p->program.predicted[i]);
     struct error mask = {0};
-    if (!set_sparse(plan, index, row, &mask)) {
+    if (facts && !set_sparse(plan, index, row, &mask)) {
         row->status = ROW_BROKEN;
         row_set_reason(row, &mask);
     } else if (p->broken) {
@@ -289,9 +290,15 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     return row;
 }
 
+struct row *plan_row_new(const struct plan *plan, int index, const char *device)
+{
+    return row_make(plan, index, device, true);
+}
+
 struct all_rows {
     const struct plan *plan;
     const char *device;
+    const bool *known;
     struct row **rows;
 };
 
@@ -305,19 +312,19 @@ static void case_rows(void *context, int64_t index, int thread)
     (void)thread;
     for (int i = 0; i < plan.row_count; i++)
         if (plan.rows[i].case_index == index)
-            all->rows[i] = plan_row_new(&plan, i, all->device);
+            all->rows[i] = row_make(&plan, i, all->device, !all->known || !all->known[i]);
     free(kept.mask_in);
     free(kept.mask_out);
 }
 
-void plan_rows_new(const struct plan *plan, const char *device, struct row **rows)
+void plan_rows_new(const struct plan *plan, const char *device, const bool *known, struct row **rows)
 {
     struct kept *kept = plan->private_data;
     free(kept->leasts);
     kept->leasts = xcalloc((size_t)plan->case_count + 1, sizeof *kept->leasts);
     for (int i = 0; i < plan->case_count; i++)
         kept->leasts[i].read_bytes = -1;
-    pool_for(plan->case_count, 0, case_rows, &(struct all_rows){plan, device, rows});
+    pool_for(plan->case_count, 0, case_rows, &(struct all_rows){plan, device, known, rows});
 }
 
 void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT])

@@ -125,36 +125,62 @@ static bool place_anew(struct row *old, struct row *planned)
     return !same;
 }
 
+/* The row of that id and side, looked for from `from` on, where the next one is likely; -1: it is not there. */
+static int find_row(struct row *const *rows, int count, const char *id, const char *side, int *from)
+{
+    for (int t = 0; t < count; t++) {
+        int i = (*from + t) % count;
+        if (rows[i] && !strcmp(rows[i]->id, id) && !strcmp(rows[i]->side ? rows[i]->side : "", side ? side : "")) {
+            *from = i + 1;
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool is_timed(const struct session *s)
+{
+    return !s->options->no_time && spec_is_timed(s->device.spec);
+}
+
+/* The rows that the run before hands over, by their keys; NULL: none. */
+static bool *known_rows(const struct session *s, char (*keys)[HASH_TEXT])
+{
+    bool *known = s->former && s->options->resume ? xcalloc((size_t)s->plan.row_count + 1, sizeof *known) : NULL;
+    for (int k = 0, from = 0; known && k < s->plan.row_count; k++) {
+        const struct plan_row *p = &s->plan.rows[k];
+        int i = find_row(s->former, s->former_count, p->id, p->side ? p->side->name : NULL, &from);
+        known[k] = i >= 0 && !strcmp(s->former[i]->key, keys[k]) && row_final(s->former[i], is_timed(s));
+    }
+    return known;
+}
+
 /* Takes over the rows of the interrupted run whose key is unchanged. Returns how many; says why the rest is done again.
  * `stale`: by row, taken over but to be stored again. */
 static int resume(struct session *s, bool *same_run, bool *stale, struct error *err)
 {
     struct run old = {0};
     struct row **rows = NULL;
-    int kept = 0, changed = 0, count = 0;
-    bool timed = !s->options->no_time && spec_is_timed(s->device.spec);
+    int kept = 0, changed = 0, count = 0, from = 0;
     if (!store_last_run(s->store, s->asked.tune ? "tune" : "run", s->plan.scenario->name, s->device.spec, &old, err))
         return err->kind == ERROR_NONE ? 0 : -1;
     rows = s->former;
     count = rows ? s->former_count : store_rows(s->store, old.id, &rows, err);
     s->former = NULL;
     s->former_count = 0;
-    for (int i = 0; i < count; i++)
-        for (int k = 0; k < s->plan.row_count; k++)
-            if (!strcmp(rows[i]->id, s->rows[k]->id) &&
-                !strcmp(rows[i]->side ? rows[i]->side : "", s->rows[k]->side ? s->rows[k]->side : "")) {
-                if (strcmp(rows[i]->key, s->rows[k]->key)) {
-                    changed++;
-                } else if (row_final(rows[i], timed)) {
-                    stale[k] = place_anew(rows[i], s->rows[k]);
-                    row_free(s->rows[k]);
-                    s->rows[k] = rows[i];
-                    s->kept[k] = true;
-                    rows[i] = NULL;
-                    kept++;
-                }
-                break;
-            }
+    for (int k = 0; k < s->plan.row_count; k++) {
+        int i = find_row(rows, count, s->rows[k]->id, s->rows[k]->side, &from);
+        if (i >= 0 && strcmp(rows[i]->key, s->rows[k]->key)) {
+            changed++;
+        } else if (i >= 0 && row_final(rows[i], is_timed(s))) {
+            stale[k] = place_anew(rows[i], s->rows[k]);
+            row_free(s->rows[k]);
+            s->rows[k] = rows[i];
+            s->kept[k] = true;
+            rows[i] = NULL;
+            kept++;
+        }
+    }
     for (int i = 0; i < count; i++)
         if (rows[i])
             row_free(rows[i]);
@@ -180,14 +206,20 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     bool same_run = false, ok = false, *stale = xcalloc((size_t)s->plan.row_count + 1, sizeof *stale);
     struct row **due = NULL; /* to be stored now */
     int due_count = 0;
-    plan_rows_new(&s->plan, s->device.spec, s->rows);
+    char *device = text_format("%s %s %s", s->device.about, s->device.uuid, s->device.library);
+    char(*keys)[HASH_TEXT] = xcalloc((size_t)s->plan.row_count + 1, sizeof *keys);
+    for (int i = 0; i < s->plan.row_count; i++)
+        plan_row_key(&s->plan, i, device, s->device.compiler, keys[i]);
+    bool *given = known_rows(s, keys);
+    plan_rows_new(&s->plan, s->device.spec, given, s->rows);
     for (int i = 0; i < s->plan.row_count; i++) {
-        if (s->plan.rows[i].kind != PLAN_SEQUENCE) /* what it must do is known when its frames are */
+        memcpy(s->rows[i]->key, keys[i], sizeof keys[i]);
+        if (!(given && given[i]) && s->plan.rows[i].kind != PLAN_SEQUENCE) /* what it must do is known when its frames are */
             session_row_roof(s, i);
-        char *device = text_format("%s %s %s", s->device.about, s->device.uuid, s->device.library);
-        plan_row_key(&s->plan, i, device, s->device.compiler, s->rows[i]->key);
-        free(device);
     }
+    free(given);
+    free(keys);
+    free(device);
     *kept = s->options->resume ? resume(s, &same_run, stale, err) : 0;
     if (*kept < 0)
         goto done;

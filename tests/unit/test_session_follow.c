@@ -53,7 +53,9 @@ static bool both(const struct kind *kind, const char *name, struct text *ids, in
     assert_true(store_open(database, true, &store, err) && store_run(store, result.run_id, &run, err));
     int count = store_rows(store, result.run_id, &rows, err);
     for (int i = 0; i < count; i++)
-        text_addf(ids, "%s %s %d %s\n", rows[i]->id, rows[i]->key, (int)rows[i]->status, rows[i]->check ? rows[i]->check : "");
+        text_addf(ids, "%s %s %d %d %d %s: %g of %g in, %lld of %lld tiles, %g FLOP\n", rows[i]->id, rows[i]->key, (int)rows[i]->status,
+                  rows[i]->case_index, rows[i]->row_index, rows[i]->check ? rows[i]->check : "", rows[i]->density_in, rows[i]->mask_density,
+                  (long long)rows[i]->tiles_active, (long long)rows[i]->tiles, rows[i]->flop_scheduled);
     rows_free(rows, count);
     run_clear(&run);
     store_close(store);
