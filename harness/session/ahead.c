@@ -71,6 +71,7 @@ void session_early(struct session *s)
         return;
     s->early = true;
     s->worker.ahead += child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:o}", "data", first_rows(s)));
+    session_count_launch(s); /* nobody times anything yet */
 }
 
 bool session_ahead_settle(struct session *s, struct error *err)
@@ -93,7 +94,7 @@ bool session_ahead_settle(struct session *s, struct error *err)
 }
 
 /* The ceilings are measured while compilers work, which leave the GPU alone, as the worker does that comes up; counters are opened behind
- * them. */
+ * them, while compilers still work where there is time for it (session_early). */
 bool session_prepare(struct session *s, struct error *err)
 {
     struct error told_later = {0};

@@ -172,7 +172,7 @@ bool session_count_asked(const struct session *s)
 void session_count_launch(struct session *s)
 {
     struct error told_later = {0};
-    if (s->counts && session_launch(s, &s->counter, &told_later))
+    if (s->counts && !s->counter.ahead && session_launch(s, &s->counter, &told_later))
         s->counter.ahead = child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, "{}"));
 }
 

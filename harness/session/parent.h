@@ -95,7 +95,8 @@ void session_ahead(struct session *s, int first, bool further);
 json_t *session_next(const struct session *s, int first);
 /* Is every verified row timed with the others of its case? */
 bool session_times(const struct session *s);
-/* And after data of the cases that are due, once, as soon as the ceilings are measured; asked again and again while others compile. */
+/* And after data of the cases that are due, once, as soon as the ceilings are measured, and the counters are opened; asked again and again
+ * while others compile. */
 void session_early(struct session *s);
 bool session_ahead_settle(struct session *s, struct error *err);
 /* Hardware counters of verified rows, into s->rows: those that are timed wait until there are enough of them (due), or no more come. What
