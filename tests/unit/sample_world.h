@@ -22,6 +22,7 @@ struct rig {
     double wipe_ns;                /* above 0: it keeps something, and a wipe in a graph takes so long */
     bool caught[16];               /* a program's own graph, by set and seat */
     int wrong_from;                /* its run of this number leaves other bits; 0: none */
+    int idle_from, idle_to;        /* these runs of a graph do nothing; 0: none */
     struct {
         int set, seat, code;
     } sat[4096]; /* by run */
@@ -37,6 +38,7 @@ static struct world {
     double now_ns, drift; /* drift: how much longer everything takes a second */
     bool capturing;
     double captured_ns;
+    int in_graph;  /* runs of the last graph */
     double hz[64]; /* of the next samples, where there is a clock */
     int hz_asked;
     char said[4096]; /* "F" flush, "a", "b" a run of entrant 0, 1, "|" an event, "p" prepare, "w" wipe, "=" a look at what is left */
@@ -90,6 +92,7 @@ static bool fails(const char *call, struct error *err)
 /* ---- in place of measure/rig ---- */
 static void sits(struct rig *rig)
 {
+    world.in_graph += world.capturing;
     rig->sat[rig->runs % 4096].set = rig->set;
     rig->sat[rig->runs % 4096].code = rig->code;
     rig->sat[rig->runs++ % 4096].seat = rig->seat;
@@ -127,7 +130,8 @@ bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
 {
     if (fails("rig_same", err))
         return false;
-    *left = rig->wrong_from && rig->runs >= rig->wrong_from ? RIG_OTHER_OUTPUT : RIG_AS_TRUSTED;
+    bool idle = world.in_graph >= rig->idle_from && world.in_graph < rig->idle_to; /* the last one of the last graph */
+    *left = idle || (rig->wrong_from && rig->runs >= rig->wrong_from) ? RIG_OTHER_OUTPUT : RIG_AS_TRUSTED;
     return true;
 }
 bool rig_expects(const struct rig *rig)
@@ -262,7 +266,7 @@ static bool graph_begin(struct device *dev, struct error *err)
         return false;
     world.capturing = true;
     world.captured_ns = 0;
-    world.captured = 0;
+    world.captured = world.in_graph = 0;
     return true;
 }
 static bool graph_end(struct device *dev, struct device_graph **graph, struct error *err)

@@ -19,6 +19,11 @@ static bool failing_doubt(void *context, int entrant, int set, enum rig_left lef
     return !fails("doubt", err);
 }
 static const struct sample_watch watch = {.announce = ignore, .doubt = failing_doubt};
+static bool deny(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
+{
+    *right = false;
+    return true;
+}
 
 static struct device_ops own;
 static double stamped(struct device *dev, int from, int to)
@@ -109,7 +114,8 @@ static void every_seat_is_wiped(void **state)
         assert_true(measured(&kind, 0, &err));
         for (int i = 0; i < 2; i++) {
             int *wiped = rigs[i].wiped;
-            assert_true(wiped[0] + wiped[1] == 2 + 5 * (1 + sustained)); /* two warm-up rounds and three */
+            assert_true(wiped[0] + wiped[1] ==
+                        2 + 5 * (1 + sustained) + 8 * sustained); /* two warm-up rounds and three; four shorter graphs */
             assert_true(wiped[0] >= 1 && wiped[1] >= 1 && (!sustained || wiped[0] == wiped[1]));
         }
     }
@@ -129,8 +135,37 @@ static void every_seat_is_wiped(void **state)
         entrant_free(&entrants[i], 1);
 }
 
+/* Who leaves out runs in the middle of a graph, at which nobody looks, meets shorter graphs: the more it leaves out the surer. */
+static void the_middle_is_looked_at(void **state)
+{
+    static const struct {
+        int from, to, least, most; /* of 60 measurements, found */
+    } idle[] = {{0, 0, 0, 0}, {4, 48, 58, 60}, {6, 30, 48, 60}, {20, 30, 20, 50}};
+    const struct sample_watch denies = {.announce = ignore, .doubt = deny};
+    struct sample_plan plan = {.rounds_min = 1, .rounds_max = 1, .half_width = 1, .sets = 3, .seats = 2, .sustained = true};
+    for (int k = 0; k < 4; k++) {
+        int found = 0;
+        for (int seed = 0; seed < 60; seed++) {
+            struct sample_result result;
+            struct error err = {0};
+            rigs[0] = (struct rig){.ns = 1000, .idle_from = idle[k].from, .idle_to = idle[k].to};
+            rigs[0].program = (struct program){.step_count = 1, .steps = rigs[0].steps};
+            entrants[0] = (struct entrant){.rig = &rigs[0]};
+            plan.seed = 77 + (uint64_t)seed;
+            assert_true(sample_run(&device, entrants, 1, &plan, &denies, &result, &err));
+            found += entrants[0].out;
+            assert_int_equal(world.graphs, 0);
+            sample_result_free(&result);
+            entrant_free(&entrants[0], 1);
+        }
+        if (found < idle[k].least || found > idle[k].most)
+            fail_msg("runs %d to %d: found in %d of 60", idle[k].from, idle[k].to - 1, found);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_call_that_fails_ends_it), cmocka_unit_test(every_seat_is_wiped)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_call_that_fails_ends_it), cmocka_unit_test(every_seat_is_wiped),
+                                       cmocka_unit_test(the_middle_is_looked_at)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
