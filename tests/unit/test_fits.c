@@ -65,6 +65,8 @@ static void lesser_types(void **state)
     assert_string_equal(said(2, ptx, MATH_F32, "split3", worker_fits_math), "");
     steps[1].kind = STEP_FILL; /* launches nothing */
     assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_fits_math), "");
+    steps[0].kind = STEP_FILL, steps[1].kind = STEP_KERNEL; /* and what comes behind it is looked at */
+    assert_non_null(strstr(said(2, ptx, MATH_F32, "direct", worker_fits_math), "tf32 in b"));
 }
 
 static void overlapping_steps(void **state)

@@ -168,6 +168,11 @@ static void hostile_text(void **state)
         ".entry k(\".param .u32 a)",
         ".entry k(.param .b8 a[4)",
         ".entry k(.param .b8 a[4 .param .u32 b])",
+        ".entry k(x)",
+        ".entry k(.param .b8 a[32765])", /* PTX ISA: 32,764 bytes */
+        ".entry k(.param .align 3 .param .u32 b)",
+        ".entry k(.param .u32 a[x .param .u32 b)",
+        ".entry k(.param .u32 a[4 .param .u32 b)",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct error err = {0};
@@ -177,6 +182,7 @@ static void hostile_text(void **state)
     }
     struct error err = {0};
     struct param p[2];
+    assert_int_equal(device_ptx_signature(".entry k(.param .b8 a[32764])", "k", p, 2, NULL, &err), 1);
     assert_int_equal(device_ptx_signature(".entry k(.param .u32 a, .param .u32 b, .param .u32 c)", "k", p, 2, NULL, &err), -1);
     /* Every prefix of real text ends without reading past its end. */
     for (size_t n = 0; n < sizeof nvvm7; n++) {
