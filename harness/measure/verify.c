@@ -110,7 +110,7 @@ static void check_element(struct verify_look *look, struct tally *t, const int64
     t->v.unwritten += poison;
     t->v.nan += !poison && isnan(got);
     error = isnan(error) ? INFINITY : error;
-    keep_worst(t, (struct candidate){tolerance == 0 ? INFINITY : error / tolerance, error, tolerance, index, got, want, poison});
+    keep_worst(t, (struct candidate){error / tolerance, error, tolerance, index, got, want, poison});
     count_wrong(look, t, at, index, got);
 }
 

@@ -246,17 +246,16 @@ static bool explain_channels(const struct verify_look *look, struct text *t)
     return true;
 }
 
-static bool explain_shift(const struct verify_look *look, struct text *t)
+static void explain_shift(const struct verify_look *look, struct text *t)
 {
     for (int64_t dy = -2; dy <= 2; dy++)
         for (int64_t dx = -2; dx <= 2; dx++) {
             int64_t by[3] = {0, dy, dx};
             if ((dy || dx) && explained(look, shifted, by, -1)) {
                 text_addf(t, ": shifted by %ld rows, %ld columns", (long)-dy, (long)-dx);
-                return true;
+                return;
             }
         }
-    return false;
 }
 
 static void explain(const struct verify_look *look, const struct verdict *v, struct text *t)

@@ -47,6 +47,10 @@ static void test_precision_tolerance(void **state)
     assert_true(b->v.worst_at[0] == 1 && b->v.worst_at[1] == 3 && b->v.worst_at[2] == 5 && b->v.worst_at[3] == 7);
     assert_non_null(strstr(b->v.text, "output(1,3,5,7)"));
     assert_non_null(strstr(b->v.text, "1 of 30,720 elements"));
+    char allowed[32];
+    snprintf(allowed, sizeof allowed, " ±%.2g; ",
+             verify_tolerance_of(&(struct verify_look){.factor = 1, .t = b->o}, b->v.worst_want, b->d.at[SLOT_OUTPUT].bound[i], 0));
+    assert_non_null(strstr(b->v.text, allowed));
     assert_true(b->v.unwritten == 0 && !strstr(b->v.text, "not written")); /* a value is no poison */
     poison(b, 1, 3, 5, 7);
     fails(b, 1, "that one alone");

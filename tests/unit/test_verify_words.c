@@ -55,17 +55,37 @@ static void rings_of_channels(void **state)
     }
 }
 
-/* One explanation is enough: columns by turns in one channel and the other way round in another are swapped, and shifted as well. */
+/* One explanation is enough: columns by turns in one channel and the other way round in another are swapped, or the one holds the other,
+ * and shifted as well. */
 static void what_is_swapped_is_not_shifted(void **state)
 {
-    struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), DATA_PART_EXACT);
-    for (int64_t i = 0; i < 2 * 24 * 40; i++)
-        for (int64_t c = 3; c < 6; c += 2) {
-            b->d.at[SLOT_OUTPUT].reference[((i / 960 * 16 + c) * 24 + i / 40 % 24) * 40 + i % 40] = 1 + ((i % 40 + c / 5) & 1);
-            put(b, i / 960, c, i / 40 % 24, i % 40, 2 - ((i % 40 + c / 5) & 1));
-        }
-    fails(b, 2 * 2 * 24 * 40, "");
-    assert_string_equal(b->v.pattern, "all in channels 3, 5: channels 3 and 5 swapped");
+    for (int swapped = 0; swapped < 2; swapped++) {
+        struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), DATA_PART_EXACT);
+        for (int64_t i = 0; i < 2 * 24 * 40; i++)
+            for (int64_t c = 3; c < 6; c += 2) {
+                double right = 1 + ((i % 40 + c / 5) & 1);
+                b->d.at[SLOT_OUTPUT].reference[((i / 960 * 16 + c) * 24 + i / 40 % 24) * 40 + i % 40] = right;
+                put(b, i / 960, c, i / 40 % 24, i % 40, swapped || c == 3 ? 3 - right : right);
+            }
+        fails(b, (1 + swapped) * 2 * 24 * 40, "");
+        assert_string_equal(b->v.pattern,
+                            swapped ? "all in channels 3, 5: channels 3 and 5 swapped" : "all in channel 3: channel 3 holds channel 5");
+        stop(b);
+    }
+}
+
+/* What is no image has no border: what is wrong all around it is somewhere. */
+static void values_have_no_border(void **state)
+{
+    struct bench *b = start(small(DTYPE_F16, LAYOUT_NCHW), DATA_PART_EXACT);
+    for (int64_t i = 0; i < 2 * 16 * 24 * 40; i++) {
+        int64_t y = i / 40 % 24, x = i % 40;
+        if (!y || !x || y == 23 || x == 39)
+            put(b, i / (16 * 960), i / 960 % 16, y, x, 5000);
+    }
+    fails(b, 2 * 16 * (2 * 40 + 2 * 22), "all in the border of 1 pixel");
+    b->p.tensors[program_tensor(&b->p, "output")].layout = LAYOUT_LINEAR; /* lies as NCHW does */
+    fails(b, 2 * 16 * (2 * 40 + 2 * 22), "scattered over the whole tensor");
     stop(b);
 }
 
@@ -155,6 +175,7 @@ static void places_that_say_nothing(void **state)
     columns_are("x-xx---x-xxx-x-xx---x-xxx-x-xx---x-xxx-x", "all in columns 0, 2, 3, 7, 9, 10, 11 of every 13");
     columns_are("----------xx-xx-xx--x-------x-----------", "all in columns between 10 and 28");
     columns_are("----------xx-xx-xx--x--------x----------", nowhere); /* half of them, and more */
+    columns_are("x-x---x---x---x---x---x---x---x---x---x-", nowhere); /* but for the first one it would be every fourth */
 }
 
 /* A mask has no channels to name. Of words behind its last column each byte by itself was written, or was not. */
@@ -169,9 +190,11 @@ static void places_of_masks_of(int words)
     uint32_t *bits = calloc(1, tensor_bytes(t)), *word = &bits[(24 + 6) * words - 1];
     assert_int_equal(tensor_bytes(t), (size_t)(48 * words) * sizeof *bits);
     tensor_pack(t, b->d.mask_out, bits);
+    char want[32];
+    snprintf(want, sizeof want, "mask_out(1,5,%d) = ", 32 * words - 23);
     *word ^= 1u << 9;
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
-    assert_true(!b->v.ok && strstr(b->v.text, words > 1 ? "mask_out(1,5,41) = " : "mask_out(1,5,9) = ") == b->v.text);
+    assert_true(!b->v.ok && strstr(b->v.text, want) == b->v.text);
     *word ^= 1u << 9;
     b->p.finds_padding = true;
     uint32_t right = *word;
@@ -185,6 +208,9 @@ static void places_of_masks_of(int words)
         assert_true(!b->v.ok && b->v.worst_at[0] == 1 && b->v.worst_at[2] == 5);
         assert_true(b->v.worst_at[3] % 32 >= byte && b->v.worst_at[3] % 32 < byte + 8);
     }
+    *word = right | (VERIFY_POISON & 0xffu << 16) | (~VERIFY_POISON & 0xffu << 24); /* the first byte was not written, the second was */
+    verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+    assert_true(!b->v.ok && b->v.worst_at[3] % 32 >= 24);
     free(bits);
     stop(b);
 }
@@ -192,6 +218,7 @@ static void places_of_masks(void **state)
 {
     places_of_masks_of(1);
     places_of_masks_of(2);
+    places_of_masks_of(40);
 }
 
 /* The byte of the last column is a row's own, all of it: unwritten it is wrong, be it that its first bits are as they should be. */
@@ -310,6 +337,7 @@ int main(void)
                                        cmocka_unit_test(inactive_outputs_have_a_value),
                                        cmocka_unit_test(rings_of_channels),
                                        cmocka_unit_test(what_is_swapped_is_not_shifted),
+                                       cmocka_unit_test(values_have_no_border),
                                        cmocka_unit_test(orders_of_channels),
                                        cmocka_unit_test(the_last_byte_is_written),
                                        cmocka_unit_test(tiles_are_small)};
