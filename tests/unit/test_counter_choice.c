@@ -69,7 +69,8 @@ static void test_chosen(void **state)
 
 static void test_refused(void **state)
 {
-    const char *const wrong[] = {"core,shard", NULL}, *const empty[] = {",", NULL}, *const none[] = {"", NULL};
+    const char *const wrong[] = {"core,shard", NULL}, *const empty[] = {",", NULL}, *const none[] = {"", NULL},
+                      *const metric[] = {"a__b.sum", NULL}, *const core[] = {"core", NULL};
     refuses((struct counter_wish){0}, "[core, memroy]", "s.yaml:1:8: no counter group 'memroy'", "memory");
     refuses((struct counter_wish){.off = true}, "[memroy]", "s.yaml:1:2: no counter group", "memory");
     refuses((struct counter_wish){.set = "ful"}, NULL, "no counter set 'ful'; there are basic and full", "full");
@@ -77,6 +78,8 @@ static void test_refused(void **state)
     refuses((struct counter_wish){.groups = empty}, NULL, "--group names nothing", "");
     refuses((struct counter_wish){.metrics = none}, NULL, "--metrics names nothing", "");
     refuses((struct counter_wish){.off = true, .set = "full"}, NULL, "--no-counters goes with no other option", "");
+    refuses((struct counter_wish){.off = true, .metrics = metric}, NULL, "--no-counters goes with no other option", "");
+    refuses((struct counter_wish){.off = true, .groups = core}, NULL, "--no-counters goes with no other option", "");
     refuses((struct counter_wish){.off = true, .required = true}, NULL, "--no-counters goes with no other option", "");
 }
 

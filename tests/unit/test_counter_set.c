@@ -204,9 +204,65 @@ static void test_refused(void **state)
     counter_group_free(l);
 }
 
+/* A metric that is asked for by itself is a group's, too, were it the first; of groups that are not slow none is. */
+static void test_once_and_not_slow(void **state)
+{
+    const char *const there[] = {"u__a.sum", "u__b.sum", "u__d.sum", NULL}, *const extra[] = {"u__a.sum"};
+    struct counter_chip chip = {"X1", has, (void *)there};
+    struct counter_group *g1 = load(one), *g2 = load(two);
+    const struct counter_group *both[] = {g1, g2};
+    struct counter_set set;
+    struct error err = {0};
+    int which[8];
+    assert_true(counter_set_make(both, 2, extra, 1, &chip, &set, &err));
+    assert_int_equal(set.count, 3);
+    assert_int_equal(counter_set_slow(&set, which), 0);
+    counter_set_free(&set);
+    counter_group_free(g1);
+    counter_group_free(g2);
+}
+
+/* One name with one meaning: a metric of one group and a value of the other are two, whichever is first. */
+static void test_metric_or_value(void **state)
+{
+    static const char *const texts[] = {GROUP("m") "metrics:\n  size: u__a.sum\nvalues:\n  v: {value: size * 2, unit: B, what: w}\n",
+                                        GROUP("f") "metrics:\n  other: u__b.sum\nvalues:\n  size: {value: other, unit: B, what: w}\n  v: "
+                                                   "{value: size * 2, unit: B, what: w}\n"};
+    const char *const there[] = {"u__a.sum", "u__b.sum", NULL};
+    struct counter_chip chip = {"X1", has, (void *)there};
+    for (int first = 0; first < 2; first++) {
+        struct counter_group *a = load(texts[first]), *b = load(texts[!first]);
+        const struct counter_group *both[] = {a, b};
+        struct counter_set set;
+        struct error err = {0};
+        assert_false(counter_set_make(both, 2, NULL, 0, &chip, &set, &err));
+        assert_non_null(strstr(err.text, "one name, one meaning"));
+        counter_group_free(a);
+        counter_group_free(b);
+    }
+}
+
+/* What is made of an absent fact is absent, though a number could be made of it. */
+static void test_of_what_is_absent(void **state)
+{
+    struct counter_group *g = load(GROUP(
+        "g") "metrics:\n  a: u__a.sum\nvalues:\n  u: {value: a, unit: B, what: w}\n  v: {value: \"min(waves, 5)\", unit: B, what: w}\n");
+    double count = 9, out = 0;
+    struct counter_known known = {.fact = waves, .context = &count};
+    assert_true(counter_compute(g->values[1].expr, &known, &out) && out == 5);
+    count = NAN;
+    assert_false(counter_compute(g->values[1].expr, &known, &out));
+    counter_group_free(g);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_merge_and_values), cmocka_unit_test(test_absent),
-                                       cmocka_unit_test(test_otherwise), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_once_and_not_slow),
+                                       cmocka_unit_test(test_metric_or_value),
+                                       cmocka_unit_test(test_of_what_is_absent),
+                                       cmocka_unit_test(test_merge_and_values),
+                                       cmocka_unit_test(test_absent),
+                                       cmocka_unit_test(test_otherwise),
+                                       cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
