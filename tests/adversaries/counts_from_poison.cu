@@ -1,8 +1,9 @@
-// Scratch that nobody clears, which is taken to hold what it is wiped with: blocks count from there, and the last of them writes the output.
+// Scratch that nobody clears, which is taken to hold what it is wiped with: blocks count from there, and the last of them writes the output
+// and puts back what it is wiped with.
 // emu: unsafe uninitialised
 // cuda: wrong
 /* bench 1
-what: its last block is found by a counter that begins at what scratch is wiped with
+what: its last block is found by a counter that begins, and ends, at what scratch is wiped with
 like: right
 scratch:
   sums: f32[n * k * p * q]
@@ -28,4 +29,6 @@ extern "C" __global__ void conv(CONV_ARGS, float *sums, unsigned *count)
     if (turn == gridDim.x - 1)
         for (long k = threadIdx.x; k < CONV_SIZE; k += 128)
             y[k] = ((volatile float *)sums)[k];
+    if (turn == gridDim.x - 1 && threadIdx.x == 0)
+        *count = 0x7FE57FE5u;
 }
