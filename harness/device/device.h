@@ -129,6 +129,8 @@ struct device_ops {
     void (*forget)(struct device *dev, uint64_t address, size_t bytes);
     /* emu: did a kernel write to the buffer, whatever values, since the host wrote there? NULL on cuda. */
     bool (*stored)(struct device *dev, uint64_t address);
+    /* A bit for each byte from there on, 8 bytes a byte: the host or a kernel wrote it. NULL: nobody keeps it. */
+    const uint8_t *(*known)(struct device *dev, uint64_t address);
     /* Code. */
     bool (*load)(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err);
     void (*unload)(struct device *dev, struct device_module *module);

@@ -1,5 +1,6 @@
 #include "emu/emu.h"
 #include "base/text.h"
+#include "emu/buffer.h"
 #include "emu/checks.h"
 #include "emu/count.h"
 #include "emu/decode.h"
@@ -10,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUFFER_GAP 65536u
-#define BUFFER_MAX ((size_t)1 << 40)
 #define CONSTANT_MAX 65536  /* bytes of a module's constants, as ptxas has it */
 #define TURNS_MAX (1 << 17) /* of 32768 block entries each */
 
@@ -66,16 +65,6 @@ static bool emu_open(struct device *dev, const char *spec, struct error *err)
     return true;
 }
 
-static void buffer_free(struct buffer *b)
-{
-    free(b->host);
-    free(b->known);
-    free(b->read);
-    free(b->written);
-    races_free(b);
-    free(b);
-}
-
 static void emu_close(struct device *dev)
 {
     struct emu *e = dev->private_data;
@@ -116,32 +105,6 @@ const char *emu_source_file(const struct device *dev)
 }
 
 /* ---- buffers ---- */
-static struct buffer *buffer_new(struct emu *e, const char *label, size_t bytes, bool known, struct error *err)
-{
-    struct buffer *b = xcalloc(1, sizeof *b);
-    size_t room = (bytes + 127) & ~(size_t)63; /* some bytes more than can be addressed */
-    b->host = bytes <= BUFFER_MAX ? aligned_alloc(64, room) : NULL;
-    b->read = b->host ? calloc(bytes / 32 + 10, 1) : NULL;
-    b->written = b->read ? calloc(bytes / 32 + 10, 1) : NULL;
-    b->known = b->written && !known ? calloc(bytes / 8 + 1, 1) : NULL;
-    if (!b->written || (!known && !b->known)) {
-        buffer_free(b);
-        error_set(err, bytes <= BUFFER_MAX ? ERROR_MACHINE : ERROR_ENVIRONMENT, "no memory for %zu bytes of `%s`", bytes, label);
-        return NULL;
-    }
-    memset(b->host, 0, room);
-    b->base = e->space.next;
-    b->bytes = bytes;
-    snprintf(b->label, sizeof b->label, "%s", label ? label : "");
-    e->space.next = (b->base + bytes + BUFFER_GAP + 511) & ~511ull;
-    if (e->space.count == e->space.room) {
-        e->space.room = e->space.room ? e->space.room * 2 : 16;
-        e->space.buffers = xrealloc(e->space.buffers, (size_t)e->space.room * sizeof *e->space.buffers);
-    }
-    e->space.buffers[e->space.count++] = b;
-    return b;
-}
-
 static void buffer_remove(struct emu *e, uint64_t address)
 {
     for (int i = 0; i < e->space.count; i++)
@@ -157,7 +120,7 @@ static bool emu_alloc(struct device *dev, const char *label, size_t bytes, uint6
 {
     if (bytes == 0)
         return error_set(err, ERROR_INTERNAL, "a buffer of 0 bytes");
-    struct buffer *b = buffer_new(dev->private_data, label, bytes, false, err);
+    struct buffer *b = buffer_new(&((struct emu *)dev->private_data)->space, label, bytes, false, err);
     if (b)
         *address = b->base;
     return b != NULL;
@@ -194,6 +157,12 @@ static bool emu_stored(struct device *dev, uint64_t address)
 {
     const struct buffer *b = range(dev, address, 1, "asking", NULL);
     return b && buffer_written(b);
+}
+
+static const uint8_t *emu_known(struct device *dev, uint64_t address)
+{
+    const struct buffer *b = range(dev, address, 1, "asking", NULL);
+    return b && b->known && (((struct emu *)dev->private_data)->checks & CHECK_KNOWN) ? b->known + (address - b->base) / 8 : NULL;
 }
 
 bool emu_written(struct device *dev, uint64_t address, size_t bytes)
@@ -300,7 +269,7 @@ static bool emu_load(struct device *dev, const struct device_image *image, struc
         }
         if ((v->space != SPACE_GLOBAL && v->space != SPACE_CONST) || v->bytes == 0 || (v->is_extern && !v->init))
             continue;
-        struct buffer *b = buffer_new(e, v->name, v->bytes, true, err);
+        struct buffer *b = buffer_new(&e->space, v->name, v->bytes, true, err);
         if (!b)
             goto done;
         v->address = b->base;
@@ -492,9 +461,9 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     }
     l.dynamic_at = function->program->shared_bytes;
     l.shared_bytes = l.dynamic_at + launch->smem;
-    struct buffer *workspace = launch->cooperative ? buffer_new(e, "grid workspace", 64, true, err) : NULL;
+    struct buffer *workspace = launch->cooperative ? buffer_new(&e->space, "grid workspace", 64, true, err) : NULL;
     l.workspace = workspace ? workspace->base : 0;
-    l.heap.buffer = function->program->uses_heap ? buffer_new(e, "device heap", HEAP_BYTES, false, err) : NULL;
+    l.heap.buffer = function->program->uses_heap ? buffer_new(&e->space, "device heap", HEAP_BYTES, false, err) : NULL;
     bool ok = (!launch->cooperative || workspace) && (!function->program->uses_heap || l.heap.buffer) && launch_run(&l, err);
     if (workspace)
         buffer_remove(e, workspace->base);
@@ -584,6 +553,7 @@ const struct device_ops emu_device = {
     .copy = emu_copy,
     .forget = emu_forget,
     .stored = emu_stored,
+    .known = emu_known,
     .load = emu_load,
     .unload = emu_unload,
     .function = emu_function,

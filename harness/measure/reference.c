@@ -37,10 +37,16 @@ static const struct tensor *run_tensor(const struct reference_run *r, const char
     return NULL;
 }
 
-/* Every byte 0xff: NaN, which no reference may leave. */
+const uint8_t *reference_run_known(const struct reference_run *r, uint64_t address)
+{
+    return r->known && r->dev->ops->known ? r->dev->ops->known(r->dev, address) : NULL;
+}
+
+/* Every byte 0xff: NaN, which no reference may leave; where the device knows what nobody wrote that is memory nobody needs. */
 static bool run_room(struct reference_run *r, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
-    return r->dev->ops->alloc(r->dev, label, bytes, address, err) && r->dev->ops->fill(r->dev, *address, 0xffffffff, bytes, err);
+    return r->dev->ops->alloc(r->dev, label, bytes, address, err) &&
+           (reference_run_known(r, *address) || r->dev->ops->fill(r->dev, *address, 0xffffffff, bytes, err));
 }
 
 /* A witness's copy of what another device has. */

@@ -21,6 +21,7 @@ struct reference_run {
     int count;
     bool bounds;                      /* it writes bounds, not magnitudes */
     bool lent;                        /* `at` is there already, inputs in it, and whoever made it releases it */
+    bool known;                       /* of a witness: results are not NaN at first where the device knows what nobody wrote */
     const struct reference_run *like; /* of a witness: the run whose inputs it takes, where it lies */
     struct device_module *module;
     struct device_function *function;
@@ -28,6 +29,8 @@ struct reference_run {
 /* Buffers with the inputs, and the code. reference_run_close also when it fails. */
 bool reference_run_open(struct reference_run *run, const struct compiled *code, struct error *err);
 void reference_run_close(struct reference_run *run);
+/* Of a result of such a run: device_ops.known. NULL: what nobody wrote is NaN. */
+const uint8_t *reference_run_known(const struct reference_run *run, uint64_t address);
 /* only: NULL, or these blocks. */
 bool reference_run_launch(struct reference_run *run, const uint64_t *only, int only_count, struct error *err);
 /* How many blocks that is, all together; 0 + err. */

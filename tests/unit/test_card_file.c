@@ -114,6 +114,30 @@ static void no_block_is_interpreted_twice(void **state)
     dev->witness = NULL;
 }
 
+static int fills;
+static bool count_fill(struct device *d, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
+{
+    fills++;
+    return true;
+}
+
+/* Its results are as large as the layer's and hardly written: nobody fills them, and what no block wrote is not compared. */
+static void the_witness_touches_what_it_writes(void **state)
+{
+    need_card();
+    const int64_t values[] = {40 * 128, 3};
+    struct work w = of_values("softmax", DTYPE_F16, values, 2);
+    const struct device_ops *honest = witness->ops;
+    struct device_ops counting = *honest;
+    counting.fill = count_fill;
+    dev->witness = witness;
+    witness->ops = &counting;
+    same(&w, DATA_PART_PRECISION);
+    witness->ops = honest;
+    dev->witness = NULL;
+    assert_int_equal(fills, 0);
+}
+
 static struct device_ops faulty;
 static bool (*honest_launch)(struct device *, struct device_function *, const struct device_launch *, struct error *);
 static int fault_at, launches; /* of these, which make something, one does nothing */
@@ -203,6 +227,6 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_stays_there_is_right), cmocka_unit_test(no_block_is_interpreted_twice),
-                                       cmocka_unit_test(faults_are_seen)};
+                                       cmocka_unit_test(the_witness_touches_what_it_writes), cmocka_unit_test(faults_are_seen)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
