@@ -51,6 +51,10 @@ double dtype_unit_roundoff(enum dtype t)
 {
     return t < DTYPE_COUNT ? types[t].roundoff : 0;
 }
+double dtype_overflow(enum dtype t)
+{
+    return t == DTYPE_F16 ? 65520 : t == DTYPE_BF16 ? 0x1.ffp127 : t == DTYPE_F32 ? 0x1.ffffffp127 : INFINITY;
+}
 double dtype_exact_integer(enum dtype t)
 {
     return t < DTYPE_COUNT ? types[t].exact : 0;

@@ -17,6 +17,8 @@ size_t dtype_bytes(enum dtype t);
 const char *dtype_cuda(enum dtype t);
 /* Unit roundoff of a floating type: f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53; 0 for integers. */
 double dtype_unit_roundoff(enum dtype t);
+/* What is as far from 0 as that becomes infinite in the type; INFINITY: nothing does. */
+double dtype_overflow(enum dtype t);
 /* Largest N such that every integer of magnitude <= N is representable: f32 2^24, f16 2^11, bf16 2^8. */
 double dtype_exact_integer(enum dtype t);
 

@@ -39,6 +39,7 @@ static bool settle(struct card_data *d, const struct reference_run *r, const str
                              card_real((double)is->least),
                              card_int(w->math == MATH_I8_ACC32),
                              card_real(is->sums ? apart : 0),
+                             card_real(dtype_overflow(t->dtype)),
                              card_int((int64_t)d->card->counts)};
     if (!dev->ops->write(dev, d->card->counts, &wrong, sizeof wrong, err) ||
         !card_launch(d->card, CARD_SETTLE, rows * CARD_THREADS, args, sizeof args / sizeof *args, err) || !dev->ops->sync(dev, err) ||
