@@ -164,7 +164,12 @@ bool schema_migrate(struct store *store, int from, struct error *err)
                 (!from || from >= 12 || former_notes(store, err)) && (!from || from >= 13 || former_names(store, err)) &&
                 (!from || from >= 14 || former_numbers(store, err)) && store_exec(store, indexes, doing, err) && make_view(store, err) &&
                 store_exec(store, version, doing, err) && store_exec(store, "COMMIT", doing, err);
-    if (!done)
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    return done;
+    if (done)
+        return true;
+    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    if (err->kind == ERROR_INTERNAL) { /* what is in it is not of the version that it names */
+        err->kind = ERROR_USAGE;
+        error_hint(err, "it is damaged: nothing was changed; move it away and run again");
+    }
+    return false;
 }
