@@ -69,14 +69,14 @@ bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *r
         bout_announce(b, -1);
         return ok;
     }
-    bool first = left == RIG_UNSEEN;
-    int replayed = rig_replays(b->rigs[i]);
-    if (replayed >= 0) {
+    bool first = left == RIG_UNSEEN, replays = rig_replays(b->rigs[i]) >= 0; /* of a set that was never seen that may be its own result */
+    if ((first || !replays) &&
+        !bout_check(b, i, data, first ? on_meeting(set) : "(what a timed launch left; it was right when it was looked at)", err))
+        return false;
+    if (replays && !(first && bout_is_sound(b, i))) {
         row->status = ROW_WRONG;
         row_set(&row->reason,
                 "replays: a timed launch left the result of other inputs than it was given; it was right when it was looked at");
-    } else if (!bout_check(b, i, data, first ? on_meeting(set) : "(what a timed launch left; it was right when it was looked at)", err)) {
-        return false;
     }
     *right = bout_is_sound(b, i);
     if (first && *right)

@@ -283,6 +283,21 @@ static void who_replays_is_told_so(void **state)
     let_go(&r);
 }
 
+/* Where nothing is marked a sparse row leaves the same on all inputs, and that is right: it replays nothing. */
+static void one_result_of_all_inputs_is_no_replay(void **state)
+{
+    begin();
+    timing.layer = ", mask: empty";
+    timing.idle = "conv_even";
+    timing.idle_from = 1;
+    struct result r = timed("[my/cudnn_fast, my/masked]", "{rounds: [12, 12]}");
+    const struct row *masked = row_of(&r, "my/masked");
+    if (masked->status != ROW_OK)
+        fail_msg("%s", masked->reason);
+    assert_int_equal(time_of(&r, "my/masked", "cold", "isolated")->rounds, 12);
+    let_go(&r);
+}
+
 /* Rows stand on the same inputs, which the first of them is fed: that it is wrong at once, or on the second set of them, harms nobody else.
  */
 static void who_is_wrong_first_harms_nobody(void **state)
@@ -580,6 +595,7 @@ int main(void)
         cmocka_unit_test(further_inputs_are_met_while_it_warms_up),
         cmocka_unit_test(each_set_is_met_in_the_end),
         cmocka_unit_test(who_replays_is_told_so),
+        cmocka_unit_test(one_result_of_all_inputs_is_no_replay),
         cmocka_unit_test(who_is_wrong_first_harms_nobody),
         cmocka_unit_test(a_network_is_timed_on_several_inputs),
         cmocka_unit_test(changes_of_layout_are_said),

@@ -275,14 +275,14 @@ static int set_up(void **state)
 {
     static const char *const names[][2] = {{"cudnn_slow", "conv_slow"}, {"cudnn_fast", "conv_fast"}, {"ours", "conv_ours"},
                                            {"brief", "conv_brief"},     {"prepared", "conv_after"},  {"even", "conv_even"},
-                                           {"odd", "conv_odd"},         {"keeper", "conv_state"}};
+                                           {"odd", "conv_odd"},         {"keeper", "conv_state"},    {"masked", "conv_even"}};
     static const char first[] = "scratch:\n  x: f32[32]\nprepare:\n  - kernel: conv_prep\n    grid: 1\n    block: 32\n    args: x\n",
                       kernel[] = "\nextern \"C\" __global__ void conv_prep(float *x) { x[threadIdx.x] = 1; }\n";
     struct error err = {0};
     size_t bytes;
     char *naive = file_read("kernels/variants/conv2d/naive.cu", 1 << 20, &bytes, &err);
     bool ok = naive && variant_folder_open();
-    for (int i = 0; ok && i < 8; i++) {
+    for (int i = 0; ok && i < 9; i++) {
         struct text t = {0};
         for (const char *at = naive, *next; *at; at = next) {
             next = strstr(at, "conv_naive");
@@ -292,6 +292,13 @@ static int set_up(void **state)
         if (i == 4) { /* with a step that runs once, before */
             char *steps = strstr(t.data, "steps:\n"),
                  *whole = text_format("%.*s%s%s%s", (int)(steps - t.data), t.data, first, steps, kernel);
+            text_free(&t);
+            text_add(&t, whole);
+            free(whole);
+        }
+        if (i == 8) { /* it leaves what is not marked */
+            char *steps = strstr(t.data, "steps:\n"),
+                 *whole = text_format("%.*smask: {needs: input, tile: [1, 1]}\n%s", (int)(steps - t.data), t.data, steps);
             text_free(&t);
             text_add(&t, whole);
             free(whole);
