@@ -154,6 +154,22 @@ static void a_key_knows_what_completes_it(void **state)
     put_conv("keyed", "", "//");
 }
 
+/* A network is made of whichever rows of its layers are the fastest: edit one of them, and it is another network. */
+static void a_networks_key_knows_every_file(void **state)
+{
+    char first[HASH_TEXT], other[HASH_TEXT];
+    const struct asked a = {"scenario: t\nlayers: {a: {" CONV "}}\nvariants: [my/keyed, my/second]\nnetworks: {net: {order: [a, a]}}\n",
+                            NULL, NULL, false};
+    put_conv("second", "", "// 1");
+    key_of(&a, "chain/best", 0, "cuda:0", "nvrtc 13.0", first);
+    put_conv("second", "", "// 2");
+    key_of(&a, "chain/best", 0, "cuda:0", "nvrtc 13.0", other);
+    assert_string_not_equal(first, other);
+    char *path = file_join(variant_folder, "second.cu");
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
 /* ---- the row ---- */
 
 static void a_row_says_what_is_planned(void **state)
@@ -171,6 +187,9 @@ static void a_row_says_what_is_planned(void **state)
     assert_true(!strcmp(r->dtype, "f32") && !strcmp(r->math, "f32") && !strcmp(r->layout, "NCHW") && !strcmp(r->arch, "sm_90a"));
     assert_true(!strcmp(r->what, "w") && !r->library && strlen(r->source_hash) == HASH_TEXT - 1 && !r->side);
     assert_string_equal(r->params, "T=2");
+    assert_int_equal(r->part_count, 2); /* it fuses nothing: bias and relu are another's */
+    assert_true(!strcmp(r->parts[0].variant, "my/keyed") && !strcmp(r->parts[0].name, "keyed"));
+    assert_true(!strcmp(r->parts[1].variant, "pointwise/epilogue") && !strcmp(r->parts[1].name, "epilogue"));
     assert_string_equal(row_axis(r, "n"), "1");
     assert_string_equal(r->networks, "net:3");
     assert_string_equal(r->epilogue, "bias+relu");
@@ -345,14 +364,11 @@ static int set_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_key_knows_what_matters),
-                                       cmocka_unit_test(a_key_knows_nothing_else),
-                                       cmocka_unit_test(a_key_knows_what_completes_it),
-                                       cmocka_unit_test(a_row_says_what_is_planned),
-                                       cmocka_unit_test(a_row_has_its_numbers),
-                                       cmocka_unit_test(a_sparse_row_says_how_sparse),
-                                       cmocka_unit_test(a_side_is_told),
-                                       cmocka_unit_test(what_cannot_be_and_what_it_costs),
-                                       cmocka_unit_test(a_sequence_is_told)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_key_knows_what_matters),         cmocka_unit_test(a_key_knows_nothing_else),
+        cmocka_unit_test(a_key_knows_what_completes_it),    cmocka_unit_test(a_networks_key_knows_every_file),
+        cmocka_unit_test(a_row_says_what_is_planned),       cmocka_unit_test(a_row_has_its_numbers),
+        cmocka_unit_test(a_sparse_row_says_how_sparse),     cmocka_unit_test(a_side_is_told),
+        cmocka_unit_test(what_cannot_be_and_what_it_costs), cmocka_unit_test(a_sequence_is_told)};
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }
