@@ -122,6 +122,10 @@ static void entries_are_listed(void **state)
     for (int i = 0; i < 3; i++)
         free(names[i]);
     free(names);
+    assert_int_equal(device_ptx_entries("/*/ .entry b() */ .entry a()", &names), 1); /* a remark does not end where it begins */
+    assert_string_equal(names[0], "a");
+    free(names[0]);
+    free(names);
     struct error err = {0};
     struct param p[4];
     size_t bytes = 99;

@@ -104,6 +104,19 @@ static void test_smallest_number(void **state)
     assert_true(verify_tolerance_of(&look, 2, 0, 0) == 0);
 }
 
+/* A whole number that f16 has not is stored as the nearest one that it has (2,049 lies between two, the even one is 2,048), exactly so. */
+static void test_exact_is_of_the_type(void **state)
+{
+    struct bench *b = start(small(DTYPE_F16, LAYOUT_NCHW), DATA_PART_EXACT);
+    size_t i = ((1 * 16 + 3) * 24 + 5) * 40 + 7;
+    ((double *)b->d.at[SLOT_OUTPUT].reference)[i] = 2049;
+    put(b, 1, 3, 5, 7, 2048);
+    passes(b);
+    put(b, 1, 3, 5, 7, 2050);
+    fails(b, 1, "that one alone");
+    stop(b);
+}
+
 /* Each case breaks a fresh copy in one way. */
 static void test_places(void **state)
 {
@@ -543,6 +556,7 @@ int main(void)
                                        cmocka_unit_test(test_precision_tolerance),
                                        cmocka_unit_test(test_one_rounding),
                                        cmocka_unit_test(test_smallest_number),
+                                       cmocka_unit_test(test_exact_is_of_the_type),
                                        cmocka_unit_test(test_places),
                                        cmocka_unit_test(test_one_element),
                                        cmocka_unit_test(test_whose_values),

@@ -87,6 +87,13 @@ static void values_have_no_border(void **state)
     b->p.tensors[program_tensor(&b->p, "output")].layout = LAYOUT_LINEAR; /* lies as NCHW does */
     fails(b, 2 * 16 * (2 * 40 + 2 * 22), "scattered over the whole tensor");
     stop(b);
+    b = start(small(DTYPE_F16, LAYOUT_NCHW), DATA_PART_EXACT); /* nor rows and channels */
+    for (int64_t i = 0; i < 2 * 16 * 24; i++)
+        put(b, i / 384, i / 24 % 16, i % 24, 7, 5000);
+    fails(b, 2 * 16 * 24, "all in column 7");
+    b->p.tensors[program_tensor(&b->p, "output")].layout = LAYOUT_LINEAR;
+    fails(b, 2 * 16 * 24, "all in axis 3 place 7");
+    stop(b);
 }
 
 /* Either order of the channels that become pixels, told by the other; with more channels than pixels, and with fewer. */
