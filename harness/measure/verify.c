@@ -348,7 +348,7 @@ static void verify_bits(const struct verify_look *look, struct verdict *out)
 {
     const struct tensor *t = &look->t;
     const uint32_t *words = look->storage;
-    int64_t width = look->fold[3], across = (width + 31) / 32, rows = look->fold[0] * look->fold[1] * look->fold[2];
+    int64_t width = look->fold[3], across = (width + 31) / 32, rows = look->fold[2]; /* of all images */
     for (int64_t word = 0; word < rows * across; word++) {
         int64_t row = word / across, first = word % across * 32;
         if (words[word] == bits_wanted(&look->want->reference[row * width], first, width))

@@ -422,6 +422,16 @@ static void test_mask_out(void **state)
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
     assert_true(!b->v.ok && b->v.wrong == 1 && b->v.worst_at[2] == 7 && b->v.worst_at[3] == 9);
     bits[7 * 2] ^= 1u << 9;
+    for (int row = 1, other = 0; row < 24 && !other; row++) /* the words of another row */
+        if ((other = memcmp(bits, &bits[row * 2], 8) != 0)) {
+            uint32_t own[2] = {bits[row * 2], bits[row * 2 + 1]};
+            memcpy(&bits[row * 2], bits, sizeof own);
+            verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+            assert_true(!b->v.ok && b->v.worst_at[2] == row);
+            memcpy(&bits[row * 2], own, sizeof own);
+        } else {
+            assert_true(row < 23);
+        }
     int first = 0, held = 0; /* a word that is all 0, where 32 columns of which some are active were wanted */
     while (!bits[first])
         first += 2;

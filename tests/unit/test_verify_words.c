@@ -182,6 +182,7 @@ static void places_that_say_nothing(void **state)
     columns_are("x-xx---x-xxx-x-xx---x-xxx-x-xx---x-xxx-x", "all in columns 0, 2, 3, 7, 9, 10, 11 of every 13");
     columns_are("----------xx-xx-xx--x-------x-----------", "all in columns between 10 and 28");
     columns_are("----------xx-xx-xx--x--------x----------", nowhere); /* half of them, and more */
+    columns_are("x-x-x-x-x-x-x-x-x-x-x-x-x-x-x-x-x-x-x-x-", "all in every 2nd column from 0");
     columns_are("x-x---x---x---x---x---x---x---x---x---x-", nowhere); /* but for the first one it would be every fourth */
 }
 
