@@ -287,7 +287,7 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
             row->host_call_ns = e->host_ns;
         for (int s = 0; e->step_ns && s < p->step_count; s++)
             if (e->step_ns[s])
-                bout_time(row, s, cache, load, &(struct bout_rounds){.ns = e->step_ns[s], .count = e->step_rounds, .family = 1});
+                bout_time(row, s, cache, load, &(struct bout_rounds){.ns = e->step_ns[s], .count = e->step_rounds});
         put_chain(row, p, e);
         put_rounds_note(row, e, plan, result, rounds);
     }
