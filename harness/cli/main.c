@@ -154,11 +154,11 @@ static int bench(int argc, char **argv)
         usage(&t);
         cli_say(argc < 2 ? stderr : stdout, "%s", text_get(&t));
         text_free(&t);
-        return argc < 2 ? 2 : 0;
+        return all_written(argc < 2 ? 2 : 0);
     }
     if (!strcmp(argv[1], "--version")) {
         cli_say(stdout, "bench %s (%s)\n", BENCH_NUMBER, bench_version());
-        return 0;
+        return all_written(0);
     }
     if (!cli_environment(&err))
         return cli_fail(&err);
