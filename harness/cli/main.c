@@ -68,7 +68,8 @@ const struct verb verbs[] = {
      "3: SLOWER, MISSING, or not promoted yet; 4: WRONG; 5: cannot be judged here; 6: UNDECIDED where the rules want a decision."},
     {"baseline", "save|show|diff|promote [RULES.yaml] [FILE]", "the facts of a run in a file that is kept under version control",
      cli_baseline, false,
-     "FILE is the rules' `against` where that is a .yaml, else ci/baselines/DEVICE.yaml. promote shows what is other and takes it over."},
+     "FILE is the rules' `against` where that is a .yaml, else ci/baselines/DEVICE.yaml. promote shows what is other and takes it over; "
+     "what --scenario, --layer and --only leave out stays."},
     {"counters", "[GROUP]", "counter groups: what they tell, and with --chip their passes, without a GPU", cli_counters, false,
      "GROUP is a shipped group or a .yaml of your own. --chip counts all groups that are named, or all there are, in as few passes as "
      "CUPTI "
