@@ -168,7 +168,7 @@ bool file_make_dirs(const char *path, struct error *err)
 {
     SCOPED char *copy = xstrdup(path);
     bool ok = false;
-    for (char *at = copy + 1;; at++) {
+    for (char *at = copy + (*copy != 0);; at++) {
         if (*at && *at != '/')
             continue;
         char saved = *at;

@@ -66,6 +66,10 @@ static void help(const struct verb *verb, const struct option *options)
 static bool set_option(const struct option *o, const char *value, char *why, size_t bytes)
 {
     long long i;
+    if (o->kind != OPTION_FLAG && !*value) {
+        snprintf(why, bytes, "%s is empty: %s is expected", o->name, o->argument);
+        return false;
+    }
     switch (o->kind) {
     case OPTION_FLAG: *(bool *)o->to = true; return true;
     case OPTION_TEXT: *(const char **)o->to = value; return true;
