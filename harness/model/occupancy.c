@@ -158,6 +158,12 @@ static void add_lift(const struct chip *chip, const struct occupancy_query *q, s
     text_free(&t);
 }
 
+int occupancy_warps(const struct chip *chip, const struct occupancy_query *q)
+{
+    cudaOccResult r;
+    return ask(chip, q, &r) ? r.activeBlocksPerMultiprocessor * warps_of(chip, q->block_threads) : 0;
+}
+
 struct occupancy occupancy_of(const struct chip *chip, const struct occupancy_query *q)
 {
     struct occupancy o = {.limit = LIMIT_NONE};

@@ -23,6 +23,8 @@ struct occupancy {
     char lift[160];             /* "5 fewer registers (59) give 4 blocks per SM"; "" when the warps are full */
 };
 struct occupancy occupancy_of(const struct chip *chip, const struct occupancy_query *query);
+/* Its warps_per_sm alone, without the search for what would lift it; 0 where not even one block fits. */
+int occupancy_warps(const struct chip *chip, const struct occupancy_query *query);
 const char *occupancy_limit_name(enum occupancy_limit limit); /* "regs", "smem", "warps", "blocks" */
 /* Waves of a grid: blocks / (blocks_per_sm * sm_count). */
 double occupancy_waves(const struct chip *chip, const struct occupancy *o, double grid_blocks);

@@ -159,8 +159,7 @@ static int warps_at(const struct chip *chip, struct occupancy_query q, int axis,
         q.dynamic_smem = (size_t)value > q.static_smem ? (size_t)value - q.static_smem : 0;
     else
         q.block_threads = value;
-    struct occupancy o = occupancy_of(chip, &q);
-    return o.possible ? o.warps_per_sm : 0;
+    return occupancy_warps(chip, &q);
 }
 
 /* A curve of steps: level, then up or down. */

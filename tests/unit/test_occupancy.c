@@ -13,7 +13,9 @@
 static struct occupancy of(const char *chip, int threads, int registers, size_t smem)
 {
     struct occupancy_query q = {.block_threads = threads, .registers = registers, .dynamic_smem = smem, .carveout = -1};
-    return occupancy_of(chip_find(chip), &q);
+    struct occupancy o = occupancy_of(chip_find(chip), &q);
+    assert_int_equal(occupancy_warps(chip_find(chip), &q), o.warps_per_sm);
+    return o;
 }
 
 static void test_by_hand(void **state)
@@ -169,7 +171,7 @@ static void test_impossible(void **state)
     struct chip unknown = *chip_find("sm_90");
     unknown.cc = 999;
     struct occupancy_query q = {.block_threads = 256, .registers = 32, .carveout = -1};
-    assert_true(!occupancy_of(&unknown, &q).possible);
+    assert_true(!occupancy_of(&unknown, &q).possible && !occupancy_warps(&unknown, &q));
 }
 
 static void test_carveout_and_waves(void **state)
