@@ -518,6 +518,34 @@ bool break_even_wants_all(struct row *const *rows, int count)
     return all;
 }
 
+static const struct crossing_point *point_at(const struct break_line *l, double x)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->points[i].x == x)
+            return &l->points[i];
+    return NULL;
+}
+
+/* Is another one told to be faster at this density? */
+static bool is_beaten(const struct break_group *g, const struct break_line *l, double x)
+{
+    const struct crossing_point *own = point_at(l, x);
+    bool beaten = false;
+    for (int i = 0; own && i < g->line_count && !beaten; i++) {
+        const struct crossing_point *other = point_at(&g->lines[i], x);
+        beaten = other && other->high < own->low;
+    }
+    return beaten;
+}
+
+/* Where to measure next for it; NaN: nowhere. Where others are faster at both ends of its bracket nobody asks where exactly it stops to
+ * pay: it is bracketed by what the scenario measures, and by what is added for others. */
+static double line_next(const struct break_group *g, const struct break_line *l)
+{
+    bool beaten = is_beaten(g, l, l->crossing.low) && is_beaten(g, l, l->crossing.high);
+    return beaten ? NAN : crossing_next(l->points, l->count);
+}
+
 /* The dense variant, and of the others each whose crossing may still lie at x. */
 static void want_variants(const struct break_group *g, double x, struct row *const *rows, int row_count, struct break_wish **wishes,
                           int *count)
@@ -525,7 +553,7 @@ static void want_variants(const struct break_group *g, double x, struct row *con
     want_density(g, x, g->rival, NULL, rows, row_count, wishes, count);
     for (int i = 0; i < g->line_count; i++) {
         const struct break_line *l = &g->lines[i];
-        if (isfinite(crossing_next(l->points, l->count)) && l->crossing.low <= x && x <= l->crossing.high)
+        if (isfinite(line_next(g, l)) && l->crossing.low <= x && x <= l->crossing.high)
             want_density(g, x, l->variant, l->params, rows, row_count, wishes, count);
     }
 }
@@ -544,7 +572,7 @@ int break_even_more(const struct run *run, struct row *const *rows, int count, s
         double wanted[MORE_A_ROUND];
         int taken = 0;
         for (int k = 0; k < groups[i].line_count && taken < MORE_A_ROUND && groups[i].case_count; k++) {
-            double x = crossing_next(groups[i].lines[k].points, groups[i].lines[k].count);
+            double x = line_next(&groups[i], &groups[i].lines[k]);
             bool fresh = isfinite(x);
             for (int t = 0; t < taken; t++)
                 fresh = fresh && fabs(x - wanted[t]) > MORE_APART * x;
