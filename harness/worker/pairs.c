@@ -186,6 +186,7 @@ static bool sit_down(struct contest *c, int sitting, double left_s, struct error
     struct room *own = b->room; /* the library's, which stays: its plans are chosen once */
     struct place pads[2];
     seat_rows(c, sitting);
+    b->blame = -1; /* of what failed before the first row sits down */
     if (!make_pads(w, sitting, pads, err))
         return false;
     b->room = room_open(w->dev, worker_card(w), ROOM_SETS, ROOM_SEATS);

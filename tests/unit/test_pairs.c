@@ -1,6 +1,7 @@
 /* worker/pairs: two builds of rows against each other, on a clock of its own. */
 #include "timing_world.h"
 #include "measure/room.h"
+#include "statistics/decision.h"
 #include "statistics/estimate.h"
 #include <limits.h>
 #include <sys/wait.h>
@@ -108,6 +109,7 @@ static void who_is_decided_gets_up(void **state)
     assert_true(was_loaded(at + 6 * EACH, "conv_even", "conv_ours", "conv_slow") &&
                 was_loaded(at + 9 * EACH, "conv_slow", "conv_ours", "conv_even"));
     assert_true(was_loaded(at + 12 * EACH, "conv_odd", "conv_odd", "conv_even"));
+    assert_int_equal(timing.known_count - at, EACH * (1 + 3 * 4 + (last - 2) * 2)); /* and nobody else's */
     let_go(&r);
 }
 
@@ -192,17 +194,73 @@ static void a_wrong_library_is_left_out(void **state)
     let_go(&r);
 }
 
-/* Whichever place its rows have in the case, also where there is no library. */
+/* Room that cannot be had for what lies between two sittings ends it, and is no row's fault. */
+static void no_room_is_nobodys_fault(void **state)
+{
+    for (int nth = 1; nth <= 4; nth++) {
+        begin_pairs(1);
+        timing.no_pad = nth;
+        timing.may_fail = true;
+        struct result r = timed(SLOW_AND_OURS, "{}");
+        assert_true(!r.ok && strstr(r.err.text, "there is no room") && timing.pad_count == nth - 1);
+        assert_int_equal(r.blamed, -1);
+        let_go(&r);
+    }
+}
+
+/* A pair of which one side, or the other, is not here to be timed is none; the other pair is compared as ever. */
+static void half_a_pair_is_none(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        begin_pairs(2);
+        timing.noise = 0.01;
+        struct result r =
+            timed(i ? "[my/cudnn_fast, my/cudnn_slow, my/ours, my/even]" : "[my/cudnn_fast, my/cudnn_slow, my/ours, my/odd]", "{}");
+        const struct row *half = row_of(&r, i ? "my/even" : "my/odd");
+        assert_true(half->status == ROW_OK && half->time_count == 0);
+        assert_true(cold(&r, "my/ours")->rounds >= 15 && cold(&r, "my/ours")->rounds == cold(&r, "my/cudnn_slow")->rounds);
+        let_go(&r);
+    }
+}
+
+/* It is asked when a sitting ends, too, in a round that is else passed over: so 111 rounds of equal kernels are enough, which 110 are not.
+ */
+static void a_sittings_end_is_asked_about(void **state)
+{
+    static const int ends[] = {21, 51, 81, 110, 111};
+    begin_pairs(1);
+    timing.versus[0][0] = "my/even";
+    timing.versus[0][1] = "my/odd";
+    timing.noise = 0.0082;
+    struct result r = timed("[my/cudnn_fast, my/even, my/odd]", "{}");
+    const struct row_time *base = cold(&r, "my/even"), *head = cold(&r, "my/odd");
+    assert_int_equal(base->rounds, 111);
+    for (int i = 0; i < 5; i++) {
+        int places[111];
+        for (int k = 0; k < ends[i]; k++)
+            places[k] = base->places[k];
+        assert_int_equal(decision_make(base->samples_ns, head->samples_ns, places, ends[i], 0.01, 0.001).verdict,
+                         i < 4 ? VERDICT_UNDECIDED : VERDICT_SAME);
+    }
+    let_go(&r);
+}
+
+/* Whichever place its rows have in the case, also where there is no library. Each is launched as often as if it had the other's place. */
 static void a_pair_of_the_first_row(void **state)
 {
+    int launched[2];
     for (int first = 0; first < 2; first++) {
         begin_pairs(1);
         timing.noise = 0.01;
+        timing.idle = "conv_ours"; /* never */
+        timing.idle_from = INT_MAX;
         struct result r = timed(first ? "[my/ours, my/cudnn_slow]" : "[my/cudnn_slow, my/ours]", "{}");
         assert_true(cold(&r, "my/ours")->rounds >= 15 && cold(&r, "my/cudnn_slow")->rounds <= 21);
         assert_true(fabs(cold(&r, "my/ours")->median_ns / 80000 - 1) < 0.02);
+        launched[first] = timing.launches;
         let_go(&r);
     }
+    assert_int_equal(launched[0], launched[1]);
 }
 
 /* A device that is lost at any call ends it. */
@@ -235,6 +293,7 @@ int main(void)
                                        cmocka_unit_test(a_spent_budget_ends_it),       cmocka_unit_test(a_pair_is_looked_at),
                                        cmocka_unit_test(a_wrong_library_is_left_out),  cmocka_unit_test(a_lost_device_is_noticed),
                                        cmocka_unit_test(who_fails_is_blamed),          cmocka_unit_test(the_last_launch_is_looked_at),
-                                       cmocka_unit_test(a_pair_of_the_first_row)};
+                                       cmocka_unit_test(a_pair_of_the_first_row),      cmocka_unit_test(no_room_is_nobodys_fault),
+                                       cmocka_unit_test(half_a_pair_is_none),          cmocka_unit_test(a_sittings_end_is_asked_about)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

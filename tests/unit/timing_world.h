@@ -32,7 +32,7 @@ static struct timing {
     int known_count;
     int calls, fail_at; /* of launches, flushes and events; the device is lost from then on (0: never) */
     bool once;          /* that call alone fails */
-    const char *fails;  /* a kernel that cannot be launched from its `fails_from`th launch on */
+    const char *fails;  /* a kernel that cannot be launched from its `fails_from`th launch on; negative: in that one alone */
     int fails_from, asked;
     const char *spoils; /* in its `spoils_at`th launch the input of this kernel is changed */
     int spoils_at, spoilt;
@@ -49,13 +49,13 @@ static struct timing {
     bool stamps, may_fail, no_budget, no_events;
     size_t pads[64]; /* between sittings */
     uint64_t pads_at[64];
-    int pad_count, pads_given_back;
-    double longest_run, longest[2]; /* s that a first run was given, and a stage of the timed loop: of rows, and of nobody's */
-    const char *versus[2][2];       /* rows that are the two sides of a gate; NULL: none */
-    bool wiped, ran_wiped;          /* what my/prepared has prepared; and it ran so */
-    double host_ns;                 /* that conv_fast and conv_prep wait for their host */
-    bool unheld;                    /* all that is held runs out */
-    int stamped, low_of;            /* so many stamps are high, so many low, and again; 0: every fifth is low */
+    int pad_count, pads_given_back, no_pad; /* for the `no_pad`th there is no room; 0: there is */
+    double longest_run, longest[2];         /* s that a first run was given, and a stage of the timed loop: of rows, and of nobody's */
+    const char *versus[2][2];               /* rows that are the two sides of a gate; NULL: none */
+    bool wiped, ran_wiped;                  /* what my/prepared has prepared; and it ran so */
+    double host_ns;                         /* that conv_fast and conv_prep wait for their host */
+    bool unheld;                            /* all that is held runs out */
+    int stamped, low_of;                    /* so many stamps are high, so many low, and again; 0: every fifth is low */
 } timing;
 
 static const struct {
@@ -105,7 +105,8 @@ static bool timed_launch(struct device *dev, struct device_function *f, const st
         assert_true(timing.emu->symbol(dev, module, "kept", &kept_there, &bytes, err) && bytes == sizeof(int));
         assert_true(timing.emu->write(dev, kept_there, &(int){1}, sizeof(int), err));
     }
-    if (timing.fails && !strcmp(name, timing.fails) && ++timing.asked >= timing.fails_from)
+    if (timing.fails && !strcmp(name, timing.fails) && ++timing.asked >= abs(timing.fails_from) &&
+        (timing.fails_from >= 0 || timing.asked == -timing.fails_from))
         return error_set(err, ERROR_WRONG, "%s is refused", name);
     timing.wiped = timing.wiped && strcmp(name, "conv_prep") != 0;
     timing.ran_wiped |= timing.wiped && !strcmp(name, "conv_after");
@@ -182,6 +183,8 @@ static bool timed_flush(struct device *dev, struct error *err)
 static int timing_allocated; /* buffers that are there */
 static bool timed_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
+    if (!strcmp(label, "pad") && timing.pad_count + 1 == timing.no_pad)
+        return error_set(err, ERROR_ENVIRONMENT, "there is no room");
     bool made = alive(err) && timing.emu->alloc(dev, label, bytes, address, err);
     if (made && !strcmp(label, "pad") && timing.pad_count < 64) {
         timing.pads_at[timing.pad_count] = *address;
