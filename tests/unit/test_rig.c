@@ -3,7 +3,7 @@
 #include "works.h"
 #include "op/shape.h"
 #include "measure/card_private.h"
-#include "measure/rig.h"
+#include "measure/rig_private.h"
 #include "measure/room.h"
 #include "op/chain.h"
 #include <stdint.h>
@@ -35,7 +35,7 @@ static bool alloc(struct device *dev, const char *label, size_t bytes, uint64_t 
         return error_set(err, ERROR_ENVIRONMENT, "out of memory");
     if (!alive(err))
         return false;
-    *address = (uint64_t)(uintptr_t)malloc(bytes);
+    *address = (uint64_t)(uintptr_t)calloc(1, bytes);
     if (!strcmp(label, "filter of a"))
         scratch = *address + 4096; /* behind the zone before it */
     return true;
@@ -77,8 +77,10 @@ static bool wipe_threads(struct device *dev, struct error *err)
     threads_wiped++;
     return alive(err);
 }
+static size_t bytes_written;
 static bool write_living(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
 {
+    bytes_written += bytes;
     return alive(err) && host_write(dev, address, from, bytes, err);
 }
 static bool fill_living(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
@@ -328,6 +330,25 @@ static void guards_reach_the_end(void **state)
     }
 }
 
+/* Zones lie around what a buffer holds, however large it is: between them nothing is filled but the rest of a word. */
+static void zones_lie_around(void **state)
+{
+    static const size_t sizes[] = {1, 4, 514, 4096, 100000, 100002};
+    for (int i = 0; i < 6; i++) {
+        struct place place;
+        struct error err = {0};
+        assert_true(place_make(&device, "some", sizes[i], 4096, 0, &place, &err));
+        const unsigned char *at = (const unsigned char *)(uintptr_t)place.base;
+        uint32_t word;
+        assert_true(place.address == place.base + 4096 && place.whole >= sizes[i] + 2 * 4096 && place.whole % 512 == 0);
+        for (size_t k = 0; k < place.whole; k += 4) {
+            memcpy(&word, at + k, 4);
+            assert_true((word == RIG_GUARD_PATTERN) == (k < 4096 || k >= 4096 + sizes[i] / 4 * 4));
+        }
+        release(&device, place.base);
+    }
+}
+
 static uint64_t lies_at(struct rig *of, const struct program *p, const char *name)
 {
     return rig_address(of, (struct buffer_ref){BUFFER_TENSOR, program_tensor(p, name)});
@@ -500,10 +521,24 @@ static void rows_of_other_values(void **state)
     static const char *const shared[] = {"filter", "mask_in", "output"};
     for (int i = 0; i < 3; i++)
         assert_true(lies_at(rigs[0], &p, shared[i]) == lies_at(rigs[1], &p, shared[i]));
+    /* what the first one fed the others find; what was spoilt is fed again, and all of it */
+    struct op_data data;
+    make_data(&w, DATA_PART_EXACT, &data);
+    size_t all = 0, input = tensor_bytes(&p.tensors[program_tensor(&p, "input")]);
+    for (int i = 0; i < p.tensor_count; i++)
+        all += p.tensors[i].written ? 0 : tensor_bytes(&p.tensors[i]);
+    const size_t written[] = {all, input, 0};
+    for (int again = 0; again < 2; again++)
+        for (int i = 0; i < 3; i++) {
+            bytes_written = 0;
+            assert_true(again ? rig_restore(rigs[i], &data, &err) : rig_feed(rigs[i], &data, &err));
+            assert_int_equal(bytes_written, again ? all : written[i]);
+        }
     for (int i = 0; i < 3; i++)
         rig_close(rigs[i]);
     room_close(room, false);
     program_free(&p);
+    op_data_free(&data);
 }
 
 /* Who promises to read marked inputs alone finds NaN in the others: nobody else does, whatever else its head says. */
@@ -551,6 +586,7 @@ int main(void)
                                        cmocka_unit_test(guards),
                                        cmocka_unit_test(rows_of_other_values),
                                        cmocka_unit_test(guards_reach_the_end),
+                                       cmocka_unit_test(zones_lie_around),
                                        cmocka_unit_test(inputs),
                                        cmocka_unit_test(rooms),
                                        cmocka_unit_test(ends_beside_sums),

@@ -18,6 +18,7 @@ static struct work w;
 static struct op_data data, checked_there; /* the latter where the check on the device can be had, else nothing */
 static const struct op_data *fed = &data;
 static struct card *card;
+static const struct device_ops *whole; /* emu's own, where a test has put some that fail in their place */
 
 /* input and filter of a small convolution, a scratch buffer of the input's size; the steps are the test's. */
 static int begin(void **state)
@@ -29,6 +30,7 @@ static int begin(void **state)
         setenv("BENCH_HOME", ".", 1);
     if (!device_open("emu", &dev, &err) || !op_data_make(&w, DATA_PART_EXACT, &data, &err))
         return -1;
+    whole = dev->ops;
     if (card_open(dev, NULL, &card, &err) && !card_data_make(card, &w, DATA_PART_EXACT, &checked_there, &err))
         return -1;
     return 0;
@@ -316,7 +318,6 @@ static void constants_are_kept_by_steps(void **state)
 
 /* A device that can no longer be read is an error, whichever read it is, and no verdict. */
 static struct device_ops failing;
-static const struct device_ops *whole;
 static int reads, read_fails;
 static bool read_or_fail(struct device *d, uint64_t address, void *to, size_t bytes, struct error *err)
 {
@@ -329,7 +330,6 @@ static void what_cannot_be_read_is_not_judged(void **state)
     struct error err = {0};
     struct verdict v;
     struct rig *rig = rig_of(&copy, 1, NULL);
-    whole = dev->ops;
     failing = *whole;
     failing.read = read_or_fail;
     dev->ops = &failing;
@@ -365,7 +365,6 @@ static void what_cannot_be_waited_for_is_not_judged(void **state)
         struct text said = {0};
         struct verdict v;
         struct rig *rig = rig_of(&step, 1, has ? ENTRY("mov.u64 %d2, hits; atom.global.add.u32 %r1, [%d2], 1;\n") : ENTRY(""));
-        whole = dev->ops;
         failing = *whole;
         failing.sync = waiting_fails;
         dev->ops = &failing;
@@ -378,6 +377,65 @@ static void what_cannot_be_waited_for_is_not_judged(void **state)
         text_free(&said);
         rig_close(rig);
     }
+}
+
+/* What is prepared cannot be compared where a step of it, or what spoils it, fails: whichever call it is, nothing is said. */
+static int fills, copies, fails_at;
+static bool copy_or_fail(struct device *d, uint64_t to, uint64_t from, size_t bytes, struct error *err)
+{
+    return fills + ++copies == fails_at ? error_set(err, ERROR_WRONG, "the device is lost") : whole->copy(d, to, from, bytes, err);
+}
+static bool fill_or_fail(struct device *d, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
+{
+    return ++fills + copies == fails_at ? error_set(err, ERROR_WRONG, "the device is lost") : whole->fill(d, address, pattern, bytes, err);
+}
+
+static void what_cannot_be_prepared_is_not_judged(void **state)
+{
+    struct step copy = {
+        .kind = STEP_COPY, .name = "copy", .prepare = true, .to = {BUFFER_SCRATCH, 0}, .from = {BUFFER_TENSOR, 0}, .bytes = 64};
+    struct rig *rig = rig_of(&copy, 1, NULL);
+    failing = *whole;
+    failing.copy = copy_or_fail;
+    failing.fill = fill_or_fail;
+    dev->ops = &failing;
+    fails_at = 0;
+    for (bool ok = false, yes; !ok;) {
+        struct error err = {0};
+        fills = copies = 0;
+        fails_at++;
+        ok = rig_prepare_depends(rig, &yes, &err);
+        assert_true(ok == (fills + copies < fails_at));
+        assert_true(ok || (!yes && !strcmp(err.text, "the device is lost")));
+    }
+    assert_true(copies == 2 && fills > 2);
+    dev->ops = whole;
+    rig_close(rig);
+}
+
+/* A GPU shows a variable by its name only where the code says so; emu shows all, and runs the code as it is given. */
+static char *loaded;
+static bool load_and_tell(struct device *d, const struct device_image *image, struct device_module **module, struct error *err)
+{
+    free(loaded);
+    loaded = xstrdup(image->ptx);
+    return whole->load(d, image, module, err);
+}
+
+static void variables_are_made_visible(void **state)
+{
+    static const char hidden[] = "\n.global .align 4 .b8 other", shown[] = "\n.visible .global .align 4 .b8 other";
+    failing = *whole;
+    failing.load = load_and_tell;
+    dev->ops = &failing;
+    for (int gpu = 0; gpu < 2; gpu++) {
+        failing.keeps_time = gpu;
+        rig_close(rig_of(NULL, 0, ENTRY("mov.u32 %r1, 7; st.global.u32 [other], %r1;\n")));
+        assert_true((strstr(loaded, shown) != NULL) == gpu && (strstr(loaded, hidden) != NULL) == !gpu);
+    }
+    free(loaded);
+    loaded = NULL;
+    dev->ops = whole;
 }
 
 int main(void)
@@ -395,6 +453,8 @@ int main(void)
                                        cmocka_unit_test(constants_are_kept_by_steps),
                                        cmocka_unit_test(scratch_is_wiped_otherwise),
                                        cmocka_unit_test(what_cannot_be_read_is_not_judged),
+                                       cmocka_unit_test(what_cannot_be_prepared_is_not_judged),
+                                       cmocka_unit_test(variables_are_made_visible),
                                        cmocka_unit_test(what_cannot_be_waited_for_is_not_judged)};
     return cmocka_run_group_tests(tests, begin, end);
 }
