@@ -47,6 +47,8 @@ static void a_lost_device_is_noticed(void **state)
     assert_int_equal(lost(0, "conv_after", 3, "my/prepared"), 0); /* its first launch on a further set of inputs */
     assert_int_equal(lost(0, "conv_after", 4, "my/prepared"), 0);
     assert_int_equal(lost(0, "conv_prep", 0, "my/prepared"), 0);
+    assert_int_equal(lost(0, "conv_prep", -1, "my/prepared"), 0); /* and never again */
+    assert_int_equal(lost(0, "conv_prep", -2, "my/prepared"), 0); /* as it is timed how long that takes */
 }
 
 /* A device that is lost while a doubtful launch is looked at: nobody is believed, or accused, because of half a look. */
