@@ -96,6 +96,34 @@ static void values_have_no_border(void **state)
     stop(b);
 }
 
+/* A ring of five pixels of 24 is a border; six are a quarter of the image. */
+static void borders_are_thin(void **state)
+{
+    for (int64_t wide = 5; wide <= 6; wide++) {
+        struct bench *b = start(small(DTYPE_F16, LAYOUT_NCHW), DATA_PART_EXACT);
+        for (int64_t i = 0; i < 2 * 16 * 24 * 40; i++) {
+            int64_t y = i / 40 % 24, x = i % 40;
+            if (y < wide || x < wide || y >= 24 - wide || x >= 40 - wide)
+                put(b, i / (16 * 960), i / 960 % 16, y, x, 5000);
+        }
+        fails(b, 2 * 16 * (24 * 40 - (24 - 2 * wide) * (40 - 2 * wide)),
+              wide == 5 ? "all in the border of 5 pixels" : "scattered over all rows, columns and channels");
+        stop(b);
+    }
+}
+
+/* A value that belongs elsewhere is known there as the type holds it, also where it must be exact. */
+static void what_belongs_elsewhere_is_of_the_type(void **state)
+{
+    struct bench *b = start(small(DTYPE_F16, LAYOUT_NCHW), DATA_PART_EXACT);
+    for (int64_t i = 0; i < 2 * 16 * 24 * 40; i++)
+        b->d.at[SLOT_OUTPUT].reference[i] = (double)(i * 7919 % 1009) / 3;
+    for (int64_t i = 0; i < 2 * 16 * 24 * 40; i++)
+        put(b, i / (16 * 960), i / 960 % 16, i / 40 % 24, i % 40, b->d.at[SLOT_OUTPUT].reference[i % 40 == 7 ? i - 1 : i]);
+    fails(b, 2 * 16 * 24, "all in column 7: shifted by 0 rows, 1 columns");
+    stop(b);
+}
+
 /* Either order of the channels that become pixels, told by the other; with more channels than pixels, and with fewer. */
 static void orders_of_channels(void **state)
 {
@@ -159,6 +187,33 @@ static void axes_of_volumes(void **state)
     }
 }
 
+/* Of two axes without an image the last is a column's, the other a row's; three have numbers. */
+static void axes_without_images(void **state)
+{
+    static const struct {
+        int rank, axis;
+        const char *want;
+    } axes[] = {{2, 0, "all in row 5"}, {2, 1, "all in column 5"}, {3, 1, "all in axis 1 place 5"}};
+    for (int i = 0; i < 3; i++) {
+        struct bench *b = start(small(DTYPE_F32, LAYOUT_NCHW), DATA_PART_EXACT);
+        struct tensor *t = &b->p.tensors[program_tensor(&b->p, "output")];
+        int64_t rest = 2 * 16 * 24 * 40, wrong = 0, at[TENSOR_MAX_RANK];
+        *t = (struct tensor){.role = t->role, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .written = true, .rank = axes[i].rank};
+        for (int axis = 0; axis < t->rank; axis++) {
+            t->dim[axis] = axis < t->rank - 1 ? 16 : rest;
+            rest /= t->dim[axis];
+        }
+        for (size_t k = 0; k < tensor_elements(t); k++) {
+            dtype_set(DTYPE_F32, b->storage, k, b->d.at[SLOT_OUTPUT].reference[k]);
+            tensor_coordinates(t, k, at);
+            if (at[axes[i].axis] == 5 && ++wrong)
+                dtype_set(DTYPE_F32, b->storage, k, 50000);
+        }
+        fails(b, wrong, axes[i].want);
+        stop(b);
+    }
+}
+
 /* What is wrong in these columns, of 40. */
 static void columns_are(const char *marks, const char *want)
 {
@@ -184,6 +239,9 @@ static void places_that_say_nothing(void **state)
     columns_are("----------xx-xx-xx--x--------x----------", nowhere); /* half of them, and more */
     columns_are("x-x-x-x-x-x-x-x-x-x-x-x-x-x-x-x-x-x-x-x-", "all in every 2nd column from 0");
     columns_are("x-x---x---x---x---x---x---x---x---x---x-", nowhere); /* but for the first one it would be every fourth */
+    columns_are("x--xx----x---------x--------------------", "all in columns 0, 3, 4, 9, 19"); /* named up to six, and no more */
+    columns_are("x--xx----x---------x-------x------------", "all in columns 0, 3, 4, 9, 19, 27");
+    columns_are("x--xx----x---------x-------x---------x--", nowhere);
 }
 
 /* A mask has no channels to name. Of words behind its last column each byte by itself was written, or was not. */
@@ -198,9 +256,9 @@ static void places_of_masks_of(int words)
     uint32_t *bits = calloc(1, tensor_bytes(t)), *word = &bits[(24 + 6) * words - 1];
     assert_int_equal(tensor_bytes(t), (size_t)(48 * words) * sizeof *bits);
     tensor_pack(t, b->d.mask_out, bits);
-    char want[32];
-    snprintf(want, sizeof want, "mask_out(1,5,%d) = ", 32 * words - 23);
+    char want[64];
     *word ^= 1u << 9;
+    snprintf(want, sizeof want, "mask_out(1,5,%d) = %d, want %d; 1 of ", 32 * words - 23, *word >> 9 & 1, ~*word >> 9 & 1);
     verify_tensor(&b->p, mask, &b->d, bits, &b->v);
     assert_true(!b->v.ok && strstr(b->v.text, want) == b->v.text);
     *word ^= 1u << 9;
@@ -336,18 +394,13 @@ static void tiles_are_small(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(guesses_need_nearly_all),
-                                       cmocka_unit_test(one_that_is_no_zero),
-                                       cmocka_unit_test(axes_of_volumes),
-                                       cmocka_unit_test(places_that_say_nothing),
-                                       cmocka_unit_test(places_of_masks),
-                                       cmocka_unit_test(nothing_compared),
-                                       cmocka_unit_test(inactive_outputs_have_a_value),
-                                       cmocka_unit_test(rings_of_channels),
-                                       cmocka_unit_test(what_is_swapped_is_not_shifted),
-                                       cmocka_unit_test(values_have_no_border),
-                                       cmocka_unit_test(orders_of_channels),
-                                       cmocka_unit_test(the_last_byte_is_written),
-                                       cmocka_unit_test(tiles_are_small)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(guesses_need_nearly_all),  cmocka_unit_test(one_that_is_no_zero),
+                                       cmocka_unit_test(axes_of_volumes),          cmocka_unit_test(axes_without_images),
+                                       cmocka_unit_test(borders_are_thin),         cmocka_unit_test(what_belongs_elsewhere_is_of_the_type),
+                                       cmocka_unit_test(places_that_say_nothing),  cmocka_unit_test(places_of_masks),
+                                       cmocka_unit_test(nothing_compared),         cmocka_unit_test(inactive_outputs_have_a_value),
+                                       cmocka_unit_test(rings_of_channels),        cmocka_unit_test(what_is_swapped_is_not_shifted),
+                                       cmocka_unit_test(values_have_no_border),    cmocka_unit_test(orders_of_channels),
+                                       cmocka_unit_test(the_last_byte_is_written), cmocka_unit_test(tiles_are_small)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
