@@ -249,6 +249,7 @@ static void what_is_filled_is_no_state(void **state)
 {
     const struct step fill = {.kind = STEP_SYMBOL, .name = "symbol hits", .symbol = "hits", .from = {BUFFER_SCRATCH, 0}, .bytes = 4};
     struct step k = {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1};
+    const struct step once = {.kind = STEP_FILL, .name = "fill", .prepare = true, .to = {BUFFER_SCRATCH, 0}, .fill = 5};
     const char *both = ENTRY("mov.u32 %r1, 458759; st.global.u32 [hits], %r1; st.global.u32 [other], %r1;\n");
     static const struct {
         bool prepare, late;
@@ -262,12 +263,12 @@ static void what_is_filled_is_no_state(void **state)
     for (int i = 0; i < 4; i++) {
         struct error err = {0};
         struct text said = {0};
-        struct step steps[2] = {fill, k};
+        struct step steps[3] = {once, fill, k}; /* what runs once, before, changes nothing in that */
         if (fills[i].late)
-            steps[0] = k, steps[1] = fill;
-        steps[fills[i].late].prepare = fills[i].prepare;
-        steps[fills[i].late].bytes = fills[i].bytes;
-        struct rig *rig = rig_of(steps, 2, both);
+            steps[1] = k, steps[2] = fill;
+        steps[1 + fills[i].late].prepare = fills[i].prepare;
+        steps[1 + fills[i].late].bytes = fills[i].bytes;
+        struct rig *rig = rig_of(steps, 3, both);
         if (!rig_prepare(rig, NULL, &err) || !rig_state_keep(rig, &err) || !rig_run(rig, &err) || !rig_state_check(rig, &said, &err))
             fail_msg("%s", err.text);
         if (strcmp(text_get(&said), fills[i].want))
