@@ -233,7 +233,7 @@ static struct row *row_make(const struct plan *plan, int index, const char *devi
     for (int i = 0; i < c->axis_count; i++)
         row_add_axis(row, c->axes[i].axis, c->axes[i].value, c->axes[i].number);
     row->cropped = c->cropped;
-    if (c->layer_intensity > 0)
+    if (c->cropped && isfinite(c->layer_intensity)) /* 0 of what only moves bytes */
         row_add_member(row, FAMILY_MODEL, -1, 0, "layer_intensity", "FLOP/B", "model", c->layer_intensity);
     row_set(&row->variant, p->program.variant ? p->program.variant : plan_row_variant(p));
     row->library = p->variant && variant_is_library(p->variant);

@@ -30,7 +30,7 @@ struct scenario_case {
     const struct layer *layer;
     struct work work; /* cropped, axes applied, finished */
     bool cropped;
-    double layer_intensity;  /* of what was cropped: FLOP a compulsory byte of the whole layer; 0: not known */
+    double layer_intensity;  /* of what was cropped: FLOP a compulsory byte of the whole layer */
     struct coordinate *axes; /* sorted by name */
     int axis_count;
     int64_t repeat;
