@@ -17,7 +17,6 @@
 
 #define OPEN_LIMIT_S 60.0
 #define LOAD_LIMIT_S 120.0
-#define DATA_LIMIT_S 600.0
 
 struct tally {
     struct worker *w;

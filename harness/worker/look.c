@@ -4,8 +4,6 @@
 #include "worker/bout.h"
 #include <stdlib.h>
 
-#define DATA_LIMIT_S 600.0
-
 /* Of the first launch on a set of inputs. */
 static const char *on_meeting(int set)
 {

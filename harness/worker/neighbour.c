@@ -16,7 +16,7 @@
 #define LONGEST_EMU 14
 #define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
 #define FLOP_EMU 2e7
-#define DATA_LIMIT_S 60.0
+#define VISIT_LIMIT_S 60.0
 
 struct visit {
     struct worker *w;
@@ -169,7 +169,7 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
     if (!*more)
         return true;
     ++*seen;
-    worker_stage(w, index, "neighbour", DATA_LIMIT_S + w->time_limit_s);
+    worker_stage(w, index, "neighbour", VISIT_LIMIT_S + w->time_limit_s);
     int in_case = w->plan.rows[index].case_index;
     if (w->neighbours.case_index != in_case)
         drop(&w->neighbours);

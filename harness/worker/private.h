@@ -99,6 +99,7 @@ struct worker {
 
 /* A worker that holds nothing yet. Events go to `emit`, which takes the reference. */
 void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), void *context);
+#define DATA_LIMIT_S 600.0 /* of making a layer's data, and of looking at what a row left */
 /* Says what comes next, for which row (-1: for none of them alone) and how long it may take; by its name it belongs to a phase. */
 void worker_stage(struct worker *w, int row, const char *stage, double limit_s);
 /* verify.c: the PTX instructions that warps executed since the last clear, by emu. */

@@ -18,7 +18,6 @@
 #define GRAPH_ROUNDS 60
 #define GRAPH_BUDGET_S 0.5
 #define LOAD_LIMIT_S 120.0
-#define DATA_LIMIT_S 600.0
 
 void bout_announce(void *context, int entrant)
 {

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define COMPILE_LIMIT_S 180.0
-#define DATA_LIMIT_S 600.0
 #define GUESSED_MOST 1e4   /* bounds: more is no matter of cancelling */
 #define NO_TERMS_MOST 1e-3 /* of the value: more is no matter of rounding */
 #define LOAD_LIMIT_S 60.0

@@ -27,6 +27,13 @@ static void put_file(const char *name, const char *text)
     free(path);
 }
 
+static void take_away(const char *name)
+{
+    char *path = file_join(variant_folder, name);
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
 struct asked {
     const char *text, *chip;
     const struct side *sides;
@@ -129,9 +136,7 @@ static void a_key_knows_nothing_else(void **state)
         if (strcmp(first, same))
             fail_msg("another key: %zu", i);
     }
-    char *path = file_join(variant_folder, "neighbour.cu");
-    assert_int_equal(unlink(path), 0);
-    free(path);
+    take_away("neighbour.cu");
 }
 
 /* A row that is completed by another variant is another one when that is edited. */
@@ -148,9 +153,7 @@ static void a_key_knows_what_completes_it(void **state)
     put_conv("inner", "", "// 2");
     key_of(&a, "my/keyed", 0, "cuda:0", "nvrtc 13.0", other);
     assert_string_not_equal(first, other);
-    char *path = file_join(variant_folder, "inner.cu");
-    assert_int_equal(unlink(path), 0);
-    free(path);
+    take_away("inner.cu");
     put_conv("keyed", "", "//");
 }
 
@@ -165,9 +168,7 @@ static void a_networks_key_knows_every_file(void **state)
     put_conv("second", "", "// 2");
     key_of(&a, "chain/best", 0, "cuda:0", "nvrtc 13.0", other);
     assert_string_not_equal(first, other);
-    char *path = file_join(variant_folder, "second.cu");
-    assert_int_equal(unlink(path), 0);
-    free(path);
+    take_away("second.cu");
 }
 
 /* ---- the row ---- */
@@ -208,9 +209,7 @@ static void a_row_says_what_is_planned(void **state)
     assert_true(r->claims == -1 && r->scratch_bytes == -1);
     row_free(r);
     plan_free(&plan);
-    char *path = file_join(variant_folder, "broken.cu");
-    assert_int_equal(unlink(path), 0);
-    free(path);
+    take_away("broken.cu");
 }
 
 /* A value that is a number is one in the row too; a word, and fields side by side, are none. */

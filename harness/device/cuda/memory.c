@@ -154,7 +154,8 @@ static bool flush_run(struct cuda_state *s, const struct chip *chip, struct cuda
 }
 
 /* Writing alone would leave dirty lines whose way to memory falls into the sample; reading the same buffer back leaves clean ones. On an
- * H200 this takes 74 us of GPU and 8 us of host time, and waits for nothing: the host queues the sample meanwhile (tests/gpu/PROBE.md). */
+ * H200 this takes 74 us of GPU and 8 us of host time, and waits for nothing (tests/gpu/PROBE.md): the host queues the sample meanwhile, and
+ * what it has not queued by then cuda_hold waits for. */
 bool cuda_flush(struct device *dev, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
