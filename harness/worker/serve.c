@@ -75,7 +75,7 @@ static void enter_phase(struct worker *w, int row, enum phase phase, const char 
 
 /* emu ends a kernel by the time of its own threads: the watch is there for what does not even do that, on a machine with much else to do.
  */
-#define EMU_PATIENCE 8
+#define EMU_PATIENCE 5
 
 static void tell_stage(struct worker *w, double limit_s, const struct error *late)
 {
