@@ -301,6 +301,8 @@ static void add_rounds(struct document *d, const struct view *v)
               number_time(v->time->p95_ns, a));
     if (v->row->sm_clock_mhz > 0)
         text_addf(&words, "; SM clock %s MHz behind them", number_count(v->row->sm_clock_mhz, a));
+    if (v->row->temperature_c > 0)
+        text_addf(&words, ", the GPU at %.0f degrees C", v->row->temperature_c);
     block_text(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, &words);
 }
 

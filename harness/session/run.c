@@ -232,14 +232,10 @@ void session_event(struct session *s, const json_t *event)
         s->stage_row = row;
     } else if (said == EVENT_ENVIRONMENT) {
         struct error err = {0};
-        json_t *one = json_object();
-        json_object_set(one, json_string_value(json_object_get(event, "name")), json_object_get(event, "value"));
-        json_t *all = json_pack("{s:o}", "clocks", one);
-        char *text = json_dumps(all, JSON_COMPACT);
-        if (text && !store_run_environment(s->store, s->run.id, text, &err))
+        SCOPED char *value = json_dumps(json_object_get(event, "value"), JSON_ENCODE_ANY),
+                    *text = text_format("{\"%s\": %s}", json_string_value(json_object_get(event, "name")), value);
+        if (!store_run_environment(s->store, s->run.id, text, &err))
             session_note(s, "%s", err.text);
-        free(text);
-        json_decref(all);
     }
 }
 

@@ -2,7 +2,6 @@
  * kernel's own. */
 #include "base/clock.h"
 #include "base/text.h"
-#include "base/throttle.h"
 #include "device/cuda/nvml.h"
 #include "worker/bout.h"
 #include <math.h>
@@ -104,24 +103,14 @@ void bout_sense(void *context, double *power_w, double *throttle)
     *throttle = b->throttle;
 }
 
-void bout_environment(struct worker *w, const char *name)
+void bout_board(struct bout *b)
 {
     struct nvml_sample s;
-    if (!board_read(w, &s))
+    if (!board_read(b->w, &s))
         return;
-    struct text throttle = {0};
-    throttle_text(s.throttle, &throttle);
-    json_t *o = json_object();
-    if (s.sm_clock_hz >= 0)
-        json_object_set_new(o, "sm_clock_hz", json_real(s.sm_clock_hz));
-    if (s.memory_clock_hz >= 0)
-        json_object_set_new(o, "memory_clock_hz", json_real(s.memory_clock_hz));
-    if (s.power_w >= 0)
-        json_object_set_new(o, "power_w", json_real(s.power_w));
-    if (s.temperature_c >= 0)
-        json_object_set_new(o, "temperature_c", json_real(s.temperature_c));
-    if (s.throttle >= 0)
-        json_object_set_new(o, "throttle", json_string(text_get(&throttle)));
-    text_free(&throttle);
-    w->emit(w->context, event_new(EVENT_ENVIRONMENT, "{s:s,s:o}", "name", name, "value", o));
+    for (int i = 0; i < b->count; i++)
+        if (b->rows[i]->time_count) {
+            b->rows[i]->memory_clock_mhz = s.memory_clock_hz >= 0 ? s.memory_clock_hz / 1e6 : NAN;
+            b->rows[i]->temperature_c = s.temperature_c >= 0 ? s.temperature_c : NAN;
+        }
 }

@@ -65,7 +65,7 @@ struct bout_rounds bout_rounds_of(const struct entrant *e, const struct entrant 
 struct row_time *bout_time(struct row *row, int step, const char *cache, const char *load, const struct bout_rounds *rounds);
 /* board.c. What is asked behind each round (sample_watch); context: the bout. */
 void bout_sense(void *context, double *power_w, double *throttle);
-/* Clocks, power and temperature as they are now, to the run's environment under `name`. */
-void bout_environment(struct worker *w, const char *name);
+/* The memory's clock and the temperature as they are now, to the rows that have a time. */
+void bout_board(struct bout *b);
 
 #endif

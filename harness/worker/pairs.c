@@ -297,7 +297,7 @@ bool bout_pairs(struct bout *b, const json_t *gate, struct error *err)
     bool ok = enter_library(&c, err) && sit_until_decided(&c, err);
     if (ok) {
         report_rows(&c);
-        bout_environment(b->w, b->w->plan.cases[b->w->plan.rows[b->index[0]].case_index].id);
+        bout_board(b);
     }
     contest_close(&c);
     return ok;

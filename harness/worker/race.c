@@ -235,7 +235,7 @@ static bool race_all(struct search *s, struct error *err)
         if (s->point_count && !race_variant(s, plan->time.budget_s / variants, err))
             return false;
     }
-    bout_environment(b->w, plan->cases[plan->rows[b->index[0]].case_index].id);
+    bout_board(b);
     return true;
 }
 

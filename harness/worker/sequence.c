@@ -356,6 +356,6 @@ bool bout_sequence(struct bout *b, struct error *err)
             return false;
     b->blame = -1;
     compare(b);
-    bout_environment(b->w, b->w->plan.cases[b->w->plan.rows[b->index[0]].case_index].id);
+    bout_board(b);
     return true;
 }

@@ -423,7 +423,6 @@ static bool all_modes(struct bout *b, struct error *err)
 static bool bout(struct bout *b, struct error *err)
 {
     struct worker *w = b->w;
-    const struct scenario_case *c = &w->plan.cases[w->plan.rows[b->index[0]].case_index];
     b->room = room_open(w->dev, worker_card(w), ROOM_SETS, ROOM_SEATS);
     b->warms = room_card(b->room) && w->plan.time.load[LOAD_ISOLATED];
     for (int i = 0; i < b->count; i++)
@@ -434,7 +433,7 @@ static bool bout(struct bout *b, struct error *err)
         worker_ahead_begin(w, w->next);
     if (!all_modes(b, err))
         return false;
-    bout_environment(w, c->id);
+    bout_board(b);
     for (int i = 0; i < b->count; i++)
         if (bout_is_sound(b, i) && !bout_check_again(b, i, err))
             return false;
