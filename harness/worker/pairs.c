@@ -103,7 +103,8 @@ static bool enough(void *context, const struct entrant *entrants, int rounds)
     const struct look *look = context;
     struct contest *c = look->c;
     int all = c->rounds + rounds;
-    if (look->sitting + 1 < SITTINGS_LEAST || (all > LOOKS_EACH && all % (all / (LOOKS_EACH / 2)) != 0))
+    bool last = rounds == lengths[look->sitting / SITTINGS_LEAST];
+    if (look->sitting + 1 < SITTINGS_LEAST || (all > LOOKS_EACH && all % (all / (LOOKS_EACH / 2)) != 0 && !last))
         return false;
     take(c, entrants, rounds, look->sitting);
     return decide(c, all);
@@ -133,8 +134,6 @@ static bool run_rounds(struct contest *c, struct bout *part, int sitting, double
     if (ok) {
         take(c, entrants, result.rounds, sitting);
         c->rounds += result.rounds;
-        if (sitting + 1 >= SITTINGS_LEAST)
-            decide(c, c->rounds);
     }
     for (int k = 0; k < c->here_count; k++) {
         if (ok)
