@@ -538,12 +538,15 @@ static bool is_beaten(const struct break_group *g, const struct break_line *l, d
     return beaten;
 }
 
-/* Where to measure next for it; NaN: nowhere. Where others are faster at both ends of its bracket nobody asks where exactly it stops to
- * pay: it is bracketed by what the scenario measures, and by what is added for others. */
+bool break_even_beaten(const struct break_group *g, const struct break_line *l)
+{
+    return is_beaten(g, l, l->crossing.low) && is_beaten(g, l, l->crossing.high);
+}
+
+/* Where to measure next for it; NaN: nowhere. */
 static double line_next(const struct break_group *g, const struct break_line *l)
 {
-    bool beaten = is_beaten(g, l, l->crossing.low) && is_beaten(g, l, l->crossing.high);
-    return beaten ? NAN : crossing_next(l->points, l->count);
+    return break_even_beaten(g, l) ? NAN : crossing_next(l->points, l->count);
 }
 
 /* The dense variant, and of the others each whose crossing may still lie at x. */

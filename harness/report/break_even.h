@@ -62,6 +62,9 @@ struct break_group {
 };
 /* By and against what the scenario's answers say, else the baseline. Groups with two densities or more; their count. */
 int break_even_make(struct break_group **out, const struct run *run, struct row *const *rows, int count);
+/* Are others told to be faster at both ends of the line's bracket? Nobody asks then where exactly it stops to pay: it is bracketed by what
+ * the scenario measures, and by what is added for others. */
+bool break_even_beaten(const struct break_group *g, const struct break_line *l);
 void break_even_free(struct break_group *groups, int count);
 /* What the scenario's questions want measured yet, a round of bisection: a variant on a case of `rows` at another density of its mask. */
 struct break_wish {

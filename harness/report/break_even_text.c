@@ -45,10 +45,11 @@ static void add_one_side(struct text *t, const struct break_line *l, const char 
         text_addf(t, "%s: told from %s at none of %d densities measured", l->name, against, l->count);
 }
 
-static void add_line(struct text *t, const struct break_line *l, const char *against)
+static void add_line(struct text *t, const struct break_group *g, const struct break_line *l)
 {
     char a[NUMBER_TEXT];
     const struct crossing *c = &l->crossing;
+    const char *against = g->against;
     switch (c->kind) {
     case CROSSING_AT:
     case CROSSING_BETWEEN:
@@ -62,6 +63,7 @@ static void add_line(struct text *t, const struct break_line *l, const char *aga
         if (c->kind == CROSSING_AT)
             text_addf(t, " (about %s)", percent(c->at, a));
         text_add(t, c->back ? ", slower at the lower one" : "");
+        text_add(t, c->kind == CROSSING_BETWEEN && break_even_beaten(g, l) ? ", at both of which another variant is faster" : "");
         break;
     case CROSSING_WINS:
     case CROSSING_LOSES:
@@ -80,7 +82,7 @@ void break_even_sentence(const struct break_group *g, struct text *t)
     text_addf(t, "%s: ", g->title);
     for (int i = 0; i < g->line_count && i < SHOWN_BREAK_EVEN_TOLD; i++) {
         text_add(t, i ? "; " : "");
-        add_line(t, &g->lines[i], g->against);
+        add_line(t, g, &g->lines[i]);
     }
     if (g->line_count > SHOWN_BREAK_EVEN_TOLD)
         text_addf(t, "; %d more in the table", g->line_count - SHOWN_BREAK_EVEN_TOLD);
