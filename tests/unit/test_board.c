@@ -36,9 +36,21 @@ int nvml_processes(const char *uuid, long *pids, int room)
     return 1 + there;
 }
 
+/* What is told of a case goes to its rows: the run's environment is one text, which each case would write anew and each page parse. */
+static void look_on(void *context, json_t *event)
+{
+    assert_string_not_equal(json_string_value(json_object_get(event, "event")), "environment");
+    take(context, event);
+}
+static void opened(struct worker *w)
+{
+    w->emit = look_on;
+}
+
 static void begin_board(double power_w, int64_t throttle, int stranger)
 {
     begin();
+    timing.opened = opened;
     memset(&board, 0, sizeof board);
     board.power_w = power_w;
     board.throttle = throttle;
