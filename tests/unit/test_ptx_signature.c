@@ -171,6 +171,7 @@ static void hostile_text(void **state)
         ".entry k(.param a)",
         ".entry k(\".param .u32 a)",
         ".entry k(.param .b8 a[4)",
+        ".entry k(.param .b8 a[4), .param .u32 b)",
         ".entry k(.param .b8 a[4 .param .u32 b])",
         ".entry k(x)",
         ".entry k(.param .b8 a[32765])", /* PTX ISA: 32,764 bytes */

@@ -77,7 +77,7 @@ static bool wipe_threads(struct device *dev, struct error *err)
     threads_wiped++;
     return alive(err);
 }
-static size_t bytes_written;
+static size_t bytes_written, bytes_read;
 static bool write_living(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
 {
     bytes_written += bytes;
@@ -92,6 +92,8 @@ static bool fill_living(struct device *dev, uint64_t address, uint32_t pattern, 
 static const struct op_data *expected;
 static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
+    if (!alive(err))
+        return false;
     if (f == summing) {
         uint64_t args[3], word;
         memcpy(args, l->params, sizeof args);
@@ -119,7 +121,6 @@ static bool launch(struct device *dev, struct device_function *f, const struct d
     return true;
 }
 
-static size_t bytes_read;
 static bool read_counted(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err)
 {
     bytes_read += bytes;
@@ -190,8 +191,8 @@ static void program_says(struct program *p, const struct work *w, struct harm h,
     op_data_free(&data);
 }
 
-/* All that a row goes through before it is timed. */
-static bool walk(struct program *p, const struct op_data *data, struct error *err)
+/* All that a row goes through before it is timed, and in a room behind each launch. */
+static bool walk(struct room *room, struct program *p, const struct op_data *data, struct error *err)
 {
     static struct unit unit = {.label = "kernel"};
     static struct step step = {.kind = STEP_KERNEL, .name = "kernel"};
@@ -202,14 +203,16 @@ static bool walk(struct program *p, const struct op_data *data, struct error *er
     p->units = &unit, p->unit_count = 1, p->steps = &step, p->step_count = 1;
     program = p, expected = data, harm.tensor = NOTHING;
     calls = 0;
-    struct buffer_ref first = {BUFFER_TENSOR, 0};
-    bool ok = rig_open(&device, NULL, p, &image, true, &rig, err) && rig_feed(rig, data, err);
+    enum rig_left left = RIG_AS_TRUSTED;
+    bool ok = room ? rig_open_in(room, 0, &device, NULL, p, &image, true, &rig, err) : rig_open(&device, NULL, p, &image, true, &rig, err);
+    ok = ok && rig_feed(rig, data, err);
     int before = threads_wiped;
     ok = ok && rig_wipe(rig, err);
     assert_true(!ok || threads_wiped == before + 1); /* what it left on the SMs goes with its outputs */
     ok = ok && rig_prepare(rig, NULL, err) && rig_run(rig, err) && rig_check(rig, data, &v, &unsafe, NULL, err) &&
-         rig_read(rig, first, 0, &value, err);
-    assert_true(!ok || (v.ok && !unsafe.len));
+         rig_read(rig, (struct buffer_ref){BUFFER_TENSOR, 0}, 0, &value, err) && rig_trust(rig, err) && rig_seal(rig, err) &&
+         rig_same(rig, &left, err);
+    assert_true(!ok || (v.ok && !unsafe.len && left == RIG_AS_TRUSTED));
     text_free(&unsafe);
     if (rig)
         rig_close(rig);
@@ -262,16 +265,18 @@ static void a_lost_device_is_noticed(void **state)
     struct program p = program_of(&w);
     struct scratch own = {"sums", DTYPE_F32, 64, SCRATCH_WORK}, *before = p.scratch;
     p.scratch = &own, p.scratch_count = 1;
-    lost_at = 0;
-    if (!walk(&p, &data, &err))
-        fail_msg("%s", err.text);
-    int all = calls;
-    assert_true(all > 20);
-    for (lost_at = 1; lost_at <= all; lost_at++) {
-        err = (struct error){0};
-        if (walk(&p, &data, &err) || !strstr(err.text, "the device is lost"))
-            fail_msg("lost at call %d of %d and not noticed: %s", lost_at, all, err.text);
-    }
+    struct card sums = {.dev = &device, .functions[CARD_SUM] = summing};
+    for (int shared = 0, all = 0; shared < 2; shared++)
+        for (lost_at = 0; lost_at <= all; lost_at++) {
+            struct room *room = shared ? room_open(&device, &sums, 1, 1) : NULL;
+            err = (struct error){0};
+            bool ok = walk(room, &p, &data, &err);
+            if (ok != !lost_at || (lost_at && !strstr(err.text, "the device is lost")))
+                fail_msg("lost at call %d of %d and not noticed: %s", lost_at, all, err.text);
+            all = lost_at ? all : calls;
+            assert_true(all > 20);
+            room_close(room, false);
+        }
     lost_at = 0;
     p.scratch = before, p.scratch_count = 0;
     program_free(&p);

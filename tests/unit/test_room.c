@@ -124,9 +124,81 @@ static void rows_of_other_layouts(void **state)
     room_close(room, false);
 }
 
+/* The device, lost at one of the calls that a rig makes; 0: at none. */
+static const struct device_ops *sound;
+static int called, lost_at;
+static bool there(struct error *err)
+{
+    return ++called != lost_at || error_set(err, ERROR_WRONG, "the device is lost");
+}
+static bool lost_alloc(struct device *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
+{
+    return there(err) && sound->alloc(d, label, bytes, address, err);
+}
+static bool lost_read(struct device *d, uint64_t address, void *to, size_t bytes, struct error *err)
+{
+    return there(err) && sound->read(d, address, to, bytes, err);
+}
+static bool lost_write(struct device *d, uint64_t address, const void *from, size_t bytes, struct error *err)
+{
+    return there(err) && sound->write(d, address, from, bytes, err);
+}
+static bool lost_fill(struct device *d, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
+{
+    return there(err) && sound->fill(d, address, pattern, bytes, err);
+}
+static bool lost_launch(struct device *d, struct device_function *f, const struct device_launch *l, struct error *err)
+{
+    return there(err) && sound->launch(d, f, l, err);
+}
+static bool lost_sync(struct device *d, struct error *err)
+{
+    return there(err) && sound->sync(d, err);
+}
+
+/* A device that is lost while it compares itself: nobody's inputs are as they were because half of a look found nothing. */
+static void a_lost_device_is_noticed(void **state)
+{
+    need_card();
+    struct error err = {0};
+    struct tensor list[OP_MAX_TENSORS];
+    struct op_data data;
+    struct work w = conv_work(3, 8, 9, 11, 3);
+    finish(&w);
+    struct program p = {.work = w, .algorithm = "direct", .tensors = list};
+    p.tensor_count = w.op->tensors(&w, list);
+    const struct buffer_ref input = {BUFFER_TENSOR, program_tensor(&p, "input")};
+    if (!card_data_inputs(card, &w, DATA_PART_PRECISION, &data, &err))
+        fail_msg("%s", err.text);
+    struct device_ops losing = *(sound = dev->ops);
+    losing.alloc = lost_alloc, losing.read = lost_read, losing.write = lost_write, losing.fill = lost_fill;
+    losing.launch = lost_launch, losing.sync = lost_sync;
+    dev->ops = &losing;
+    int all = lost_at = 0;
+    for (; lost_at <= all; lost_at++) {
+        struct rig *rig = NULL;
+        struct verdict v;
+        struct text unsafe = {0};
+        called = 0;
+        bool ok = rig_open(dev, NULL, &p, NULL, true, &rig, &err) && rig_feed(rig, &data, &err) &&
+                  dev->ops->write(dev, rig_address(rig, input) + 10, "another", 8, &err) && rig_check(rig, &data, &v, &unsafe, NULL, &err);
+        all = lost_at ? all : called;
+        if (ok != !lost_at)
+            fail_msg("lost at call %d of %d and not noticed", lost_at, all);
+        assert_true(lost_at || !strcmp(text_get(&unsafe), "changed its input: input, first at element 5 of its storage"));
+        text_free(&unsafe);
+        if (rig)
+            rig_close(rig);
+    }
+    assert_true(all > 20);
+    dev->ops = sound;
+    card_data_free(data.card);
+    op_data_free(&data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_other_layouts), cmocka_unit_test(who_wrote_is_told),
-                                       cmocka_unit_test(replays_are_of_other_inputs)};
+                                       cmocka_unit_test(replays_are_of_other_inputs), cmocka_unit_test(a_lost_device_is_noticed)};
     return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
