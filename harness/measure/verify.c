@@ -42,7 +42,7 @@ bool verify_right(const struct verify_look *look, size_t i, double got)
 
 /* An element on its way to being the worst. */
 struct candidate {
-    double ratio, error, tolerance; /* ratio: error / tolerance; < 0: nothing yet */
+    double ratio, error, tolerance; /* ratio: error / tolerance; 0: nothing yet is off at all */
     size_t index;
     double got, want;
     bool poison;
@@ -103,8 +103,8 @@ static void check_element(struct verify_look *look, struct tally *t, const int64
     double error = fabs(got - want);
     t->v.elements++;
     if (got == want || error <= tolerance) {
-        if (got != want || t->worst.ratio < 0)
-            keep_worst(t, (struct candidate){got == want ? 0 : error / tolerance, error, tolerance, index, got, want, false});
+        if (got != want)
+            keep_worst(t, (struct candidate){error / tolerance, error, tolerance, index, got, want, false});
         return;
     }
     t->v.unwritten += poison;
@@ -158,7 +158,7 @@ static void check_row(void *context, int64_t index, int thread)
                     t->v.elements++;
                 else if (look->program->uses_mask)
                     check_inactive(look, t, at, first + (size_t)w, got[w], verify_is_poison(o->dtype, bits, w));
-            } else if (got[w] == want[w] && t->worst.ratio >= 0) {
+            } else if (got[w] == want[w]) {
                 t->v.elements++;
             } else {
                 check_element(look, t, at, first + (size_t)w, got[w], verify_is_poison(o->dtype, bits, w));
@@ -170,7 +170,7 @@ static void check_row(void *context, int64_t index, int thread)
 
 static struct candidate merge(struct verify_look *look, struct tally *tallies, int threads, struct verdict *out)
 {
-    struct tally all = {.worst.ratio = -1};
+    struct tally all = {0};
     for (int i = 0; i < threads; i++) {
         struct tally *t = &tallies[i];
         out->elements += t->v.elements;
@@ -180,14 +180,11 @@ static struct candidate merge(struct verify_look *look, struct tally *tallies, i
         out->touched_inactive += t->v.touched_inactive;
         if (t->border > look->border)
             look->border = t->border;
-        if (t->worst.ratio >= 0)
-            keep_worst(&all, t->worst);
+        keep_worst(&all, t->worst);
         for (int d = 0; d < look->t.rank; d++)
             for (int64_t k = 0; k < look->t.dim[d]; k++)
                 look->wrong_at[d][k] += t->wrong_at[d][k];
     }
-    if (all.worst.ratio < 0)
-        return (struct candidate){0};
     out->error_over_bound = all.worst.ratio;
     out->worst_error = all.worst.error;
     out->worst_bound = all.worst.tolerance;
@@ -296,10 +293,8 @@ static void compare_numbers(struct verify_look *look, struct verdict *out)
     look->row_wrong = xcalloc((size_t)rows, sizeof *look->row_wrong);
     struct pass pass = {.look = look, .tallies = xcalloc((size_t)threads, sizeof *pass.tallies)};
     void **own = xcalloc((size_t)threads, sizeof *own);
-    for (int i = 0; i < threads; i++) {
-        pass.tallies[i].worst.ratio = -1;
+    for (int i = 0; i < threads; i++)
         own[i] = histograms(pass.tallies[i].wrong_at, &look->t);
-    }
     pool_for(rows, threads, check_row, &pass);
     struct candidate worst = merge(look, pass.tallies, threads, out);
     out->ok = out->wrong == 0 && (out->elements > 0 || look->mask);

@@ -442,18 +442,22 @@ static void an_early_end_is_said(void **state)
     let_go(&r);
 }
 
-/* Modes share the budget; who asks for the impossible is stopped by it in each. */
+/* Modes share the budget: who asks for the impossible is stopped by it in each, in half of it where there are two. */
 static void modes_share_the_budget(void **state)
 {
-    begin();
-    timing.noise = 0.05;
-    struct result r =
-        timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 20000], half_width: 0.001 %, budget: 0.2, load: [isolated, sustained]}");
-    const struct row *ours = row_of(&r, "my/ours");
-    assert_int_equal(ours->time_count, 2);
-    for (int i = 0; i < 2; i++)
-        assert_true(ours->times[i].rounds >= 10 && ours->times[i].rounds < 20000);
-    let_go(&r);
+    double longest = INFINITY;
+    for (int tries = 0; tries < 5 && longest > 0.18; tries++) { /* of a machine that was busy elsewhere */
+        begin();
+        timing.noise = 0.05;
+        struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 20000], half_width: 0.001 %, budget: 0.2, cache: [cold, warm]}");
+        const struct row *ours = row_of(&r, "my/ours");
+        assert_int_equal(ours->time_count, 2);
+        for (int i = 0; i < 2; i++)
+            assert_true(ours->times[i].rounds >= 10 && ours->times[i].rounds < 20000 && ours->times[i].took_s >= 0.1);
+        longest = fmax(ours->times[0].took_s, ours->times[1].took_s);
+        let_go(&r);
+    }
+    assert_true(longest <= 0.18);
 }
 
 /* Every mode that is asked for, and no other. */
