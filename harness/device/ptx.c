@@ -178,7 +178,7 @@ static int read_params(struct scan *s, const char *entry, struct param *params, 
             return -1;
         }
         if (p.align == 0)
-            p.align = p.bytes ? p.bytes : 1;
+            p.align = p.bytes;
         p.offset = (offset + p.align - 1) / p.align * p.align;
         offset = p.offset + p.bytes;
         if (count >= max || offset > PARAM_BYTES_MAX) {
@@ -395,7 +395,7 @@ static unsigned product_factors(struct scan *s)
             types[count++] = bits;
         colon = *t == ':';
     }
-    unsigned sums = types[0] == FACTOR_F16 && count > 1 ? FACTOR_SUM_F16 : 0;
+    unsigned sums = types[0] == FACTOR_F16 ? FACTOR_SUM_F16 : 0;
     if (count == 2)
         return kind | FACTOR_F16 | sums;
     return kind | (count >= 3 ? ((types[1] | types[2]) & ~RESULT_32) | sums : 0);

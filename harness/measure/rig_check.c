@@ -182,7 +182,6 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, str
         }
         if (values && !card_fetch(data->card, err)) /* the CPU says what is wrong */
             return false;
-        own = (struct verdict){.ok = true};
     }
     unsigned char *storage = xmalloc(place->bytes);
     bool ok = rig->dev->ops->read(rig->dev, place->address, storage, place->bytes, err);

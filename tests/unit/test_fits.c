@@ -87,6 +87,10 @@ static void overlapping_steps(void **state)
     steps[1].args[0].kind = ARG_TENSOR_MAP; /* through a map */
     steps[1].args[0].buffer = (struct buffer_ref){BUFFER_NONE, 0};
     assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_waits), early);
+    steps[0].args[0] = steps[1].args[0]; /* both */
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_waits), early);
+    steps[0].args[0].kind = ARG_BUFFER;
+    steps[0].args[0].buffer = (struct buffer_ref){BUFFER_TENSOR, 1};
     steps[1].args[0].map = ARG_NO_MAP;
     assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_waits), "");
     steps[1] = kernel("waits", BUFFER_TENSOR, 1);

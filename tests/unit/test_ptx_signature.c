@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -126,6 +127,15 @@ static void entries_are_listed(void **state)
     assert_string_equal(names[0], "a");
     free(names[0]);
     free(names);
+    static const char *const between[] = {
+        "/**/ .entry a() {}",      ".entry a() {} /* .entry b", ".file 1 \"x\\\" .entry b() \\\"\" .entry a()",
+        ".file 1 \"\" .entry a()", ".file 1 \"xy\" .entry a()", ".file 1 \"xyz\" .entry a()"};
+    for (int i = 0; i < 6; i++) { /* remarks of nothing, or without an end; quotes within a text */
+        assert_int_equal(device_ptx_entries(between[i], &names), 1);
+        assert_string_equal(names[0], "a");
+        free(names[0]);
+        free(names);
+    }
     struct error err = {0};
     struct param p[4];
     size_t bytes = 99;
@@ -149,41 +159,50 @@ static void a_missing_entry_names_those_there_are(void **state)
 
 static void hostile_text(void **state)
 {
-    static const char *const bad[] = {
-        ".entry k(",
-        ".entry k(.param",
-        ".entry k(.param .u32",
-        ".entry k(.param .u32 a",
-        ".entry k(.param .u32 a,",
-        ".entry k(.param .u32 a,)",
-        ".entry k(.param .align 3 .b8 a[4])",
-        ".entry k(.param .align 0 .b8 a[4])",
-        ".entry k(.param .b8 a[99999999])",
-        ".entry k(.param .b8 a[-1])",
-        ".entry k(.param .u32 .u32 a)",
-        ".entry k(.param .pred a)",
-        ".entry k(.param .b8 a[4294967297])",
-        ".entry k(.reg .u32 a)",
-        ".entry k(.param .u64 a[32000])",
-        ".entry k(.param .u32 a b)",
-        ".entry k(.param .u32 a /* no end",
-        ".entry k(.param .u32)",
-        ".entry k(.param a)",
-        ".entry k(\".param .u32 a)",
-        ".entry k(.param .b8 a[4)",
-        ".entry k(.param .b8 a[4), .param .u32 b)",
-        ".entry k(.param .b8 a[4 .param .u32 b])",
-        ".entry k(x)",
-        ".entry k(.param .b8 a[32765])", /* PTX ISA: 32,764 bytes */
-        ".entry k(.param .align 3 .param .u32 b)",
-        ".entry k(.param .u32 a[x .param .u32 b)",
-        ".entry k(.param .u32 a[4 .param .u32 b)",
+    static const struct {
+        const char *ptx;
+        int at; /* the parameter that cannot be read; -1: all can, and are too many bytes */
+    } bad[] = {
+        {".entry k(", 0},
+        {".entry k(.param", 0},
+        {".entry k(.param .u32", 0},
+        {".entry k(.param .u32 a", 0},
+        {".entry k(.param .u32 a,", 1},
+        {".entry k(.param .u32 a,)", 1},
+        {".entry k(.param .align 3 .b8 a[4])", 0},
+        {".entry k(.param .align 0 .b8 a[4])", 0},
+        {".entry k(.param .b8 a[99999999])", 0},
+        {".entry k(.param .b8 a[-1])", 0},
+        {".entry k(.param .u32 .u32 a)", 0},
+        {".entry k(.param .pred a)", 0},
+        {".entry k(.param .b8 a[4294967297])", 0},
+        {".entry k(.reg .u32 a)", 0},
+        {".entry k(.param .u64 a[32000])", 0},
+        {".entry k(.param .u32 a b)", 0},
+        {".entry k(.param .u32 a /* no end", 0},
+        {".entry k(.param .u32)", 0},
+        {".entry k(.param a)", 0},
+        {".entry k(\".param .u32 a)", 0},
+        {".entry k(.param .b8 a[4)", 0},
+        {".entry k(.param .b8 a[4 .param .u32 b])", 0},
+        {".entry k(.param .b8 a[4), .param .u32 b)", 0},
+        {".entry k(.param .b8 a[4], .param .b8 b[x])", 1},
+        {".entry k(.param .b8 a[4], .param .b8 b[123456789])", 1},
+        {".entry k(x)", 0},
+        {".entry k(.param .b8 a[32765])", 0}, /* PTX ISA: 32,764 bytes */
+        {".entry k(.param .b8 a[32764], .param .u8 b)", -1},
+        {".entry k(.param .align 3 .param .u32 b)", 0},
+        {".entry k(.param .u32 a[x .param .u32 b)", 0},
+        {".entry k(.param .u32 a[4 .param .u32 b)", 0},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct error err = {0};
         struct param p[4];
-        if (device_ptx_signature(bad[i], "k", p, 4, NULL, &err) != -1 || err.kind == ERROR_NONE)
-            fail_msg("accepted: %s", bad[i]);
+        char words[64] = "or more than 32764 bytes of them";
+        if (bad[i].at >= 0)
+            snprintf(words, sizeof words, "parameter %d of entry k cannot be read", bad[i].at);
+        if (device_ptx_signature(bad[i].ptx, "k", p, 4, NULL, &err) != -1 || !strstr(err.text, words))
+            fail_msg("%s: '%s'", bad[i].ptx, err.text);
     }
     struct error err = {0};
     struct param p[2];

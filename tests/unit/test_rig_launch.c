@@ -160,7 +160,7 @@ static struct device device = {.ops = &ops, .spec = "host"};
 static struct work work;
 static struct program p;
 static struct step steps[4];
-static struct unit unit = {.label = "kernel"};
+static struct unit units[] = {{.label = "kernel"}, {.label = "other"}};
 static struct tensor_map map;
 static struct scratch scratch[2];
 static struct rig *rig;
@@ -181,7 +181,7 @@ static void begin(void)
     work.dtype = DTYPE_F32;
     finish(&work);
     p = program_of(&work);
-    p.units = &unit, p.unit_count = 1, p.steps = steps, p.step_count = 1;
+    p.units = units, p.unit_count = 1, p.steps = steps, p.step_count = 1;
     steps[0] = (struct step){.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {32, 1, 1}};
 }
 
@@ -196,6 +196,14 @@ static void end(void)
     assert_int_equal(told.modules, 0);
 }
 
+static void end_in(struct room *room)
+{
+    rig_close(rig);
+    rig = NULL;
+    room_close(room, false);
+    end();
+}
+
 static void give(struct param param, struct arg arg)
 {
     param.offset = (uint32_t)signed_count * 16;
@@ -206,10 +214,10 @@ static void give(struct param param, struct arg arg)
     steps[0].args[steps[0].arg_count++] = arg;
 }
 
-static struct device_image image = {.label = "kernel", .ptx = "."};
+static struct device_image images[2] = {{.label = "kernel", .ptx = "."}};
 static bool opened(struct room *room)
 {
-    return rig_open_in(room, 0, &device, NULL, &p, &image, false, &rig, &err);
+    return rig_open_in(room, 0, &device, NULL, &p, images, false, &rig, &err);
 }
 static void open_or_fail(struct room *room)
 {
@@ -380,10 +388,7 @@ static void each_seat_has_its_addresses(void **state)
                     assert_true(at[1][set][seat] == at[1][other][beside]);
                     assert_true((at[2][set][seat] == at[2][other][beside]) == (seat == beside));
                 }
-    rig_close(rig);
-    rig = NULL;
-    room_close(room, false);
-    end();
+    end_in(room);
 }
 
 /* In a room every set and seat has code of its own to run, or whichever it is told to; but not where it could keep something in its module
@@ -396,9 +401,9 @@ static void each_seat_has_its_code(void **state)
     for (int kind = 0; kind < 6; kind++) { /* 5: without a room */
         struct room *room = kind == 5 ? NULL : room_open(&device, NULL, 3, 2);
         begin();
-        image.cubin = kind == 3 ? NULL : cubin;
-        image.cubin_bytes = sizeof cubin + (kind == 4);
-        image.ptx = kind == 1 ? keeps : ".";
+        images[0].cubin = kind == 3 ? NULL : cubin;
+        images[0].cubin_bytes = sizeof cubin + (kind == 4);
+        images[0].ptx = kind == 1 ? keeps : ".";
         if (kind == 2)
             steps[p.step_count++] =
                 (struct step){.kind = STEP_SYMBOL, .name = "symbol", .from = tensor("filter"), .symbol = "s", .bytes = 4};
@@ -418,12 +423,25 @@ static void each_seat_has_its_code(void **state)
             rig_sit(rig, 1, 1);
             assert_true(rig_run_step(rig, 0, &err) && told.ran == ran[3]);
         }
-        rig_close(rig);
-        rig = NULL;
-        room_close(room, false);
-        end();
+        end_in(room);
     }
-    image = (struct device_image){.label = "kernel", .ptx = "."};
+    begin(); /* of two files each */
+    images[1] = images[0] = (struct device_image){.label = "kernel", .ptx = ".", .cubin = cubin, .cubin_bytes = sizeof cubin};
+    steps[p.step_count++] = (struct step){.kind = STEP_KERNEL, .name = "k", .unit = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}};
+    p.unit_count = 2;
+    struct room *room = room_open(&device, NULL, 3, 2);
+    struct device_function *all[12];
+    open_or_fail(room);
+    assert_int_equal(told.loads, 12);
+    for (int i = 0; i < 12; i++) {
+        rig_sit(rig, i / 4, i / 2 % 2);
+        assert_true(rig_run_step(rig, i % 2, &err));
+        all[i] = told.ran;
+        for (int other = 0; other < i; other++)
+            assert_true(all[other] != all[i]);
+    }
+    end_in(room);
+    images[0] = (struct device_image){.label = "kernel", .ptx = "."};
 }
 
 /* The variables of a cubin are shown by their names, in a copy: the bytes of data/state.cu that say so are four (test_state). */
@@ -435,17 +453,15 @@ static void variables_of_a_cubin_are_shown(void **state)
         fail_msg("%s", err.text);
     begin();
     char *ptx = xstrndup(c.ptx, c.ptx_bytes);
-    image = (struct device_image){.label = "kernel", .ptx = ptx, .cubin = c.cubin, .cubin_bytes = c.cubin_bytes};
+    images[0] = (struct device_image){.label = "kernel", .ptx = ptx, .cubin = c.cubin, .cubin_bytes = c.cubin_bytes};
     told.given = c.cubin;
     open_or_fail(NULL);
     assert_int_equal(told.loads, 1);
     assert_int_equal(told.unlike, 4);
-    rig_close(rig);
-    rig = NULL;
     end();
     compiled_free(&c);
     free(ptx);
-    image = (struct device_image){.label = "kernel", .ptx = "."};
+    images[0] = (struct device_image){.label = "kernel", .ptx = "."};
 }
 
 static unsigned char *bytes_of(struct buffer_ref ref)

@@ -107,6 +107,26 @@ static void tensors_are_saved(void **state)
     stop(b);
 }
 
+/* Of a mask that a row wrote into it is said which word is another: 32 pixels. */
+static void a_mask_is_an_input(void **state)
+{
+    struct error err = {0};
+    struct verdict v;
+    struct text unsafe = {0};
+    struct work w = small(DTYPE_F16, LAYOUT_NHWC);
+    w.mask = (struct mask){.pattern = MASK_IID, .density = 0.5, .seed = 1};
+    struct bench *b = start(w, DATA_PART_EXACT);
+    struct rig *rig = opened(&b->p, &b->d);
+    uint64_t mask = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, program_tensor(&b->p, "mask_in")});
+    assert_true(dev->ops->write(dev, mask + 4 * 9 + 3, &(char){0x55}, 1, &err));
+    if (!rig_check(rig, &b->d, &v, &unsafe, NULL, &err))
+        fail_msg("%s", err.text);
+    assert_string_equal(text_get(&unsafe), "changed its input: mask_in, first at element 9 of its storage");
+    text_free(&unsafe);
+    rig_close(rig);
+    stop(b);
+}
+
 /* A row that leaves more alone than it must, in both tensors that it writes: both are said, and of one wrong tensor no more than of two. */
 static void both_outputs_are_spoken_of(void **state)
 {
@@ -174,6 +194,6 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(weights_are_those_of_its_links), cmocka_unit_test(tensors_are_saved),
-                                       cmocka_unit_test(both_outputs_are_spoken_of)};
+                                       cmocka_unit_test(a_mask_is_an_input), cmocka_unit_test(both_outputs_are_spoken_of)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -75,6 +75,19 @@ static void in_text(void **state)
     int count = device_ptx_state(ptx, &names, &heap);
     are(names, count, "chain far seen shared_one");
     assert_false(heap);
+    struct text many = {0}, all = {0}; /* more than there is room for at first, and than at second */
+    for (int i = 10; i < 60; i++)
+        text_addf(&many, ".global .u32 v%d;\n", i);
+    text_add(&many, ".entry k() {");
+    for (int i = 10; i < 60; i++) {
+        text_addf(&many, " ld.global.u32 %%r1, [v%d];", i);
+        text_addf(&all, "%sv%d", i > 10 ? " " : "", i);
+    }
+    text_add(&many, " }");
+    count = device_ptx_state(text_get(&many), &names, &heap);
+    are(names, count, text_get(&all));
+    text_free(&many);
+    text_free(&all);
     count = device_ptx_state(".extern .func (.param .b64 r) malloc (.param .b64 n);\n.entry k() { ret; }\n", &names, &heap);
     are(names, count, "");
     assert_false(heap); /* declared, not called */
@@ -111,6 +124,9 @@ static void made_visible(void **state)
                                    ".entry k(.param .u64 .ptr .global g) { ld.global.u32 %r, [a]; }\n.global .f32 d = 1;");
     assert_string_equal(text, ".version 8.0\n.visible .global .u32 a;\n.visible .global .u32 b;\n.extern .global .u32 c; // .global\n"
                               ".entry k(.param .u64 .ptr .global g) { ld.global.u32 %r, [a]; }\n.visible .global .f32 d = 1;");
+    free(text);
+    text = device_ptx_expose(".global .u32 first;\n.weak .global .u32 e;\n.common .global .u32 f;"); /* as a text begins, too */
+    assert_string_equal(text, ".visible .global .u32 first;\n.weak .global .u32 e;\n.common .global .u32 f;");
     free(text);
 }
 
