@@ -177,7 +177,6 @@ static bool race_fill(struct heat *h, int *next, struct error *err)
         struct racer *r = &h->racers[h->who[i]];
         free(r->samples_ns);
         r->samples_ns = xcalloc((size_t)h->plan->rounds_max, sizeof *r->samples_ns);
-        r->rounds = 0;
     }
     return true;
 }
