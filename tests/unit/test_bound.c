@@ -264,7 +264,7 @@ static void test_operands(void **state)
         assert_false(bound_factors(m, "split3") & (FACTOR_F8 | FACTOR_BITS));
 }
 
-/* What an algorithm is given beyond a plain sum, at 576 terms; an op without groups has one. */
+/* What an algorithm is given beyond a plain sum, at 576 terms; an op without groups has one, and one without channels, too. */
 static void slack_of_algorithms(void **state)
 {
     struct work conv = of_terms(576, MATH_F32), none = conv;
@@ -272,12 +272,17 @@ static void slack_of_algorithms(void **state)
     assert_true(bound_factor("split3", &conv) > 1.5 && bound_factor("split3", &conv) < 8);
     assert_true(bound_factor("winograd", &conv) > bound_factor("split3", &conv));
     assert_true(bound_factor("winograd", &none) == bound_factor("winograd", &conv));
+    struct work single = of_terms(9, MATH_F32), without = single;
+    without.c = 0;
+    assert_true(bound_factor("split3", &without) == bound_factor("split3", &single));
     assert_true(bound_factor("direct", &conv) == 1 && bound_factor("no such word", &conv) == 1);
     /* a word alone is given nothing: of taps that share no pixel none are added up, and a single tap is not transformed */
     struct work one = conv_work(64, 8, 32, 32, 1);
     one.math = MATH_F16_ACC32;
     assert_true(bound_factor("collapsed", &conv) == 1 && bound_factor("collapsed", &one) == 1);
     assert_true(bound_factor("winograd", &one) == 1 && bound_factor("fft", &one) == 1 && bound_factor("library", &one) == 16);
+    one.s = 2; /* two are */
+    assert_int_equal(bound_factor("winograd", &one), 16);
 }
 
 static void near(double is, double should, const char *what, double n)
@@ -328,6 +333,7 @@ static void a_network_has_its_widest_slack(void **state)
         memset(links, 0, sizeof links);
         for (int i = 0; i < 3; i++)
             links[i].work = of_terms(i == most ? 9 : 576, MATH_F32);
+        assert_true(bound_factor("direct", &w_) == 1 && bound_factor(NULL, &w_) == 1);
         near(bound_factor("winograd", &w_), bound_factor("winograd", &links[most].work), "network", most);
         assert_true(bound_factor("winograd", &w_) > bound_factor("winograd", &links[(most + 1) % 3].work));
     }
