@@ -113,6 +113,22 @@ static void who_is_decided_gets_up(void **state)
     let_go(&r);
 }
 
+/* What noise hides is looked at in twelve places, three times as long each, and never decided. */
+static void it_ends_undecided(void **state)
+{
+    static const int lengths[] = {7, 30, 120, 350};
+    begin_pairs(1);
+    timing.versus[0][0] = "my/even";
+    timing.versus[0][1] = "my/odd";
+    timing.noise = 0.5;
+    struct result r = timed("[my/even, my/odd]", "{rounds: [12, 12]}");
+    const struct row_time *t = cold(&r, "my/even");
+    assert_int_equal(t->rounds, 3 * (7 + 30 + 120 + 350));
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(rounds_in(t, i), lengths[i / 3]);
+    let_go(&r);
+}
+
 /* The budget is for rounds: three sittings are looked at whatever it says, and no more where it is spent. */
 static void a_spent_budget_ends_it(void **state)
 {
@@ -289,11 +305,18 @@ static void a_lost_device_is_noticed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_sit_down_until_decided), cmocka_unit_test(who_is_decided_gets_up),
-                                       cmocka_unit_test(a_spent_budget_ends_it),       cmocka_unit_test(a_pair_is_looked_at),
-                                       cmocka_unit_test(a_wrong_library_is_left_out),  cmocka_unit_test(a_lost_device_is_noticed),
-                                       cmocka_unit_test(who_fails_is_blamed),          cmocka_unit_test(the_last_launch_is_looked_at),
-                                       cmocka_unit_test(a_pair_of_the_first_row),      cmocka_unit_test(no_room_is_nobodys_fault),
-                                       cmocka_unit_test(half_a_pair_is_none),          cmocka_unit_test(a_sittings_end_is_asked_about)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_sit_down_until_decided),
+                                       cmocka_unit_test(who_is_decided_gets_up),
+                                       cmocka_unit_test(it_ends_undecided),
+                                       cmocka_unit_test(a_spent_budget_ends_it),
+                                       cmocka_unit_test(a_pair_is_looked_at),
+                                       cmocka_unit_test(a_wrong_library_is_left_out),
+                                       cmocka_unit_test(a_lost_device_is_noticed),
+                                       cmocka_unit_test(who_fails_is_blamed),
+                                       cmocka_unit_test(the_last_launch_is_looked_at),
+                                       cmocka_unit_test(a_pair_of_the_first_row),
+                                       cmocka_unit_test(no_room_is_nobodys_fault),
+                                       cmocka_unit_test(half_a_pair_is_none),
+                                       cmocka_unit_test(a_sittings_end_is_asked_about)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
