@@ -327,7 +327,6 @@ static void verify_numbers(struct verify_look *look, struct verdict *out)
                  (long)tile.w, skipped ? "" : ": none to skip here");
     }
     free(look->spared);
-    look->spared = NULL;
 }
 
 /* 32 columns as one word, which past the last are 0. */

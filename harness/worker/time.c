@@ -437,7 +437,6 @@ static bool bout(struct bout *b, struct error *err)
     for (int i = 0; i < b->count; i++)
         if (bout_is_sound(b, i) && !bout_check_again(b, i, err))
             return false;
-    b->blame = -1;
     return true;
 }
 

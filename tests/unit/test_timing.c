@@ -1,5 +1,6 @@
 /* worker/time: what is timed, with what it is compared, and what a reader is told of it. */
 #include "timing_world.h"
+#include "measure/sample.h"
 #include "op/generate.h"
 #include "statistics/estimate.h"
 #include <limits.h>
@@ -57,6 +58,9 @@ static void a_times_interval_is_its_own(void **state)
         places[i] = (int)t->places[i];
     struct estimate own = estimate_median_grouped(t->samples_ns, places, 40, 1);
     assert_true(t->rounds == 40 && t->low_ns == own.low && t->high_ns == own.high && t->median_ns == own.median);
+    struct estimate ratio =
+        estimate_ratio_grouped(time_of(&r, "my/cudnn_fast", "cold", "isolated")->samples_ns, t->samples_ns, places, 40, 2);
+    assert_true(t->ratio_low == ratio.low && t->ratio_high == ratio.high); /* of two rows beside the baseline */
     let_go(&r);
 }
 
@@ -116,7 +120,7 @@ static void rounds_say_their_conditions(void **state)
             assert_true(places[i]);
         double mhz = row_of(&r, "my/ours")->sm_clock_mhz;
         assert_true(clock ? mhz == 1980 : isnan(mhz));
-        assert_true(t->took_s > 0 && t->took_s == other->took_s); /* all of them together */
+        assert_true(t->took_s >= 60 * 3 * SAMPLE_SPACING_NS * 1e-9 && t->took_s == other->took_s); /* all of them together, with rests */
         assert_true(clock ? t->retaken + other->retaken > 20 && t->kept_low == 0 : t->retaken == -1 && t->kept_low == -1 && !t->clock_hz);
         assert_true(!t->power_w && !t->throttle); /* no board */
         let_go(&r);
@@ -158,14 +162,15 @@ static void a_low_clock_is_said(void **state)
  * which nobody times. */
 static void who_stops_working_is_wrong(void **state)
 {
-    for (int i = 0, idle_from = INT_MAX; i < 3; i++) {
+    for (int i = 0, idle_from = INT_MAX; i < 4; i++) {
         begin();
         timing.idle = "conv_ours";
         timing.idle_from = idle_from;
-        struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
+        struct result r = timed(i < 3 ? "[my/cudnn_fast, my/ours]" : "[my/ours, my/cudnn_fast]", "{rounds: [12, 12]}");
         const struct row *ours = row_of(&r, "my/ours");
         assert_true(ours->status == (i ? ROW_WRONG : ROW_OK) && row_of(&r, "my/cudnn_fast")->status == ROW_OK);
         assert_true(!i || (strstr(ours->reason, "(after the timed loop)") != NULL) == (i == 1));
+        assert_true(i < 3 ? row_of(&r, "my/cudnn_fast")->noise < 1e-9 : isnan(row_of(&r, "my/cudnn_fast")->noise)); /* its twin is wrong */
         idle_from = i ? 12 : timing.launches;
         let_go(&r);
     }
@@ -410,6 +415,13 @@ static void short_rows_are_timed_in_a_graph(void **state)
     assert_true(fabs(time_of(&r, "my/brief", "warm", "sustained")->median_ns - 4000) < 1);
     assert_null(row_time(row_of(&r, "my/cudnn_fast"), "warm", "sustained"));
     let_go(&r);
+    begin(); /* of this time, for which nobody asked, no warning */
+    timing.noise = 0.3;
+    r = timed("[my/cudnn_fast, my/brief]", "{rounds: [12, 12], half_width: 0.1 %}\nnetworks: {net: {order: [a], launch: [graph]}}");
+    assert_non_null(row_time(row_of(&r, "my/brief"), "warm", "sustained"));
+    const char *note = row_of(&r, "my/brief")->note, *first = note ? strstr(note, "still wider") : NULL;
+    assert_true(first && !strstr(first + 1, "still wider"));
+    let_go(&r);
     for (int i = 0; i < 2; i++) { /* 4 us, as many times as make 19.2 or 20.8 */
         begin();
         timing.times = i ? nearly_long : nearly_short;
@@ -430,9 +442,10 @@ static void an_early_end_is_said(void **state)
     let_go(&r);
     begin();
     timing.noise = 0.05;
-    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15], half_width: 0.1 %, budget: 0.000001 s per layer}");
+    timing.noise = 0.5;
+    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15], half_width: 9 %, budget: 0.000001 s per layer}");
     ours = row_of(&r, "my/ours");
-    assert_true(ours->note && strstr(ours->note, "its budget ended at 10 rounds: an interval is still wider than 0.1 %"));
+    assert_true(ours->note && strstr(ours->note, "its budget ended at 10 rounds: an interval is still wider than 9 %"));
     let_go(&r);
     begin();
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15]}");
@@ -449,10 +462,12 @@ static void modes_share_the_budget(void **state)
     for (int tries = 0; tries < 5 && shortest >= 0.4; tries++) { /* of a machine that is busy elsewhere */
         begin();
         timing.noise = 0.05;
-        struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 20000], half_width: 0.001 %, budget: 0.4, cache: [cold, warm]}");
+        struct result r =
+            timed("[my/cudnn_fast, my/ours]",
+                  "{rounds: [10, 20000], half_width: 0.001 %, budget: 0.6, cache: [cold, warm], load: [isolated, sustained]}");
         const struct row *ours = row_of(&r, "my/ours");
-        assert_int_equal(ours->time_count, 2);
-        for (int i = 0; i < 2; i++) {
+        assert_int_equal(ours->time_count, 3);
+        for (int i = 0; i < 3; i++) {
             assert_true(ours->times[i].rounds >= 10 && ours->times[i].rounds < 20000 && ours->times[i].took_s >= 0.2);
             shortest = fmin(shortest, ours->times[i].took_s);
         }
@@ -474,6 +489,21 @@ static void modes_are_those_asked_for(void **state)
     for (int i = 0; i < 3; i++)
         assert_int_equal(ours->times[i].step, -1);
     let_go(&r);
+}
+
+/* Where rows are only timed back to back nothing is launched to warm up: each set of inputs is met before. */
+static void back_to_back_alone_meets_each_set(void **state)
+{
+    for (int from = 2; from < 4; from++) {
+        begin();
+        timing.idle = "conv_ours";
+        timing.idle_from = from;
+        struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12], load: [sustained]}");
+        assert_int_equal(row_of(&r, "my/ours")->status, ROW_WRONG);
+        assert_non_null(strstr(row_of(&r, "my/ours")->reason, "(in the measuring process, on other inputs)"));
+        assert_true(row_of(&r, "my/ours")->time_count == 0 && row_of(&r, "my/cudnn_fast")->time_count == 1);
+        let_go(&r);
+    }
 }
 
 /* What a whole case needs is nobody's fault; and while one row runs it is given the time of one row, while all do that of the budget. */
@@ -503,6 +533,7 @@ static void blame_and_time_are_whose_they_are(void **state)
     }
     begin();
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12], budget: 3}");
+    assert_true(timing.loads == 2 && timing.plans == 0);
     assert_true(timing.longest_run == 5 * (60 + 5)); /* on emu, which ends a kernel by the time of its own threads */
     assert_true(timing.longest[0] == 5 * (60 + 30) && timing.longest[1] == 5 * (4 * 3 + 120)); /* time_limit: 60 */
     let_go(&r);
@@ -532,6 +563,7 @@ int main(void)
         cmocka_unit_test(an_early_end_is_said),
         cmocka_unit_test(modes_share_the_budget),
         cmocka_unit_test(modes_are_those_asked_for),
+        cmocka_unit_test(back_to_back_alone_meets_each_set),
         cmocka_unit_test(blame_and_time_are_whose_they_are),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

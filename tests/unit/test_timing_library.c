@@ -229,7 +229,7 @@ static void the_fastest_plan_is_the_row(void **state)
     assert_true(row->engine_number == 2 && !strcmp(row->engine_heuristic, "A") && row->engine_rank == 1 && row->workspace_bytes == 200);
     assert_true(fabs(median_of(&r, "my/cudnn_lib") - 100000) < 1);
     assert_true(fabs(time_of(&r, "my/ours", "cold", "isolated")->ratio - 1.25) < 1e-9);
-    assert_int_equal(row->plan_count, 3);
+    assert_true(row->plan_count == 3 && timing.plans == 1);
     for (int i = 0; i < 3; i++) {
         const struct row_plan *p = &row->plans[i];
         int engine = i == 1 ? 3 : i ? 2 : 1; /* mode A and B in turns */

@@ -142,6 +142,26 @@ static void nearly_tiles_are_none(void **state)
     assert_true(tried > 20);
 }
 
+/* Who writes everything skips nothing, and may as well ignore the mask: with an active output in each tile that is believed of small ones.
+ */
+static void tiles_that_skip_nothing_are_small(void **state)
+{
+    static const struct {
+        int64_t h, w;
+        bool ok;
+    } tiles[] = {{8, 8, true}, {4, 8, true}, {8, 16, false}, {16, 8, false}, {4, 32, false}, {32, 4, false}};
+    for (int i = 0; i < 6; i++) {
+        struct bench *b = start_masked(MASK_BLOBS, 0.05, DTYPE_F16, false);
+        for (int64_t at = 0; at < 2 * ROWS * COLUMNS; at++)
+            b->d.mask_out[at] = at / COLUMNS % ROWS % tiles[i].h == 0 && at % COLUMNS % tiles[i].w == 0;
+        leave(b, tiles[i].h, tiles[i].w);
+        look(b);
+        assert_int_equal(b->v.ok, tiles[i].ok);
+        assert_true(!b->v.ok || strstr(b->v.note, ": none to skip here"));
+        stop(b);
+    }
+}
+
 /* An output is worked on where any of its channels is, be it one alone. */
 static void one_channel_is_enough(void **state)
 {
@@ -187,6 +207,7 @@ static void wrong_in_a_tile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_are_found), cmocka_unit_test(nearly_tiles_are_none),
-                                       cmocka_unit_test(one_channel_is_enough), cmocka_unit_test(wrong_in_a_tile)};
+                                       cmocka_unit_test(one_channel_is_enough), cmocka_unit_test(tiles_that_skip_nothing_are_small),
+                                       cmocka_unit_test(wrong_in_a_tile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

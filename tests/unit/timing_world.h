@@ -51,6 +51,7 @@ static struct timing {
     uint64_t pads_at[64];
     int pad_count, pads_given_back, no_pad; /* for the `no_pad`th there is no room; 0: there is */
     double longest_run, longest[2];         /* s that a first run was given, and a stage of the timed loop: of rows, and of nobody's */
+    int loads, plans;                       /* rows that were said to load, and to choose among plans */
     const char *versus[2][2];               /* rows that are the two sides of a gate; NULL: none */
     bool wiped, ran_wiped;                  /* what my/prepared has prepared; and it ran so */
     double host_ns;                         /* that conv_fast and conv_prep wait for their host */
@@ -340,6 +341,8 @@ static void take(void *context, json_t *event)
     const char *stage = json_string_value(json_object_get(event, "stage"));
     if (stage && !strcmp(stage, "run"))
         timing.longest_run = fmax(timing.longest_run, json_number_value(json_object_get(event, "limit")));
+    timing.loads += stage && !strcmp(stage, "load");
+    timing.plans += stage && !strcmp(stage, "plans");
     if (stage && !strcmp(stage, "time")) {
         double *longest = &timing.longest[json_integer_value(json_object_get(event, "row")) < 0];
         *longest = fmax(*longest, json_number_value(json_object_get(event, "limit")));
