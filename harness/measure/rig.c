@@ -15,8 +15,12 @@ bool place_make(struct device *dev, const char *label, size_t bytes, size_t guar
         return error_where(err, "%s", label);
     place->address = place->base + guard;
     size_t end = guard + bytes / 4 * 4;
-    return !guard || (dev->ops->fill(dev, place->base, RIG_GUARD_PATTERN, guard, err) &&
-                      dev->ops->fill(dev, place->base + end, RIG_GUARD_PATTERN, place->whole - end, err));
+    if (!guard || (dev->ops->fill(dev, place->base, RIG_GUARD_PATTERN, guard, err) &&
+                   dev->ops->fill(dev, place->base + end, RIG_GUARD_PATTERN, place->whole - end, err)))
+        return true;
+    dev->ops->release(dev, place->base);
+    place->base = 0;
+    return false;
 }
 
 static bool pack_map(struct rig *rig, const struct tensor_map *map, void *out, struct error *err)
