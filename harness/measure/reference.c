@@ -267,27 +267,41 @@ static bool run_results(struct reference_run *r, double *magnitudes[OP_MAX_TENSO
     return true;
 }
 
-bool reference_run(struct reference_run *r, const char *compiler, struct error *err)
+static bool compile_reference(const struct work *work, const char *arch, const char *compiler, struct compiled *c, struct error *err)
 {
-    struct compiled c = {0};
     char **defines = NULL;
-    int define_count = reference_defines(r->work, &defines, err);
-    struct compile_request request = {.path = r->file->source,
+    int define_count = reference_defines(work, &defines, err);
+    struct compile_request request = {.path = work->op->file->source,
                                       .label = "reference",
                                       .defines = (const char *const *)defines,
                                       .define_count = define_count,
-                                      .arch = r->dev->chip.arch,
+                                      .arch = arch,
                                       .compiler = compiler};
-    bool ok = define_count >= 0 && compile(&request, &c, err), held = r->dev->witness && !r->work->set_seed;
+    bool ok = define_count >= 0 && compile(&request, c, err);
+    for (int i = 0; i < define_count; i++)
+        free(defines[i]);
+    free(defines);
+    return ok;
+}
+
+void reference_compile(const struct work *work, const char *arch, const char *compiler)
+{
+    struct compiled c = {0};
+    struct error ignored = {0}; /* told when the reference is made */
+    if (reference_source(work->op) && compile_reference(work, arch, compiler, &c, &ignored))
+        compiled_free(&c);
+}
+
+bool reference_run(struct reference_run *r, const char *compiler, struct error *err)
+{
+    struct compiled c = {0};
+    bool ok = compile_reference(r->work, r->dev->chip.arch, compiler, &c, err), held = r->dev->witness && !r->work->set_seed;
     struct reference_run here = {.dev = r->dev->witness};
     ok = ok && reference_run_open(r, &c, err) && (!held || reference_witness(r, &c, &here, err)) && reference_run_launch(r, NULL, 0, err) &&
          (!held || reference_hold(r, &here, err));
     if (held)
         reference_run_close(&here);
     compiled_free(&c);
-    for (int i = 0; i < define_count; i++)
-        free(defines[i]);
-    free(defines);
     return ok;
 }
 

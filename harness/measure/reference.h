@@ -18,6 +18,8 @@ bool reference_data_make(struct device *dev, const char *compiler, const struct 
                          struct error *err);
 /* The .cu with the kernel that makes an op's reference; NULL: no kernel does. */
 const char *reference_source(const struct op *op);
+/* Its code is compiled into the cache; without one nothing is. */
+void reference_compile(const struct work *work, const char *arch, const char *compiler);
 /* And the -D names that it is compiled with for a work, malloc'd texts in a malloc'd array; -1 on error. */
 int reference_defines(const struct work *work, char ***defines, struct error *err);
 

@@ -6,6 +6,7 @@
 #include "base/source.h"
 #include "base/text.h"
 #include "op/convert.h"
+#include "op/generate.h"
 #include "op/shape.h"
 #include <float.h>
 #include <math.h>
@@ -234,6 +235,8 @@ void op_file_box(const struct work *work, const struct op_file_tensor *of, size_
         int64_t within = 1;
         op_file_int(work, of->within[1 - k], &within, NULL);
         size[k] = of->sizes[i % (size_t)of->size_count][k];
+        if (work->any_boxes)
+            size[k] -= (int64_t)(generate_bits(work->seed, i, (uint64_t)k) % (uint64_t)(size[k] / 2 + 1));
         size[k] = size[k] < within ? size[k] : within;
     }
 }
@@ -303,6 +306,8 @@ void op_file_key(const struct work *work, struct text *t)
     }
     if (work->picture[0])
         text_addf(t, "picture=%s;", work->picture_hash);
+    if (work->any_boxes)
+        text_add(t, "any_boxes=1;");
 }
 
 const char *op_path(const struct op *op)

@@ -1,15 +1,19 @@
 /* Works like a row's own: the same op, types, layouts, filter and epilogue on images of other sizes, in other numbers and, where its code
- * stays the same, with other channels. */
+ * stays the same, with other channels. Of ops that are files with tensors of their own: neighbour_file.c. */
+#include "op/file.h"
 #include "op/generate.h"
-#include "plan/plan.h"
+#include "plan/private.h"
 #include <string.h>
 
 #define TRIES 48
-#define NARROW 8         /* the short side of an image that is long, */
-#define NARROWER 4       /* ... or longer than the row's own */
-#define TRIES_EACH 8     /* of a kind of image, before the next kind */
-#define ELEMENTS 4000000 /* of all its tensors, where that can be: the CPU makes them */
-#define TRIES_COMPILED 8 /* the last of them may need code of their own: sizes are compiled in */
+#define NARROW NEIGHBOUR_NARROW /* the short side of an image that is long, */
+#define NARROWER (NARROW / 2)   /* ... or longer than the row's own */
+#define TRIES_EACH 8            /* of a kind of image, before the next kind */
+#define ELEMENTS 4000000        /* of all its tensors, where that can be: the CPU makes them */
+#define TRIES_COMPILED 8        /* the last of them may need code of their own: sizes are compiled in */
+/* Of a file with tensors of its own, whose reference runs where the row does: on emu it is interpreted, too. */
+#define FILE_FLOP 4
+#define FILE_ELEMENT_FLOP 300 /* what a value costs where nothing is computed */
 
 /* Of an op's whole-number fields, what may be drawn, and how. */
 enum drawn { DRAWN_COUNT, DRAWN_SIZE, DRAWN_CHANNELS };
@@ -28,9 +32,6 @@ static int64_t channels_near(int64_t channels, int64_t kinds, bool odd, uint64_t
     near = odd ? (near > 8 ? near / 8 * 8 : 8) - 1 - (int64_t)(random / 64 % 7) : near;
     return near < 1 ? 1 : near;
 }
-
-/* Code that goes wrong from some size on meets large sizes at the cost of small works. */
-enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES }; /* beyond: larger than the row's own along one axis */
 
 /* What is drawn: sides from the least that its filter allows, so many of them. */
 struct limits {
@@ -134,16 +135,43 @@ static bool is_part_of(const struct program *part, const struct program *whole)
 
 static bool is_own_shape(const struct work *a, const struct work *b)
 {
-    return a->n == b->n && a->c == b->c && a->d == b->d && a->h == b->h && a->w == b->w && a->k == b->k;
+    return a->n == b->n && a->c == b->c && a->d == b->d && a->h == b->h && a->w == b->w && a->k == b->k &&
+           !memcmp(a->value, b->value, sizeof a->value);
 }
 
-static bool is_much(const struct work *w, double flop)
+static bool is_much(const struct work *w, double elements, double flop)
 {
     struct tensor list[OP_MAX_TENSORS];
-    double elements = 0;
     for (int i = 0, count = w->op->tensors(w, list); i < count; i++)
-        elements += (double)tensor_elements(&list[i]);
-    return elements > ELEMENTS || work_flop(w) > flop;
+        elements -= (double)tensor_elements(&list[i]);
+    return elements < 0 || work_flop(w) > flop;
+}
+
+/* Does its code do it: as it is, or, where it may be, compiled once more? */
+static bool is_done(const struct plan *plan, const struct plan_row *p, bool compiled, const struct work *work, struct program *program)
+{
+    struct error ignored = {0};
+    const struct variant_set *set = p->side ? &plan->side_sets[p->side - plan->sides] : &plan->variants;
+    if (!variant_bind(set, p->point, work, &plan->chip, program, &ignored))
+        return false;
+    if (program->feasible && (is_part_of(program, &p->program) || (compiled && !p->program.completed_count)))
+        return true;
+    program_free(program);
+    return false;
+}
+
+static bool file_neighbour(const struct plan *plan, const struct plan_row *p, int number, uint64_t seed, int64_t longest, double flop,
+                           struct work *work, struct program *program)
+{
+    const struct work *own = &plan->cases[p->case_index].work;
+    for (int i = 0; i < TRIES; i++) {
+        struct error ignored = {0};
+        bool compiled = neighbour_draw_file(own, generate_bits(seed, 2, (uint64_t)i), number, i, longest, work);
+        if (work_finish(work, &ignored) && !is_own_shape(work, own) && !is_much(work, flop / FILE_ELEMENT_FLOP, flop / FILE_FLOP) &&
+            is_done(plan, p, compiled, work, program))
+            return true;
+    }
+    return false;
 }
 
 bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
@@ -151,9 +179,10 @@ bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t see
 {
     const struct plan_row *p = &plan->rows[index];
     const struct work *own = &plan->cases[p->case_index].work;
-    const struct variant_set *set = p->side ? &plan->side_sets[p->side - plan->sides] : &plan->variants;
-    if (p->kind != PLAN_LAYER || !p->point || own->mask.pattern == MASK_FILE)
+    if (p->kind != PLAN_LAYER || !p->point || own->mask.pattern == MASK_FILE || !plan_has_neighbours(own->op))
         return false;
+    if (own->op->file)
+        return file_neighbour(plan, p, number, seed, longest, flop, work, program);
     int items = own->epilogue_count;
     struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER, sizeof eighths / sizeof *eighths};
     for (int i = 0; i < TRIES; i++) {
@@ -164,12 +193,9 @@ bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t see
              work);
         if (p->program.completed_count && i >= TRIES / 4) /* what completes it is another variant's, whose own rows have neighbours */
             work->epilogue_count = items - i % (items + 1);
-        if (!work_finish(work, &ignored) || is_own_shape(work, own) || (is_much(work, flop) && shrink(&limits)) ||
-            !variant_bind(set, p->point, work, &plan->chip, program, &ignored))
-            continue;
-        if (program->feasible && (is_part_of(program, &p->program) || (compiled && !p->program.completed_count)))
+        if (work_finish(work, &ignored) && !is_own_shape(work, own) && !(is_much(work, ELEMENTS, flop) && shrink(&limits)) &&
+            is_done(plan, p, compiled, work, program))
             return true;
-        program_free(program);
     }
     return false;
 }

@@ -127,6 +127,8 @@ bool plan_chain_bind(struct plan *plan, int row, const int *choice, struct error
  * False: none was found, as of a head that accepts one shape only. */
 bool plan_neighbour(const struct plan *plan, int row, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
                     struct program *program);
+/* Is there a reference for works of other sizes, and are there values? Not where these are files. */
+bool plan_has_neighbours(const struct op *op);
 /* Index of the unit of a program that is compiled alike; -1: none. */
 int plan_unit_of(const struct program *program, const struct unit *unit);
 /* Private to plan*.c. */

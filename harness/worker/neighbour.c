@@ -35,7 +35,8 @@ static void name_neighbour(struct visit *v)
 {
     struct text work = {0};
     work_describe(&v->work, &work);
-    char *reason = text_format("right on its own shape, but on a neighbour, %s: %s", text_get(&work), v->row->reason ? v->row->reason : "");
+    char *reason = text_format("right on its own shape, but on a neighbour that its head accepts, %s: %s", text_get(&work),
+                               v->row->reason ? v->row->reason : "");
     row_set(&v->row->reason, reason);
     free(reason);
     text_free(&work);
@@ -116,8 +117,13 @@ static struct op_data *data_of(const struct worker *w, struct neighbours *n, con
     for (int i = 0; i < n->count; i++)
         if (!strcmp(n->items[i].key, key))
             return &n->items[i].data;
-    if (!reference_data_make(w->dev, w->options.compiler, work, DATA_PART_PRECISION, &data, err))
+    if (!reference_data_make(w->dev, w->options.compiler, work, DATA_PART_PRECISION, &data, err)) {
+        struct text shape = {0};
+        work_describe(work, &shape);
+        error_where(err, "%s", text_get(&shape));
+        text_free(&shape);
         return NULL;
+    }
     struct neighbour_data *made = APPEND(n->items, n->count);
     memcpy(made->key, key, sizeof key);
     made->data = data;
@@ -149,6 +155,18 @@ static bool look_at_own(struct visit *v, struct op_data *data, struct error *err
     return true;
 }
 
+/* Which shapes there are is for the op's file to say: a reference that fails at one of them is no row's fault. */
+static bool without_reference(struct visit *v, const struct error *why, int *seen, struct error *err)
+{
+    if (!v->work.op->file || why->kind != ERROR_USAGE) {
+        *err = *why;
+        return false;
+    }
+    --*seen;
+    row_add_note(v->row, "not run on a neighbour, %s; `needs:` in the op's file says which shapes there are", why->text);
+    return true;
+}
+
 /* Nobody can foresee which they are. */
 static bool draw_neighbour(const struct worker *w, int index, int number, struct work *work, struct program *program)
 {
@@ -174,7 +192,8 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
     if (w->neighbours.case_index != in_case)
         drop(&w->neighbours);
     w->neighbours.case_index = in_case;
-    struct op_data *data = data_of(w, &w->neighbours, &v.work, err);
+    worker_witness(w, v.work.op);
+    struct op_data *data = data_of(w, &w->neighbours, &v.work, &why);
     if (data)
         data_there(w, &v.work, data);
     if (data && !visit_run(&v, data, &why)) {
@@ -184,12 +203,12 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
             worker_blame(w, row, &why, ROW_CRASHED);
     }
     bool lost = row->status == ROW_CRASHED && w->dev->ops->keeps_time;
-    bool ok = data && (lost || look_at_own(&v, data, err));
+    bool ok = data ? lost || look_at_own(&v, data, err) : without_reference(&v, &why, seen, err);
     if (ok && row->status != ROW_OK)
         name_neighbour(&v);
     if (!lost)
         rig_close(v.rig);
-    *more = row->status == ROW_OK && !v.own.count;
+    *more = data && row->status == ROW_OK && !v.own.count;
     build_free(&v.own);
     free(v.images);
     program_free(&v.program);
@@ -203,14 +222,15 @@ static int wanted(const struct worker *w, int index)
     for (int i = 0; i < p->step_count; i++)
         if (p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL) /* a library searches for every shape anew */
             return 0;
-    if (row->kind != PLAN_LAYER || !p->checked || p->work.op->file) /* a file says nothing of near sizes */
+    if (row->kind != PLAN_LAYER || !p->checked || !plan_has_neighbours(p->work.op))
         return 0;
     return spec_is_timed(w->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
 }
 
 void worker_neighbours_data(const struct worker *w, int index, struct neighbours *n, const atomic_bool *enough)
 {
-    for (int i = 0, count = wanted(w, index); i < count && !atomic_load(enough); i++) {
+    bool elsewhere = w->plan.rows[index].program.work.op->file != NULL; /* by the device, or another program */
+    for (int i = 0, count = elsewhere ? 0 : wanted(w, index); i < count && !atomic_load(enough); i++) {
         struct work work;
         struct program program;
         struct error ignored = {0}; /* told when the row is verified */
@@ -240,6 +260,7 @@ void worker_neighbours_compile(struct worker *w, int index)
             own |= plan_unit_of(&w->plan.rows[index].program, &program.units[k]) < 0;
         if (own && build_make(w, &program, &build, &ignored))
             build_free(&build);
+        reference_compile(&work, w->plan.chip.arch, w->options.compiler);
         program_free(&program);
         if (own)
             return;

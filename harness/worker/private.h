@@ -110,6 +110,8 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err);
 void worker_close(struct worker *w);
 /* The check on the device; NULL where the CPU checks, which is told once. */
 struct card *worker_card(struct worker *w);
+/* A file's reference kernel that runs on a GPU is held to the interpreter of the same chip, or of one with the same code. */
+void worker_witness(struct worker *w, const struct op *op);
 /* Data of a row's case, made once and kept until another case is asked for. */
 bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err);
 void worker_data_drop(struct worker *w, int set, int slot);

@@ -136,8 +136,7 @@ struct card *worker_card(struct worker *w)
     return w->card;
 }
 
-/* A file's reference kernel that runs on a GPU is held to the interpreter of the same chip, or of one with the same code. */
-static void open_witness(struct worker *w, const struct op *op)
+void worker_witness(struct worker *w, const struct op *op)
 {
     int count;
     const struct chip *chips = chip_table(&count);
@@ -169,7 +168,7 @@ bool worker_data_make(struct worker *w, int in_case, enum data_part part, int se
     struct work work = w->plan.cases[in_case].work;
     struct card *card = worker_card(w);
     work.set_seed = set ? worker_secret(w) + (uint64_t)set : 0;
-    open_witness(w, work.op);
+    worker_witness(w, work.op);
     bool unjudged = work.chain && part == DATA_PART_EXACT; /* small whole numbers do not stay small through a network */
     bool begun = card && worker_ahead_host(w, in_case, set, worker_slot(part), data);
     return (unjudged ? card ? card_data_inputs(card, &work, part, data, err) : op_data_inputs(&work, part, data, err)

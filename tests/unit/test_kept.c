@@ -345,7 +345,7 @@ static void neighbours_are_judged_there(void **state)
     assert_true(handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err));
     assert_int_equal(wild, TAME);
     assert_int_equal(world.rows[row]->status, ROW_UNSAFE);
-    assert_non_null(strstr(world.rows[row]->reason, "right on its own shape, but on a neighbour, conv2d"));
+    assert_non_null(strstr(world.rows[row]->reason, "right on its own shape, but on a neighbour that its head accepts, conv2d"));
     assert_non_null(strstr(world.rows[row]->reason, "wrote far from its buffers"));
     verify(row);
     close_world();
@@ -353,7 +353,7 @@ static void neighbours_are_judged_there(void **state)
     open_world();
     assert_true(handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err));
     assert_int_equal(world.rows[row]->status, ROW_WRONG);
-    assert_non_null(strstr(world.rows[row]->reason, "right on its own shape, but on a neighbour, conv2d"));
+    assert_non_null(strstr(world.rows[row]->reason, "right on its own shape, but on a neighbour that its head accepts, conv2d"));
     assert_non_null(strstr(world.rows[row]->reason, "zero"));
     close_world();
     planted = NULL;

@@ -125,6 +125,82 @@ static void neighbours_cost_little(void **state)
     plan_end();
 }
 
+/* Of ops that are files: each draw has other sizes, odd ones first, and no other numbers than sizes. */
+static void files_vary_their_sizes(void **state)
+{
+    plan_of("scenario: t\nlayers:\n  a: {op: rmsnorm, rows: 40, cols: 96, eps: 0.25, dtype: f32}\nvariants: [rmsnorm/naive]\n");
+    int row = row_of("naive"), beyond = 0, longer = 0, round = 0;
+    for (uint64_t seed = 1; seed <= 90; seed++) {
+        struct work w, again;
+        struct program p, second;
+        struct value rows, cols, eps;
+        int number = (int)(seed % 3);
+        assert_true(plan_neighbour(&plan, row, number, seed, 48, 3e8, &w, &p) &&
+                    plan_neighbour(&plan, row, number, seed, 48, 3e8, &again, &second));
+        assert_memory_equal(w.value, again.value, sizeof w.value);
+        assert_true(work_symbol(&w, "rows", &rows) && work_symbol(&w, "cols", &cols) && work_symbol(&w, "eps", &eps));
+        assert_true(rows.i >= 1 && cols.i >= 1 && rows.i != 40 && cols.i != 96 && eps.d == 0.25 && w.seed != plan.cases[0].work.seed);
+        assert_true(p.feasible && unit_same(&p.units[0], &plan.rows[row].program.units[0]));
+        if (number != 1)
+            assert_true(rows.i % 2 && cols.i % 2);
+        else
+            round += rows.i % 8 == 0 && cols.i % 8 == 0;
+        if (number == 0)
+            assert_true(rows.i <= 49 && cols.i <= 49);
+        beyond += number == 2 && (rows.i > 40 || cols.i > 96);
+        longer += number == 1 && (rows.i > 96 || cols.i > 96);
+        program_free(&p);
+        program_free(&second);
+    }
+    if (beyond < 30 || longer < 10 || round < 30)
+        fail_msg("of 30 each %d are larger than the layer, %d long, %d of round sizes", beyond, longer, round);
+    plan_end();
+}
+
+/* What a head asks for is drawn, where there is such a thing; and a layer that is large has small neighbours. */
+static void files_ask_heads(void **state)
+{
+    struct work w;
+    struct program p;
+    plan_of("scenario: t\nlayers:\n  a: {op: gemm, m: 4096, n: 4096, k: 4096, dtype: f16}\nvariants: [gemm/naive, gemm/wgmma]\n");
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        assert_true(plan_neighbour(&plan, row_of("naive"), (int)(seed % 3), seed, 48, 3e8, &w, &p));
+        assert_true(work_flop(&w) <= 3e8);
+        program_free(&p);
+        assert_true(plan_neighbour(&plan, row_of("wgmma"), (int)(seed % 3), seed, 48, 3e8, &w, &p));
+        assert_true(p.feasible && work_flop(&w) <= 3e8);
+        program_free(&p);
+    }
+    plan_end();
+}
+
+/* Rectangles are of other sizes than the op's own, and no larger; they and the frames have other numbers. */
+static void rectangles_vary(void **state)
+{
+    plan_of("scenario: t\nlayers:\n  a: {op: thumbnails, h: 300, w: 400, crops: 5}\nvariants: [stages/backwards, thumbnails/by_hand]\n");
+    static const int own[5][2] = {{34, 25}, {70, 15}, {60, 59}, {20, 23}, {12, 11}};
+    int row = row_of("by_hand"), other = 0, count = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct work w;
+        struct program p;
+        struct op_data data;
+        struct error err = {0};
+        struct tensor boxes;
+        assert_true(plan_neighbour(&plan, row, (int)(seed % 3), seed, 48, 3e8, &w, &p));
+        assert_true(work_tensor(&w, "boxes", &boxes) && op_data_inputs(&w, DATA_PART_PRECISION, &data, &err));
+        const float *at = op_data_of(w.op, &data, "boxes")->value;
+        for (int i = 0; i < boxes.dim[0]; i++, count++) {
+            assert_true(at[4 * i + 2] >= 1 && at[4 * i + 3] >= 1 && at[4 * i + 2] <= (float)own[i % 5][0] &&
+                        at[4 * i + 3] <= (float)own[i % 5][1]);
+            other += at[4 * i + 2] != (float)own[i % 5][0] || at[4 * i + 3] != (float)own[i % 5][1];
+        }
+        op_data_free(&data);
+        program_free(&p);
+    }
+    assert_true(count > 100 && other > count / 2);
+    plan_end();
+}
+
 /* ---- works that are no tasks ---- */
 
 static void constant_row(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
@@ -236,7 +312,13 @@ static void tasks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(neighbours_are_near), cmocka_unit_test(heads_decide),
-                                       cmocka_unit_test(neighbours_cost_little), cmocka_unit_test(no_tasks), cmocka_unit_test(tasks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(neighbours_are_near),
+                                       cmocka_unit_test(heads_decide),
+                                       cmocka_unit_test(neighbours_cost_little),
+                                       cmocka_unit_test(files_vary_their_sizes),
+                                       cmocka_unit_test(files_ask_heads),
+                                       cmocka_unit_test(rectangles_vary),
+                                       cmocka_unit_test(no_tasks),
+                                       cmocka_unit_test(tasks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
