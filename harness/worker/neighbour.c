@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "measure/card.h"
 #include "measure/reference.h"
+#include "op/file.h"
 #include "op/generate.h"
 #include "worker/private.h"
 #include <stdlib.h>
@@ -155,15 +156,18 @@ static bool look_at_own(struct visit *v, struct op_data *data, struct error *err
     return true;
 }
 
-/* Which shapes there are is for the op's file to say: a reference that fails at one of them is no row's fault. */
+/* Which shapes there are is for the op's file to say: a reference that fails at one of them is no row's fault. Nor is that there is no
+ * Python, when what it returned for the row's own shape was kept. */
 static bool without_reference(struct visit *v, const struct error *why, int *seen, struct error *err)
 {
-    if (!v->work.op->file || why->kind != ERROR_USAGE) {
+    const struct op_file *f = v->work.op->file;
+    bool shape = f && why->kind == ERROR_USAGE, python = f && f->from == REFERENCE_PYTHON && why->kind == ERROR_ENVIRONMENT;
+    if (!shape && !python) {
         *err = *why;
         return false;
     }
     --*seen;
-    row_add_note(v->row, "not run on a neighbour, %s; `needs:` in the op's file says which shapes there are", why->text);
+    row_add_note(v->row, "not run on a neighbour, %s%s", why->text, shape ? "; `needs:` in the op's file says which shapes there are" : "");
     return true;
 }
 
