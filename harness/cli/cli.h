@@ -112,8 +112,11 @@ char *cli_words(const char **rest, int *count, const char **database);
 struct row_words {
     char *scenario, *words;
     char *device; /* of the stored row; NULL where a scenario was named */
+    char *asked;  /* the stored run's own ops and folders of variants, as options; NULL: none */
 };
 bool cli_row_words(struct plan_arguments *a, const char **rest, int count, const char *out, struct row_words *r, struct error *err);
+/* Where the row is not found without the options that its run had, the hint says which. */
+void cli_row_needs(const struct row_words *r, const struct plan_arguments *a, struct error *err);
 void cli_row_words_free(struct row_words *r);
 
 void cli_plan_free(struct plan_arguments *a);

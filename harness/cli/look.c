@@ -61,12 +61,32 @@ static void list_tensor(struct text *t, const struct op_file_tensor *of)
               of->what ? "; " : "", of->what ? of->what : "");
 }
 
+/* "cols  elements of a row (default 1024, 1 to 4096)" */
+static void list_field(struct text *t, const struct op_field *f)
+{
+    const char *comma = "";
+    struct text may = {0};
+    bool number = f->kind == FIELD_INT || f->kind == FIELD_REAL, required = f->fallback == OP_REQUIRED;
+    for (int i = 0; f->kind == FIELD_WORD && f->words[i]; i++, comma = ", ")
+        text_addf(&may, "%s%s", comma, f->words[i]);
+    if (required)
+        text_addf(&may, "%srequired", *comma ? "; " : "");
+    else if (f->kind == FIELD_WORD)
+        text_addf(&may, "; default %s", f->words[f->fallback]);
+    else if (number)
+        text_addf(&may, "default %.9g", f->kind == FIELD_REAL ? f->real : (double)f->fallback);
+    if (number && f->max < INT32_MAX)
+        text_addf(&may, ", %lld to %lld", (long long)f->min, (long long)f->max);
+    text_addf(t, may.len ? "  %-10s %s (%s)\n" : "  %-10s %s\n", f->name, f->what, text_get(&may));
+    text_free(&may);
+}
+
 static void list_op(struct text *t, const struct op *op)
 {
     fields_op(op);
     text_addf(t, "%s: %s\n\nlayer keys\n", op->name, op->about);
     for (const struct op_field *f = op->fields; f->name; f++)
-        text_addf(t, "  %-10s %s%s\n", f->name, f->what, f->fallback == OP_REQUIRED ? " (required)" : "");
+        list_field(t, f);
     text_add(t, "\nsymbols of a head's expressions\n");
     for (const struct op_symbol *s = op->symbols; s->name; s++)
         text_addf(t, "  %-10s %s\n", s->name, s->what);

@@ -510,6 +510,8 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
         json_object_set_new(o, "launches", json_integer(repeat));
         fields_text(o, "device", a.device);
     }
+    if (!right && !id.len)
+        cli_row_needs(&row, &a, &err);
     code = right ? 0 : cli_fail(&err);
     if (right)
         cli_say(stdout, "%s  %s\n", text_get(&id), text_get(&says));

@@ -51,11 +51,19 @@ static bool take_stored(const char *device, struct row_words *r, const char *wor
     r->scenario = xstrdup(s.run.scenario_path);
     r->words = xstrdup(s.rows[index]->id);
     r->device = xstrdup(s.run.device);
+    row_set(&r->asked, s.run.asked_variants);
     return true;
+}
+
+void cli_row_needs(const struct row_words *r, const struct plan_arguments *a, struct error *err)
+{
+    if (r->asked && err->kind == ERROR_USAGE && !a->variants.count && !a->ops.count)
+        error_hint(err, "the run that has the row was given %.900s; give the same here", r->asked);
 }
 
 void cli_row_words_free(struct row_words *r)
 {
+    free(r->asked);
     free(r->scenario);
     free(r->words);
     free(r->device);
@@ -165,6 +173,12 @@ static bool add_registers(const struct profile *p, const struct plan *plan, int 
     return true;
 }
 
+static int not_planned(const struct profile *p, struct error *err)
+{
+    cli_row_needs(&p->row, p->a, err);
+    return cli_fail(err);
+}
+
 static int profile(struct profile *p, const char *out, struct text *t, struct error *err)
 {
     struct session_device device;
@@ -174,7 +188,7 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
     if (!p->a->counters.set && !p->a->groups.count && !p->a->metrics.count)
         p->a->counters.set = "full";
     if (!cli_plan_arguments(p->a, p->row.scenario, &p->path, err))
-        return cli_fail(err);
+        return not_planned(p, err);
     struct scenario *s = scenario_load(p->path, err);
     const char *chip = s ? scenario_chip(s, "emu") : NULL;
     SCOPED char *emu = chip ? text_format("emu:%s", chip) : NULL;
@@ -182,10 +196,10 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
                                   &device, err);
     scenario_free(s);
     if (!ok || !plan_make(&p->a->plan, spec_kind(device.spec), &device.chip, &plan, err))
-        return cli_fail(err);
+        return not_planned(p, err);
     if (!find_row(p, &plan, &index, err)) {
         plan_free(&plan);
-        return cli_fail(err);
+        return not_planned(p, err);
     }
     SCOPED char *dir = file_join(out, "profile"), *database = cli_database(dir),
                 *line = text_format("bench why --measure %s %s", p->row.scenario, p->row.words);

@@ -66,6 +66,13 @@ const char *const *op_names(void)
     return names;
 }
 
+bool op_unknown(struct error *err)
+{
+    char said[sizeof err->hint];
+    snprintf(said, sizeof said, "%s", err ? err->hint : "");
+    return error_hint(err, "%.900s%san op of your own: --ops FILE.yaml", said, text_ends(said, "?") ? " " : *said ? "; " : "");
+}
+
 /* Input and output dimensions are checked before anything divides or multiplies them. */
 static bool check_tensors(const struct work *work, struct error *err)
 {

@@ -125,6 +125,8 @@ extern const struct op *const op_table[];
 const struct op *op_at(int i);
 const struct op *op_find(const char *name);
 const char *const *op_names(void);
+/* A word that is no op's name: the hint that is there also says how one of the user's own is found. False. */
+bool op_unknown(struct error *err);
 const struct op *op_for(enum op_task task);
 /* Is the op of this name (NULL: none) the one for it? */
 bool op_is_for(const char *name, enum op_task task);

@@ -131,7 +131,7 @@ static bool read_op(struct head *h, const struct node *root, struct error *err)
     const char *near = text_nearest(name, names, count);
     if (near)
         error_hint(err, "did you mean '%s'?", near);
-    return false;
+    return op_unknown(err);
 }
 
 /* `what` and `from` are kept by struct variant; here they must only be texts. */
