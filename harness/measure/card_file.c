@@ -108,7 +108,7 @@ static bool make(struct card_data *d, const struct work *w, struct reference_run
     for (int i = 0; i < count; i++) {
         if (!list[i].written)
             continue;
-        d->host->guessed |= is->sums && !r->extra[list[i].role->slot] && !(w->op->file->tolerance > 0);
+        d->host->at[list[i].role->slot].guessed = is->sums && !r->extra[list[i].role->slot] && !(w->op->file->tolerance > 0);
         if (!settle(d, r, is, &list[i], err) || (is->bounds && !rows_agree(d, r, is, &list[i], err)))
             return false;
     }

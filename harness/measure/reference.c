@@ -417,7 +417,7 @@ static bool reference_settle(const struct work *work, struct op_data *data, cons
         const double *sizes = magnitudes[list[i].role->slot];
         struct reference_rows rows = {work, is, &list[i], v->reference, sizes, v->bound, bounds, 0};
         int64_t wrong;
-        data->guessed |= list[i].written && is->sums && !sizes && !(work->op->file->tolerance > 0);
+        v->guessed = list[i].written && is->sums && !sizes && !(work->op->file->tolerance > 0);
         rows.rows = list[i].written ? (int64_t)v->elements / list[i].dim[list[i].rank - 1] : 0;
         if (!reference_settle_rows(&rows, &wrong))
             return reference_refuse(&list[i], wrong, v->reference[wrong], err);

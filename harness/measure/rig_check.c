@@ -147,12 +147,13 @@ bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
 }
 
 /* The verdict on a further tensor: what is wrong with it is said behind what is wrong with the first. */
-static void take_verdict(struct verdict *verdict, const struct verdict *own)
+static void take_verdict(struct verdict *verdict, const struct verdict *own, int slot)
 {
     char note[sizeof verdict->note];
     snprintf(note, sizeof note, "%.75s%s%.80s", verdict->note, verdict->note[0] && own->note[0] ? "; " : "", own->note);
     if (verdict->ok && (!own->ok || !verdict->text[0] || own->error_over_bound > verdict->error_over_bound)) {
         *verdict = *own;
+        verdict->slot = slot;
     } else if (!own->ok) {
         size_t at = strlen(verdict->text);
         snprintf(verdict->text + at, sizeof verdict->text - at, "; %s", own->text);
@@ -177,7 +178,7 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, str
         if (values)
             rig->output_sum = (rig->output_sum ^ sum) * UINT64_C(0x100000001b3);
         if (there || !p->checked) {
-            take_verdict(verdict, &own);
+            take_verdict(verdict, &own, p->tensors[i].role->slot);
             return true;
         }
         if (values && !card_fetch(data->card, err)) /* the CPU says what is wrong */
@@ -192,7 +193,7 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, str
     if (ok && !own.ok && dump_dir && p->tensors[i].layout != LAYOUT_BITS)
         ok = verify_dump(p, i, data, storage, dump_dir, err);
     free(storage);
-    take_verdict(verdict, &own);
+    take_verdict(verdict, &own, p->tensors[i].role->slot);
     return ok;
 }
 

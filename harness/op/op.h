@@ -49,13 +49,13 @@ struct op_values {
                         * for exact data, unless a leaky_relu's slope makes some values inexact: those have a bound then (op/bound.h) */
     float *carried;    /* op chain: what the roundings of all links but the last may add to an element's error; else NULL */
     size_t elements;   /* of reference, bound */
+    bool guessed;      /* bounds of sums whose reference gives no magnitude */
 };
 /* The tensors' values by slot of their role, and the reference results. */
 struct op_data {
     struct op_values at[OP_MAX_TENSORS];
     float *mask_out; /* with a mask: 1 where an output pixel is active, n,1,p,q; else NULL */
     bool exact;      /* values are small integers: every correct kernel gives `reference` bit for bit (-0 counts as 0) */
-    bool guessed;    /* bounds of sums whose reference gives no magnitude */
     const double *wide_input, *wide_residual; /* not owned: activations inside a chain, in double, in place of values */
     const bool *columns;                      /* not owned: those of a row, before the epilogue, whose reference is wanted; NULL: all */
     struct op_reach reach[2];                 /* by enum axis_of, while references are made */

@@ -171,7 +171,8 @@ static void add_defines(const struct guess *g, struct text *t)
             twice = !strcmp(done[j], type);
         if (twice)
             continue;
-        text_addf(t, "%s  %s: type(%s)\n", count ? "" : "define:   # -D names that my source uses\n", type, g->op->roles[i]->name);
+        text_addf(t, "%s  %s: type(%s)%s\n", count ? "" : "define:   # -D names that my source uses\n", type, g->op->roles[i]->name,
+                  type[1] ? "" : "   # a name in the compiler's own headers, too: call it something longer, here and below");
         done[count++] = type;
     }
 }

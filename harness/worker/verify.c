@@ -156,7 +156,7 @@ static const char *near_why(const struct trial *t, const struct op_data *data, c
     double off = fabs(v->worst_got - v->worst_want);
     if (work->op->file && work_terms(work) == 1 && !(work->op->file->tolerance > 0) && off <= NO_TERMS_MOST * fabs(v->worst_want))
         return "; the op says that a result is made of 1 number: where more are added up, `terms` is how many (docs/OP.md)";
-    if (data->guessed && off <= GUESSED_MOST * v->worst_bound)
+    if (data->at[v->slot].guessed && off <= GUESSED_MOST * v->worst_bound)
         return "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "
                "(docs/OP.md, How far off a row may be)";
     if (work->op->file && !work->op->file->stages && work_terms(work) == 0 && !(work->op->file->tolerance > 0) && off > 0 &&
