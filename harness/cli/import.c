@@ -64,6 +64,9 @@ static int import_ops(const char *path, const char *name, const char *to)
             json_object_set_new(file, "scenario", fields_of_file("import.yaml", text_get(&t)));
     }
     ok = ok && cli_put(to, &t, false, &err);
+    if (text && !ok && !err.hint[0])
+        error_hint(&err,
+                   "what is no database and no JSON is a list of convolutions; times of another tool are JSON (docs/FOREIGN.md, Times)");
     return ok ? 0 : cli_fail(&err);
 }
 

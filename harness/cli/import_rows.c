@@ -20,7 +20,7 @@ struct import {
     char *database;
     struct store *store;
     struct run run;
-    struct row **rows;
+    struct row **rows, **made; /* those of the run, and those of the file */
     int count, added;
 };
 
@@ -79,25 +79,38 @@ static bool open_run(struct import *m, struct error *err)
     return m->count >= 0;
 }
 
-/* The baseline of the case that the entry means: by its id, or the layer's first. */
-static const struct row *case_of(const struct import *m, const json_t *entry)
+/* The baseline of the case that the entry means: by its id, or by the layer where that has one case. NULL + err. */
+static const struct row *case_of(const struct import *m, const json_t *entry, struct error *err)
 {
     const char *id = text_at(entry, "case"), *layer = text_at(entry, "layer");
-    for (int i = 0; i < m->count; i++)
-        if (id ? !strcmp(m->rows[i]->case_id, id) : layer && !strcmp(m->rows[i]->layer, layer))
-            return m->rows[i];
-    return NULL;
+    const struct row *found = NULL;
+    for (int i = 0; i < m->count; i++) {
+        const struct row *row = m->rows[i];
+        if (!(id ? !strcmp(row->case_id, id) : layer && !strcmp(row->layer, layer)))
+            continue;
+        if (found && strcmp(found->case_id, row->case_id)) {
+            error_set(err, ERROR_USAGE, "layer %s has several cases in the run: `case` says which", layer);
+            error_hint(err, "\"case\": \"%.200s\", or \"%.200s\"", found->case_id, row->case_id);
+            return NULL;
+        }
+        found = found ? found : row;
+    }
+    if (!found)
+        error_set(err, ERROR_USAGE, "no case of the run has that layer or id");
+    return found;
 }
 
 static int next_index(const struct import *m, const struct row *like, const char *variant)
 {
     int most = 0;
-    for (int i = 0; i < m->count; i++)
-        if (m->rows[i]->case_index == like->case_index) {
-            if (!strcmp(m->rows[i]->variant, variant))
-                return m->rows[i]->row_index; /* imported before: replaced */
-            most = m->rows[i]->row_index > most ? m->rows[i]->row_index : most;
-        }
+    for (int i = 0; i < m->count + m->added; i++) {
+        const struct row *row = i < m->count ? m->rows[i] : m->made[i - m->count];
+        if (row->case_index != like->case_index)
+            continue;
+        if (!strcmp(row->variant, variant))
+            return row->row_index; /* imported before: replaced */
+        most = row->row_index > most ? row->row_index : most;
+    }
     return most + 1;
 }
 
@@ -131,10 +144,12 @@ static bool add_time(struct row *row, const json_t *entry, struct error *err)
 
 static bool import_rows_add_row(struct import *m, const json_t *entry, struct error *err)
 {
-    const struct row *like = case_of(m, entry);
+    const struct row *like = case_of(m, entry, err);
     const char *variant = text_at(entry, "variant"), *what = text_at(entry, "what");
-    if (!like || !variant || !strchr(variant, '/'))
-        return error_set(err, ERROR_USAGE, "%s", like ? "a row has a variant, TOOL/OP" : "no case of the run has that layer or id");
+    if (!like)
+        return false;
+    if (!variant || !strchr(variant, '/'))
+        return error_set(err, ERROR_USAGE, "a row has a variant, TOOL/OP");
     struct row *row = row_new();
     for (const struct column *c = column_first(COLUMN_CASE); c; c = column_next(c)) {
         struct column_value v = column_get(c, like);
@@ -161,10 +176,8 @@ static bool import_rows_add_row(struct import *m, const json_t *entry, struct er
     snprintf(row->floor_by, sizeof row->floor_by, "%s", like->floor_by);
     snprintf(row->source_hash, sizeof row->source_hash, "%s", m->hash);
     row->status = ROW_FOIL;
-    bool ok = add_time(row, entry, err) && store_put(m->store, m->run.id, row, err);
-    m->added += ok;
-    row_free(row);
-    return ok;
+    *APPEND(m->made, m->added) = row;
+    return add_time(row, entry, err);
 }
 
 static bool import_all(struct import *m, struct error *err)
@@ -173,13 +186,16 @@ static bool import_all(struct import *m, struct error *err)
     json_t *entry;
     bool was_ended = m->run.ended[0] != 0;
     char *provenance = NULL, *text = NULL;
-    if (!store_run_begin(m->store, &m->run, err))
-        return false;
-    json_array_foreach(json_object_get(m->root, "rows"), i, entry)
+    json_array_foreach(json_object_get(m->root, "rows"), i, entry) /* all of them, or nothing becomes of the run */
     {
         if (!import_rows_add_row(m, entry, err))
             return error_where(err, "%s: row %zu", m->path, i);
     }
+    if (!store_run_begin(m->store, &m->run, err))
+        return false;
+    for (int k = 0; k < m->added; k++)
+        if (!store_put(m->store, m->run.id, m->made[k], err))
+            return false;
     provenance = json_dumps(m->provenance, JSON_COMPACT);
     text = text_format("{\"imported_%.12s\":%s}", m->hash, provenance);
     bool ok = store_run_environment(m->store, m->run.id, text, err) && (!was_ended || store_run_end(m->store, m->run.id, err));
@@ -206,6 +222,7 @@ int cli_import_rows(const char *path, const char *out_dir, int run_id)
     }
     if (m.rows)
         rows_free(m.rows, m.count);
+    rows_free(m.made, m.added);
     run_clear(&m.run);
     if (m.store)
         store_close(m.store);
