@@ -279,6 +279,20 @@ static int emulate_launch(const struct emulate_arguments *a, const char *file, c
     return code;
 }
 
+/* What the compiler says of the line that asks for an instance of a template is said of whoever asks. */
+static void name_instance(const struct emulate_arguments *a, const struct node *launch, const char *file, struct error *err)
+{
+    const char *kernel = kernel_of(a, launch), *said = strstr(err->text, "error: "), *line = said ? strchr(said, '\n') : NULL;
+    if (!kernel || !line || strncmp(line + 1 + strspn(line + 1, " "), "__device__ void bench_instantiate", 33))
+        return;
+    SCOPED char *why = xstrndup(said + 7, (size_t)(line - said - 7));
+    if (a->kernel)
+        error_set(err, ERROR_USAGE, "--kernel: %s has no kernel '%.80s': %s", file_base(file), kernel, why);
+    else
+        node_error(node_get(launch, "kernel"), err, "%s has no kernel '%.80s': %s", file_base(file), kernel, why);
+    error_hint(err, "a __global__ template is named with its arguments: 'scale<32, float>'");
+}
+
 int cli_emulate(const struct verb *verb, int argc, char **argv)
 {
     struct emulate_arguments a = {0};
@@ -310,6 +324,7 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
     }
     launch = count == 2 ? node_parse_file(rest[1], &err) : NULL;
     if ((count == 2 && !launch) || !read_source(&a, rest[0], kernel_of(&a, launch), &s, &err)) {
+        name_instance(&a, launch, rest[0], &err);
         code = cli_fail(&err);
     } else if (count == 2) {
         code = emulate_launch(&a, rest[0], launch, &s, line);

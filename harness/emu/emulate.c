@@ -92,7 +92,11 @@ char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted
                       wanted ? " called " : "", wanted ? wanted : "");
         else
             error_set(err, ERROR_USAGE, "%s: there is no kernel '%.80s'", label, wanted);
-        error_hint(err, "there is %.400s", text_get(&all));
+        if (matching || !text_ends(label, ".cu"))
+            error_hint(err, "there is %.400s", text_get(&all));
+        else
+            error_hint(err, "there is %.400s; a __global__ template is named with its arguments: '%.80s<32, float>'", text_get(&all),
+                       wanted);
     }
     for (int i = 0; i < count; i++)
         free(names[i]);
