@@ -17,15 +17,16 @@
 struct gate_arguments {
     struct side_options side;
     const char *out, *format, *to, *junit, *against, *head;
-    struct option_list scenarios, variants;
+    struct option_list scenarios, variants, ops;
     bool across, annotate;
 };
-#define SHARED_OPTIONS 10
+#define SHARED_OPTIONS 11
 static void shared_options(struct gate_arguments *a, struct option *options)
 {
     const struct option all[SHARED_OPTIONS] = {
         {"--scenario", 's', OPTION_LIST, "SCENARIO", "what is run: a file in both trees, or a shipped one", &a->scenarios},
         {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of variants, looked up in either tree", &a->variants},
+        {"--ops", 0, OPTION_LIST, "FILE", "an op of your own, or a folder of them, for both sides", &a->ops},
         {"--device", 'd', OPTION_TEXT, "DEVICE", "default emu, which needs no GPU and counts exactly", &a->side.device},
         {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers", &a->side.layers},
         {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants", &a->side.only},
@@ -42,6 +43,7 @@ static void gate_arguments_free(struct gate_arguments *a)
 {
     free(a->scenarios.items);
     free(a->variants.items);
+    free(a->ops.items);
     free((void *)(uintptr_t)a->side.argv);
 }
 
@@ -52,6 +54,7 @@ static void finish_arguments(struct gate_arguments *a, const struct verb *verb, 
     a->side.verb = verb->name;
     a->side.scenarios = a->scenarios.items;
     a->side.variants = a->variants.items;
+    a->side.ops = a->ops.items;
 }
 
 /* ---- what is written ---- */
@@ -182,12 +185,16 @@ static bool take_rules(struct gate_arguments *a, const char *path, struct gate_r
         find_beside(path, p);
     for (char **p = rules->variants; p && *p; p++)
         find_beside(path, p);
+    for (char **p = rules->ops; p && *p; p++)
+        find_beside(path, p);
     if (rules->against)
         find_beside(path, &rules->against);
     if (!a->scenarios.count)
         a->side.scenarios = (const char *const *)rules->scenarios;
     if (!a->variants.count && rules->variants[0])
         a->side.variants = (const char *const *)rules->variants;
+    if (!a->ops.count)
+        a->side.ops = (const char *const *)rules->ops;
     if (!a->side.device)
         a->side.device = rules->device;
     if (!a->against)

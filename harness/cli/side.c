@@ -254,6 +254,7 @@ static bool run_tree(const struct tree *tree, const char *scenario, const struct
     struct session_options run = {.plan = {.scenario_path = path,
                                            .device = o->device ? o->device : "emu",
                                            .variant_dirs = variants[0] ? (const char *const *)variants : NULL,
+                                           .op_files = o->ops,
                                            .filter = {.layers = o->layers, .only = o->only},
                                            .compiler = o->compiler,
                                            .bundle = tree->bundle,
@@ -339,6 +340,8 @@ bool cli_side(const char *word, const struct side_options *o, struct gate_side *
     struct tree tree = {0};
     bool found = true, ok = false;
     *side = (struct gate_side){0};
+    if (!op_load(o->ops, err))
+        return false;
     if (baseline_is(word))
         ok = baseline_read(word, side, err);
     else if (!stored_side(word, o, side, &found, err) || found)
@@ -416,6 +419,7 @@ static bool ask_plan(struct asked *a, const char *scenario, const struct tree *t
     a->options = (struct plan_options){.scenario_path = a->path,
                                        .device = o->device,
                                        .variant_dirs = a->dirs[0] ? (const char *const *)a->dirs : NULL,
+                                       .op_files = o->ops,
                                        .filter = {.layers = o->layers, .only = o->only},
                                        .compiler = o->compiler,
                                        .kernels = side->variants ? a->kernels : NULL,
@@ -494,9 +498,9 @@ bool cli_sides_timed(const char *const words[2], const struct side_options *o, c
     SCOPED char *database = cli_database(o->out_dir);
     int scenarios = 0;
     int64_t run_id = 0;
-    bool ok = true;
+    bool ok = op_load(o->ops, err);
     *base = *head = (struct gate_side){0};
-    if (!o->scenarios || !o->scenarios[0]) {
+    if (ok && (!o->scenarios || !o->scenarios[0])) {
         ok = error_set(err, ERROR_USAGE, "both sides are to be run: with which scenario?");
         error_hint(err, "--scenario edsr, or one of your own: --scenario net.yaml");
     }

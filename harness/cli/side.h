@@ -9,6 +9,7 @@ struct side_options {
     const char *out_dir;
     const char *const *scenarios; /* NULL-terminated; needed where something is run */
     const char *const *variants;  /* NAME=DIR, DIR in the side's own tree; NULL: none */
+    const char *const *ops;       /* files of ops, or folders of them, from here: both sides are asked the same; NULL: none */
     const char *as;               /* what the variants of a bare folder are called; NULL: my */
     const char *device, *compiler, *layers, *only;
     const char *argv, *verb;

@@ -200,15 +200,17 @@ static bool read_numbers(const struct node *root, struct gate_rules *g, struct e
 
 bool gate_rules_read(const char *path, const char *today, struct gate_rules *g, struct error *err)
 {
-    static const char *const keys[] = {"against", "scenario", "variants", "device", "rows",    "margin", "floor",
-                                       "alpha",   "decide",   "ratchet",  "rules",  "waivers", NULL};
+    static const char *const keys[] = {"against", "scenario", "variants", "ops",     "device", "rows",    "margin",
+                                       "floor",   "alpha",    "decide",   "ratchet", "rules",  "waivers", NULL};
     gate_rules_default(g);
     struct node *root = node_parse_file(path, err);
     bool ok = root && node_check_keys(root, "a gate", keys, err);
-    const struct node *scenarios = root ? node_get(root, "scenario") : NULL; /* it may be named on the command line */
+    const struct node *ops = root ? node_get(root, "ops") : NULL,
+                      *scenarios = root ? node_get(root, "scenario") : NULL; /* it may be named on the command line */
     ok = ok && read_text(root, "against", &g->against, err) && (!scenarios || read_texts(scenarios, "scenario", &g->scenarios, err)) &&
-         read_variants(node_get(root, "variants"), &g->variants, err) && read_text(root, "device", &g->device, err) &&
-         read_text(root, "rows", &g->rows, err) && read_numbers(root, g, err) && read_lists(root, today, g, err);
+         read_variants(node_get(root, "variants"), &g->variants, err) && (!ops || read_texts(ops, "ops", &g->ops, err)) &&
+         read_text(root, "device", &g->device, err) && read_text(root, "rows", &g->rows, err) && read_numbers(root, g, err) &&
+         read_lists(root, today, g, err);
     g->file = xstrdup(path);
     if (root)
         node_free(root);
@@ -232,6 +234,7 @@ void gate_rules_free(struct gate_rules *g)
     free(g->waivers);
     free_texts(g->scenarios);
     free_texts(g->variants);
+    free_texts(g->ops);
     free(g->file);
     free(g->against);
     free(g->device);

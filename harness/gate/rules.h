@@ -24,6 +24,7 @@ struct gate_rules {
     char *file;
     char *against;                /* a revision, a folder, a baseline file; NULL */
     char **scenarios, **variants; /* NULL-terminated; variants as NAME=DIR; NULL: none */
+    char **ops;                   /* files of ops, NULL-terminated; NULL: none */
     char *device;                 /* NULL: emu */
     char *rows;                   /* glob list on the ids that are gated; NULL: all */
     double margin, floor_ns;      /* of a time */
