@@ -22,7 +22,7 @@ static __device__ double underflow(int64_t type)
  * Element number t of n: in logical order, but where the second dimension is the storage's fastest (sb 1) in the storage's, so that
  * neighbouring threads touch neighbouring elements. */
 struct element {
-    int64_t i, k, l, index, at; /* image, row, column; logical index; place in the storage */
+    int64_t i, j, k, l, index, at; /* image, channel, row, column; logical index; place in the storage */
 };
 template <typename I> static __device__ void split(I t, I b, I c, I d, bool by_storage, int64_t at[4])
 {
@@ -40,22 +40,8 @@ static __device__ element element_of(int64_t t, int64_t b, int64_t c, int64_t d,
         split<uint32_t>((uint32_t)t, (uint32_t)b, (uint32_t)c, (uint32_t)d, sb == 1, at);
     else
         split<int64_t>(t, b, c, d, sb == 1, at);
-    e.i = at[0], e.k = at[2], e.l = at[3];
-    e.index = ((e.i * b + at[1]) * c + e.k) * d + e.l;
-    e.at = e.i * sa + at[1] * sb + e.k * sc + e.l * sd;
-    return e;
-}
-/* Element t where channels lie side by side (sb 1) and 32 threads have 32 of a row's pixels; past the row's end e.l is d or more. */
-static __device__ element element_of_line(int64_t t, int64_t b, int64_t c, int64_t d, int64_t sa, int64_t sc, int64_t sd)
-{
-    element e;
-    int64_t at[4], across = (d + 31) / 32, j = t / 32;
-    if ((uint64_t)t >> 32 == 0 && (uint64_t)(b | c | across) >> 32 == 0)
-        split<uint32_t>((uint32_t)j, (uint32_t)b, (uint32_t)c, (uint32_t)across, true, at);
-    else
-        split<int64_t>(j, b, c, across, true, at);
-    e.i = at[0], e.k = at[2], e.l = at[3] * 32 + t % 32;
-    e.index = ((e.i * b + at[1]) * c + e.k) * d + e.l;
-    e.at = e.i * sa + at[1] + e.k * sc + e.l * sd;
+    e.i = at[0], e.j = at[1], e.k = at[2], e.l = at[3];
+    e.index = ((e.i * b + e.j) * c + e.k) * d + e.l;
+    e.at = e.i * sa + e.j * sb + e.k * sc + e.l * sd;
     return e;
 }

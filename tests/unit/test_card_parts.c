@@ -143,10 +143,57 @@ static void rows_that_there_are(void **state)
         }
 }
 
+/* An output whose channels, rows and columns are no multiple of anything: right as a whole, wrong in one element wherever that is changed.
+ */
+static void each_element_is_seen(void **state)
+{
+    need_card();
+    for (int i = 0; i < 6; i++) {
+        struct error err = {0};
+        struct op_data host;
+        struct tensor list[OP_MAX_TENSORS];
+        struct work w = conv_work(3, i < 2 ? 6 : 5, 3, i < 4 ? 35 : 7, 3);
+        w.dtype = DTYPE_F32, w.math = math_default(DTYPE_F32), w.layout = i % 2 ? LAYOUT_NCHW : LAYOUT_NHWC;
+        w.mask = (struct mask){.pattern = i < 2 ? MASK_NONE : MASK_IID, .density = 0.05, .seed = 3};
+        if (!work_finish(&w, &err) || !card_data_make(card, &w, DATA_PART_PRECISION, &host, &err) || !card_fetch(host.card, &err))
+            fail_msg("%s", err.text);
+        struct program p = {
+            .work = w, .algorithm = "direct", .checked = true, .uses_mask = i >= 2, .inactive = INACTIVE_UNTOUCHED, .tensors = list};
+        p.tensor_count = w.op->tensors(&w, list);
+        int output = program_tensor(&p, "output");
+        const struct tensor *t = &list[output];
+        size_t count = tensor_elements(t);
+        float *values = xcalloc(count, sizeof *values);
+        for (size_t e = 0; e < count; e++) {
+            bool active = !host.mask_out || host.mask_out[e % (size_t)(w.p * w.q)] != 0;
+            values[tensor_index(t, e)] = (float)host.at[SLOT_OUTPUT].reference[e];
+            if (!active)
+                memcpy(&values[tensor_index(t, e)], (const uint32_t[]){VERIFY_POISON}, sizeof *values);
+        }
+        struct verdict v;
+        uint64_t at;
+        bool right;
+        assert_true(dev->ops->alloc(dev, "output", count * sizeof *values, &at, &err));
+        assert_true(dev->ops->write(dev, at, values, count * sizeof *values, &err));
+        assert_true(card_verify(host.card, &p, output, at, &right, &v, &err) && right && v.elements == (int64_t)count);
+        for (size_t e = 0; e < count; e++) {
+            float changed = 1e6f;
+            assert_true(dev->ops->write(dev, at + e * sizeof changed, &changed, sizeof changed, &err));
+            assert_true(card_verify(host.card, &p, output, at, &right, &v, &err) && !right);
+            assert_int_equal(v.wrong, 1);
+            assert_true(dev->ops->write(dev, at + e * sizeof changed, &values[e], sizeof changed, &err));
+        }
+        dev->ops->release(dev, at);
+        card_data_free(host.card);
+        op_data_free(&host);
+        free(values);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(made_in_other_threads), cmocka_unit_test(of_another_work),
-                                       cmocka_unit_test(one_bit_is_seen), cmocka_unit_test(nothing_of_the_kind),
-                                       cmocka_unit_test(rows_that_there_are)};
+                                       cmocka_unit_test(one_bit_is_seen),       cmocka_unit_test(nothing_of_the_kind),
+                                       cmocka_unit_test(rows_that_there_are),   cmocka_unit_test(each_element_is_seen)};
     return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
