@@ -244,11 +244,12 @@ static bool card_generate(struct card_data *d, const struct work *work, const st
     return card_launch(d->card, CARD_LINES, count, args, 5, err);
 }
 
-static bool card_blank(const struct card_data *d, uint64_t values, uint64_t mask, const int64_t dim[4], float blank, struct error *err)
+/* Zero where the mask of inputs says that nothing changed. */
+static bool card_blank(const struct card_data *d, const int64_t dim[4], struct error *err)
 {
-    union card_arg args[] = {card_int((int64_t)values), card_int((int64_t)mask),   card_int(dim[0]),
-                             card_int(dim[1]),          card_int(dim[2] * dim[3]), card_single(blank)};
-    return card_launch(d->card, CARD_BLANK, dim[0] * dim[1] * dim[2] * dim[3], args, 6, err);
+    union card_arg args[] = {card_int((int64_t)d->at[SLOT_INPUT].value), card_int((int64_t)d->at[SLOT_MASK_IN].value), card_int(dim[0]),
+                             card_int(dim[1]), card_int(dim[2] * dim[3])};
+    return card_launch(d->card, CARD_BLANK, dim[0] * dim[1] * dim[2] * dim[3], args, 5, err);
 }
 
 static bool card_inputs(struct card_data *d, const struct work *work, enum data_part part, struct error *err)
@@ -276,9 +277,8 @@ static bool card_inputs(struct card_data *d, const struct work *work, enum data_
         if (!there || (work->op->file && !generate_by_index(work, t)))
             ok = card_upload(d, t->role->name, value, tensor_elements(t) * sizeof *value, &d->at[t->role->slot].value, err);
         else
-            ok = card_generate(d, work, t, which, err) &&
-                 (work->op->file || t->role->slot != SLOT_INPUT || (part & DATA_FULL) || !d->at[SLOT_MASK_IN].value ||
-                  card_blank(d, d->at[SLOT_INPUT].value, d->at[SLOT_MASK_IN].value, dim, 0, err));
+            ok = card_generate(d, work, t, which, err) && (work->op->file || t->role->slot != SLOT_INPUT || (part & DATA_FULL) ||
+                                                           !d->at[SLOT_MASK_IN].value || card_blank(d, dim, err));
     }
     d->mask_out_bytes = d->mask_out ? (size_t)(work->n * work->p * work->q) * sizeof(float) / 8 * 8 : 0;
     for (int i = 0; ok && i < count; i++) { /* sums are of words of 8 */
@@ -528,26 +528,15 @@ void card_strides(const struct tensor *t, int64_t dim[4], int64_t stride[4])
 
 bool card_feed(const struct card_data *d, const struct tensor *t, int hidden, uint64_t address, struct error *err)
 {
-    struct device *dev = d->card->dev;
-    uint64_t from = d->at[t->role->slot].value, copy = 0;
+    uint64_t from = d->at[t->role->slot].value;
     int64_t dim[4], stride[4];
-    size_t bytes = tensor_elements(t) * sizeof(float);
-    bool ok = from || error_set(err, ERROR_INTERNAL, "no data for tensor %s", t->role->name);
     card_strides(t, dim, stride);
-    if (ok && hidden >= 0) {
-        ok = dev->ops->alloc(dev, "values to hide", bytes, &copy, err) && dev->ops->copy(dev, copy, from, bytes, err) &&
-             card_blank(d, copy, d->at[hidden].value, dim, NAN, err);
-        from = copy;
-    }
-    union card_arg args[] = {card_int((int64_t)from), card_int((int64_t)address), card_int(t->dtype), card_int(dim[0]),
-                             card_int(dim[1]),        card_int(dim[2]),           card_int(dim[3]),   card_int(stride[0]),
-                             card_int(stride[1]),     card_int(stride[2]),        card_int(stride[3])};
-    ok = ok && card_launch(d->card, CARD_PACK, dim[0] * dim[1] * dim[2] * dim[3], args, 11, err);
-    if (copy)
-        ok = dev->ops->sync(dev, err) && ok;
-    if (copy)
-        dev->ops->release(dev, copy);
-    return ok;
+    union card_arg args[] = {card_int((int64_t)from), card_int((int64_t)address), card_int(t->dtype),
+                             card_int(dim[0]),        card_int(dim[1]),           card_int(dim[2]),
+                             card_int(dim[3]),        card_int(stride[0]),        card_int(stride[1]),
+                             card_int(stride[2]),     card_int(stride[3]),        card_int(hidden >= 0 ? (int64_t)d->at[hidden].value : 0)};
+    return (from || error_set(err, ERROR_INTERNAL, "no data for tensor %s", t->role->name)) &&
+           card_launch(d->card, CARD_PACK, dim[0] * dim[1] * dim[2] * dim[3], args, 12, err);
 }
 
 /* One number that a kernel reduces into, begun at `begin`. */

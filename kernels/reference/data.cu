@@ -80,24 +80,26 @@ extern "C" __global__ void data_lines(float *to, int64_t count, int64_t length, 
     }
 }
 
-/* Zero, or another value, where a mask of n x pixels says that nothing changed; values are n, channels, pixels. */
-extern "C" __global__ void data_blank(float *values, const float *mask, int64_t n, int64_t channels, int64_t pixels, float blank)
+/* Zero where a mask of n x pixels says that nothing changed; values are n, channels, pixels. */
+extern "C" __global__ void data_blank(float *values, const float *mask, int64_t n, int64_t channels, int64_t pixels)
 {
     int64_t count = n * channels * pixels;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x)
-        if (mask[i / (channels * pixels) * pixels + i % pixels] == 0)
-            values[i] = blank;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
+        element e = element_of(i, channels, 1, pixels, 0, 0, 0, 0);
+        if (mask[e.i * pixels + e.l] == 0)
+            values[i] = 0;
+    }
 }
 
 /* Logical values (a, b, c, d; d fastest) into storage: element (i, j, k, l) lies at i * sa + j * sb + k * sc + l * sd elements. Threads go by
- * storage where the second dimension is its fastest, so that writes are whole lines. */
+ * storage where the second dimension is its fastest, so that writes are whole lines. mask (a, c, d; NULL: none): NaN where it is 0. */
 extern "C" __global__ void data_pack(const float *from, void *to, int type, int64_t a, int64_t b, int64_t c, int64_t d, int64_t sa, int64_t sb,
-                                     int64_t sc, int64_t sd)
+                                     int64_t sc, int64_t sd, const float *mask)
 {
     int64_t count = a * b * c * d;
     for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count; t += (int64_t)gridDim.x * blockDim.x) {
         element e = element_of(t, b, c, d, sa, sb, sc, sd);
-        float v = from[e.index];
+        float v = mask && mask[(e.i * c + e.k) * d + e.l] == 0 ? __int_as_float(0x7fc00000) : from[e.index];
         if (type == F16)
             ((__half *)to)[e.at] = __float2half_rn(v);
         else if (type == BF16)
