@@ -17,16 +17,15 @@ struct ahead {
     bool task_known;
     const char *no_task;
     struct op_data data[ROOM_SETS][WORKER_DATA];
-    bool made[ROOM_SETS][WORKER_DATA], early[ROOM_SETS][WORKER_DATA]; /* early: as a whole, before */
+    bool made[ROOM_SETS][WORKER_DATA], early[ROOM_SETS][WORKER_DATA]; /* early: as a whole, before, or by the case in hand */
 };
 
 static void make_data(struct ahead *a, int row, enum data_part part, int set)
 {
-    struct work work = a->w->plan.cases[a->case_index].work;
-    bool *made = &a->made[set][worker_slot(part)];
-    work.set_seed = set ? worker_secret(a->w) + (uint64_t)set : 0;
-    if (!*made && !a->early[set][worker_slot(part)] && !atomic_load(&a->enough) && a->w->card)
-        *made = card_host_make(&work, part, &a->data[set][worker_slot(part)]);
+    int slot = worker_slot(part);
+    struct work work = worker_data_work(a->w, a->case_index, &part, set);
+    if (!a->made[set][slot] && !a->early[set][slot] && !atomic_load(&a->enough) && a->w->card)
+        a->made[set][slot] = card_host_make(&work, part, &a->data[set][slot]);
 }
 
 static void make_row(struct ahead *a, int k)
@@ -70,8 +69,11 @@ void worker_ahead_begin(struct worker *w, const json_t *rows)
         a->case_index = w->plan.rows[row].case_index;
         *APPEND(a->rows, a->row_count) = row;
     }
-    for (int k = 0; k < ROOM_SETS * WORKER_DATA; k++)
-        a->early[k / WORKER_DATA][k % WORKER_DATA] = worker_early_has(w, a->case_index, k / WORKER_DATA, k % WORKER_DATA);
+    for (int k = 0; k < ROOM_SETS * WORKER_DATA; k++) {
+        int set = k / WORKER_DATA, slot = k % WORKER_DATA;
+        a->early[set][slot] =
+            worker_early_has(w, a->case_index, set, slot) || worker_data_shared(w, w->data_case[set][slot], a->case_index, slot);
+    }
     a->builds = xcalloc((size_t)a->row_count + 1, sizeof *a->builds);
     if (a->row_count && !pthread_create(&a->thread, NULL, make_ahead, a)) {
         w->ahead = a;

@@ -32,12 +32,18 @@ static int by_worth(const void *a, const void *b)
     return left != right ? (left < right ? 1 : -1) : x->row - y->row;
 }
 
+/* Or of another case that has the same. */
+static bool is_of(const struct worker *w, const struct early *e, int in_case, int set, int slot)
+{
+    return e->set == set && e->slot == slot && (e->in_case == in_case || worker_data_shared(w, e->in_case, in_case, slot));
+}
+
 bool worker_early_has(const struct worker *w, int in_case, int set, int slot)
 {
-    for (int i = 0; i < w->early_count; i++)
-        if (w->early[i].in_case == in_case && w->early[i].set == set && w->early[i].slot == slot)
-            return true;
-    return false;
+    bool has = false;
+    for (int i = 0; i < w->early_count && !has; i++)
+        has = is_of(w, &w->early[i], in_case, set, slot);
+    return has;
 }
 
 /* False: no more of it. */
@@ -101,7 +107,7 @@ bool worker_early_take(struct worker *w, int in_case, int set, int slot, struct 
     bool found = false;
     for (int i = w->early_count - 1; i >= 0; i--) {
         struct early *e = &w->early[i];
-        bool wanted = e->in_case == in_case && e->set == set && e->slot == slot;
+        bool wanted = !found && is_of(w, e, in_case, set, slot);
         if (wanted) {
             *data = e->data;
             card_data_moved(data->card, data);

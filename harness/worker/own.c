@@ -21,6 +21,16 @@ bool worker_own_take(struct worker *w, int in_case, int set, int slot, struct op
     return false;
 }
 
+bool worker_own_share(struct worker *w, int in_case, int set, int slot)
+{
+    struct error ignored = {0};
+    bool sound;
+    if (!worker_data_shared(w, w->data_case[set][slot], in_case, slot) || !is_sound(&w->data[set][slot], &sound, &ignored) || !sound)
+        return false;
+    w->data_case[set][slot] = in_case;
+    return true;
+}
+
 bool worker_own_look(struct worker *w, int index, struct row *row, struct error *err)
 {
     bool touched = false;

@@ -115,14 +115,20 @@ void worker_witness(struct worker *w, const struct op *op);
 /* Data of a row's case, made once and kept until another case is asked for. */
 bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err);
 void worker_data_drop(struct worker *w, int set, int slot);
-/* own.c: worker_early_take, of what is still as it was made. And behind a row: who wrote to what is kept for all rows is unsafe. */
+/* own.c: worker_early_take, of what is still as it was made; so are the data in hand, when the case has the same. And behind a row: who
+ * wrote to what is kept for all rows is unsafe. */
 bool worker_own_take(struct worker *w, int in_case, int set, int slot, struct op_data *data);
+bool worker_own_share(struct worker *w, int in_case, int set, int slot);
 bool worker_own_look(struct worker *w, int index, struct row *row, struct error *err);
 /* The same with other values in all that is no weight and no mask, which the run's seed decides; set 0 is worker_data. */
 bool worker_data_set(struct worker *w, int row, enum data_part part, int set, struct op_data **data, struct error *err);
 /* Where data of that part are kept; and made. */
 int worker_slot(enum data_part part);
 bool worker_data_make(struct worker *w, int in_case, enum data_part part, int set, struct op_data *data, struct error *err);
+/* The work that they are made of, and the part of it. A layer's without zeros (DATA_FULL) are those of the layer without a mask: cases that
+ * differ in their masks alone have the same. Is that so of a slot's data of two cases? */
+struct work worker_data_work(const struct worker *w, int in_case, enum data_part *part, int set);
+bool worker_data_shared(const struct worker *w, int one, int other, int slot);
 /* What nobody can foresee unless `--seed` says it. */
 uint64_t worker_secret(const struct worker *w);
 

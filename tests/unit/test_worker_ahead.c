@@ -1,8 +1,10 @@
 /* worker/ahead on emu with the check on the device: a case is judged the same, however far the thread has come that began with it. */
 #include "op/shape.h"
+#include "measure/card_private.h"
 #include "message/options.h"
 #include "scenario_text.h"
 #include "worker/private.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -88,6 +90,85 @@ static void judged_the_same(void **state)
     free(path);
 }
 
+static struct op_data *full_of(struct worker *w, const struct plan *plan, int in_case, int set)
+{
+    struct error err = {0};
+    struct op_data *data;
+    int row = 0;
+    while (plan->rows[row].case_index != in_case || !(worker_timed_part(w, row) & DATA_FULL))
+        row++;
+    if (!worker_data_set(w, row, worker_timed_part(w, row), set, &data, &err))
+        fail_msg("%s", err.text);
+    return data;
+}
+
+static const struct device_ops *of_emu;
+static int allocated;
+static bool counted_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
+{
+    allocated++;
+    return of_emu->alloc(dev, label, bytes, address, err);
+}
+
+/* What dense rows are timed on is made once for all masks of a layer: it is the layer's without a mask, all outputs of it. It is made anew
+ * for another layer, and where somebody has written to it. */
+static void masks_share_what_is_full(void **state)
+{
+    char *path = text_file("scenario: t\n"
+                           "defaults: {op: conv2d, n: 1, c: 4, k: 8, kernel: 3, pad: 1, dtype: f16, layout: NHWC, epilogue: [bias]}\n"
+                           "layers: {a: {h: 12, w: 20}, b: {h: 9, w: 33}}\n"
+                           "axes: {mask: [{pattern: iid, density: 0.2}, {pattern: box, density: 0.1}]}\n"
+                           "variants: [conv2d/naive]\n");
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
+    struct error err = {0};
+    struct plan plan;
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(plan.case_count, 4);
+    struct worker *w = worker_inside.open(take, NULL);
+    json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
+                              "files", plan.files);
+    if (!worker_inside.handle(w, setup, &err) || !card_open(w->dev, NULL, &w->card, &err)) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+    json_decref(setup);
+    w->card_tried = true;
+    struct card_data *made[ROOM_SETS];
+    struct device_ops counting = *(of_emu = w->dev->ops);
+    counting.alloc = counted_alloc;
+    w->dev->ops = &counting;
+    for (int set = 0; set < ROOM_SETS; set++) {
+        struct op_data *data = full_of(w, &plan, 0, set), want;
+        struct work bare = plan.cases[0].work;
+        made[set] = data->card;
+        bare.mask = (struct mask){0};
+        bare.set_seed = set ? worker_secret(w) + (uint64_t)set : 0;
+        assert_true(card_fetch(data->card, &err) && op_data_make(&bare, DATA_PART_PRECISION, &want, &err));
+        assert_null(data->mask_out);
+        for (size_t i = 0; i < want.at[SLOT_OUTPUT].elements; i++)
+            assert_true(fabs(data->at[SLOT_OUTPUT].reference[i] - want.at[SLOT_OUTPUT].reference[i]) <=
+                        0x1p-18 * (double)want.at[SLOT_OUTPUT].bound[i]);
+        op_data_free(&want);
+    }
+    allocated = 0;
+    for (int set = 0; set < ROOM_SETS; set++)
+        assert_ptr_equal(full_of(w, &plan, 1, set)->card, made[set]);
+    assert_int_equal(allocated, 0);
+    uint64_t filter = made[1]->at[SLOT_FILTER].value;
+    assert_true(w->dev->ops->write(w->dev, filter, &(float){77}, sizeof(float), &err));
+    struct op_data *again = full_of(w, &plan, 0, 1);
+    float first;
+    assert_true(w->dev->ops->read(w->dev, again->card->at[SLOT_FILTER].value, &first, sizeof first, &err) && first < 70);
+    int elements = (int)again->at[SLOT_OUTPUT].elements;
+    assert_int_not_equal(full_of(w, &plan, 2, 1)->at[SLOT_OUTPUT].elements, elements);
+    w->dev->ops = of_emu;
+    worker_inside.close(w);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
 /* Rows of no layer, and rows that there are none of, begin nothing. */
 static void nothing_to_begin(void **state)
 {
@@ -106,6 +187,7 @@ int main(void)
 {
     if (!getenv("BENCH_HOME"))
         setenv("BENCH_HOME", ".", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(judged_the_same), cmocka_unit_test(nothing_to_begin)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(judged_the_same), cmocka_unit_test(masks_share_what_is_full),
+                                       cmocka_unit_test(nothing_to_begin)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
