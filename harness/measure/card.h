@@ -44,13 +44,21 @@ bool card_data_take(struct card *card, const struct work *work, enum data_part p
 bool card_makes(const struct work *work);
 /* The op_data that it belongs to lies at `host` now. NULL: there is none. */
 void card_data_moved(struct card_data *data, struct op_data *host);
+const struct card *card_data_card(const struct card_data *data);
 void card_data_free(struct card_data *data);
 
 /* The values of a tensor that a program reads, packed at `address` in its type and layout; where `hidden` is a slot of a mask (-1: none),
  * inactive pixels are NaN. */
 bool card_feed(const struct card_data *data, const struct tensor *t, int hidden, uint64_t address, struct error *err);
-/* A sum over the bits of a buffer: the same bits give the same sum. The second queues: what is at `sum` on the device grows by it. */
+/* A sum over the bits of a buffer: the same bits give the same sum. card_sum_add queues: what is at `sum` on the device grows by it. */
 bool card_sum(const struct card_data *data, uint64_t address, size_t bytes, uint64_t *sum, struct error *err);
+struct card_span {
+    uint64_t address;
+    size_t bytes;
+};
+/* The sums of many, for which is waited once; and the sum that a buffer of so many words has that all are the same. */
+bool card_sums(const struct card *card, const struct card_span *spans, int count, uint64_t *sums, struct error *err);
+uint64_t card_sum_of(uint64_t word, size_t words);
 bool card_sum_add(const struct card *card, uint64_t address, size_t bytes, uint64_t sum, struct error *err);
 /* Are the values that rows are fed as they were made? No row has a pointer to them. */
 bool card_untouched(const struct card_data *data, bool *untouched, struct error *err);

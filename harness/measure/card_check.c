@@ -336,29 +336,32 @@ static bool card_compare_bits(const struct card_data *d, const struct tensor *t,
 
 /* ---- what nobody may have written ---- */
 
-bool card_seal(struct card_data *d, struct error *err)
+/* What rows are fed, as spans. */
+static int fed_spans(const struct card_data *d, struct card_span spans[OP_MAX_TENSORS + 1])
 {
-    bool ok = true;
-    for (int i = 0; ok && i < OP_MAX_TENSORS; i++)
-        ok = !d->at[i].bytes || card_sum(d, d->at[i].value, d->at[i].bytes, &d->at[i].sum, err);
-    return ok && (!d->mask_out_bytes || card_sum(d, d->mask_out, d->mask_out_bytes, &d->mask_out_sum, err));
+    int count = 0;
+    for (int i = 0; i < OP_MAX_TENSORS; i++)
+        if (d->at[i].bytes)
+            spans[count++] = (struct card_span){d->at[i].value, d->at[i].bytes};
+    if (d->mask_out_bytes)
+        spans[count++] = (struct card_span){d->mask_out, d->mask_out_bytes};
+    return count;
 }
 
-static bool is_as_made(const struct card_data *d, uint64_t address, size_t bytes, uint64_t made, bool *untouched, struct error *err)
+bool card_seal(struct card_data *d, struct error *err)
 {
-    uint64_t sum = made;
-    bool ok = !bytes || card_sum(d, address, bytes, &sum, err);
-    *untouched = *untouched && sum == made;
-    return ok;
+    struct card_span spans[OP_MAX_TENSORS + 1];
+    return card_sums(d->card, spans, fed_spans(d, spans), d->sums, err);
 }
 
 bool card_untouched(const struct card_data *d, bool *untouched, struct error *err)
 {
-    *untouched = true;
-    for (int i = 0; i < OP_MAX_TENSORS; i++)
-        if (!is_as_made(d, d->at[i].value, d->at[i].bytes, d->at[i].sum, untouched, err))
-            return false;
-    return is_as_made(d, d->mask_out, d->mask_out_bytes, d->mask_out_sum, untouched, err);
+    struct card_span spans[OP_MAX_TENSORS + 1];
+    uint64_t sums[OP_MAX_TENSORS + 1];
+    int count = fed_spans(d, spans);
+    bool ok = card_sums(d->card, spans, count, sums, err);
+    *untouched = ok && !memcmp(sums, d->sums, (size_t)count * sizeof *sums);
+    return ok;
 }
 
 bool card_verify(const struct card_data *d, const struct program *p, int tensor, uint64_t address, bool *right, struct verdict *v,

@@ -35,6 +35,7 @@ enum card_kernel {
 };
 /* counts[] of compare_output. */
 enum { CARD_COMPARED, CARD_WRONG, CARD_WORST, CARD_COUNTS };
+#define CARD_SUMS 64 /* that card_sums has in hand at once; as many as there is room for counts */
 
 struct card {
     struct device *dev;
@@ -46,7 +47,6 @@ struct card {
 struct card_values {
     uint64_t value, reference, bound; /* device addresses, logical order; 0: none */
     size_t bytes;                     /* of value, in words of 8 */
-    uint64_t sum;                     /* ... and of its bits, as it was made */
     size_t elements;                  /* of reference, bound */
     bool joined;                      /* the bounds are in the reference's memory */
 };
@@ -54,13 +54,14 @@ struct card_data {
     struct card *card;
     struct op_data *host;
     struct card_values at[OP_MAX_TENSORS];
-    uint64_t mask_out, mask_out_sum;
+    uint64_t mask_out;
     size_t mask_out_bytes; /* in words of 8 */
     uint64_t carried_at;   /* of a chain, by channel of its output: what earlier links' roundings may add to an error; 0: none */
     float *carried;        /* the same here */
     size_t channels, plane;
     enum data_part part;
-    bool fetched; /* the host has the references whole */
+    bool fetched;                      /* the host has the references whole */
+    uint64_t sums[OP_MAX_TENSORS + 1]; /* of the bits that rows are fed, as they were made */
 };
 
 /* `struct layer` of kernels/reference/conv.cu, field by field; all are 8 bytes. What follows the numbers are addresses there. */

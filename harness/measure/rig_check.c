@@ -61,35 +61,27 @@ static bool unchanged(struct rig *rig, const char *name, const struct place *pla
     return ok;
 }
 
-/* The same of what the device made itself: only a sum comes back, and a place where it is another. */
-static bool unchanged_there(struct rig *rig, int i, struct text *unsafe, struct error *err)
+/* The same of what the device made itself: only a sum came back, which is another now, and a place where it is. */
+static bool tell_change(struct rig *rig, int i, struct text *unsafe, struct error *err)
 {
     const struct tensor *t = &rig->program->tensors[i];
     const struct place *place = rig_tensor(rig, i);
-    uint64_t now;
     size_t first;
-    if (!card_sum(rig->fed[i].card, place->address, place->bytes, &now, err))
-        return false;
-    if (now == rig->fed[i].sum)
-        return true;
     if (!card_first_change(rig->fed[i].card, t, rig->fed[i].hidden, place->address, place->bytes, &first, err))
         return false;
     text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", t->role->name, first / dtype_bytes(t->dtype));
     return true;
 }
 
-static bool inputs_unchanged(struct rig *rig, struct text *unsafe, struct error *err)
+/* changed: by tensor, of those that the device made. */
+static bool inputs_unchanged(struct rig *rig, const bool *changed, struct text *unsafe, struct error *err)
 {
     const struct program *p = rig->program;
     for (int i = 0; i < p->tensor_count; i++) {
         const struct tensor *t = &p->tensors[i];
-        if (rig->fed[i].card) {
-            if (!unchanged_there(rig, i, unsafe, err))
-                return false;
-            continue;
-        }
-        if (!unchanged(rig, t->role->name, rig_tensor(rig, i), rig->inputs[i], t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype), unsafe,
-                       err))
+        if (rig->fed[i].card ? changed[i] && !tell_change(rig, i, unsafe, err)
+                             : !unchanged(rig, t->role->name, rig_tensor(rig, i), rig->inputs[i],
+                                          t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype), unsafe, err))
             return false;
     }
     for (int i = 0; i < p->constant_count; i++) {
@@ -121,29 +113,68 @@ uint64_t rig_output_sum(const struct rig *rig)
     return rig->output_sum;
 }
 
-bool rig_guards(struct rig *rig, struct text *unsafe, struct error *err)
+static const struct place *buffer(struct rig *rig, int i, const char **name)
 {
     const struct program *p = rig->program;
-    uint64_t around;
-    if (rig->sums.base && !rig_around(rig, &around, err))
-        return false;
-    bool ends = rig->sums.base && around == rig->around;
-    for (int i = 0; rig->guard && i < p->tensor_count; i++)
-        if (!guard_intact(rig, p->tensors[i].role->name, rig_tensor(rig, i), ends, unsafe, err))
+    *name = i < p->tensor_count ? p->tensors[i].role->name : p->scratch[i - p->tensor_count].name;
+    return i < p->tensor_count ? rig_tensor(rig, i) : rig_scratch(rig, i - p->tensor_count);
+}
+
+static bool guards(struct rig *rig, bool ends, struct text *unsafe, struct error *err)
+{
+    const struct program *p = rig->program;
+    const char *name;
+    for (int i = 0; rig->guard && i < p->tensor_count + p->scratch_count; i++) {
+        const struct place *place = buffer(rig, i, &name);
+        if (!guard_intact(rig, name, place, ends, unsafe, err))
             return false;
-    for (int i = 0; rig->guard && i < p->scratch_count; i++)
-        if (!guard_intact(rig, p->scratch[i].name, rig_scratch(rig, i), ends, unsafe, err))
-            return false;
+    }
     return true;
+}
+
+/* Sums of what was fed, and of whole words of the guard zones, which are known: one wait for all of them. */
+static bool look_there(struct rig *rig, const struct card *card, bool *changed, bool *ends, struct error *err)
+{
+    const struct program *p = rig->program;
+    const uint64_t word = (uint64_t)RIG_GUARD_PATTERN << 32 | RIG_GUARD_PATTERN;
+    const char *name;
+    size_t most = (size_t)(3 * p->tensor_count + 2 * p->scratch_count);
+    struct card_span *spans = xcalloc(most, sizeof *spans);
+    uint64_t *sums = xcalloc(most, sizeof *sums);
+    int fed = rig_fed_spans(rig, spans), count = fed;
+    for (int i = 0; rig->guard && i < p->tensor_count + p->scratch_count; i++) {
+        const struct place *place = buffer(rig, i, &name);
+        uint64_t behind = place->address + (place->bytes + 7) / 8 * 8;
+        spans[count++] = (struct card_span){place->base, rig->guard};
+        spans[count++] = (struct card_span){behind, place->base + place->whole - behind};
+    }
+    bool ok = card_sums(card, spans, count, sums, err);
+    for (int i = 0, k = 0; ok && i < p->tensor_count; i++)
+        changed[i] = rig->fed[i].card && sums[k++] != rig->fed[i].sum;
+    *ends = ok;
+    for (int i = fed; i < count; i++)
+        *ends = *ends && sums[i] == card_sum_of(word, spans[i].bytes / sizeof word);
+    free(spans);
+    free(sums);
+    return ok;
+}
+
+bool rig_guards(struct rig *rig, struct text *unsafe, struct error *err)
+{
+    uint64_t around;
+    return (!rig->sums.base || rig_around(rig, &around, err)) && guards(rig, rig->sums.base && around == rig->around, unsafe, err);
 }
 
 bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
 {
-    if (!rig_guards(rig, unsafe, err) || !inputs_unchanged(rig, unsafe, err))
-        return false;
-    if (unsafe->len >= 2)
+    const struct card *card = rig_card(rig);
+    bool *changed = xcalloc((size_t)rig->program->tensor_count + 1, sizeof *changed), ends = false;
+    bool ok = card ? look_there(rig, card, changed, &ends, err) && guards(rig, ends, unsafe, err) : rig_guards(rig, unsafe, err);
+    ok = ok && inputs_unchanged(rig, changed, unsafe, err);
+    free(changed);
+    if (ok && unsafe->len >= 2)
         unsafe->data[unsafe->len -= 2] = 0;
-    return true;
+    return ok;
 }
 
 /* The verdict on a further tensor: what is wrong with it is said behind what is wrong with the first. */

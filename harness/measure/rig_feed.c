@@ -191,8 +191,38 @@ static bool feed_there(struct rig *rig, int i, const struct op_data *data, int h
     *fed = (struct rig_fed){.card = rig->keep_inputs ? data->card : NULL, .hidden = hidden};
     free(rig->inputs[i]);
     rig->inputs[i] = NULL;
-    return card_feed(data->card, &rig->program->tensors[i], hidden, to->address, err) &&
-           (!rig->keep_inputs || card_sum(data->card, to->address, to->bytes, &fed->sum, err));
+    return card_feed(data->card, &rig->program->tensors[i], hidden, to->address, err);
+}
+
+const struct card *rig_card(const struct rig *rig)
+{
+    const struct card_data *card = NULL;
+    for (int i = 0; i < rig->program->tensor_count && !card; i++)
+        card = rig->fed[i].card;
+    return card ? card_data_card(card) : NULL;
+}
+
+int rig_fed_spans(struct rig *rig, struct card_span *spans)
+{
+    int count = 0;
+    for (int i = 0; i < rig->program->tensor_count; i++)
+        if (rig->fed[i].card)
+            spans[count++] = (struct card_span){rig_tensor(rig, i)->address, rig_tensor(rig, i)->bytes};
+    return count;
+}
+
+/* As they are before any launch. */
+static bool keep_sums(struct rig *rig, struct error *err)
+{
+    const struct card *card = rig_card(rig);
+    struct card_span spans[OP_MAX_TENSORS];
+    uint64_t sums[OP_MAX_TENSORS];
+    if (card && !card_sums(card, spans, rig_fed_spans(rig, spans), sums, err))
+        return false;
+    for (int i = 0, k = 0; card && i < rig->program->tensor_count; i++)
+        if (rig->fed[i].card)
+            rig->fed[i].sum = sums[k++];
+    return true;
 }
 
 static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, struct error *err)
@@ -290,7 +320,7 @@ static bool feed(struct rig *rig, const struct op_data *data, bool all, struct e
         if (!feed_constant(rig, i, data, err))
             return false;
     rig->weights_are = weights;
-    return rig_library_prepare(rig, err);
+    return keep_sums(rig, err) && rig_library_prepare(rig, err);
 }
 
 bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err)

@@ -2,6 +2,7 @@
 #ifndef BENCH_MEASURE_RIG_PRIVATE_H
 #define BENCH_MEASURE_RIG_PRIVATE_H
 
+#include "measure/card.h"
 #include "measure/rig.h"
 
 /* What lies in front of and behind each buffer on a device that does not check accesses itself; the buffers of a room have pages of the
@@ -31,7 +32,7 @@ struct rig_step {
 struct rig_fed {
     const struct card_data *card; /* where the values are from; NULL: the CPU fed it, or nobody asks whether it changed */
     int hidden;                   /* slot of the mask where NaN stands, or -1 */
-    uint64_t sum;                 /* card_sum */
+    uint64_t sum;                 /* of what was fed */
 };
 /* Of the bits of all buffers of a launch (card_sum_add). */
 struct rig_sums {
@@ -86,6 +87,9 @@ struct place *rig_place_of(struct rig *rig, struct buffer_ref ref);
 bool rig_make_buffers(struct rig *rig, struct error *err);
 bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err);
 void rig_release_buffers(struct rig *rig);
+/* What checks what it was fed, on the device; NULL: the CPU does. And of tensors that it checks, where they lie: at most one each. */
+const struct card *rig_card(const struct rig *rig);
+int rig_fed_spans(struct rig *rig, struct card_span *spans);
 /* Where sums are made: of all guard zones where the rig sits. Waits. */
 bool rig_around(struct rig *rig, uint64_t *sum, struct error *err);
 /* rig_state.c: loads a unit so that its variables can be looked at; in a room once for each view, where that is cheap and changes nothing.

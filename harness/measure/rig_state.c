@@ -244,24 +244,15 @@ static bool spoil(struct rig *rig, struct buffer_ref ref, size_t bytes, uint32_t
     return ok;
 }
 
-/* What checks on the device; NULL: the CPU does. */
-static const struct card_data *card_of(const struct rig *rig)
-{
-    const struct card_data *card = NULL;
-    for (int i = 0; i < rig->program->tensor_count && !card; i++)
-        card = rig->fed[i].card;
-    return card;
-}
-
 /* A buffer that was prepared: where it can be, a sum over its bits that is made where it lies. */
 static bool add_prepared(struct rig *rig, struct hash *h, int scratch, struct error *err)
 {
-    const struct card_data *card = card_of(rig);
+    const struct card *card = rig_card(rig);
     size_t bytes = scratch_bytes(&rig->program->scratch[scratch]);
     uint64_t sum, address = rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, scratch});
     if (!card)
         return add_memory(rig, h, address, bytes, err);
-    bool ok = card_sum(card, address, bytes, &sum, err);
+    bool ok = card_sums(card, &(struct card_span){address, bytes}, 1, &sum, err);
     hash_add(h, &sum, sizeof sum);
     return ok;
 }

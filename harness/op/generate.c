@@ -14,6 +14,11 @@ static uint64_t mix(uint64_t z)
     return z ^ z >> 31;
 }
 
+uint64_t generate_mix(uint64_t z)
+{
+    return mix(z);
+}
+
 uint64_t generate_bits(uint64_t seed, uint64_t stream, uint64_t index)
 {
     return mix(mix(mix(seed + UINT64_C(0x9e3779b97f4a7c15)) ^ stream * UINT64_C(0xd1342543de82ef95)) +

@@ -1,6 +1,8 @@
 /* measure/card: what the CPU does of a case's data before its turn is held to what the device makes, as what it does in time; and masks of
  * bits, compared where they lie. */
 #include "card_world.h"
+#include "base/text.h"
+#include "measure/rig_private.h"
 #include "works.h"
 #include "op/shape.h"
 #include <pthread.h>
@@ -190,10 +192,81 @@ static void each_element_is_seen(void **state)
     }
 }
 
+static const struct device_ops *of_emu;
+static int reads;
+static bool counted_read(struct device *d, uint64_t address, void *to, size_t bytes, struct error *err)
+{
+    reads++;
+    return of_emu->read(d, address, to, bytes, err);
+}
+
+static void harm_is(struct rig *rig, const char *want)
+{
+    struct error err = {0};
+    struct text unsafe = {0};
+    if (!rig_harm(rig, &unsafe, &err))
+        fail_msg("%s", err.text);
+    assert_string_equal(text_get(&unsafe), want);
+    text_free(&unsafe);
+}
+
+/* Of a rig that was fed on the device all guard zones and inputs are looked at with one wait, but for the bytes that share a word with an
+ * odd buffer's last. Each byte of each zone, of what lies around every buffer, is told as it is where everything is read. */
+static void what_lies_around_is_known(void **state)
+{
+    need_card();
+    struct error err = {0};
+    struct op_data host;
+    struct tensor list[OP_MAX_TENSORS];
+    struct work w = conv_work(3, 8, 3, 35, 3);
+    struct rig *rig;
+    add_item(&w, EPILOGUE_BIAS);
+    if (!work_finish(&w, &err) || !card_data_make(card, &w, DATA_PART_PRECISION, &host, &err))
+        fail_msg("%s", err.text);
+    struct program p = {.work = w, .algorithm = "direct", .checked = true, .tensors = list};
+    p.tensor_count = w.op->tensors(&w, list);
+    struct device_ops plain = *(of_emu = dev->ops);
+    plain.forget = NULL; /* then buffers have guard zones */
+    plain.read = counted_read;
+    dev->ops = &plain;
+    if (!rig_open(dev, NULL, &p, NULL, true, &rig, &err) || !rig_feed(rig, &host, &err))
+        fail_msg("%s", err.text);
+    int odd = 0;
+    for (int i = 0; i < p.tensor_count; i++)
+        odd += tensor_bytes(&list[i]) / 4 * 4 < (tensor_bytes(&list[i]) + 7) / 8 * 8 && tensor_bytes(&list[i]) % 8;
+    assert_true(odd > 0 && odd < p.tensor_count);
+    reads = 0;
+    harm_is(rig, "");
+    assert_int_equal(reads, 1 + odd);
+    for (int i = 0; i < p.tensor_count; i++) {
+        const struct place *at = rig_tensor(rig, i);
+        const int64_t behind = (int64_t)(at->base + at->whole - at->address - at->bytes),
+                      places[] = {0, 1, 2, 3, 5, 6, 7, 8, 4095, behind - 1};
+        for (size_t k = 0; k < sizeof places / sizeof *places; k++)
+            for (int front = 0; front < 2; front++) {
+                char *want =
+                    front ? text_format("wrote before the start of %s, %ld bytes in front of it", list[i].role->name, (long)places[k] + 1)
+                          : text_format("wrote past the end of %s, first %ld bytes behind it", list[i].role->name, (long)places[k]);
+                if (front && places[k] > 4095)
+                    continue;
+                uint64_t to = front ? at->address - (uint64_t)places[k] - 1 : at->address + at->bytes + (uint64_t)places[k];
+                assert_true(dev->ops->write(dev, to, "x", 1, &err));
+                harm_is(rig, want);
+                harm_is(rig, "");
+                free(want);
+            }
+    }
+    rig_close(rig);
+    dev->ops = of_emu;
+    card_data_free(host.card);
+    op_data_free(&host);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(made_in_other_threads), cmocka_unit_test(of_another_work),
-                                       cmocka_unit_test(one_bit_is_seen),       cmocka_unit_test(nothing_of_the_kind),
-                                       cmocka_unit_test(rows_that_there_are),   cmocka_unit_test(each_element_is_seen)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(made_in_other_threads),    cmocka_unit_test(of_another_work),
+                                       cmocka_unit_test(one_bit_is_seen),          cmocka_unit_test(nothing_of_the_kind),
+                                       cmocka_unit_test(rows_that_there_are),      cmocka_unit_test(each_element_is_seen),
+                                       cmocka_unit_test(what_lies_around_is_known)};
     return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
