@@ -100,7 +100,11 @@ static void drop(struct neighbours *n)
         card_data_free(n->items[--n->count].data.card);
         op_data_free(&n->items[n->count].data);
     }
+    while (n->drawn_count > 0)
+        if (n->drawn[--n->drawn_count].any)
+            program_free(&n->drawn[n->drawn_count].program);
     free(n->items);
+    free(n->drawn);
     *n = (struct neighbours){.case_index = -1};
 }
 
@@ -181,13 +185,30 @@ static bool draw_neighbour(const struct worker *w, int index, int number, struct
     return plan_neighbour(&w->plan, index, number, seed, timed ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
 }
 
+/* The one that was drawn ahead, else one that is drawn now: a head that is bound to other sizes takes half a millisecond, each try. False:
+ * there is none. */
+static bool take_neighbour(struct worker *w, int index, int number, struct work *work, struct program *program)
+{
+    struct neighbours *n = &w->neighbours;
+    for (int i = 0; i < n->drawn_count; i++) {
+        struct neighbour drawn = n->drawn[i];
+        if (drawn.row != index || drawn.number != number)
+            continue;
+        n->drawn[i] = n->drawn[--n->drawn_count];
+        *work = drawn.work;
+        *program = drawn.program;
+        return drawn.any;
+    }
+    return draw_neighbour(w, index, number, work, program);
+}
+
 /* Counts in *seen; *more: another one is worth its cost, which a compilation is not. */
 static bool visit(struct worker *w, int index, int number, const struct build *build, struct row *row, int *seen, bool *more,
                   struct error *err)
 {
     struct visit v = {.w = w, .build = build, .row = row, .index = index};
     struct error why = {0};
-    *more = draw_neighbour(w, index, number, &v.work, &v.program);
+    *more = take_neighbour(w, index, number, &v.work, &v.program);
     if (!*more)
         return true;
     ++*seen;
@@ -235,16 +256,17 @@ void worker_neighbours_data(const struct worker *w, int index, struct neighbours
 {
     bool elsewhere = w->plan.rows[index].program.work.op->file != NULL; /* by the device, or another program */
     for (int i = 0, count = elsewhere ? 0 : wanted(w, index); i < count && !atomic_load(enough); i++) {
-        struct work work;
-        struct program program;
+        struct neighbour *drawn = APPEND(n->drawn, n->drawn_count);
         struct error ignored = {0}; /* told when the row is verified */
-        if (!draw_neighbour(w, index, i, &work, &program))
+        drawn->row = index;
+        drawn->number = i;
+        drawn->any = draw_neighbour(w, index, i, &drawn->work, &drawn->program);
+        if (!drawn->any)
             return;
         bool own = false;
-        for (int k = 0; k < program.unit_count; k++)
-            own |= plan_unit_of(&w->plan.rows[index].program, &program.units[k]) < 0;
-        data_of(w, n, &work, &ignored);
-        program_free(&program);
+        for (int k = 0; k < drawn->program.unit_count; k++)
+            own |= plan_unit_of(&w->plan.rows[index].program, &drawn->program.units[k]) < 0;
+        data_of(w, n, &drawn->work, &ignored);
         if (own) /* it is the only one */
             return;
     }

@@ -26,9 +26,16 @@ struct neighbour_data {
     char key[HASH_TEXT]; /* of the work */
     struct op_data data;
 };
-struct neighbours { /* data of neighbours of a case's rows (neighbour.c) */
+struct neighbour { /* that was drawn for a row: number so many of them */
+    int row, number;
+    bool any; /* there is one: */
+    struct work work;
+    struct program program;
+};
+struct neighbours { /* of a case's rows (neighbour.c): their data, and those that nobody has visited yet */
     struct neighbour_data *items;
-    int count, case_index; /* -1: of none */
+    struct neighbour *drawn;
+    int count, drawn_count, case_index; /* -1: of none */
 };
 /* What a row's first launch of full precision left, as a sum over its bits. */
 struct left {
@@ -185,7 +192,7 @@ void worker_waits(const struct worker *w, int index, const struct build *build, 
 bool worker_neighbours(struct worker *w, int index, const struct build *build, struct row *row, struct error *err);
 /* Gives back what they have of a case. */
 void worker_neighbours_drop(struct worker *w);
-/* Makes the data of a row's neighbours, those that are not there; in any thread, until it is enough. */
+/* Draws a row's neighbours and makes their data, those that are not there; in any thread, until it is enough. */
 void worker_neighbours_data(const struct worker *w, int index, struct neighbours *n, const atomic_bool *enough);
 /* Compiles ahead what those works need beside the row's own code. */
 void worker_neighbours_compile(struct worker *w, int index);
