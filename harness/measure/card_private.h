@@ -35,7 +35,7 @@ enum card_kernel {
 };
 /* counts[] of compare_output. */
 enum { CARD_COMPARED, CARD_WRONG, CARD_WORST, CARD_COUNTS };
-#define CARD_SUMS 64 /* that card_sums has in hand at once; as many as there is room for counts */
+#define CARD_SUMS 512 /* that card_sums has in hand at once; as many as there is room for counts */
 
 struct card {
     struct device *dev;

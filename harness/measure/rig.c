@@ -175,6 +175,7 @@ static void rig_arrays(struct rig *rig)
     rig->inputs = xcalloc((size_t)p->tensor_count, sizeof *rig->inputs);
     rig->fed = xcalloc((size_t)p->tensor_count, sizeof *rig->fed);
     rig->weights = xcalloc((size_t)p->constant_count + 1, sizeof *rig->weights);
+    rig->weight_sums = xcalloc((size_t)p->constant_count + 1, sizeof *rig->weight_sums);
     rig->graphs = xcalloc(sets * seats, sizeof *rig->graphs);
     rig->trusted = xcalloc(sets, sizeof *rig->trusted);
     rig->expects = xcalloc(sets, sizeof *rig->expects);
@@ -242,6 +243,7 @@ void rig_close(struct rig *rig)
         free(rig->weights[i]);
     rig_state_free(rig);
     free(rig->weights);
+    free(rig->weight_sums);
     free(rig->modules);
     free(rig->steps);
     free(rig->tensors);

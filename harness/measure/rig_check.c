@@ -73,21 +73,24 @@ static bool tell_change(struct rig *rig, int i, struct text *unsafe, struct erro
     return true;
 }
 
-/* changed: by tensor, of those that the device made. */
+/* changed: by tensor, then by constant, where the device looked; NULL: it did not. emu knows more than what they hold. */
 static bool inputs_unchanged(struct rig *rig, const bool *changed, struct text *unsafe, struct error *err)
 {
     const struct program *p = rig->program;
+    bool all = !changed || rig->dev->ops->stored;
     for (int i = 0; i < p->tensor_count; i++) {
         const struct tensor *t = &p->tensors[i];
-        if (rig->fed[i].card ? changed[i] && !tell_change(rig, i, unsafe, err)
-                             : !unchanged(rig, t->role->name, rig_tensor(rig, i), rig->inputs[i],
-                                          t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype), unsafe, err))
+        size_t bytes = t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype);
+        if (rig->fed[i].card
+                ? changed && changed[i] && !tell_change(rig, i, unsafe, err)
+                : (all || changed[i]) && !unchanged(rig, t->role->name, rig_tensor(rig, i), rig->inputs[i], bytes, unsafe, err))
             return false;
     }
     for (int i = 0; i < p->constant_count; i++) {
         const struct constant *c = &p->constants[i];
-        if (!unchanged(rig, p->scratch[c->scratch].name, rig_scratch(rig, c->scratch), rig->weights[i], dtype_bytes(c->tensor.dtype),
-                       unsafe, err))
+        const char *name = p->scratch[c->scratch].name;
+        if ((all || changed[p->tensor_count + i]) &&
+            !unchanged(rig, name, rig_scratch(rig, c->scratch), rig->weights[i], dtype_bytes(c->tensor.dtype), unsafe, err))
             return false;
     }
     return true;
@@ -138,10 +141,13 @@ static bool look_there(struct rig *rig, const struct card *card, bool *changed, 
     const struct program *p = rig->program;
     const uint64_t word = (uint64_t)RIG_GUARD_PATTERN << 32 | RIG_GUARD_PATTERN;
     const char *name;
-    size_t most = (size_t)(3 * p->tensor_count + 2 * p->scratch_count);
+    size_t inputs = (size_t)(p->tensor_count + p->constant_count), most = inputs + 2 * (size_t)(p->tensor_count + p->scratch_count);
+    struct rig_span *given = xcalloc(inputs, sizeof *given);
     struct card_span *spans = xcalloc(most, sizeof *spans);
     uint64_t *sums = xcalloc(most, sizeof *sums);
-    int fed = rig_fed_spans(rig, spans), count = fed;
+    int fed = rig_fed_spans(rig, true, given), count = fed;
+    for (int i = 0; i < fed; i++)
+        spans[i] = (struct card_span){given[i].place->address, given[i].place->bytes};
     for (int i = 0; rig->guard && i < p->tensor_count + p->scratch_count; i++) {
         const struct place *place = buffer(rig, i, &name);
         uint64_t behind = place->address + (place->bytes + 7) / 8 * 8;
@@ -149,11 +155,12 @@ static bool look_there(struct rig *rig, const struct card *card, bool *changed, 
         spans[count++] = (struct card_span){behind, place->base + place->whole - behind};
     }
     bool ok = card_sums(card, spans, count, sums, err);
-    for (int i = 0, k = 0; ok && i < p->tensor_count; i++)
-        changed[i] = rig->fed[i].card && sums[k++] != rig->fed[i].sum;
+    for (int i = 0; ok && i < fed; i++)
+        changed[given[i].which] = sums[i] != *given[i].sum;
     *ends = ok;
     for (int i = fed; i < count; i++)
         *ends = *ends && sums[i] == card_sum_of(word, spans[i].bytes / sizeof word);
+    free(given);
     free(spans);
     free(sums);
     return ok;
@@ -168,7 +175,8 @@ bool rig_guards(struct rig *rig, struct text *unsafe, struct error *err)
 bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
 {
     const struct card *card = rig_card(rig);
-    bool *changed = xcalloc((size_t)rig->program->tensor_count + 1, sizeof *changed), ends = false;
+    size_t inputs = (size_t)(rig->program->tensor_count + rig->program->constant_count);
+    bool *changed = card ? xcalloc(inputs, sizeof *changed) : NULL, ends = false;
     bool ok = card ? look_there(rig, card, changed, &ends, err) && guards(rig, ends, unsafe, err) : rig_guards(rig, unsafe, err);
     ok = ok && inputs_unchanged(rig, changed, unsafe, err);
     free(changed);

@@ -202,27 +202,39 @@ const struct card *rig_card(const struct rig *rig)
     return card ? card_data_card(card) : NULL;
 }
 
-int rig_fed_spans(struct rig *rig, struct card_span *spans)
+int rig_fed_spans(struct rig *rig, bool weights, struct rig_span *spans)
 {
+    const struct program *p = rig->program;
     int count = 0;
-    for (int i = 0; i < rig->program->tensor_count; i++)
-        if (rig->fed[i].card)
-            spans[count++] = (struct card_span){rig_tensor(rig, i)->address, rig_tensor(rig, i)->bytes};
+    for (int i = 0; i < p->tensor_count; i++)
+        if (!p->tensors[i].written)
+            spans[count++] = (struct rig_span){rig_tensor(rig, i), &rig->fed[i].sum, i};
+    for (int i = 0; weights && i < p->constant_count; i++)
+        spans[count++] = (struct rig_span){rig_scratch(rig, p->constants[i].scratch), &rig->weight_sums[i], p->tensor_count + i};
     return count;
 }
 
-/* As they are before any launch. */
-static bool keep_sums(struct rig *rig, struct error *err)
+/* What was fed, as it is before any launch. */
+static bool keep_sums(struct rig *rig, bool weights, struct error *err)
 {
+    const struct program *p = rig->program;
     const struct card *card = rig_card(rig);
-    struct card_span spans[OP_MAX_TENSORS];
-    uint64_t sums[OP_MAX_TENSORS];
-    if (card && !card_sums(card, spans, rig_fed_spans(rig, spans), sums, err))
-        return false;
-    for (int i = 0, k = 0; card && i < rig->program->tensor_count; i++)
-        if (rig->fed[i].card)
-            rig->fed[i].sum = sums[k++];
-    return true;
+    if (!card)
+        return true;
+    size_t most = (size_t)(p->tensor_count + p->constant_count);
+    struct rig_span *fed = xcalloc(most, sizeof *fed);
+    struct card_span *spans = xcalloc(most, sizeof *spans);
+    uint64_t *sums = xcalloc(most, sizeof *sums);
+    int count = rig_fed_spans(rig, weights, fed);
+    for (int i = 0; i < count; i++)
+        spans[i] = (struct card_span){fed[i].place->address, fed[i].place->bytes};
+    bool ok = card_sums(card, spans, count, sums, err);
+    for (int i = 0; ok && i < count; i++)
+        *fed[i].sum = sums[i];
+    free(fed);
+    free(spans);
+    free(sums);
+    return ok;
 }
 
 static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, struct error *err)
@@ -316,11 +328,12 @@ static bool feed(struct rig *rig, const struct op_data *data, bool all, struct e
     for (int i = 0; i < p->tensor_count; i++)
         if (!p->tensors[i].written && (all || rig->fresh[tensor_at(rig, i)]) && !feed_tensor(rig, i, data, err))
             return false;
-    for (int i = 0; (all || rig->weights_are != weights) && i < p->constant_count; i++)
+    bool weigh = all || rig->weights_are != weights;
+    for (int i = 0; weigh && i < p->constant_count; i++)
         if (!feed_constant(rig, i, data, err))
             return false;
     rig->weights_are = weights;
-    return keep_sums(rig, err) && rig_library_prepare(rig, err);
+    return keep_sums(rig, weigh, err) && rig_library_prepare(rig, err);
 }
 
 bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err)

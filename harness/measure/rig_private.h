@@ -62,6 +62,7 @@ struct rig {
     unsigned char **inputs;                       /* host copies by tensor, NULL unless kept */
     struct rig_fed *fed;                          /* by tensor: what was fed where the check is on the device */
     unsigned char **weights;                      /* by constant, likewise */
+    uint64_t *weight_sums;                        /* likewise, where the check is on the device */
     enum rig_weights weights_are;                 /* which constants lie there */
     bool keep_inputs;
     size_t guard;
@@ -87,9 +88,14 @@ struct place *rig_place_of(struct rig *rig, struct buffer_ref ref);
 bool rig_make_buffers(struct rig *rig, struct error *err);
 bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err);
 void rig_release_buffers(struct rig *rig);
-/* What checks what it was fed, on the device; NULL: the CPU does. And of tensors that it checks, where they lie: at most one each. */
+/* What checks what it was fed, on the device; NULL: the CPU does. And where all of that lies, constants where `weights` says so. */
 const struct card *rig_card(const struct rig *rig);
-int rig_fed_spans(struct rig *rig, struct card_span *spans);
+struct rig_span {
+    const struct place *place;
+    uint64_t *sum; /* as it was fed */
+    int which;     /* tensor, or tensor_count and on: constant */
+};
+int rig_fed_spans(struct rig *rig, bool weights, struct rig_span *spans);
 /* Where sums are made: of all guard zones where the rig sits. Waits. */
 bool rig_around(struct rig *rig, uint64_t *sum, struct error *err);
 /* rig_state.c: loads a unit so that its variables can be looked at; in a room once for each view, where that is cheap and changes nothing.

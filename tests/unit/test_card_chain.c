@@ -2,7 +2,9 @@
  * wrong one; and a device reference with a fault in the kernels between layers, which the sample of a link must see. */
 #include "card_world.h"
 #include "scenario_text.h"
+#include "base/text.h"
 #include "device/compile/compile.h"
+#include "measure/rig.h"
 #include "op/chain.h"
 #include "op/shape.h"
 #include <math.h>
@@ -233,9 +235,76 @@ static void a_faulty_kernel_is_seen(void **state)
     free(folder);
 }
 
+static const struct device_ops *of_emu;
+static int reads;
+static bool counted_read(struct device *d, uint64_t address, void *to, size_t bytes, struct error *err)
+{
+    reads++;
+    return of_emu->read(d, address, to, bytes, err);
+}
+
+/* Of a network that is fed on the device, its weights are looked at with everything else, by one read; one that changed is said, with the
+ * place, as often as it is looked at, until it is fed anew. */
+static void weights_are_looked_at(void **state)
+{
+    need_card();
+    struct net n = opened(halves, LAYOUT_PLAN_GIVEN, false);
+    struct tensor list[OP_MAX_TENSORS];
+    struct error err = {0};
+    struct op_data host;
+    struct rig *rig;
+    finish(&n);
+    struct scratch scratch[] = {{"filter of a", DTYPE_F16, 8 * 72, SCRATCH_PREPARED}, {"bias of a", DTYPE_F16, 8, SCRATCH_PREPARED}};
+    struct constant constants[] = {{.scratch = 0, .span = 1}, {.scratch = 1, .span = 1}};
+    assert_true(work_tensor(&n.chain.links[0].work, "filter", &constants[0].tensor) &&
+                work_tensor(&n.chain.links[0].work, "bias", &constants[1].tensor));
+    scratch[1].dtype = constants[1].tensor.dtype;
+    struct program p = {.work = n.work,
+                        .algorithm = "direct",
+                        .checked = true,
+                        .tensors = list,
+                        .scratch = scratch,
+                        .scratch_count = 2,
+                        .constants = constants,
+                        .constant_count = 2};
+    for (int i = 0, all = n.work.op->tensors(&n.work, list); i < all; i++)
+        if (!list[i].role->constant)
+            list[p.tensor_count++] = list[i];
+    if (!card_data_make(card, &n.work, DATA_PART_PRECISION, &host, &err))
+        fail_msg("%s", err.text);
+    struct device_ops plain_ops = *(of_emu = dev->ops);
+    plain_ops.forget = NULL;
+    plain_ops.stored = NULL; /* as a device that only knows what lies there */
+    plain_ops.read = counted_read;
+    dev->ops = &plain_ops;
+    if (!rig_open(dev, NULL, &p, NULL, true, &rig, &err) || !rig_feed(rig, &host, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i < 5; i++) {
+        struct text unsafe = {0};
+        uint64_t at = rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, i == 3}) + (i == 3 ? 0 : 20);
+        if (i == 1 || i == 3)
+            assert_true(dev->ops->write(dev, at, (const uint16_t[]){0x7b00}, 2, &err));
+        if (i == 4 && !rig_restore(rig, &host, &err))
+            fail_msg("%s", err.text);
+        reads = 0;
+        assert_true(rig_harm(rig, &unsafe, &err));
+        assert_string_equal(text_get(&unsafe), i == 0 || i == 4 ? ""
+                                               : i < 3          ? "changed its input: filter of a, first at element 10 of its storage"
+                                                       : "changed its input: filter of a, first at element 10 of its storage; changed its "
+                                                         "input: bias of a, first at element 0 of its storage");
+        assert_int_equal(reads, i == 0 || i == 4 ? 1 : i < 3 ? 2 : 3);
+        text_free(&unsafe);
+    }
+    rig_close(rig);
+    dev->ops = of_emu;
+    card_data_free(host.card);
+    op_data_free(&host);
+    closed(&n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(networks_agree), cmocka_unit_test(one_element_is_seen),
-                                       cmocka_unit_test(a_faulty_kernel_is_seen)};
+                                       cmocka_unit_test(a_faulty_kernel_is_seen), cmocka_unit_test(weights_are_looked_at)};
     return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
