@@ -243,12 +243,10 @@ static void what_lies_around_is_known(void **state)
         const int64_t behind = (int64_t)(at->base + at->whole - at->address - at->bytes),
                       places[] = {0, 1, 2, 3, 5, 6, 7, 8, 4095, behind - 1};
         for (size_t k = 0; k < sizeof places / sizeof *places; k++)
-            for (int front = 0; front < 2; front++) {
+            for (int front = 0; front < (places[k] < 4096 ? 2 : 1); front++) {
                 char *want =
                     front ? text_format("wrote before the start of %s, %ld bytes in front of it", list[i].role->name, (long)places[k] + 1)
                           : text_format("wrote past the end of %s, first %ld bytes behind it", list[i].role->name, (long)places[k]);
-                if (front && places[k] > 4095)
-                    continue;
                 uint64_t to = front ? at->address - (uint64_t)places[k] - 1 : at->address + at->bytes + (uint64_t)places[k];
                 assert_true(dev->ops->write(dev, to, "x", 1, &err));
                 harm_is(rig, want);
