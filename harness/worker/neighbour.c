@@ -161,12 +161,12 @@ static bool look_at_own(struct visit *v, struct op_data *data, struct error *err
 }
 
 /* Which shapes there are is for the op's file to say: a reference that fails at one of them is no row's fault. Nor is that there is no
- * Python, when what it returned for the row's own shape was kept. */
+ * compiler or no Python, when the reference of the row's own shape came in a bundle or was kept. */
 static bool without_reference(struct visit *v, const struct error *why, int *seen, struct error *err)
 {
     const struct op_file *f = v->work.op->file;
-    bool shape = f && why->kind == ERROR_USAGE, python = f && f->from == REFERENCE_PYTHON && why->kind == ERROR_ENVIRONMENT;
-    if (!shape && !python) {
+    bool shape = why->kind == ERROR_USAGE;
+    if (!f || (!shape && why->kind != ERROR_ENVIRONMENT)) {
         *err = *why;
         return false;
     }
