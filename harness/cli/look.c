@@ -317,6 +317,8 @@ static bool validate_one(const char *name, struct plan_arguments *a, struct text
         if (!plan_make(&a->plan, kinds[i], chip, &plan, err))
             return false;
         bool broken = !plan_masks_fit(&plan, err);
+        for (int k = 0; k < plan.case_count && !broken; k++)
+            broken = !op_file_values_fit(&plan.cases[k].work, err) && !error_where(err, "%s", plan.cases[k].id);
         for (int k = 0; k < plan.row_count && !broken; k++) {
             broken = plan.rows[k].broken != NULL;
             if (broken)

@@ -229,6 +229,23 @@ bool op_file_values(const struct work *work, const struct tensor *t, float *to, 
     return true;
 }
 
+bool op_file_values_fit(const struct work *work, struct error *err)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    bool ok = true;
+    for (int i = 0, count = work->op->file ? work->op->tensors(work, list) : 0; ok && i < count; i++) {
+        const struct op_file_tensor *of = op_file_tensor(work->op, list[i].role);
+        bool drawn = !of->values_file && !(work->picture[0] && list[i].role->values == VALUES_INPUT);
+        const char *result = list[i].written && work->op->file->from == REFERENCE_NPY ? of->reference_npy : NULL;
+        struct npy a = {0};
+        SCOPED float *values = list[i].written || drawn ? NULL : malloc(tensor_elements(&list[i]) * sizeof *values);
+        ok = (!values || op_file_values(work, &list[i], values, err)) &&
+             (!result || npy_read_shape(result, list[i].dim, list[i].rank, &a, err));
+        npy_free(&a);
+    }
+    return ok;
+}
+
 void op_file_box(const struct work *work, const struct op_file_tensor *of, size_t i, int64_t size[2])
 {
     for (int k = 0; k < 2; k++) {

@@ -83,6 +83,8 @@ bool op_file_takes_picture(const struct op *op);
 const struct op_file_tensor *op_file_tensor(const struct op *op, const struct tensor_role *role);
 /* The values of a tensor that are those of a .npy file, or of a picture: the op's own, or the one that the work's input is read from. */
 bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err);
+/* Can the files that hold values or results of the work be read, and are they of its shape? */
+bool op_file_values_fit(const struct work *work, struct error *err);
 /* "rows 1024 cols 1000", appended; and `name=value;` of each field of its own and what the op's file is, for a key: of images only where it
  * is not bench's. */
 void op_file_describe(const struct work *work, struct text *t);
