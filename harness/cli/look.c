@@ -281,6 +281,8 @@ int cli_list(const struct verb *verb, int argc, char **argv)
             const char *near = name ? text_nearest_in(name, op_names()) : NULL;
             error_set(&err, ERROR_USAGE, name ? "no op '%s'" : "which op?%s", name ? name : "");
             error_hint(&err, near ? "bench list op %s" : "bench list ops%s", near ? near : "");
+            if (name && !ops.count)
+                op_unknown(&err);
             code = cli_fail(&err);
         }
     } else if (!strcmp(what, "variants") || !strcmp(what, "variant")) {
