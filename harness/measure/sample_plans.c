@@ -54,10 +54,15 @@ static bool time_plan(struct plan_race *r, int i, struct error *err)
 {
     const struct device_ops *ops = r->dev->ops;
     rig_plan_use(r->rig, r->step, i);
+    phase_push(r->dev->clock, PHASE_MEASURING); /* as any timed launch: what a library is found to be is measured */
+    phase_part(r->dev->clock, "library plans");
     bool ok = draw_turn(r, i, err) && sample_rest(r->dev, SAMPLE_SPACING_NS, err) && ops->flush(r->dev, err) && sample_hold(r->dev, err) &&
               ops->record(r->dev, r->timer.from, err) && rig_run_step(r->rig, r->step, err) && ops->record(r->dev, r->timer.to, err);
     sample_let_go(r->dev);
-    return ok && ops->sync(r->dev, err) && ops->elapsed(r->dev, r->timer.from, r->timer.to, &r->ns[i * r->rounds + r->taken[i]++], err);
+    ok = ok && ops->sync(r->dev, err) && ops->elapsed(r->dev, r->timer.from, r->timer.to, &r->ns[i * r->rounds + r->taken[i]++], err);
+    phase_pop(r->dev->clock);
+    phase_pop(r->dev->clock);
+    return ok;
 }
 
 /* What a plan took in its best round: no hiccup puts it out. */

@@ -11,6 +11,7 @@
 #include "virtual_clock.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PLANS 4
 #define MANY 24
@@ -30,6 +31,8 @@ static double draw(void) /* 0 to 1 */
     return (double)(drawn >> 11) * 0x1p-53;
 }
 static bool failed; /* of what was queued something failed */
+static struct phase_clock whole;
+static int by_phase[PHASE_COUNT]; /* launches, of a device that has that clock */
 
 /* ---- in place of measure/rig ---- */
 bool rig_capture(struct rig *rig, struct error *err)
@@ -47,6 +50,7 @@ bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, 
 bool rig_run_step(struct rig *rig, int step, struct error *err)
 {
     assert_int_equal(step, 1);
+    by_phase[whole.depth ? whole.stack[whole.depth - 1] : PHASE_START_UP]++;
     if (rig->refused[rig->used])
         return error_set(err, ERROR_ENVIRONMENT, "not supported");
     rig->runs[rig->used]++;
@@ -178,6 +182,24 @@ static void far_behind_is_out(void **state)
                 first.runs[3] == 1 + 1);
 }
 
+/* What a plan needs once is the library's time; what is timed is measuring, and told apart there. */
+static void a_race_is_measuring(void **state)
+{
+    struct rig rig = {.ns = {1000, 1001, 1002, 1003}}, late = {.ns = {3000, 2000, 500, 1000}, .fails_later = {[3] = true}};
+    struct error err = {0};
+    phase_begin(&whole, PHASE_PLANS);
+    device.clock = &whole;
+    int depth = phase_depth(&whole);
+    memset(by_phase, 0, sizeof by_phase);
+    assert_true(sample_plans(&device, &rig, 1, ROUNDS, NULL, &err));
+    assert_true(by_phase[PHASE_PLANS] == PLANS && by_phase[PHASE_MEASURING] == PLANS * ROUNDS);
+    assert_true(sample_plans(&device, &late, 1, ROUNDS, NULL, &err));
+    assert_true(phase_part_find(&whole, PHASE_MEASURING, "library plans")->spent_s > 0);
+    assert_int_equal(phase_depth(&whole), depth);
+    device.clock = NULL;
+    whole.depth = 0;
+}
+
 /* The plan of an earlier run, or of another layer of the network, runs once to see that it does: its time is nobody's question. */
 static void one_alone_is_not_timed(void **state)
 {
@@ -297,9 +319,14 @@ static void none_that_runs(void **state)
 int main(void)
 {
     clock_give(&ops, 74000);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_plan_has_the_slow_turns),    cmocka_unit_test(the_fastest_that_runs),
-                                       cmocka_unit_test(calls_are_no_part_of_it),       cmocka_unit_test(far_behind_is_out),
-                                       cmocka_unit_test(one_alone_is_not_timed),        cmocka_unit_test(the_hopeless_are_left_out),
-                                       cmocka_unit_test(early_leavers_would_have_lost), cmocka_unit_test(none_that_runs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_plan_has_the_slow_turns),
+                                       cmocka_unit_test(the_fastest_that_runs),
+                                       cmocka_unit_test(calls_are_no_part_of_it),
+                                       cmocka_unit_test(far_behind_is_out),
+                                       cmocka_unit_test(a_race_is_measuring),
+                                       cmocka_unit_test(one_alone_is_not_timed),
+                                       cmocka_unit_test(the_hopeless_are_left_out),
+                                       cmocka_unit_test(early_leavers_would_have_lost),
+                                       cmocka_unit_test(none_that_runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
