@@ -51,6 +51,7 @@ static void test_precision_tolerance(void **state)
     snprintf(allowed, sizeof allowed, " ±%.2g; ",
              verify_tolerance_of(&(struct verify_look){.factor = 1, .t = b->o}, b->v.worst_want, b->d.at[SLOT_OUTPUT].bound[i], 0));
     assert_non_null(strstr(b->v.text, allowed));
+    assert_true(b->v.worst_error / b->v.worst_bound == b->v.error_over_bound && b->v.error_over_bound > 1);
     assert_true(b->v.unwritten == 0 && !strstr(b->v.text, "not written")); /* a value is no poison */
     poison(b, 1, 3, 5, 7);
     fails(b, 1, "that one alone");

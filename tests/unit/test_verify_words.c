@@ -128,11 +128,17 @@ static void what_belongs_elsewhere_is_of_the_type(void **state)
 static void orders_of_channels(void **state)
 {
     for (int mode = D2S_DCR; mode <= D2S_CRD; mode++)
-        for (int64_t channels = 2; channels <= 8; channels += 6) {
-            struct work right = simple_work("depth_to_space", 4 * channels, 8, 12), wrong;
-            right.block = 2, right.mode = (enum d2s_mode)mode;
+        for (int64_t channels = 2; channels <= 14; channels += 6) { /* 14: behind a convolution */
+            struct work right = channels < 14 ? simple_work("depth_to_space", 4 * channels, 8, 12) : conv_work(3, 16, 8, 12, 3), wrong;
+            enum d2s_mode other_mode = mode == D2S_DCR ? D2S_CRD : D2S_DCR;
+            if (channels == 14)
+                add_item(&right, EPILOGUE_DEPTH_TO_SPACE);
+            else
+                right.block = 2;
             wrong = right;
-            wrong.mode = mode == D2S_DCR ? D2S_CRD : D2S_DCR;
+            right.mode = channels < 14 ? (enum d2s_mode)mode : other_mode; /* which is not asked, where an epilogue has one */
+            right.epilogue[0].mode = (enum d2s_mode)mode;
+            wrong.mode = wrong.epilogue[0].mode = other_mode;
             struct bench *b = start(right, DATA_PART_PRECISION), *other = start(wrong, DATA_PART_PRECISION);
             memcpy(b->storage, other->storage, tensor_bytes(&b->o));
             look(b);
