@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define EXPORT_SCHEMA "bench.rows"
-#define EXPORT_VERSION "2.3.0"
+#define EXPORT_VERSION "2.4.0"
 
 /* The verdict, the rules behind it, and the parts that the time is made of. */
 static json_t *json_why(const struct case_view *c, const struct view *v)

@@ -1,4 +1,6 @@
 /* JSON parses, says what docs/EXPORT.md says and gives every number back; CSV is quoted so that any reader finds the same cells. */
+#include "base/hash.h"
+#include "base/text.h"
 #include "row/family.h"
 #include "fixture_rows.h"
 #include <jansson.h>
@@ -44,6 +46,20 @@ static void same_group(const json_t *object, enum column_group group, const void
     }
 }
 
+/* Who adds, renames or takes away a column raises EXPORT_VERSION and says so in docs/EXPORT.md; then the hash is changed here. */
+static void columns_are_those_of_the_version(void **state)
+{
+    (void)state;
+    struct text names = {0};
+    char hash[HASH_TEXT];
+    for (const struct column *c = columns; c->name; c++)
+        text_addf(&names, "%d %s;", c->group, c->name);
+    hash_bytes(text_get(&names), names.len, hash);
+    hash[8] = 0;
+    text_free(&names);
+    assert_string_equal(hash, "3abfa4b8"); /* of 2.4.0 */
+}
+
 static void json_round_trips(void **state)
 {
     struct fixture f = {0};
@@ -53,7 +69,7 @@ static void json_round_trips(void **state)
     f.rows[0]->times[0].samples_ns[41] = 0.1 + 0.2;
     json_t *document = document_of(&f);
     assert_string_equal(json_string_value(json_object_get(document, "schema")), "bench.rows");
-    assert_string_equal(json_string_value(json_object_get(document, "version")), "2.3.0");
+    assert_string_equal(json_string_value(json_object_get(document, "version")), "2.4.0");
     same_group(json_object_get(document, "run"), COLUMN_RUN, &f.run);
     assert_string_equal(json_string_value(json_object_get(json_object_get(json_object_get(document, "run"), "environment"), "cudnn")),
                         "cudnn 9.19.0");
@@ -220,8 +236,8 @@ static void csv_sums_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_round_trips), cmocka_unit_test(json_says_why),  cmocka_unit_test(json_takes_hostile_text),
-        cmocka_unit_test(csv_is_quoted),    cmocka_unit_test(csv_sums_steps),
+        cmocka_unit_test(columns_are_those_of_the_version), cmocka_unit_test(json_round_trips), cmocka_unit_test(json_says_why),
+        cmocka_unit_test(json_takes_hostile_text),          cmocka_unit_test(csv_is_quoted),    cmocka_unit_test(csv_sums_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
