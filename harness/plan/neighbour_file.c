@@ -23,6 +23,7 @@ bool plan_has_neighbours(const struct op *op)
 struct asked {
     const struct op_file *f;
     const char *name;
+    uint64_t followed; /* a bit for each let */
     bool found;
 };
 
@@ -30,14 +31,16 @@ static void look_for(void *context, const char *name)
 {
     struct asked *a = context;
     a->found |= !strcmp(name, a->name);
-    for (int i = 0; i < a->f->let_count && !a->found; i++) /* of lets before it alone, so that this ends */
-        if (!strcmp(a->f->let_names[i], name))
+    for (int i = 0; i < a->f->let_count && !a->found; i++)
+        if (!strcmp(a->f->let_names[i], name) && !(a->followed >> i & 1)) {
+            a->followed |= (uint64_t)1 << i;
             expr_names(a->f->lets[i], look_for, a);
+        }
 }
 
 static bool is_size(const struct op_file *f, const struct op_field *field)
 {
-    struct asked a = {f, field->name, false};
+    struct asked a = {.f = f, .name = field->name};
     for (int i = 0; i < f->tensor_count && field->kind == FIELD_INT; i++)
         for (int k = 0; k < f->tensors[i].rank; k++)
             expr_names(f->tensors[i].shape[k], look_for, &a);
