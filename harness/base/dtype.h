@@ -17,8 +17,10 @@ size_t dtype_bytes(enum dtype t);
 const char *dtype_cuda(enum dtype t);
 /* Unit roundoff of a floating type: f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53; 0 for integers. */
 double dtype_unit_roundoff(enum dtype t);
-/* What is as far from 0 as that becomes infinite in the type; INFINITY: nothing does. */
-double dtype_overflow(enum dtype t);
+/* What lies strictly between the two is a number of the type once it is rounded (whole numbers: cut off behind the point). */
+void dtype_range(enum dtype t, double *below, double *above);
+/* Infinity is held by types that are no whole numbers. */
+bool dtype_holds(enum dtype t, double value);
 /* Largest N such that every integer of magnitude <= N is representable: f32 2^24, f16 2^11, bf16 2^8. */
 double dtype_exact_integer(enum dtype t);
 

@@ -26,6 +26,8 @@ static bool settle(struct card_data *d, const struct reference_run *r, const str
     double tolerance = w->op->file->tolerance, apart = op_is_exact(w->op) ? 1 : bound_one_sign(w->math, (double)is->terms), value = NAN;
     uint64_t sizes = r->extra[t->role->slot], wrong = UINT64_MAX;
     int64_t length = t->dim[t->rank - 1], rows = (int64_t)at->elements / length;
+    double below, above;
+    dtype_range(t->dtype, &below, &above);
     union card_arg args[] = {card_int((int64_t)at->reference),
                              card_int((int64_t)sizes),
                              card_int((int64_t)at->bound),
@@ -39,7 +41,9 @@ static bool settle(struct card_data *d, const struct reference_run *r, const str
                              card_real((double)is->least),
                              card_int(w->math == MATH_I8_ACC32),
                              card_real(is->sums ? apart : 0),
-                             card_real(dtype_overflow(t->dtype)),
+                             card_real(below),
+                             card_real(above),
+                             card_int(!dtype_holds(t->dtype, INFINITY)),
                              card_int((int64_t)d->card->counts)};
     if (!dev->ops->write(dev, d->card->counts, &wrong, sizeof wrong, err) ||
         !card_launch(d->card, CARD_SETTLE, rows * CARD_THREADS, args, sizeof args / sizeof *args, err) || !dev->ops->sync(dev, err) ||

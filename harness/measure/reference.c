@@ -332,7 +332,7 @@ static bool reference_files(const struct work *work, struct op_data *data, struc
 
 bool reference_refuse(const struct tensor *t, int64_t element, double value, struct error *err)
 {
-    if (isfinite(value) && fabs(value) >= dtype_overflow(t->dtype)) {
+    if (!isnan(value) && !dtype_holds(t->dtype, value)) {
         error_set(err, ERROR_USAGE, "element %lld of %s is %.6g, which %s does not hold: whatever overflows there would pass",
                   (long long)element, t->role->name, value, dtype_name(t->dtype));
         return error_hint(err, "smaller values (`data: {uniform: [-2, 2]}`, or a .npy), or another type");
@@ -359,7 +359,7 @@ static double usual_size(const double *row, size_t length, double terms)
 
 struct settling {
     const struct reference_rows *of;
-    double tolerance, apart, overflow;
+    double tolerance, apart;
     atomic_llong wrong; /* the first element without a number of its type; -1: none */
 };
 
@@ -382,7 +382,7 @@ static void settle_row(void *context, int64_t row, int thread)
     (void)thread;
     for (size_t k = first; k < first + length; k++) {
         double y = of->reference[k], size = of->sizes ? of->sizes[k] : fmax(fabs(y), isfinite(usual) ? usual : 0);
-        if (isnan(y) || !(size >= 0) || (isfinite(y) && fabs(y) >= s->overflow)) {
+        if (!dtype_holds(of->t->dtype, y) || !(size >= 0)) {
             keep_first(s, k);
             return;
         }
@@ -400,7 +400,6 @@ bool reference_settle_rows(const struct reference_rows *of, int64_t *wrong)
     struct settling s = {.of = of,
                          .tolerance = of->work->op->file->tolerance,
                          .apart = op_is_exact(of->work->op) ? 1 : bound_one_sign(of->work->math, (double)of->is->terms),
-                         .overflow = dtype_overflow(of->t->dtype),
                          .wrong = -1};
     pool_for(of->rows, pool_threads_for(of->rows * of->t->dim[of->t->rank - 1], 25000), settle_row, &s);
     *wrong = atomic_load(&s.wrong);

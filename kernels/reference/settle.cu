@@ -3,10 +3,10 @@
 
 /* What errors of an element are relative to where the reference does not say (magnitude NULL): itself, or what its row usually is, where `usual` is
  * more than 0. bounds: the magnitudes are bounds; tolerance > 0: that share of them; else `share` of them and what tf32 and whole sums lose. A row a block;
- * `wrong` becomes the first element without a number, or that becomes infinite in its type (from `overflow` on). */
+ * `wrong` becomes the first element that is not between `below` and `above`, where its type has numbers (infinity is one, but for whole `numbers`), or without a size. */
 extern "C" __global__ void settle_rows(const double *reference, const double *magnitude, float *bound, int64_t rows, int64_t length, double usual,
                                        int bounds, double tolerance, double share, int tf32, double least, int whole, double apart,
-                                       double overflow, unsigned long long *wrong)
+                                       double below, double above, int numbers, unsigned long long *wrong)
 {
     __shared__ double squares[256];
     for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -25,7 +25,8 @@ extern "C" __global__ void settle_rows(const double *reference, const double *ma
         for (int64_t i = threadIdx.x; i < length; i += 256) {
             int64_t at = row * length + i;
             double size = magnitude ? magnitude[at] : fmax(fabs(y[i]), isfinite(often) ? often : 0.0);
-            if (isnan(y[i]) || !(size >= 0) || (isfinite(y[i]) && fabs(y[i]) >= overflow)) {
+            bool held = (y[i] > below && y[i] < above) || (isinf(y[i]) && !numbers);
+            if (!held || !(size >= 0)) {
                 atomicMin(wrong, (unsigned long long)at);
                 continue;
             }

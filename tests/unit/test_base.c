@@ -61,6 +61,10 @@ static void sixteen_bit_rounds_once(void **state)
     dtype_set(DTYPE_BF16, &h, 0, 1 + 0x1p-8);
     assert_int_equal(h, 0x3f80);
     assert_true(isnan(dtype_get(DTYPE_BF16, &(uint16_t){0x7fe5}, 0)));
+    assert_true(dtype_holds(DTYPE_F16, -65519) && !dtype_holds(DTYPE_F16, 65520) && dtype_holds(DTYPE_F16, INFINITY));
+    assert_true(dtype_holds(DTYPE_I8, -128) && !dtype_holds(DTYPE_I8, -129) && !dtype_holds(DTYPE_I8, 128) && !dtype_holds(DTYPE_I8, NAN));
+    assert_true(dtype_holds(DTYPE_U16, 65535) && !dtype_holds(DTYPE_U16, 65536) && !dtype_holds(DTYPE_U32, -1) &&
+                dtype_holds(DTYPE_I32, -0x1p31) && !dtype_holds(DTYPE_I32, 0x1p31) && !dtype_holds(DTYPE_U8, INFINITY));
 }
 
 static void sha256_is_the_published_one(void **state)

@@ -172,6 +172,32 @@ static void faults_are_seen(void **state)
     dev->witness = NULL;
 }
 
+/* A result that its type does not hold is the op's mistake, there and on the CPU: a kernel that wraps would pass, one that saturates not.
+ */
+static void what_a_type_holds(void **state)
+{
+    need_card();
+    static const struct {
+        int64_t value;
+        bool held;
+    } at[] = {{-1, false}, {0, true}, {200, true}, {255, true}, {256, false}};
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+        for (int there = 0; there < 2; there++) {
+            struct error err = {0};
+            struct op_data host = {0};
+            const int64_t values[] = {3, at[i].value};
+            struct work w = of_values("byte", DTYPE_F32, values, 2);
+            bool made = there ? card_data_make(card, &w, DATA_PART_PRECISION, &host, &err)
+                              : reference_data_make(dev, NULL, &w, DATA_PART_PRECISION, &host, &err);
+            if (made != at[i].held || (!made && !strstr(err.text, "which u8 does not hold")))
+                fail_msg("%ld: %s", (long)at[i].value, made ? "taken" : err.text);
+            if (made) {
+                card_data_free(host.card);
+                op_data_free(&host);
+            }
+        }
+}
+
 /* Uniform ones in an op that is exact, a mask, whole numbers of 8 and 16 bits, sorted ones, indices. */
 static void write_op(void)
 {
@@ -196,6 +222,21 @@ static void write_op(void)
         "    double s = 0;\n    for (long long i = r * cols; r < rows && i < (r + 1) * cols; i++)\n"
         "        s += (double)a[i] + b[i] + c[i] + d[i] + e[i] + f[i];\n    if (r < rows)\n        y[r] = s;\n}\n",
         f);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/byte.yaml", folder);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("about: a number\nfields: {rows: {what: rows}, at: {min: -999, max: 999, what: the number}}\n"
+          "tensors: {x: {shape: [rows]}, y: {shape: [rows], dtype: u8, written: yes}}\n"
+          "reference: {kernel: number, threads: rows, args: [x, y, rows, at]}\ntrial: {usual: {rows: 3, at: 4}}\n",
+          f);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/byte.cu", folder);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("extern \"C\" __global__ void number(const float *x, double *y, int rows, int at)\n"
+          "{\n    if (threadIdx.x < rows)\n        y[threadIdx.x] = at;\n}\n",
+          f);
     fclose(f);
 }
 
@@ -227,6 +268,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_stays_there_is_right), cmocka_unit_test(no_block_is_interpreted_twice),
-                                       cmocka_unit_test(the_witness_touches_what_it_writes), cmocka_unit_test(faults_are_seen)};
+                                       cmocka_unit_test(the_witness_touches_what_it_writes), cmocka_unit_test(faults_are_seen),
+                                       cmocka_unit_test(what_a_type_holds)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
