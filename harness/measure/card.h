@@ -71,5 +71,7 @@ bool card_verify(const struct card_data *data, const struct program *program, in
                  struct verdict *verdict, struct error *err);
 /* Downloads the references and bounds, once, into the op_data that they belong to. */
 bool card_fetch(struct card_data *data, struct error *err);
+/* The first `most` elements of each reference alone, or as card_fetch where that is SIZE_MAX. */
+bool card_fetch_some(struct card_data *data, size_t most, struct error *err);
 
 #endif

@@ -400,3 +400,18 @@ bool card_fetch(struct card_data *d, struct error *err)
     d->fetched = true;
     return card_leave(d->card, err);
 }
+
+bool card_fetch_some(struct card_data *d, size_t most, struct error *err)
+{
+    struct device *dev = d->card->dev;
+    if (d->fetched || most == SIZE_MAX)
+        return card_fetch(d, err);
+    for (int i = 0; i < OP_MAX_TENSORS; i++) {
+        struct op_values *to = &d->host->at[i];
+        size_t count = to->elements < most ? to->elements : most;
+        if (d->at[i].reference &&
+            (!card_reach(d, i, err) || !dev->ops->read(dev, d->at[i].reference, to->reference, count * sizeof *to->reference, err)))
+            return false;
+    }
+    return card_leave(d->card, err);
+}

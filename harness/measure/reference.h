@@ -10,6 +10,9 @@
 #include "device/device.h"
 #include "op/op.h"
 
+/* Sets of inputs with a set_seed below this are the same in every run: what Python made of them is kept, too. */
+#define REFERENCE_SETS 8
+
 /* References and bounds from inputs that are there. compiler: as in compile_request. */
 bool reference_make(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *data,
                     struct error *err);

@@ -140,7 +140,7 @@ bool reference_python(const struct work *work, enum data_part part, struct op_da
 {
     char key[HASH_TEXT], why[256];
     key_of(work, data, key);
-    char *cache = work->set_seed ? NULL : compile_cache_folder(why, sizeof why), /* further sets are of one run alone */
+    char *cache = work->set_seed >= REFERENCE_SETS ? NULL : compile_cache_folder(why, sizeof why), /* else a set of one run alone */
         *kept = text_format("%s/reference/%s.%d", cache ? cache : "", key, (int)part),
          *folder = text_format("%s%sXXXXXX", cache ? kept : "/tmp/bench_reference", "."), *above = file_dir(folder);
     bool ok = cache && file_is_dir(kept);

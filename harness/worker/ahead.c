@@ -42,7 +42,8 @@ static void *make_ahead(void *context)
     struct ahead *a = context;
     struct error ignored = {0};
     sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}); /* and of the threads that it starts */
-    a->task_known = op_degenerate(&a->w->plan.cases[a->case_index].work, &a->no_task, &ignored);
+    const struct work *work = &a->w->plan.cases[a->case_index].work;
+    a->task_known = !work->op->file && op_degenerate(work, &a->no_task, &ignored);
     make_data(a, a->rows[0], DATA_PART_EXACT, 0);
     make_data(a, a->rows[0], DATA_PART_PRECISION, 0);
     for (int k = 0; k < a->row_count && !atomic_load(&a->enough); k++)

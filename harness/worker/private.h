@@ -182,6 +182,9 @@ bool worker_verify(struct worker *w, int row, struct error *err);
 void worker_same_bits(const struct worker *w, int index, const struct rig *rig, struct row *row);
 /* Compiles it, and says by launch_hash what is launched: nothing runs. */
 bool worker_identify(struct worker *w, int row, struct error *err);
+/* task.c: where the work of an op that is a file lets kernels pass that do not do it, `row` is broken and says why; looked at once a case.
+ * False (err): the case's own data cannot be made. */
+bool worker_file_task(struct worker *w, int index, struct row *row, struct error *err);
 /* factors.c: a row whose tensor cores multiply in a lesser type than its math mode and algorithm allow is wrong, whatever its result is:
  * where sums are long, a tolerance would let it pass. */
 void worker_fits_math(const struct worker *w, int index, const struct build *build, struct row *row);

@@ -432,6 +432,10 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
     }
     if (w->plan.rows[t->index].kind == PLAN_SEQUENCE)
         return worker_sequence_verify(w, t->index, build, t->row, &t->rig, err);
+    if (!worker_file_task(w, t->index, t->row, err))
+        return false;
+    if (t->row->status != ROW_PLANNED)
+        return true;
     if (!rig_open(w->dev, w->library, p, build->images, true, &t->rig, err))
         return blame_row(t, err, ROW_BROKEN);
     rig_time_limit(t->rig, w->time_limit_s);
@@ -464,7 +468,7 @@ static bool refuse_degenerate(struct trial *t, struct error *err)
 {
     struct worker *w = t->w;
     const struct plan_row *p = &w->plan.rows[t->index];
-    if (p->kind != PLAN_LAYER)
+    if (p->kind != PLAN_LAYER || w->plan.cases[p->case_index].work.op->file) /* of a file: worker_file_task, with its data */
         return true;
     if (w->task_case != p->case_index && !op_degenerate(&w->plan.cases[p->case_index].work, &w->no_task, err))
         return false;
