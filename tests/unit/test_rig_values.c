@@ -178,6 +178,41 @@ static void both_outputs_are_spoken_of(void **state)
     stop(b);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Two launches leave the same bits when their outputs' sums agree: whichever byte is another, the sum is, and is none of the others'. */
+static void each_byte_is_in_the_sum(void **state)
+{
+    enum { BYTES = 2 * 3 * 5 * 5 }; /* a word of 8 does not divide it */
+    struct error err = {0};
+    struct work w = conv_work(2, 3, 5, 5, 3);
+    w.dtype = DTYPE_F16;
+    finish(&w);
+    struct bench *b = start(w, DATA_PART_EXACT);
+    struct rig *rig = opened(&b->p, &b->d);
+    uint64_t output = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, program_tensor(&b->p, "output")}), sums[BYTES + 1];
+    unsigned char *storage = (unsigned char *)b->storage;
+    assert_true(tensor_bytes(&b->o) == BYTES && BYTES % 8);
+    for (int i = 0; i <= BYTES; i++) {
+        struct text unsafe = {0};
+        struct verdict v;
+        storage[i % BYTES] ^= i < BYTES ? 1 : 0;
+        if (!dev->ops->write(dev, output, storage, BYTES, &err) || !rig_check(rig, &b->d, &v, &unsafe, NULL, &err))
+            fail_msg("%s", err.text);
+        storage[i % BYTES] ^= i < BYTES ? 1 : 0;
+        sums[i] = rig_output_sum(rig);
+    }
+    qsort(sums, BYTES + 1, sizeof *sums, by_value);
+    for (int i = 0; i < BYTES; i++)
+        assert_true(sums[i] != sums[i + 1]);
+    rig_close(rig);
+    stop(b);
+}
+
 static int set_up(void **state)
 {
     struct error err = {0};
@@ -194,6 +229,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(weights_are_those_of_its_links), cmocka_unit_test(tensors_are_saved),
-                                       cmocka_unit_test(a_mask_is_an_input), cmocka_unit_test(both_outputs_are_spoken_of)};
+                                       cmocka_unit_test(a_mask_is_an_input), cmocka_unit_test(both_outputs_are_spoken_of),
+                                       cmocka_unit_test(each_byte_is_in_the_sum)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
