@@ -106,7 +106,8 @@ bool card_filter(struct card_data *data, const struct card_layer *layer, uint64_
  */
 bool card_lines_in(struct card_data *data, const struct card_layer *layer, enum card_kernel kernel, uint64_t from, uint64_t *lines,
                    struct error *err);
-/* Memory of the check, and something in it; an error says whose. */
+/* Memory of the check, in whole words of 8 of which the last ends in 0, and something in it; an error says whose. */
+size_t card_words(size_t bytes);
 bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
 /* For what a kernel under test must not find: references and their bounds. */
 bool card_room_apart(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
