@@ -149,17 +149,9 @@ bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count
 
 /* ---- what a case has on the device ---- */
 
-size_t card_words(size_t bytes)
-{
-    return (bytes + 7) / 8 * 8;
-}
-
 bool card_room(struct card_data *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
-    struct device *dev = d->card->dev;
-    size_t whole = card_words(bytes);
-    return (dev->ops->alloc(dev, label, whole, address, err) && (whole == bytes || dev->ops->fill(dev, *address + whole - 8, 0, 8, err))) ||
-           error_where(err, "the check on the device");
+    return d->card->dev->ops->alloc(d->card->dev, label, bytes, address, err) || error_where(err, "the check on the device");
 }
 
 bool card_room_apart(struct card_data *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
@@ -288,10 +280,10 @@ static bool card_inputs(struct card_data *d, const struct work *work, enum data_
             ok = card_generate(d, work, t, which, err) && (work->op->file || t->role->slot != SLOT_INPUT || (part & DATA_FULL) ||
                                                            !d->at[SLOT_MASK_IN].value || card_blank(d, dim, err));
     }
-    d->mask_out_bytes = d->mask_out ? card_words((size_t)(work->n * work->p * work->q) * sizeof(float)) : 0;
-    for (int i = 0; ok && i < count; i++) { /* sums are of words of 8 */
+    d->mask_out_bytes = d->mask_out ? (size_t)(work->n * work->p * work->q) * sizeof(float) : 0;
+    for (int i = 0; ok && i < count; i++) {
         struct card_values *at = &d->at[list[i].role->slot];
-        at->bytes = at->value ? card_words(tensor_elements(&list[i]) * sizeof(float)) : 0;
+        at->bytes = at->value ? tensor_elements(&list[i]) * sizeof(float) : 0;
     }
     return ok;
 }

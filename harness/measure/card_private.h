@@ -46,7 +46,7 @@ struct card {
 };
 struct card_values {
     uint64_t value, reference, bound; /* device addresses, logical order; 0: none */
-    size_t bytes;                     /* of value, in words of 8 */
+    size_t bytes;                     /* of value */
     size_t elements;                  /* of reference, bound */
     bool joined;                      /* the bounds are in the reference's memory */
 };
@@ -55,9 +55,9 @@ struct card_data {
     struct op_data *host;
     struct card_values at[OP_MAX_TENSORS];
     uint64_t mask_out;
-    size_t mask_out_bytes; /* in words of 8 */
-    uint64_t carried_at;   /* of a chain, by channel of its output: what earlier links' roundings may add to an error; 0: none */
-    float *carried;        /* the same here */
+    size_t mask_out_bytes;
+    uint64_t carried_at; /* of a chain, by channel of its output: what earlier links' roundings may add to an error; 0: none */
+    float *carried;      /* the same here */
     size_t channels, plane;
     enum data_part part;
     bool fetched;                      /* the host has the references whole */
@@ -106,8 +106,7 @@ bool card_filter(struct card_data *data, const struct card_layer *layer, uint64_
  */
 bool card_lines_in(struct card_data *data, const struct card_layer *layer, enum card_kernel kernel, uint64_t from, uint64_t *lines,
                    struct error *err);
-/* Memory of the check, in whole words of 8 of which the last ends in 0, and something in it; an error says whose. */
-size_t card_words(size_t bytes);
+/* Memory of the check, and something in it; an error says whose. */
 bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
 /* For what a kernel under test must not find: references and their bounds. */
 bool card_room_apart(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);

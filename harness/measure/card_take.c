@@ -13,10 +13,10 @@ static bool values_up(struct card_data *d, const struct work *work, struct error
         struct card_values *to = &d->at[list[i].role->slot];
         size_t bytes = tensor_elements(&list[i]) * sizeof *value;
         ok = !value || card_upload(d, list[i].role->name, value, bytes, &to->value, err);
-        to->bytes = to->value ? card_words(bytes) : 0;
+        to->bytes = to->value ? bytes : 0;
     }
     ok = ok && (!d->host->mask_out || card_upload(d, "mask of outputs", d->host->mask_out, outputs * sizeof(float), &d->mask_out, err));
-    d->mask_out_bytes = d->mask_out ? card_words(outputs * sizeof(float)) : 0;
+    d->mask_out_bytes = d->mask_out ? outputs * sizeof(float) : 0;
     return ok;
 }
 
