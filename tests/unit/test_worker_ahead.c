@@ -176,6 +176,48 @@ static void masks_share_what_is_full(void **state)
     free(path);
 }
 
+/* Of each op that takes a mask: what its dense rows are fed without one is, in all sets, what they were fed with it, where nothing is 0. */
+static void full_is_the_layer_without_a_mask(void **state)
+{
+    char *path = text_file(
+        "scenario: t\n"
+        "defaults: {n: 2, c: 4, h: 8, w: 9, dtype: f16, layout: NHWC}\n"
+        "layers: {a: {op: add}, b: {op: concat, k: 7}, c: {op: conv2d, k: 8, kernel: 3, pad: 1, epilogue: [bias, residual]},\n"
+        "  d: {op: conv3d, d: 3, k: 4, kernel: 3, pad: 1}, e: {op: conv_transpose2d, k: 4, kernel: 3, stride: 2},\n"
+        "  f: {op: densify}, g: {op: depth_to_space, block: 2, mode: DCR}, h: {op: pointwise, epilogue: [residual]},\n"
+        "  i: {op: pool_average, kernel: 3}, j: {op: pool_max_change, kernel: 3}, k: {op: truncate, above: 1.5},\n"
+        "  l: {op: upsample, block: 2}, m: {op: upsample_bilinear, block: 2}, o: {op: upsample_conv2d, block: 2, k: 4, kernel: 3}}\n"
+        "axes: {mask: [{pattern: iid, density: 0.2}]}\n"
+        "variants: [copy]\n");
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .seed = "7"};
+    struct error err = {0};
+    struct worker w = {.options = {.seed = "7"}};
+    if (!plan_make(&options, "emu", chip_find("GH100"), &w.plan, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(w.plan.case_count, 14);
+    for (int k = 0; k < w.plan.case_count * ROOM_SETS; k++) {
+        int set = k % ROOM_SETS, in_case = k / ROOM_SETS;
+        enum data_part full = (enum data_part)(DATA_PART_PRECISION | DATA_FULL), part = full;
+        struct work bare = worker_data_work(&w, in_case, &part, set), masked = w.plan.cases[in_case].work;
+        struct op_data one, other;
+        struct tensor list[OP_MAX_TENSORS];
+        masked.set_seed = bare.set_seed;
+        assert_int_equal(part, DATA_PART_PRECISION);
+        assert_true(op_data_inputs(&bare, part, &one, &err) && op_data_inputs(&masked, full, &other, &err));
+        for (int i = 0, count = bare.op->tensors(&bare, list); i < count; i++) {
+            int slot = list[i].role->slot;
+            assert_true(!one.at[slot].value == !other.at[slot].value);
+            if (one.at[slot].value)
+                assert_memory_equal(one.at[slot].value, other.at[slot].value, tensor_elements(&list[i]) * sizeof(float));
+        }
+        op_data_free(&one);
+        op_data_free(&other);
+    }
+    plan_free(&w.plan);
+    unlink(path);
+    free(path);
+}
+
 /* Rows of no layer, and rows that there are none of, begin nothing. */
 static void nothing_to_begin(void **state)
 {
@@ -195,6 +237,6 @@ int main(void)
     if (!getenv("BENCH_HOME"))
         setenv("BENCH_HOME", ".", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(judged_the_same), cmocka_unit_test(masks_share_what_is_full),
-                                       cmocka_unit_test(nothing_to_begin)};
+                                       cmocka_unit_test(full_is_the_layer_without_a_mask), cmocka_unit_test(nothing_to_begin)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
