@@ -102,13 +102,16 @@ static void tell(struct worker *w, json_t *command)
     json_decref(command);
 }
 
+static const char *op_file; /* that is read besides; NULL */
+
 /* A worker that is set up for one variant on one layer, and the row's index. */
 static int worker_for(struct worker *w, struct row *row, const char *layer, const char *variant)
 {
     char *text = text_format("scenario: t\nlayers: {a: {%s}}\nvariants: [%s]\n", layer, variant);
     char *path = text_file(text), *set = text_format("my=%s", variant_folder);
-    const char *const dirs[] = {set, NULL};
-    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs};
+    const char *const dirs[] = {set, NULL}, *const ops[] = {op_file, NULL};
+    const struct plan_options options = {
+        .scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs, .op_files = op_file ? ops : NULL};
     struct error err = {0};
     struct plan plan;
     int index = -1;
@@ -219,6 +222,56 @@ static void files_have_neighbours(void **state)
     row_free(row);
 }
 
+/* The row of a device that has what it checks against, on an op of a file; `kept`: the second set of inputs is there for timing. */
+static struct row *verified_there(const char *layer, const char *variant, bool timed, bool *kept)
+{
+    struct row *row = row_new();
+    struct worker w;
+    struct error err = {0};
+    int index = worker_for(&w, row, layer, variant);
+    if (!card_open(w.dev, NULL, &w.card, &err))
+        fail_msg("%s", err.text);
+    tell(&w, json_pack("{s:s,s:i,s:[],s:b}", "do", "verify", "row", index, "choice", "timed", timed));
+    *kept = w.data_case[1][DATA_PART_PRECISION] == w.plan.rows[index].case_index;
+    worker_close(&w);
+    return row;
+}
+
+/* An op of a file that leaves a constant is no task on a device either, and one that leaves what it reads is one. */
+static void a_task_is_asked_for_there(void **state)
+{
+    need_compiler();
+    char *folder = text_format("%s/blank", variant_folder), *path = text_format("%s/blank.yaml", folder),
+         *command = text_format("mkdir -p %1$s; cd %1$s; echo 'extern \"C\" __global__ void two(double *y, int n)"
+                                "{ if (threadIdx.x < n) y[threadIdx.x] = 2; }' >blank.cu; printf 'about: A constant.\nfields: {n: {}}\n"
+                                "tensors: {x: {shape: [n]}, y: {shape: [n], written: yes}}\nmath: none\n"
+                                "reference: {kernel: two, threads: n, args: [y, n]}\ntrial: {usual: {n: 9}}\n' >blank.yaml",
+                                folder);
+    assert_int_equal(system(command), 0);
+    struct text own = {0};
+    text_add(&own, "/* bench 1\nop: blank\nwhat: a constant\nsteps:\n  - kernel: two\n    grid: 1\n    block: n\n    args: y\n*/\n"
+                   "extern \"C\" __global__ void two(float *y) { y[threadIdx.x] = 2; }\n");
+    assert_true(variant_put("two", &own));
+    for (int timed = 0; timed < 2; timed++) {
+        bool kept;
+        op_file = path;
+        struct row *row = verified_there("op: blank, n: 9, dtype: f32", "my/two", timed, &kept);
+        if (row->status != ROW_BROKEN || !strstr(row->reason, "no task: on 8 sets of inputs every output is the same number"))
+            fail_msg("%s: %s", row_status_name(row->status), row->reason ? row->reason : "");
+        assert_true(kept == timed && row->reason_line == 5 && text_ends(row->reason_file, "/blank.yaml"));
+        row_free(row);
+        op_file = NULL;
+        row = verified_there("op: transpose, rows: 5, cols: 7, dtype: f32", "transpose/naive", timed, &kept);
+        if (row->status != ROW_OK)
+            fail_msg("%s: %s", row_status_name(row->status), row->reason ? row->reason : "");
+        assert_int_equal(kept, timed);
+        row_free(row);
+    }
+    free(command);
+    free(folder);
+    free(path);
+}
+
 static int files_in(const char *folder)
 {
     char *command = text_format("exit $(find '%s' -type f | wc -l)", folder);
@@ -293,6 +346,6 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_has_the_verdict_it_deserves), cmocka_unit_test(a_right_row_says_how_right),
                                        cmocka_unit_test(several_reports_are_counted),      cmocka_unit_test(files_have_neighbours),
                                        cmocka_unit_test(tiles_are_counted_once),           cmocka_unit_test(neighbours_are_compiled_ahead),
-                                       cmocka_unit_test(findings_are_of_their_row)};
+                                       cmocka_unit_test(findings_are_of_their_row),        cmocka_unit_test(a_task_is_asked_for_there)};
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }
