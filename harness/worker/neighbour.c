@@ -1,6 +1,7 @@
 /* A row is also right on shapes that nobody showed it: the code that was compiled for its layer, on a few small works that its head
  * accepts.
  */
+#include "base/file.h"
 #include "base/spec.h"
 #include "base/text.h"
 #include "measure/card.h"
@@ -240,14 +241,20 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
     return ok;
 }
 
-static int wanted(const struct worker *w, int index)
+/* Would the row be run on neighbours if its op had any? */
+static bool has_own_code(const struct plan_row *row)
 {
-    const struct plan_row *row = &w->plan.rows[index];
     const struct program *p = &row->program;
     for (int i = 0; i < p->step_count; i++)
         if (p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL) /* a library searches for every shape anew */
-            return 0;
-    if (row->kind != PLAN_LAYER || !p->checked || !plan_has_neighbours(p->work.op))
+            return false;
+    return row->kind == PLAN_LAYER && p->checked;
+}
+
+static int wanted(const struct worker *w, int index)
+{
+    const struct plan_row *row = &w->plan.rows[index];
+    if (!has_own_code(row) || !plan_has_neighbours(row->program.work.op))
         return 0;
     return spec_is_timed(w->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
 }
@@ -297,6 +304,10 @@ bool worker_neighbours(struct worker *w, int index, const struct build *build, s
 {
     int count = wanted(w, index), seen = 0;
     bool more = count > 0;
+    const struct plan_row *own = &w->plan.rows[index];
+    if (has_own_code(own) && !plan_has_neighbours(own->program.work.op))
+        row_add_note(row, "not run on a neighbour: %s has values from files, which are of one shape",
+                     file_base(op_path(own->program.work.op)));
     if (!more)
         return true;
     for (int i = 0; i < count && more; i++)
