@@ -53,6 +53,7 @@ expect layers 'a circle' sed -i 's/^op: .*/& session/' ci/layers.txt
 expect layers 'harness/zz/ is not in ci/layers.txt' sh -c 'mkdir harness/zz && echo "int x;" >harness/zz/a.c'
 expect layers 'leaves its folder' append harness/op/op.h '#include "../row/row.h"'
 expect layers 'only device/ may include CUDA headers' append harness/report/report.h '#include <cuda.h>'
+expect variants 'kernels/variants/conv2d/zz.cu is not in ci/gate/every_variant.yaml' sh -c ': >kernels/variants/conv2d/zz.cu'
 expect ops 'harness/plan/zz.c:1: compares the name of an op' append harness/plan/zz.c 'bool zz(const struct op *op) { return !strcmp(op->name, "layout"); }'
 expect ops 'harness/cli/zz.c:1: compares the name of an op' append harness/cli/zz.c 'bool zz(const char *name) { return !strncmp(name, "upsample", 8); }'
 expect ops 'harness/session/zz.c:1: compares the name of an op' append harness/session/zz.c 'const struct op *zz(void) { return op_find("conv2d"); }'

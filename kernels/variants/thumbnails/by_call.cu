@@ -47,8 +47,8 @@ FUNCTION(over, /)
 extern "C" __global__ void __launch_bounds__(256)
 thumbnail(const unsigned char *input, const int *boxes, float *output, int h, int w, int crops, int to_h, int to_w)
 {
-    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y, b = blockIdx.z;
-    if (x >= to_w || y >= to_h)
+    int pixel = blockIdx.x * 256 + threadIdx.x, x = pixel % to_w, y = pixel / to_w, b = blockIdx.z;
+    if (y >= to_h)
         return;
     int4 box = ((const int4 *)boxes)[b]; /* x, y, width, height */
     bool wide = box.z * to_h > box.w * to_w;
