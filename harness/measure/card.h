@@ -51,7 +51,7 @@ void card_data_free(struct card_data *data);
  * inactive pixels are NaN. */
 bool card_feed(const struct card_data *data, const struct tensor *t, int hidden, uint64_t address, struct error *err);
 /* A sum over the bits of a buffer: the same bits give the same sum. card_sum_add queues: what is at `sum` on the device grows by it. */
-bool card_sum(const struct card_data *data, uint64_t address, size_t bytes, uint64_t *sum, struct error *err);
+bool card_sum(const struct card *card, uint64_t address, size_t bytes, uint64_t *sum, struct error *err);
 struct card_span {
     uint64_t address;
     size_t bytes;

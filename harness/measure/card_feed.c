@@ -25,24 +25,6 @@ bool card_feed(const struct card_data *d, const struct tensor *t, int hidden, ui
            card_launch(d->card, CARD_PACK, dim[0] * dim[1] * dim[2] * dim[3], args, 12, err);
 }
 
-/* One number that a kernel reduces into, begun at `begin`. */
-static bool card_number(const struct card *card, uint64_t begin, enum card_kernel kernel, size_t bytes, union card_arg *args, int arg_count,
-                        uint64_t *out, struct error *err)
-{
-    const struct device_ops *ops = card->dev->ops;
-    args[arg_count - 1] = card_int((int64_t)card->counts);
-    return (begin ? ops->write(card->dev, card->counts, &begin, sizeof begin, err)
-                  : ops->fill(card->dev, card->counts, 0, sizeof begin, err)) && /* which waits for nothing */
-           card_launch(card, kernel, (int64_t)bytes / 8, args, arg_count, err) &&
-           ops->read(card->dev, card->counts, out, sizeof *out, err);
-}
-
-bool card_sum(const struct card_data *d, uint64_t address, size_t bytes, uint64_t *sum, struct error *err)
-{
-    union card_arg args[3] = {card_int((int64_t)address), card_int((int64_t)bytes)};
-    return card_number(d->card, 0, CARD_SUM, bytes, args, 3, sum, err);
-}
-
 bool card_sum_add(const struct card *card, uint64_t address, size_t bytes, uint64_t sum, struct error *err)
 {
     union card_arg args[3] = {card_int((int64_t)address), card_int((int64_t)bytes), card_int((int64_t)sum)};
@@ -63,6 +45,11 @@ bool card_sums(const struct card *card, const struct card_span *spans, int count
     return ok;
 }
 
+bool card_sum(const struct card *card, uint64_t address, size_t bytes, uint64_t *sum, struct error *err)
+{
+    return card_sums(card, &(struct card_span){address, bytes}, 1, sum, err);
+}
+
 uint64_t card_sum_of(uint64_t word, size_t words)
 {
     uint64_t sum = 0;
@@ -75,11 +62,11 @@ bool card_first_change(const struct card_data *d, const struct tensor *t, int hi
                        struct error *err)
 {
     struct device *dev = d->card->dev;
-    uint64_t fed = 0, found = 0;
-    union card_arg args[4] = {{0}, card_int((int64_t)address), card_int((int64_t)bytes)};
-    bool ok = dev->ops->alloc(dev, "values as they were fed", bytes, &fed, err) && card_feed(d, t, hidden, fed, err);
-    args[0] = card_int((int64_t)fed);
-    ok = ok && card_number(d->card, bytes, CARD_DIFFER, bytes, args, 4, &found, err);
+    uint64_t fed = 0, found = bytes, at = d->card->counts;
+    bool ok = dev->ops->alloc(dev, "values as they were fed", bytes, &fed, err) && card_feed(d, t, hidden, fed, err) &&
+              dev->ops->write(dev, at, &found, sizeof found, err);
+    union card_arg args[] = {card_int((int64_t)fed), card_int((int64_t)address), card_int((int64_t)bytes), card_int((int64_t)at)};
+    ok = ok && card_launch(d->card, CARD_DIFFER, (int64_t)bytes / 8, args, 4, err) && dev->ops->read(dev, at, &found, sizeof found, err);
     if (fed)
         dev->ops->release(dev, fed);
     *first = (size_t)found;

@@ -142,12 +142,10 @@ static bool look_there(struct rig *rig, const struct card *card, bool *changed, 
     const uint64_t word = (uint64_t)RIG_GUARD_PATTERN << 32 | RIG_GUARD_PATTERN;
     const char *name;
     size_t inputs = (size_t)(p->tensor_count + p->constant_count), most = inputs + 2 * (size_t)(p->tensor_count + p->scratch_count);
-    struct rig_span *given = xcalloc(inputs, sizeof *given);
+    struct rig_given *given = xcalloc(inputs, sizeof *given);
     struct card_span *spans = xcalloc(most, sizeof *spans);
     uint64_t *sums = xcalloc(most, sizeof *sums);
-    int fed = rig_fed_spans(rig, true, given), count = fed;
-    for (int i = 0; i < fed; i++)
-        spans[i] = (struct card_span){given[i].place->address, given[i].place->bytes};
+    int fed = rig_fed_spans(rig, true, spans, given), count = fed;
     for (int i = 0; rig->guard && i < p->tensor_count + p->scratch_count; i++) {
         const struct place *place = buffer(rig, i, &name);
         uint64_t behind = place->address + (place->bytes + 7) / 8 * 8;
@@ -211,7 +209,7 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, str
     if (data->card) {
         uint64_t sum = 0;
         bool values = p->tensors[i].layout != LAYOUT_BITS;
-        if ((values && !card_sum(data->card, place->address, place->bytes, &sum, err)) ||
+        if ((values && !card_sum(card_data_card(data->card), place->address, place->bytes, &sum, err)) ||
             (p->checked && !card_verify(data->card, p, i, place->address, &there, &own, err)))
             return false;
         if (values)

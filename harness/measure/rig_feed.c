@@ -202,15 +202,18 @@ const struct card *rig_card(const struct rig *rig)
     return card ? card_data_card(card) : NULL;
 }
 
-int rig_fed_spans(struct rig *rig, bool weights, struct rig_span *spans)
+int rig_fed_spans(struct rig *rig, bool weights, struct card_span *spans, struct rig_given *given)
 {
     const struct program *p = rig->program;
     int count = 0;
-    for (int i = 0; i < p->tensor_count; i++)
-        if (!p->tensors[i].written)
-            spans[count++] = (struct rig_span){rig_tensor(rig, i), &rig->fed[i].sum, i};
-    for (int i = 0; weights && i < p->constant_count; i++)
-        spans[count++] = (struct rig_span){rig_scratch(rig, p->constants[i].scratch), &rig->weight_sums[i], p->tensor_count + i};
+    for (int i = 0; i < p->tensor_count + (weights ? p->constant_count : 0); i++) {
+        int constant = i - p->tensor_count;
+        if (constant < 0 && p->tensors[i].written)
+            continue;
+        const struct place *place = constant < 0 ? rig_tensor(rig, i) : rig_scratch(rig, p->constants[constant].scratch);
+        given[count] = (struct rig_given){constant < 0 ? &rig->fed[i].sum : &rig->weight_sums[constant], i};
+        spans[count++] = (struct card_span){place->address, place->bytes};
+    }
     return count;
 }
 
@@ -222,12 +225,10 @@ static bool keep_sums(struct rig *rig, bool weights, struct error *err)
     if (!card)
         return true;
     size_t most = (size_t)(p->tensor_count + p->constant_count);
-    struct rig_span *fed = xcalloc(most, sizeof *fed);
+    struct rig_given *fed = xcalloc(most, sizeof *fed);
     struct card_span *spans = xcalloc(most, sizeof *spans);
     uint64_t *sums = xcalloc(most, sizeof *sums);
-    int count = rig_fed_spans(rig, weights, fed);
-    for (int i = 0; i < count; i++)
-        spans[i] = (struct card_span){fed[i].place->address, fed[i].place->bytes};
+    int count = rig_fed_spans(rig, weights, spans, fed);
     bool ok = card_sums(card, spans, count, sums, err);
     for (int i = 0; ok && i < count; i++)
         *fed[i].sum = sums[i];

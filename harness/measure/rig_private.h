@@ -90,12 +90,11 @@ bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err);
 void rig_release_buffers(struct rig *rig);
 /* What checks what it was fed, on the device; NULL: the CPU does. And where all of that lies, constants where `weights` says so. */
 const struct card *rig_card(const struct rig *rig);
-struct rig_span {
-    const struct place *place;
+struct rig_given {
     uint64_t *sum; /* as it was fed */
     int which;     /* tensor, or tensor_count and on: constant */
 };
-int rig_fed_spans(struct rig *rig, bool weights, struct rig_span *spans);
+int rig_fed_spans(struct rig *rig, bool weights, struct card_span *spans, struct rig_given *given);
 /* Where sums are made: of all guard zones where the rig sits. Waits. */
 bool rig_around(struct rig *rig, uint64_t *sum, struct error *err);
 /* rig_state.c: loads a unit so that its variables can be looked at; in a room once for each view, where that is cheap and changes nothing.

@@ -252,7 +252,7 @@ static bool add_prepared(struct rig *rig, struct hash *h, int scratch, struct er
     uint64_t sum, address = rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, scratch});
     if (!card)
         return add_memory(rig, h, address, bytes, err);
-    bool ok = card_sums(card, &(struct card_span){address, bytes}, 1, &sum, err);
+    bool ok = card_sum(card, address, bytes, &sum, err);
     hash_add(h, &sum, sizeof sum);
     return ok;
 }

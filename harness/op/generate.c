@@ -7,22 +7,17 @@
 
 /* The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014; constants by Stafford): a bijection in which every input bit flips
  * each output bit about half of the time. */
-static uint64_t mix(uint64_t z)
+uint64_t generate_mix(uint64_t z)
 {
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return z ^ z >> 31;
 }
 
-uint64_t generate_mix(uint64_t z)
-{
-    return mix(z);
-}
-
 uint64_t generate_bits(uint64_t seed, uint64_t stream, uint64_t index)
 {
-    return mix(mix(mix(seed + UINT64_C(0x9e3779b97f4a7c15)) ^ stream * UINT64_C(0xd1342543de82ef95)) +
-               index * UINT64_C(0x9e3779b97f4a7c15));
+    return generate_mix(generate_mix(generate_mix(seed + UINT64_C(0x9e3779b97f4a7c15)) ^ stream * UINT64_C(0xd1342543de82ef95)) +
+                        index * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 double generate_uniform(uint64_t seed, uint64_t stream, uint64_t index)
@@ -36,10 +31,10 @@ static double normal(uint64_t key, uint64_t index)
 {
     uint64_t sum = 0, i = index * 4;
     for (uint64_t part = 0; part < 3; part++) {
-        uint64_t b = mix(key + (i + part) * UINT64_C(0x9e3779b97f4a7c15));
+        uint64_t b = generate_mix(key + (i + part) * UINT64_C(0x9e3779b97f4a7c15));
         sum += (b & 0xffff) + (b >> 16 & 0xffff) + (b >> 32 & 0xffff) + (b >> 48);
     }
-    uint64_t low = mix(key + (i + 3) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+    uint64_t low = generate_mix(key + (i + 3) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
     return ((double)sum - 393209.5 + ((double)low + 0.5) * 0x1p-32) * 0x1p-16; /* 12 x 65535 / 2 = 393,210, less a half for `low` */
 }
 
@@ -123,14 +118,14 @@ static float exact_value(const struct generate_recipe *r, size_t i)
 {
     if (r->terms && !tap_is_used(r, i))
         return 0;
-    uint64_t b = mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t b = generate_mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
     float magnitude = (float)(r->unit * (int64_t)(1 + (b >> 33) % (uint64_t)r->magnitude));
     return b & 1 ? -magnitude : magnitude;
 }
 
 static double drawn_value(const struct generate_recipe *r, size_t i)
 {
-    uint64_t random = mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t random = generate_mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
     double share = (double)(random >> 11) * 0x1p-53;
     return r->draw == DRAW_BITS ? (double)(random >> (64 - r->bits)) : r->draw == DRAW_ONES ? share < r->ones : r->low + r->range * share;
 }

@@ -232,9 +232,9 @@ void session_event(struct session *s, const json_t *event)
         s->stage_row = row;
     } else if (said == EVENT_ENVIRONMENT) {
         struct error err = {0};
-        SCOPED char *value = json_dumps(json_object_get(event, "value"), JSON_ENCODE_ANY),
-                    *text = text_format("{\"%s\": %s}", json_string_value(json_object_get(event, "name")), value);
-        if (!store_run_environment(s->store, s->run.id, text, &err))
+        json_auto_t *one = json_pack("{s:O}", json_string_value(json_object_get(event, "name")), json_object_get(event, "value"));
+        SCOPED char *text = json_dumps(one, JSON_COMPACT);
+        if (text && !store_run_environment(s->store, s->run.id, text, &err))
             session_note(s, "%s", err.text);
     }
 }

@@ -67,19 +67,20 @@ struct work worker_data_work(const struct worker *w, int in_case, enum data_part
     return work;
 }
 
+/* Of a case's data without zeros. False: they depend on its mask. */
+static bool full_key(const struct worker *w, int in_case, char key[HASH_TEXT])
+{
+    enum data_part part = (enum data_part)(DATA_PART_PRECISION | DATA_FULL);
+    struct work work = worker_data_work(w, in_case, &part, 0);
+    work_key(&work, key);
+    return !(part & DATA_FULL);
+}
+
 bool worker_data_shared(const struct worker *w, int one, int other, int slot)
 {
-    enum data_part parts[] = {(enum data_part)(DATA_PART_PRECISION | DATA_FULL), (enum data_part)(DATA_PART_PRECISION | DATA_FULL)};
     char keys[2][HASH_TEXT];
-    if (one < 0 || other < 0 || slot != worker_slot(parts[0]))
-        return false;
-    for (int i = 0; i < 2; i++) {
-        struct work work = worker_data_work(w, i ? other : one, &parts[i], 0);
-        if (parts[i] & DATA_FULL) /* they depend on the mask */
-            return false;
-        work_key(&work, keys[i]);
-    }
-    return !strcmp(keys[0], keys[1]);
+    return one >= 0 && other >= 0 && slot == worker_slot((enum data_part)(DATA_PART_PRECISION | DATA_FULL)) && full_key(w, one, keys[0]) &&
+           full_key(w, other, keys[1]) && !strcmp(keys[0], keys[1]);
 }
 
 bool worker_data_make(struct worker *w, int in_case, enum data_part part, int set, struct op_data *data, struct error *err)

@@ -125,7 +125,7 @@ static void references_are_out_of_reach(void **state)
         unsigned char *storage = right_output(&p, at, &want, &output);
         for (int i = 0; i < apart_count; i++)
             apart[i].was_reached = false;
-        assert_true(card_sum(host.card, output, tensor_bytes(&p.tensors[at]), &sum, &err));
+        assert_true(card_sum(card_data_card(host.card), output, tensor_bytes(&p.tensors[at]), &sum, &err));
         for (int i = 0; i < apart_count; i++)
             assert_false(apart[i].was_reached); /* a sum has nothing to do with it */
         assert_true(card_verify(host.card, &p, at, output, &right, &v, &err) && right && v.ok && nothing_within());
