@@ -217,10 +217,10 @@ static __device__ void in_order(const compared &o, int64_t turn, bool stored, so
 /* bound NULL: values must be the reference, rounded. mask (a, c / block, d / block; NULL: everything counts):
  * elsewhere an element must have the bits `inactive` where inactive_is is 1, equal 0 where it is 2, satisfy the reference where it is 3,
  * and is not looked at where it is 0. carried: by channel (b), what a network's earlier layers may add to an error; NULL: nothing. WORST: of right elements the largest error over tolerance as a float's bits, above the inverted index. */
-extern "C" __global__ void __launch_bounds__(256, 2) compare_output(const void *storage, int type, int64_t a, int64_t b, int64_t c, int64_t d, int64_t sa, int64_t sb,
-                                          int64_t sc, int64_t sd, const double *reference, const float *bound, double factor, const float *carried,
-                                          const float *mask, int64_t block, int inactive_is, uint32_t inactive,
-                                          unsigned long long *counts)
+extern "C" __global__ void __launch_bounds__(256, 2)
+compare_output(const void *storage, int type, int64_t a, int64_t b, int64_t c, int64_t d, int64_t sa, int64_t sb, int64_t sc, int64_t sd,
+               const double *reference, const float *bound, double factor, const float *carried, const float *mask, int64_t block,
+               int inactive_is, uint32_t inactive, unsigned long long *counts)
 {
     const compared o = {storage, type,  a,    b,      c,    d,    sa,   sb, sc, sd, reference, bound, carried, mask, factor, roundoff(type),
                         underflow(type), block, mask ? c / block : 0, mask ? d / block : 0, inactive_is, inactive};

@@ -3,7 +3,8 @@
 
 /* What errors of an element are relative to where the reference does not say (magnitude NULL): itself, or what its row usually is, where `usual` is
  * more than 0. bounds: the magnitudes are bounds; tolerance > 0: that share of them; else `share` of them and what tf32 and whole sums lose. A row a block;
- * `wrong` becomes the first element that is not between `below` and `above`, where its type has numbers (infinity is one, but for whole `numbers`), or without a size. */
+ * `wrong` becomes the first element that is not between `below` and `above`, where its type has numbers (infinity is one, but for whole
+ * `numbers`), or without a size. */
 extern "C" __global__ void settle_rows(const double *reference, const double *magnitude, float *bound, int64_t rows, int64_t length, double usual,
                                        int bounds, double tolerance, double share, int tf32, double least, int whole, double apart,
                                        double below, double above, int numbers, unsigned long long *wrong)

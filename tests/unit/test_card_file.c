@@ -1,6 +1,7 @@
 /* measure/card_file: of an op that is a file what the device makes and keeps is what the CPU makes of the same work, for each way in which
  * values are drawn, and a fault of the device in either is seen. The device is emu. */
 #include "works.h"
+#include "base/file.h"
 #include "device/compile/compile.h"
 #include "measure/card_private.h"
 #include "measure/reference.h"
@@ -204,46 +205,33 @@ static void what_a_type_holds(void **state)
         }
 }
 
+static void put(const char *name, const char *text)
+{
+    struct error err = {0};
+    SCOPED char *path = file_join(folder, name);
+    assert_true(file_write(path, text, strlen(text), &err));
+}
+
 /* Uniform ones in an op that is exact, a mask, whole numbers of 8 and 16 bits, sorted ones, indices. */
 static void write_op(void)
 {
-    char path[64];
-    snprintf(path, sizeof path, "%s/drawn.yaml", folder);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs("about: \"sums\"\nfields: {rows: {what: rows}, cols: {what: columns}}\ntensors:\n"
-          "  a: {shape: [rows, cols], data: {uniform: [-1, 3]}}\n  b: {shape: [rows, cols], data: {mask: 0.25}}\n"
-          "  c: {shape: [rows, cols], dtype: u8}\n  d: {shape: [rows, cols], dtype: u16}\n  e: {shape: [rows, cols], data: sorted}\n"
-          "  f: {shape: [rows, cols], data: {indices: cols}, dtype: i32}\n  y: {shape: [rows], written: yes}\n"
-          "dtype: f32\nterms: 6 * cols\nreference: {kernel: sums, threads: rows, args: [a, b, c, d, e, f, y, rows, cols]}\n"
-          "trial: {usual: {rows: 3, cols: 4}}\n",
-          f);
-    fclose(f);
-    snprintf(path, sizeof path, "%s/drawn.cu", folder);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(
+    put("drawn.yaml",
+        "about: \"sums\"\nfields: {rows: {what: rows}, cols: {what: columns}}\ntensors:\n"
+        "  a: {shape: [rows, cols], data: {uniform: [-1, 3]}}\n  b: {shape: [rows, cols], data: {mask: 0.25}}\n"
+        "  c: {shape: [rows, cols], dtype: u8}\n  d: {shape: [rows, cols], dtype: u16}\n  e: {shape: [rows, cols], data: sorted}\n"
+        "  f: {shape: [rows, cols], data: {indices: cols}, dtype: i32}\n  y: {shape: [rows], written: yes}\n"
+        "dtype: f32\nterms: 6 * cols\nreference: {kernel: sums, threads: rows, args: [a, b, c, d, e, f, y, rows, cols]}\n"
+        "trial: {usual: {rows: 3, cols: 4}}\n");
+    put("drawn.cu",
         "extern \"C\" __global__ void sums(const float *a, const float *b, const float *c, const float *d, const float *e, const float *f, "
         "double *y, long long rows, long long cols)\n{\n    long long r = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
         "    double s = 0;\n    for (long long i = r * cols; r < rows && i < (r + 1) * cols; i++)\n"
-        "        s += (double)a[i] + b[i] + c[i] + d[i] + e[i] + f[i];\n    if (r < rows)\n        y[r] = s;\n}\n",
-        f);
-    fclose(f);
-    snprintf(path, sizeof path, "%s/byte.yaml", folder);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    fputs("about: a number\nfields: {rows: {what: rows}, at: {min: -999, max: 999, what: the number}}\n"
-          "tensors: {x: {shape: [rows]}, y: {shape: [rows], dtype: u8, written: yes}}\n"
-          "reference: {kernel: number, threads: rows, args: [x, y, rows, at]}\ntrial: {usual: {rows: 3, at: 4}}\n",
-          f);
-    fclose(f);
-    snprintf(path, sizeof path, "%s/byte.cu", folder);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    fputs("extern \"C\" __global__ void number(const float *x, double *y, int rows, int at)\n"
-          "{\n    if (threadIdx.x < rows)\n        y[threadIdx.x] = at;\n}\n",
-          f);
-    fclose(f);
+        "        s += (double)a[i] + b[i] + c[i] + d[i] + e[i] + f[i];\n    if (r < rows)\n        y[r] = s;\n}\n");
+    put("byte.yaml", "about: a number\nfields: {rows: {what: rows}, at: {min: -999, max: 999, what: the number}}\n"
+                     "tensors: {x: {shape: [rows]}, y: {shape: [rows], dtype: u8, written: yes}}\n"
+                     "reference: {kernel: number, threads: rows, args: [x, y, rows, at]}\ntrial: {usual: {rows: 3, at: 4}}\n");
+    put("byte.cu", "extern \"C\" __global__ void number(const float *x, double *y, int rows, int at)\n"
+                   "{\n    if (threadIdx.x < rows)\n        y[threadIdx.x] = at;\n}\n");
 }
 
 static int set_up(void **state)
