@@ -15,12 +15,12 @@ struct verify_look {
     const void *storage;
     const struct op_values *want;
     struct tensor t;
-    int64_t fold[4]; /* its shape as images of channels of rows */
-    bool image;      /* it has images and channels */
-    double factor;
-    const float *mask;     /* data->mask_out where that says which elements count, or NULL */
-    unsigned char *spared; /* by output of the mask: inactive, but of a tile that is worked on as a whole; NULL: there are none */
-    int64_t block;         /* output pixels per mask pixel, each direction */
+    int64_t fold[4];          /* its shape as images of channels of rows */
+    bool image;               /* it has images and channels */
+    double factor, roundings; /* op/bound.h */
+    const float *mask;        /* data->mask_out where that says which elements count, or NULL */
+    unsigned char *spared;    /* by output of the mask: inactive, but of a tile that is worked on as a whole; NULL: there are none */
+    int64_t block;            /* output pixels per mask pixel, each direction */
     /* collected */
     int64_t *wrong_at[TENSOR_MAX_RANK]; /* histograms of wrong elements by axis */
     int64_t border;                     /* largest distance of a wrong element from the nearest image edge */

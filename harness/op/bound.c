@@ -44,6 +44,11 @@ static double transform_factor(enum math math, double terms)
     return rounds ? TRANSFORMED * (1 + 6 / sqrt(terms)) * ROUNDED / fmin(terms + 2, ROUNDED) : TRANSFORMED;
 }
 
+double bound_roundings(const char *algorithm)
+{
+    return algorithm && !strcmp(algorithm, "library") ? 2 : 1;
+}
+
 double bound_factor(const char *algorithm, const struct work *w)
 {
     enum { LIBRARY = 2 };

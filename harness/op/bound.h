@@ -42,6 +42,9 @@ double bound_sum(enum math math, double terms, double least, double y, double ma
 /* How many times as far off as a direct sum an algorithm may be: "direct" 1, "winograd" 16, "split3" as above, others as docs/HEAD.md says;
  * 1 for a word that is not known. */
 double bound_factor(const char *algorithm, const struct work *work);
+/* How often a result may have been rounded to the tensor's own type: once, where it is stored; a library's twice (cuDNN's softmax in f16
+ * and bf16 keeps its powers in that type before it divides). */
+double bound_roundings(const char *algorithm);
 
 /* Which factors of tensor cores (enum factor_type, bits) give the accuracy of a math mode under an algorithm: tolerances alone would let a
  * lesser type pass where sums are long. */

@@ -62,8 +62,9 @@ struct op_data {
     struct op_data *links;                    /* op chain: filter and bias of each layer run */
     int link_count;
     struct card_data
-        *card;    /* the same on the device, where it checks there (measure/card.h); references are then only samples. Not owned */
-    bool sampled; /* what the CPU does for such a sample is done (card_host_make) */
+        *card;      /* the same on the device, where it checks there (measure/card.h); references are then only samples. Not owned */
+    bool sampled;   /* what the CPU does for such a sample is done (card_host_make) */
+    bool elsewhere; /* of a neighbour, not of the shape that was asked for */
 };
 
 /* What bench itself uses an op for: items of an epilogue as a further step behind another op (decision 3); a network, run whole; the op

@@ -133,6 +133,7 @@ static struct op_data *data_of(const struct worker *w, struct neighbours *n, con
     struct neighbour_data *made = APPEND(n->items, n->count);
     memcpy(made->key, key, sizeof key);
     made->data = data;
+    made->data.elsewhere = true;
     return &made->data;
 }
 
