@@ -11,6 +11,7 @@ extern "C" __global__ void sparse(const float *x, double *y, int n) { EACH(x[i] 
 extern "C" __global__ void copy(const float *x, double *y, int n) { EACH(x[i]) }
 extern "C" __global__ void first(const float *x, double *y, int n) { EACH(x[0]) }
 extern "C" __global__ void flag(const float *x, double *y, int n) { EACH(x[i] > 0 ? 1 : 0) }
+extern "C" __global__ void twenty(const float *x, double *y, int n) { EACH(x[i] > 20 ? 1 : 0) }
 extern "C" __global__ void large(const float *x, double *y, int n) { EACH(x[i] * x[i] > 2 ? 1 : 0) }
 extern "C" __global__ void total(const float *x, double *y, int n)
 {
