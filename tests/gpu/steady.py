@@ -9,7 +9,9 @@ copies  six copies of wgmma_pixels and one whose blocks wait about 1 % of its ti
         pairs of copies whose interval excludes 1 (wanted: 5 % in the mean, no process above 10 %), how often a copy whose times are all made 1 % longer
         is told from another (wanted: 90 %), and how often the waiting one is. The intervals are those of harness/statistics, compiled here; what the
         wait really costs is the mean of the middle 60 % of all processes' log ratios. --rounds N looks at the first N rounds only.
-peers   PyTorch's time of the layers of scenarios/peers.yaml and bench's, in turns, with PyTorch's own cuDNN. Wanted: within 1 %.
+peers   PyTorch's time of the layers of scenarios/peers.yaml and bench's, in turns, with PyTorch's own cuDNN. Wanted: within 1 % where both launch the same
+        kernels: PyTorch's benchmark mode takes now one plan, now another, so a process of it in which a layer ran other kernels than bench's is another
+        program there, and its times are said apart.
 
 Prints its table; stops after S seconds with the processes it has. --layers takes some of the layers only. DIR gets the exports; --from DIR runs nothing and
 reads those of an earlier run. Exit 1 where a table would be empty.
@@ -21,6 +23,7 @@ import itertools
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -43,12 +46,12 @@ class Bench:
     def time_left(self):
         return self.stored or time.time() - BEGAN + 1.2 * self.longest < self.seconds
 
-    def run(self, scenario, name, *options, env=None):
+    def run(self, scenario, name, *options, env=None, counted=False):
         """One process; the export's rows by layer and variant, conv2d/ left out: their cold, isolated time. None where it failed."""
         if self.stored:
             return self.rows(os.path.join(self.stored, name + ".json"))
         start = time.time()
-        base = [self.bench, "run", scenario, "-o", self.work, "--no-counters", "--no-report", "-q", *options]
+        base = [self.bench, "run", scenario, "-o", self.work, "--no-report", "-q", *([] if counted else ["--no-counters"]), *options]
         done = subprocess.run(base, env=env, capture_output=True, text=True)
         file = os.path.join(self.out, name + ".json")
         stem = os.path.splitext(os.path.basename(scenario))[0]
@@ -65,7 +68,8 @@ class Bench:
         for row in json.load(open(file))["rows"] if os.path.exists(file) else []:
             for t in row["times"]:
                 if t["cache"] == "cold" and t["load"] == "isolated" and t["time_step"] == -1:
-                    rows.setdefault(row["layer"], {})[row["variant"].removeprefix("conv2d/")] = t
+                    kernels = [f"{k['kernel']} {[k['grid_' + x] for x in 'xyz']} {[k['block_' + x] for x in 'xyz']}" for k in row["launches"]]
+                    rows.setdefault(row["layer"], {})[row["variant"].removeprefix("conv2d/")] = {**t, "engine": row["engine"], "kernels": kernels}
         return rows or None
 
     def scenario(self, name, text):
@@ -232,11 +236,27 @@ def torch_cudnn():
     return os.path.join(done.stdout.strip(), "lib") if done.returncode == 0 else None
 
 
+def plain(kernel):
+    """A kernel's own name with its grid and block: one tool says it mangled, the other with its arguments."""
+    name, sizes = kernel.split(" [", 1) if " [" in kernel else (kernel, "")
+    if name.startswith("_Z"):
+        at, parts = 3 if name.startswith("_ZN") else 2, []
+        while at < len(name) and name[at].isdigit():
+            digits = re.match(r"\d+", name[at:]).group()
+            at += len(digits)
+            parts.append(name[at:at + int(digits)])
+            at += int(digits)
+        name = parts[-1] if parts else name
+    else:
+        name = re.sub(r"^void ", "", name.split("<")[0].split("(")[0]).split("::")[-1]
+    return f"{name} [{sizes}"
+
+
 def peers(b, a):
     scenario, library = os.path.join(TOP, "scenarios", "peers.yaml"), torch_cudnn()
     theirs_only, ours_only = (["--layers", ",".join(a.layers)], ["--layer", ",".join(a.layers)]) if a.layers else ([], [])
     env = dict(os.environ, BENCH_LIBRARY_PATH=library) if library else None
-    ours, theirs, said = {}, {}, ""
+    ours, theirs, said = {}, {}, ""  # by layer: (us, kernels) of each process
     for p in range(a.processes):
         if not b.time_left():
             break
@@ -249,21 +269,41 @@ def peers(b, a):
         if failed:
             print(f"torch{p}: {failed}")
         for row in json.load(open(file))["rows"] if os.path.exists(file) else []:
-            theirs.setdefault(row["layer"], []).append(statistics.median(row["samples_ns"]) / 1e3)
+            theirs.setdefault(row["layer"], []).append((statistics.median(row["samples_ns"]) / 1e3, [plain(k) for k in row.get("kernels") or []]))
         torch_s = time.time() - start
-        rows = b.run(scenario, f"peers{p}", "--only", "cudnn", "--budget", "1", *ours_only, env=env)
+        rows = b.run(scenario, f"peers{p}", "--only", "cudnn", "--budget", "1", *ours_only, env=env, counted=True)
         b.longest = max(b.longest, torch_s + time.time() - start)
         for layer, variants in (rows or {}).items():
             best = min((t for v, t in variants.items() if v.startswith("cudnn")), key=lambda t: t["median_ns"], default=None)
             if best:
-                ours.setdefault(layer, []).append(best["median_ns"] / 1e3)
+                ours.setdefault(layer, []).append((best["median_ns"] / 1e3, [plain(k) for k in best["kernels"]]))
     print(f"{said or 'stored'}; bench with {library or 'the newest cuDNN'}; medians of {max(map(len, theirs.values()), default=0)} processes, us")
     if not set(theirs) & set(ours):
         without([{layer: {"bench's" for _ in v} for layer, v in ours.items()}, {layer: {"PyTorch's" for _ in v} for layer, v in theirs.items()}], "both")
     for layer in theirs:
         if layer in ours:
-            x, y = statistics.median(theirs[layer]), statistics.median(ours[layer])
-            print(f"{layer:14s} PyTorch {x:8.2f} (apart {spread(theirs[layer]):.2f} %)  bench {y:8.2f} (apart {spread(ours[layer]):.2f} %)  bench/PyTorch {100 * (y / x - 1):+.2f} %")
+            peers_line(layer, theirs[layer], ours[layer])
+
+
+def peers_line(layer, theirs, ours):
+    """The layer's times where both launched the same kernels, and PyTorch's where it launched others."""
+    kernels = ours[-1][1]
+    same, mine = [us for us, k in theirs if k and k == kernels], [us for us, k in ours if k == kernels]
+    y = statistics.median(mine)
+    said = f"{layer:14s} bench {y:8.2f} (apart {spread(mine):.2f} %)"
+    if same:
+        x = statistics.median(same)
+        said += f"  PyTorch {x:8.2f} (apart {spread(same):.2f} %)  bench/PyTorch {100 * (y / x - 1):+.2f} %, the same kernels in {len(same)} of {len(theirs)} processes"
+    print(said)
+    others = {}
+    for us, k in theirs:
+        if not k or k != kernels:
+            others.setdefault(" + ".join(k) or "kernels that nobody saw", []).append(us)
+    for k, times in others.items():
+        x = statistics.median(times)
+        print(f"{'':14s} in {len(times)} PyTorch ran {k}: {x:.2f}, bench/PyTorch {100 * (y / x - 1):+.2f} %")
+    if others:
+        print(f"{'':14s} bench ran {' + '.join(kernels) or 'kernels that nobody saw'}")
 
 
 def main():

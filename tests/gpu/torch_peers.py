@@ -23,6 +23,7 @@ import os
 import random
 import statistics
 import sys
+import tempfile
 import time
 
 import torch
@@ -240,6 +241,20 @@ def measure(calls, rounds):
     return samples
 
 
+def kernels_of(run, tf32):
+    """What one call launches, each as "name grid block"; None where the profiler sees nothing. PyTorch's benchmark mode does not choose the same plan in every process."""
+    torch.backends.cudnn.allow_tf32 = tf32
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    with tempfile.TemporaryDirectory() as folder:
+        trace = os.path.join(folder, "trace.json")
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+            run()
+            torch.cuda.synchronize()
+        profile.export_chrome_trace(trace)
+        events = [e for e in json.load(open(trace))["traceEvents"] if e.get("cat") in ("kernel", "gpu_memset", "gpu_memcpy")]
+    return [f"{e['name']} {e['args'].get('grid', [])} {e['args'].get('block', [])}" for e in sorted(events, key=lambda e: e["ts"])] or None
+
+
 def ours_of(path):
     ours = {}
     for row in json.load(open(path))["rows"] if path else []:
@@ -304,6 +319,7 @@ def main():
         if not calls:
             sys.exit("nothing to time: PyTorch has none of the layers' ops")
         samples = measure(calls, a.rounds)
+        kernels = {key: kernels_of(*call) for key, call in calls.items()}
     tool = f"torch {torch.__version__} cudnn {torch.backends.cudnn.version()}"
     print(f"{tool} {properties.name}")
     rows = []
@@ -311,7 +327,8 @@ def main():
         name, us = key[0], statistics.median(values) / 1e3
         other = f"  bench {ours[name]:8.2f} us  ratio {ours[name] / us:.3f}" if name in ours and key[1] == "torch" else ""
         print(f"{name:16s} {variants[key]:24s} {us:8.2f} us  {names[key]}{other}")
-        rows.append({"layer": name, "variant": variants[key], "what": names[key], "cache": "cold", "load": "isolated", "samples_ns": values})
+        rows.append({"layer": name, "variant": variants[key], "what": names[key], "cache": "cold", "load": "isolated", "samples_ns": values,
+                     "kernels": kernels[key]})
     if a.output:
         provenance = {"tool": tool, "device": properties.name, "uuid": f"GPU-{properties.uuid}", "script": hashlib.sha256(open(__file__, "rb").read()).hexdigest(),
                       "scenario_sha256": hashlib.sha256(open(a.scenario, "rb").read()).hexdigest(), "measured": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
