@@ -17,6 +17,11 @@ mkdir -p "$work/home" "$work/none" "$work/rows"
 
 # NAME FILE [LAYERS]: one process each.
 cat >"$work/jobs" <<'JOBS'
+every_body ci/gate/every_variant.yaml body,block,wide,wide_d2s
+every_conv ci/gate/every_variant.yaml few_in,few_out,chw,f32,f32_chw,f32_one,tf32,i8
+every_more ci/gate/every_variant.yaml first,second,dense_1,dense_2,depth,volume,deconv,deconv_few,resize
+every_moved ci/gate/every_variant.yaml up,bilinear,bilin_chw,shuffle,unshuffle,turn,turn_rgb,add,concat,densify,truncate,pool,average,change,point,point_mask,truncate_mask
+every_file ci/gate/every_variant.yaml softmax,rmsnorm,reduce,transpose,gemm,points,thumbnails
 chains tests/cli/chains-resident/net.yaml
 masked tests/cli/chains-masked/nets.yaml
 halves tests/cli/sequences/halves.yaml noise
