@@ -6,5 +6,7 @@
 double clock_s(void);
 /* Seconds that this thread has run on a core: a machine with other work does not make it longer. A system call. */
 double clock_thread_s(void);
+/* Lets so much time pass. */
+void clock_rest(long ns);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define WARMUP_S 1.0
 #define WARMUP_TAIL 2
@@ -118,7 +117,7 @@ bool sample_rest(struct device *dev, long ns, struct error *err)
     if (!dev->ops->sync(dev, err))
         return false;
     phase_push(dev->clock, PHASE_SPACING);
-    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+    clock_rest(ns);
     phase_pop(dev->clock);
     return true;
 }

@@ -456,18 +456,25 @@ static void an_early_end_is_said(void **state)
     let_go(&r);
 }
 
-/* Modes share the budget; who asks for the impossible is stopped by it in each, and not before. */
+/* Modes share the budget alike; who asks for the impossible is stopped by his share in each, not before, and not a round later. */
 static void modes_share_the_budget(void **state)
 {
-    begin();
-    timing.noise = 0.05;
-    struct result r =
-        timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 20000], half_width: 0.001 %, budget: 0.2, load: [isolated, sustained]}");
-    const struct row *ours = row_of(&r, "my/ours");
-    assert_int_equal(ours->time_count, 2);
-    for (int i = 0; i < 2; i++)
-        assert_true(ours->times[i].rounds >= 10 && ours->times[i].rounds < 20000 && ours->times[i].took_s >= 0.1);
-    let_go(&r);
+    static const char *const modes[] = {"", ", load: [isolated, sustained]", ", cache: [cold, warm], load: [isolated, sustained]"};
+    for (int i = 0; i < 3; i++) {
+        begin();
+        timing.noise = 0.05;
+        char *time = text_format("{rounds: [10, 20000], half_width: 0.001 %%, budget: 0.6%s}", modes[i]);
+        struct result r = timed("[my/cudnn_fast, my/ours]", time);
+        const struct row *ours = row_of(&r, "my/ours");
+        assert_int_equal(ours->time_count, i + 1);
+        for (int k = 0; k <= i; k++) {
+            const struct row_time *t = &ours->times[k];
+            double share = 0.6 / (i + 1);
+            assert_true(t->rounds > 10 && t->took_s > share && t->took_s < share * (1 + 2. / t->rounds));
+        }
+        free(time);
+        let_go(&r);
+    }
 }
 
 /* Every mode that is asked for, and no other. */
