@@ -7,11 +7,11 @@
 static const struct {
     const char *name, *cuda;
     size_t bytes;
-    double roundoff, exact;
+    double roundoff, exact, underflow;
 } types[DTYPE_COUNT] = {
-    [DTYPE_F32] = {"f32", "float", 4, 0x1p-24, 0x1p24},
-    [DTYPE_F16] = {"f16", "__half", 2, 0x1p-11, 0x1p11},
-    [DTYPE_BF16] = {"bf16", "__nv_bfloat16", 2, 0x1p-8, 0x1p8},
+    [DTYPE_F32] = {"f32", "float", 4, 0x1p-24, 0x1p24, 0x1p-150},
+    [DTYPE_F16] = {"f16", "__half", 2, 0x1p-11, 0x1p11, 0x1p-25},
+    [DTYPE_BF16] = {"bf16", "__nv_bfloat16", 2, 0x1p-8, 0x1p8, 0x1p-134},
     [DTYPE_F64] = {"f64", "double", 8, 0x1p-53, 0x1p53},
     [DTYPE_I8] = {"i8", "signed char", 1, 0, 127},
     [DTYPE_U8] = {"u8", "unsigned char", 1, 0, 255},
@@ -50,6 +50,10 @@ const char *dtype_cuda(enum dtype t)
 double dtype_unit_roundoff(enum dtype t)
 {
     return t < DTYPE_COUNT ? types[t].roundoff : 0;
+}
+double dtype_underflow(enum dtype t)
+{
+    return t < DTYPE_COUNT ? types[t].underflow : 0;
 }
 static bool is_whole(enum dtype t)
 {

@@ -17,9 +17,8 @@ double verify_tolerance_of(const struct verify_look *look, double want, double b
     if (bound == 0 && carried == 0)
         return 0;
     bound = bound * look->factor + carried;
-    double u = dtype_unit_roundoff(look->t.dtype),
-           smallest = look->t.dtype == DTYPE_F16 ? 0x1p-25 : 0x1p-150; /* half of the smallest number */
-    return bound + look->roundings * (u * (fabs(want) + bound) + smallest);
+    double rounding = dtype_unit_roundoff(look->t.dtype) * (fabs(want) + bound) + dtype_underflow(look->t.dtype);
+    return bound + look->roundings * rounding;
 }
 
 /* What the element may differ by from its reference; 0: it must be the reference rounded to the dtype. */

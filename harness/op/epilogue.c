@@ -80,12 +80,12 @@ static bool holds(enum dtype t, double v)
 }
 
 /* A result that one kernel stores as `t` and the next reads again: |round(v') - v'| <= u (|v| + e) when |v' - v| <= e. Nothing is lost
- * where the value is exact and representable. The last term is half the smallest subnormal number. */
+ * where the value is exact and representable. */
 static double stored(enum dtype t, double v, double e)
 {
     if (e == 0 && holds(t, v))
         return 0;
-    return e + dtype_unit_roundoff(t) * (fabs(v) + e) + (t == DTYPE_F16 ? 0x1p-25 : 0x1p-150);
+    return e + dtype_unit_roundoff(t) * (fabs(v) + e) + dtype_underflow(t);
 }
 
 /* A sum in the accumulator's type (f32, or f16 where the math mode says so). */

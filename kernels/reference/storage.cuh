@@ -15,7 +15,7 @@ static __device__ double roundoff(int64_t type)
 /* Half of the smallest number above zero: what is lost at most of a value that underflows. */
 static __device__ double underflow(int64_t type)
 {
-    return type == F16 ? 0x1p-25 : 0x1p-150;
+    return type == F16 ? 0x1p-25 : type == BF16 ? 0x1p-134 : 0x1p-150;
 }
 
 /* A logical (a, b, c, d; d fastest) tensor whose element (i, j, k, l) lies at i * sa + j * sb + k * sc + l * sd elements of its storage.

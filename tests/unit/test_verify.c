@@ -95,8 +95,8 @@ static void test_one_rounding(void **state)
     }
 }
 
-/* The tolerance is the bound, half a unit of what is stored, and half of the smallest number that the type has: 2^-24 in f16 (IEEE 754). A
- * library's result may have been rounded twice. */
+/* The tolerance is the bound, half a unit of what is stored, and half of the smallest number that the type has: 2^-24 in f16, 2^-149 in f32
+ * (IEEE 754) and 2^-133 in bf16. A library's result may have been rounded twice. */
 static void test_smallest_number(void **state)
 {
     struct verify_look look = {.factor = 3, .roundings = 1};
@@ -108,6 +108,11 @@ static void test_smallest_number(void **state)
     assert_true(fabs(verify_tolerance_of(&look, 2, 0.01, 0.02) - (0.05 + 0x1p-10 * 2.05 + 0x1p-24)) < 1e-12);
     assert_true(verify_tolerance_of(&look, 2, 0, 0) == 0);
     assert_true(bound_roundings("direct") == 1 && bound_roundings(NULL) == 1);
+    look.roundings = 1;
+    look.t.dtype = DTYPE_F32;
+    assert_true(fabs(verify_tolerance_of(&look, 0, 1e-60, 0) / 0x1p-150 - 1) < 1e-9);
+    look.t.dtype = DTYPE_BF16;
+    assert_true(fabs(verify_tolerance_of(&look, 0, 1e-60, 0) / 0x1p-134 - 1) < 1e-9);
 }
 
 /* Where the reference of an op gives no magnitude its bounds are a guess: on sizes that nobody chose 256 times as much is let pass, not
@@ -302,7 +307,10 @@ static void test_any_errors(void **state)
             start(small(types[kind % 3], kind & 1 ? LAYOUT_NCHW : LAYOUT_NHWC), kind & 2 ? DATA_PART_EXACT : DATA_PART_PRECISION);
         const struct op_values *want = &b->d.at[SLOT_OUTPUT];
         int64_t wrong = 0, nan = 0, unwritten = 0, worst = -1, count = 1 + kind % 7 * 5;
-        double worst_ratio = -1, u = dtype_unit_roundoff(b->o.dtype), least = b->o.dtype == DTYPE_F16 ? ldexp(1, -25) : ldexp(1, -150);
+        double worst_ratio = -1, u = dtype_unit_roundoff(b->o.dtype),
+               least = ldexp(1, b->o.dtype == DTYPE_F16    ? -25
+                                : b->o.dtype == DTYPE_BF16 ? -134
+                                                           : -150);
         for (int64_t i = 0, at = 17 * kind; i < count; i++, at = (at + 1009) % (int64_t)want->elements) {
             int64_t n = at / (16 * 24 * 40), c = at / (24 * 40) % 16, y = at / 40 % 24, x = at % 40;
             double tolerance = want->bound ? want->bound[at] : 0;
