@@ -9,7 +9,7 @@ static void name_of(const struct verify_look *look, int axis, char out[32])
 {
     static const char *const images[] = {"image", "channel", "plane", "row", "column"};
     int from_last = look->t.rank - 1 - axis;
-    if (look->image && look->t.rank >= 4 && look->t.rank <= 5)
+    if (look->image)
         snprintf(out, 32, "%s", axis < 2 ? images[axis] : images[4 - from_last]);
     else if (look->t.rank <= 2)
         snprintf(out, 32, "%s", from_last ? "row" : "column");

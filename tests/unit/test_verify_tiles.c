@@ -124,7 +124,7 @@ static void nearly_tiles_are_none(void **state)
             const int64_t block = block_of(b);
             leave(b, 4, 4);
             if (!in_active_tile(b, n, y, x, 4, 4)) { /* one more: where a tile is skipped */
-                set(b, n, b->o.dim[1] - 1, y * block + block - 1, x * block + block - 1, true, 3);
+                set(b, n, at % b->o.dim[1], y * block + block - 1, x * block + block - 1, true, 3);
                 look(b);
                 assert_false(b->v.ok);
                 assert_non_null(strstr(b->v.text, "must stay untouched"));
@@ -162,11 +162,12 @@ static void tiles_that_skip_nothing_are_small(void **state)
     }
 }
 
-/* An output is worked on where any of its channels is, be it one alone. */
+/* An output is worked on where any of its channels is, be it one alone, and in the first row. */
 static void one_channel_is_enough(void **state)
 {
     for (int64_t channel = 0; channel < 16; channel++) {
         struct bench *b = start_masked(MASK_BLOBS, 0.05, DTYPE_F16, false);
+        b->d.mask_out[1] = 1;
         leave(b, 4, 4);
         for (int64_t at = 0; at < 2 * ROWS * COLUMNS; at++) {
             int64_t n = at / (ROWS * COLUMNS), y = at / COLUMNS % ROWS, x = at % COLUMNS;
@@ -178,6 +179,20 @@ static void one_channel_is_enough(void **state)
         assert_true(b->v.ok && strstr(b->v.note, "left alone by tiles of 4x4"));
         stop(b);
     }
+}
+
+/* In a volume nothing is understood: a tile there has planes, too. */
+static void volumes_have_none(void **state)
+{
+    struct work w = simple_work("conv3d", 3, 0, 8);
+    w.n = 1, w.k = 4, w.d = 4, w.plane = 8, w.t = 3, w.r = 3, w.s = 3, w.stride = 1, w.pad = 1;
+    w.mask = (struct mask){.pattern = MASK_IID, .density = 0.02, .seed = 5};
+    struct bench *b = start(w, DATA_PART_EXACT);
+    b->p.uses_mask = b->p.finds_tile = true;
+    b->p.inactive = INACTIVE_UNTOUCHED;
+    look(b); /* it wrote everything, as tiles of an image might */
+    assert_true(!b->v.ok && b->v.wrong == b->v.touched_inactive && b->v.wrong > 0);
+    stop(b);
 }
 
 /* A wrong value within a tile of active outputs is wrong as ever, and a head that declares is not searched for. */
@@ -206,8 +221,8 @@ static void wrong_in_a_tile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_are_found), cmocka_unit_test(nearly_tiles_are_none),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_are_found),       cmocka_unit_test(nearly_tiles_are_none),
                                        cmocka_unit_test(one_channel_is_enough), cmocka_unit_test(tiles_that_skip_nothing_are_small),
-                                       cmocka_unit_test(wrong_in_a_tile)};
+                                       cmocka_unit_test(volumes_have_none),     cmocka_unit_test(wrong_in_a_tile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
