@@ -47,7 +47,8 @@ static struct timing {
     const char *whole_best;                              /* and this one where it runs its best; NULL: the same */
     bool tune;                                           /* configurations race */
     double (*times)(const struct device_launch *launch); /* what a launch costs, in those of its kernel; NULL: 1 */
-    bool stamps, may_fail, no_budget, no_events;
+    bool stamps, may_fail, no_events;
+    double budget_s; /* of a gate */
     size_t pads[64]; /* between sittings */
     uint64_t pads_at[64];
     int pad_count, pads_given_back, no_pad; /* for the `no_pad`th there is no room; 0: there is */
@@ -383,7 +384,7 @@ static json_t *gate_of(const struct plan *plan)
                                                layer_of(plan, timing.versus[i][1]), "margin", 0.01));
     if (json_array_size(pairs))
         return json_pack("{s:o,s:i,s:f,s:f}", "pairs", pairs, "library", layer_of(plan, "my/cudnn_fast"), "alpha", 0.001, "budget",
-                         timing.no_budget ? 0 : 60.0);
+                         timing.budget_s);
     json_decref(pairs);
     return NULL;
 }
