@@ -439,6 +439,28 @@ static void variables_are_made_visible(void **state)
     dev->ops = whole;
 }
 
+static bool show_none(struct device *d, struct device_module *module, const char *name, uint64_t *address, size_t *bytes, struct error *err)
+{
+    return error_set(err, ERROR_ENVIRONMENT, "no such name");
+}
+
+/* What a device does not show is said by the first of its names; tables of the compiler's own library (sinf's, among others) are no state.
+ */
+static void what_is_not_shown_is_said(void **state)
+{
+    static const char table[] = ".version 8.0\n.target sm_90\n.address_size 64\n.global .align 4 .b32 __cudart_i2opi_f;\n"
+                                ".visible .entry k(.param .u64 to)\n{\n.reg .b32 %r<4>;\nld.global.u32 %r1, [__cudart_i2opi_f];\nret;\n}\n",
+                      told[] =
+                          "its code refers to `hits`, module memory that this device does not show: whether a launch changes it cannot "
+                          "be told";
+    failing = *whole;
+    failing.symbol = show_none;
+    dev->ops = &failing;
+    says(ENTRY("mov.u32 %r1, 7; st.global.u32 [hits], %r1; st.global.u32 [other], %r1;\n"), told, told);
+    says(table, "", "");
+    dev->ops = whole;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(machine_code_alone),
@@ -456,6 +478,7 @@ int main(void)
                                        cmocka_unit_test(what_cannot_be_read_is_not_judged),
                                        cmocka_unit_test(what_cannot_be_prepared_is_not_judged),
                                        cmocka_unit_test(variables_are_made_visible),
+                                       cmocka_unit_test(what_is_not_shown_is_said),
                                        cmocka_unit_test(what_cannot_be_waited_for_is_not_judged)};
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -61,8 +61,8 @@ static void replays_are_of_other_inputs(void **state)
 {
     static const struct {
         const char *writes;
-        int of;
-    } tries[] = {{"b", 1}, {"c", -1}, {"a", -1}, {"d", 2}};
+        int of, sits;
+    } tries[] = {{"b", 1, 0}, {"c", -1, 0}, {"a", -1, 0}, {"d", 2, 0}, {"a", 0, 1}, {"d", 2, 1}};
     need_card();
     struct error err = {0};
     struct rig *rig;
@@ -82,13 +82,13 @@ static void replays_are_of_other_inputs(void **state)
     }
     if (!ok)
         fail_msg("%s", err.text);
-    rig_sit(rig, 0, 0);
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         enum rig_left left;
+        rig_sit(rig, tries[i].sits, 0);
         if (!dev->ops->write(dev, rig_address(rig, output), tries[i].writes, 1, &err) || !rig_seal(rig, &err) ||
             !rig_same(rig, &left, &err))
             fail_msg("%s", err.text);
-        assert_true((left == RIG_AS_TRUSTED) == (tries[i].writes[0] == 'a'));
+        assert_true((left == RIG_AS_TRUSTED) == (tries[i].of < 0 && tries[i].writes[0] == 'a'));
         assert_int_equal(rig_replays(rig), tries[i].of);
     }
     rig_close(rig);
