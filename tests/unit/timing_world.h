@@ -54,6 +54,7 @@ static struct timing {
     int pad_count, pads_given_back, no_pad; /* for the `no_pad`th there is no room; 0: there is */
     double longest_run, longest[2];         /* s that a first run was given, and a stage of the timed loop: of rows, and of nobody's */
     int loads, plans;                       /* rows that were said to load, and to choose among plans */
+    unsigned told;                          /* rows, by bit, that were said to be timed */
     const char *versus[2][2];               /* rows that are the two sides of a gate; NULL: none */
     bool wiped, ran_wiped;                  /* what my/prepared has prepared; and it ran so */
     double host_ns;                         /* that conv_fast and conv_prep wait for their host */
@@ -360,7 +361,9 @@ static void take(void *context, json_t *event)
     timing.loads += stage && !strcmp(stage, "load");
     timing.plans += stage && !strcmp(stage, "plans");
     if (stage && !strcmp(stage, "time")) {
-        double *longest = &timing.longest[json_integer_value(json_object_get(event, "row")) < 0];
+        int row = (int)json_integer_value(json_object_get(event, "row"));
+        double *longest = &timing.longest[row < 0];
+        timing.told |= row < 0 ? 0 : 1u << row;
         *longest = fmax(*longest, json_number_value(json_object_get(event, "limit")));
     }
     json_decref(event);
