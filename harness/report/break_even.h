@@ -39,7 +39,7 @@ double crossing_next(const struct crossing_point *points, int count);
 struct break_line {
     char name[192];
     const char *variant, *params;  /* of its rows */
-    struct crossing_point *points; /* by density */
+    struct crossing_point *points;       /* by density */
     int count;
     struct crossing crossing;
 };
@@ -66,6 +66,10 @@ int break_even_make(struct break_group **out, const struct run *run, struct row 
  * the scenario measures, and by what is added for others. */
 bool break_even_beaten(const struct break_group *g, const struct break_line *l);
 void break_even_free(struct break_group *groups, int count);
+/* Does the scenario ask for one? */
+bool break_even_asked(const struct run *run);
+/* Cases that a curve does not tell apart are at one density when it is nearly the same: a random mask of another shape has its own. */
+bool break_even_one_density(const struct break_group *g, double a, double b);
 /* What the scenario's questions want measured yet, a round of bisection: a variant on a case of `rows` at another density of its mask. */
 struct break_wish {
     char *case_id; /* malloc'd */
