@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "fixture_rows.h"
 #include "noise.h"
 #include "report/break_even.h"
 #include <math.h>
@@ -133,9 +134,55 @@ static void little_is_spent_on_what_cannot_be_told(void **state)
     if (spent > 5.5 * runs || most > 11)
         fail_msg("%g densities more in the mean, %d at most", spent / runs, most);
 }
+
+/* A case at a density, with one configuration of a variant (NULL: both), which takes its share of the dense time. */
+static void add_case(struct fixture *f, double d, const char *only, const char *like)
+{
+    static const char *const params[] = {"EDGE=3,FEW=2", "EDGE=4,FEW=2"};
+    char axes[32];
+    int index = f->count ? f->rows[f->count - 1]->case_index + 1 : 0;
+    snprintf(axes, sizeof axes, "mask=iid:%g", d);
+    for (int i = -1; i < 2; i++) {
+        if (i >= 0 && only && strcmp(only, params[i]))
+            continue;
+        struct row *r = fixture_row(f, index, "body", axes, "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC",
+                                    i < 0 ? "cudnn" : "conv2d/delta_tile", i < 0 ? "" : params[i], ROW_OK);
+        double y = i < 0 ? 1 : (i ? 2 : 4) * d;
+        r->density_in = r->density_out = d;
+        row_set(&r->tile, i < 0 ? NULL : "8x8");
+        row_set(&r->like_case, like);
+        fixture_time(r, -1, y * 100, y / 10, 1 / y, 1 / y * 0.99, 1 / y * 1.01);
+    }
+}
+
+/* A case that was added has the configurations that ask for it: one alone is named without its parameters there, and belongs to its own
+ * curve all the same. EDGE=3 crosses at 25 %, EDGE=4 at 50 %. */
+static void added_densities_join_their_curves(void **state)
+{
+    struct fixture f = {0};
+    struct break_group *g;
+    fixture_run(&f.run, "sparsity", "cuda:0", "NVIDIA H200");
+    add_case(&f, 0.1, NULL, NULL);
+    add_case(&f, 0.9, NULL, NULL);
+    add_case(&f, 0.3, "EDGE=3,FEW=2", "sparsity/body[mask=iid:0.1]");
+    add_case(&f, 0.4, "EDGE=4,FEW=2", "sparsity/body[mask=iid:0.9]");
+    add_case(&f, 0.22, "EDGE=3,FEW=2", "sparsity/body[mask=iid:0.1]");
+    assert_int_equal(break_even_make(&g, &f.run, f.rows, f.count), 1);
+    assert_int_equal(g->line_count, 2);
+    assert_string_equal(g->lines[0].name, "delta_tile EDGE4");
+    assert_string_equal(g->lines[1].name, "delta_tile EDGE3");
+    assert_int_equal(g->lines[0].count, 3);
+    assert_int_equal(g->lines[1].count, 4);
+    assert_true(g->lines[0].crossing.low == 0.4 && g->lines[0].crossing.high == 0.9);
+    assert_true(g->lines[1].crossing.low == 0.22 && g->lines[1].crossing.high == 0.3);
+    break_even_free(g, 1);
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_line_takes_few_densities), cmocka_unit_test(brackets_hold_curved_costs),
-                                       cmocka_unit_test(little_is_spent_on_what_cannot_be_told)};
+                                       cmocka_unit_test(little_is_spent_on_what_cannot_be_told),
+                                       cmocka_unit_test(added_densities_join_their_curves)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
