@@ -300,6 +300,7 @@ static bool run_bisecting(struct session_options *o, struct session_sink *sink, 
     SCOPED_BY(wishes_free) struct wishes more = {0};
     struct session_kept *kept = NULL;
     struct counter_wish *counters = &o->plan.counters, asked = *counters;
+    struct session_result before;
     o->kept = o->as_given || o->plan.tune || o->inside ? NULL : &kept; /* who serves in this process ends with its run */
     bool ok = session_run(o, sink, result, err);
     if (!counters->required && !counters->set && !counters->groups && !counters->metrics && !counters->source)
@@ -307,14 +308,15 @@ static bool run_bisecting(struct session_options *o, struct session_sink *sink, 
     for (int i = 0;
          ok && !o->as_given && !o->plan.tune && i < BISECTIONS && !result->interrupted && more_densities(o, result->run_id, &more, screen);
          i++) {
-        double before_s = result->seconds;
+        before = *result;
+        o->before = &before;
         o->resume = true;
         sink->begin = NULL;
         ok = session_run(o, sink, result, err);
-        result->seconds += before_s;
     }
     session_kept_free(kept);
     o->kept = NULL;
+    o->before = NULL;
     *counters = asked;
     o->plan.filter.more = NULL;
     screen->added = NULL;

@@ -48,7 +48,7 @@ struct session {
     struct phase_clock clock; /* of this run so far, a command's part in its worker's own words */
     enum phase stage_phase;   /* of what the worker announced last */
     double heard_s;           /* when it last said so */
-    double first_round_s;     /* from start_s to the first timed round; 0: none yet */
+    double first_round_s;     /* from the command's start to the first timed round; 0: none yet */
     int changed;              /* pairs of a gate that launch something else */
     int done;
     bool interrupted;

@@ -82,7 +82,7 @@ static void take_spent(struct session *s, const json_t *event)
     if (phase != PHASE_COUNT)
         s->stage_phase = phase;
     if (phase == PHASE_MEASURING && !(s->first_round_s > 0))
-        s->first_round_s = clock_s() - s->start_s;
+        s->first_round_s = clock_s() - (s->options->before ? s->options->before->started_s : s->start_s);
 }
 
 /* A worker that says no more was at its last word until now. */
@@ -254,8 +254,7 @@ static void condemn(struct session *s, int row, enum row_status status, const ch
 
 /* ---- verify: each row alone ---- */
 
-/* Data or a reference that cannot be made are no row's fault: those of the case that are not judged yet never are, the other cases are
- * done, and then it is told. */
+/* Data or a reference that cannot be made are no row's fault: the case's unjudged rows stay so, other cases are done, then it is told. */
 static void lose_case(struct session *s, int row, const struct error *why)
 {
     int lost = s->plan.rows[row].case_index;
@@ -564,9 +563,13 @@ bool session_run(const struct session_options *options, const struct session_sin
                         .ceilings = {.fd = -1, .errors = -1},
                         .gpu_lock = -1,
                         .start_s = clock_s()};
+    const struct session_result nothing = {.started_s = s.start_s, .ended_s = s.start_s},
+                                *before = options->before ? options->before : &nothing;
     bool ok = false;
-    *result = (struct session_result){0};
+    *result = (struct session_result){.started_s = before->started_s};
     phase_begin(&s.clock, PHASE_START_UP);
+    s.clock.since_s = before->ended_s; /* between the two it was made up what to do */
+    s.first_round_s = before->first_round_s;
     if (!session_seed(&s, err) || !session_open(&s, err) || !session_counts(&s, &s.counts, err))
         goto done;
     session_roofs(&s);
@@ -583,8 +586,11 @@ bool session_run(const struct session_options *options, const struct session_sin
     ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, err));
 done:
     phase_settle(&s.clock);
-    result->seconds = phase_sum(s.clock.spent_s);
-    memcpy(result->spent_s, s.clock.spent_s, sizeof result->spent_s);
+    for (int i = 0; i < PHASE_COUNT; i++)
+        result->spent_s[i] = s.clock.spent_s[i] + before->spent_s[i];
+    result->seconds = phase_sum(result->spent_s);
+    result->first_round_s = s.first_round_s;
+    result->ended_s = s.clock.since_s;
     result->rows = s.plan.row_count;
     result->interrupted = s.interrupted;
     if (ok)

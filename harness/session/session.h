@@ -47,14 +47,17 @@ struct session_options {
     bool ablate;                         /* what each part costs that a head offers to leave out */
     bool no_time;                        /* verify only, also on cuda */
     struct session_kept **kept;          /* taken from there, and left there (NULL in it: nothing yet); NULL: ends with the run */
+    const struct session_result *before; /* what the same command did before in the same run; NULL: nothing */
     double time_limit_s;                 /* for one run of a row's steps; 0 = 10 s on cuda, 60 s on emu */
     volatile sig_atomic_t *interrupted;  /* set by a signal handler; may be NULL */
 };
 struct session_result {
     int64_t run_id;
     int rows, kept;
-    double seconds; /* of this command */
+    double seconds; /* of this command, with what it did before */
     double spent_s[PHASE_COUNT];
+    double first_round_s;      /* from the start of the command; 0: none was timed */
+    double started_s, ended_s; /* of this command, as clock_s counts */
     bool interrupted;
 };
 /* Runs a scenario. False only for errors that stop everything; wrong rows are rows. */

@@ -8,6 +8,7 @@
 #include "own_folder.h"
 #include "session/session.h"
 #include "worker/worker.h"
+#include <math.h>
 #include <string.h>
 
 static char *scenario;
@@ -44,6 +45,9 @@ static bool both(const struct kind *kind, const char *name, struct text *ids, in
     if (kind->touched)
         assert_true(file_write(scenario, text, strlen(text) - 1, err)); /* its last line ends without a newline now */
     int before = result.rows;
+    struct session_result first = result;
+    first.first_round_s = 0.25; /* emu times nothing */
+    o.before = &first;
     o.resume = true;
     o.plan.filter.more = more;
     bool ok = session_run(&o, &sink, &result, err);
@@ -51,6 +55,16 @@ static bool both(const struct kind *kind, const char *name, struct text *ids, in
     assert_true(!ok || (result.rows == 2 * before && result.kept == before && (kept != NULL) == kind->kept));
     session_kept_free(kept);
     assert_true(store_open(database, true, &store, err) && store_run(store, result.run_id, &run, err));
+    if (ok) { /* what is told of the command is all of it, as long as a stopwatch would say, and the first round is that of the first run */
+        double sum = 0;
+        for (int i = 0; i < PHASE_COUNT; i++) {
+            assert_true(result.spent_s[i] >= first.spent_s[i] && fabs(run.spent_s[i] - result.spent_s[i]) < 0.02);
+            sum += result.spent_s[i];
+        }
+        assert_true(first.seconds > 0 && result.seconds > first.seconds && fabs(sum - result.seconds) <= 1e-6);
+        assert_true(result.started_s == first.started_s && fabs(result.ended_s - result.started_s - result.seconds) < 0.02);
+        assert_true(run.first_round_s == 0.25);
+    }
     int count = store_rows(store, result.run_id, &rows, err);
     for (int i = 0; i < count; i++)
         text_addf(ids, "%s %s %d %d %d %s: %g of %g in, %lld of %lld tiles, %g FLOP\n", rows[i]->id, rows[i]->key, (int)rows[i]->status,
