@@ -71,7 +71,7 @@ static void find_step(const struct case_view *c, const struct view *v, struct br
 static void find_pipe(const struct case_view *c, const struct view *v, struct breakdown *a)
 {
     const struct row *row = v->row;
-    enum math math = row->math && row->math[0] ? math_parse(row->math) : MATH_NONE;
+    enum math math = row->math && row->math[0] && !row_only_moves(row) ? math_parse(row->math) : MATH_NONE;
     bool measured, ignored;
     a->tensor = NAN;
     a->pipe_width = NAN;
@@ -93,9 +93,10 @@ static void find_roof(const struct case_view *c, const struct view *v, struct br
 {
     const struct row *row = v->row;
     bool masked = row->flop_useful >= 0 && row->bytes_useful >= 0, rate_measured = false, bytes_measured = false;
-    double flop = row->flop_scheduled > 0 ? row->flop_scheduled
-                  : masked                ? row->flop_useful
-                                          : row->flop,
+    double flop = row_only_moves(row)       ? 0
+                  : row->flop_scheduled > 0 ? row->flop_scheduled
+                  : masked                  ? row->flop_useful
+                                            : row->flop,
            bytes = masked ? row->bytes_useful : row->bytes;
     double rate = flop > 0 && a->pipe_math != MATH_NONE ? machine_flop_s(&c->machine, a->pipe_math, &rate_measured) : 0;
     double band = machine_bytes_s(&c->machine, &bytes_measured);

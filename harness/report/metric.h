@@ -11,6 +11,7 @@ enum metric_side { SIDE_LOAD, SIDE_STORE, SIDES };
     ONE(ROOF_NS, METRIC_MODEL "roof_ns") \
     ONE(ROOF_COMPUTE_NS, METRIC_MODEL "roof_compute_ns") \
     ONE(ROOF_MEMORY_NS, METRIC_MODEL "roof_memory_ns") \
+    ONE(ROOF_LAUNCH_NS, METRIC_MODEL "roof_launch_ns") \
     ONE(IDLE_PLACES, METRIC_MODEL "idle_places") \
     ONE(CLUSTERS_AT_MOST, METRIC_MODEL "clusters_at_most") \
     ONE(CLUSTERS_TOLD, "driver.clusters") \

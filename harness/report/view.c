@@ -71,6 +71,11 @@ bool row_runs_dense(const struct row *row)
     return !row->tile && row->flop_scheduled == row->flop;
 }
 
+bool row_only_moves(const struct row *row)
+{
+    return row->status == ROW_FOIL && !strcmp(variant_short(row), "copy");
+}
+
 const char *row_note(const struct row *row, bool counters)
 {
     const char *note = counters ? row->uncounted : row->note;
@@ -247,8 +252,11 @@ static void view_make(struct view *v, const struct case_view *c, const struct ro
     v->ranked = v->time && v->time->median_ns > 0;
     double ns = v->ranked ? v->time->median_ns : NAN;
     v->half_ns = v->ranked ? (v->time->high_ns - v->time->low_ns) / 2 : NAN;
-    v->floor_share = row->floor_ns > 0 ? row->floor_ns / ns : NAN;
-    v->roof_share = view_metric(v, -1, METRIC_ROOF_NS) / ns;
+    bool moves = row_only_moves(row), computed = row->floor_by[0] && strcmp(row->floor_by, "memory") && strcmp(row->floor_by, "launch");
+    v->floor_share = row->floor_ns > 0 && !(moves && computed) ? row->floor_ns / ns : NAN;
+    v->roof_share = (moves ? fmax(view_metric(v, -1, METRIC_ROOF_MEMORY_NS), view_metric(v, -1, METRIC_ROOF_LAUNCH_NS))
+                           : view_metric(v, -1, METRIC_ROOF_NS)) /
+                    ns;
     v->step = longest_step(c, v);
     for (int i = 0; i < row->step_count; i++)
         v->steps += !row->steps[i].prepare;

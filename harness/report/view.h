@@ -86,6 +86,8 @@ const char *variant_base(const struct row *row, char out[VARIANT_BASE]);
 const char *row_note(const struct row *row, bool counters);
 /* A row of a masked case that does all outputs. */
 bool row_runs_dense(const struct row *row);
+/* Row 0 where the library has no such op: it moves the op's bytes and computes nothing. */
+bool row_only_moves(const struct row *row);
 /* A metric of a step, or of the row (step -1), by its name. NaN when absent. */
 double view_value(const struct view *v, int step, const char *name);
 /* hw.NAME: a value of a counter group. */

@@ -101,7 +101,10 @@ void why_roofline(struct block *list, const struct case_view *c, const struct vi
     if (!a->known)
         return;
     bool masked = v->row->flop_useful >= 0 && v->row->bytes_useful > 0; /* the work that the mask leaves */
-    double flop = masked ? v->row->flop_useful : v->row->flop, bytes = masked ? v->row->bytes_useful : v->row->bytes;
+    double flop = row_only_moves(v->row) ? 0
+                  : masked               ? v->row->flop_useful
+                                         : v->row->flop,
+           bytes = masked ? v->row->bytes_useful : v->row->bytes;
     if (flop > 0)
         text_addf(&words, "%s, ", number_si(flop / a->total_ns * 1e9, "FLOP/s", n));
     if (bytes > 0)

@@ -106,6 +106,30 @@ static void the_mode_that_is_shown(void **state)
     end();
 }
 
+/* A copy does none of the arithmetic of the op that it stands beside: it is held against what its bytes take, or a launch. */
+static void a_copy_has_no_arithmetic(void **state)
+{
+    begin("cuda:0");
+    for (int i = 0; i < 2; i++) {
+        struct row *r = row(i ? "conv2d/naive" : "conv2d/copy", "", i ? ROW_OK : ROW_FOIL);
+        fixture_time(r, -1, 8, 0.1, i ? 1 : 0, i ? 1 : 0, i ? 1 : 0);
+        r->floor_ns = 14e3;
+        snprintf(r->floor_by, sizeof r->floor_by, "compute");
+        row_add_member(r, FAMILY_MODEL, -1, 0, "roof_ns", "ns", "model", 16e3);
+        row_add_member(r, FAMILY_MODEL, -1, 0, "roof_memory_ns", "ns", "model", 2e3);
+        row_add_member(r, FAMILY_MODEL, -1, 0, "roof_launch_ns", "ns", "model", 3e3);
+    }
+    make();
+    assert_true(fabs(c.views[0].roof_share - 3.0 / 8) < 1e-9 && isnan(c.views[0].floor_share));
+    assert_true(fabs(c.views[1].roof_share - 2) < 1e-9 && fabs(c.views[1].floor_share - 1.75) < 1e-9);
+    assert_true(c.roof_ns == 16e3); /* of the op */
+    case_view_free(&c);
+    snprintf(f.rows[0]->floor_by, sizeof f.rows[0]->floor_by, "memory");
+    make();
+    assert_true(fabs(c.views[0].floor_share - 1.75) < 1e-9);
+    end();
+}
+
 /* The baseline, then by time, then what is right without a time, what could not run, and what failed; equals as the scenario has them. */
 static void the_order_of_rows(void **state)
 {
@@ -415,6 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_are_called),
                                        cmocka_unit_test(the_mode_that_is_shown),
+                                       cmocka_unit_test(a_copy_has_no_arithmetic),
                                        cmocka_unit_test(the_order_of_rows),
                                        cmocka_unit_test(the_order_of_what_is_counted),
                                        cmocka_unit_test(the_step_that_stands_for_a_row),
