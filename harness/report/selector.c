@@ -35,6 +35,7 @@ static bool same_point(const struct view *v, const struct view *rule, const char
 
 struct tally {
     char rule[VARIANT_BASE], zero[VARIANT_BASE];
+    bool zeros_differ; /* cases have other baselines than the one named */
     int cases, near, behind;
     struct text off;
 };
@@ -43,17 +44,18 @@ static void selector_add_case(struct tally *tally, const struct case_view *c, co
 {
     const struct view *best = fastest(c);
     char name[VARIANT_BASE];
-    const char *layer = rule->row->layer ? rule->row->layer : "";
     double over = !best ? NAN : same_point(best, rule, is) ? 0 : rule->time->median_ns / best->time->median_ns - 1;
     double behind = c->zero && c->zero->ranked ? rule->time->median_ns / c->zero->time->median_ns - 1 : NAN;
     tally->cases++;
     tally->near += over <= NEAR;
     tally->behind += behind > PAR;
-    if (c->zero)
+    if (c->zero) {
+        tally->zeros_differ |= tally->zero[0] && strcmp(tally->zero, c->zero_name) != 0;
         strcpy(tally->zero, c->zero_name);
+    }
     if (over > NEAR)
-        text_addf(&tally->off, "%s: %s takes %.1f %% more than %s%s\n", layer, is, 100 * over, variant_base(best->row, name),
-                  behind > PAR ? ", and loses to the baseline" : "");
+        text_addf(&tally->off, "%s: %s takes %.1f %% more than %s%s\n", case_short(rule->row), is, 100 * over,
+                  variant_base(best->row, name), behind > PAR ? ", and loses to the baseline" : "");
 }
 
 /* The rule's row among those of a case; the first rule of the run that is found gives the tally its name. */
@@ -83,7 +85,8 @@ void selector_document(struct document *d, const struct run *run, struct row *co
     if (tally.cases > 1) {
         text_addf(&lines, "%s is within %.0f %% of the fastest in %d of %d cases", tally.rule, 100 * NEAR, tally.near, tally.cases);
         if (tally.zero[0])
-            text_addf(&lines, ", more than %.0f %% behind %s in %d", 100 * PAR, tally.zero, tally.behind);
+            text_addf(&lines, ", more than %.0f %% behind %s in %d", 100 * PAR, tally.zeros_differ ? "the baseline" : tally.zero,
+                      tally.behind);
         text_addf(&lines, "\n%s", text_get(&tally.off));
     }
     document_lines(d, "Selector", "selector", &lines);

@@ -3,6 +3,7 @@
 #include "item_text.h"
 #include "report/case_document.h"
 #include "report/claims.h"
+#include "report/first_screen.h"
 #include "report/selector.h"
 #include "report/report.h"
 #include "report/verdict.h"
@@ -83,9 +84,12 @@ static void masked_cases_ask_the_sparse_rule(void **state)
         f.rows[i]->flop = f.rows[i]->flop_scheduled = 100e9;
         row_set(&f.rows[i]->tile, i % 3 == 2 ? "8x8" : NULL);
     }
+    for (int i = 0; i < f.count; i++) /* the case is named and not its layer, which many have; their baselines may have many names */
+        row_set(&f.rows[i]->case_name, i < 3 ? "few" : "full[mask=full,n=4]");
+    fixture_variant(f.rows[0], "conv2d/cudnn_plain");
     char *t = told(&f);
-    assert_string_equal(t, "selector  sparse_auto is within 5 % of the fastest in 1 of 2 cases, more than 10 % behind cudnn in 0\n"
-                           "          full: sparse_either takes 33.3 % more than auto\n");
+    assert_string_equal(t, "selector  sparse_auto is within 5 % of the fastest in 1 of 2 cases, more than 10 % behind the baseline in 0\n"
+                           "          full[mask=full,n=4]: sparse_either takes 33.3 % more than auto\n");
     free(t);
     add(&f, 2, "few", "conv2d/cudnn", "", 150); /* who is no rival at a density that a bisection added may not have run there */
     add(&f, 2, "few", "conv2d/sparse_auto", "is=sparse_either", 140);
@@ -98,6 +102,36 @@ static void masked_cases_ask_the_sparse_rule(void **state)
     t = told(&f);
     assert_non_null(strstr(t, "in 1 of 2 cases"));
     free(t);
+    fixture_free(&f);
+}
+
+static void answers(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    answer_document(d, run, rows, count, NULL);
+}
+
+/* What the fastest row gains is the paired ratio that its table has, not the quotient of two medians; where row 0 only moves the bytes
+ * nothing gains over it. */
+static void the_gain_is_that_of_the_tables(void **state)
+{
+    static const char *const names[] = {"gains", "loses", "moved"};
+    const struct report_style plain = {0};
+    struct fixture f = {0};
+    struct text t = {0};
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    row_set(&f.run.scenario_text, "answers:\n  - best_per_layer: {against: cudnn}\n");
+    for (int i = 0; i < 3; i++) {
+        struct row *base = fixture_row(&f, i, names[i], "", "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC",
+                                       i == 2 ? "conv2d/copy" : "conv2d/cudnn", "", i == 2 ? ROW_FOIL : ROW_OK);
+        fixture_time(base, -1, 100, 1, 1, 1, 1);
+        struct row *r = fixture_row(&f, i, names[i], "", "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", "conv2d/mine", "", ROW_OK);
+        fixture_time(r, -1, i ? 110 : 50, 1, i ? 0.9 : 2.25, i ? 0.89 : 2.2, i ? 0.91 : 2.3);
+    }
+    report_part(&t, answers, &f.run, f.rows, f.count, &plain);
+    if (!strstr(text_get(&t), "gains 1.50 x over the baseline on the geometric mean of 2 cases (1.00 to 2.25); the baseline itself is the "
+                              "fastest on 1"))
+        fail_msg("%s", text_get(&t));
+    text_free(&t);
     fixture_free(&f);
 }
 
@@ -189,8 +223,11 @@ static void no_library_no_claim(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_by_hand), cmocka_unit_test(masked_cases_ask_the_sparse_rule),
-                                       cmocka_unit_test(nothing_without_a_rule), cmocka_unit_test(claims_by_hand),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_by_hand),
+                                       cmocka_unit_test(masked_cases_ask_the_sparse_rule),
+                                       cmocka_unit_test(the_gain_is_that_of_the_tables),
+                                       cmocka_unit_test(nothing_without_a_rule),
+                                       cmocka_unit_test(claims_by_hand),
                                        cmocka_unit_test(no_library_no_claim)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
