@@ -120,6 +120,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
         {"idle_places", cropped ? NAN : idle_places(v, a, step)},
         {"tensor", a->tensor},
         {"pipe_width", a->pipe_width},
+        {"pipe_idle", a->tensor == 0 && a->pipe_width > 1 ? a->pipe_width : 1},
     };
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (!strcmp(facts[i].name, name))

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+static double first_gain; /* of the row that was looked at last */
+
 static void expect(struct fixture *f, int index, const char *binds, const char *says)
 {
     struct case_view c;
@@ -27,6 +29,7 @@ static void expect(struct fixture *f, int index, const char *binds, const char *
     const char *got = v->verdicts.count ? v->verdicts.items[0].says : "";
     if (strcmp(verdict_word(v), binds) || !strstr(got, says))
         fail_msg("row %s: '%s: %s', want '%s: ...%s...'", f->rows[index]->variant, verdict_word(v), got, binds, says);
+    first_gain = v->verdicts.count ? v->verdicts.items[0].gain : NAN;
     case_view_free(&c);
     judge_close(&judge);
 }
@@ -54,6 +57,9 @@ static void verdicts_without_counters(void **state)
     r = row_of(&f, "conv2d/mover", 60, 1);
     r->flop = 1e9;
     row_of(&f, "conv2d/wrong", 180, 1)->status = ROW_WRONG;
+    row_of(&f, "conv2d/narrow", 1800, 0);      /* at the roof of a pipe beside which a wider one is idle: that is left */
+    r = row_of(&f, "conv2d/moves_all", 50, 1); /* a little above a measured ceiling; no time falls below an empty launch */
+    r->flop = 0;
     expect(&f, 0, "", "");
     expect(&f, 1, "compute", "its operations alone take 90.9 %");
     expect(&f, 2, "compute", "no tensor instruction: the pipe it leaves idle is 16x");
@@ -64,6 +70,9 @@ static void verdicts_without_counters(void **state)
     expect(&f, 7, "launch", "2x a launch that does nothing");
     expect(&f, 8, "memory", "its bytes alone take 83.3 %");
     expect(&f, 9, "", "");
+    expect(&f, 10, "compute", "on the narrow pipe: the one it leaves idle is 16x");
+    expect(&f, 11, "memory", "its bytes alone take 100 % of its time at the rate of a copy");
+    assert_true(fabs(first_gain - 96) < 0.1);
     fixture_free(&f);
 }
 
