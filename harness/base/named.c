@@ -27,7 +27,7 @@ static const char *nearest_name(const struct named *items, int count, const char
 
 int named_find(const struct named *items, int count, const char *words, const char *listed, struct error *err)
 {
-    int found = -1, matches = 0, own = -1, owns = 0, whole = -1, wholes = 0;
+    int found = -1, matches = 0, own = -1, owns = 0, whole = -1, wholes = 0, both = -1, boths = 0;
     SCOPED_TEXT near = {0};
     for (int i = 0; i < count; i++) {
         const char *id = items[i].id;
@@ -36,20 +36,26 @@ int named_find(const struct named *items, int count, const char *words, const ch
         if (!id || !text_words_match(words, id))
             continue;
         found = i;
-        if (is_called(items[i].name, words)) {
+        bool called = is_called(items[i].name, words), complete = text_words_whole(words, id);
+        if (called) {
             own = i;
             owns++;
         }
-        if (text_words_whole(words, id)) {
+        if (complete) {
             whole = i;
             wholes++;
+        }
+        if (called && complete) {
+            both = i;
+            boths++;
         }
         if (matches++ < NEAR_SHOWN)
             text_addf(&near, "%s%s", matches > 1 ? "  " : "", id);
     }
-    if (matches > 1 && (owns == 1 || wholes == 1)) { /* "body mma_sync" means mma_sync, though mma_sync_d2s has the words too */
+    /* "body mma_sync" means mma_sync, though mma_sync_d2s has the words too, and "up auto" the rule on up: there are x4_up and KB=auto */
+    if (matches > 1 && (owns == 1 || wholes == 1 || boths == 1)) {
         matches = 1;
-        found = owns == 1 ? own : whole;
+        found = owns == 1 ? own : wholes == 1 ? whole : both;
     }
     if (matches != 1) {
         text_add(&near, matches > NEAR_SHOWN ? "  ..." : "");

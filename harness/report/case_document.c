@@ -183,7 +183,12 @@ static void add_next(struct block *list, const struct case_view *c)
     const char *layer = v->row->layer ? v->row->layer : "LAYER",
                *scenario = c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO";
     struct text line = {0}, row = {0};
-    if (v->row->axes && v->row->axes[0]) /* several cases have these words */
+    int alike = 0; /* rows of the case that are called so */
+    for (int i = 0; i < c->count; i++) {
+        char other[VARIANT_BASE];
+        alike += !strcmp(variant_base(c->rows[i], other), name);
+    }
+    if (alike > 1 || (v->row->axes && v->row->axes[0])) /* several rows have these words */
         text_addf(&row, "'%s'", v->row->id);
     else
         text_addf(&row, "%s %s", layer, name);

@@ -7,6 +7,7 @@
 #include "report/selector.h"
 #include "report/report.h"
 #include "report/verdict.h"
+#include "report/why.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -135,6 +136,36 @@ static void the_gain_is_that_of_the_tables(void **state)
     fixture_free(&f);
 }
 
+/* What `next` proposes finds one row: a variant with several configurations is called by its id. */
+static void next_finds_one_row(void **state)
+{
+    const struct report_style plain = {0};
+    struct fixture f = {0};
+    struct error err = {0};
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    add(&f, 0, "two", "conv2d/cudnn", "", 150);
+    add(&f, 0, "two", "conv2d/best", "launch=graph", 90);
+    add(&f, 0, "two", "conv2d/best", "launch=stream", 95);
+    add(&f, 1, "one", "conv2d/cudnn", "", 150);
+    add(&f, 1, "one", "conv2d/best", "launch=graph", 90);
+    static const char *const want[] = {"next  bench why 'grid/two/conv2d/best[launch=graph]' ", "next  bench why one best "};
+    for (int i = 0; i < 2; i++) {
+        struct case_view c;
+        struct document d = {0};
+        struct text t = {0};
+        case_view_make(&c, &f.run, f.rows + 3 * i, 3 - i);
+        case_document(&d, &c, NULL);
+        form_terminal.write(&t, &d, &plain);
+        if (!strstr(text_get(&t), want[i]))
+            fail_msg("no '%s' in %s", want[i], text_get(&t));
+        text_free(&t);
+        document_free(&d);
+        case_view_free(&c);
+    }
+    assert_int_equal(why_find(f.rows, f.count, "one best", &err), 4);
+    fixture_free(&f);
+}
+
 static void nothing_without_a_rule(void **state)
 {
     struct fixture f = {0};
@@ -226,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(choices_by_hand),
                                        cmocka_unit_test(masked_cases_ask_the_sparse_rule),
                                        cmocka_unit_test(the_gain_is_that_of_the_tables),
+                                       cmocka_unit_test(next_finds_one_row),
                                        cmocka_unit_test(nothing_without_a_rule),
                                        cmocka_unit_test(claims_by_hand),
                                        cmocka_unit_test(no_library_no_claim)};

@@ -1,4 +1,5 @@
 /* Verdict, breakdown and gap from stored rows of known values; what is printed adds up. */
+#include "base/named.h"
 #include "row/family.h"
 #include "measured_rows.h"
 #include "report/breakdown.h"
@@ -312,6 +313,13 @@ static void rows_are_found_by_words(void **state)
     assert_int_equal(why_find(f.rows, f.count, "no such", &err), -1);
     assert_int_equal(err.kind, ERROR_USAGE);
     fixture_free(&f);
+    const struct named rows[] = {{"edsr/up/conv2d/mma_sync[KB=auto]", "conv2d/mma_sync"},
+                                 {"edsr/up/conv2d/auto", "conv2d/auto"},
+                                 {"edsr/up/conv2d/wide[KB=auto]", "conv2d/wide"},
+                                 {"edsr/x4_up/conv2d/auto", "conv2d/auto"}}; /* other layers have its words, other variants its values */
+    assert_int_equal(named_find(rows, 4, "up auto", "bench show", &err), 1);
+    assert_int_equal(named_find(rows, 4, "x4_up auto", "bench show", &err), 3);
+    assert_int_equal(named_find(rows, 4, "auto", "bench show", &err), -1);
 }
 
 /* All of it, as printed: a counted row against a better one, the best, a row without counters, one on emu. */
