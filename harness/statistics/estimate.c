@@ -146,6 +146,30 @@ struct estimate estimate_median(const double *samples, int count)
     return estimate_median_grouped(samples, NULL, count, 1);
 }
 
+static int by_size(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+void estimate_span_step(struct estimate *e, const double *samples, int count, double least)
+{
+    double *sorted = xcalloc(count > 0 ? (size_t)count : 1, sizeof *sorted), step = INFINITY;
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        if (isfinite(samples[i]))
+            sorted[n++] = samples[i];
+    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    for (int i = 1; i < n; i++)
+        if (sorted[i] - sorted[i - 1] > least)
+            step = fmin(step, sorted[i] - sorted[i - 1]);
+    if (isfinite(step)) {
+        e->low = fmin(e->low, e->median - step / 2);
+        e->high = fmax(e->high, e->median + step / 2);
+    }
+    free(sorted);
+}
+
 double estimate_half_width(const struct estimate *e)
 {
     if (e->count < 2 || !(e->median != 0))

@@ -16,6 +16,10 @@ struct estimate { /* of a median: 95 % interval; count 0 = nothing known */
  * 95 % interval, the ends lie outside of what was seen. */
 struct estimate estimate_median(const double *samples, int count);
 
+/* Of times by a clock that counts in steps: no interval is narrower than the smallest step between two samples that differ by more than
+ * `least`, for every time within half a step shows as the same one. */
+void estimate_span_step(struct estimate *e, const double *samples, int count, double least);
+
 /* The same over several placements of the buffers. placement: which one each sample was taken on (any numbers; NULL: one and the same);
  * from PLACEMENTS_DRAWN on they count as drawn from many, and the interval is one for the mean over those (Student's, of the medians of
  * each); fewer are all that there is, and the interval spans the medians of all. family: how many intervals are to hold together in 95 of

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "noise.h"
 #include "statistics/dependence.h"
 #include "statistics/estimate.h"
 #include "statistics/quantile.h"
@@ -288,12 +289,47 @@ static void families_are_wider(void **state)
     }
 }
 
+/* A kernel of T ns between two readings of a clock that counts in steps of 32: its samples are two multiples of 32 at most, and their order
+ * statistics one of them, whatever T is. With half a step on either side the interval holds T. */
+static void a_clock_counts_in_steps(void **state)
+{
+    int held = 0, held_without = 0, runs = 0;
+    noise_state = 5;
+    for (int run = 0; run < 640; run++) {
+        double x[100], truth = 8128 + run % 32;
+        for (int i = 0; i < 100; i++) {
+            double from = 32 * noise_uniform(), to = from + truth + 2 * noise_normal();
+            x[i] = (floor(to / 32) - floor(from / 32)) * 32 + 1e-4 * noise_normal();
+        }
+        struct estimate e = estimate_median(x, 100), wide = e;
+        estimate_span_step(&wide, x, 100, 1);
+        held_without += e.low <= truth && truth <= e.high;
+        held += wide.low <= truth + 1e-3 && truth - 1e-3 <= wide.high;
+        assert_true(wide.low <= e.low && wide.high >= e.high && wide.high - wide.low <= 65);
+        runs++;
+    }
+    if (held < 0.95 * runs || held_without > 0.6 * runs)
+        fail_msg("%d of %d hold the truth, %d without the step", held, runs, held_without);
+    double same[10] = {5, 5, 5, 5, 5, 5, 5, 5, 5, 5};
+    struct estimate e = estimate_median(same, 10); /* nobody knows the step */
+    estimate_span_step(&e, same, 10, 1);
+    assert_true(e.low == 5 && e.high == 5);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(families_are_wider), cmocka_unit_test(test_dependent_ranks), cmocka_unit_test(test_hardly_dependent),
-        cmocka_unit_test(test_student),       cmocka_unit_test(test_placements),      cmocka_unit_test(test_family),
-        cmocka_unit_test(test_dependence),    cmocka_unit_test(test_share),           cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_small),         cmocka_unit_test(test_ratio),           cmocka_unit_test(test_coverage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(families_are_wider),
+                                       cmocka_unit_test(test_dependent_ranks),
+                                       cmocka_unit_test(test_hardly_dependent),
+                                       cmocka_unit_test(test_student),
+                                       cmocka_unit_test(test_placements),
+                                       cmocka_unit_test(test_family),
+                                       cmocka_unit_test(test_dependence),
+                                       cmocka_unit_test(test_share),
+                                       cmocka_unit_test(test_ranks),
+                                       cmocka_unit_test(test_small),
+                                       cmocka_unit_test(test_ratio),
+                                       cmocka_unit_test(test_coverage),
+                                       cmocka_unit_test(a_clock_counts_in_steps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
