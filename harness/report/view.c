@@ -147,7 +147,7 @@ static void name_row(struct view *v, struct row *const *rows, int count)
     const struct row *row = v->row;
     SCOPED_TEXT more = {0};
     print_name(row, v->name, sizeof v->name);
-    if (row->engine_number >= 0)
+    if (row->engine_number >= 0 && !row_is_network(row)) /* of a network each layer has its own */
         text_addf(&more, " engine %d", row->engine_number);
     for (int i = 0; i < row->param_count; i++) {
         const char *name = row->param[i].name, *value = row->param[i].value;

@@ -52,11 +52,15 @@ static void rows_are_called(void **state)
     row("conv2d/mma", "RING=6", ROW_OK); /* another variant's value tells nothing */
     row("my/mma + my/shuffle", "RING=8", ROW_OK)->side = xstrdup("new");
     row_set(&row("conv2d/none", "", ROW_OK)->variant, NULL);
+    struct row *whole = row("chain/library", "", ROW_OK); /* of a network each layer has an engine of its own */
+    row_set(&whole->op, "chain");
+    whole->engine_number = 32;
     static const char *const want[] = {"cudnn engine 62", "mma + d2s_native STRIP=auto", "mma + d2s_native STRIP=none", "mma",
                                        "my/mma + my/shuffle (new)"};
     make();
     for (int i = 0; i < 5; i++)
         assert_string_equal(c.views[i].name, want[i]);
+    assert_string_equal(c.views[6].name, "library");
     assert_string_equal(variant_short(f.rows[1]), "mma + depth_to_space/d2s_native");
     assert_string_equal(variant_short(f.rows[4]), "my/mma + my/shuffle");
     assert_string_equal(variant_short(f.rows[5]), "?");
