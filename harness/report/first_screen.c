@@ -62,7 +62,7 @@ static void add_lead(struct document *d, const struct run *run, struct row *cons
     tally_part(&rest, y.by[ROW_PLANNED], "not run yet");
     tally_part(&rest, y.by[ROW_FOIL], "more not verified (check: none, or imported) and not ranked");
     tally_part(&rest, y.by[ROW_INFEASIBLE], "more not for their case");
-    tally_part(&rest, y.by[ROW_SKIPPED], "more not for this device");
+    tally_part(&rest, y.by[ROW_SKIPPED], "more not run, each with its reason");
     SCOPED char *verified = text_format("%d of the %d rows that apply are verified", y.by[ROW_OK], apply);
     struct block *lead = document_prose(d, TONE_LEAD, DETAIL_FULL);
     block_item(lead, NULL, verified, rest.len ? text_get(&rest) : NULL);
