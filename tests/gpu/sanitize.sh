@@ -2,7 +2,7 @@
 # tests/gpu/sanitize.sh BENCH [OUT]: compute-sanitizer over every shipped kernel, on the small odd shapes that the tests run on emu.
 #   OUT/sanitizer.md     which variant ran how many rows under which tool, and what was found
 #   OUT/JOB-TOOL.log     what the tool said where it found something; OUT/JOB-TOOL.txt what bench printed
-#   TOOLS="racecheck memcheck synccheck"  LANES=3 processes at once (more only wait for each other)  LIMIT=60 seconds for one
+#   TOOLS="racecheck memcheck synccheck"  LANES=1 processes at once (a run of bench waits for another that has the GPU)  LIMIT=60 seconds for one
 #   DEADLINE: seconds after which none begins  ONLY=GLOB of a job's name  BUNDLES=DIR of what --bundles wrote
 # sanitize.sh BENCH --bundles DIR: compiles the kernels there, for a machine without the pinned compiler; needs no GPU.
 # Exit 1 if a tool found something, a job gave no result, or a variant ran in none.
@@ -101,7 +101,7 @@ fi
 JOB
 started=$(date +%s)
 export out work bench here started
-for tool in ${TOOLS:-racecheck memcheck synccheck}; do sed "s/^/$tool /" "$work/jobs"; done | xargs -P "${LANES:-3}" -L 1 sh "$work/job"
+for tool in ${TOOLS:-racecheck memcheck synccheck}; do sed "s/^/$tool /" "$work/jobs"; done | xargs -P "${LANES:-1}" -L 1 sh "$work/job"
 
 # A variant that no job ran is a hole in this check, not a clean kernel.
 tools=$(echo ${TOOLS:-racecheck memcheck synccheck})
