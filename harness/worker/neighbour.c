@@ -255,7 +255,8 @@ static bool has_own_code(const struct plan_row *row)
 static int wanted(const struct worker *w, int index)
 {
     const struct plan_row *row = &w->plan.rows[index];
-    if (!has_own_code(row) || !plan_has_neighbours(row->program.work.op))
+    bool added = w->plan.cases[row->case_index].like; /* another density of a case whose rows were there, in the same configurations */
+    if (added || !has_own_code(row) || !plan_has_neighbours(row->program.work.op))
         return 0;
     return spec_is_timed(w->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
 }

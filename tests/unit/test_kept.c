@@ -355,6 +355,10 @@ static void neighbours_are_judged_there(void **state)
     assert_int_equal(world.rows[row]->status, ROW_WRONG);
     assert_non_null(strstr(world.rows[row]->reason, "right on its own shape, but on a neighbour that its head accepts, conv2d"));
     assert_non_null(strstr(world.rows[row]->reason, "zero"));
+    char **like = &world.w.plan.cases[world.w.plan.rows[row].case_index].like; /* a density that bisection added has none of its own */
+    *like = xstrdup("the case that asked for it");
+    assert_true(handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err));
+    assert_int_equal(world.rows[row]->status, ROW_OK);
     close_world();
     planted = NULL;
 }
