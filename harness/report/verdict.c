@@ -89,7 +89,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
     const struct row_step *step = resources_step(c, v, a->step, &facts_of_step) ? &facts_of_step : NULL;
     char metric[128];
     snprintf(metric, sizeof metric, "%s%s", strchr(name, '.') ? "" : METRIC_HARDWARE, name);
-    double value = view_counted(v, a->step, metric); /* emu.NAME, or a value of a counter group */
+    double value = a->step < 0 ? view_total(v, metric) : view_counted(v, a->step, metric); /* emu.NAME, or a value of a counter group */
     if (!isnan(value))
         return value;
     bool cropped = v->row->cropped; /* its grid is not the layer's */
@@ -154,6 +154,8 @@ static double fact(void *context, const char *name)
 double verdict_number(const struct case_view *c, const struct view *v, const struct counter_group *g, int value)
 {
     struct judging j = {.c = c, .v = v, .breakdown = breakdown_of(c, v, 0)};
+    if (v->steps > 1) /* a row of several launches did what all of them did */
+        j.breakdown.step = -1;
     return counter_group_number(g, value, &(struct counter_known){.fact = fact, .context = &j});
 }
 

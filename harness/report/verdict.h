@@ -32,7 +32,7 @@ const char *verdict_word(const struct view *v);
 bool verdict_reads(const struct view *v, const char *name);
 /* "at most 30 % of its time" / "gain not known": appended. */
 void verdict_gain(const struct verdict *v, struct text *t);
-/* A value of a group, of the row's longest step; NaN when absent. The case is judged. */
+/* A value of a group, of a row of several launches that of all of them; NaN when absent. The case is judged. */
 double verdict_number(const struct case_view *c, const struct view *v, const struct counter_group *g, int value);
 /* Does nothing that is known speak against the formula, of the row's longest step? NULL always holds. */
 bool verdict_holds(const struct case_view *c, const struct view *v, const struct expr *formula);

@@ -391,6 +391,12 @@ static void what_is_no_difference(void **state)
     fixture_step(r, "epilogue", 24, 0, 0, 1.0, "warps");
     fixture_time(r, 0, 175, 0, 0, 0, 0);
     fixture_time(r, 1, 60, 0, 0, 0, 0);
+    hw(f.rows[0], "warp_instructions", 1e6);
+    hw(f.rows[0], "dram_bytes_read", 1e8);
+    hw(r, "warp_instructions", 4e6); /* of both launches; the longest has 3e6, and as many bytes as the other row */
+    hw(r, "dram_bytes_read", 2.2e8);
+    row_add_member(r, FAMILY_HARDWARE, 0, 0, "warp_instructions", "", "cupti", 3e6);
+    row_add_member(r, FAMILY_HARDWARE, 0, 0, "dram_bytes_read", "B", "cupti", 1e8);
     f.rows[0]->noise = 0.005;
     words_of(&f, 1, &t);
     assert_non_null(strstr(text_get(&t), "that is no difference"));
@@ -400,6 +406,7 @@ static void what_is_no_difference(void **state)
     words_of(&f, 2, &t);
     assert_null(strstr(text_get(&t), "that is no difference"));
     assert_non_null(strstr(text_get(&t), "-   5.0  the steps overlap"));
+    assert_non_null(strstr(text_get(&t), "executes 4.00x the instructions of `fast`; reads 2.20x the bytes of `fast`"));
     assert_non_null(strstr(text_get(&t), "43 % of its own roof (100 us), 130 us away"));
     fixture_free(&f);
     text_free(&t);
