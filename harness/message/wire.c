@@ -23,6 +23,34 @@ json_t *wire_row(const struct row *row)
     return out;
 }
 
+static bool has_time(const json_t *times, const struct row_time *t)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(times, i, one)
+    {
+        const char *cache = json_string_value(json_object_get(one, "cache")), *load = json_string_value(json_object_get(one, "load"));
+        if (json_integer_value(json_object_get(one, "time_step")) == t->step && cache && load && !strcmp(cache, t->cache) &&
+            !strcmp(load, t->load))
+            return true;
+    }
+    return false;
+}
+
+/* A row that is timed once more, with others that joined its case, loses the times of that step and mode that it had. */
+static void drop_times(struct row *row, const json_t *times)
+{
+    int kept = 0;
+    for (int i = 0; i < row->time_count; i++) {
+        struct row_time one = row->times[i];
+        if (has_time(times, &one))
+            columns_free(COLUMN_TIME, &row->times[i]);
+        else
+            row->times[kept++] = one;
+    }
+    row->time_count = kept;
+}
+
 void wire_row_merge(const json_t *fields, struct row *row)
 {
     size_t i;
@@ -36,6 +64,8 @@ void wire_row_merge(const json_t *fields, struct row *row)
         const json_t *list = json_object_get(fields, l->name);
         if (l->anew && json_array_size(list))
             row_list_empty(l, row);
+        if (l->group == COLUMN_TIME)
+            drop_times(row, list);
         json_array_foreach(list, i, one)
         {
             const char *note = l->group == COLUMN_NOTE ? json_string_value(json_object_get(one, "note_text")) : NULL;

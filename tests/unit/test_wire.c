@@ -71,11 +71,11 @@ static void everything_comes_through(void **state)
         for (int i = 0; i < 3; i++)
             same(l->group, row_list_at(l, a, i), row_list_at(l, b, i));
     }
-    send(a, b); /* once more: facts are replaced, times and metrics are added */
+    send(a, b); /* once more: facts and times are replaced, metrics are added */
     assert_int_equal(b->step_count, 3);
     assert_int_equal(b->plan_count, 3);
     assert_int_equal(b->note_count, 3); /* notes that are said again stand once */
-    assert_int_equal(b->time_count, 6);
+    assert_int_equal(b->time_count, 3);
     assert_int_equal(b->metric_count, 6);
     row_free(a);
     row_free(b);
@@ -100,6 +100,29 @@ static void notes_are_added(void **state)
     row_free(checked);
     row_free(timed);
     row_free(silent);
+}
+
+/* A row that is timed once more, beside one that joined its case, has the times of that bout and not the former ones too: the baseline and
+ * whoever is held against it are of one bout. Another mode, and another step, is another time. */
+static void a_time_is_of_the_last_bout(void **state)
+{
+    struct row *row = row_new(), *first = row_new(), *again = row_new();
+    for (int bout = 0; bout < 2; bout++) {
+        struct row *r = bout ? again : first;
+        fixture_time(r, -1, 100 + bout, 1, 2, 1.9, 2.1);
+        fixture_time(r, 0, 60 + bout, 1, 0, 0, 0);
+        fixture_time(r, 0, 70 + bout, 1, 0, 0, 0); /* one report may have several of a step: they stay */
+        if (!bout)
+            snprintf(fixture_time(r, -1, 80, 1, 2, 1.9, 2.1)->cache, sizeof r->times->cache, "warm");
+        send(r, row);
+    }
+    static const double want[] = {80e3, 101e3, 61e3, 71e3};
+    assert_int_equal(row->time_count, 4);
+    for (int i = 0; i < 4; i++)
+        assert_true(row->times[i].median_ns == want[i]);
+    row_free(row);
+    row_free(first);
+    row_free(again);
 }
 
 static void what_is_not_known_changes_nothing(void **state)
@@ -127,6 +150,6 @@ static void what_is_not_known_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(everything_comes_through), cmocka_unit_test(notes_are_added),
-                                       cmocka_unit_test(what_is_not_known_changes_nothing)};
+                                       cmocka_unit_test(what_is_not_known_changes_nothing), cmocka_unit_test(a_time_is_of_the_last_bout)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
