@@ -284,7 +284,7 @@ void verify_begin(struct verify_look *look, const struct program *p, int tensor,
     look->factor = bound_factor(p->algorithm, &p->work) * (look->want->guessed && data->elsewhere ? GUESSED_ELSEWHERE : 1);
     look->roundings = bound_roundings(p->algorithm);
     look->mask = t->role->share == SHARE_OUTPUTS ? data->mask_out : NULL;
-    if (look->mask && p->work.p > 0)
+    if (look->mask)
         look->block = look->fold[2] / p->work.p;
 }
 
