@@ -4,6 +4,7 @@
 #include "device/compile/cubin.h"
 #include "device/device.h"
 #include "base/text.h"
+#include "measure/rig.h"
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,6 +57,11 @@ static void what_code_refers_to(void **state)
         count = cubin_state(c.cubin, c.cubin_bytes, &names, &asks, &err);
         assert_int_equal(asks, heap);
         are(names, count, "hits kept table unused"); /* machine code has a table of addresses of all of them */
+        const struct device_image alone = {.label = "kernel", .cubin = c.cubin, .cubin_bytes = c.cubin_bytes};
+        struct device_memory *m = rig_look(&alone, &err); /* without a text a rig looks at the machine code */
+        assert_true(m && m->heap == heap);
+        are(m->names, m->count, "hits kept table unused");
+        free(m);
         free(text);
         compiled_free(&c);
     }
