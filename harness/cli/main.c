@@ -51,7 +51,8 @@ const struct verb verbs[] = {
      "and count in no sum.\n"
      "Any other FILE: convolutions in Boda's format, one to a line, printed as a scenario. A layer for each different line; its repeat is "
      "how often the line stood there. An error names FILE:LINE:COLUMN."},
-    {"show", "[FILE.db] [SCENARIO] [ROW]", "the tables of a stored run again; of one row every kernel and counter", cli_show, false, NULL},
+    {"show", "[FILE.db] [SCENARIO] [CASE | ROW]", "the tables of a stored run again; of one case all, of one row every kernel and counter",
+     cli_show, false, NULL},
     {"report", "[FILE.db] [SCENARIO | RUN... --compare]",
      "a stored run, or several side by side, as Markdown or as one HTML page with plots", cli_report, false, NULL},
     {"export", "[FILE.db] [SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},

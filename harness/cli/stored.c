@@ -10,6 +10,7 @@
 #include "report/number.h"
 #include "report/spent.h"
 #include "report/tune.h"
+#include "report/view.h"
 #include "report/why.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,16 @@ static void no_such_run(struct stored *s, struct error *err)
     error_hint(err, near ? "%s" : "bench list runs lists what there is%s", near ? near : "");
 }
 
-/* One word that names no scenario: a row of the last run, where that has one of this name. */
+/* How many rows the case of this whole name has, from *from on. */
+static int case_named(struct row *const *rows, int count, const char *name, int *from)
+{
+    *from = 0;
+    while (*from < count && !(rows[*from]->case_id && !strcmp(rows[*from]->case_id, name)))
+        ++*from;
+    return *from < count ? case_end(rows, count, *from) - *from : 0;
+}
+
+/* One word that names no scenario: a case or a row of the last run, where that has one of this name. */
 static bool take_row_of_last(struct stored *s, struct error *err)
 {
     struct error none = {0};
@@ -52,11 +62,11 @@ static bool take_row_of_last(struct stored *s, struct error *err)
     if (!store_last_run(s->r.store, NULL, NULL, s->device, &s->r.run, err))
         return false;
     int count = store_rows(s->r.store, s->r.run.id, &rows, err), index = count > 0 ? why_find(rows, count, s->scenario, &none) : -1;
-    bool some = false;
+    bool some = false, whole = case_named(rows, count, s->scenario, &(int){0}) > 0;
     for (int i = 0; i < count; i++)
         some |= text_words_match(s->scenario, rows[i]->id);
     rows_free(rows, count > 0 ? count : 0);
-    if (index < 0) {
+    if (index < 0 && !whole) {
         *err = some ? none : *err; /* several rows have it */
         return false;
     }
@@ -141,9 +151,26 @@ static int stored_verb(const struct verb *verb, int argc, char **argv, const str
     return code;
 }
 
+static bool show_case(struct stored *s, struct text *t)
+{
+    struct report_style style = cli_style();
+    int from, count = case_named(s->r.rows, s->r.count, s->words, &from);
+    if (!count)
+        return false;
+    style.whole = true;
+    s->json = cli_json();
+    if (s->json)
+        report_json(t, &s->r.run, s->r.rows + from, count);
+    else
+        report_cases(t, &s->r.run, s->r.rows + from, count, &style);
+    return true;
+}
+
 /* One row: its case's header, then every kernel and counter. */
 static bool show_row(struct stored *s, struct text *t, struct error *err)
 {
+    if (show_case(s, t))
+        return true;
     int index = why_find(s->r.rows, s->r.count, s->words, err);
     if (index < 0)
         return false;
@@ -153,6 +180,7 @@ static bool show_row(struct stored *s, struct text *t, struct error *err)
         report_json(t, &s->r.run, s->r.rows + index, 1);
         return true;
     }
+    style.whole = true;
     report_cases(t, &s->r.run, s->r.rows + index, 1, &style);
     report_kernels(t, s->r.rows[index]);
     report_samples(t, s->r.rows[index]);

@@ -151,8 +151,7 @@ static void add_own_columns(struct block *list, const struct case_view *c)
     }
 }
 
-/* Options of the command that made the run, without which another command does not find the same rows. */
-static void add_options(struct text *t, const struct run *run, bool variants, bool out)
+void case_options(struct text *t, const struct run *run, bool variants, bool out)
 {
     if (run && variants && run->asked_variants)
         text_addf(t, " %s", run->asked_variants);
@@ -196,14 +195,14 @@ static void add_next(struct block *list, const struct case_view *c)
         text_add(&line, "bench run ");
         text_add_word(&line, scenario);
         text_addf(&line, " --layer %s --only %s --dump", layer, name);
-        add_options(&line, c->run, true, true);
+        case_options(&line, c->run, true, true);
     } else {
         text_addf(&line, "bench why %s", text_get(&row));
-        add_options(&line, c->run, false, true);
+        case_options(&line, c->run, false, true);
         text_add(&line, " · bench exec ");
         text_add_word(&line, scenario);
         text_addf(&line, " %s", text_get(&row));
-        add_options(&line, c->run, true, false);
+        case_options(&line, c->run, true, false);
         text_add(&line, " -- ncu --set full");
     }
     block_text(list, "next", NULL, &line);
@@ -260,6 +259,12 @@ static void add_counters(struct document *d, const struct case_view *c, bool bri
     }
     block_item(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL,
                "Of so many rows the page tells the verdicts; every counter of one: bench show ROW, and all of its page: bench why ROW");
+}
+
+void case_document_short(struct document *d, const struct case_view *c)
+{
+    document_heading(d, 2, c->rows[0]->case_id, c->rows[0]->work);
+    document_table(d, case_table(c), DETAIL_ALWAYS);
 }
 
 void case_document(struct document *d, const struct case_view *c, const struct plots *plots)

@@ -10,7 +10,14 @@
 /* Heading, conditions, table, figures (plots may be NULL), notes, and for forms that show everything: why, every step, every counter. */
 void case_document(struct document *d, const struct case_view *c, const struct plots *plots);
 
+/* Of a case that bisection added, on a screen: heading and table. */
+void case_document_short(struct document *d, const struct case_view *c);
+
 /* ---- its parts ---- */
+
+/* Options of the command that made the run, without which another command does not find the same rows: its variants and device, its folder.
+ */
+void case_options(struct text *t, const struct run *run, bool variants, bool out);
 
 struct table *case_table(const struct case_view *c);
 /* A column for a value of a counter group, by the head that it has there. */

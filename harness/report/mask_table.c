@@ -1,20 +1,25 @@
 /* report/mask_table: see mask_table.h. */
 #include "report/mask_table.h"
+#include "report/case_document.h"
 #include "report/number.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COLUMNS_MOST 12
 
 /* The masked cases of one layer and setting of its other axes. */
 struct group {
     char *title;
     struct case_view *cases;
     int count;
-    char *names[COLUMNS_MOST]; /* variants in the order in which the rows have them */
+    char **names; /* variants in the order in which the rows have them */
     int name_count;
 };
+
+/* Has the case a line in a table? */
+static bool has_line(const struct case_view *c)
+{
+    return c->rows[0]->density_in >= 0 && !c->counts && c->cache[0] && row_axis(c->rows[0], "mask");
+}
 
 static char *title_of(const struct row *row)
 {
@@ -34,20 +39,48 @@ static void add_names(struct group *g, const struct case_view *c)
         bool known = !c->views[i].ranked;
         for (int k = 0; k < g->name_count && !known; k++)
             known = strcmp(g->names[k], variant_short(c->rows[i])) == 0;
-        if (!known && g->name_count < COLUMNS_MOST)
-            g->names[g->name_count++] = xstrdup(variant_short(c->rows[i]));
+        if (!known)
+            *APPEND(g->names, g->name_count) = xstrdup(variant_short(c->rows[i]));
     }
 }
 
-static double time_of(const struct case_view *c, const char *name)
+/* Its fastest row; NULL: it has no time there. `count`: of how many. */
+static const struct view *fastest_of(const struct case_view *c, const char *name, int *count)
 {
-    double best = NAN;
+    const struct view *best = NULL;
+    *count = 0;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (v->ranked && strcmp(variant_short(v->row), name) == 0)
-            best = fmin(best, v->time->median_ns); /* NaN gives way */
+        if (!v->ranked || strcmp(variant_short(v->row), name) != 0)
+            continue;
+        ++*count;
+        best = !best || v->time->median_ns < best->time->median_ns ? v : best;
     }
     return best;
+}
+
+bool mask_table_holds(const struct case_view *c)
+{
+    bool all = c->rows[0]->like_case && has_line(c);
+    for (int i = 0, count; i < c->count && all; i++) {
+        const struct view *v = &c->views[i];
+        enum row_status s = v->row->status;
+        bool told = v->ranked && (s == ROW_OK || v == c->zero) && fastest_of(c, variant_short(v->row), &count) && count == 1;
+        all = told || s == ROW_INFEASIBLE || s == ROW_SKIPPED; /* which the case that it is like says, too */
+    }
+    return all;
+}
+
+/* Of a density that was added the table is all that a page says, so it says how sure the time is. */
+static void time_cell(struct table *t, const struct view *v, bool added, double fastest_ns)
+{
+    char a[NUMBER_TEXT], half[NUMBER_TEXT] = "";
+    double us = v ? v->time->median_ns / 1e3 : NAN;
+    number_3(us, a);
+    if (v && added)
+        number_pair(us, v->half_ns / 1e3, a, half);
+    table_cell(t, v && v->time->median_ns <= fastest_ns && !added ? PAINT_BOLD : PAINT_NONE, "%s", v ? a : "");
+    table_note(t, half[0] ? "±%s" : "", half);
 }
 
 static struct table *table_of(const struct group *g)
@@ -59,19 +92,19 @@ static struct table *table_of(const struct group *g)
     table_column(t, "out", "out %", ALIGN_POINT);
     for (int k = 0; k < g->name_count; k++)
         table_column(t, "time", g->names[k], ALIGN_POINT);
-    for (int i = 0; i < g->count; i++) {
+    for (int i = 0, n; i < g->count; i++) {
         const struct case_view *c = &g->cases[i];
-        double fastest = INFINITY;
-        for (int k = 0; k < g->name_count; k++)
-            fastest = fmin(fastest, time_of(c, g->names[k]));
+        bool added = c->rows[0]->like_case != NULL;
+        double fastest_ns = INFINITY;
+        for (int k = 0; k < c->count; k++)
+            fastest_ns = c->views[k].ranked ? fmin(fastest_ns, c->views[k].time->median_ns) : fastest_ns;
         table_row(t, LINE_PLAIN);
         table_cell(t, PAINT_NONE, "%s", row_axis(c->rows[0], "mask") ? row_axis(c->rows[0], "mask") : "");
+        table_note(t, added ? "added" : "");
         table_cell(t, PAINT_DIM, "%s", number_short(c->rows[0]->density_in * 100, a));
         table_cell(t, PAINT_DIM, "%s", number_short(c->rows[0]->density_out * 100, a));
-        for (int k = 0; k < g->name_count; k++) {
-            double ns = time_of(c, g->names[k]);
-            table_cell(t, ns <= fastest && !c->rows[0]->like_case ? PAINT_BOLD : PAINT_NONE, "%s", isnan(ns) ? "" : number_3(ns / 1e3, a));
-        }
+        for (int k = 0; k < g->name_count; k++)
+            time_cell(t, fastest_of(c, g->names[k], &n), added, fastest_ns);
     }
     return t;
 }
@@ -82,6 +115,7 @@ static void free_group(struct group *g)
         case_view_free(&g->cases[i]);
     for (int k = 0; k < g->name_count; k++)
         free(g->names[k]);
+    free(g->names);
     free(g->cases);
     free(g->title);
 }
@@ -107,6 +141,27 @@ static int by_density(const void *a, const void *b)
     return p != q ? (p > q) - (p < q) : (x->rows > y->rows) - (x->rows < y->rows);
 }
 
+/* Why there are lines of masks that the scenario does not have, and where the rest of what is known of them is. */
+static void say_added(struct document *d, const struct group *g)
+{
+    int added = 0;
+    const struct row *first = NULL;
+    for (int i = 0; i < g->count; i++) {
+        const struct row *row = g->cases[i].rows[0];
+        added += row->like_case != NULL;
+        first = !first && row->like_case ? row : first;
+    }
+    if (!added)
+        return;
+    SCOPED_TEXT t = {0};
+    text_addf(&t,
+              "added to bracket a break-even: %d of %d masks; a variant that cannot cross there may not have run. All of one: bench show ",
+              added, g->count);
+    text_add_word(&t, first->case_id);
+    case_options(&t, g->cases[0].run, false, true);
+    block_item(document_prose(d, TONE_SOFT, DETAIL_ALWAYS), NULL, NULL, text_get(&t));
+}
+
 void mask_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     SCOPED struct group *groups = NULL;
@@ -115,7 +170,7 @@ void mask_document(struct document *d, const struct run *run, struct row *const 
         struct case_view c;
         end = case_end(rows, count, i);
         case_view_make(&c, run, rows + i, end - i);
-        if (rows[i]->density_in < 0 || c.counts || !c.cache[0] || !row_axis(rows[i], "mask")) {
+        if (!has_line(&c)) {
             case_view_free(&c);
             continue;
         }
@@ -124,11 +179,12 @@ void mask_document(struct document *d, const struct run *run, struct row *const 
         add_names(g, &c);
     }
     for (int i = 0; i < group_count; i++) {
-        if (groups[i].count >= 2) {
+        if (groups[i].count >= 2 || groups[i].cases[0].rows[0]->like_case) {
             qsort(groups[i].cases, (size_t)groups[i].count, sizeof *groups[i].cases, by_density);
             SCOPED char *title = text_format("us by mask: %s", groups[i].title);
             document_heading(d, 3, title, NULL);
             document_table(d, table_of(&groups[i]), DETAIL_ALWAYS);
+            say_added(d, &groups[i]);
         }
         free_group(&groups[i]);
     }

@@ -292,8 +292,8 @@ bool plots_make(struct plots *p, const struct run *run, struct row *const *rows,
     SCOPED char *folder = file_join(dir, "plots");
     int cases = 0;
     bool done = plots_open(p, folder, err);
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; done && case_next(&w); cases++) {
-        if (cases >= SHOWN_CASES)
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; done && case_next(&w);) {
+        if (w.view.rows[0]->like_case || cases++ >= SHOWN_CASES)
             continue;
         if (!w.view.counts) {
             time_plot(p, &w.view);

@@ -11,6 +11,7 @@ struct report_style {
     int width;  /* columns at which sentences are wrapped, 0 = not at all */
     int table;  /* columns that a table may take: what matters least is left out, and named; 0 = any number */
     bool ascii; /* no UTF-8 signs */
+    bool whole; /* all of a case that bisection added too, else its rows */
     bool ncu;   /* under each table the names that Nsight Compute has for its columns */
 };
 /* Every case, with an empty line behind it: header lines, the table (one line a row, steps indented, wrong rows marked `!` and last), then

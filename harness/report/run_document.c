@@ -164,7 +164,10 @@ void report_cases(struct text *t, const struct run *run, struct row *const *rows
         end = case_end(rows, count, i);
         case_view_make(&c, run, rows + i, end - i);
         case_judge(&c, &judge);
-        case_document(&d, &c, NULL);
+        if (mask_table_holds(&c) && !style->whole)
+            case_document_short(&d, &c);
+        else
+            case_document(&d, &c, NULL);
         form_terminal.write(t, &d, style);
         text_add(t, "\n");
         document_free(&d);
@@ -207,7 +210,8 @@ static void add_run(struct document *d, const struct run *run, struct row *const
     fusion_document(d, run, rows, count);
     add_plots(d, plots);
     for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = judge}; case_next(&w);)
-        case_document(d, &w.view, plots);
+        if (!mask_table_holds(&w.view))
+            case_document(d, &w.view, plots);
     add_how_to_read(d, count && spec_is(rows[0]->device, SPEC_COUNTS));
     spent_document(d, run, rows, count);
     add_provenance(d, run);

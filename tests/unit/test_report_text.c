@@ -208,6 +208,40 @@ static void added_densities_have_no_winner(void **state)
     fixture_free(&f);
 }
 
+/* Such a density is a line of a table, on a screen its rows; a wrong row is shown in full, and everything where a case is asked for. */
+static void added_densities_are_lines(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    fixture_run(&f.run, "t", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 4; i++) {
+        struct row *r = fixture_row(&f, i / 2, "a", i / 2 ? "mask=iid:0.15" : "mask=iid:0.1", "conv2d 8->8 3x3",
+                                    i % 2 ? "conv2d/own" : "conv2d/cudnn", "", ROW_OK);
+        fixture_time(r, -1, i % 2 ? 20 : 40, 0.2, i % 2 ? 2 : 1, i % 2 ? 1.9 : 1, i % 2 ? 2.1 : 1);
+        r->density_in = i / 2 ? 0.15 : 0.1;
+        row_set(&r->like_case, i / 2 ? "t/a[mask=iid:0.1]" : NULL);
+    }
+    for (int whole = 0; whole < 2; whole++) {
+        report_cases(&t, &f.run, f.rows, f.count, &(struct report_style){.whole = whole});
+        char *added = strstr(text_get(&t), "t/a[mask=iid:0.15]");
+        assert_non_null(added);
+        assert_non_null(strstr(added, "1  own "));
+        assert_true((strstr(added, "bench why") != NULL) == whole);
+        text_free(&t);
+    }
+    for (int wrong = 0; wrong < 2; wrong++) {
+        f.rows[3]->status = wrong ? ROW_WRONG : ROW_OK;
+        row_set(&f.rows[3]->reason, wrong ? "element 7 is 3, not 4" : NULL);
+        assert_true(report_whole(&t, &form_markdown, &f.run, f.rows, f.count, NULL, NULL));
+        if (!strstr(text_get(&t), "## t/a\\[mask=iid:0.1\\]\n") || !strstr(text_get(&t), "| iid:0.15 added |") ||
+            (strstr(text_get(&t), "## t/a\\[mask=iid:0.15\\]\n") != NULL) != wrong ||
+            (strstr(text_get(&t), "element 7 is 3, not 4") != NULL) != wrong)
+            fail_msg("%d: %s", wrong, text_get(&t));
+        text_free(&t);
+    }
+    fixture_free(&f);
+}
+
 /* emu ranks nothing and shows no time, even when a row came with one. */
 static void emu_has_no_time(void **state)
 {
@@ -322,6 +356,7 @@ int main(void)
         cmocka_unit_test(absent_is_not_zero),
         cmocka_unit_test(every_failure_is_said),
         cmocka_unit_test(added_densities_have_no_winner),
+        cmocka_unit_test(added_densities_are_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
