@@ -6,13 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rows that stand below each other: of a variant's configurations the fastest on each mask; those of one where a mask that was added has
+ * several, for the table is all that a page says of it. */
+struct mask_column {
+    const struct row *row; /* the first */
+    bool alone;            /* only its configuration */
+    const char *name;
+};
 /* The masked cases of one layer and setting of its other axes. */
 struct group {
     char *title;
     struct case_view *cases;
     int count;
-    char **names; /* variants in the order in which the rows have them */
-    int name_count;
+    bool apart; /* configurations have columns of their own */
+    struct mask_column *columns;
+    int column_count;
 };
 
 /* Has the case a line in a table? */
@@ -32,29 +40,53 @@ static char *title_of(const struct row *row)
     return text_take(&t);
 }
 
-/* A column a variant; of its configurations the fastest on each mask. */
-static void add_names(struct group *g, const struct case_view *c)
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool is_in(const struct mask_column *column, const struct view *v)
+{
+    const struct row *a = column->row, *b = v->row;
+    return v->ranked && same_text(a->variant, b->variant) &&
+           (!column->alone || (same_text(a->params, b->params) && same_text(a->side, b->side)));
+}
+
+/* In the order in which the rows have them; a configuration is called as where most others stand beside it. */
+static void add_columns(struct group *g, const struct case_view *c)
 {
     for (int i = 0; i < c->count; i++) {
-        bool known = !c->views[i].ranked;
-        for (int k = 0; k < g->name_count && !known; k++)
-            known = strcmp(g->names[k], variant_short(c->rows[i])) == 0;
-        if (!known)
-            *APPEND(g->names, g->name_count) = xstrdup(variant_short(c->rows[i]));
+        const struct view *v = &c->views[i];
+        bool chosen = row_pair_value(v->row->param, v->row->param_count, "is") != NULL; /* by a rule, for each mask */
+        struct mask_column *known = NULL;
+        for (int k = 0; k < g->column_count; k++)
+            known = is_in(&g->columns[k], v) ? &g->columns[k] : known;
+        if (v->ranked && !known) {
+            known = APPEND(g->columns, g->column_count);
+            *known = (struct mask_column){v->row, g->apart && !chosen, variant_short(v->row)};
+        }
+        if (known && known->alone && strlen(v->name) > strlen(known->name))
+            known->name = v->name;
     }
 }
 
-/* Its fastest row; NULL: it has no time there. `count`: of how many. */
-static const struct view *fastest_of(const struct case_view *c, const char *name, int *count)
+static bool has_several(const struct case_view *c)
+{
+    bool several = false;
+    for (int i = 0; i < c->count; i++)
+        for (int k = 0; k < i && !several; k++)
+            several = c->views[i].ranked && c->views[k].ranked && same_text(c->rows[i]->variant, c->rows[k]->variant);
+    return several;
+}
+
+/* The fastest row of a column; NULL: it has no time there. */
+static const struct view *fastest_of(const struct case_view *c, const struct mask_column *column)
 {
     const struct view *best = NULL;
-    *count = 0;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (!v->ranked || strcmp(variant_short(v->row), name) != 0)
-            continue;
-        ++*count;
-        best = !best || v->time->median_ns < best->time->median_ns ? v : best;
+        if (is_in(column, v) && (!best || v->time->median_ns < best->time->median_ns))
+            best = v;
     }
     return best;
 }
@@ -62,11 +94,11 @@ static const struct view *fastest_of(const struct case_view *c, const char *name
 bool mask_table_holds(const struct case_view *c)
 {
     bool all = c->rows[0]->like_case && has_line(c);
-    for (int i = 0, count; i < c->count && all; i++) {
+    for (int i = 0; i < c->count && all; i++) {
         const struct view *v = &c->views[i];
         enum row_status s = v->row->status;
-        bool told = v->ranked && (s == ROW_OK || v == c->zero) && fastest_of(c, variant_short(v->row), &count) && count == 1;
-        all = told || s == ROW_INFEASIBLE || s == ROW_SKIPPED; /* which the case that it is like says, too */
+        all = (v->ranked && (s == ROW_OK || v == c->zero)) || s == ROW_INFEASIBLE ||
+              s == ROW_SKIPPED; /* which the case that it is like says, too */
     }
     return all;
 }
@@ -90,9 +122,9 @@ static struct table *table_of(const struct group *g)
     table_column(t, "mask", "mask", ALIGN_LEFT);
     table_column(t, "in", "in %", ALIGN_POINT);
     table_column(t, "out", "out %", ALIGN_POINT);
-    for (int k = 0; k < g->name_count; k++)
-        table_column(t, "time", g->names[k], ALIGN_POINT);
-    for (int i = 0, n; i < g->count; i++) {
+    for (int k = 0; k < g->column_count; k++)
+        table_column(t, "time", g->columns[k].name, ALIGN_POINT);
+    for (int i = 0; i < g->count; i++) {
         const struct case_view *c = &g->cases[i];
         bool added = c->rows[0]->like_case != NULL;
         double fastest_ns = INFINITY;
@@ -103,8 +135,8 @@ static struct table *table_of(const struct group *g)
         table_note(t, added ? "added" : "");
         table_cell(t, PAINT_DIM, "%s", number_short(c->rows[0]->density_in * 100, a));
         table_cell(t, PAINT_DIM, "%s", number_short(c->rows[0]->density_out * 100, a));
-        for (int k = 0; k < g->name_count; k++)
-            time_cell(t, fastest_of(c, g->names[k], &n), added, fastest_ns);
+        for (int k = 0; k < g->column_count; k++)
+            time_cell(t, fastest_of(c, &g->columns[k]), added, fastest_ns);
     }
     return t;
 }
@@ -113,9 +145,7 @@ static void free_group(struct group *g)
 {
     for (int i = 0; i < g->count; i++)
         case_view_free(&g->cases[i]);
-    for (int k = 0; k < g->name_count; k++)
-        free(g->names[k]);
-    free(g->names);
+    free(g->columns);
     free(g->cases);
     free(g->title);
 }
@@ -176,10 +206,12 @@ void mask_document(struct document *d, const struct run *run, struct row *const 
         }
         struct group *g = group_of(&groups, &group_count, rows[i]);
         *APPEND(g->cases, g->count) = c;
-        add_names(g, &c);
+        g->apart |= rows[i]->like_case && has_several(&c);
     }
     for (int i = 0; i < group_count; i++) {
         if (groups[i].count >= 2 || groups[i].cases[0].rows[0]->like_case) {
+            for (int k = 0; k < groups[i].count; k++)
+                add_columns(&groups[i], &groups[i].cases[k]);
             qsort(groups[i].cases, (size_t)groups[i].count, sizeof *groups[i].cases, by_density);
             SCOPED char *title = text_format("us by mask: %s", groups[i].title);
             document_heading(d, 3, title, NULL);
