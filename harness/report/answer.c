@@ -230,13 +230,13 @@ static void answer_break_even(const struct ask *ask, struct block *list)
     static const char question[] = "Below which density does sparse beat dense?";
     struct break_group *groups;
     int made = break_even_make(&groups, ask->run, ask->rows, ask->count);
-    for (int i = 0; i < made && i < SHOWN_SENTENCES; i++) {
+    for (int i = 0; i < made && made <= SHOWN_SENTENCES; i++) {
         struct text t = {0};
         break_even_sentence(&groups[i], &t);
         block_text(list, "answer", i ? NULL : question, &t);
     }
     if (made > SHOWN_SENTENCES)
-        block_itemf(list, "answer", NULL, "%d further curves stand in the break-even's table", made - SHOWN_SENTENCES);
+        break_even_sums(list, "answer", question, groups, made);
     if (!made) {
         struct text t = {0};
         if (has_no_time(ask))

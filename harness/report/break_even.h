@@ -85,7 +85,9 @@ int break_even_more(const struct run *run, struct row *const *rows, int count, s
 void break_even_sentence(const struct break_group *g, struct text *t);
 /* The sentences of all groups. */
 void break_even_document(struct document *d, const struct run *run, struct row *const *rows, int count);
-/* One line a group and variant. NULL when there is no group. */
-struct table *break_even_table(const struct break_group *groups, int count);
+/* One line a group and variant; with what a sentence says beyond it, where no sentence is said of each group. */
+struct table *break_even_table(const struct break_group *groups, int count, bool remarks);
+/* Of very many groups: on how many a variant wins everywhere, loses everywhere, crosses; an item each, most groups first. */
+void break_even_sums(struct block *list, const char *label, const char *question, const struct break_group *groups, int count);
 
 #endif

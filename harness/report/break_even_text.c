@@ -1,8 +1,11 @@
 /* report/break_even_text: the answer in words and as a table. */
 #include "report/break_even.h"
+#include "base/order.h"
 #include "report/number.h"
 #include "report/shown.h"
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char *percent(double share, char out[NUMBER_TEXT])
 {
@@ -114,7 +117,28 @@ static void add_crossing_cell(struct table *t, const struct break_line *l)
     text_free(&text);
 }
 
-static void add_table_line(struct table *t, const struct break_group *g, const struct break_line *l, bool first)
+static bool is_bracketed(const struct crossing *c)
+{
+    return (c->kind == CROSSING_AT || c->kind == CROSSING_BETWEEN) && !isnan(c->low) && !isnan(c->high);
+}
+
+/* "told at 11 of 12 densities; others faster at both ends". */
+static void add_remarks_cell(struct table *t, const struct break_group *g, const struct break_line *l)
+{
+    SCOPED_TEXT text = {0};
+    const struct crossing *c = &l->crossing;
+    if (c->kind == CROSSING_BETWEEN && !is_bracketed(c))
+        text_addf(&text, "told at %d of %d densities", told(l, !isnan(c->low)), l->count);
+    else
+        text_addf(&text, "%d densit%s", l->count, l->count == 1 ? "y" : "ies");
+    if (c->kind == CROSSING_BETWEEN && is_bracketed(c) && break_even_beaten(g, l))
+        text_add(&text, "; others faster at both ends");
+    if (c->turns > 1)
+        text_addf(&text, "; crosses %d times at least, first there", c->turns);
+    table_cell(t, PAINT_DIM, "%s", text_get(&text));
+}
+
+static void add_table_line(struct table *t, const struct break_group *g, const struct break_line *l, bool first, bool remarks)
 {
     char a[NUMBER_TEXT];
     struct text text = {0};
@@ -131,9 +155,11 @@ static void add_table_line(struct table *t, const struct break_group *g, const s
     table_cell(t, l->points[best].high < 1 ? PAINT_GOOD : PAINT_NONE, "%s", number_3(1 / l->points[best].y, a));
     table_note(t, "at %s %%", percent(l->points[best].x, a));
     table_cell(t, PAINT_NONE, "%s", g->against);
+    if (remarks)
+        add_remarks_cell(t, g, l);
 }
 
-struct table *break_even_table(const struct break_group *groups, int count)
+struct table *break_even_table(const struct break_group *groups, int count, bool remarks)
 {
     struct table *t = table_new();
     table_column(t, "group", "layer, pattern, type", ALIGN_LEFT);
@@ -145,8 +171,99 @@ struct table *break_even_table(const struct break_group *groups, int count)
     table_column(t, "measured", "measured", ALIGN_LEFT);
     table_column(t, "best", "best x", ALIGN_POINT);
     table_column(t, "against", "against", ALIGN_LEFT);
+    if (remarks)
+        table_column(t, "remarks", "of", ALIGN_LEFT);
     for (int i = 0; i < count; i++)
         for (int k = 0; k < groups[i].line_count; k++)
-            add_table_line(t, &groups[i], &groups[i].lines[k], k == 0);
+            add_table_line(t, &groups[i], &groups[i].lines[k], k == 0, remarks);
     return t;
+}
+
+/* ---- sums ---- */
+
+struct break_sum {
+    const char *name, *against;
+    int place; /* of the first group with that rival */
+    int curves, wins, loses, back, open;
+    double *low, *high; /* of those that cross */
+    int low_count, high_count;
+};
+
+static int by_curves(const void *a, const void *b)
+{
+    const struct break_sum *x = a, *y = b;
+    return x->place != y->place ? x->place - y->place : x->curves != y->curves ? y->curves - x->curves : y->wins - x->wins;
+}
+
+static void add_to_sum(struct break_sum *s, const struct crossing *c)
+{
+    bool known = is_bracketed(c), all = c->kind == CROSSING_WINS || c->kind == CROSSING_LOSES;
+    s->curves++;
+    s->wins += c->kind == CROSSING_WINS;
+    s->loses += c->kind == CROSSING_LOSES;
+    s->back += known && c->back;
+    s->open += !known && !all;
+    if (known && !c->back) {
+        *APPEND(s->low, s->low_count) = c->low;
+        *APPEND(s->high, s->high_count) = c->high;
+    }
+}
+
+static double middle(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, order_doubles);
+    return values[count / 2];
+}
+
+static void add_count(struct text *t, int count, const char *what)
+{
+    if (count)
+        text_addf(t, "%s %s on %d", t->len ? "," : "", what, count);
+}
+
+static void say_sum(struct block *list, const char *label, const struct break_sum *s)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    SCOPED_TEXT t = {0};
+    add_count(&t, s->wins, "faster at all measured densities");
+    add_count(&t, s->low_count, "turns from faster to slower");
+    if (s->low_count)
+        text_addf(&t, " (the medians of the ends: between %s and %s %% of inputs changed)", percent(middle(s->low, s->low_count), a),
+                  percent(middle(s->high, s->high_count), b));
+    add_count(&t, s->back, "turns from slower to faster");
+    add_count(&t, s->open, "not bracketed");
+    add_count(&t, s->loses, "slower at all measured densities");
+    block_itemf(list, label, NULL, "%s against %s, %d curve%s:%s", s->name, s->against, s->curves, text_s(s->curves), text_get(&t));
+}
+
+static struct break_sum *sum_of(struct break_sum **sums, int *count, const struct break_group *g, const char *name, int place)
+{
+    for (int i = 0; i < *count; i++) {
+        bool same = !strcmp((*sums)[i].against, g->against);
+        if (same && !strcmp((*sums)[i].name, name))
+            return &(*sums)[i];
+        place = same ? (*sums)[i].place : place;
+    }
+    struct break_sum *s = APPEND(*sums, *count);
+    *s = (struct break_sum){.name = name, .against = g->against, .place = place};
+    return s;
+}
+
+void break_even_sums(struct block *list, const char *label, const char *question, const struct break_group *groups, int count)
+{
+    SCOPED struct break_sum *sums = NULL;
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < groups[i].line_count; k++)
+            add_to_sum(sum_of(&sums, &n, &groups[i], groups[i].lines[k].name, i), &groups[i].lines[k].crossing);
+    qsort(sums, (size_t)n, sizeof *sums, by_curves);
+    block_itemf(list, label, question, "%d curves stand in the table of break-evens; of all of them", count);
+    for (int i = 0; i < n && i < SHOWN_BREAK_EVEN_SUMS; i++)
+        say_sum(list, label, &sums[i]);
+    if (n > SHOWN_BREAK_EVEN_SUMS)
+        block_itemf(list, label, NULL, "%d more in the table", n - SHOWN_BREAK_EVEN_SUMS);
+    for (int i = 0; i < n; i++) {
+        free(sums[i].low);
+        free(sums[i].high);
+    }
 }

@@ -9,6 +9,7 @@
 #include "report/mask_table.h"
 #include "report/network.h"
 #include "report/selector.h"
+#include "report/shown.h"
 #include "report/spent.h"
 #include "report/summary.h"
 #include "report/tune.h"
@@ -105,6 +106,8 @@ static void add_provenance(struct document *d, const struct run *run)
 
 /* ---- parts ---- */
 
+#define BREAK_EVENS "Break-even of sparse and dense"
+
 /* Rows that a break-even could be asked of, on a device without time. */
 static bool asked_without_time(struct row *const *rows, int count)
 {
@@ -114,28 +117,38 @@ static bool asked_without_time(struct row *const *rows, int count)
     return false;
 }
 
-/* The sentences, for forms that show everything the table too; the plots follow. */
-void break_even_document(struct document *d, const struct run *run, struct row *const *rows, int count)
+static void say_break_evens(struct document *d, const struct break_group *groups, int made, bool asked)
 {
-    struct break_group *groups;
     struct text lines = {0};
-    int made = break_even_make(&groups, run, rows, count);
     for (int i = 0; i < made; i++) {
         break_even_sentence(&groups[i], &lines);
         text_add(&lines, "\n");
     }
-    if (!made && asked_without_time(rows, count))
+    if (!made && asked)
         text_add(&lines, "none: this device has no time; tiles and work above are exact\n");
-    document_lines(d, "Break-even of sparse and dense", "break-even", &lines);
-    break_even_free(groups, made);
+    document_lines(d, BREAK_EVENS, "break-even", &lines);
 }
 
-static void add_break_table(struct document *d, const struct run *run, struct row *const *rows, int count)
+void break_even_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     struct break_group *groups;
     int made = break_even_make(&groups, run, rows, count);
+    say_break_evens(d, groups, made, asked_without_time(rows, count));
+    break_even_free(groups, made);
+}
+
+/* On a page a table has them; a sentence of each only where they are few. The plots follow. */
+static void add_break_evens(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    struct break_group *groups;
+    int made = break_even_make(&groups, run, rows, count);
+    bool many = made > SHOWN_SENTENCES;
+    if (many)
+        document_heading(d, 2, BREAK_EVENS, NULL);
+    else
+        say_break_evens(d, groups, made, asked_without_time(rows, count));
     if (made)
-        document_table(d, break_even_table(groups, made), DETAIL_ALWAYS);
+        document_table(d, break_even_table(groups, made, many), DETAIL_ALWAYS);
     break_even_free(groups, made);
 }
 
@@ -204,8 +217,7 @@ static void add_run(struct document *d, const struct run *run, struct row *const
     selector_document(d, run, rows, count);
     claims_document(d, run, rows, count);
     tune_document(d, run, rows, count);
-    break_even_document(d, run, rows, count);
-    add_break_table(d, run, rows, count);
+    add_break_evens(d, run, rows, count);
     mask_document(d, run, rows, count);
     fusion_document(d, run, rows, count);
     add_plots(d, plots);

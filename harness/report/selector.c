@@ -1,7 +1,10 @@
 /* report/selector: see selector.h. */
 #include "report/selector.h"
 #include "report/claims.h"
+#include "report/number.h"
+#include "report/shown.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define NEAR 0.05 /* METHOD.md, "selector": a choice within this of the fastest is right */
@@ -37,8 +40,34 @@ struct tally {
     char rule[VARIANT_BASE], zero[VARIANT_BASE];
     bool zeros_differ; /* cases have other baselines than the one named */
     int cases, near, behind;
-    struct text off;
+    struct text off;     /* sentences; where they are many, */
+    struct table *table; /* a line each */
 };
+
+static void start_table(struct tally *tally)
+{
+    tally->table = table_new();
+    table_column(tally->table, "name", "case", ALIGN_LEFT);
+    table_column(tally->table, "choice", "choice", ALIGN_LEFT);
+    table_column(tally->table, "more", "% more time", ALIGN_POINT);
+    table_column(tally->table, "fastest", "than", ALIGN_LEFT);
+    table_column(tally->table, "behind", "% behind the baseline", ALIGN_POINT,
+                 .about = "where the choice loses to the baseline by more than noise");
+}
+
+static void add_off(struct tally *tally, const struct case_view *c, const char *is, double over, const char *best, double behind)
+{
+    char a[NUMBER_TEXT];
+    table_row(tally->table, LINE_PLAIN);
+    table_cell(tally->table, PAINT_NONE, "%s", case_short(c->rows[0]));
+    table_target(tally->table, c->rows[0]->case_id ? c->rows[0]->case_id : "?");
+    table_cell(tally->table, PAINT_NONE, "%s", is);
+    snprintf(a, sizeof a, "%.1f", 100 * over);
+    table_number(tally->table, PAINT_NONE, 100 * over, a);
+    table_cell(tally->table, PAINT_NONE, "%s", best);
+    snprintf(a, sizeof a, "%.1f", 100 * behind);
+    table_number(tally->table, PAINT_BAD, behind > PAR ? 100 * behind : NAN, a);
+}
 
 static void selector_add_case(struct tally *tally, const struct case_view *c, const struct view *rule, const char *is)
 {
@@ -53,9 +82,13 @@ static void selector_add_case(struct tally *tally, const struct case_view *c, co
         tally->zeros_differ |= tally->zero[0] && strcmp(tally->zero, c->zero_name) != 0;
         strcpy(tally->zero, c->zero_name);
     }
-    if (over > NEAR)
+    if (over > NEAR && !tally->table)
+        start_table(tally);
+    if (over > NEAR) {
+        add_off(tally, c, is, over, variant_base(best->row, name), behind);
         text_addf(&tally->off, "%s: %s takes %.1f %% more than %s%s\n", case_short(rule->row), is, 100 * over,
                   variant_base(best->row, name), behind > PAR ? ", and loses to the baseline" : "");
+    }
 }
 
 /* The rule's row among those of a case; the first rule of the run that is found gives the tally its name. */
@@ -82,13 +115,18 @@ void selector_document(struct document *d, const struct run *run, struct row *co
     struct text lines = {0};
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
         look_at_case(&tally, &w.view);
+    bool many = tally.cases > 1 && tally.table && tally.table->line_count > SHOWN_ITEMS;
     if (tally.cases > 1) {
         text_addf(&lines, "%s is within %.0f %% of the fastest in %d of %d cases", tally.rule, 100 * NEAR, tally.near, tally.cases);
         if (tally.zero[0])
             text_addf(&lines, ", more than %.0f %% behind %s in %d", 100 * PAR, tally.zeros_differ ? "the baseline" : tally.zero,
                       tally.behind);
-        text_addf(&lines, "\n%s", text_get(&tally.off));
+        text_addf(&lines, "\n%s", many ? "" : text_get(&tally.off));
     }
     document_lines(d, "Selector", "selector", &lines);
+    if (many)
+        document_table(d, tally.table, DETAIL_ALWAYS);
+    else
+        table_free(tally.table);
     text_free(&tally.off);
 }

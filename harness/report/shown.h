@@ -26,7 +26,8 @@
 #define SHOWN_PART_SHARE 0.005 /* of the run: parts of a phase that took less are not told apart */
 
 /* Break-evens. */
-#define SHOWN_BREAK_EVEN_TOLD 6 /* of one group in the sentence; the rest are in the table */
+#define SHOWN_BREAK_EVEN_TOLD 6  /* of one group in the sentence; the rest are in the table */
+#define SHOWN_BREAK_EVEN_SUMS 20 /* variants, where there are more groups than sentences */
 #define SHOWN_BREAK_EVEN_LINES 8
 #define SHOWN_BREAK_EVEN_GROUPS 24
 

@@ -186,7 +186,7 @@ static void rows_give_known_crossings(void **state)
         !strstr(text_get(&t), "delta_tile: slower than cudnn at all 2 densities measured, 10 to 100 %"))
         fail_msg("%s", text_get(&t));
     text_free(&t);
-    struct table *table = break_even_table(g, count);
+    struct table *table = break_even_table(g, count, false);
     markdown_of(table, &t);
     if (!strstr(text_get(&t), "slower at all measured") || !strstr(text_get(&t), "| 35 \\["))
         fail_msg("%s", text_get(&t));

@@ -47,7 +47,7 @@ static void cell_is(const char *told, const char *want)
     struct document d = {0};
     struct text t = {0};
     measure(told);
-    document_table(&d, break_even_table(&group, 1), DETAIL_ALWAYS);
+    document_table(&d, break_even_table(&group, 1, false), DETAIL_ALWAYS);
     form_markdown.write(&t, &d, &plain);
     if (!strstr(text_get(&t), want))
         fail_msg("%s: no '%s' in %s", told, want, text_get(&t));
@@ -109,8 +109,58 @@ static void ends_were_measured(void **state)
     assert_true(bracketed > 1000);
 }
 
+/* Of many curves: each of a variant counted once, by what is told of it; the middle one of the brackets' ends. */
+static void sums_of_many(void **state)
+{
+    static const char *const told[] = {"www", "wwl", "wlll", "wwwwwl", "ll", "w.", "..", "ll.w."};
+    static struct crossing_point all[8][MOST];
+    static struct break_line lines[9];
+    static struct break_group groups[9];
+    struct document d = {0};
+    struct text t = {0};
+    for (int i = 0; i < 9; i++) {
+        measure(told[i % 8]);
+        memcpy(all[i % 8], points, sizeof points);
+        lines[i] = line;
+        lines[i].points = all[i % 8];
+        groups[i] = group;
+        groups[i].lines = &lines[i];
+        snprintf(groups[i].against, sizeof groups[i].against, i == 8 ? "c" : "d"); /* the last one has another rival */
+    }
+    break_even_sums(document_list(&d, DETAIL_ALWAYS), "answer", "When?", groups, 9);
+    form_markdown.write(&t, &d, &(struct report_style){0});
+    assert_string_equal(text_get(&t), "- **When?** 9 curves stand in the table of break-evens; of all of them\n"
+                                      "- s against d, 8 curves: faster at all measured densities on 1, turns from faster to slower on 3 "
+                                      "(the medians of the ends: between 2 and 3 % of inputs changed), turns from slower to faster on 1, "
+                                      "not bracketed on 2, slower at all measured densities on 1\n"
+                                      "- s against c, 1 curve: faster at all measured densities on 1\n");
+    text_free(&t);
+    document_free(&d);
+}
+
+/* A table that stands alone says what sentences would beside it. */
+static void remarks_are_said(void **state)
+{
+    static const char *const told[][2] = {{"wwl", "| 3 densities |"},
+                                          {"w", "| 1 density |"},
+                                          {"w.w..", "| told at 2 of 5 densities |"},
+                                          {"lwwwl", "| 5 densities; crosses 2 times at least, first there |"}};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        struct document d = {0};
+        struct text t = {0};
+        measure(told[i][0]);
+        document_table(&d, break_even_table(&group, 1, true), DETAIL_ALWAYS);
+        form_markdown.write(&t, &d, &(struct report_style){0});
+        if (!strstr(text_get(&t), told[i][1]))
+            fail_msg("%s: no '%s' in %s", told[i][0], told[i][1], text_get(&t));
+        text_free(&t);
+        document_free(&d);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_said), cmocka_unit_test(ends_were_measured)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_said), cmocka_unit_test(sums_of_many), cmocka_unit_test(remarks_are_said),
+                                       cmocka_unit_test(ends_were_measured)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,32 @@ static void choices_by_hand(void **state)
     fixture_free(&f);
 }
 
+/* Beyond a few sentences a table names the cases; only who loses to the baseline has a number there. */
+static void many_choices_are_a_table(void **state)
+{
+    struct fixture f = {0};
+    struct document d = {0};
+    struct text t = {0};
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 11; i++) {
+        char layer[8];
+        snprintf(layer, sizeof layer, "l%d", i);
+        add(&f, i, layer, "conv2d/cudnn", "", i ? 150 : 100);
+        add(&f, i, layer, "conv2d/auto", "is=wgmma_rs", 120);
+        add(&f, i, layer, "conv2d/wgmma_wide", "", 90);
+    }
+    selector_document(&d, &f.run, f.rows, f.count);
+    form_markdown.write(&t, &d, &(struct report_style){0});
+    if (!strstr(text_get(&t), "in 0 of 11 cases, more than 10 % behind cudnn in 1\n\n"
+                              "| case | choice | % more time | than | % behind the baseline |\n|---|---|---:|---|---:|\n"
+                              "| l0 | wgmma_rs | 33.3 | wgmma_wide | 20.0 |\n| l1 | wgmma_rs | 33.3 | wgmma_wide | |\n") ||
+        strstr(text_get(&t), "takes"))
+        fail_msg("%s", text_get(&t));
+    text_free(&t);
+    document_free(&d);
+    fixture_free(&f);
+}
+
 /* Where there is a mask, the rule over dense variants is not held against a sparse row; the one over sparse variants is. */
 static void masked_cases_ask_the_sparse_rule(void **state)
 {
@@ -255,6 +281,7 @@ static void no_library_no_claim(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(choices_by_hand),
+                                       cmocka_unit_test(many_choices_are_a_table),
                                        cmocka_unit_test(masked_cases_ask_the_sparse_rule),
                                        cmocka_unit_test(the_gain_is_that_of_the_tables),
                                        cmocka_unit_test(next_finds_one_row),
