@@ -62,11 +62,18 @@
       e.target.click();
     }
   });
+  /* a page of very many rows says once, at its end, what a column is */
+  const meanings = new Map();
+  for (const term of all(document, 'dl.columns dt'))
+    meanings.set(term.textContent, [meanings.get(term.textContent), term.nextElementSibling.textContent].filter(Boolean).join('; '));
+  const heading = head => Array.from(head.childNodes).filter(n => n.nodeName !== 'SMALL').map(n => n.textContent).join('').trim();
   const prepare = from => {
     for (const cell of all(from, 'td.share')) cell.style.setProperty('--share', Math.min(100, Math.max(0, parseFloat(cell.textContent) || 0)) + '%');
     for (const table of all(from, 'table')) {
       if (table.rows.length > 3)
         for (const head of all(table, 'thead th')) head.tabIndex = 0;
+      for (const head of all(table, 'thead th:not([title])'))
+        if (meanings.has(heading(head))) head.title = meanings.get(heading(head));
     }
     for (const box of all(from, '.scroll, pre'))
       if (box.scrollWidth > box.clientWidth) { /* for the keyboard */

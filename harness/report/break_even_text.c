@@ -122,19 +122,18 @@ static bool is_bracketed(const struct crossing *c)
     return (c->kind == CROSSING_AT || c->kind == CROSSING_BETWEEN) && !isnan(c->low) && !isnan(c->high);
 }
 
-/* "told at 11 of 12 densities; others faster at both ends". */
+/* "12, told at 11", "8, beaten". */
 static void add_remarks_cell(struct table *t, const struct break_group *g, const struct break_line *l)
 {
     SCOPED_TEXT text = {0};
     const struct crossing *c = &l->crossing;
+    text_addf(&text, "%d", l->count);
     if (c->kind == CROSSING_BETWEEN && !is_bracketed(c))
-        text_addf(&text, "told at %d of %d densities", told(l, !isnan(c->low)), l->count);
-    else
-        text_addf(&text, "%d densit%s", l->count, l->count == 1 ? "y" : "ies");
+        text_addf(&text, ", told at %d", told(l, !isnan(c->low)));
     if (c->kind == CROSSING_BETWEEN && is_bracketed(c) && break_even_beaten(g, l))
-        text_add(&text, "; others faster at both ends");
+        text_add(&text, ", beaten");
     if (c->turns > 1)
-        text_addf(&text, "; crosses %d times at least, first there", c->turns);
+        text_addf(&text, ", crosses %d times at least, first there", c->turns);
     table_cell(t, PAINT_DIM, "%s", text_get(&text));
 }
 
@@ -172,7 +171,8 @@ struct table *break_even_table(const struct break_group *groups, int count, bool
     table_column(t, "best", "best x", ALIGN_POINT);
     table_column(t, "against", "against", ALIGN_LEFT);
     if (remarks)
-        table_column(t, "remarks", "of", ALIGN_LEFT);
+        table_column(t, "remarks", "densities", ALIGN_LEFT,
+                     .about = "at how many it was measured; beaten: others are told to be faster at both ends of the bracket");
     for (int i = 0; i < count; i++)
         for (int k = 0; k < groups[i].line_count; k++)
             add_table_line(t, &groups[i], &groups[i].lines[k], k == 0, remarks);

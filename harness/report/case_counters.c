@@ -57,7 +57,7 @@ void case_column(struct table *t, const struct counter_place *p, enum detail det
     table_column(t, v->name, v->head, ALIGN_RIGHT, .about = v->what, .ncu = text_get(&names), .detail = detail, .spare = 10);
 }
 
-void case_limits(struct document *d, const struct case_view *c)
+void case_limits(struct document *d, const struct case_view *c, bool folded)
 {
     struct table *t = table_new();
     table_column(t, "name", "", ALIGN_LEFT);
@@ -73,9 +73,14 @@ void case_limits(struct document *d, const struct case_view *c)
                     limits_line(t, c, v, s);
         }
     }
-    if (t->line_count) {
+    if (t->line_count && folded)
+        document_fold(d, "Against the machine's limits: hardware counters, % of peak");
+    else if (t->line_count)
         document_heading(d, 3, "Against the machine's limits", "hardware counters, % of peak")->detail = DETAIL_FULL;
+    if (t->line_count) {
         document_table(d, t, DETAIL_FULL);
+        if (folded)
+            document_end(d);
     } else {
         table_free(t);
     }

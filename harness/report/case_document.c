@@ -53,14 +53,14 @@ static void add_tiles(struct block *b, const struct case_view *c)
     }
 }
 
-static void add_head(struct document *d, const struct case_view *c)
+static void add_head(struct document *d, const struct case_view *c, bool brief)
 {
     const struct row *row = c->rows[0];
     struct text conditions = {0}, work = {0};
     document_heading(d, 2, row->case_id, row->work)->anchor = xstrdup(row->case_id ? row->case_id : "?");
     struct block *b = document_prose(d, TONE_SOFT, DETAIL_ALWAYS);
-    case_conditions(c, &conditions);
-    case_work(c, &work);
+    case_conditions(c, !brief, &conditions);
+    case_work(c, !brief, &work);
     block_text(b, NULL, NULL, &conditions);
     block_text(b, "work", NULL, &work);
     add_tiles(b, c);
@@ -133,15 +133,17 @@ static void add_modes(struct block *list, const struct case_view *c)
     }
 }
 
-/* Numbers that a variant declares itself (`columns:` in its head). */
-static void add_own_columns(struct block *list, const struct case_view *c)
+/* Numbers that a variant declares itself (`columns:` in its head); briefly not its tiles, which the line above the table has: they were
+ * held against the CPU's. */
+static void add_own_columns(struct block *list, const struct case_view *c, bool brief)
 {
     for (int i = 0; i < c->count; i++) {
         struct text line = {0};
         char a[NUMBER_TEXT];
         for (int k = 0; k < c->rows[i]->metric_count; k++) {
             const struct row_metric *m = &c->rows[i]->metrics[k];
-            if (m->step == -1 && m->line == 0 && strcmp(m->source, "variant") == 0) {
+            bool tiles = brief && c->rows[i]->tile && m->value == (double)c->rows[i]->tiles_active && !strcmp(m->name, "tiles_active");
+            if (m->step == -1 && m->line == 0 && strcmp(m->source, "variant") == 0 && !tiles) {
                 text_addf(&line, "%s%s %s", line.len ? ", " : "", m->name,
                           m->value == floor(m->value) ? number_count(m->value, a) : number_3(m->value, a));
             }
@@ -165,8 +167,8 @@ void case_options(struct text *t, const struct run *run, bool variants, bool out
     }
 }
 
-/* The next command: to see a failure, else to look into the fastest row of one's own. */
-static void add_next(struct block *list, const struct case_view *c)
+/* The next command: to see a failure, else to look into the fastest row of one's own; briefly the failure alone. */
+static void add_next(struct block *list, const struct case_view *c, bool brief)
 {
     const struct view *failed = NULL, *best = case_best(c);
     for (int i = 0; i < c->count; i++) {
@@ -174,7 +176,7 @@ static void add_next(struct block *list, const struct case_view *c)
         if (v->row->status == ROW_WRONG && !(v->row->dump && v->row->dump[0]) && !failed)
             failed = v;
     }
-    const struct view *v = failed ? failed : best;
+    const struct view *v = failed ? failed : brief ? NULL : best;
     if (!v)
         return;
     char base[VARIANT_BASE];
@@ -251,14 +253,24 @@ static void make_brief(struct table *t)
         }
 }
 
-static void add_counters(struct document *d, const struct case_view *c, bool brief)
+void case_document_common(struct document *d, const struct case_view *first)
 {
-    if (!brief) {
-        case_counters(d, c);
-        return;
-    }
-    block_item(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL,
-               "Of so many rows the page tells the verdicts; every counter of one: bench show ROW, and all of its page: bench why ROW");
+    struct text t = {0};
+    document_heading(d, 2, "The cases", NULL);
+    struct block *b = document_prose(d, TONE_SOFT, DETAIL_ALWAYS);
+    case_machine(first, &t);
+    if (first->machine.measured)
+        text_addf(&t, " · roofs measured %.10s", first->machine.ceilings.date);
+    block_text(b, NULL, NULL, &t);
+    text_add(&t,
+             "Of so many rows the page tells the verdicts, the largest gain first. A row is CASE/VARIANT: all of it tells bench why ROW");
+    case_options(&t, first->run, false, true);
+    text_add(&t, ", every counter bench show ROW; alone it runs by bench exec ");
+    text_add_word(&t, first->run && first->run->scenario_path ? first->run->scenario_path : "SCENARIO");
+    text_add(&t, " ROW");
+    case_options(&t, first->run, true, false);
+    text_add(&t, " -- ncu --set full");
+    block_text(b, NULL, NULL, &t);
 }
 
 void case_document_short(struct document *d, const struct case_view *c)
@@ -271,24 +283,25 @@ void case_document(struct document *d, const struct case_view *c, const struct p
 {
     bool brief = plots && plots->brief;
     struct table *table = case_table(c);
-    add_head(d, c);
+    add_head(d, c, brief);
     if (brief)
         make_brief(table);
     document_table(d, table, DETAIL_ALWAYS);
-    case_limits(d, c);
+    case_limits(d, c, brief);
     add_figures(d, c, plots, false);
     add_figures(d, c, plots, true);
     struct block *list = document_list(d, DETAIL_ALWAYS);
     add_infeasible(list, c);
     add_modes(list, c);
     case_ablations(c, list);
-    add_own_columns(list, c);
+    add_own_columns(list, c, brief);
     fusion_steps(c, list);
     case_notes(c, list);
-    case_why(c, list);
-    add_next(list, c);
+    case_why(c, list, brief);
+    add_next(list, c, brief);
     if (!brief)
         fusion_table(d, c);
     add_rows(d, c, brief);
-    add_counters(d, c, brief);
+    if (!brief)
+        case_counters(d, c);
 }

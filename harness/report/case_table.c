@@ -308,34 +308,47 @@ struct table *case_table(const struct case_view *c)
 
 /* ---- the lines above it ---- */
 
-void case_conditions(const struct case_view *c, struct text *t)
+/* The first that is known. */
+static const char *known_of(const struct case_view *c, const char *run, bool compiler)
 {
-    const struct row *row = c->count ? c->rows[0] : NULL;
-    const char *compiler = c->run && c->run->compiler ? c->run->compiler : "", *arch = "";
+    const char *known = run ? run : "";
+    for (int i = 0; i < c->count && !known[0]; i++) {
+        const char *own = compiler ? c->rows[i]->compiler : c->rows[i]->arch;
+        known = own ? own : "";
+    }
+    return known;
+}
+
+void case_machine(const struct case_view *c, struct text *t)
+{
+    const char *device = c->count && c->rows[0]->device ? c->rows[0]->device : c->counts ? "emu" : "";
+    const char *compiler = known_of(c, c->run ? c->run->compiler : NULL, true), *arch = known_of(c, NULL, false);
+    if (c->counts)
+        text_addf(t, "%s · %s · %s", device, arch, compiler);
+    else
+        text_addf(t, "%s · %s %s", c->run && c->run->device_about ? c->run->device_about : device, compiler, arch);
+    if (!c->counts && c->machine.library[0])
+        text_addf(t, " · %s", c->machine.library);
+}
+
+void case_conditions(const struct case_view *c, bool machine, struct text *t)
+{
     int rounds = 0, least = 0;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (v->row->compiler && v->row->compiler[0] && !compiler[0])
-            compiler = v->row->compiler;
-        if (v->row->arch && !arch[0])
-            arch = v->row->arch;
         if (v->ranked) {
             rounds = v->time->rounds > rounds ? v->time->rounds : rounds;
             least = !least || v->time->rounds < least ? v->time->rounds : least;
         }
     }
-    if (c->counts) {
-        text_addf(t, "%s · %s · %s · counts are exact; there is no time and no ranking (order: the scenario's)",
-                  row && row->device ? row->device : "emu", arch, compiler);
+    if (machine)
+        case_machine(c, t);
+    text_add(t, machine ? " · " : "");
+    if (c->counts || !c->cache[0]) {
+        text_add(t, c->counts ? "counts are exact; there is no time and no ranking (order: the scenario's)" : "not timed");
         return;
     }
-    const char *about = c->run && c->run->device_about ? c->run->device_about : row && row->device ? row->device : "";
-    text_addf(t, "%s · %s %s%s%s", about, compiler, arch, c->machine.library[0] ? " · " : "", c->machine.library);
-    if (!c->cache[0]) {
-        text_add(t, " · not timed");
-        return;
-    }
-    text_addf(t, " · %s, %s", c->load, c->cache);
+    text_addf(t, "%s, %s", c->load, c->cache);
     if (rounds)
         text_addf(t, least < rounds ? " · %d to %d rounds" : " · %d rounds", least, rounds);
     if (!isnan(c->noise)) {
@@ -344,7 +357,7 @@ void case_conditions(const struct case_view *c, struct text *t)
     }
 }
 
-void case_work(const struct case_view *c, struct text *t)
+void case_work(const struct case_view *c, bool machine, struct text *t)
 {
     const struct row *row = c->count ? c->rows[0] : NULL;
     char a[NUMBER_TEXT], b[NUMBER_TEXT], p[NUMBER_TEXT];
@@ -372,7 +385,9 @@ void case_work(const struct case_view *c, struct text *t)
                memory = view_metric(&c->views[0], -1, METRIC_ROOF_MEMORY_NS);
         const char *by = compute >= c->roof_ns ? "compute" : memory >= c->roof_ns ? "memory" : isnan(memory) ? "" : "launch";
         text_addf(t, "%sroof %s", dot, number_time(c->roof_ns, a));
-        if (by[0] && c->machine.measured)
+        if (by[0] && c->machine.measured && machine)
             text_addf(t, " (%s, measured %.10s)", by, c->machine.ceilings.date);
+        else if (by[0] && c->machine.measured)
+            text_addf(t, " (%s)", by);
     }
 }

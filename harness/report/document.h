@@ -120,6 +120,7 @@ struct block {
 struct document {
     struct block *blocks;
     int count;
+    bool brief; /* of so many rows that a page says once what a name or a column is, and packs even what a row's page begins with */
 };
 void document_free(struct document *d);
 /* Appends a block; it stays where it is until the next one is added. */

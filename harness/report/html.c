@@ -75,6 +75,24 @@ static void add_anchor(struct text *t, const char *s)
 
 /* ---- tables ---- */
 
+/* A brief page says once what a name means, and what a column is under "Columns and counters" alone. */
+struct page_state {
+    bool brief;
+    const char **said;
+    int said_count;
+};
+
+/* Was it? Now it is. */
+static bool said_on_page(struct page_state *page, const char *about)
+{
+    bool said = false;
+    for (int i = 0; i < page->said_count && !said; i++)
+        said = about && !strcmp(page->said[i], about);
+    if (page->brief && about && !said)
+        *APPEND(page->said, page->said_count) = about;
+    return said;
+}
+
 static const char *const paints[] = {"", "strong", "soft", "good", "bad", "warn"};
 static const char *const lines[] = {"", "zero", "step", "failed", "skipped", "code"};
 
@@ -159,7 +177,7 @@ static void write_beside(struct text *t, const struct table *table, int line, co
     text_add(t, "</table></details></td>");
 }
 
-static void write_line(struct text *t, const struct table *table, int line, const bool *shown)
+static void write_line(struct text *t, const struct table *table, int line, const bool *shown, struct page_state *page)
 {
     enum line_kind kind = table->lines[line];
     if (kind == LINE_CODE)
@@ -177,8 +195,9 @@ static void write_line(struct text *t, const struct table *table, int line, cons
             text_add(t, "</span></td>");
             break;
         }
+        bool name = !strcmp(table->columns[c].key, "name");
         if (shown[c])
-            write_cell(t, &table->columns[c], cell, table->wide, said_before(table, line, c));
+            write_cell(t, &table->columns[c], cell, table->wide, name && (said_before(table, line, c) || said_on_page(page, cell->about)));
     }
     if (table->beside)
         write_beside(t, table, line, shown);
@@ -192,11 +211,11 @@ static char *column_about(const struct table_column *c)
     return c->ncu ? text_format("%s%sncu: %s", about, about[0] ? "; " : "", c->ncu) : about[0] ? xstrdup(about) : NULL;
 }
 
-static void write_column(struct text *t, const struct table_column *column)
+static void write_column(struct text *t, const struct table_column *column, bool brief)
 {
     const char *tag = column->heading[0] ? "th" : "td"; /* a heading without words is none */
     text_addf(t, "<%s%s", tag, column->align == ALIGN_LEFT ? " class=\"l\"" : "");
-    SCOPED char *about = column_about(column);
+    SCOPED char *about = brief ? NULL : column_about(column);
     add_attribute(t, "title", about);
     text_add(t, ">");
     add_name(t, column->heading);
@@ -207,7 +226,7 @@ static void write_column(struct text *t, const struct table_column *column)
     text_addf(t, "</%s>", tag);
 }
 
-static void write_table(struct text *t, const struct table *table)
+static void write_table(struct text *t, const struct table *table, struct page_state *page)
 {
     SCOPED bool *shown = xcalloc((size_t)table->column_count + 1, sizeof *shown);
     text_add(t, "<div class=\"scroll\"><table");
@@ -218,12 +237,12 @@ static void write_table(struct text *t, const struct table *table)
     for (int c = 0; c < table->column_count; c++) {
         shown[c] = table_shows(table, c, true);
         if (shown[c])
-            write_column(t, &table->columns[c]);
+            write_column(t, &table->columns[c], page->brief);
     }
     add_element(t, "th", "l", table->beside);
     text_add(t, "</tr></thead><tbody>\n");
     for (int r = 0; r < table->line_count; r++)
-        write_line(t, table, r, shown);
+        write_line(t, table, r, shown, page);
     text_add(t, "</tbody></table></div>\n");
 }
 
@@ -334,13 +353,13 @@ static bool is_small(const struct block *b)
     return b && b->kind == BLOCK_FIGURE && b->small;
 }
 
-static void write_block(struct text *t, const struct block *b)
+static void write_block(struct text *t, const struct block *b, struct page_state *page)
 {
     switch (b->kind) {
     case BLOCK_HEADING: write_heading(t, b); break;
     case BLOCK_PROSE: write_prose(t, b); break;
     case BLOCK_LIST: write_list(t, b); break;
-    case BLOCK_TABLE: write_table(t, b->table); break;
+    case BLOCK_TABLE: write_table(t, b->table, page); break;
     case BLOCK_FIGURE: write_figure(t, b); break;
     case BLOCK_CODE:
         text_add(t, "<pre>");
@@ -354,12 +373,12 @@ static void write_block(struct text *t, const struct block *b)
 
 /* ---- what is packed ---- */
 
-/* Of a large page what folds say behind their first list is deflated, a section's folds together, and the script unpacks it when one is
- * opened. */
+/* Of a large page what folds say behind their first list is deflated, of a brief one all, a section's folds together, and the script
+ * unpacks it when one is opened. */
 #define PART_ENDS "\n<!--part-->\n"
 struct folded {
-    bool open, row, said; /* a fold is open, a row's page; its first list is written */
-    struct text rest;     /* of the section's folds, one after the other, each with PART_ENDS behind it */
+    bool brief, open, row, said; /* a fold is open, a row's page; its first list is written */
+    struct text rest;            /* of the section's folds, one after the other, each with PART_ENDS behind it */
 };
 
 static void add_base64(struct text *t, const unsigned char *data, size_t bytes)
@@ -395,7 +414,7 @@ static struct text *where(struct text *t, struct folded *f, const struct block *
     if (b->kind == BLOCK_FOLD) {
         f->open = true;
         f->row = b->anchor != NULL;
-        f->said = !f->row;
+        f->said = !f->row || f->brief;
         return t;
     }
     if (!f->open || (b->kind == BLOCK_CODE && !f->row))
@@ -417,7 +436,8 @@ static void write_all(struct text *t, const struct document *d, bool packed)
     bool section = false;
     int at = 0;
     const struct block *before = NULL;
-    struct folded folded = {0};
+    struct folded folded = {.brief = d->brief};
+    struct page_state page = {.brief = packed && d->brief}, inside = {0};
     for (const struct block *b; (b = document_next(d, &at, true)); before = b) {
         if (is_small(b) != is_small(before))
             text_add(t, is_small(b) ? "<div class=\"plots\">\n" : "</div>\n");
@@ -426,11 +446,13 @@ static void write_all(struct text *t, const struct document *d, bool packed)
             text_addf(t, "%s<section>\n", section ? "</section>\n" : "");
             section = true;
         }
-        write_block(packed ? where(t, &folded, b) : t, b);
+        struct text *to = packed ? where(t, &folded, b) : t;
+        write_block(to, b, to == t ? &page : &inside);
     }
     text_add(t, is_small(before) ? "</div>\n" : "");
     add_packed(t, &folded);
     text_add(t, section ? "</section>\n" : "");
+    free(page.said);
 }
 
 static void html_write(struct text *t, const struct document *d, const struct report_style *style)

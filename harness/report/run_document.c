@@ -211,6 +211,7 @@ static void add_title(struct document *d, const struct run *run, struct row *con
 static void add_run(struct document *d, const struct run *run, struct row *const *rows, int count, const struct plots *plots,
                     const struct judge *judge)
 {
+    d->brief = plots->brief;
     add_title(d, run, rows, count);
     first_screen(d, run, rows, count, judge);
     network_document(d, run, rows, count);
@@ -221,9 +222,12 @@ static void add_run(struct document *d, const struct run *run, struct row *const
     mask_document(d, run, rows, count);
     fusion_document(d, run, rows, count);
     add_plots(d, plots);
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = judge}; case_next(&w);)
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = judge}; case_next(&w);) {
+        if (plots->brief && w.view.rows == rows)
+            case_document_common(d, &w.view);
         if (!mask_table_holds(&w.view))
             case_document(d, &w.view, plots);
+    }
     add_how_to_read(d, count && spec_is(rows[0]->device, SPEC_COUNTS));
     spent_document(d, run, rows, count);
     add_provenance(d, run);

@@ -426,7 +426,7 @@ static void why_document(struct document *d, const struct case_view *c, const st
 {
     struct text words = {0};
     const struct row *row = v->row;
-    case_conditions(c, &words);
+    case_conditions(c, true, &words);
     document_heading(d, 2, row->id, NULL);
     struct block *list = document_prose(d, TONE_PLAIN, DETAIL_ALWAYS);
     block_item(list, NULL, NULL, row->work);

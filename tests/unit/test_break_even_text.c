@@ -141,10 +141,8 @@ static void sums_of_many(void **state)
 /* A table that stands alone says what sentences would beside it. */
 static void remarks_are_said(void **state)
 {
-    static const char *const told[][2] = {{"wwl", "| 3 densities |"},
-                                          {"w", "| 1 density |"},
-                                          {"w.w..", "| told at 2 of 5 densities |"},
-                                          {"lwwwl", "| 5 densities; crosses 2 times at least, first there |"}};
+    static const char *const told[][2] = {
+        {"wwl", "| 3 |"}, {"w", "| 1 |"}, {"w.w..", "| 5, told at 2 |"}, {"lwwwl", "| 5, crosses 2 times at least, first there |"}};
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
         struct document d = {0};
         struct text t = {0};

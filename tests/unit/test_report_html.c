@@ -302,34 +302,68 @@ static char *unpack(const char *from)
 /* A large page says of each row its first list, and holds the rest in one piece a section: as many parts as places. */
 static void a_large_page_packs_what_is_folded(void **state)
 {
-    struct document d = {0};
-    struct text t = {0};
-    document_heading(&d, 2, "case", NULL);
-    for (int i = 0; i < 1000; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "row %d <b>", i);
-        document_fold_at(&d, name, name, NULL);
-        block_item(document_list(&d, DETAIL_FULL), "verdict", NULL, name);
-        struct block *more = document_prose(&d, TONE_PLAIN, DETAIL_FULL);
-        for (int k = 0; k < 100; k++)
-            block_item(more, NULL, name, "what the rest of its page says");
-        document_end(&d);
+    for (int brief = 0; brief < 2; brief++) {
+        struct document d = {.brief = brief};
+        struct text t = {0};
+        document_heading(&d, 2, "case", NULL);
+        for (int i = 0; i < 1000; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "row %d <b>", i);
+            document_fold_at(&d, name, name, NULL);
+            block_item(document_list(&d, DETAIL_FULL), "verdict", NULL, name);
+            struct block *more = document_prose(&d, TONE_PLAIN, DETAIL_FULL);
+            for (int k = 0; k < 100; k++)
+                block_item(more, NULL, name, "what the rest of its page says");
+            document_end(&d);
+        }
+        form_html.write(&t, &d, &(struct report_style){0});
+        const char *page = text_get(&t), *packed = strstr(page, "data-packed=\"");
+        assert_non_null(packed);
+        assert_true(t.len < 500000);
+        assert_int_equal(count_of(page, "data-packed"), 1);
+        assert_int_equal(count_of(page, "<div class=\"more\"></div>"), 1000);
+        assert_non_null(strstr(page, "<summary>row 999 &lt;b&gt;</summary>"));
+        assert_true((strstr(page, "row 999 &lt;b&gt;</li>") == NULL) == brief);
+        assert_null(strstr(page, "what the rest"));
+        char *rest = unpack(packed + strlen("data-packed=\""));
+        assert_int_equal(count_of(rest, "\n<!--part-->\n"), 1000);
+        assert_int_equal(count_of(rest, "what the rest of its page says"), 100 * 1000);
+        assert_true((strstr(rest, "row 999 &lt;b&gt;</li>") != NULL) == brief);
+        assert_null(strstr(rest, "<b>row 999 <b>"));
+        free(rest);
+        text_free(&t);
+        document_free(&d);
     }
-    form_html.write(&t, &d, &(struct report_style){0});
-    const char *page = text_get(&t), *packed = strstr(page, "data-packed=\"");
-    assert_non_null(packed);
-    assert_true(t.len < 500000);
-    assert_int_equal(count_of(page, "data-packed"), 1);
-    assert_int_equal(count_of(page, "<div class=\"more\"></div>"), 1000);
-    assert_non_null(strstr(page, "row 999 &lt;b&gt;</li>"));
-    assert_null(strstr(page, "what the rest"));
-    char *rest = unpack(packed + strlen("data-packed=\""));
-    assert_int_equal(count_of(rest, "\n<!--part-->\n"), 1000);
-    assert_int_equal(count_of(rest, "what the rest of its page says"), 100 * 1000);
-    assert_null(strstr(rest, "<b>row 999 <b>"));
-    free(rest);
-    text_free(&t);
-    document_free(&d);
+}
+
+/* Of a brief page: what a name means at the first table that has it, what a column is at the end of the page. */
+static void a_brief_page_says_it_once(void **state)
+{
+    for (int brief = 0; brief < 2; brief++) {
+        struct document d = {.brief = brief};
+        struct text t = {0};
+        const int tables = 8000;
+        for (int i = 0; i < tables; i++) {
+            struct table *table = table_new();
+            table_column(table, "name", "variant", ALIGN_LEFT);
+            table_column(table, "us", "time us", ALIGN_POINT, .about = "a median");
+            table_row(table, LINE_PLAIN);
+            table_cell(table, PAINT_NONE, "naive");
+            table_about(table, "the kernel of a textbook");
+            table_number(table, PAINT_NONE, 1, "1.00");
+            table_row(table, LINE_PLAIN);
+            table_cell(table, PAINT_NONE, "other");
+            table_number(table, PAINT_NONE, 2, "2.00");
+            document_table(&d, table, DETAIL_ALWAYS);
+        }
+        struct error err = {0};
+        assert_true(form_html.page(&t, &d, &err));
+        assert_int_equal(count_of(text_get(&t), "the kernel of a textbook"), brief ? 1 : tables);
+        assert_int_equal(count_of(text_get(&t), " title=\"a median\""), brief ? 0 : tables);
+        assert_int_equal(count_of(text_get(&t), "<dt>time us</dt><dd>a median</dd>"), 1);
+        text_free(&t);
+        document_free(&d);
+    }
 }
 
 static void plots_redraw_without_the_tool(void **state)
@@ -410,6 +444,7 @@ int main(void)
         TEST(pictures_agree_with_their_labels),
         TEST(pictures_add_up),
         TEST(a_large_page_packs_what_is_folded),
+        TEST(a_brief_page_says_it_once),
         TEST(plots_redraw_without_the_tool),
         TEST(without_gnuplot_the_page_says_so),
         TEST(a_stuck_child_is_ended),
