@@ -247,13 +247,30 @@ void bout_clock(struct row *row, const struct entrant *e, int rounds)
 
 #define KEPT_LOW_TOLD 0.1 /* of the rounds: their median is no longer a rested card's for sure */
 
+/* The widest interval that is shown of who is waited for: of the ratios, and of a row alone its own; half of it, of the middle. */
+static double widest_of(const struct bout *b, const struct entrant *entrants, const char *cache, const char *load)
+{
+    double widest = 0, own = 0;
+    for (int i = 0; i < b->count; i++) {
+        const struct row_time *t = entrants[i].tail || entrants[i].out ? NULL : row_time(b->rows[i], cache, load);
+        if (t && t->ratio > 0)
+            widest = fmax(widest, (t->ratio_high - t->ratio_low) / 2 / t->ratio);
+        if (t)
+            own = fmax(own, (t->high_ns - t->low_ns) / 2 / t->median_ns);
+    }
+    return b->count > 1 ? widest : own;
+}
+
 /* What a reader must know of how the rounds went. */
 static void put_rounds_note(struct row *row, const struct entrant *e, const struct sample_plan *plan, const struct sample_result *result,
-                            int rounds)
+                            int rounds, bool wide)
 {
+    bool few = result->rounds < plan->rounds_min && result->rounds < plan->rounds_max;
     if (e->tail)
-        row_add_note(row, "took part in %d of %d rounds: over 10 times slower than the fastest", rounds, result->rounds);
-    else if (!result->converged)
+        row_add_note(row, "took part in %d of %d rounds: over 10 times slower than the fastest when warming up", rounds, result->rounds);
+    else if (!result->converged && !wide && few)
+        row_add_note(row, "its budget ended at %d rounds", result->rounds);
+    else if (!result->converged && wide)
         row_add_note(row, "%s %d rounds: an interval is still wider than %.2g %%",
                      result->rounds == plan->rounds_max ? "took all of its" : "its budget ended at", result->rounds,
                      plan->half_width * 100);
@@ -291,7 +308,12 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
             if (e->step_ns[s])
                 bout_time(row, s, cache, load, &(struct bout_rounds){.ns = e->step_ns[s], .count = e->step_rounds});
         put_chain(row, p, e);
-        put_rounds_note(row, e, plan, result, rounds);
+    }
+    bool wide = widest_of(b, entrants, cache, load) > plan->half_width; /* between two looks, or in a larger family, it may have been */
+    for (int i = 0; i < b->count; i++) {
+        int rounds = taken(&entrants[i], result->rounds);
+        if (!entrants[i].out && rounds)
+            put_rounds_note(b->rows[i], &entrants[i], plan, result, rounds, wide);
     }
 }
 

@@ -451,6 +451,12 @@ static void an_early_end_is_said(void **state)
     ours = row_of(&r, "my/ours");
     assert_true(ours->note && strstr(ours->note, "its budget ended at 10 rounds: an interval is still wider than 9 %"));
     let_go(&r);
+    begin(); /* narrow enough, and fewer rounds than were asked for: of its interval nothing is to be said */
+    timing.noise = 0.01;
+    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [40, 60], half_width: 9 %, budget: 0.000001 s per layer}");
+    ours = row_of(&r, "my/ours");
+    assert_true(ours->note && strstr(ours->note, "its budget ended at 10 rounds") && !strstr(ours->note, "wider"));
+    let_go(&r);
     begin();
     r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15]}");
     ours = row_of(&r, "my/ours");
