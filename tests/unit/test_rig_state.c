@@ -355,8 +355,12 @@ static bool waiting_fails(struct device *d, struct error *err)
 {
     return error_set(err, ERROR_WRONG, "the device is lost");
 }
+static bool reading_fails(struct device *d, uint64_t address, void *to, size_t bytes, struct error *err)
+{
+    return error_set(err, ERROR_WRONG, "the device is lost");
+}
 
-/* Before a variable is looked at the launches are waited for; without one nothing is. */
+/* Before a variable is looked at the launches are waited for, and it is read; without one nothing is. */
 static void what_cannot_be_waited_for_is_not_judged(void **state)
 {
     struct step step = {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1};
@@ -374,6 +378,9 @@ static void what_cannot_be_waited_for_is_not_judged(void **state)
         assert_false(rig_check(rig, &data, &v, &said, NULL, &err));
         assert_string_equal(err.text, "the device is lost");
         assert_int_equal(said.len, 0);
+        failing = *whole;
+        failing.read = reading_fails;
+        assert_true(rig_state_keep(rig, &err) == !has && rig_state_check(rig, &said, &err) == !has);
         dev->ops = whole;
         text_free(&said);
         rig_close(rig);

@@ -97,6 +97,53 @@ static void replays_are_of_other_inputs(void **state)
     op_data_free(&data);
 }
 
+/* Scratch: what was prepared is looked at whole, of what a launch may fill only what lies around it; each buffer of them. */
+static void scratch_is_looked_at_by_its_kind(void **state)
+{
+    static const struct {
+        int scratch, at;
+        enum rig_left left;
+    } harms[] = {{0, 0, RIG_OTHER_PREPARED}, {1, 0, RIG_AS_TRUSTED},       {2, 0, RIG_AS_TRUSTED},
+                 {1, 128, RIG_OTHER_OUTPUT}, {0, 128, RIG_OTHER_PREPARED}, {2, 128, RIG_OTHER_OUTPUT}};
+    need_card();
+    struct error err = {0};
+    struct rig *rig;
+    struct tensor list[OP_MAX_TENSORS];
+    struct op_data data;
+    struct scratch scratch[] = {
+        {"seen", DTYPE_F32, 32, SCRATCH_PREPARED}, {"work", DTYPE_F32, 32, SCRATCH_WORK}, {"state", DTYPE_F32, 32, SCRATCH_STATE}};
+    struct work w = conv_work(3, 8, 9, 11, 3);
+    finish(&w);
+    const struct device_ops *own = dev->ops;
+    struct device_ops plain = *own;
+    plain.forget = NULL; /* then buffers have guard zones */
+    dev->ops = &plain;
+    struct program p = {.work = w, .algorithm = "direct", .checked = true, .tensors = list, .scratch = scratch, .scratch_count = 3};
+    p.tensor_count = w.op->tensors(&w, list);
+    struct room *room = room_open(dev, card, 1, 1);
+    if (!card_data_inputs(card, &w, DATA_PART_PRECISION, &data, &err) || !rig_open_in(room, 0, dev, NULL, &p, NULL, false, &rig, &err) ||
+        !rig_feed(rig, &data, &err) || !rig_trust(rig, &err))
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
+        uint64_t at = rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, harms[i].scratch}) + (uint64_t)harms[i].at;
+        unsigned char before, after;
+        enum rig_left left;
+        if (!dev->ops->read(dev, at, &before, 1, &err))
+            fail_msg("%s", err.text);
+        after = (unsigned char)~before;
+        if (!dev->ops->write(dev, at, &after, 1, &err) || !rig_seal(rig, &err) || !rig_same(rig, &left, &err) ||
+            !dev->ops->write(dev, at, &before, 1, &err))
+            fail_msg("%s", err.text);
+        if (left != harms[i].left)
+            fail_msg("scratch %d at %d: %d", harms[i].scratch, harms[i].at, left);
+    }
+    rig_close(rig);
+    room_close(room, false);
+    card_data_free(data.card);
+    op_data_free(&data);
+    dev->ops = own;
+}
+
 /* What is written is bytes, whatever their order: rows of two layouts share it, and no input. */
 static void rows_of_other_layouts(void **state)
 {
@@ -200,6 +247,7 @@ static void a_lost_device_is_noticed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_other_layouts), cmocka_unit_test(who_wrote_is_told),
-                                       cmocka_unit_test(replays_are_of_other_inputs), cmocka_unit_test(a_lost_device_is_noticed)};
+                                       cmocka_unit_test(replays_are_of_other_inputs), cmocka_unit_test(scratch_is_looked_at_by_its_kind),
+                                       cmocka_unit_test(a_lost_device_is_noticed)};
     return cmocka_run_group_tests(tests, card_set_up, card_tear_down);
 }
