@@ -300,8 +300,9 @@ static void constants_are_kept_by_steps(void **state)
 {
     struct step steps[2] = {{.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1},
                             {.kind = STEP_SYMBOL, .name = "symbol before", .symbol = "before", .from = {BUFFER_SCRATCH, 0}, .bytes = 4}};
-    const char *ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .const .align 4 .b32 before;\n"
+    const char *ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .const .align 4 .b32 before;\n.visible .global .u32 hits;\n"
                       ".visible .entry k(.param .u64 to)\n{\n.reg .b32 %r<4>; .reg .b64 %d<4>;\nld.param.u64 %d1, [to];\n"
+                      "ld.global.u32 %r2, [hits];\n" /* a variable beside it */
                       "ld.const.u32 %r1, [before]; add.u32 %r1, %r1, 7; st.global.u32 [%d1], %r1;\nret;\n}\n";
     steps[0].args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
     for (int first = 0; first < 2; first++) { /* filled before it runs it is what the step says */
