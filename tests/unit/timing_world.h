@@ -48,6 +48,7 @@ static struct timing {
     bool tune;                                           /* configurations race */
     double (*times)(const struct device_launch *launch); /* what a launch costs, in those of its kernel; NULL: 1 */
     bool stamps, may_fail, no_events;
+    bool next;       /* the same rows come next */
     double budget_s; /* of a gate */
     size_t pads[64]; /* between sittings */
     uint64_t pads_at[64];
@@ -495,8 +496,9 @@ static struct result timed(const char *variants, const char *time)
     if (timing.opened)
         timing.opened(&w);
     json_t *choices = timing.whole ? whole(&plan, rows) : json_array();
-    json_t *measure =
-        json_pack("{s:s,s:o,s:o,s:o*}", "do", timing.tune ? "race" : "measure", "rows", rows, "choices", choices, "gate", gate_of(&plan));
+    json_t *measure = json_pack("{s:s,s:O,s:o,s:o*,s:o*}", "do", timing.tune ? "race" : "measure", "rows", rows, "choices", choices, "gate",
+                                gate_of(&plan), "next", timing.next ? json_deep_copy(rows) : NULL);
+    json_decref(rows);
     bool may_fail = timing.may_fail || timing.fails || timing.fail_at;
     if (may_fail)
         leaks_are_looked_for(false);
