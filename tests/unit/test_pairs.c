@@ -172,6 +172,22 @@ static void a_pair_is_looked_at(void **state)
     }
 }
 
+/* Who is wrong at once sits nowhere, whichever place is his: neither is launched once more than the other. */
+static void who_is_wrong_at_once_sits_nowhere(void **state)
+{
+    int launched[2];
+    for (int last = 0; last < 2; last++) {
+        begin_pairs(2);
+        timing.idle = last ? "conv_odd" : "conv_ours";
+        timing.idle_from = 1;
+        struct result r = timed(FOUR, "{}");
+        launched[last] = timing.launches;
+        assert_int_equal(row_of(&r, last ? "my/odd" : "my/ours")->status, ROW_WRONG);
+        let_go(&r);
+    }
+    assert_int_equal(launched[0], launched[1]);
+}
+
 /* Whose launch is refused is blamed, by its place in the plan, when the rows sit down again; in the timed loop nobody is. */
 static void who_fails_is_blamed(void **state)
 {
@@ -326,6 +342,7 @@ int main(void)
                                        cmocka_unit_test(it_ends_undecided),
                                        cmocka_unit_test(a_spent_budget_ends_it),
                                        cmocka_unit_test(a_pair_is_looked_at),
+                                       cmocka_unit_test(who_is_wrong_at_once_sits_nowhere),
                                        cmocka_unit_test(a_wrong_library_is_left_out),
                                        cmocka_unit_test(a_lost_device_is_noticed),
                                        cmocka_unit_test(who_fails_is_blamed),
