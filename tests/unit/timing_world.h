@@ -24,6 +24,7 @@ static struct timing {
     const struct device_ops *emu;
     struct device_ops ops;
     double noise;
+    const char *noisy; /* the kernel that alone has it; NULL: all */
     struct {
         struct device_function *function;
         struct device_module *module;
@@ -134,7 +135,8 @@ static bool timed_launch(struct device *dev, struct device_function *f, const st
         clock_queues(timing.host_ns);
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
         if (!strcmp(name, costs[i].kernel))
-            spend(costs[i].ns * (timing.times ? timing.times(l) : 1) * exp(timing.noise * noise_normal()));
+            spend(costs[i].ns * (timing.times ? timing.times(l) : 1) *
+                  exp((timing.noisy && strcmp(name, timing.noisy) ? 0 : timing.noise) * noise_normal()));
     if (timing.sleeps_at && timing.idle && !strcmp(name, timing.idle) && timing.launches + 1 == timing.sleeps_at)
         timing.slept_s += 1.05;
     if (timing.idle && !strcmp(name, timing.idle) && ++timing.launches >= timing.idle_from) {
