@@ -129,16 +129,8 @@ static void say_break_evens(struct document *d, const struct break_group *groups
     document_lines(d, BREAK_EVENS, "break-even", &lines);
 }
 
-void break_even_document(struct document *d, const struct run *run, struct row *const *rows, int count)
-{
-    struct break_group *groups;
-    int made = break_even_make(&groups, run, rows, count);
-    say_break_evens(d, groups, made, asked_without_time(rows, count));
-    break_even_free(groups, made);
-}
-
-/* On a page a table has them; a sentence of each only where they are few. The plots follow. */
-static void add_break_evens(struct document *d, const struct run *run, struct row *const *rows, int count)
+/* A sentence of each where they are few, else a table, which a page has of few, too. The plots follow there. */
+static void tell_break_evens(struct document *d, const struct run *run, struct row *const *rows, int count, bool table)
 {
     struct break_group *groups;
     int made = break_even_make(&groups, run, rows, count);
@@ -147,9 +139,19 @@ static void add_break_evens(struct document *d, const struct run *run, struct ro
         document_heading(d, 2, BREAK_EVENS, NULL);
     else
         say_break_evens(d, groups, made, asked_without_time(rows, count));
-    if (made)
+    if (made && (many || table))
         document_table(d, break_even_table(groups, made, many), DETAIL_ALWAYS);
     break_even_free(groups, made);
+}
+
+void break_even_document(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    tell_break_evens(d, run, rows, count, false);
+}
+
+static void add_break_evens(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    tell_break_evens(d, run, rows, count, true);
 }
 
 void report_part(struct text *t, add_part *add, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
