@@ -12,6 +12,11 @@ static void out_of_memory(void)
     _exit(STATUS_NO_MEMORY);
 }
 
+bool text_same(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
 bool text_ends(const char *s, const char *end)
 {
     size_t n = strlen(s), m = strlen(end);

@@ -23,6 +23,8 @@ void text_free(struct text *t);
 
 /* Line ends and what stands around them become one blank. */
 void text_one_line(char *s);
+/* The same words, or neither is there. */
+bool text_same(const char *a, const char *b);
 /* Has `s` that end, with something before it? */
 bool text_ends(const char *s, const char *end);
 

@@ -233,18 +233,13 @@ static bool same_case(const struct scenario_wish *w, const char *case_id, double
     return w->density == density && !strcmp(w->case_id, case_id);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && !strcmp(a, b));
-}
-
 /* Once each. */
 static void add_wish(struct wishes *all, const char *case_id, double density, const char *variant, const char *params)
 {
     for (int i = 0; i < all->count; i++) {
         const struct scenario_wish *w = &all->items[i];
         if (same_case(w, case_id, density) &&
-            (!w->variant || (same_text(w->variant, variant) && (!w->params || same_text(w->params, params)))))
+            (!w->variant || (text_same(w->variant, variant) && (!w->params || text_same(w->params, params)))))
             return;
     }
     all->items = xrealloc(all->items, sizeof *all->items * (size_t)(all->count + 2));

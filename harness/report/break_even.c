@@ -199,25 +199,18 @@ static struct break_group *group_of(struct break_group **groups, int *count, cha
     return g;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && !strcmp(a, b));
-}
-
 /* A name tells a variant's configurations apart where its case has several; a case of the bisection has those whose crossing may lie there,
  * and it stands behind the scenario's own. */
 static struct break_line *break_even_line_of(struct break_group *g, const char *name, const struct row *row)
 {
-    for (int i = 0; i < g->line_count && row->like_case; i++) {
-        struct break_line *l = &g->lines[i];
-        if (same_text(l->variant, row->variant) && same_text(l->params, row->params) && same_text(l->side, row->side))
-            return l;
-    }
+    for (int i = 0; i < g->line_count && row->like_case; i++)
+        if (row_same_configuration(g->lines[i].row, row))
+            return &g->lines[i];
     for (int i = 0; i < g->line_count; i++)
         if (strcmp(g->lines[i].name, name) == 0)
             return &g->lines[i];
     struct break_line *l = APPEND(g->lines, g->line_count);
-    *l = (struct break_line){.variant = row->variant, .params = row->params, .side = row->side};
+    *l = (struct break_line){.row = row};
     snprintf(l->name, sizeof l->name, "%s", name);
     return l;
 }

@@ -38,8 +38,8 @@ double crossing_next(const struct crossing_point *points, int count);
 /* One sparse variant (with its parameters) in a group. */
 struct break_line {
     char name[192];
-    const char *variant, *params, *side; /* of its rows */
-    struct crossing_point *points;       /* by density */
+    const struct row *row;         /* the first of its rows */
+    struct crossing_point *points; /* by density */
     int count;
     struct crossing crossing;
 };

@@ -88,7 +88,7 @@ static void want_variants(const struct break_group *g, double x, struct row *con
     for (int i = 0; i < g->line_count; i++) {
         const struct break_line *l = &g->lines[i];
         if (isfinite(line_next(g, l)) && l->crossing.low <= x && x <= l->crossing.high)
-            want_density(g, x, l->variant, l->params, rows, row_count, wishes, count);
+            want_density(g, x, l->row->variant, l->row->params, rows, row_count, wishes, count);
     }
 }
 

@@ -40,16 +40,10 @@ static char *title_of(const struct row *row)
     return text_take(&t);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
 static bool is_in(const struct mask_column *column, const struct view *v)
 {
     const struct row *a = column->row, *b = v->row;
-    return v->ranked && same_text(a->variant, b->variant) &&
-           (!column->alone || (same_text(a->params, b->params) && same_text(a->side, b->side)));
+    return v->ranked && (column->alone ? row_same_configuration(a, b) : text_same(a->variant, b->variant));
 }
 
 /* In the order in which the rows have them; a configuration is called as where most others stand beside it. */
@@ -75,7 +69,7 @@ static bool has_several(const struct case_view *c)
     bool several = false;
     for (int i = 0; i < c->count; i++)
         for (int k = 0; k < i && !several; k++)
-            several = c->views[i].ranked && c->views[k].ranked && same_text(c->rows[i]->variant, c->rows[k]->variant);
+            several = c->views[i].ranked && c->views[k].ranked && text_same(c->rows[i]->variant, c->rows[k]->variant);
     return several;
 }
 

@@ -71,6 +71,11 @@ bool row_runs_dense(const struct row *row)
     return !row->tile && row->flop_scheduled == row->flop;
 }
 
+bool row_same_configuration(const struct row *a, const struct row *b)
+{
+    return text_same(a->variant, b->variant) && text_same(a->params, b->params) && text_same(a->side, b->side);
+}
+
 bool row_only_moves(const struct row *row)
 {
     return row->status == ROW_FOIL && !strcmp(variant_short(row), "copy");

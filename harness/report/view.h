@@ -84,6 +84,8 @@ const char *variant_short(const struct row *row);
 const char *variant_base(const struct row *row, char out[VARIANT_BASE]);
 /* A warning about the row, or why it has no hardware counters; "" when there is none. */
 const char *row_note(const struct row *row, bool counters);
+/* Of one variant and side, with the same parameters, whatever their cases call them. */
+bool row_same_configuration(const struct row *a, const struct row *b);
 /* A row of a masked case that does all outputs. */
 bool row_runs_dense(const struct row *row);
 /* Row 0 where the library has no such op: it moves the op's bytes and computes nothing. */
