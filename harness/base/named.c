@@ -25,9 +25,21 @@ static const char *nearest_name(const struct named *items, int count, const char
     return text_nearest(last ? last + 1 : words, names, known);
 }
 
+/* Who is meant, if there is one alone. */
+struct sole {
+    int at, count;
+};
+
+static void note(struct sole *s, bool is, int at)
+{
+    if (is)
+        *s = (struct sole){at, s->count + 1};
+}
+
 int named_find(const struct named *items, int count, const char *words, const char *listed, struct error *err)
 {
-    int found = -1, matches = 0, own = -1, owns = 0, whole = -1, wholes = 0, both = -1, boths = 0;
+    struct sole own = {0}, whole = {0}, both = {0};
+    int found = -1, matches = 0;
     SCOPED_TEXT near = {0};
     for (int i = 0; i < count; i++) {
         const char *id = items[i].id;
@@ -37,25 +49,17 @@ int named_find(const struct named *items, int count, const char *words, const ch
             continue;
         found = i;
         bool called = is_called(items[i].name, words), complete = text_words_whole(words, id);
-        if (called) {
-            own = i;
-            owns++;
-        }
-        if (complete) {
-            whole = i;
-            wholes++;
-        }
-        if (called && complete) {
-            both = i;
-            boths++;
-        }
+        note(&own, called, i);
+        note(&whole, complete, i);
+        note(&both, called && complete, i);
         if (matches++ < NEAR_SHOWN)
             text_addf(&near, "%s%s", matches > 1 ? "  " : "", id);
     }
     /* "body mma_sync" means mma_sync, though mma_sync_d2s has the words too, and "up auto" the rule on up: there are x4_up and KB=auto */
-    if (matches > 1 && (owns == 1 || wholes == 1 || boths == 1)) {
+    const struct sole *meant = own.count == 1 ? &own : whole.count == 1 ? &whole : &both;
+    if (matches > 1 && meant->count == 1) {
         matches = 1;
-        found = owns == 1 ? own : wholes == 1 ? whole : both;
+        found = meant->at;
     }
     if (matches != 1) {
         text_add(&near, matches > NEAR_SHOWN ? "  ..." : "");
