@@ -1,15 +1,17 @@
 /* What the threads of a launch leave where they ran, and nobody clears before the next launch: registers, shared memory, and local memory,
- * which is a thread's place on an SM, not a thread's. A kernel could keep results in each of them. */
+ * which is a thread's place on an SM, not a thread's. A kernel could keep results in each of them. And its instructions, of which a launch
+ * would be the faster that found them: a library's row beside few others (METHOD.md, `load`). */
 #include "base/text.h"
 #include "device/cuda/private.h"
 #include <stdlib.h>
 
 #define WARP_THREADS 1024 /* of a block: with REGISTERS each it has all registers of an SM */
 #define VALUES 56         /* of 64 registers; the others hold addresses while these are alive */
+#define STRANGER 9216     /* instructions of 16 bytes: 144 KiB, more than an SM of cc 9.0 keeps (128) */
 #define FRAME_STEP 64     /* a smaller frame the compiler keeps in registers */
 
 #define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
-#define PARAMETERS "(.param .u64 sink, .param .u32 count, .param .u32 value)\n.maxntid 1024, 1, 1\n"
+#define PARAMETERS "(.param .u64 sink, .param .u32 count, .param .u32 value, .param .u32 strange)\n.maxntid 1024, 1, 1\n"
 
 /* A block takes all the shared memory and all the registers that an SM gives one, so that each block has an SM of its own; the second round
  * of blocks meets those that the first left out. The values are alive together, because none is used before the last one is there. */
@@ -26,6 +28,15 @@ static void add_places(struct text *t)
     text_add(t, "ld.volatile.shared.u32 %r6, [%r4]; mov.u32 %r7, %r6;\n");
     for (int i = 0; i < VALUES; i++)
         text_addf(t, "mad.lo.u32 %%r7, %%r7, %%v%d, %%r6;\n", i);
+    /* Code that one warp of each SM goes through once: none of a row's is in a cache of instructions behind it. */
+    text_add(t, "ld.param.u32 %r2, [strange]; setp.eq.u32 %p0, %r2, 0; @%p0 bra looked;\n"
+                "mov.u32 %r2, %tid.x; setp.ge.u32 %p0, %r2, 32; @%p0 bra looked;\n"
+                "mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x; shr.u32 %r3, %r3, 1; setp.ge.u32 %p0, %r2, %r3; @%p0 bra looked;\n"
+                "add.u32 %r2, %r7, 1; add.u32 %r3, %r7, 2; add.u32 %r4, %r7, 3;\n");
+    for (int i = 0; i < STRANGER; i += 4)
+        text_add(t, "mad.lo.u32 %r7, %r7, %r0, %r6; mad.lo.u32 %r2, %r2, %r0, %r6; mad.lo.u32 %r3, %r3, %r0, %r6; mad.lo.u32 %r4, %r4, "
+                    "%r0, %r6;\n");
+    text_add(t, "xor.b32 %r7, %r7, %r2; xor.b32 %r7, %r7, %r3; xor.b32 %r7, %r7, %r4;\nlooked:\n");
     text_add(t,
              "setp.ne.u32 %p1, %r7, %r1; @%p1 bra out; ld.param.u64 %d0, [sink]; cvta.to.global.u64 %d0, %d0; st.global.u32 [%d0], %r7;\n"
              "out: ret;\n}\n");
@@ -94,8 +105,8 @@ static bool wipe(struct cuda_state *s, CUfunction function, unsigned blocks, uns
                  struct error *err)
 {
     struct cuda_threads *t = &s->threads;
-    uint32_t value = ++t->round * 2246822519u;
-    void *params[] = {&t->sink, &count, &value};
+    uint32_t value = ++t->round * 2246822519u, strange = !s->capturing; /* back to back, a row's code stays where it is */
+    void *params[] = {&t->sink, &count, &value, &strange};
     CUlaunchConfig config = {.gridDimX = blocks,
                              .gridDimY = 1,
                              .gridDimZ = 1,
