@@ -3,7 +3,8 @@
 
 usage: torch_peers.py SCENARIO.yaml [-o FILE.json] [--rounds N] [--layers A,B] [--compile] [--callable LAYER=FILE.py:FUNCTION] [EXPORT.json]
 
-Protocol (decision 6): a rest of 1 ms; flush by writing, then reading back, 2x L2; event; the layer's ops; event; nothing waited for in between; median of the rounds.
+Protocol (decision 6): a rest of 1 ms; 144 KiB of code that is no op's; flush by writing, then reading back, 2x L2; event; the layer's ops; event; nothing waited for in between;
+median of the rounds.
 A kernel that only waits stands before the flush, long enough that the host has queued the ops by the time the first event is reached: else the GPU would wait for Python
 between the events (on an H200 that was 1 to 21 % of the layers of scenarios/peers.yaml). A sample whose first event had passed too early is taken again behind a longer one.
 Layers take turns within a round. PyTorch runs in benchmark mode, so cuDNN's engine is the fastest that PyTorch found. A layer is its op and its epilogue
@@ -11,11 +12,12 @@ as a user writes them: conv2d (with bias), relu, add, pixel_shuffle, interpolate
 
 Ops that are files (softmax, rmsnorm, reduce, transpose, gemm, points, thumbnails) are made of PyTorch's ops, too, with the fields' defaults of the op's file. --compile adds a
 row torch.compile/OP to each, whose first calls, which compile, are outside the time. --callable brings a function of yours: FUNCTION(layer) is given the layer's keys, may
-allocate, and returns what is timed, a callable without arguments; its row is NAME/FUNCTION, with NAME the file's.
+allocate, and returns what is timed, a callable without arguments; its row is NAME/FUNCTION, with NAME the file's, and says the first line of the callable's own text.
 
 With -o the times go to a file for `bench import`; with a bench export (JSON), row 0's time stands beside each.
 """
 import argparse
+import ctypes
 import hashlib
 import importlib.util
 import json
@@ -203,8 +205,36 @@ def own_callable(spec, layer):
     return getattr(module, function)(dict(layer)), f"{os.path.splitext(os.path.basename(path))[0]}/{function}"
 
 
+def strange_code():
+    """A function that queues code, 144 KiB, which one warp of each block goes through: none of what is timed is in a cache of instructions behind it, as in bench (METHOD.md, `load`)."""
+    step = "".join(f"mad.lo.u32 %a{i}, %a{i}, %by, %a{i};\n" for i in range(4))
+    ptx = (".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry strange(.param .u64 sink, .param .u32 by)\n.maxntid 1024, 1, 1\n{\n"
+           ".reg .pred %p<2>; .reg .b32 %a<4>, %by, %t; .reg .b64 %d;\nmov.u32 %t, %tid.x; setp.ge.u32 %p0, %t, 32; @%p0 bra out; ld.param.u32 %by, [by]; setp.eq.u32 %p1, %by, 0;\n"
+           + "".join(f"add.u32 %a{i}, %by, {i};\n" for i in range(4)) + 9 * ("@%p1 bra out;\n" + 256 * step) +
+           "add.u32 %a0, %a0, %a1; add.u32 %a2, %a2, %a3; add.u32 %a0, %a0, %a2; setp.ne.u32 %p1, %a0, 12345; @%p1 bra out;\n"
+           "ld.param.u64 %d, [sink]; cvta.to.global.u64 %d, %d; st.global.u32 [%d], %a0;\nout: ret;\n}\n")
+    cuda, module, entry = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_void_p()
+    sink = torch.zeros(16, device="cuda")
+    failed = cuda.cuModuleLoadData(ctypes.byref(module), ptx.encode()) or cuda.cuModuleGetFunction(ctypes.byref(entry), module, b"strange")
+    if failed:
+        sys.exit(f"the code between two samples is not taken: CUDA error {failed}")
+    arguments = [ctypes.c_uint64(sink.data_ptr()), ctypes.c_uint32(0)]
+    pointers = (ctypes.c_void_p * 2)(*[ctypes.cast(ctypes.pointer(a), ctypes.c_void_p) for a in arguments])
+    blocks = 2 * torch.cuda.get_device_properties(0).multi_processor_count
+
+    def run():
+        arguments[1].value = random.randrange(1, 1 << 30)
+        failed = cuda.cuLaunchKernel(entry, blocks, 1, 1, 1024, 1, 1, 0, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream), pointers, None)
+        if failed:
+            sys.exit(f"the code between two samples does not run: CUDA error {failed}")
+        return sink  # which lives as long as the function
+
+    return run
+
+
 def measure(calls, rounds):
     properties = torch.cuda.get_device_properties(0)
+    strange = strange_code()
     flush = torch.empty(2 * properties.L2_cache_size // 4, device="cuda", dtype=torch.float32)
     sink = torch.empty((), device="cuda", dtype=torch.float32)
     samples = {name: [] for name in calls}
@@ -220,6 +250,7 @@ def measure(calls, rounds):
                 start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
                 torch.cuda.synchronize()
                 time.sleep(0.001)
+                strange()
                 for _ in range(turns.randrange(4)):  # every fourth launch takes some 0.9 us longer: none shall always be a layer's own
                     torch.cuda._sleep(100)
                 torch.cuda._sleep(hold[name])
@@ -315,7 +346,7 @@ def main():
                 print(f"{name:16s} left out: {why}", file=sys.stderr)
             if name in own:
                 run, variant = own_callable(own[name], layer)
-                add((name, "own"), variant, f"a callable: {os.path.basename(own[name])}", run, layer)
+                add((name, "own"), variant, (run.__doc__ or f"a callable: {os.path.basename(own[name])}").split("\n")[0], run, layer)
         if not calls:
             sys.exit("nothing to time: PyTorch has none of the layers' ops")
         samples = measure(calls, a.rounds)
@@ -332,7 +363,7 @@ def main():
     if a.output:
         provenance = {"tool": tool, "device": properties.name, "uuid": f"GPU-{properties.uuid}", "script": hashlib.sha256(open(__file__, "rb").read()).hexdigest(),
                       "scenario_sha256": hashlib.sha256(open(a.scenario, "rb").read()).hexdigest(), "measured": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                      "method": "rest of 1 ms, wait for the host, flush 2x L2, event, ops, event; layers in turns; cudnn.benchmark", "rounds": a.rounds}
+                      "method": "rest of 1 ms, strange code, wait for the host, flush 2x L2, event, ops, event; layers in turns; cudnn.benchmark", "rounds": a.rounds}
         json.dump({"bench_import": 1, "scenario": scenario["scenario"], "provenance": provenance, "rows": rows}, open(a.output, "w"))
 
 

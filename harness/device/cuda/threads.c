@@ -32,10 +32,12 @@ static void add_places(struct text *t)
     text_add(t, "ld.param.u32 %r2, [strange]; setp.eq.u32 %p0, %r2, 0; @%p0 bra looked;\n"
                 "mov.u32 %r2, %tid.x; setp.ge.u32 %p0, %r2, 32; @%p0 bra looked;\n"
                 "mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x; shr.u32 %r3, %r3, 1; setp.ge.u32 %p0, %r2, %r3; @%p0 bra looked;\n"
-                "add.u32 %r2, %r7, 1; add.u32 %r3, %r7, 2; add.u32 %r4, %r7, 3;\n");
+                "add.u32 %r2, %r7, 1; add.u32 %r3, %r7, 2; add.u32 %r4, %r7, 3; setp.eq.u32 %p1, %r0, 0;\n");
     for (int i = 0; i < STRANGER; i += 4)
-        text_add(t, "mad.lo.u32 %r7, %r7, %r0, %r6; mad.lo.u32 %r2, %r2, %r0, %r6; mad.lo.u32 %r3, %r3, %r0, %r6; mad.lo.u32 %r4, %r4, "
-                    "%r0, %r6;\n");
+        text_addf(t,
+                  "mad.lo.u32 %%r7, %%r7, %%r0, %%r6; mad.lo.u32 %%r2, %%r2, %%r0, %%r6; mad.lo.u32 %%r3, %%r3, %%r0, %%r6; mad.lo.u32 "
+                  "%%r4, %%r4, %%r0, %%r6;\n%s",
+                  i % 1024 ? "" : "@%p1 bra looked;\n"); /* in one block without a branch the driver compiles it three times as long */
     text_add(t, "xor.b32 %r7, %r7, %r2; xor.b32 %r7, %r7, %r3; xor.b32 %r7, %r7, %r4;\nlooked:\n");
     text_add(t,
              "setp.ne.u32 %p1, %r7, %r1; @%p1 bra out; ld.param.u64 %d0, [sink]; cvta.to.global.u64 %d0, %d0; st.global.u32 [%d0], %r7;\n"
