@@ -22,7 +22,16 @@ __device__ truth operator/(truth a, truth b)
 }
 __device__ truth least_of(truth a, truth b) { return truth(fmin(a.v, b.v), fmax(a.e, b.e)); }
 __device__ truth most_of(truth a, truth b) { return truth(fmax(a.v, b.v), fmax(a.e, b.e)); }
+__device__ truth over(truth a, truth b) { return a / b; }
 __device__ truth share(int a, int b, truth) { return made((double)a / b, 0); }
+/* Positions in plain whole numbers, where kernels have shorter ways to the same. */
+__device__ truth reciprocal(int, truth) { return 0; }
+__device__ int floor_of(int a, int b, bool, truth) { return a >= 0 ? a / b : -1; }
+__device__ place<truth> place_of(int x, int in, int out, bool, truth)
+{
+    int twice = (2 * x + 1) * in - out, over = 2 * out, at = floor_of(twice, over, false, truth());
+    return {at, share(twice - at * over, over, truth())};
+}
 __device__ truth cast_to(truth x, kind_of<float>) { return x; }
 __device__ truth cast_to(truth x, kind_of<__half>)
 {

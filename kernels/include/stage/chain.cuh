@@ -27,8 +27,7 @@ __device__ __forceinline__ unsigned bits_of(__half x) { return __half_as_ushort(
 __device__ __forceinline__ unsigned bits_of(__nv_bfloat16 x) { return __bfloat16_as_ushort(x); }
 template <class T> __device__ __forceinline__ unsigned bits_of(T x) { return x; }
 
-/* What an index of so many elements is computed in, of neighbours that are loaded or stored together: 32 bits are half the instructions where they will do.
- * (Of pixels that are gathered they would cost registers.) */
+/* What an index of so many elements is computed in: 32 bits are half the instructions where they will do. */
 template <bool FEW> struct place_type { using type = unsigned; };
 template <> struct place_type<false> { using type = size_t; };
 
@@ -36,10 +35,17 @@ template <> struct place_type<false> { using type = size_t; };
 template <int I> struct stage_at;
 
 /* Where element c of pixel (b, y, x) of a stored stage lies. */
-template <class S, class PLACE = size_t> __device__ __forceinline__ PLACE index_of(int b, int c, int y, int x)
+template <class S> __device__ __forceinline__ typename S::place index_of(int b, int c, int y, int x)
 {
-    return S::planar ? ((PLACE)(b * S::channels + c) * S::h + y) * S::w + x : ((PLACE)(b * S::h + y) * S::w + x) * S::channels + c;
+    using place = typename S::place;
+    return S::planar ? ((place)(b * S::channels + c) * S::h + y) * S::w + x : ((place)(b * S::h + y) * S::w + x) * S::channels + c;
 }
+/* The same as a pixel's first element and, a constant that an instruction of memory adds by itself, the way from it to element c. */
+template <class S> __device__ __forceinline__ size_t first_of(int b, int y, int x)
+{
+    return S::planar ? index_of<S>(b, 0, y, x) : (size_t)(((typename S::place)b * S::h + y) * S::w + x) * S::channels;
+}
+template <class S> __device__ __forceinline__ size_t element_at(int c) { return S::planar ? (size_t)c * S::h * S::w : c; }
 /* N neighbours at p, whose place in a row is a multiple of N in rows of PITCH: in as few loads and stores as these two allow. */
 template <class T, int N, int PITCH> struct neighbours {
     static constexpr int widest(int bytes) { return bytes > (int)sizeof(T) && ((N * (int)sizeof(T)) % bytes || (PITCH * (int)sizeof(T)) % bytes) ? widest(bytes / 2) : bytes; }
@@ -88,10 +94,11 @@ template <int FIRST> struct reading {
     template <int I> __device__ __forceinline__ auto load(int b, int y, int x) const
     {
         using here = stage_at<I>;
+        const typename here::type *at = (const typename here::type *)from + first_of<here>(b, y, x);
         pixel<float, here::channels> p;
 #pragma unroll
         for (int c = 0; c < here::channels; c++)
-            p.v[c] = element_of(((const typename here::type *)from)[index_of<here>(b, c, y, x)]);
+            p.v[c] = element_of(at[element_at<here>(c)]);
         return p;
     }
 };
@@ -155,10 +162,21 @@ template <int I, class S> struct puller {
     template <> struct stage_at<I> { \
         using R = float; \
         STAGE_STORED(B, T, C, N, H, W, I == LAST && OUT_PLANAR, false) \
-        static __device__ __forceinline__ image size(const int *boxes, int b) { return {boxes[4 * b + 3], boxes[4 * b + 2]}; } \
+        static __device__ __forceinline__ int4 box(const int *boxes, int b) { return __ldg((const int4 *)boxes + b); } \
+        static __device__ __forceinline__ image size(const int *boxes, int b) \
+        { \
+            image of = {box(boxes, b).w, box(boxes, b).z}; \
+            __builtin_assume(of.h > 0); \
+            __builtin_assume(of.w > 0); \
+            __builtin_assume(of.h <= H); \
+            __builtin_assume(of.w <= W); \
+            return of; \
+        } \
         template <class S> static __device__ __forceinline__ pixel<float, C> at(const S &s, int b, int y, int x) \
         { \
-            return NAME<R>(puller<B, S>{s}, s.boxes + 4 * b, size_of<B>(s.boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); \
+            int4 at = box(s.boxes, b); \
+            int box[4] = {at.x, at.y, at.z, at.w}; \
+            return NAME<R>(puller<B, S>{s}, box, size_of<B>(s.boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); \
         } \
     };
 /* Of the stages END and MORE number k. */
@@ -195,7 +213,7 @@ template <class S, int WIDE> static __device__ __forceinline__ void load_pixels(
     float v[count];
 #pragma unroll
     for (int c = 0; c < (S::planar ? C : 1); c++) {
-        neighbours<T, count, pitch>::load((const T *)from + index_of<S, typename S::place>(b, c, y, x), v);
+        neighbours<T, count, pitch>::load((const T *)from + index_of<S>(b, c, y, x), v);
 #pragma unroll
         for (int i = 0; i < count; i++)
             to[S::planar ? i : i / C].v[S::planar ? c : i % C] = v[i];
@@ -211,7 +229,7 @@ template <class S, int WIDE> static __device__ __forceinline__ void store_pixels
 #pragma unroll
         for (int i = 0; i < count; i++)
             v[i] = made[S::planar ? i : i / C].v[S::planar ? c : i % C];
-        neighbours<T, count, pitch>::store((T *)to + index_of<S, typename S::place>(b, c, y, x), v);
+        neighbours<T, count, pitch>::store((T *)to + index_of<S>(b, c, y, x), v);
     }
 }
 
@@ -221,10 +239,11 @@ static __device__ __forceinline__ void lone_pixels(const S &s, void *to, int b, 
 {
     using out = stage_at<STORED>;
     for (int x = x0; x < x0 + WIDE && x < w; x++) {
+        typename out::type *at = (typename out::type *)to + first_of<out>(b, y, x);
         pixel<float, out::channels> made = value_at<TO>(s, b, y, x);
 #pragma unroll
         for (int c = 0; c < out::channels; c++)
-            ((typename out::type *)to)[index_of<out>(b, c, y, x)] = element_from<typename out::type>(made.v[c]);
+            at[element_at<out>(c)] = element_from<typename out::type>(made.v[c]);
     }
 }
 
@@ -252,6 +271,7 @@ static __device__ __forceinline__ void span(const void *from, void *to, const in
 {
     using in = stage_at<stage_at<FIRST>::before>;
     int b = first_image + STEP * blockIdx.z, y[HIGH], x[HIGH];
+    __builtin_assume(b >= 0);
     standing<TO, BY_ROW, WIDE, HIGH> at = {{stage_at<TO>::h, stage_at<TO>::w}};
     if constexpr (!BY_ROW)
         at.size = size_of<TO>(boxes, b);
@@ -260,8 +280,8 @@ static __device__ __forceinline__ void span(const void *from, void *to, const in
 #pragma unroll
     for (int i = 0; i < HIGH; i++) {
         if constexpr (BY_ROW) {
-            constexpr int groups = (stage_at<TO>::w + WIDE - 1) / WIDE;
-            int group = (blockIdx.x * HIGH + i) * 256 + threadIdx.y * 32 + threadIdx.x;
+            constexpr unsigned groups = (stage_at<TO>::w + WIDE - 1) / WIDE;
+            unsigned group = (blockIdx.x * HIGH + i) * 256 + threadIdx.y * 32 + threadIdx.x;
             y[i] = group / groups;
             x[i] = group % groups * WIDE;
         } else {

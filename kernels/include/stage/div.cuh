@@ -10,6 +10,6 @@ dtype: f32
 template <class R, int C> __device__ __forceinline__ pixel<R, C> div(pixel<R, C> p, quad<R> by)
 {
     for (int c = 0; c < C; c++)
-        p.v[c] = p.v[c] / by.v[c];
+        p.v[c] = over(p.v[c], by.v[c]);
     return p;
 }

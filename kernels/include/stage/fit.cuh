@@ -23,14 +23,13 @@ template <class R, class From>
 __device__ __forceinline__ auto fit(const From &from, image in, image out, int b, int y, int x, int, int, quad<R> background)
 {
     /* The side that fills the frame keeps its size, the other is what the ratio makes of it, to the nearest pixel. */
-    bool wide = in.w * out.h > in.h * out.w;
-    image own = {wide ? (in.h * out.w + in.w / 2) / in.w : out.h, wide ? out.w : (in.w * out.h + in.h / 2) / in.h};
-    own.h = own.h < 1 ? 1 : own.h;
-    own.w = own.w < 1 ? 1 : own.w;
-    y -= (out.h - own.h) / 2;
-    x -= (out.w - own.w) / 2;
-    if (y >= 0 && y < own.h && x >= 0 && x < own.w)
-        return between<R>(from, in, b, place_of(y, in.h, own.h), place_of(x, in.w, own.w));
+    bool few = few_of(in, out), wide = in.w * out.h > in.h * out.w;
+    int by = wide ? in.w : in.h, scaled = floor_of((wide ? in.h * out.w : in.w * out.h) + by / 2, by, few, reciprocal(by, R(0))), other = scaled < 1 ? 1 : scaled;
+    image own = {wide ? other : out.h, wide ? out.w : other};
+    y -= (unsigned)(out.h - own.h) / 2;
+    x -= (unsigned)(out.w - own.w) / 2;
+    if ((unsigned)y < (unsigned)own.h && (unsigned)x < (unsigned)own.w)
+        return between<R>(from, in, b, place_of(y, in.h, own.h, few, reciprocal(2 * own.h, R(0))), place_of(x, in.w, own.w, few, reciprocal(2 * own.w, R(0))));
     auto p = from(b, 0, 0);
     for (int c = 0; c < (int)(sizeof p.v / sizeof p.v[0]); c++)
         p.v[c] = background.v[c];

@@ -16,5 +16,6 @@ dtype: f32
 template <class R, class From>
 __device__ __forceinline__ auto resize(const From &from, image in, image out, int b, int y, int x, int, int)
 {
-    return between<R>(from, in, b, place_of(y, in.h, out.h), place_of(x, in.w, out.w));
+    bool few = few_of(in, out);
+    return between<R>(from, in, b, place_of(y, in.h, out.h, few, R(1) / R(2 * out.h)), place_of(x, in.w, out.w, few, R(1) / R(2 * out.w)));
 }

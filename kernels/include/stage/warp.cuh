@@ -15,7 +15,7 @@ __device__ __forceinline__ auto warp(const From &from, image in, image out, int 
 {
     long long u = (long long)a * x + (long long)b * y + c, v = (long long)d * x + (long long)e * y + f;
     int left = (int)(u >> 16), top = (int)(v >> 16);
-    auto p = between<R>(from, in, image_at, place{inside(top, in.h), (int)(v & 65535), 65536}, place{inside(left, in.w), (int)(u & 65535), 65536});
+    auto p = between<R>(from, in, image_at, {inside(top, in.h), share((int)(v & 65535), 65536, R(0))}, {inside(left, in.w), share((int)(u & 65535), 65536, R(0))});
     bool own = top >= 0 && top < in.h && left >= 0 && left < in.w;
     for (int k = 0; k < (int)(sizeof p.v / sizeof p.v[0]); k++)
         p.v[k] = own ? p.v[k] : value.v[k];
