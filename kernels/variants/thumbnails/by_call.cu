@@ -7,9 +7,15 @@ params:
   REFERENCE: {values: [0, 1], default: 1}                    # 1: pixel and operand by reference: where a call is not inlined they need an address, that is local memory
 */
 
-/* What changed from by_hand: times, minus and over are three functions of a pixel and its operand. Inlined they are the same machine code, however operands are
+/* What changed from by_hand: times, minus and divided are three functions of a pixel and its operand. Inlined they are the same machine code, however operands are
  * passed; called by value they cost moves; called by reference every one of them writes the pixel to local memory and reads it again
  * (48 bytes of stack a thread; none of the other three has any). */
+#include "stage/pixel.cuh"
+#if LARGE
+typedef size_t index_type;
+#else
+typedef unsigned index_type;
+#endif
 #if INLINE
 #define CALLED __forceinline__
 #else
@@ -23,58 +29,67 @@ struct operand {
 };
 
 #if REFERENCE
-#define FUNCTION(NAME, OPERATOR) \
+#define FUNCTION(NAME, RESULT) \
     static __device__ CALLED void NAME(rgb &p, const operand &o) \
     { \
         for (int c = 0; c < 3; c++) \
-            p.v[c] = p.v[c] OPERATOR o.by[c]; \
+            p.v[c] = RESULT(p.v[c], o.by[c]); \
     }
 #define APPLY(NAME, p, o) NAME(p, o)
 #else
-#define FUNCTION(NAME, OPERATOR) \
+#define FUNCTION(NAME, RESULT) \
     static __device__ CALLED rgb NAME(rgb p, operand o) \
     { \
         for (int c = 0; c < 3; c++) \
-            p.v[c] = p.v[c] OPERATOR o.by[c]; \
+            p.v[c] = RESULT(p.v[c], o.by[c]); \
         return p; \
     }
 #define APPLY(NAME, p, o) p = NAME(p, o)
 #endif
-FUNCTION(times, *)
-FUNCTION(minus, -)
-FUNCTION(over, /)
+#define PRODUCT(a, b) a * b
+#define DIFFERENCE(a, b) a - b
+#define PLAIN_QUOTIENT(a, b) a / b
+FUNCTION(times, PRODUCT)
+FUNCTION(minus, DIFFERENCE)
+#if INLINE
+FUNCTION(divided, over)
+#else
+FUNCTION(divided, PLAIN_QUOTIENT) /* by what is not known here */
+#endif
 
 extern "C" __global__ void __launch_bounds__(256)
-thumbnail(const unsigned char *input, const int *boxes, float *output, int h, int w, int crops, int to_h, int to_w)
+thumbnail(const unsigned char *input, const int *boxes, float *output)
 {
-    int pixel = blockIdx.x * 256 + threadIdx.x, x = pixel % to_w, y = pixel / to_w, b = blockIdx.z;
-    if (y >= to_h)
+    unsigned pixel = blockIdx.x * 256 + threadIdx.x, b = blockIdx.z;
+    int x = pixel % TO_W, y = pixel / TO_W;
+    if (y >= TO_H)
         return;
-    int4 box = ((const int4 *)boxes)[b]; /* x, y, width, height */
-    bool wide = box.z * to_h > box.w * to_w;
-    int own_h = wide ? max((box.w * to_w + box.z / 2) / box.z, 1) : to_h, own_w = wide ? to_w : max((box.z * to_h + box.w / 2) / box.w, 1);
-    int v = y - (to_h - own_h) / 2, u = x - (to_w - own_w) / 2;
+    int4 box = __ldg((const int4 *)boxes + b); /* x, y, width, height: at most 70 and 59 (the op's file) */
+    constexpr bool few = 70 * (TO_H > TO_W ? TO_H : TO_W) < 1 << 20;
+    bool wide = box.z * TO_H > box.w * TO_W;
+    int by = wide ? box.z : box.w, scaled = max(floor_of((wide ? box.w * TO_W : box.z * TO_H) + by / 2, by, few, reciprocal(by, 0.0f)), 1);
+    int own_h = wide ? scaled : TO_H, own_w = wide ? TO_W : scaled, v = y - (unsigned)(TO_H - own_h) / 2, u = x - (unsigned)(TO_W - own_w) / 2;
     rgb p = {};
-    if (v >= 0 && v < own_h && u >= 0 && u < own_w) {
-        int down = (2 * v + 1) * box.w - own_h, along = (2 * u + 1) * box.z - own_w;
-        int top = down >= 0 ? down / (2 * own_h) : -1, left = along >= 0 ? along / (2 * own_w) : -1;
-        float fy = (float)(down - top * 2 * own_h) / (float)(2 * own_h), fx = (float)(along - left * 2 * own_w) / (float)(2 * own_w);
-        const unsigned char *image = input + (size_t)(b / crops) * h * w * 3;
-        const unsigned char *upper = image + ((size_t)(box.y + max(top, 0)) * w + box.x) * 3,
-                            *lower = image + ((size_t)(box.y + min(top + 1, box.w - 1)) * w + box.x) * 3;
-        int l = max(left, 0) * 3, r = min(left + 1, box.z - 1) * 3;
+    if ((unsigned)v < (unsigned)own_h && (unsigned)u < (unsigned)own_w) {
+        place<float> down = place_of(v, box.w, own_h, few, reciprocal(2 * own_h, 0.0f)), along = place_of(u, box.z, own_w, few, reciprocal(2 * own_w, 0.0f));
+        index_type upper = ((index_type)(b / CROPS) * H + box.y + max(down.at, 0)) * W + box.x,
+              lower = ((index_type)(b / CROPS) * H + box.y + min(down.at + 1, box.w - 1)) * W + box.x;
+        int l = max(along.at, 0), r = min(along.at + 1, box.z - 1);
+        const unsigned char *upper_left = input + (size_t)(upper + l) * 3, *upper_right = input + (size_t)(upper + r) * 3,
+                            *lower_left = input + (size_t)(lower + l) * 3, *lower_right = input + (size_t)(lower + r) * 3;
 #pragma unroll
         for (int c = 0; c < 3; c++) {
-            float above = upper[l + c] + ((float)upper[r + c] - (float)upper[l + c]) * fx,
-                  below = lower[l + c] + ((float)lower[r + c] - (float)lower[l + c]) * fx;
-            p.v[c] = above + (below - above) * fy;
+            float above = upper_left[c] + ((float)upper_right[c] - (float)upper_left[c]) * along.part,
+                  below = lower_left[c] + ((float)lower_right[c] - (float)lower_left[c]) * along.part;
+            p.v[c] = above + (below - above) * down.part;
         }
     }
     operand factor = {{1.4f, 1.4f, 1.4f}}, half = {{0.5f, 0.5f, 0.5f}}, most = {{255, 255, 255}};
     APPLY(times, p, factor);
     APPLY(minus, p, half);
-    APPLY(over, p, most);
+    APPLY(divided, p, most);
+    float *at = output + (PLANAR ? ((index_type)b * 3 * TO_H + y) * TO_W + x : (size_t)(((index_type)b * TO_H + y) * TO_W + x) * 3);
 #pragma unroll
     for (int c = 0; c < 3; c++)
-        output[PLANAR ? ((size_t)(b * 3 + c) * to_h + y) * to_w + x : ((size_t)(b * to_h + y) * to_w + x) * 3 + c] = p.v[2 - c];
+        at[PLANAR ? c * TO_H * TO_W : c] = p.v[2 - c];
 }
