@@ -102,7 +102,7 @@ static bool read_layouts(struct head *h, const struct node *m, struct error *err
 
 static bool read_dtypes(struct head *h, const struct node *m, struct error *err)
 {
-    static const char *const words[] = {"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", "same", NULL};
+    static const char *const words[] = {"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", "u16", "same", NULL};
     if (!check_tensors(h, m, "dtype", "accumulate", err))
         return false;
     for (int i = 0; i < m->count; i++) {

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "variant/head.h"
 #include "variant/variant.h"
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -116,6 +117,11 @@ static void test_complete_keys(void **state)
         "  - {variant: layout/convert, input: buf, output: output, with: {to: NCHW}, params: {T: 3}}\n"
         "columns:\n  first: ints[0]\n");
     accepts(TOP STEPS "params: {TH: [4, 8]}\nlet: {half: dtype == f16}\nclaims: [half and c <= 64, \"k % TH == 0\", cc == 90]\n");
+    for (int i = 0; dtype_names[i]; i++) { /* every type there is, of any tensor */
+        char head[200];
+        snprintf(head, sizeof head, TOP STEPS "dtype: {bias: %s}\n", dtype_names[i]);
+        accepts(head);
+    }
     accepts(TOP STEPS "claims: has(bias) or min(c, k) > 3\n"); /* one condition, whatever its commas */
     accepts("op: conv2d\nwhat: x\nselect:\n  - {variant: a, claimed: yes, when: c > 3}\n  - variant: b\n");
     accepts("op: depth_to_space\nwhat: x\ncheck: none\nsteps:\n  - copy: output = input\n");
