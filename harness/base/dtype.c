@@ -55,24 +55,24 @@ double dtype_underflow(enum dtype t)
 {
     return t < DTYPE_COUNT ? types[t].underflow : 0;
 }
-static bool is_whole(enum dtype t)
+bool dtype_is_whole(enum dtype t)
 {
     return dtype_unit_roundoff(t) == 0;
 }
 void dtype_range(enum dtype t, double *below, double *above)
 {
-    *above = is_whole(t)       ? dtype_exact_integer(t) + 1
+    *above = dtype_is_whole(t) ? dtype_exact_integer(t) + 1
              : t == DTYPE_F16  ? 65520
              : t == DTYPE_BF16 ? 0x1.ffp127
              : t == DTYPE_F32  ? 0x1.ffffffp127
                                : INFINITY;
-    *below = t == DTYPE_U8 || t == DTYPE_U16 || t == DTYPE_U32 ? -1 : is_whole(t) ? -*above - 1 : -*above;
+    *below = t == DTYPE_U8 || t == DTYPE_U16 || t == DTYPE_U32 ? -1 : dtype_is_whole(t) ? -*above - 1 : -*above;
 }
 bool dtype_holds(enum dtype t, double value)
 {
     double below, above;
     dtype_range(t, &below, &above);
-    return (value > below && value < above) || (isinf(value) && !is_whole(t));
+    return (value > below && value < above) || (isinf(value) && !dtype_is_whole(t));
 }
 double dtype_exact_integer(enum dtype t)
 {

@@ -20,6 +20,7 @@ double dtype_unit_roundoff(enum dtype t);
 /* What rounding loses at most of a value that is too small to be normal, half of the smallest number: f32 2^-150, f16 2^-25, bf16 2^-134.
  */
 double dtype_underflow(enum dtype t);
+bool dtype_is_whole(enum dtype t);
 /* What lies strictly between the two is a number of the type once it is rounded (whole numbers: cut off behind the point). */
 void dtype_range(enum dtype t, double *below, double *above);
 /* Infinity is held by types that are no whole numbers. */

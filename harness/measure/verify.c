@@ -17,6 +17,8 @@ double verify_tolerance_of(const struct verify_look *look, double want, double b
     if (bound == 0 && carried == 0)
         return 0;
     bound = bound * look->factor + carried;
+    if (dtype_is_whole(look->t.dtype)) /* of a value between two, the nearer one; near the middle the bound decides */
+        return bound + (want == rint(want) ? 0 : 0.5);
     double rounding = dtype_unit_roundoff(look->t.dtype) * (fabs(want) + bound) + dtype_underflow(look->t.dtype);
     return bound + look->roundings * rounding;
 }

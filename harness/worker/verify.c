@@ -14,6 +14,7 @@
 #define COMPILE_LIMIT_S 180.0
 #define GUESSED_MOST 1e4   /* bounds: more is no matter of cancelling */
 #define NO_TERMS_MOST 1e-3 /* of the value: more is no matter of rounding */
+#define ODD_SHARE 1e-2     /* of the elements: more are no matter of rounding to a whole number */
 #define LOAD_LIMIT_S 60.0
 
 struct trial {
@@ -149,6 +150,15 @@ static bool run_once(struct trial *t, bool counted, struct error *err)
     return rig_run_stepwise(t->rig, count_step, t, err) && dev->ops->sync(dev, err);
 }
 
+/* A few whole numbers, each beside the one that the reference rounded to. */
+static bool is_off_by_rounding(const struct trial *t, const struct verdict *v)
+{
+    bool whole = false;
+    for (int i = 0; i < t->program->tensor_count; i++)
+        whole |= t->program->tensors[i].role->slot == v->slot && dtype_is_whole(t->program->tensors[i].dtype);
+    return whole && v->worst_bound > 0 && fabs(v->worst_got - v->worst_want) == 1 && (double)v->wrong <= (double)v->elements * ODD_SHARE;
+}
+
 /* What of an op's file may make a right kernel look wrong, where it is off by little; "": nothing. */
 static const char *near_why(const struct trial *t, const struct op_data *data, const struct verdict *v)
 {
@@ -159,6 +169,9 @@ static const char *near_why(const struct trial *t, const struct op_data *data, c
     if (data->at[v->slot].guessed && off <= GUESSED_MOST * v->worst_bound)
         return "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "
                "(docs/OP.md, How far off a row may be)";
+    if (work->op->file && !work->op->file->stages && is_off_by_rounding(t, v))
+        return "; the reference rounds: left as it is, either neighbour of a value near the middle would be right (docs/OP.md, How far off "
+               "a row may be)";
     if (work->op->file && !work->op->file->stages && work_terms(work) == 0 && !(work->op->file->tolerance > 0) && off > 0 &&
         off <= NO_TERMS_MOST * fabs(v->worst_want))
         return "; the op says no `terms`, so that values must come out bit for bit: where they are computed it is 1 or more (docs/OP.md)";

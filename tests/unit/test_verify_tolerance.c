@@ -45,6 +45,22 @@ static void test_smallest_number(void **state)
     assert_true(fabs(verify_tolerance_of(&look, 0, 1e-60, 0) / 0x1p-134 - 1) < 1e-9);
 }
 
+/* A whole number is stored as the nearest one: of 41.49 that is 41, of 41.4999999, which the kernel's own f32 may have had on the other
+ * side of the middle, either neighbour. A reference that rounds itself is met exactly. */
+static void test_whole_numbers(void **state)
+{
+    struct verify_look look = {.factor = 1, .roundings = 1};
+    const enum dtype types[] = {DTYPE_I8, DTYPE_U8, DTYPE_U16, DTYPE_I32, DTYPE_U32};
+    for (int i = 0; i < 5; i++) {
+        look.t.dtype = types[i];
+        assert_true(verify_tolerance_of(&look, 41.49, 1e-5, 0) < 0.51 && verify_tolerance_of(&look, 41.49, 1e-5, 0) > 0.49);
+        assert_true(fabs(42 - 41.4999999) <= verify_tolerance_of(&look, 41.4999999, 1e-5, 0));
+        assert_true(fabs(41 - 41.4999999) <= verify_tolerance_of(&look, 41.4999999, 1e-5, 0));
+        assert_true(verify_tolerance_of(&look, 41, 1e-5, 0) == 1e-5);
+        assert_true(verify_tolerance_of(&look, 41.49, 0, 0) == 0);
+    }
+}
+
 /* Where the reference of an op gives no magnitude its bounds are a guess: on sizes that nobody chose 256 times as much is let pass, not
  * more, and not on the shape that was asked for. */
 static void test_guessed_elsewhere(void **state)
@@ -83,6 +99,7 @@ static void test_exact_is_of_the_type(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_rounding), cmocka_unit_test(test_smallest_number),
-                                       cmocka_unit_test(test_guessed_elsewhere), cmocka_unit_test(test_exact_is_of_the_type)};
+                                       cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_guessed_elsewhere),
+                                       cmocka_unit_test(test_exact_is_of_the_type)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
