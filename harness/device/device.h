@@ -153,6 +153,9 @@ struct device_ops {
     int (*instructions)(struct device *dev, const struct device_instruction **instructions);
     int (*reports)(struct device *dev, const struct device_report **reports);
     void (*clear)(struct device *dev);
+    /* emu: launches from now on take their blocks in another order for each seed, 0: as they are numbered, and give up early on threads
+     * that wait for one another. True: since the last call a kernel ran whose results may hang on that order. NULL on cuda. */
+    bool (*reorder)(struct device *dev, int seed);
     /* cuda: overwrites, on the stream, what threads of earlier launches left where they ran: registers, shared and local memory. NULL on
      * emu, which knows who wrote what. */
     bool (*wipe_threads)(struct device *dev, struct error *err);

@@ -13,6 +13,7 @@
 
 #define CONSTANT_MAX 65536  /* bytes of a module's constants, as ptxas has it */
 #define TURNS_MAX (1 << 17) /* of 32768 block entries each */
+#define TURNS_REORDERED 64  /* where who waits may wait for ever */
 
 struct emu {
     struct address_space space;
@@ -22,6 +23,7 @@ struct emu {
     int note_count;
     struct totals totals;
     int checks, threads, seed;
+    bool reordered, ordered; /* the seed is a caller's of reorder; a kernel ran since whose results may hang on it */
 };
 struct device_module {
     struct ptx_module *ptx;
@@ -88,6 +90,15 @@ void emu_set_threads(struct device *dev, int threads)
 void emu_set_seed(struct device *dev, int seed)
 {
     ((struct emu *)dev->private_data)->seed = seed;
+}
+static bool emu_reorder(struct device *dev, int seed)
+{
+    struct emu *e = dev->private_data;
+    bool ordered = e->ordered;
+    e->seed = seed;
+    e->reordered = seed != 0;
+    e->ordered = false;
+    return ordered;
 }
 void emu_set_checks(struct device *dev, bool on)
 {
@@ -446,11 +457,14 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
                        .cooperative = launch->cooperative,
                        .threads = e->threads,
                        .seed = (uint64_t)e->seed,
-                       .turns_max = launch->entries_max ? launch->entries_max / WARP_FUEL + 1 : TURNS_MAX,
+                       .turns_max = launch->entries_max ? launch->entries_max / WARP_FUEL + 1
+                                    : e->reordered      ? TURNS_REORDERED
+                                                        : TURNS_MAX,
                        .limit_s = launch->time_limit_s,
                        .only = launch->only,
                        .only_count = launch->only_count,
                        .reports = t};
+    e->ordered |= function->program->ordered;
     const int *fixed = function->program->functions[0].ptx->cluster;
     for (int i = 0; i < 3; i++) {
         l.grid[i] = launch->grid[i];
@@ -565,5 +579,6 @@ const struct device_ops emu_device = {
     .counters = emu_counters,
     .instructions = emu_instructions,
     .reports = emu_reports,
+    .reorder = emu_reorder,
     .clear = emu_clear,
 };

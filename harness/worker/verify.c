@@ -27,54 +27,6 @@ struct trial {
     char *dump_dir;
 };
 
-void worker_take_reports(const struct worker *w, struct row *row)
-{
-    const struct device_report *reports;
-    int count = w->dev->ops->reports ? w->dev->ops->reports(w->dev, &reports) : 0;
-    if (!count)
-        return;
-    static const struct {
-        const char *kind;
-        enum row_status status;
-    } meanings[] = {
-        {"time_limit", ROW_HUNG}, {"deadlock", ROW_HUNG}, {"trap", ROW_CRASHED}, {"assert", ROW_CRASHED}, {"unsupported", ROW_SKIPPED}};
-    enum row_status status = ROW_UNSAFE;
-    const struct device_report *first = &reports[0];
-    for (int i = 0; i < count; i++)
-        for (size_t k = 0; k < sizeof meanings / sizeof *meanings; k++)
-            if (!strcmp(reports[i].kind, meanings[k].kind)) {
-                status = meanings[k].status;
-                first = &reports[i];
-            }
-    row->status = status;
-    struct text reason = {0};
-    text_addf(&reason, "%s: ", first->kind);
-    if (first->line > 0)
-        text_addf(&reason, "%s%s%d: ", file_base(first->file), first->file[0] ? ":" : "line ", first->line);
-    text_add(&reason, first->text);
-    if (count > 1)
-        text_addf(&reason, " (and %d more report%s)", count - 1, count > 2 ? "s" : "");
-    row_set(&row->reason, text_get(&reason));
-    bool placed = first->line > 0 && first->file[0];
-    row_set(&row->reason_file, placed ? first->file : NULL);
-    row->reason_line = placed ? first->line : -1;
-    text_free(&reason);
-}
-
-bool worker_blame(const struct worker *w, struct row *row, const struct error *why, enum row_status otherwise)
-{
-    row->status = otherwise;
-    row_set_reason(row, why);
-    worker_take_reports(w, row);
-    if (why->kind == ERROR_ENVIRONMENT && row->status == otherwise)
-        row->status = ROW_SKIPPED;
-    else if (why->kind == ERROR_MACHINE && row->status == otherwise)
-        row->status = ROW_PLANNED; /* --resume tries it again */
-    else if (why->kind == ERROR_USAGE && row->status == otherwise)
-        row->status = ROW_BROKEN;
-    return true;
-}
-
 static bool blame_row(struct trial *t, const struct error *why, enum row_status otherwise)
 {
     return worker_blame(t->w, t->row, why, otherwise);
@@ -317,6 +269,31 @@ void worker_same_bits(const struct worker *w, int index, const struct rig *rig, 
         row_add_metric(row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(rig) == left->sum);
 }
 
+/* With its blocks in another order than that of their numbers. What waits for a block of a lower number does not end then: that is no
+ * fault, as GPUs begin blocks so. */
+static bool run_reordered(struct trial *t, const struct op_data *data, struct error *err)
+{
+    const struct device_ops *ops = t->w->dev->ops;
+    const struct device_report *reports;
+    bool failed = false, waits = false;
+    bool ready = rig_wipe(t->rig, err) && rig_prepare(t->rig, NULL, err) && rig_state_keep(t->rig, err);
+    ops->reorder(t->w->dev, 1);
+    bool ran = ready && run_once(t, false, err);
+    ops->reorder(t->w->dev, 0);
+    for (int i = ops->reports(t->w->dev, &reports) - 1; i >= 0; i--)
+        waits |= !strcmp(reports[i].kind, "time_limit") || !strcmp(reports[i].kind, "deadlock");
+    if (!waits && (!ran || (!judge(t, data, "", NULL, err, &failed) && failed)))
+        return ready && blame_row(t, err, ROW_CRASHED);
+    if (waits)
+        ops->clear(t->w->dev);
+    if (t->row->status != ROW_PLANNED) {
+        char *reason = text_format("right with its blocks in the order of their numbers, but not in another: %s", t->row->reason);
+        row_set(&t->row->reason, reason);
+        free(reason);
+    }
+    return true;
+}
+
 /* On data of full precision, twice: on what the launch before left, of other inputs; and on nothing, where it must be right again. Of most
  * rows that are timed next the second launch is the first that is made there. */
 static bool run_precision(struct trial *t, double *over, struct error *err)
@@ -337,11 +314,15 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
         return true;
     if (!rig_wipe(t->rig, err) || !rig_prepare(t->rig, NULL, err) || !rig_state_keep(t->rig, err))
         return false;
+    if (t->w->dev->ops->reorder)
+        t->w->dev->ops->reorder(t->w->dev, 0);
     if (!run_once(t, false, err))
         return blame_row(t, err, ROW_CRASHED);
     bool right = judge(t, data, "on its second launch (the first was right)", over, err, &failed);
     if (right && t->program->checked)
         row_add_metric(t->row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(t->rig) == first);
+    if (right && t->w->dev->ops->reorder && t->w->dev->ops->reorder(t->w->dev, 0))
+        return run_reordered(t, data, err);
     return right || !failed || blame_row(t, err, ROW_CRASHED);
 }
 

@@ -1,0 +1,26 @@
+// Each block takes what the block before it leaves, and does not wait for it: right where one block runs after another.
+// emu: wrong right with its blocks in the order of their numbers, but not in another
+// cuda: wrong
+/* bench 1
+what: multiplies by a 1 that the block before it leaves at its end
+like: right
+scratch:
+  left: f32[ceil(n * k * p * q, 128)]
+steps:
+  - fill: left = 0
+  - kernel: conv
+    grid: ceil(n * k * p * q, 128)
+    block: 128
+    args: input, filter, output, n, c, h, w, k, left
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS, volatile float *left)
+{
+    long i = CONV_INDEX;
+    float before = blockIdx.x ? left[blockIdx.x - 1] : 1;
+    if (i < CONV_SIZE)
+        y[i] = conv_at(CONV_OF, i) * before;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        left[blockIdx.x] = 1;
+}
