@@ -75,7 +75,9 @@ static void list_field(struct text *t, const struct op_field *f)
         text_addf(&may, "; default %s", f->words[f->fallback]);
     else if (number)
         text_addf(&may, "default %.9g", f->kind == FIELD_REAL ? f->real : (double)f->fallback);
-    if (number && f->max < INT32_MAX)
+    if (f->kind == FIELD_REAL && (f->least > -FIELD_REAL_MOST || f->most < FIELD_REAL_MOST))
+        text_addf(&may, ", %.9g to %.9g", f->least, f->most);
+    if (f->kind == FIELD_INT && f->max < INT32_MAX)
         text_addf(&may, ", %lld to %lld", (long long)f->min, (long long)f->max);
     text_addf(t, may.len ? "  %-10s %s (%s)\n" : "  %-10s %s\n", f->name, f->what, text_get(&may));
     text_free(&may);

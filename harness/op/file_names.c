@@ -61,6 +61,15 @@ static bool member_fits(const struct op_file *f, const struct node *key, const s
            node_error(key, err, "field '%s' of an op of images has words of its own, and no default", key->text);
 }
 
+static bool read_limits(const struct node *least, const struct node *most, struct op_field *out, struct error *err)
+{
+    if (out->kind == FIELD_REAL)
+        return (!least || node_real(least, "min", out->least, out->most, &out->least, err)) &&
+               (!most || node_real(most, "max", out->least, out->most, &out->most, err));
+    return (!least || node_int(least, "min", INT32_MIN, SHAPE_MAX_ELEMENTS, &out->min, err)) &&
+           (!most || node_int(most, "max", out->min, SHAPE_MAX_ELEMENTS, &out->max, err));
+}
+
 static bool read_field(struct op_file *f, const struct node *key, const struct node *n, struct op_field *out, struct error *err)
 {
     static const char *const keys[] = {"default", "min", "max", "words", "type", "what", NULL}, *const types[] = {"whole", "real", NULL};
@@ -82,11 +91,12 @@ static bool read_field(struct op_file *f, const struct node *key, const struct n
                              .kind = own,
                              .offset = offset,
                              .fallback = OP_REQUIRED,
-                             .min = kind == 1 ? -SHAPE_MAX_ELEMENTS : 1,
+                             .min = 1,
                              .max = SHAPE_MAX_ELEMENTS,
+                             .least = -FIELD_REAL_MOST,
+                             .most = FIELD_REAL_MOST,
                              .what = text};
-    if (!text || (least && !node_int(least, "min", INT32_MIN, SHAPE_MAX_ELEMENTS, &out->min, err)) ||
-        (most && !node_int(most, "max", out->min, SHAPE_MAX_ELEMENTS, &out->max, err)))
+    if (!text || !read_limits(least, most, out, err))
         return false;
     if (words) {
         const char **list = xcalloc((size_t)words->count + 1, sizeof *list);
@@ -109,7 +119,7 @@ static bool read_field(struct op_file *f, const struct node *key, const struct n
     if (kind == 0)
         return node_int(fallback, key->text, out->min, out->max, &out->fallback, err);
     out->fallback = 0;
-    return node_real(fallback, key->text, (double)out->min, (double)out->max, &out->real, err);
+    return node_real(fallback, key->text, out->least, out->most, &out->real, err);
 }
 
 bool op_file_read_fields(struct op_file *f, const struct node *n, struct error *err)

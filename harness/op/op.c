@@ -154,9 +154,8 @@ static bool check_fields(const struct work *work, struct error *err)
     for (const struct op_field *f = work->op->fields; f->name; f++) {
         double real;
         memcpy(&real, (const char *)work + f->offset, sizeof real);
-        if (f->kind == FIELD_REAL && !(real >= (double)f->min && real <= (double)f->max))
-            return error_set(err, ERROR_USAGE, "%s: %s = %g is not between %ld and %ld", work->op->name, f->name, real, (long)f->min,
-                             (long)f->max);
+        if (f->kind == FIELD_REAL && !(real >= f->least && real <= f->most))
+            return error_set(err, ERROR_USAGE, "%s: %s = %g is not between %g and %g", work->op->name, f->name, real, f->least, f->most);
         if (f->kind != FIELD_INT)
             continue;
         int64_t value;

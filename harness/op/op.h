@@ -20,11 +20,13 @@ struct op_field {
     size_t offset;            /* in struct work */
     int64_t fallback;         /* when the scenario says nothing; OP_REQUIRED = an error then */
     double real;              /* FIELD_REAL: in place of fallback, where that is not OP_REQUIRED */
-    int64_t min, max;         /* FIELD_INT, FIELD_REAL */
+    int64_t min, max;         /* FIELD_INT */
+    double least, most;       /* FIELD_REAL */
     const char *const *words; /* FIELD_WORD: the value is the index of one, an int64_t; NULL-terminated */
     const char *what;         /* one line, with the unit */
 };
 #define OP_REQUIRED INT64_MIN
+#define FIELD_REAL_MOST 1e30 /* either way, where the op says nothing: what a float holds */
 /* What the outputs along an axis read: by output, then by tap, a line or column of the input (-1: none), and what that counts for (NULL:
  * 1). */
 struct op_reach {

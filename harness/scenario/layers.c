@@ -97,7 +97,7 @@ bool field_set(struct work *work, const char *name, const char *what, const stru
     if (!strcmp(name, "epilogue"))
         return epilogue_parse(n, work, err);
     if (kind == FIELD_REAL)
-        return node_real(n, what, (double)f->min, (double)f->max, at, err);
+        return node_real(n, what, f->least, f->most, at, err);
     if (kind == FIELD_WORD) {
         int index = node_word(n, what, f->words, err);
         *(int64_t *)at = index;
