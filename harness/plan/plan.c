@@ -448,7 +448,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     }
     if (!plan->row_count) {
         error_set(err, ERROR_USAGE, "%s: no variant fits any of its %d cases", o->scenario_path, plan->case_count);
-        error_hint(err, "bench list variants");
+        error_hint(err, "bench list variants; your own: --variants NAME=FILE.cu or NAME=DIR");
         goto done;
     }
     ok = true;

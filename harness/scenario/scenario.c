@@ -236,12 +236,12 @@ static bool layer_variants_check(const struct scenario *s, const struct layer *l
 static bool parse_variants(struct scenario *s, struct error *err)
 {
     const struct node *list = node_get(s->root, "variants");
-    if (!list || list->kind != NODE_LIST || !list->count)
+    if (!list || list->kind != NODE_LIST)
         return node_error(list ? list : s->root, err,
                           "variants: a list is expected, like [cudnn, conv2d/naive, {my/halo_regs: {TH: [8, 16]}}]");
     if (list->count > SCENARIO_MAX_ITEMS)
         return node_error(list, err, "variants: %d; a scenario may have %d", list->count, SCENARIO_MAX_ITEMS);
-    s->variants = xcalloc((size_t)list->count, sizeof *s->variants);
+    s->variants = xcalloc((size_t)list->count + 1, sizeof *s->variants);
     for (int i = 0; i < list->count; i++) {
         const struct node *n = list->items[i];
         bool map = n->kind == NODE_MAP;

@@ -223,7 +223,14 @@ static bool no_such_variant(const struct variant_set *set, const char *name, con
         node_error(where, err, "no variant is called '%.100s'", name);
     else
         error_set(err, ERROR_USAGE, "no variant is called '%.100s'", name);
-    if (near)
+    size_t folder = strcspn(name, "/*");
+    bool all = where && !strcmp(name + folder, name[folder] == '/' ? "/*" : ""), brought = false;
+    for (int i = 0; i < count && all; i++)
+        brought |= !strncmp(set->items[i]->name, name, folder) && set->items[i]->name[folder] == '/';
+    if (brought)
+        error_hint(err, "%.*s is a folder; `variants: []` with --variants NAME=DIR runs all of one, as any list does that names none of it",
+                   (int)folder, name);
+    else if (near)
         error_hint(err, "did you mean '%s'?", near);
     else
         error_hint(err, "`bench list` names them all; --variants NAME=DIR adds a folder");
