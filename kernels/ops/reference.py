@@ -43,13 +43,18 @@ else:
     if unknown:
         sys.exit(f"it takes '{unknown[0]}'; the op has {', '.join(sorted(given))}")
     wanted = {p.name: given[p.name] for p in takes if p.name in given}
-result = function(**wanted)
+try:
+    result = function(**wanted)
+except SystemExit as ended:
+    sys.exit(f"it calls sys.exit({ended.code!r}) and returns nothing")
 if not isinstance(result, dict):
     result = {next(iter(outputs)): result}
 for key, value in result.items():
     owner = key[:-len("_magnitude")] if key.endswith("_magnitude") else key
     if owner not in outputs:
         sys.exit(f"it returns '{key}'; the op writes {', '.join(outputs)}")
+    if numpy.iscomplexobj(value):
+        sys.exit(f"it returns {key} in complex numbers; reals are compared")
     value = numpy.asarray(value, dtype=numpy.float64)
     if value.shape != outputs[owner]:
         sys.exit(f"it returns {key} of shape {value.shape}; the op's is {outputs[owner]}")
