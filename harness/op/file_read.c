@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define F64_HINT \
+    "types: f32 f16 bf16 i8 u8 u16 i32 u32; a kernel of doubles runs under `bench emulate`, or reads and writes f32 and sums in double"
+
 /* A path that stands in the file is relative to the file's folder. */
 static char *beside(const struct op_file *f, const char *name)
 {
@@ -101,7 +104,7 @@ static bool read_tensor(struct op_file *f, const struct node *key, const struct 
     if (t->image && t->rank != 4)
         return node_error(shape, err, "tensor '%s': an image has four axes, [n, c, h, w]", key->text);
     if (t->role.dtype == DTYPE_F64)
-        return node_error(dtype, err, "tensor '%s': values are drawn and compared in f32 at most", key->text);
+        return node_error(dtype, err, "tensor '%s': values are drawn and compared in f32 at most", key->text) || error_hint(err, F64_HINT);
     if (t->role.output && data)
         return node_error(data, err, "tensor '%s' is written: it has no data", key->text);
     if (!read_data(f, t, data, err))
@@ -144,7 +147,8 @@ static bool read_dtypes(struct op_file *f, const struct node *n, struct error *e
         if (word < 0)
             return false;
         if (dtype_parse(dtype_names[word]) == DTYPE_F64)
-            return node_error(n->kind == NODE_LIST ? n->items[i] : n, err, "dtype: f64: values are drawn and compared in f32 at most");
+            return node_error(n->kind == NODE_LIST ? n->items[i] : n, err, "dtype: f64: values are drawn and compared in f32 at most") ||
+                   error_hint(err, F64_HINT);
         f->op.dtypes |= BIT(dtype_parse(dtype_names[word]));
     }
     return f->op.dtypes || node_error(n, err, "dtype: an empty list");
