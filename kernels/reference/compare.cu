@@ -46,6 +46,7 @@ struct compared {
     const double *reference;
     const float *bound, *carried, *mask;
     double factor, unit, least;   /* least: what is lost of a value that underflows */
+    bool whole;                   /* whole numbers, of a value between two the nearer one */
     int64_t block, rows, columns; /* of the mask */
     int inactive_is;
     uint32_t inactive;
@@ -71,7 +72,7 @@ static __device__ void look(const compared &o, tally &t, int64_t index, double g
         want = rounded(o.type, want);
     } else {
         double most = off * o.factor + brought;
-        tolerance = most + o.unit * (fabs(want) + most) + o.least;
+        tolerance = o.whole ? most + (want == rint(want) ? 0 : 0.5) : most + o.unit * (fabs(want) + most) + o.least;
     }
     double error = fabs(got - want);
     if (!(got == want || error <= tolerance)) {
@@ -223,7 +224,7 @@ compare_output(const void *storage, int type, int64_t a, int64_t b, int64_t c, i
                int64_t block, int inactive_is, uint32_t inactive, unsigned long long *counts)
 {
     const compared o = {storage,  type, a, b, c, d, sa, sb, sc, sd, reference, bound, carried, mask, factor, roundings * roundoff(type),
-                        roundings * underflow(type), block, mask ? c / block : 0, mask ? d / block : 0, inactive_is, inactive};
+                        roundings * underflow(type), roundoff(type) == 0, block, mask ? c / block : 0, mask ? d / block : 0, inactive_is, inactive};
     tally t = {0, 0, 0, 0};
     const bool stored = (d == 1 || sd == 1) && (c == 1 || sc == d) && (b == 1 || sb == c * d) && (a == 1 || sa == b * c * d);
     const int64_t some_each = 32 * SOME,

@@ -205,6 +205,44 @@ static void what_a_type_holds(void **state)
         }
 }
 
+/* The nearest whole number is right there, too, and the one below it is not (test_verify_tolerance is of the CPU's comparison). */
+static void whole_numbers_may_be_rounded(void **state)
+{
+    need_card();
+    struct error err = {0};
+    struct op_data host = {0};
+    const int64_t values[] = {300};
+    struct work w = of_values("whole", DTYPE_F32, values, 1);
+    struct tensor list[OP_MAX_TENSORS];
+    struct program p = program_of(&w);
+    struct verdict verdict;
+    bool right;
+    if (!card_data_make(card, &w, DATA_PART_PRECISION, &host, &err) || !card_fetch(host.card, &err))
+        fail_msg("%s", err.text);
+    for (int k = 0, count = w.op->tensors(&w, list); k < count; k++) {
+        uint64_t address;
+        size_t bytes = tensor_bytes(&list[k]), elements = tensor_elements(&list[k]);
+        if (!list[k].written)
+            continue;
+        assert_true(dev->ops->alloc(dev, "storage", bytes, &address, &err));
+        for (int nearest = 1; nearest >= 0; nearest--) {
+            unsigned char *stored = xcalloc(bytes, 1);
+            for (size_t i = 0; i < elements; i++) {
+                double want = host.at[list[k].role->slot].reference[i];
+                dtype_set(list[k].dtype, stored, tensor_index(&list[k], i), nearest ? rint(want) : floor(want));
+            }
+            assert_true(dev->ops->write(dev, address, stored, bytes, &err));
+            assert_true(card_verify(host.card, &p, k, address, &right, &verdict, &err));
+            assert_int_equal(right, nearest);
+            free(stored);
+        }
+        dev->ops->release(dev, address);
+    }
+    program_free(&p);
+    card_data_free(host.card);
+    op_data_free(&host);
+}
+
 static void put(const char *name, const char *text)
 {
     struct error err = {0};
@@ -227,6 +265,13 @@ static void write_op(void)
         "double *y, long long rows, long long cols)\n{\n    long long r = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
         "    double s = 0;\n    for (long long i = r * cols; r < rows && i < (r + 1) * cols; i++)\n"
         "        s += (double)a[i] + b[i] + c[i] + d[i] + e[i] + f[i];\n    if (r < rows)\n        y[r] = s;\n}\n");
+    put("whole.yaml",
+        "about: whole numbers\nfields: {rows: {what: rows}}\ntensors:\n  x: {shape: [rows], data: {uniform: [-30, 30]}}\n"
+        "  a: {shape: [rows], dtype: i8, written: yes}\n  b: {shape: [rows], dtype: i32, written: yes}\n"
+        "dtype: f32\nterms: 1\nexact: no\nreference: {kernel: times, threads: rows, args: [x, a, b, rows]}\ntrial: {usual: {rows: 9}}\n");
+    put("whole.cu",
+        "extern \"C\" __global__ void times(const float *x, double *a, double *b, int rows)\n"
+        "{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < rows)\n        a[i] = 3.7 * x[i], b[i] = 1e3 * x[i];\n}\n");
     put("byte.yaml", "about: a number\nfields: {rows: {what: rows}, at: {min: -999, max: 999, what: the number}}\n"
                      "tensors: {x: {shape: [rows]}, y: {shape: [rows], dtype: u8, written: yes}}\n"
                      "reference: {kernel: number, threads: rows, args: [x, y, rows, at]}\ntrial: {usual: {rows: 3, at: 4}}\n");
@@ -261,8 +306,11 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_stays_there_is_right), cmocka_unit_test(no_block_is_interpreted_twice),
-                                       cmocka_unit_test(the_witness_touches_what_it_writes), cmocka_unit_test(faults_are_seen),
-                                       cmocka_unit_test(what_a_type_holds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_stays_there_is_right),
+                                       cmocka_unit_test(no_block_is_interpreted_twice),
+                                       cmocka_unit_test(the_witness_touches_what_it_writes),
+                                       cmocka_unit_test(faults_are_seen),
+                                       cmocka_unit_test(what_a_type_holds),
+                                       cmocka_unit_test(whole_numbers_may_be_rounded)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
