@@ -207,6 +207,18 @@ bool bind_claim(struct bind *b, struct error *err)
     return true;
 }
 
+/* The slack of a library is for what it computes: a word alone is held as a direct sum. */
+static void bind_library(struct program *p)
+{
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL)
+            return;
+    if (!strcmp(p->algorithm, "library")) {
+        free(p->algorithm);
+        p->algorithm = xstrdup("direct");
+    }
+}
+
 static void begin_program(struct bind *b)
 {
     const struct variant *v = b->point->variant;
@@ -247,6 +259,7 @@ bool bind_at_depth(const struct variant_set *set, const struct variant_point *po
         program->uses_mask = b.with_mask;
         program->reads_inactive = !b.with_mask || !b.h->mask.reads_active;
         program->inactive = b.h->mask.inactive;
+        bind_library(program);
         program_sort_steps(program);
         program_scratch_kinds(program);
         program->feasible = true;

@@ -4,7 +4,7 @@
 /* bench 1
 what: leaves out products with a small input, and says that it is neither exact nor direct
 like: right
-algorithm: library
+algorithm: winograd
 exact: no
 */
 #include "conv.cuh"

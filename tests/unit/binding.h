@@ -164,6 +164,8 @@ static inline bool write_heads(void)
          "op: conv2d\nwhat: x\ndtype: {input: f32}\nmath: tf32\nsteps:\n  - kernel: k\n    grid: n\n    block: 32\n"},
         {"kernels/variants/conv2d/cudnn.cu",
          "op: conv2d\nwhat: x\nalgorithm: library\nepilogue: [bias, relu]\nsteps:\n  - cudnn: conv2d\n"},
+        {"kernels/variants/conv2d/named.cu",
+         "op: conv2d\nwhat: x\nalgorithm: library\nsteps:\n  - kernel: k\n    grid: n\n    block: 32\n    args: input, filter, output\n"},
         {"kernels/variants/conv2d/limits.cu",
          "op: conv2d\nwhat: x\nparams:\n  X: {range: [1, 4096], default: 32}\n  Z: {range: [1, 99], default: 1}\n  S: {range: [0, 999999], "
          "default: 0}\n"

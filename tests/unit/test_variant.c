@@ -334,6 +334,9 @@ static void test_copy_and_library(void **state)
     assert_string_equal(p.variant, "conv2d/cudnn + depth_to_space/d2s_native");
     assert_int_equal(p.steps[0].cudnn_epilogue, 2);
     assert_int_equal(p.steps[0].operand[SLOT_OUTPUT].kind, BUFFER_SCRATCH);
+    assert_string_equal(p.algorithm, "library");
+    binds("conv2d/named", NULL, conv()); /* it calls none, and has no slack of one */
+    assert_string_equal(p.algorithm, "direct");
 }
 
 int main(void)
