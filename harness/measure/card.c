@@ -245,11 +245,15 @@ static bool card_generate(struct card_data *d, const struct work *work, const st
 }
 
 /* Zero where the mask of inputs says that nothing changed. */
-static bool card_blank(const struct card_data *d, const int64_t dim[4], struct error *err)
+static bool card_blank(const struct card_data *d, const int64_t dim[4], bool still, struct error *err)
 {
-    union card_arg args[] = {card_int((int64_t)d->at[SLOT_INPUT].value), card_int((int64_t)d->at[SLOT_MASK_IN].value), card_int(dim[0]),
-                             card_int(dim[1]), card_int(dim[2] * dim[3])};
-    return card_launch(d->card, CARD_BLANK, dim[0] * dim[1] * dim[2] * dim[3], args, 5, err);
+    union card_arg args[] = {card_int((int64_t)d->at[SLOT_INPUT].value),
+                             card_int((int64_t)d->at[SLOT_MASK_IN].value),
+                             card_int(dim[0]),
+                             card_int(dim[1]),
+                             card_int(dim[2] * dim[3]),
+                             card_int(still)};
+    return card_launch(d->card, CARD_BLANK, dim[0] * dim[1] * dim[2] * dim[3], args, 6, err);
 }
 
 static bool card_inputs(struct card_data *d, const struct work *work, enum data_part part, struct error *err)
@@ -277,8 +281,9 @@ static bool card_inputs(struct card_data *d, const struct work *work, enum data_
         if (!there || (work->op->file && !generate_by_index(work, t)))
             ok = card_upload(d, t->role->name, value, tensor_elements(t) * sizeof *value, &d->at[t->role->slot].value, err);
         else
-            ok = card_generate(d, work, t, which, err) && (work->op->file || t->role->slot != SLOT_INPUT || (part & DATA_FULL) ||
-                                                           !d->at[SLOT_MASK_IN].value || card_blank(d, dim, err));
+            ok = card_generate(d, work, t, which, err) &&
+                 (work->op->file || t->role->slot != SLOT_INPUT || (part & DATA_FULL) || !d->at[SLOT_MASK_IN].value ||
+                  card_blank(d, dim, mask_has_still(work, which), err));
     }
     d->mask_out_bytes = d->mask_out ? (size_t)(work->n * work->p * work->q) * sizeof(float) : 0;
     for (int i = 0; ok && i < count; i++) {

@@ -94,7 +94,7 @@ static bool make_masks(const struct work *work, bool full, bool reserved, struct
     mask_dilate(work, made, out->mask_out);
     struct tensor t;
     if (!full && !reserved && work_tensor(work, "input", &t))
-        mask_blank(&t, made, 0, out->at[SLOT_INPUT].value);
+        op_data_blank(work, out->exact ? DATA_PART_EXACT : DATA_PART_PRECISION, out, &t, 0, tensor_elements(&t));
     if (out->at[SLOT_SECOND].value && !make_second(work, full, out, err))
         return false;
     if (work->op->settle) {

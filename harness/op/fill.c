@@ -14,21 +14,30 @@ static struct generate_recipe recipe_of(const struct work *work, enum data_part 
     return generate_recipe(&own, t, (enum data_part)((int)part & ~(int)DATA_FULL));
 }
 
+void op_data_blank(const struct work *work, enum data_part part, const struct op_data *data, const struct tensor *t, size_t first,
+                   size_t count)
+{
+    const float *mask = data->at[SLOT_MASK_IN].value;
+    float *to = data->at[t->role->slot].value;
+    bool still = mask_has_still(work, part);
+    int64_t dim[4];
+    tensor_fold(t, dim);
+    size_t plane = (size_t)(dim[2] * dim[3]), image = (size_t)dim[1] * plane;
+    for (size_t i = first; i < first + count; i++) {
+        size_t pixel = i / image * plane + i % plane;
+        if (mask[pixel] == 0 || (still && mask_holds_still(pixel, i)))
+            to[i] = 0;
+    }
+}
+
 /* By a recipe that is made once for many calls: it asks the op how many terms an output has. */
 static void fill_by(const struct generate_recipe *recipe, const struct work *work, enum data_part part, struct op_data *data,
                     const struct tensor *t, size_t first, size_t count)
 {
     const float *mask = work->op->file ? NULL : data->at[SLOT_MASK_IN].value; /* a file's tensors have slots of their own */
-    float *to = data->at[t->role->slot].value + first;
-    int64_t dim[4];
-    generate_some(recipe, first, count, to);
-    if (!mask || t->role->slot != SLOT_INPUT || part & DATA_FULL)
-        return;
-    tensor_fold(t, dim);
-    size_t plane = (size_t)(dim[2] * dim[3]), image = (size_t)dim[1] * plane;
-    for (size_t i = 0; i < count; i++)
-        if (mask[(first + i) / image * plane + (first + i) % plane] == 0)
-            to[i] = 0;
+    generate_some(recipe, first, count, data->at[t->role->slot].value + first);
+    if (mask && t->role->slot == SLOT_INPUT && !(part & DATA_FULL))
+        op_data_blank(work, part, data, t, first, count);
 }
 
 void op_data_fill(const struct work *work, enum data_part part, struct op_data *data, const struct tensor *t, size_t first, size_t count)

@@ -2,6 +2,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "op/chain.h"
+#include "op/generate.h"
 #include "op/op.h"
 #include "op/pattern.h"
 #include <ctype.h>
@@ -164,6 +165,16 @@ void mask_blank(const struct tensor *t, const float *mask, float with, float *va
         for (size_t k = 0; k < plane; k++)
             if (mask[i / (size_t)dim[1] * plane + k] == 0)
                 values[i * plane + k] = with;
+}
+
+bool mask_has_still(const struct work *work, enum data_part part)
+{
+    return part == DATA_PART_EXACT && !work->chain && !work->op->settle;
+}
+
+bool mask_holds_still(size_t pixel, size_t element)
+{
+    return generate_mix(~(uint64_t)pixel) % 8 < 3 || generate_mix(element) % 8 == 0;
 }
 
 double mask_density(const float *mask, size_t count)

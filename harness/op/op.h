@@ -217,6 +217,9 @@ bool op_data_inputs(const struct work *work, enum data_part part, struct op_data
  * values. */
 bool op_data_reserve(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 void op_data_fill(const struct work *work, enum data_part part, struct op_data *data, const struct tensor *t, size_t first, size_t count);
+/* Zeros in `count` values of the input from `first` on: where its mask says that nothing changed, and mask_holds_still. */
+void op_data_blank(const struct work *work, enum data_part part, const struct op_data *data, const struct tensor *t, size_t first,
+                   size_t count);
 void op_data_fill_rows(const struct work *work, enum data_part part, struct op_data *data, const int64_t *rows, int count);
 
 /* Those lines of the input (image * h + line; room for n * h) that any tap of the rows reads. Returns how many. */
@@ -241,6 +244,10 @@ bool mask_both(const struct work *work, float *in, float *active, struct error *
 bool mask_second(const struct work *work, float *out, struct error *err);
 /* Elements of inactive pixels become `with`. */
 void mask_blank(const struct tensor *t, const float *mask, float with, float *values);
+/* A change may be of nothing: in the exact data of works whose mask is not made of values (settle) some marked pixels hold zeros alone, the
+ * others some. Is this value, counted from the tensor's first as its pixel is from the first image's, one of them? */
+bool mask_holds_still(size_t pixel, size_t element);
+bool mask_has_still(const struct work *work, enum data_part part);
 /* Share of ones, 0..1. */
 double mask_density(const float *mask, size_t count);
 /* The part of a masked work that must be done: shares of active pixels, FLOP of the active outputs, and the compulsory bytes: active

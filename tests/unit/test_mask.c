@@ -174,17 +174,34 @@ static void test_data(void **state)
     make_data(&w, DATA_PART_EXACT, &d);
     make_data(&w, (enum data_part)(DATA_PART_EXACT | DATA_FULL), &full);
     assert_true(d.exact && full.exact);
+    int still = 0;
     for (int64_t c = 0; c < 4; c++)
         for (int64_t i = 0; i < 480; i++) {
             bool in = d.at[SLOT_MASK_IN].value[i] != 0, out = d.mask_out[i] != 0;
             assert_true(full.at[SLOT_INPUT].value[c * 480 + i] != 0);
-            assert_true(d.at[SLOT_INPUT].value[c * 480 + i] == (in ? full.at[SLOT_INPUT].value[c * 480 + i] : 0));
+            still += in && d.at[SLOT_INPUT].value[c * 480 + i] == 0;
+            if (!in || d.at[SLOT_INPUT].value[c * 480 + i] != 0)
+                assert_true(d.at[SLOT_INPUT].value[c * 480 + i] == (in ? full.at[SLOT_INPUT].value[c * 480 + i] : 0));
             if (!out)
                 assert_true(d.at[SLOT_OUTPUT].reference[c * 480 + i] == d.at[SLOT_BIAS].value[c] &&
                             full.at[SLOT_OUTPUT].reference[c * 480 + i] == d.at[SLOT_OUTPUT].reference[c * 480 + i]);
         }
     assert_null(d.at[SLOT_MASK_OUT].value);
+    int marked = 0, alone = 0, all = 0; /* a change may be of nothing: of some marked pixels in one channel, of some in all */
+    for (int64_t i = 0; i < 480; i++) {
+        int zeros = 0;
+        for (int64_t c = 0; c < 4; c++)
+            zeros += d.at[SLOT_INPUT].value[c * 480 + i] == 0;
+        marked += d.at[SLOT_MASK_IN].value[i] != 0;
+        alone += d.at[SLOT_MASK_IN].value[i] != 0 && zeros > 0 && zeros < 4;
+        all += d.at[SLOT_MASK_IN].value[i] != 0 && zeros == 4;
+    }
+    assert_true(still > 0 && alone > marked / 10 && alone < marked / 2 && all > marked / 5 && all < marked * 3 / 5);
     op_data_free(&d), op_data_free(&full);
+    make_data(&w, DATA_PART_PRECISION, &d); /* where rounding decides there are none */
+    for (int64_t i = 0; i < 4 * 480; i++)
+        assert_true((d.at[SLOT_INPUT].value[i] != 0) == (d.at[SLOT_MASK_IN].value[i % 480] != 0));
+    op_data_free(&d);
     w.mask.marks_output = true, w.stride = 2;
     finish(&w);
     make_data(&w, DATA_PART_EXACT, &d);
