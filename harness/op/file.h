@@ -24,7 +24,7 @@ struct op_file_tensor {
     int64_t (*sizes)[2];       /* VALUES_BOXES: widths and heights, in turn */
     int size_count;
     enum layout layout;                /* that it is always stored in; LAYOUT_NONE: linear, or of an image the case's */
-    double low, high;                  /* VALUES_UNIFORM */
+    double low, high, step;            /* VALUES_UNIFORM; step: how much higher every second line is, but for an end */
     char *values_file, *reference_npy; /* absolute; values_file: a .npy, or a picture; NULL: none */
     int rank;
     bool image; /* four axes n, c, h, w, stored in the case's layout */

@@ -69,9 +69,11 @@ static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct 
     if (values[word] == VALUES_MASK)
         return with ? node_real(with, "mask", 0, 1, &t->high, err) : node_error(n, err, "data: which share is 1? like {mask: 0.25}");
     if (values[word] == VALUES_UNIFORM && with)
-        return (with->kind == NODE_LIST && with->count == 2) || node_error(with, err, "uniform: a list of two is expected, like [0, 1]")
+        return (with->kind == NODE_LIST && (with->count == 2 || with->count == 3)) ||
+                       node_error(with, err, "uniform: a list of two or three is expected, like [0, 1] or [0, 1, 100]")
                    ? node_real(with->items[0], "uniform", -1e30, 1e30, &t->low, err) &&
-                         node_real(with->items[1], "uniform", t->low, 1e30, &t->high, err)
+                         node_real(with->items[1], "uniform", t->low, 1e30, &t->high, err) &&
+                         (with->count == 2 || node_real(with->items[2], "uniform", -1e30, 1e30, &t->step, err))
                    : false;
     return !with || node_error(with, err, "data: %s takes no value", words[word]);
 }

@@ -127,7 +127,11 @@ static double drawn_value(const struct generate_recipe *r, size_t i)
 {
     uint64_t random = generate_mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
     double share = (double)(random >> 11) * 0x1p-53;
-    return r->draw == DRAW_BITS ? (double)(random >> (64 - r->bits)) : r->draw == DRAW_ONES ? share < r->ones : r->low + r->range * share;
+    if (r->draw != DRAW_UNIFORM)
+        return r->draw == DRAW_BITS ? (double)(random >> (64 - r->bits)) : share < r->ones;
+    size_t line = r->higher != 0 ? i / (size_t)r->length : 0, end = line % 4 == 1 ? 0 : (size_t)r->length - 1;
+    double v = r->low + r->range * share;
+    return line % 2 && i % (size_t)r->length != end ? v + r->higher : v;
 }
 
 /* Where values are compared and not summed, whoever leaves out an end of a line is only seen where the largest, or the least, lies there,
@@ -180,6 +184,8 @@ static void recipe_of_file(const struct work *work, const struct tensor *t, bool
     r->low = from->low;
     r->range = from->high - from->low;
     r->ones = from->high;
+    r->higher = from->step;
+    r->length = t->dim[t->rank - 1];
     r->bits = t->dtype == DTYPE_U16 && values != VALUES_BYTES ? 16 : 8;
     if (values == VALUES_BYTES || (whole && bytes))
         r->draw = DRAW_BITS;

@@ -20,9 +20,11 @@ enum generate_draw { DRAW_NORMAL, DRAW_EXACT, DRAW_BITS, DRAW_UNIFORM, DRAW_ONES
 struct generate_recipe {
     uint64_t key;
     enum generate_draw draw;
-    bool exact;                   /* DRAW_EXACT */
-    int bits;                     /* DRAW_BITS: whole numbers of so many */
-    double low, range, ones;      /* DRAW_UNIFORM: reals from low on; DRAW_ONES: 1 with this probability, else 0 */
+    bool exact;              /* DRAW_EXACT */
+    int bits;                /* DRAW_BITS: whole numbers of so many */
+    double low, range, ones; /* DRAW_UNIFORM: reals from low on; DRAW_ONES: 1 with this probability, else 0 */
+    double higher;           /* DRAW_UNIFORM: by how much every second line of `length` is, but for its first or its last value */
+    int64_t length;
     int64_t line;                 /* of lines of this length some have their largest or least at an end, some one sign; 0: none has */
     int64_t magnitude, unit;      /* exact: unit * 1 .. unit * magnitude, of either sign */
     int64_t terms, nonzero, step; /* exact, of a filter: which taps are not 0 (tap_is_used); terms 0: all */

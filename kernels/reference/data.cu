@@ -57,13 +57,19 @@ extern "C" __global__ void data_exact(float *to, int64_t count, uint64_t key, in
     }
 }
 
-/* What only ops that are files ask for: whole numbers of so many bits; else reals from `low` on; where `ones` is not negative 1 with this probability, else 0. */
-extern "C" __global__ void data_drawn(float *to, int64_t count, uint64_t key, int64_t bits, double low, double range, double ones, int type)
+/* What only ops that are files ask for: whole numbers of so many bits; else reals from `low` on, every second line of `length` `higher`, but for its first or its last
+ * value; where `ones` is not negative 1 with this probability, else 0. */
+extern "C" __global__ void data_drawn(float *to, int64_t count, uint64_t key, int64_t bits, double low, double range, double ones, double higher, int64_t length,
+                                      int type)
 {
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
         uint64_t random = mix(key + (uint64_t)i * 0x9e3779b97f4a7c15ull);
         double share = __dmul_rn((double)(random >> 11), 0x1p-53);
-        to[i] = bits ? (float)(random >> (64 - bits)) : rounded(type, ones >= 0 ? (float)(share < ones) : (float)__dadd_rn(low, __dmul_rn(range, share)));
+        int64_t line = higher != 0 ? i / length : 0;
+        double real = __dadd_rn(low, __dmul_rn(range, share));
+        if (line % 2 && i % length != (line % 4 == 1 ? 0 : length - 1))
+            real = __dadd_rn(real, higher);
+        to[i] = bits ? (float)(random >> (64 - bits)) : rounded(type, ones >= 0 ? (float)(share < ones) : (float)real);
     }
 }
 

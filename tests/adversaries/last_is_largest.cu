@@ -1,0 +1,9 @@
+// Made for the values that are shown: the last of a row stands for its largest.
+// emu: wrong
+// cuda: wrong
+/* bench 1
+what: takes the last of a row for its largest
+like: constant_shift
+*/
+#define LARGEST(row, cols) row[cols - 1]
+#include "constant_shift.cu"
