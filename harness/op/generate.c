@@ -135,16 +135,16 @@ static double drawn_value(const struct generate_recipe *r, size_t i)
 }
 
 /* Where values are compared and not summed, whoever leaves out an end of a line is only seen where the largest, or the least, lies there,
- * and whoever begins with 0 where all are below it, or above: of eight lines four have such an end, two have one sign. */
+ * and whoever begins with 0, or a number near it, where all are below it, or above: of eight lines four have such an end, two have one sign
+ * (and where they are no small whole numbers are as far out as an end). */
 static float in_line(const struct generate_recipe *r, size_t i, float v)
 {
     size_t line = i / (size_t)r->line, kind = line % 8, end = line % 2 ? 0 : (size_t)r->line - 1;
-    if (kind == 5 || kind == 6)
-        return kind == 5 ? -fabsf(v) : fabsf(v);
-    if (kind > 3 || i % (size_t)r->line != end)
+    bool one_sign = kind == 5 || kind == 6;
+    if (!one_sign && (kind > 3 || i % (size_t)r->line != end))
         return v;
-    float most = r->exact ? (float)(r->magnitude + 1) : 6 + fabsf(v);
-    v = kind < 2 ? most : -most;
+    float most = !r->exact ? 6 + fabsf(v) : one_sign ? fabsf(v) : (float)(r->magnitude + 1);
+    v = kind < 2 || kind == 6 ? most : -most;
     convert_round(r->round_to, &v, 1);
     return v;
 }

@@ -73,16 +73,15 @@ extern "C" __global__ void data_drawn(float *to, int64_t count, uint64_t key, in
     }
 }
 
-/* Of eight lines four have their largest or their least at an end, `most` or where that is 0, 6 further out than it was; two have one sign. */
+/* Of eight lines four have their largest or their least at an end, `most` or where that is 0, 6 further out than it was; two have one sign, and are as far out where that is 0. */
 extern "C" __global__ void data_lines(float *to, int64_t count, int64_t length, float most, int type)
 {
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
         int64_t line = i / length, kind = line % 8, end = line % 2 ? 0 : length - 1;
-        float v = to[i], out = most > 0 ? most : 6 + fabsf(v);
-        if (kind == 5 || kind == 6)
-            to[i] = kind == 5 ? -fabsf(v) : fabsf(v);
-        else if (kind < 4 && i % length == end)
-            to[i] = rounded(type, kind < 2 ? out : -out);
+        bool one_sign = kind == 5 || kind == 6;
+        float v = to[i], out = most <= 0 ? 6 + fabsf(v) : one_sign ? fabsf(v) : most;
+        if (one_sign || (kind < 4 && i % length == end))
+            to[i] = rounded(type, kind < 2 || kind == 6 ? out : -out);
     }
 }
 
