@@ -9,6 +9,7 @@
 #define NARROW NEIGHBOUR_NARROW /* the short side of an image that is long, */
 #define NARROWER (NARROW / 2)   /* ... or longer than the row's own */
 #define TRIES_EACH 8            /* of a kind of image, before the next kind */
+#define SCATTERED 0.3           /* density of a mask that had none of its own */
 #define ELEMENTS 4000000        /* of all its tensors, where that can be: the CPU makes them */
 #define TRIES_COMPILED 8        /* the last of them may need code of their own: sizes are compiled in */
 /* Of a file with tensors of its own, whose reference runs where the row does: on emu it is interpreted, too. */
@@ -35,7 +36,7 @@ static int64_t channels_near(int64_t channels, int64_t kinds, bool odd, uint64_t
 
 /* What is drawn: sides from the least that its filter allows, so many of them. */
 struct limits {
-    int64_t least, count, longest, narrow, narrower, channels; /* channels: as channels_near has kinds */
+    int64_t least, count, longest, narrow, narrower, channels; /* channels: as channels_near has kinds; count 0: its own numbers */
 };
 
 /* A draw that was too much work is followed by smaller ones, as far as that goes. */
@@ -105,7 +106,7 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
             if (f->kind != FIELD_INT || strcmp(f->name, fields[i].name))
                 continue;
             if (fields[i].how == DRAWN_COUNT)
-                *value = other(*value, limits->count, random);
+                *value = limits->count ? other(*value, limits->count, random) : *value;
             else if (fields[i].how == DRAWN_SIZE) {
                 int64_t size = size_of(image, *f->name == along, *value, limits, random);
                 *value = turned ? turned_from(*value, size, limits->least) : size;
@@ -174,6 +175,15 @@ static bool file_neighbour(const struct plan *plan, const struct plan_row *p, in
     return false;
 }
 
+/* A mask of some pixels without the structure of its own, so that none is right by that alone. */
+static void scatter(struct mask *m)
+{
+    if (m->pattern == MASK_NONE || m->pattern == MASK_FULL || m->pattern == MASK_EMPTY)
+        return;
+    m->density = m->density > 0 && m->density < 1 ? m->density : SCATTERED;
+    m->pattern = MASK_IID;
+}
+
 bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
                     struct program *program)
 {
@@ -189,8 +199,12 @@ bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t see
         struct error ignored = {0};
         bool channels = i % 2 == 0, compiled = i >= TRIES - TRIES_COMPILED;
         bool odd = (number + i / 2) % 2 == 0, turned = number % 2 == 0 && i < TRIES_EACH; /* where the head refuses those: a later try */
-        draw(own, generate_bits(seed, 2, (uint64_t)i), (enum image)((number + i / TRIES_EACH) % IMAGES), &limits, channels, odd, turned,
-             work);
+        struct limits now = limits;
+        if (i / 2 % 3 == 2) /* a head that takes one image is run on others of them */
+            now.count = 0;
+        draw(own, generate_bits(seed, 2, (uint64_t)i), (enum image)((number + i / TRIES_EACH) % IMAGES), &now, channels, odd, turned, work);
+        if (number % 2 == 0)
+            scatter(&work->mask);
         if (p->program.completed_count && i >= TRIES / 4) /* what completes it is another variant's, whose own rows have neighbours */
             work->epilogue_count = items - i % (items + 1);
         if (work_finish(work, &ignored) && !is_own_shape(work, own) && !(is_much(work, ELEMENTS, flop) && shrink(&limits)) &&

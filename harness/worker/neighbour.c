@@ -37,6 +37,8 @@ static void name_neighbour(struct visit *v)
 {
     struct text work = {0};
     work_describe(&v->work, &work);
+    if (v->work.mask.pattern != MASK_NONE)
+        text_addf(&work, " mask %s %.2g", mask_pattern_names[v->work.mask.pattern], v->work.mask.density);
     char *reason = text_format("right on its own shape, but on a neighbour that its head accepts, %s: %s", text_get(&work),
                                v->row->reason ? v->row->reason : "");
     row_set(&v->row->reason, reason);

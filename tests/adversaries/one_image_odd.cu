@@ -1,0 +1,8 @@
+// Made for the shape that is shown, and for one image alone: of a row of an even number of columns the last one is left out.
+// emu: wrong neighbour
+// cuda: wrong neighbour
+/* bench 1
+what: leaves out the last column of even widths, and takes no batch
+like: odd_widths
+needs: n == 1 and r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1
+*/
