@@ -69,6 +69,22 @@ static void row_notes(const struct case_view *c, bool counters, struct block *li
     }
 }
 
+static void unverified_note(const struct case_view *c, struct block *list)
+{
+    const char *first = NULL;
+    int count = 0;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        if (!v->ranked || v->row->status != ROW_FOIL || v == c->zero)
+            continue;
+        first = first ? first : v->name;
+        count++;
+    }
+    SCOPED char *name = count > 1 ? text_format("%s (and %d more)", first, count - 1) : xstrdup(first ? first : "");
+    if (count)
+        block_item(list, "note", name, count > 1 ? "are not verified, so they have no rank" : "is not verified, so it has no rank");
+}
+
 /* What cannot be, or is not as the head of the variant says. */
 static void doubt_notes(const struct case_view *c, struct block *list)
 {
@@ -79,8 +95,6 @@ static void doubt_notes(const struct case_view *c, struct block *list)
         double excess = v->ranked && v->row->status == ROW_OK ? claim_excess(c, v) : 0;
         if (excess > 0)
             block_itemf(list, "note", v->name, "claims this shape, but takes %s times as long as %s", number_3(excess, a), c->zero_name);
-        if (v->ranked && v->row->status == ROW_FOIL && v != c->zero)
-            block_item(list, "note", v->name, "is not verified, so it has no rank");
         if (v->ranked && v->row->status == ROW_OK && v->row->prepare_ns > v->time->median_ns)
             block_itemf(list, "note", v->name, "prepares for %s before it is timed, longer than what is timed (%s)",
                         number_time(v->row->prepare_ns, a), number_time(v->time->median_ns, b));
@@ -96,6 +110,7 @@ void case_notes(const struct case_view *c, struct block *list)
 {
     if (c->rows[0]->like_case)
         block_item(list, "note", "added", "to bracket a break-even: a variant that cannot cross at this density may not have run");
+    unverified_note(c, list);
     doubt_notes(c, list);
     row_notes(c, false, list);
     placement_note(c, list);
