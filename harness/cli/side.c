@@ -84,7 +84,9 @@ static char *revision_tree(const char *word, const char *out_dir, char **name, c
                       no_git ? ", and git is not installed"
                       : sha  ? ", and no revision of this repository"
                              : ", and here is no git repository");
-            error_hint(err, "bench list runs; git log --oneline; a shallow clone wants git fetch --unshallow");
+            const char *number = strncmp(word, "run", 3) ? NULL : strpbrk(word, "0123456789");
+            error_hint(err, "%s%.12s%sbench list runs; git log --oneline; a shallow clone wants git fetch --unshallow",
+                       number ? "a run is its number, " : "", number ? number : "", number ? "; " : "");
         }
         return path;
     }
