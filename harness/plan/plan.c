@@ -313,6 +313,14 @@ static bool plan_add_case(struct plan *plan, const struct plan_options *o, const
  */
 static bool plan_entries_exist(const struct scenario *s, const struct variant_set *set, const bool *used, struct error *err)
 {
+    bool brought = s->variant_count > 0;
+    for (int i = 0; i < set->count && !brought; i++)
+        brought = set->items[i]->given != GIVEN_INSTALLED;
+    if (!brought) {
+        node_error(node_get(s->root, "variants"), err, "variants: the list names none, and --variants brings none");
+        error_hint(err, "bench list variants; your own: --variants NAME=FILE.cu or NAME=DIR");
+        return false;
+    }
     for (int i = 0; i < s->variant_count; i++) {
         if (used && used[i])
             continue;
