@@ -184,7 +184,7 @@ static bool import_all(struct import *m, struct error *err)
 {
     size_t i;
     json_t *entry;
-    bool was_ended = m->run.ended[0] != 0;
+    SCOPED char *ended = xstrdup(m->run.ended); /* what is imported later is not what the run took */
     char *provenance = NULL, *text = NULL;
     json_array_foreach(json_object_get(m->root, "rows"), i, entry) /* all of them, or nothing becomes of the run */
     {
@@ -198,7 +198,7 @@ static bool import_all(struct import *m, struct error *err)
             return false;
     provenance = json_dumps(m->provenance, JSON_COMPACT);
     text = text_format("{\"imported_%.12s\":%s}", m->hash, provenance);
-    bool ok = store_run_environment(m->store, m->run.id, text, err) && (!was_ended || store_run_end(m->store, m->run.id, err));
+    bool ok = store_run_environment(m->store, m->run.id, text, err) && (!ended[0] || store_run_end(m->store, m->run.id, ended, err));
     free(provenance);
     free(text);
     return ok;

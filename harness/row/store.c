@@ -300,7 +300,7 @@ bool store_run_begin(struct store *store, struct run *run, struct error *err)
     return done;
 }
 
-bool store_run_end(struct store *store, int64_t run_id, struct error *err)
+bool store_run_end(struct store *store, int64_t run_id, const char *when, struct error *err)
 {
     char now[32];
     SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
@@ -308,7 +308,7 @@ bool store_run_end(struct store *store, int64_t run_id, struct error *err)
     if (!store_writable(store, err) || !store_prepare(store, "UPDATE run SET ended = ?2 WHERE run = ?1", &s, err))
         return false;
     sqlite3_bind_int64(s, 1, run_id);
-    sqlite3_bind_text(s, 2, now, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(s, 2, when ? when : now, -1, SQLITE_TRANSIENT);
     bool done = run_statement(store, s, "ending a run", err);
     store->run = 0;
     lock_release(&store->lock);

@@ -24,7 +24,8 @@ void run_clear(struct run *run);
 /* Starts a run (run->id 0: fills it; > 0: takes up that run again, as --resume does). `started` is filled when empty. Takes the write lock
  * of the database until store_run_end or death. */
 bool store_run_begin(struct store *store, struct run *run, struct error *err);
-bool store_run_end(struct store *store, int64_t run_id, struct error *err);
+/* when: NULL is now. */
+bool store_run_end(struct store *store, int64_t run_id, const char *when, struct error *err);
 /* Merges keys into the run's environment JSON object, objects inside it too. */
 bool store_run_environment(struct store *store, int64_t run_id, const char *json, struct error *err);
 /* Where its clock time went: wall_s and spent_s as `run` has them. */

@@ -583,7 +583,7 @@ bool session_run(const struct session_options *options, const struct session_sin
         sink->begin(sink->context, &s.run, &s.plan, result->kept);
     ok = session_prepare(&s, err) && (!session_count_asked(&s) || session_count_check(&s, err)) &&
          (!options->gate || session_gate_identify(&s, err)) && run_cases(&s, err);
-    ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, err));
+    ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, NULL, err));
 done:
     phase_settle(&s.clock);
     for (int i = 0; i < PHASE_COUNT; i++)

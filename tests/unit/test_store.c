@@ -64,7 +64,7 @@ static void put_get_equality(void **state)
     f.run.seed = UINT64_MAX;
     struct store *store = open_or_fail(false);
     put_all(store, &f);
-    assert_true(store_run_end(store, f.run.id, &err));
+    assert_true(store_run_end(store, f.run.id, NULL, &err));
     store_close(store);
 
     store = open_or_fail(true);
@@ -237,7 +237,7 @@ static void kill_loses_and_doubles_nothing(void **state)
         /* the run is taken up again under its number */
         assert_true(store_run_begin(store, &run, &err));
         assert_int_equal(run.id, round + 1);
-        assert_true(store_run_end(store, run.id, &err));
+        assert_true(store_run_end(store, run.id, NULL, &err));
         run_clear(&run);
         store_close(store);
     }
@@ -286,7 +286,7 @@ static void two_in_one_process(void **state)
     assert_true(store_run_begin(a, &f.run, &err));
     assert_false(store_run_begin(b, &g.run, &err));
     assert_non_null(strstr(err.text, "(this process)"));
-    assert_true(store_run_end(a, f.run.id, &err));
+    assert_true(store_run_end(a, f.run.id, NULL, &err));
     assert_true(store_run_begin(b, &g.run, &err));
     assert_int_equal(g.run.id, 2);
     store_close(a);

@@ -94,7 +94,7 @@ static void damage_is_said_and_crashes_nothing(void **state)
     fixture_h200(&f);
     struct store *store = open_or_fail(false);
     put_all(store, &f);
-    assert_true(store_run_end(store, f.run.id, &err));
+    assert_true(store_run_end(store, f.run.id, NULL, &err));
     store_close(store);
     size_t bytes;
     char *whole = slurp(&bytes);
@@ -228,7 +228,7 @@ static void read_only_folder(void **state)
     fixture_h200(&f);
     struct store *store = open_or_fail(false);
     put_all(store, &f);
-    assert_true(store_run_end(store, f.run.id, &err));
+    assert_true(store_run_end(store, f.run.id, NULL, &err));
     store_close(store);
     fixture_free(&f);
     char *lock = text_format("%s.lock", path);

@@ -34,7 +34,7 @@ static void fill(const char *name, const char *started, bool ended)
     snprintf(f.run.started, sizeof f.run.started, "%s", started);
     put_all(store, &f);
     if (ended)
-        assert_true(store_run_end(store, f.run.id, &err));
+        assert_true(store_run_end(store, f.run.id, NULL, &err));
     fixture_free(&f);
     store_close(store);
 }
