@@ -173,7 +173,7 @@ void fusion_table(struct document *d, const struct case_view *c)
 /* ---- along an axis ---- */
 
 struct knee_point {
-    double x, ns, zero_ns; /* of the fused row, and of the baseline */
+    double x, ns, zero_ns, zero_half; /* of the fused row, and of the baseline with half of its interval */
     const char *bottleneck;
 };
 
@@ -197,23 +197,25 @@ static const struct view *one_launch(const struct case_view *c)
 
 static void say_knee(const char *layer, const char *axis, struct knee_point *p, int count, struct block *list)
 {
-    char a[NUMBER_TEXT], b[NUMBER_TEXT], x[NUMBER_TEXT], z[NUMBER_TEXT];
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], x[NUMBER_TEXT], z[NUMBER_TEXT], half[NUMBER_TEXT];
     qsort(p, (size_t)count, sizeof *p, by_x);
     double least = p[0].ns, slope = (p[count - 1].ns - p[count - 2].ns) / (p[count - 1].x - p[count - 2].x);
     for (int i = 1; i < count; i++)
         least = fmin(least, p[i].ns);
-    double zero = (p[count - 1].zero_ns - p[0].zero_ns) / (p[count - 1].x - p[0].x);
+    double far = p[count - 1].x - p[0].x, zero = (p[count - 1].zero_ns - p[0].zero_ns) / far;
     double knee = p[count - 1].x - (p[count - 1].ns - least) / slope;
+    bool limit = p[count - 1].bottleneck[0] && strcmp(p[count - 1].bottleneck, "launch"); /* one more needs no launch more */
     struct text t = {0};
     if (p[count - 1].ns < KNEE_GROWN * least || !(slope > 0))
         text_addf(&t, "one launch takes %s us from %s %s to %s: one more costs nothing yet", number_3(least / 1e3, a), axis,
                   number_short(p[0].x, x), number_short(p[count - 1].x, b));
     else
         text_addf(&t, "one launch takes %s us up to %s %s, then %s us for each more%s%s", number_3(least / 1e3, a), axis,
-                  number_short(fmax(knee, p[0].x), x), number_3(slope / 1e3, b), p[count - 1].bottleneck[0] ? ": its limit there is " : "",
-                  p[count - 1].bottleneck);
+                  number_short(fmax(knee, p[0].x), x), number_3(slope / 1e3, b), limit ? ": its limit there is " : "",
+                  limit ? p[count - 1].bottleneck : "");
+    number_pair(zero / 1e3, hypot(p[0].zero_half, p[count - 1].zero_half) / far / 1e3, z, half);
     if (zero > 0)
-        text_addf(&t, "; the baseline pays %s us for each", number_3(zero / 1e3, z));
+        text_addf(&t, "; the baseline pays %s%s%s us for each", z, half[0] ? " ±" : "", half);
     block_text(list, "fusing", layer, &t);
 }
 
@@ -236,7 +238,8 @@ static void knee_of(const struct run *run, struct row *const *rows, int count, c
                 continue;
             alone &= r->axis_count == 1;
             several |= zero->steps > 1;
-            *APPEND(points, n) = (struct knee_point){at->number, fused->time->median_ns, zero->time->median_ns, verdict_word(fused)};
+            *APPEND(points, n) =
+                (struct knee_point){at->number, fused->time->median_ns, zero->time->median_ns, zero->half_ns, verdict_word(fused)};
         }
     }
     if (n >= KNEE_POINTS && alone && several)
