@@ -352,7 +352,8 @@ static void add_against(struct block *list, const struct case_view *c, const str
                 number_time(best->time->median_ns, n), number_3(v->time->median_ns / best->time->median_ns, r));
     bool apart = why_against(&words, c, v, best, WHY_NAMED);
     struct breakdown b = breakdown_of(c, best, a->unit_ns);
-    if (apart && a->known && b.known) {
+    bool parts = row_is_network(v->row) || (a->step >= 0 && b.step >= 0); /* of a row without steps nobody knows where its time went */
+    if (apart && a->known && b.known && parts) {
         breakdown_gap(a, &b, &block);
         block_itemf(list, "", NULL, "%s", text_get(&block));
     }
@@ -435,6 +436,8 @@ static void why_document(struct document *d, const struct case_view *c, const st
     list->columns = LABEL;
     if (row->status != ROW_OK)
         block_itemf(list, "status", NULL, "%s%s%s", row_status_name(row->status), row->reason ? ": " : "", row->reason ? row->reason : "");
+    if (row->status == ROW_FOIL && row->note)
+        block_item(list, "note", NULL, row->note);
     why_verdict(list, c, v);
     why_also(list, v);
     struct breakdown a = breakdown_of(c, v, 0);

@@ -412,6 +412,27 @@ static void what_is_no_difference(void **state)
     text_free(&t);
 }
 
+/* Times of another tool: whose they are, and no word of parts that nobody counted. */
+static void foreign_rows_have_no_parts(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    measured_run(&f);
+    struct row *fast = row_of(&f, "conv2d/fast", 200, 1);
+    hw(fast, "sm_active_percent", 50);
+    struct row *r = fixture_row(&f, 0, "body", "", fast->work, "their/one", "", ROW_FOIL);
+    r->flop = fast->flop;
+    r->bytes = fast->bytes;
+    row_set(&r->note, "foreign: measured by theirs");
+    fixture_time(r, -1, 300, 1, NAN, NAN, NAN);
+    words_of(&f, 1, &t);
+    assert_non_null(strstr(text_get(&t), "note       foreign: measured by theirs\n"));
+    assert_non_null(strstr(text_get(&t), "against    fast, the fastest: 200 us, this row takes 1.50x\n"));
+    assert_null(strstr(text_get(&t), "SMs or places without a block"));
+    fixture_free(&f);
+    text_free(&t);
+}
+
 /* What a row has more of than another is said with that one's name, where it was named before without it, or only the first thing. */
 static void the_other_is_named_or_not(void **state)
 {
@@ -516,6 +537,7 @@ int main(void)
         cmocka_unit_test(library_kernels_have_limits),
         cmocka_unit_test(printed),
         cmocka_unit_test(what_is_no_difference),
+        cmocka_unit_test(foreign_rows_have_no_parts),
         cmocka_unit_test(the_clock_is_said),
         cmocka_unit_test(the_other_is_named_or_not),
     };
