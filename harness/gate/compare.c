@@ -88,8 +88,9 @@ static void decide_by_counts(struct gate_pair *p)
         p->note = xstrdup("some counts are worse, some better: only a time can tell");
     else if (p->verdict == GATE_UNDECIDED)
         p->note =
-            xstrdup(p->change_count ? "other code or launch; no count that is judged changed beyond its allowance: only a time can tell"
-                                    : "other code or launch, every count equal: only a time can tell");
+            xstrdup(!p->base->fact_count && !p->head->fact_count ? "nothing was counted of it, and its time is not judged"
+                    : p->change_count ? "other code or launch; no count that is judged changed beyond its allowance: only a time can tell"
+                                      : "other code or launch, every count equal: only a time can tell");
 }
 
 /* ---- times ---- */

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,13 +28,15 @@ static double normal(void)
     return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
 }
 
-/* Both take 100 us, head `slower` longer; rounds differ by `spread`. */
+static double usual_ns = 1e5;
+
+/* Base takes usual_ns, head `slower` longer; rounds differ by `spread`. */
 static void draw(double *base, double *head, double slower, double spread)
 {
     for (int i = 0; i < ROUNDS; i++) {
         double heat = 1 + 0.05 * sin(i / 40.0); /* what both feel */
-        base[i] = 1e5 * heat * exp(spread / sqrt(2) * normal());
-        head[i] = 1e5 * heat * (1 + slower) * exp(spread / sqrt(2) * normal());
+        base[i] = usual_ns * heat * exp(spread / sqrt(2) * normal());
+        head[i] = usual_ns * heat * (1 + slower) * exp(spread / sqrt(2) * normal());
     }
 }
 
@@ -41,6 +44,7 @@ static void draw(double *base, double *head, double slower, double spread)
 
 static int placements = 6; /* that the rounds of a row are taken in */
 static const char *others; /* on the GPU beside it */
+static char note[160];     /* of the last pair compared */
 
 static struct row *make_row(const char *side, const char *launch, const double *ns, int rounds)
 {
@@ -105,6 +109,7 @@ static struct gate_pair compare_one(double slower, int runs, const char *launch,
     *exit_code = -1;
     if (gate_compare(&base, &head, &rules, across, &c, err)) {
         p = c.pairs[0];
+        snprintf(note, sizeof note, "%s", p.note ? p.note : "");
         *exit_code = gate_exit_code(&c);
         assert_int_equal(c.across != NULL, strcmp(driver, "580") != 0);
     }
@@ -158,6 +163,19 @@ static void company_is_not_judged(void **state)
     assert_int_equal(p.verdict, GATE_SAME);
     assert_int_equal(code, 0);
     others = NULL;
+}
+
+/* Too short to be judged by time, and of another tool, which counted nothing: no word of counts that are equal. */
+static void nothing_tells(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    int code;
+    usual_ns = 1e3;
+    struct gate_pair p = compare_one(0.2, 1, "bbbb", "580", false, &code, &err);
+    usual_ns = 1e5;
+    assert_int_equal(p.verdict, GATE_UNDECIDED);
+    assert_string_equal(note, "nothing was counted of it, and its time is not judged");
 }
 
 /* The times of two runs are not paired: what a process has of its own is in the interval. */
@@ -310,8 +328,9 @@ static void a_step_has_its_own_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(times_decide),         cmocka_unit_test(company_is_not_judged),
-                                       cmocka_unit_test(two_runs_decide_less), cmocka_unit_test(former_baselines),
-                                       cmocka_unit_test(hostile_baselines),    cmocka_unit_test(a_step_has_its_own_file)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(times_decide),           cmocka_unit_test(company_is_not_judged),
+                                       cmocka_unit_test(nothing_tells),          cmocka_unit_test(two_runs_decide_less),
+                                       cmocka_unit_test(former_baselines),       cmocka_unit_test(hostile_baselines),
+                                       cmocka_unit_test(a_step_has_its_own_file)};
     return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
 }
