@@ -1,7 +1,8 @@
 /* tests/gpu/fkl_peer: the Fused Kernel Library's own times of the layers of scenarios/fkl.yaml that its README pipeline and a chain of
  * multiplications are, for `bench import`. Its headers are not here:
  *   git clone https://github.com/Libraries-Openly-Fused/FusedKernelLibrary FKL
- *   nvcc -std=c++20 -O3 -arch=sm_90 -IFKL/include tests/gpu/fkl_peer.cu -o fkl_peer && ./fkl_peer fkl.json && bench import fkl.json
+ *   nvcc -std=c++20 -O3 -arch=sm_90 -IFKL/include -DREVISION=\"$(git -C FKL rev-parse --short=10 HEAD)\" tests/gpu/fkl_peer.cu -o fkl_peer
+ *   ./fkl_peer fkl.json && bench import fkl.json
  *
  * The protocol is bench's: a rest, 144 KiB of code that is no row's, a kernel that waits until the host has queued all, twice the L2
  * written and read back, an event, the launch, an event; layers in turns; every fourth launch of a stream takes longer, so a number of
@@ -36,6 +37,9 @@
         } \
     } while (0)
 
+#ifndef REVISION
+#define REVISION "of no known revision"
+#endif
 static const int WIDTH = 3840, HEIGHT = 2160, ROUNDS = 100;
 
 __global__ void wait_for(long long cycles)
@@ -285,7 +289,7 @@ int main(int argc, char **argv)
     unsigned char u[16];
     memcpy(u, &chip.uuid, 16);
     fprintf(out,
-            "{\"bench_import\": 1, \"scenario\": \"fkl\", \"provenance\": {\"tool\": \"Fused Kernel Library main\", \"device\": \"%s\", "
+            "{\"bench_import\": 1, \"scenario\": \"fkl\", \"provenance\": {\"tool\": \"Fused Kernel Library " REVISION "\", \"device\": \"%s\", "
             "\"uuid\": \"GPU-",
             chip.name);
     for (int i = 0; i < 16; i++)
