@@ -29,7 +29,7 @@ bool winner_reason(const struct case_view *c, const struct view *slow, const str
 /* ---- how many rows stand ---- */
 
 struct tally {
-    int by[ROW_STATUS_COUNT], failed, timed, won, lost;
+    int by[ROW_STATUS_COUNT], failed, timed, won, lost, alone; /* alone: without a baseline */
 };
 
 static void count_case(struct tally *y, const struct case_view *c)
@@ -42,6 +42,7 @@ static void count_case(struct tally *y, const struct case_view *c)
     y->timed += best != NULL;
     y->won += best && best->time->ratio_low > 1;
     y->lost += best && best->time->ratio_high < 1;
+    y->alone += best && !(best->time->ratio_low > 0);
 }
 
 static void tally_part(struct text *t, int count, const char *words)
@@ -69,11 +70,13 @@ static void add_lead(struct document *d, const struct run *run, struct row *cons
     text_free(&rest);
     if (y.timed) {
         text_addf(&rest, "a variant beats the baseline on %d of %d timed cases", y.won, y.timed);
-        int close = y.timed - y.won - y.lost;
+        int close = y.timed - y.won - y.lost - y.alone;
         if (y.lost)
             text_addf(&rest, ", loses on %d", y.lost);
         if (close)
             text_addf(&rest, ", is too close to tell on %d", close);
+        if (y.alone)
+            text_addf(&rest, ", has none to beat on %d", y.alone);
     } else if (count && spec_is(rows[0]->device, SPEC_COUNTS))
         text_add(&rest, "counted on emu: exact counts, no time and no ranking");
     block_text(lead, NULL, NULL, &rest);

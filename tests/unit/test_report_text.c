@@ -208,6 +208,31 @@ static void added_densities_have_no_winner(void **state)
     fixture_free(&f);
 }
 
+/* Of a case without a baseline nothing is too close to tell. */
+static void nobody_to_beat(void **state)
+{
+    struct fixture f = {0};
+    struct document d = {0};
+    struct text t = {0};
+    fixture_run(&f.run, "t", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 2; i++) {
+        struct row *base = fixture_row(&f, i, i ? "b" : "a", "", "points", "stages/apart", "", i ? ROW_INFEASIBLE : ROW_OK);
+        if (!i)
+            fixture_time(base, -1, 40, 0.2, 1, 1, 1);
+        struct row *r = fixture_row(&f, i, i ? "b" : "a", "", "points", "points/own", "", ROW_OK);
+        if (i)
+            fixture_time(fixture_row(&f, i, "b", "", "points", "points/other", "", ROW_OK), -1, 30, 0.2, NAN, NAN, NAN);
+        fixture_time(r, -1, 20, 0.2, i ? NAN : 2, i ? NAN : 1.9, i ? NAN : 2.1);
+    }
+    first_screen(&d, &f.run, f.rows, f.count, NULL);
+    form_html.write(&t, &d, &(struct report_style){0});
+    assert_non_null(strstr(text_get(&t), "a variant beats the baseline on 1 of 2 timed cases, has none to beat on 1"));
+    assert_null(strstr(text_get(&t), "too close to tell"));
+    text_free(&t);
+    document_free(&d);
+    fixture_free(&f);
+}
+
 /* Such a density is a line of a table, on a screen its rows; a wrong row is shown in full, and everything where a case is asked for. */
 static void added_densities_are_lines(void **state)
 {
@@ -356,6 +381,7 @@ int main(void)
         cmocka_unit_test(absent_is_not_zero),
         cmocka_unit_test(every_failure_is_said),
         cmocka_unit_test(added_densities_have_no_winner),
+        cmocka_unit_test(nobody_to_beat),
         cmocka_unit_test(added_densities_are_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
