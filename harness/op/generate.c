@@ -149,6 +149,24 @@ static float in_line(const struct generate_recipe *r, size_t i, float v)
     return v;
 }
 
+/* What is only moved or compared: of eight values two are small, down to the least that the type holds, and one is 0, but for lines of one
+ * sign; of two lines (values, where lines mean nothing) one is larger, but so that a square is a number. */
+static float of_any_size(const struct generate_recipe *r, size_t i, float v)
+{
+    bool half = r->round_to == DTYPE_F16;
+    size_t line = r->line ? i / (size_t)r->line : i;
+    bool one_sign = r->line && (line % 8 == 5 || line % 8 == 6);
+    uint64_t place = (i + generate_bits(r->key, 1, i / 8)) % 8, size = generate_bits(r->key, 2, i), large = generate_bits(r->key, 3, line);
+    if (!one_sign && place == 0)
+        v = 0;
+    else if (!one_sign && place % 4 == 1)
+        v = ldexpf(v, -(half ? 8 + (int)(size % 16) : 14 + (int)(size % 122)));
+    if ((line + generate_bits(r->key, 4, line / 2)) % 2)
+        v = ldexpf(v, half ? 2 + (int)(large % 3) : 2 + (int)(large % 49));
+    convert_round(r->round_to, &v, 1);
+    return v;
+}
+
 void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to)
 {
     for (size_t i = 0; i < count; i++) {
@@ -165,6 +183,8 @@ void generate_some(const struct generate_recipe *r, size_t first, size_t count, 
         convert_round(r->round_to, to, count);
     for (size_t i = 0; r->line && i < count; i++)
         to[i] = in_line(r, first + i, to[i]);
+    for (size_t i = 0; r->every_size && i < count; i++)
+        to[i] = of_any_size(r, first + i, to[i]);
 }
 
 #define CHUNK 8192
@@ -196,6 +216,23 @@ static void recipe_of_file(const struct work *work, const struct tensor *t, bool
     else if (whole && t->rank > 1 && work_terms(work) == 0)
         r->line = t->dim[t->rank - 1];
     r->exact = r->draw == DRAW_EXACT;
+}
+
+/* Is nothing computed of t's values, so that they come out bit for bit whatever they are? */
+static bool only_moved(const struct work *w, const struct tensor *t)
+{
+    const struct op_file *f = w->op->file ? w->op->file : w->op->image;
+    struct tensor list[OP_MAX_TENSORS];
+    bool other = t->role->values != VALUES_INPUT && t->role->values != VALUES_OPERAND;
+    if (other || !f || !f->exact || f->stages || f->tolerance > 0 || f->sent_above || work_terms(w) > 0 || op_means(w) > 1)
+        return false;
+    for (int i = 0; i < w->epilogue_count; i++)
+        if (w->epilogue[i].kind != EPILOGUE_DEPTH_TO_SPACE && w->epilogue[i].kind != EPILOGUE_LAYOUT)
+            return false;
+    for (int i = 0, count = w->op->tensors(w, list); i < count; i++)
+        if (list[i].written && !tensor_role_is_mask(list[i].role) && list[i].dtype != t->dtype)
+            return false;
+    return t->dtype == DTYPE_F32 || t->dtype == DTYPE_F16 || t->dtype == DTYPE_BF16;
 }
 
 bool generate_by_index(const struct work *work, const struct tensor *t)
@@ -232,6 +269,7 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     r.draw = r.exact ? DRAW_EXACT : DRAW_NORMAL;
     if (work->op->file)
         recipe_of_file(work, t, first, &r);
+    r.every_size = work->every_size && r.draw == DRAW_NORMAL && only_moved(work, t);
     return r;
 }
 

@@ -31,6 +31,7 @@ struct generate_recipe {
     double scale;                 /* else: normal values times this, */
     bool rectify;                 /* negative ones 0, */
     enum dtype round_to;          /* rounded to what this type holds */
+    bool every_size;              /* normal values: some far smaller or larger, some 0; of neighbours alone, which the CPU makes */
 };
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);
 /* Do its values each depend on their index alone? Not those of files, nor where they are sorted, apart from each other or rectangles. */

@@ -104,6 +104,7 @@ struct work {
     int64_t runs, width, straight, back, plain; /* op chain: what all its links have in common (op/chain.h); derived */
     const struct chain *chain;                  /* op chain: its links (op/chain.h); not owned */
     bool any_boxes;                             /* rectangles are of any size from half of what the op says up to that */
+    bool every_size;                            /* values that are only moved or compared are of every size that their type has */
     char picture[200], picture_hash[17];        /* the file that `input` is read from, and what is in it; "": its values are drawn */
     int64_t value[WORK_VALUES];                 /* an op that is a file: its fields, reals as their bits, then its lets (op/file.h) */
 };

@@ -90,7 +90,7 @@ bool neighbour_draw_file(const struct work *own, uint64_t seed, int number, int 
     if (f->from == REFERENCE_PYTHON) /* what it returns is of this run alone */
         out->set_seed = out->seed | 1;
     out->picture[0] = out->picture_hash[0] = 0;
-    out->any_boxes = true;
+    out->any_boxes = out->every_size = true;
     uint64_t bits = generate_bits(seed, 0, 1);
     int along = count ? (int)(generate_bits(seed, 0, 2) % (uint64_t)count) : 0;
     int64_t grain = (int64_t)1 << (power + (number % 2 ? 3 : 0)) % GRAINS;
