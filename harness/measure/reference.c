@@ -42,11 +42,20 @@ const uint8_t *reference_run_known(const struct reference_run *r, uint64_t addre
     return r->known && r->dev->ops->known ? r->dev->ops->known(r->dev, address) : NULL;
 }
 
-/* Every byte 0xff: NaN, which no reference may leave; where the device knows what nobody wrote that is memory nobody needs. */
+/* Every byte 0xff: NaN, which no reference may leave; where the device knows what nobody wrote, nor may it read that: else what it makes of
+ * a NaN would be the truth. */
 static bool run_room(struct reference_run *r, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
-    return r->dev->ops->alloc(r->dev, label, bytes, address, err) &&
-           (reference_run_known(r, *address) || r->dev->ops->fill(r->dev, *address, 0xffffffff, bytes, err));
+    const struct device_ops *ops = r->dev->ops;
+    if (!ops->alloc(r->dev, label, bytes, address, err))
+        return false;
+    if (reference_run_known(r, *address))
+        return true;
+    if (!ops->fill(r->dev, *address, 0xffffffff, bytes, err))
+        return false;
+    if (ops->forget)
+        ops->forget(r->dev, *address, bytes);
+    return true;
 }
 
 /* A witness's copy of what another device has. */
