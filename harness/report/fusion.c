@@ -213,7 +213,7 @@ static void say_knee(const char *layer, const char *axis, struct knee_point *p, 
         text_addf(&t, "one launch takes %s us up to %s %s, then %s us for each more%s%s", number_3(least / 1e3, a), axis,
                   number_short(fmax(knee, p[0].x), x), number_3(slope / 1e3, b), limit ? ": its limit there is " : "",
                   limit ? p[count - 1].bottleneck : "");
-    number_pair(zero / 1e3, hypot(p[0].zero_half, p[count - 1].zero_half) / far / 1e3, z, half);
+    number_pair(zero / 1e3, sqrt(p[0].zero_half * p[0].zero_half + p[count - 1].zero_half * p[count - 1].zero_half) / far / 1e3, z, half);
     if (zero > 0)
         text_addf(&t, "; the baseline pays %s%s%s us for each", z, half[0] ? " ±" : "", half);
     block_text(list, "fusing", layer, &t);
