@@ -263,7 +263,7 @@ static bool check_buffer(struct emulation *e, const struct buffer_wanted *b, str
     void *got = xmalloc(bytes);
     bool ok = emu_device.read(&e->dev, b->address, got, bytes, err);
     for (int64_t i = 0; ok && b->unwritten && node_get(b->node, "save") && i < b->count; i++)
-        if (b->unwritten[i] && dtype_unit_roundoff(b->type) > 0)
+        if (b->unwritten[i] && !dtype_is_whole(b->type))
             dtype_set(b->type, got, (size_t)i, NAN);
     ok = ok && save(e, b, got, err);
     if (ok && expect && !t->value)

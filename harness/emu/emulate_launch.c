@@ -91,7 +91,7 @@ static bool is_npy(const struct node *n)
 static bool holds(enum dtype t, double v)
 {
     double most = dtype_exact_integer(t), least = t == DTYPE_I8 || t == DTYPE_I32 ? -most - 1 : 0;
-    return dtype_unit_roundoff(t) > 0 || (v == floor(v) && v >= least && v <= most);
+    return !dtype_is_whole(t) || (v == floor(v) && v >= least && v <= most);
 }
 
 static bool fill_list(const struct node *data, const struct buffer_wanted *b, void *host, struct error *err)

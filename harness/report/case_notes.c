@@ -48,6 +48,12 @@ static void placement_note(const struct case_view *c, struct block *list)
     }
 }
 
+/* Whose note it is, of `count` rows. */
+static char *and_more(const char *first, int count)
+{
+    return count > 1 ? text_format("%s (and %d more)", first, count - 1) : xstrdup(first);
+}
+
 /* A warning, or why there are no hardware counters: of all rows that have the same one, once. */
 static void row_notes(const struct case_view *c, bool counters, struct block *list)
 {
@@ -62,7 +68,7 @@ static void row_notes(const struct case_view *c, bool counters, struct block *li
         }
         if (said)
             continue;
-        SCOPED char *name = same > 1 ? text_format("%s (and %d more)", c->views[i].name, same - 1) : xstrdup(c->views[i].name);
+        SCOPED char *name = and_more(c->views[i].name, same);
         SCOPED char *text = text_format("%s%s", counters ? "no hardware counters: " : "", note);
         text_one_line(text);
         block_item(list, "note", name, text);
@@ -80,9 +86,10 @@ static void unverified_note(const struct case_view *c, struct block *list)
         first = first ? first : v->name;
         count++;
     }
-    SCOPED char *name = count > 1 ? text_format("%s (and %d more)", first, count - 1) : xstrdup(first ? first : "");
-    if (count)
-        block_item(list, "note", name, count > 1 ? "are not verified, so they have no rank" : "is not verified, so it has no rank");
+    if (!count)
+        return;
+    SCOPED char *name = and_more(first, count);
+    block_item(list, "note", name, count > 1 ? "are not verified, so they have no rank" : "is not verified, so it has no rank");
 }
 
 /* What cannot be, or is not as the head of the variant says. */

@@ -189,7 +189,7 @@ static bool fill_pattern(const struct expr *e, enum dtype dtype, const struct va
         return expr_fail(e, err, "fill wants a number, not the text '%s'", v->text);
     if (size == 8 && d != 0)
         return expr_fail(e, err, "a buffer of %s can only be filled with 0", dtype_name(dtype));
-    if (dtype_unit_roundoff(dtype) == 0) {
+    if (dtype_is_whole(dtype)) {
         int64_t low = dtype == DTYPE_I8 ? INT8_MIN : dtype == DTYPE_I32 ? INT32_MIN : 0;
         int64_t high = dtype == DTYPE_I8 || dtype == DTYPE_U8 ? UINT8_MAX : UINT32_MAX;
         if (v->kind != VALUE_INT || v->i < low || v->i > high)
