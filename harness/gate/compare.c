@@ -1,12 +1,12 @@
 #include "gate/compare.h"
 #include "base/text.h"
+#include "statistics/between.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS 16           /* of a launch hash, as a baseline keeps it */
-#define PLACEMENTS_LEAST 3  /* before a row is called slower or faster: one may be a bad place */
-#define PROCESS_NOISE 0.014 /* what one kernel's time differs by from process to process: placement, heat (METHOD.md) */
+#define DIGITS 16          /* of a launch hash, as a baseline keeps it */
+#define PLACEMENTS_LEAST 3 /* before a row is called slower or faster: one may be a bad place */
 
 const char *const gate_verdict_names[GATE_VERDICTS + 1] = {"SAME", "SLOWER", "FASTER", "UNDECIDED", "WRONG", "MISSING", "NEW", NULL};
 const char *const gate_by_names[] = {"status", "image", "time", "counts"};
@@ -147,10 +147,11 @@ static void decide_paired(struct gate_pair *p, const struct row_time *a, const s
 /* Of two runs: both intervals at their worst, and what a process has of its own. */
 static void decide_apart(struct gate_pair *p, const struct row_time *a, const struct row_time *b, double margin)
 {
+    double between = between_processes(a->median_ns, b->median_ns);
     p->rounds = a->rounds < b->rounds ? a->rounds : b->rounds;
     p->ratio = a->median_ns / b->median_ns;
-    p->low = a->low_ns / b->high_ns / (1 + PROCESS_NOISE);
-    p->high = a->high_ns / b->low_ns * (1 + PROCESS_NOISE);
+    p->low = a->low_ns / b->high_ns / (1 + between);
+    p->high = a->high_ns / b->low_ns * (1 + between);
     p->decision = (struct decision){.verdict = decide_interval(p->low, p->high, margin), .p_same = 1, .p_slower = 1, .p_faster = 1};
 }
 

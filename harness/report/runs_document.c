@@ -8,12 +8,12 @@
 #include "report/row_document.h"
 #include "report/verdict.h"
 #include "report/shown.h"
+#include "statistics/between.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BETWEEN_RUNS 0.015 /* two processes on one GPU differ that much with nothing changed (METHOD.md, Several runs in one report) */
-#define HISTORY_LEAST 3    /* runs */
+#define HISTORY_LEAST 3 /* runs */
 
 /* Where the row of a key is. */
 struct place {
@@ -81,10 +81,11 @@ static double measure(const struct view *v, bool counts)
 /* 1: the second is faster, -1: slower, 0: too close to tell, or not known. */
 static int apart(const struct view *a, const struct view *b, bool counts)
 {
-    double x = measure(a, counts) / measure(b, counts), noise = BETWEEN_RUNS;
+    double x = measure(a, counts) / measure(b, counts);
     if (isnan(x) || counts)
         return isnan(x) ? 0 : (x > 1) - (x < 1);
-    noise = fmax(noise, fmax(a->row->noise > 0 ? a->row->noise : 0, b->row->noise > 0 ? b->row->noise : 0));
+    double noise = fmax(between_processes(a->time->median_ns, b->time->median_ns),
+                        fmax(a->row->noise > 0 ? a->row->noise : 0, b->row->noise > 0 ? b->row->noise : 0));
     return b->time->high_ns < a->time->low_ns && x > 1 + noise ? 1 : a->time->high_ns < b->time->low_ns && x < 1 / (1 + noise) ? -1 : 0;
 }
 
@@ -353,7 +354,8 @@ static void history(struct plots *p, const struct seen *s, int count)
 /* ---- the whole ---- */
 
 #define FAIR \
-    "Runs are not interleaved, so their times are not paired: below 1.5 % nothing is told. bench gate tells two trees apart in one " \
+    "Runs are not interleaved, so their times are not paired: below 1.5 % and 0.22 us nothing is told. bench gate tells two trees apart " \
+    "in one " \
     "process, " \
     "with an error rate. A number leads to the row's page in its run; compare holds two of them beside each other."
 
