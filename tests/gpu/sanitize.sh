@@ -21,7 +21,8 @@ every_body ci/gate/every_variant.yaml body,block,wide,wide_d2s
 every_conv ci/gate/every_variant.yaml few_in,few_out,chw,f32,f32_chw,f32_one,tf32,i8
 every_more ci/gate/every_variant.yaml first,second,dense_1,dense_2,depth,volume,deconv,deconv_few,resize
 every_moved ci/gate/every_variant.yaml up,bilinear,bilin_chw,shuffle,unshuffle,turn,turn_rgb,add,concat,densify,truncate,pool,average,change,point,point_mask,truncate_mask
-every_file ci/gate/every_variant.yaml softmax,rmsnorm,reduce,transpose,gemm,points,thumbnails
+every_file ci/gate/every_variant.yaml softmax,rmsnorm,reduce,transpose,gemm
+stages tests/gpu/sanitize_stages.yaml
 chains tests/cli/chains-resident/net.yaml
 masked tests/cli/chains-masked/nets.yaml
 halves tests/cli/sequences/halves.yaml noise
@@ -92,6 +93,8 @@ rows=$(awk '{n += $2} END {print n + 0}' "$work/rows/$name-$tool.variants") # a 
 found=$(sed -n 's/.*RACECHECK SUMMARY: \([0-9]*\) hazards.*/\1/p; s/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p' "$log" | tail -n 1)
 if [ -z "$found" ]; then
     result '' "ended after ${LIMIT:-60} s (exit $rc); $(grep -c 'Error: ' "$log") errors until then"
+elif [ "$rows" = 0 ]; then
+    result '' "verified no row: $(tail -n 1 "$said" | tr -d ,)"
 elif [ "$found" = 0 ]; then
     result 0 "$(grep -m1 -o 'Warning: .*' "$log" | tr -d ,)"
     rm -f "$log" "$said"
