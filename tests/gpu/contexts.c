@@ -2,14 +2,14 @@
  * context does it? Needs a GPU.
  *
  *     nvcc -arch=sm_90 -cubin tests/gpu/turns.cu -o turns.cubin
- *     gcc -std=gnu17 -O2 tests/gpu/contexts.c -I/usr/local/cuda/include -L/usr/local/cuda/lib64/stubs -lcuda -lm -o contexts && ./contexts
- * turns.cubin
+ *     gcc -std=gnu17 -O2 tests/gpu/contexts.c -I/usr/local/cuda/include -L/usr/local/cuda/lib64/stubs -lcuda -lm -o contexts
+ *     ./contexts turns.cubin
  *
  * Times one kernel of 2000 cycles on every SM between two events, in one context after another, the stream held until all of it is queued;
  * on four streams, between four pairs of events that lie 10,000 events apart, with the code loaded four times, behind a flush of L2 in two
- * buffers, or behind none. Each launch has one of eight turns (measure/sample_turn.c), which is drawn and taken out. Prints the mean of
- * each context, ns, and the standard deviation of what contexts, streams, events, code and buffers make, beside what chance alone would
- * (the launches' own, over the root of their number). */
+ * buffers, or behind none (then they stand for what matters nothing). Each launch has one of eight turns (measure/sample_turn.c), which is
+ * drawn and taken out. Prints the mean of each context, ns, and the standard deviation of what contexts, streams, events, code and buffers
+ * make, beside what chance alone would (the launches' own, over the root of their number). */
 #include <cuda.h>
 #include <math.h>
 #include <stdbool.h>
@@ -132,11 +132,18 @@ struct tally {
     double square, chance;
     int count;
 };
+/* Of values whose sums and numbers are given: how far their means lie from that of all. */
 static void tally_add(struct tally *t, const double *sum, const int *n, int values, double own)
 {
+    double all = 0;
+    int count = 0;
+    for (int v = 0; v < values; v++) {
+        all += sum[v];
+        count += n[v];
+    }
     for (int v = 0; v < values; v++)
         if (n[v]) {
-            t->square += pow(sum[v] / n[v], 2);
+            t->square += pow(sum[v] / n[v] - all / count, 2);
             t->chance += own * own / n[v];
             t->count++;
         }
@@ -175,8 +182,6 @@ static void learn(struct effects *e, const struct sample *all)
         count++;
     }
     double own = sqrt(square / count);
-    for (int s = 0; s < STREAMS; s++)
-        stream[s] -= mean;
     tally_add(&e->streams, stream, each, STREAMS, own / sqrt((double)count / STREAMS));
     tally_add(&e->pairs, pair, pairs, PAIRS, own);
     tally_add(&e->codes, code, codes, CODES, own);

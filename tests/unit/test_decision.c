@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "noise.h"
+#include "statistics/between.h"
 #include "statistics/decision.h"
 #include <math.h>
 #include <stdbool.h>
@@ -390,6 +391,15 @@ static int table(int runs)
     return 0;
 }
 
+/* The same time is added to long and short ones. */
+static void processes_differ(void **state)
+{
+    (void)state;
+    assert_float_equal(between_processes(1e6, 2e5), 0.015, 1e-12);
+    assert_float_equal(between_processes(5e3, 1e6), 0.044, 1e-12);
+    assert_float_equal(between_processes(1e6, 1e4), 0.022, 1e-12);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(evidence_is_as_defined),
@@ -400,6 +410,7 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(family_is_holms),
                                        cmocka_unit_test(odd_cases),
                                        cmocka_unit_test(few_placements_must_agree),
+                                       cmocka_unit_test(processes_differ),
                                        cmocka_unit_test(errors_are_rare),
                                        cmocka_unit_test(a_few_long_sittings_are_few),
                                        cmocka_unit_test(differences_are_found),
