@@ -339,6 +339,8 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
                      "--compiler nvcc)");
     if (c->kind == COMPILER_NVRTC && strstr(log, "identifier \"cuda") && strstr(log, "\" is undefined"))
         text_add(&t, "\n(nvrtc compiles no host code: put it between #ifndef __CUDACC_RTC__ and #endif, or use --compiler nvcc)");
+    if (strstr(log, "identifier \"__half") || strstr(log, "identifier \"__nv_bfloat16"))
+        text_add(&t, "\n(the types of 16 bits are in <cuda_fp16.h> and <cuda_bf16.h>)");
     static const char *const macros[] = {"\"INFINITY\"", "\"NAN\"", "\"FLT_MAX\"", "\"INT_MAX\"", "\"CHAR_BIT\""};
     for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
         if (c->kind == COMPILER_NVRTC && strstr(log, macros[i])) {
