@@ -93,7 +93,7 @@ rows=$(awk '{n += $2} END {print n + 0}' "$work/rows/$name-$tool.variants") # a 
 found=$(sed -n 's/.*RACECHECK SUMMARY: \([0-9]*\) hazards.*/\1/p; s/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p' "$log" | tail -n 1)
 if [ -z "$found" ]; then
     result '' "ended after ${LIMIT:-60} s (exit $rc); $(grep -c 'Error: ' "$log") errors until then"
-elif [ "$rows" = 0 ]; then
+elif [ "$found" = 0 ] && [ "$rows" = 0 ]; then
     result '' "verified no row: $(tail -n 1 "$said" | tr -d ,)"
 elif [ "$found" = 0 ]; then
     result 0 "$(grep -m1 -o 'Warning: .*' "$log" | tr -d ,)"
