@@ -355,9 +355,7 @@ static void history(struct plots *p, const struct seen *s, int count)
 
 #define FAIR \
     "Runs are not interleaved, so their times are not paired: below 1.5 % and 0.22 us nothing is told. bench gate tells two trees apart " \
-    "in one " \
-    "process, " \
-    "with an error rate. A number leads to the row's page in its run; compare holds two of them beside each other."
+    "in one process, with an error rate. A number leads to the row's page in its run; compare holds two of them beside each other."
 
 static void add_sums(struct block *lead, const struct seen *s, const struct tally *y, int count)
 {

@@ -2,20 +2,20 @@
  * context does it? Needs a GPU.
  *
  *     nvcc -arch=sm_90 -cubin tests/gpu/turns.cu -o turns.cubin
- *     gcc -std=gnu17 -O2 tests/gpu/contexts.c -I/usr/local/cuda/include -L/usr/local/cuda/lib64/stubs -lcuda -lm -o contexts
- *     ./contexts turns.cubin
+ *     gcc -std=gnu17 -O2 -Iharness -I/usr/local/cuda/include tests/gpu/contexts.c harness/statistics/quantile.c -lm \
+ *         -L/usr/local/cuda/lib64/stubs -lcuda -o contexts && ./contexts turns.cubin
  *
  * Times one kernel of 2000 cycles on every SM between two events, in one context after another, the stream held until all of it is queued;
  * on four streams, between four pairs of events that lie 10,000 events apart, with the code loaded four times, behind a flush of L2 in two
  * buffers, or behind none (then they stand for what matters nothing). Each launch has one of eight turns (measure/sample_turn.c), which is
  * drawn and taken out. Prints the mean of each context, ns, and the standard deviation of what contexts, streams, events, code and buffers
  * make, beside what chance alone would (the launches' own, over the root of their number). */
+#include "statistics/quantile.h"
 #include <cuda.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { STREAMS = 4, PAIRS = 4, CODES = 4, BUFFERS = 2, TURNS = 8, APART = 10000, WARMUP = 64, SAMPLES = 1024, MOST = 64, REST_NS = 100000 };
@@ -109,12 +109,6 @@ static struct sample take(struct place *p, bool flushed)
     return s;
 }
 
-static int by_ns(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of those on this stream with this turn: their median; NAN without any. */
 static double median_of(const struct sample *all, int stream, int turn)
 {
@@ -123,8 +117,7 @@ static double median_of(const struct sample *all, int stream, int turn)
     for (int i = 0; i < SAMPLES; i++)
         if (all[i].stream == stream && all[i].turn == turn)
             ns[count++] = all[i].ns;
-    qsort(ns, (size_t)count, sizeof *ns, by_ns);
-    return count ? 0.5 * (ns[(count - 1) / 2] + ns[count / 2]) : NAN;
+    return count ? quantile_median(ns, count) : NAN;
 }
 
 /* Squares of what lies apart, summed up over the contexts. */
