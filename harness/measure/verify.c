@@ -14,25 +14,28 @@
 
 double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried)
 {
-    if (bound == 0 && carried == 0)
-        return 0;
     bound = bound * look->factor + carried;
     if (dtype_is_whole(look->t.dtype)) /* of a value between two, the nearer one; near the middle the bound decides */
         return bound + (want == rint(want) ? 0 : 0.5);
+    if (bound == 0)
+        return 0;
     double rounding = dtype_unit_roundoff(look->t.dtype) * (fabs(want) + bound) + dtype_underflow(look->t.dtype);
     return bound + look->roundings * rounding;
 }
 
-/* What the element may differ by from its reference; 0: it must be the reference rounded to the dtype. */
+/* What the element may differ by from its reference; 0: it must be the reference as the dtype holds it. */
 static double verify_tolerance(const struct verify_look *look, size_t i)
 {
-    double carried = look->want->carried ? look->want->carried[i] : 0; /* by a chain's earlier links */
-    return look->want->bound ? verify_tolerance_of(look, look->want->reference[i], look->want->bound[i], carried) : 0;
+    double bound = look->want->bound ? look->want->bound[i] : 0, carried = look->want->carried ? look->want->carried[i] : 0;
+    return verify_tolerance_of(look, look->want->reference[i], bound, carried);
 }
 
+/* As the type holds it; a whole number is held as it is or not at all. */
 static double rounded(enum dtype t, double v)
 {
     unsigned char storage[8];
+    if (dtype_is_whole(t))
+        return v;
     dtype_set(t, storage, 0, v);
     return dtype_get(t, storage, 0);
 }

@@ -30,9 +30,7 @@ static __device__ double rounded(int type, double v)
         return __half2float(__double2half(v));
     if (type == BF16)
         return __bfloat162float(__double2bfloat16(v));
-    if (type == I8)
-        return fmax(-127.0, fmin(127.0, rint(v)));
-    return type == F32 ? (float)v : type == F64 ? v : trunc(v); /* of whole numbers as the CPU stores them */
+    return type == F32 ? (float)v : v; /* a whole number is held as it is or not at all */
 }
 
 /* What counts[] holds afterwards. */
@@ -67,13 +65,13 @@ static __device__ bool is_active(const compared &o, const element &e)
 /* One whose reference is asked for. */
 static __device__ void look(const compared &o, tally &t, int64_t index, double got, double want, float off, float brought)
 {
-    double tolerance = 0;
-    if (off == 0 && brought == 0) {
+    double most = off * o.factor + brought, tolerance = 0;
+    if (o.whole)
+        tolerance = most + (want == rint(want) ? 0 : 0.5);
+    else if (most == 0)
         want = rounded(o.type, want);
-    } else {
-        double most = off * o.factor + brought;
-        tolerance = o.whole ? most + (want == rint(want) ? 0 : 0.5) : most + o.unit * (fabs(want) + most) + o.least;
-    }
+    else
+        tolerance = most + o.unit * (fabs(want) + most) + o.least;
     double error = fabs(got - want);
     if (!(got == want || error <= tolerance)) {
         t.wrong++;

@@ -57,7 +57,30 @@ static void test_whole_numbers(void **state)
         assert_true(fabs(42 - 41.4999999) <= verify_tolerance_of(&look, 41.4999999, 1e-5, 0));
         assert_true(fabs(41 - 41.4999999) <= verify_tolerance_of(&look, 41.4999999, 1e-5, 0));
         assert_true(verify_tolerance_of(&look, 41, 1e-5, 0) == 1e-5);
-        assert_true(verify_tolerance_of(&look, 41.49, 0, 0) == 0);
+        assert_true(verify_tolerance_of(&look, 41, 0, 0) == 0);
+    }
+}
+
+/* Without a bound, too: 41.49 is 41, of 41.5 either neighbour is right, and what the type cannot hold is never met. */
+static void test_whole_numbers_exactly(void **state)
+{
+    const struct {
+        enum dtype type;
+        double want, got;
+        bool right;
+    } cases[] = {{DTYPE_I8, 41.49, 41, true},  {DTYPE_I8, 41.49, 42, false}, {DTYPE_I8, 41.51, 41, false},  {DTYPE_I8, 41.51, 42, true},
+                 {DTYPE_I8, 41.5, 41, true},   {DTYPE_I8, 41.5, 42, true},   {DTYPE_I8, 41.5, 43, false},   {DTYPE_I8, -41.7, -41, false},
+                 {DTYPE_I8, -41.7, -42, true}, {DTYPE_I8, -128, -128, true}, {DTYPE_I8, -128, -127, false}, {DTYPE_U8, 300, 44, false},
+                 {DTYPE_U8, 300, 255, false},  {DTYPE_U8, 254.8, 255, true}, {DTYPE_U8, 254.8, 254, false}, {DTYPE_I32, 0.7, 0, false},
+                 {DTYPE_U32, 2.75, 3, true},   {DTYPE_U16, 2.75, 2, false},  {DTYPE_U16, NAN, 0, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct op_data data = {0};
+        double reference = cases[i].want;
+        struct verify_look look = {.factor = 1, .roundings = 1, .want = &data.at[SLOT_OUTPUT]};
+        look.t.dtype = cases[i].type;
+        data.at[SLOT_OUTPUT].reference = &reference;
+        if (verify_right(&look, 0, cases[i].got) != cases[i].right)
+            fail_msg("%g of %s: %g", cases[i].want, dtype_name(cases[i].type), cases[i].got);
     }
 }
 
@@ -98,8 +121,8 @@ static void test_exact_is_of_the_type(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_rounding), cmocka_unit_test(test_smallest_number),
-                                       cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_guessed_elsewhere),
-                                       cmocka_unit_test(test_exact_is_of_the_type)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_rounding),      cmocka_unit_test(test_smallest_number),
+                                       cmocka_unit_test(test_whole_numbers),     cmocka_unit_test(test_whole_numbers_exactly),
+                                       cmocka_unit_test(test_guessed_elsewhere), cmocka_unit_test(test_exact_is_of_the_type)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
