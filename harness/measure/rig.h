@@ -77,8 +77,9 @@ bool rig_save(struct rig *rig, const char *dir, struct error *err);
 bool rig_guards(struct rig *rig, struct text *unsafe, struct error *err);
 /* The last part alone: guard zones, and the inputs of which copies were kept. */
 bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err);
-/* Variables of the loaded modules that code refers to: looks at their bytes, and compares them with the last look. `changed` receives "" or
- * the sentence that names those that launches in between changed. Both wait for the device. */
+/* What was prepared, and variables of the loaded modules that code refers to: looks at their bytes, and compares them with the last look
+ * (of what was prepared once, with that of rig_state_keep). `changed` receives "" or the sentence that names those that launches in between
+ * changed. Both wait for the device. */
 bool rig_state_keep(struct rig *rig, struct error *err);
 bool rig_state_check(struct rig *rig, struct text *changed, struct error *err);
 /* Does what the prepare steps make depend on inputs, which they are not given? They run on them, and again where the inputs are gone: the

@@ -19,7 +19,8 @@ struct rig_variable {
 struct rig_state {
     struct rig_variable *variables;
     int count;
-    char *hidden; /* a variable that the device does not show: nobody can say whether launches change it */
+    char (*prepared)[HASH_TEXT]; /* by scratch: of what was prepared, for one check; "" not looked at. NULL: nothing is */
+    char *hidden;                /* a variable that the device does not show: nobody can say whether launches change it */
 };
 
 struct device_memory *rig_look(const struct device_image *image, struct error *err)
@@ -164,6 +165,7 @@ void rig_state_free(struct rig *rig)
     if (rig->state) {
         free(rig->state->variables);
         free(rig->state->hidden);
+        free(rig->state->prepared);
     }
     free(rig->state);
 }
@@ -189,6 +191,54 @@ static bool hash_variable(struct rig *rig, const struct rig_variable *v, char ou
     return ok;
 }
 
+/* Is it the prepare steps' to write, and nobody else's? */
+static bool is_prepared(const struct program *p, int scratch)
+{
+    bool fed = false;
+    for (int i = 0; i < p->constant_count; i++)
+        fed |= p->constants[i].scratch == scratch;
+    return !fed && p->scratch[scratch].kind != SCRATCH_WORK;
+}
+
+/* A buffer that was prepared: where it can be, a sum over its bits that is made where it lies. */
+static bool add_prepared(struct rig *rig, struct hash *h, int scratch, struct error *err)
+{
+    const struct card *card = rig_card(rig);
+    size_t bytes = scratch_bytes(&rig->program->scratch[scratch]);
+    uint64_t sum, address = rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, scratch});
+    if (!card)
+        return add_memory(rig, h, address, bytes, err);
+    bool ok = card_sum(card, address, bytes, &sum, err);
+    hash_add(h, &sum, sizeof sum);
+    return ok;
+}
+
+/* Before launches, and behind them: what was prepared is theirs to read. */
+static bool look_at_prepared(struct rig *rig, struct text *changed, struct error *err)
+{
+    const struct program *p = rig->program;
+    struct rig_state *s = rig->state;
+    if (!s || (changed && !s->prepared))
+        return true;
+    s->prepared = s->prepared ? s->prepared : xcalloc((size_t)p->scratch_count + 1, sizeof *s->prepared);
+    for (int i = 0; i < p->scratch_count; i++) {
+        char now[HASH_TEXT] = "";
+        if (!is_prepared(p, i) || p->scratch[i].kind != SCRATCH_PREPARED || (changed && !s->prepared[i][0]))
+            continue;
+        struct hash *h = hash_begin();
+        bool ok = rig->dev->ops->sync(rig->dev, err) && add_prepared(rig, h, i, err);
+        hash_end(h, now);
+        if (!ok)
+            return false;
+        if (changed && strcmp(now, s->prepared[i]))
+            text_addf(changed, "%s`%s`",
+                      changed->len ? ", " : "a launch changed what was prepared, in which a kernel can keep results for later ones: ",
+                      p->scratch[i].name);
+        memcpy(s->prepared[i], changed ? "" : now, changed ? 1 : sizeof now);
+    }
+    return true;
+}
+
 bool rig_state_keep(struct rig *rig, struct error *err)
 {
     struct rig_state *s = rig->state;
@@ -197,14 +247,14 @@ bool rig_state_keep(struct rig *rig, struct error *err)
     for (int i = 0; s && i < s->count; i++)
         if (!hash_variable(rig, &s->variables[i], s->variables[i].before, err))
             return false;
-    return true;
+    return look_at_prepared(rig, NULL, err);
 }
 
 bool rig_state_check(struct rig *rig, struct text *changed, struct error *err)
 {
     struct rig_state *s = rig->state;
     char now[HASH_TEXT];
-    if (s && s->count && !rig->dev->ops->sync(rig->dev, err))
+    if (!look_at_prepared(rig, changed, err) || (s && s->count && !rig->dev->ops->sync(rig->dev, err)))
         return false;
     for (int i = 0; s && i < s->count; i++) {
         struct rig_variable *v = &s->variables[i];
@@ -225,15 +275,6 @@ bool rig_state_check(struct rig *rig, struct text *changed, struct error *err)
     return true;
 }
 
-/* Is it the prepare steps' to write, and nobody else's? */
-static bool is_prepared(const struct program *p, int scratch)
-{
-    bool fed = false;
-    for (int i = 0; i < p->constant_count; i++)
-        fed |= p->constants[i].scratch == scratch;
-    return !fed && p->scratch[scratch].kind != SCRATCH_WORK;
-}
-
 /* Fills a buffer; on emu what was written there is forgotten if `empty`. */
 static bool spoil(struct rig *rig, struct buffer_ref ref, size_t bytes, uint32_t pattern, bool empty, struct error *err)
 {
@@ -241,19 +282,6 @@ static bool spoil(struct rig *rig, struct buffer_ref ref, size_t bytes, uint32_t
     bool ok = ops->fill(rig->dev, rig_address(rig, ref), pattern, bytes, err);
     if (ok && empty && ops->forget)
         ops->forget(rig->dev, rig_address(rig, ref), bytes);
-    return ok;
-}
-
-/* A buffer that was prepared: where it can be, a sum over its bits that is made where it lies. */
-static bool add_prepared(struct rig *rig, struct hash *h, int scratch, struct error *err)
-{
-    const struct card *card = rig_card(rig);
-    size_t bytes = scratch_bytes(&rig->program->scratch[scratch]);
-    uint64_t sum, address = rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, scratch});
-    if (!card)
-        return add_memory(rig, h, address, bytes, err);
-    bool ok = card_sum(card, address, bytes, &sum, err);
-    hash_add(h, &sum, sizeof sum);
     return ok;
 }
 

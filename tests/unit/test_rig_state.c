@@ -54,7 +54,9 @@ static struct rig *rig_of(struct step *steps, int count, const char *ptx)
     static struct scratch scratch;
     struct error err = {0};
     struct rig *rig;
-    scratch = (struct scratch){.name = "kept", .dtype = DTYPE_F16, .elements = 3 * 5 * 7, .kind = SCRATCH_PREPARED};
+    scratch = (struct scratch){.name = "kept", .dtype = DTYPE_F16, .elements = 3 * 5 * 7};
+    for (int i = 0; i < count; i++)
+        scratch.kind = steps[i].prepare ? SCRATCH_PREPARED : scratch.kind;
     image = (struct device_image){.label = "kernel", .path = "k.ptx", .ptx = ptx, .ptx_bytes = ptx ? strlen(ptx) : 0};
     p = (struct program){.work = w,
                          .tensors = tensors,
@@ -318,6 +320,35 @@ static void constants_are_kept_by_steps(void **state)
     }
 }
 
+/* What was prepared is for launches to read: another byte of it is said, once, and the same ones written again are not; on the device or
+ * where it is read back. */
+static void what_was_prepared_is_not_changed(void **state)
+{
+    struct step steps[2] = {{.kind = STEP_FILL, .name = "fill", .prepare = true, .to = {BUFFER_SCRATCH, 0}, .fill = 7},
+                            {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1}};
+    static const char *const prepared = "a launch changed what was prepared, in which a kernel can keep results for later ones: `kept`";
+    steps[1].args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
+    for (int i = 0; i < 4; i++) {
+        struct error err = {0};
+        fed = i >= 2 && card ? &checked_there : &data;
+        struct rig *rig = rig_of(steps, 2,
+                                 i % 2 ? ENTRY("mov.u32 %r1, 8; st.global.u32 [%d1 + 204], %r1;\n")
+                                       : ENTRY("mov.u32 %r1, 7; st.global.u32 [%d1 + 204], %r1;\n"));
+        for (int round = 0; round < 2; round++) {
+            struct text said = {0}, again = {0};
+            if (!rig_prepare(rig, NULL, &err) || !rig_state_keep(rig, &err) || !rig_run(rig, &err) || !rig_state_check(rig, &said, &err) ||
+                !rig_state_check(rig, &again, &err))
+                fail_msg("%s", err.text);
+            assert_string_equal(text_get(&said), i % 2 ? prepared : "");
+            assert_string_equal(text_get(&again), "");
+            text_free(&said);
+            text_free(&again);
+        }
+        rig_close(rig);
+    }
+    fed = &data;
+}
+
 /* A device that can no longer be read is an error, whichever read it is, and no verdict. */
 static struct device_ops failing;
 static int reads, read_fails;
@@ -482,6 +513,7 @@ int main(void)
                                        cmocka_unit_test(launches),
                                        cmocka_unit_test(what_is_filled_is_no_state),
                                        cmocka_unit_test(constants_are_kept_by_steps),
+                                       cmocka_unit_test(what_was_prepared_is_not_changed),
                                        cmocka_unit_test(scratch_is_wiped_otherwise),
                                        cmocka_unit_test(what_cannot_be_read_is_not_judged),
                                        cmocka_unit_test(what_cannot_be_prepared_is_not_judged),
