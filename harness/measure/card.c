@@ -318,6 +318,7 @@ static void card_describe(const struct work *work, const struct op_bounds *is, s
     g->share = bound_share(work->math, (double)is->terms);
     g->terms = (double)is->terms;
     g->least = (double)is->least;
+    g->begun = is->terms > 0 ? bound_begun(work->math, (double)is->terms) : 0;
     g->items = work->epilogue_count;
     for (int i = 0; i < work->epilogue_count; i++) {
         const struct epilogue *e = &work->epilogue[i];

@@ -75,7 +75,7 @@ struct card_layer {
     uint64_t rows, columns, row_weight, column_weight, steps, size_steps;
     int64_t step_count, size_count;
     int64_t result_type, sum_type, tf32, whole, bounds, sums;
-    double share, terms, least;
+    double share, terms, least, begun;
     int64_t items;
     struct card_item item[WORK_MAX_EPILOGUE];
     int64_t out_c, out_h, out_w;

@@ -344,10 +344,18 @@ bool reference_refuse(const struct tensor *t, int64_t element, double value, str
     if (!isnan(value) && !dtype_holds(t->dtype, value)) {
         error_set(err, ERROR_USAGE, "element %lld of %s is %.6g, which %s does not hold: whatever overflows there would pass",
                   (long long)element, t->role->name, value, dtype_name(t->dtype));
-        return error_hint(err, "smaller values (`data: {uniform: [-2, 2]}`, or a .npy), or another type");
+        return error_hint(err, "smaller values (`data: weight` of a factor, `{uniform: [-2, 2]}`, or a .npy), or another type");
     }
     return error_set(err, ERROR_USAGE, "it leaves element %lld of %s %s", (long long)element, t->role->name,
                      isnan(value) ? "unwritten, or NaN" : "without a magnitude of at least 0");
+}
+
+double reference_begun(const struct work *work, const struct op_bounds *is)
+{
+    bool begun = false; /* the bound of an op that is never exact allows for terms of one sign */
+    for (int i = 0; is->sums && op_is_exact(work->op) && work->op->roles[i]; i++)
+        begun |= work->op->roles[i]->values == VALUES_BIAS || work->op->roles[i]->values == VALUES_ADDEND;
+    return begun ? bound_begun(work->math, (double)is->terms) : 0;
 }
 
 double reference_terms(const struct work *work, const struct op_bounds *is)
@@ -368,7 +376,7 @@ static double usual_size(const double *row, size_t length, double terms)
 
 struct settling {
     const struct reference_rows *of;
-    double tolerance, apart;
+    double tolerance, apart, begun;
     atomic_llong wrong; /* the first element without a number of its type; -1: none */
 };
 
@@ -397,8 +405,8 @@ static void settle_row(void *context, int64_t row, int thread)
         }
         double bound = of->sizes_are_bounds ? size
                        : s->tolerance > 0   ? s->tolerance * size
-                       : is->sums           ? bound_sum(of->work->math, (double)is->terms, (double)is->least, y, size) * s->apart
-                                            : 0;
+                       : is->sums ? bound_sum(of->work->math, (double)is->terms, (double)is->least, y, size) * s->apart + s->begun * fabs(y)
+                                  : 0;
         if (of->bound) /* rounding to float must not make it smaller */
             of->bound[k] = (float)(bound * (1 + 0x1p-23));
     }
@@ -409,6 +417,7 @@ bool reference_settle_rows(const struct reference_rows *of, int64_t *wrong)
     struct settling s = {.of = of,
                          .tolerance = of->work->op->file->tolerance,
                          .apart = op_is_exact(of->work->op) ? 1 : bound_one_sign(of->work->math, (double)of->is->terms),
+                         .begun = reference_begun(of->work, of->is),
                          .wrong = -1};
     pool_for(of->rows, pool_threads_for(of->rows * of->t->dim[of->t->rank - 1], 25000), settle_row, &s);
     *wrong = atomic_load(&s.wrong);

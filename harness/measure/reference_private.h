@@ -56,6 +56,8 @@ struct reference_rows {
 bool reference_settle_rows(const struct reference_rows *rows, int64_t *wrong);
 /* The error of an element without a number. */
 bool reference_refuse(const struct tensor *t, int64_t element, double value, struct error *err);
+/* What a sum may lose of its result where the op's file adds a bias or an addend, with which it may begin (bound_begun); else 0. */
+double reference_begun(const struct work *work, const struct op_bounds *is);
 /* What of a reference's terms a bound takes into account: see kernels/reference/settle.cu. */
 double reference_terms(const struct work *work, const struct op_bounds *is);
 

@@ -227,6 +227,19 @@ static void add_place(struct text *t, const struct tensor *o, const int64_t *at)
     text_add(t, ")");
 }
 
+/* "1.5, want 1.25": as many digits as tell them apart. */
+static void add_got_and_want(struct text *t, double got, double want)
+{
+    char a[40], b[40];
+    for (int digits = 7; digits <= 17; digits += 2) {
+        snprintf(a, sizeof a, "%.*g", digits, got);
+        snprintf(b, sizeof b, "%.*g", digits, want);
+        if (strcmp(a, b))
+            break;
+    }
+    text_addf(t, " = %s, want %s", a, b);
+}
+
 static void describe_wrong(const struct verify_look *look, const struct candidate *worst, const struct verdict *v, struct text *t)
 {
     add_place(t, &look->t, v->worst_at);
@@ -235,7 +248,7 @@ static void describe_wrong(const struct verify_look *look, const struct candidat
     else if (worst->poison)
         text_addf(t, " was not written, want %.7g", worst->want);
     else
-        text_addf(t, " = %.7g, want %.7g", worst->got, worst->want);
+        add_got_and_want(t, worst->got, worst->want);
     if (worst->tolerance > 0)
         text_addf(t, " ±%.2g", worst->tolerance);
     text_add(t, "; ");
@@ -286,7 +299,8 @@ void verify_begin(struct verify_look *look, const struct program *p, int tensor,
     *look = (struct verify_look){.program = p, .data = data, .storage = storage, .t = *t, .want = &data->at[t->role->slot], .block = 1};
     tensor_fold(t, look->fold);
     look->image = t->layout == LAYOUT_NCHW || t->layout == LAYOUT_NHWC;
-    look->factor = bound_factor(p->algorithm, &p->work) * (look->want->guessed && data->elsewhere ? GUESSED_ELSEWHERE : 1);
+    look->factor = (p->rounds ? bound_factor_rounded : bound_factor)(p->algorithm, &p->work) *
+                   (look->want->guessed && data->elsewhere ? GUESSED_ELSEWHERE : 1);
     look->roundings = bound_roundings(p->algorithm);
     look->mask = t->role->share == SHARE_OUTPUTS ? data->mask_out : NULL;
     if (look->mask)
@@ -351,7 +365,7 @@ static void verify_bits(const struct verify_look *look, struct verdict *out)
 {
     const struct tensor *t = &look->t;
     const uint32_t *words = look->storage;
-    int64_t width = look->fold[3], across = (width + 31) / 32, rows = look->fold[2]; /* of all images */
+    int64_t width = look->fold[3], across = (width + 31) / 32, rows = look->fold[2], behind = 0; /* of all images */
     for (int64_t word = 0; word < rows * across; word++) {
         int64_t row = word / across, first = word % across * 32;
         if (words[word] == bits_wanted(&look->want->reference[row * width], first, width))
@@ -365,6 +379,7 @@ static void verify_bits(const struct verify_look *look, struct verdict *out)
                 snprintf(out->note, sizeof out->note, "bytes of %s behind the last column are not written", t->role->name);
                 continue;
             }
+            behind += x >= width;
             if (!out->wrong++) {
                 tensor_coordinates(t, (size_t)(row * width), out->worst_at);
                 out->worst_at[t->rank - 1] = x;
@@ -379,8 +394,12 @@ static void verify_bits(const struct verify_look *look, struct verdict *out)
         return;
     struct text text = {0};
     add_place(&text, t, out->worst_at);
-    snprintf(out->text, sizeof out->text, "%s = %g, want %g%s; %lld of %lld pixels", text_get(&text), out->worst_got, out->worst_want,
-             out->worst_at[t->rank - 1] < width ? "" : " (past the last column)", (long long)out->wrong, (long long)out->elements);
+    text_addf(&text, " = %g, want %g%s; %lld of %lld pixels", out->worst_got, out->worst_want,
+              out->worst_at[t->rank - 1] < width ? "" : " (past the last column)", (long long)(out->wrong - behind),
+              (long long)out->elements);
+    if (behind)
+        text_addf(&text, " and %lld bits behind the last column", (long long)behind);
+    snprintf(out->text, sizeof out->text, "%s", text_get(&text));
     text_free(&text);
 }
 

@@ -1,11 +1,13 @@
 #include "op/bound.h"
 #include "op/chain.h"
+#include "op/file.h"
 #include <math.h>
 #include <string.h>
 
 #define ROUNDED 12.0 /* g of a sum that is rounded to nearest: 7.4 at most was seen in 59 million outputs */
 #define TRANSFORMED 16.0
-#define CUT 2.0 /* of split3, whose sums are cut off: this times sqrt(n + 2) more */
+#define BEGUN 3.0 /* half a unit in the last place is 0.58 u in the root mean square at most: five of that */
+#define CUT 2.0   /* of split3, whose sums are cut off: this times sqrt(n + 2) more */
 
 /* Share of the sum of magnitudes that the roundings of the sum may cost. */
 double bound_share(enum math math, double terms)
@@ -26,6 +28,12 @@ double bound_rounded_filter(enum math math, double terms, double u)
     return 1 + fmin(6 / sqrt(terms), 1) * u / bound_share(math, terms);
 }
 
+double bound_begun(enum math math, double terms)
+{
+    bool rounds = math == MATH_F32 || math == MATH_F16_ACC16;
+    return rounds ? fmin(terms + 2, BEGUN * sqrt(terms + 2)) * (math == MATH_F16_ACC16 ? 0x1p-11 : 0x1p-24) : 0;
+}
+
 double bound_sum(enum math math, double terms, double least, double y, double magnitudes)
 {
     if (math == MATH_I8_ACC32)
@@ -44,6 +52,11 @@ static double transform_factor(enum math math, double terms)
     return rounds ? TRANSFORMED * (1 + 6 / sqrt(terms)) * ROUNDED / fmin(terms + 2, ROUNDED) : TRANSFORMED;
 }
 
+static bool is_transform(const char *algorithm)
+{
+    return !strcmp(algorithm, "winograd") || !strcmp(algorithm, "fft") || !strcmp(algorithm, "library");
+}
+
 double bound_roundings(const char *algorithm)
 {
     return algorithm && !strcmp(algorithm, "library") ? 2 : 1;
@@ -51,8 +64,6 @@ double bound_roundings(const char *algorithm)
 
 double bound_factor(const char *algorithm, const struct work *w)
 {
-    enum { LIBRARY = 2 };
-    static const char *const transforms[] = {"winograd", "fft", [LIBRARY] = "library"};
     double terms = (double)((w->c > 0 ? w->c : 1) / (w->groups > 0 ? w->groups : 1) * work_filter_taps(w)), most = 1;
     for (int i = 0; w->chain && i < w->chain->count; i++)
         most = fmax(most, bound_factor(algorithm, &w->chain->links[i].work));
@@ -60,12 +71,24 @@ double bound_factor(const char *algorithm, const struct work *w)
         return most;
     if (!strcmp(algorithm, "collapsed") && work_collapsed_share(w) < 1) /* taps that meet no other on their pixel are not added up */
         return bound_rounded_filter(w->math, (double)(w->c * w->r * w->s), dtype_unit_roundoff(w->dtype));
-    if (!strcmp(algorithm, "split3"))
+    if (!strcmp(algorithm, "split3") && w->math == MATH_F32) /* other modes have that slack, or no parts */
         return 1 + CUT * sqrt(terms + 2) / fmin(terms + 2, ROUNDED);
-    for (size_t i = 0; i < sizeof transforms / sizeof *transforms; i++)
-        if (!strcmp(algorithm, transforms[i]) && (i == LIBRARY || work_filter_taps(w) > 1)) /* one tap has no transform */
-            return transform_factor(w->math, terms);
+    if (is_transform(algorithm) && (!strcmp(algorithm, "library") || work_filter_taps(w) > 1)) /* one tap has no transform */
+        return transform_factor(w->math, terms);
     return 1; /* an unknown word earns no slack */
+}
+
+double bound_factor_rounded(const char *algorithm, const struct work *w)
+{
+    double factor = bound_factor(algorithm, w), terms = (double)work_terms(w);
+    struct work rounded = *w;
+    if (w->chain || w->epilogue_count || !algorithm || is_transform(algorithm) || !(terms > 0) || !op_is_exact(w->op) ||
+        (w->op->file && w->op->file->tolerance > 0) || (w->math != MATH_F16_ACC32 && w->math != MATH_BF16_ACC32))
+        return factor;
+    rounded.math = MATH_F32;
+    if (!strcmp(algorithm, "collapsed"))
+        factor = bound_factor(algorithm, &rounded);
+    return factor * bound_share(MATH_F32, terms) / bound_share(w->math, terms);
 }
 
 unsigned bound_factors(enum math math, const char *algorithm)
@@ -73,7 +96,7 @@ unsigned bound_factors(enum math math, const char *algorithm)
     bool split = algorithm && !strcmp(algorithm, "split3");
     switch (math) {
     case MATH_F32: return split ? FACTOR_F64 | FACTOR_TF32 | FACTOR_F16 | FACTOR_BF16 : FACTOR_F64;
-    case MATH_TF32: return FACTOR_F64 | FACTOR_TF32 | FACTOR_F16 | (split ? FACTOR_BF16 : 0);
+    case MATH_TF32: return FACTOR_F64 | FACTOR_TF32 | FACTOR_F16;
     case MATH_F16_ACC32: return FACTOR_F64 | FACTOR_TF32 | FACTOR_F16;
     case MATH_F16_ACC16: return FACTOR_F64 | FACTOR_TF32 | FACTOR_F16 | FACTOR_SUM_F16;
     case MATH_BF16_ACC32: return FACTOR_F64 | FACTOR_TF32 | FACTOR_BF16;

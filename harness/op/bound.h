@@ -34,6 +34,10 @@ double bound_share(enum math math, double terms);
 /* How many times as far off may be a sum of terms of one sign, squares say, or whatever an op with roots and quotients sums: its partial
  * sums grow to A, and so do their roundings. g is 6 sqrt(n + 2) or the worst case, whichever is less. */
 double bound_one_sign(enum math math, double terms);
+/* A sum may begin with a bias or a residual v, so that its partial sums are of v's size from the first on: each of the n additions rounds
+ * by half a unit in v's last place at most, at random: min(n + 2, 3 sqrt(n + 2)) u |v| more. The factor of |v|; 0 where sums are cut off,
+ * whose bound holds it. */
+double bound_begun(enum math math, double terms);
 /* How many times as far off is a sum whose filter was changed first and rounded once more, each value by at most u: 1 + min(6 / sqrt(n), 1)
  * u A over the bound above (without the part that stems from the operands' type). */
 double bound_rounded_filter(enum math math, double terms, double u);
@@ -42,6 +46,9 @@ double bound_sum(enum math math, double terms, double least, double y, double ma
 /* How many times as far off as a direct sum an algorithm may be: "direct" 1, "winograd" 16, "split3" as above, others as docs/HEAD.md says;
  * 1 for a word that is not known. */
 double bound_factor(const char *algorithm, const struct work *work);
+/* The same of a row in whose code nothing cuts sums off: in f16_acc32 and bf16_acc32 its plain sums round as those of f32 do, and g is
+ * theirs, with an epilogue excepted, whose roundings lie in the same bound. */
+double bound_factor_rounded(const char *algorithm, const struct work *work);
 /* How often a result may have been rounded to the tensor's own type: once, where it is stored; a library's twice (cuDNN's softmax in f16
  * and bf16 keeps its powers in that type before it divides). */
 double bound_roundings(const char *algorithm);

@@ -1,4 +1,5 @@
 #include "op/epilogue.h"
+#include "op/bound.h"
 #include "op/shape.h"
 #include <math.h>
 #include <string.h>
@@ -94,9 +95,10 @@ static double summed(const struct work *work, double v, double e)
     return stored(work->math == MATH_F16_ACC16 ? DTYPE_F16 : DTYPE_F32, v, e);
 }
 
-/* plane_step 0: one value per channel (a bias); wide: in place of values. asked: of the columns before the epilogue; NULL: all. */
+/* plane_step 0: one value per channel (a bias); wide: in place of values. asked: of the columns before the epilogue; NULL: all. begun: what
+ * the sum loses, of the value, if it begins with it. */
 static void add_array(const struct work *work, const struct stage *s, const float *values, const double *wide, size_t plane_step,
-                      size_t row_at, const bool *asked, struct epilogue_row *row, int64_t rows)
+                      size_t row_at, const bool *asked, double begun, struct epilogue_row *row, int64_t rows)
 {
     size_t line = (size_t)s->w, each = line / (size_t)work->q;
     for (size_t k = 0; k < (size_t)(s->c * rows); k++)
@@ -106,9 +108,11 @@ static void add_array(const struct work *work, const struct stage *s, const floa
             size_t at = k * line + x, c = k / (size_t)rows;
             double before = row->y[at];
             size_t from = plane_step ? c * plane_step + row_at + k % (size_t)rows * line + x : c;
-            row->y[at] = before + (wide ? wide[from] : (double)values[from]);
+            double value = wide ? wide[from] : (double)values[from];
+            row->y[at] = before + value;
             if (row->e)
-                row->e[at] = summed(work, row->y[at], stored(work_result_dtype(work), before, row->e[at]));
+                row->e[at] = summed(work, row->y[at], stored(work_result_dtype(work), before, row->e[at])) +
+                             (row->e[at] > 0 ? begun * fabs(value) : 0);
         }
 }
 
@@ -162,18 +166,25 @@ static void rearrange(const struct stage *s, const struct epilogue *item, int64_
 void epilogue_apply(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, struct epilogue_row *row)
 {
     int64_t rows = 1; /* rows of this stage that raw row p_i has become */
+    double begun = work_terms(work) > 0 ? bound_begun(work->math, (double)work_terms(work)) : 0;
     for (int i = 0; i < work->epilogue_count; i++) {
         const struct epilogue *item = &work->epilogue[i];
         struct stage s = epilogue_stage(work, i);
         size_t plane = (size_t)s.h * (size_t)s.w;
         switch (item->kind) {
-        case EPILOGUE_BIAS: add_array(work, &s, data->at[SLOT_BIAS].value, NULL, 0, 0, data->columns, row, rows); break;
+        case EPILOGUE_BIAS: add_array(work, &s, data->at[SLOT_BIAS].value, NULL, 0, 0, data->columns, begun, row, rows); break;
         case EPILOGUE_RESIDUAL:
             add_array(work, &s, data->at[SLOT_RESIDUAL].value, data->wide_residual, plane,
-                      (size_t)n_i * (size_t)s.c * plane + (size_t)(p_i * rows) * (size_t)s.w, data->columns, row, rows);
+                      (size_t)n_i * (size_t)s.c * plane + (size_t)(p_i * rows) * (size_t)s.w, data->columns, begun, row, rows);
             break;
-        case EPILOGUE_RELU: apply_slope(work, 0, (size_t)(s.c * rows), (size_t)s.w, data->columns, row); break;
-        case EPILOGUE_LEAKY_RELU: apply_slope(work, item->alpha, (size_t)(s.c * rows), (size_t)s.w, data->columns, row); break;
+        case EPILOGUE_RELU:
+            begun = 0; /* what is added behind an activation is no part of the sum */
+            apply_slope(work, 0, (size_t)(s.c * rows), (size_t)s.w, data->columns, row);
+            break;
+        case EPILOGUE_LEAKY_RELU:
+            begun = 0;
+            apply_slope(work, item->alpha, (size_t)(s.c * rows), (size_t)s.w, data->columns, row);
+            break;
         case EPILOGUE_DEPTH_TO_SPACE:
             rearrange(&s, item, rows, row);
             rows *= item->block;

@@ -143,6 +143,7 @@ struct program {
     bool claims;         /* its head says: at most a tenth slower than the library on this work */
     bool guess;          /* a rule took it on a chip where nobody measured its rules (`measured:`) */
     bool graph;          /* its run steps are captured once and launched as one CUDA graph */
+    bool rounds;         /* known of its code, once it is compiled: nothing cuts sums off as tensor cores do (op/bound) */
     bool checked;        /* false: moves the compulsory bytes only, is not the op (the baseline `copy`) */
     bool uses_mask;      /* false with a masked work: runs dense, compared at active outputs */
     bool reads_inactive; /* true: may read inactive inputs (then they hold data, not NaN) */

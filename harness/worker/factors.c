@@ -6,6 +6,17 @@
 #include "worker/private.h"
 #include <stdlib.h>
 
+bool worker_sums_round(const struct program *p, const struct device_image *images)
+{
+    for (int i = 0; i < p->step_count; i++) {
+        const struct step *s = &p->steps[i];
+        if (s->kind == STEP_CUDNN || s->kind == STEP_CALL ||
+            (s->kind == STEP_KERNEL && (!images[s->unit].ptx || device_ptx_factors(images[s->unit].ptx, s->name))))
+            return false;
+    }
+    return true;
+}
+
 void worker_fits_math(const struct worker *w, int index, const struct build *build, struct row *row)
 {
     const struct program *p = &w->plan.rows[index].program;

@@ -85,6 +85,7 @@ static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
     if (!take_code(v, err) || !rig_open(dev, v->w->library, &v->program, v->own.count ? v->own.images : v->images, true, &v->rig, err))
         return false;
     rig_time_limit(v->rig, v->w->time_limit_s);
+    v->program.rounds = worker_sums_round(&v->program, v->own.count ? v->own.images : v->images);
     if (!rig_feed(v->rig, data, err) || !rig_prepare(v->rig, NULL, err) || !rig_run(v->rig, err) || !dev->ops->sync(dev, err))
         return false;
     v->row->status = ROW_PLANNED; /* what emu reports is of this run alone */
@@ -183,10 +184,10 @@ static bool without_reference(struct visit *v, const struct error *why, int *see
 static bool draw_neighbour(const struct worker *w, int index, int number, struct work *work, struct program *program)
 {
     uint64_t seed = generate_bits(worker_secret(w), 3, (uint64_t)number);
-    bool timed = spec_is_timed(w->options.device);
-    if (!timed) /* one only: of any kind, and unlike its own */
+    bool timed = spec_is_timed(w->options.device), file = w->plan.rows[index].program.work.op->file != NULL;
+    if (!timed && !file) /* one only: of any kind, and unlike its own */
         number = 2 * (int)(seed % NEIGHBOURS);
-    return plan_neighbour(&w->plan, index, number, seed, timed ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
+    return plan_neighbour(&w->plan, index, number, seed, timed || file ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
 }
 
 /* The one that was drawn ahead, else one that is drawn now: a head that is bound to other sizes takes half a millisecond, each try. False:
@@ -260,7 +261,7 @@ static int wanted(const struct worker *w, int index)
     bool added = w->plan.cases[row->case_index].like; /* another density of a case whose rows were there, in the same configurations */
     if (added || !has_own_code(row) || !plan_has_neighbours(row->program.work.op))
         return 0;
-    return spec_is_timed(w->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
+    return spec_is_timed(w->options.device) || row->program.work.op->file ? NEIGHBOURS : NEIGHBOURS_EMU;
 }
 
 void worker_neighbours_data(const struct worker *w, int index, struct neighbours *n, const atomic_bool *enough)

@@ -188,6 +188,8 @@ bool worker_file_task(struct worker *w, int index, struct row *row, struct error
 /* factors.c: a row whose tensor cores multiply in a lesser type than its math mode and algorithm allow is wrong, whatever its result is:
  * where sums are long, a tolerance would let it pass. */
 void worker_fits_math(const struct worker *w, int index, const struct build *build, struct row *row);
+/* Is there no matrix instruction and no library in it? Not known of machine code without PTX. images: by unit. */
+bool worker_sums_round(const struct program *program, const struct device_image *images);
 /* A step that may begin before the one whose buffers it shares is done, and never waits, is unsafe. */
 void worker_waits(const struct worker *w, int index, const struct build *build, struct row *row);
 /* neighbour.c: runs a verified row's code on a few works like its own; where it is at fault there, the row is, and its reason names the

@@ -115,17 +115,23 @@ static bool is_off_by_rounding(const struct trial *t, const struct verdict *v)
 static const char *near_why(const struct trial *t, const struct op_data *data, const struct verdict *v)
 {
     const struct work *work = &t->w->plan.rows[t->index].program.work;
+    const struct op_file *file = work->op->file ? work->op->file : work->op->image;
     double off = fabs(v->worst_got - v->worst_want);
-    if (work->op->file && work_terms(work) == 1 && !(work->op->file->tolerance > 0) && off <= NO_TERMS_MOST * fabs(v->worst_want))
+    bool near = off > 0 && off <= NO_TERMS_MOST * fabs(v->worst_want), bounded = file && file->tolerance > 0;
+    double want = fabs(v->worst_want);
+    if (file && near && data->exact && op_is_exact(work->op) && (want > dtype_exact_integer(DTYPE_F32) || (double)(float)want != want))
+        return "; of small whole numbers the op makes what f32 rounds, so that a right kernel need not have the same bits: `exact: no` "
+               "says so "
+               "(docs/OP.md)";
+    if (file && work_terms(work) == 1 && !bounded && near)
         return "; the op says that a result is made of 1 number: where more are added up, `terms` is how many (docs/OP.md)";
     if (data->at[v->slot].guessed && off <= GUESSED_MOST * v->worst_bound)
         return "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "
                "(docs/OP.md, How far off a row may be)";
-    if (work->op->file && !work->op->file->stages && is_off_by_rounding(t, v))
+    if (file && !file->stages && is_off_by_rounding(t, v))
         return "; the reference rounds: left as it is, either neighbour of a value near the middle would be right (docs/OP.md, How far off "
                "a row may be)";
-    if (work->op->file && !work->op->file->stages && work_terms(work) == 0 && !(work->op->file->tolerance > 0) && off > 0 &&
-        off <= NO_TERMS_MOST * fabs(v->worst_want))
+    if (file && !file->stages && work_terms(work) == 0 && !bounded && near)
         return "; the op says no `terms`, so that values must come out bit for bit: where they are computed it is 1 or more (docs/OP.md)";
     return "";
 }
@@ -538,6 +544,7 @@ bool worker_verify(struct worker *w, int index, struct error *err)
         goto done;
     } else if (t.row->status == ROW_PLANNED) {
         worker_fits_math(w, index, &build, t.row);
+        w->plan.rows[index].program.rounds = p->kind == PLAN_LAYER && worker_sums_round(&p->program, build.images);
         worker_waits(w, index, &build, t.row);
         if (t.row->status == ROW_PLANNED && !(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
             goto done;

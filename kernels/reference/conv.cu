@@ -32,6 +32,7 @@ struct layer {
     int64_t tf32, whole;           /* operands lose bits first; sums are of whole numbers */
     int64_t bounds, sums;          /* bounds are wanted; those of the sum too */
     double share, terms, least;    /* bound = share * sum of magnitudes; products, and at least so many not 0 */
+    double begun;                  /* of what the sum may begin with */
     int64_t items;
     struct {
         int64_t kind, block, crd;
@@ -260,12 +261,12 @@ static __device__ double bound_of_sum(const layer &g, double y, double a)
     return error;
 }
 
-static __device__ void add(const layer &g, double v, double &y, double &e)
+static __device__ void add(const layer &g, double v, double begun, double &y, double &e)
 {
     double before = y;
     y = before + v;
     if (g.bounds)
-        e = stored(g.sum_type, y, stored(g.result_type, before, e));
+        e = stored(g.sum_type, y, stored(g.result_type, before, e)) + (e > 0 ? begun * fabs(v) : 0);
 }
 
 static __device__ void slope(const layer &g, double alpha, double &y, double &e)
@@ -292,15 +293,15 @@ template <typename X> struct leaving {
 template <typename X>
 static __device__ void leave(const layer &g, const leaving<X> &to, int64_t n, int64_t c, int64_t row, int64_t column, double y, double a)
 {
-    double e = g.sums && a > 0 ? bound_of_sum(g, y, a) : 0;
+    double e = g.sums && a > 0 ? bound_of_sum(g, y, a) : 0, begun = g.begun;
     for (int64_t m = 0; m < g.items; m++) {
         int64_t b = g.item[m].block, channels = g.item[m].c;
         if (g.item[m].kind == BIAS)
-            add(g, to.bias[c], y, e);
+            add(g, to.bias[c], begun, y, e);
         else if (g.item[m].kind == RESIDUAL)
-            add(g, to.residual[((n * channels + c) * g.item[m].h + row) * g.item[m].w + column], y, e);
+            add(g, to.residual[((n * channels + c) * g.item[m].h + row) * g.item[m].w + column], begun, y, e);
         else if (g.item[m].kind == RELU || g.item[m].kind == LEAKY_RELU)
-            slope(g, g.item[m].kind == RELU ? 0 : g.item[m].alpha, y, e);
+            begun = 0, slope(g, g.item[m].kind == RELU ? 0 : g.item[m].alpha, y, e);
         else if (g.item[m].kind == TO_SPACE) {
             int64_t left = channels / (b * b), phase = g.item[m].crd ? c % (b * b) : c / left;
             c = g.item[m].crd ? c / (b * b) : c % left;

@@ -2,11 +2,12 @@
 #include "storage.cuh"
 
 /* What errors of an element are relative to where the reference does not say (magnitude NULL): itself, or what its row usually is, where `usual` is
- * more than 0. bounds: the magnitudes are bounds; tolerance > 0: that share of them; else `share` of them and what tf32 and whole sums lose. A row a block;
+ * more than 0. bounds: the magnitudes are bounds; tolerance > 0: that share of them; else `share` of them and what tf32 and whole sums lose,
+ * and `begun` of the result. A row a block;
  * `wrong` becomes the first element that is not between `below` and `above`, where its type has numbers (infinity is one, but for whole
  * `numbers`), or without a size. */
 extern "C" __global__ void settle_rows(const double *reference, const double *magnitude, float *bound, int64_t rows, int64_t length, double usual,
-                                       int bounds, double tolerance, double share, int tf32, double least, int whole, double apart,
+                                       int bounds, double tolerance, double share, int tf32, double least, int whole, double apart, double begun,
                                        double below, double above, int numbers, unsigned long long *wrong)
 {
     __shared__ double squares[256];
@@ -33,7 +34,7 @@ extern "C" __global__ void settle_rows(const double *reference, const double *ma
             }
             double sums = whole ? 0x1p-23 * fabs(y[i]) : share * size + (tf32 ? 0x1p-10 * (2 * fabs(y[i]) + fmin(6 / sqrt(least), 2.0) * size) : 0);
             if (bound)
-                bound[at] = (float)((bounds ? size : tolerance > 0 ? tolerance * size : apart > 0 ? sums * apart : 0) * (1 + 0x1p-23));
+                bound[at] = (float)((bounds ? size : tolerance > 0 ? tolerance * size : apart > 0 ? sums * apart + begun * fabs(y[i]) : 0) * (1 + 0x1p-23));
         }
         __syncthreads();
     }

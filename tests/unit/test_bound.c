@@ -249,6 +249,30 @@ static void test_winograd(void **state)
     }
 }
 
+/* A sum that begins with its bias rounds at the bias's size from the first term on: that is allowed for, lesser operands are not. */
+static void test_begun(void **state)
+{
+    for (int kind = 0; kind < 2; kind++)
+        for (size_t i = 0; i < EACH; i++) {
+            double n = terms[i], most = 0, without = 0, u = 0x1p-24;
+            for (int o = 0; o < 3 * outputs[i]; o++) {
+                float bias = normal(), sum = bias;
+                draw(terms[i]);
+                for (int k = 0; k < terms[i]; k++)
+                    sum = fmaf(kind ? bits(x[k], 11) : x[k], kind ? bits(w[k], 11) : w[k], sum);
+                double y = exact + (double)bias, plain = bound_sum(MATH_F32, n, n, exact, magnitudes) + u * (fabs(exact) + fabs(y));
+                most = fmax(most, fabs((double)sum - y) / (plain + bound_begun(MATH_F32, n) * fabs((double)bias)));
+                without = fmax(without, fabs((double)sum - y) / plain);
+            }
+            if (kind ? !(most > 1.2) : !(most < 0.9))
+                fail_msg("%g terms and a bias, %s: %.3g of what is allowed, %.3g without the bias", n, kind ? "of 11 bits" : "right", most,
+                         without);
+        }
+    assert_true(bound_begun(MATH_F16_ACC32, 576) == 0 && bound_begun(MATH_TF32, 576) == 0 && bound_begun(MATH_I8_ACC32, 576) == 0);
+    assert_true(bound_begun(MATH_F16_ACC16, 574) == 3 * 24 * 0x1p-11 && bound_begun(MATH_F32, 574) == 3 * 24 * 0x1p-24);
+    assert_true(bound_begun(MATH_F32, 1) == 3 * 0x1p-24); /* the worst case is less there */
+}
+
 static void test_operands(void **state)
 {
     const unsigned lesser = FACTOR_F16 | FACTOR_BF16 | FACTOR_TF32;
@@ -258,6 +282,7 @@ static void test_operands(void **state)
     assert_int_equal(bound_factors(MATH_F32, "split3") & lesser, lesser);
     assert_false(bound_factors(MATH_TF32, "direct") & FACTOR_BF16);
     assert_true(bound_factors(MATH_TF32, "direct") & FACTOR_TF32);
+    assert_int_equal(bound_factors(MATH_TF32, "split3"), bound_factors(MATH_TF32, "direct")); /* the word opens f32 alone */
     assert_false(bound_factors(MATH_F16_ACC32, "direct") & (FACTOR_BF16 | FACTOR_SUM_F16));
     assert_true(bound_factors(MATH_F16_ACC16, "direct") & FACTOR_SUM_F16);
     for (enum math m = MATH_F32; m < MATH_COUNT; m++)
@@ -320,6 +345,21 @@ static void the_bounds_as_they_are_promised(void **state)
             near(bound_factor("fft", &w_), 16 * (1 + 6 / sqrt(n)) * (n < 10 ? 12 / (n + 2) : 1), "fft of f16 sums", n);
             w_.math = MATH_F16_ACC32;
             near(bound_factor("library", &w_), 16, "library", n);
+            near(bound_factor("split3", &w_), 1, "split3 of f16", n);
+            double g = n < 10 ? n + 2 : 12, cuts = 2 * (n < 34 ? n + 2 : 6 * sqrt(n + 2)), u = 1. / 16777216;
+            double rounded = g * u / (1 - g * u) / (cuts * u / (1 - cuts * u));
+            near(bound_factor_rounded("direct", &w_), rounded, "f16_acc32 without tensor cores", n);
+            near(bound_factor_rounded("split3", &w_), rounded, "f16_acc32 that says split3", n);
+            near(bound_factor_rounded("winograd", &w_), 16, "a transform", n);
+            w_.math = MATH_BF16_ACC32;
+            near(bound_factor_rounded("direct", &w_), rounded, "bf16_acc32 without tensor cores", n);
+            w_.epilogue_count = 1; /* whose roundings lie in the bound, too */
+            near(bound_factor_rounded("direct", &w_), 1, "with an epilogue", n);
+            w_.epilogue_count = 0;
+            for (int m = 0; m < 3; m++) {
+                w_.math = (enum math[]){MATH_F32, MATH_TF32, MATH_F16_ACC16}[m];
+                near(bound_factor_rounded("direct", &w_), 1, "another mode", n);
+            }
         }
 }
 
@@ -348,6 +388,7 @@ int main(void)
                                        cmocka_unit_test(test_split),
                                        cmocka_unit_test(test_sums_of_16_bits),
                                        cmocka_unit_test(test_winograd),
+                                       cmocka_unit_test(test_begun),
                                        cmocka_unit_test(test_operands)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

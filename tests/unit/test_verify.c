@@ -433,6 +433,16 @@ static void test_mask_out_unwritten(void **state)
         bits[0] = VERIFY_POISON;
         verify_tensor(&b->p, mask, &b->d, bits, &b->v);
         assert_true(!b->v.ok && b->v.worst_at[2] == 0 && b->v.worst_at[3] < width);
+        b->p.finds_padding = false; /* all that differs: pixels, and what is none */
+        tensor_pack(&b->p.tensors[mask], b->d.mask_out, bits);
+        for (int row = 0; row < 3; row++)
+            bits[row] = ~bits[row];
+        verify_tensor(&b->p, mask, &b->d, bits, &b->v);
+        char want[80];
+        snprintf(want, sizeof want, "; %d of %d pixels and %d bits behind the last column", (int)(3 * width), (int)(3 * width),
+                 (int)(3 * (32 - width)));
+        if (b->v.ok || !strstr(b->v.text, want))
+            fail_msg("%s", b->v.text);
         stop(b);
     }
     struct work w = conv_work(8, 8, 5, 32, 3); /* rows of one word each, the second row's wrong */
