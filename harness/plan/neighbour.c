@@ -5,13 +5,14 @@
 #include "plan/private.h"
 #include <string.h>
 
-#define TRIES 48
+#define TRIES 64
+#define TRIES_KIND 16           /* of a kind of image, before the next kind: with drawn numbers of images, then with the row's own */
 #define NARROW NEIGHBOUR_NARROW /* the short side of an image that is long, */
 #define NARROWER (NARROW / 2)   /* ... or longer than the row's own */
-#define TRIES_EACH 8            /* of a kind of image, before the next kind */
 #define SCATTERED 0.3           /* density of a mask that had none of its own */
 #define ELEMENTS 4000000        /* of all its tensors, where that can be: the CPU makes them */
-#define TRIES_COMPILED 8        /* the last of them may need code of their own: sizes are compiled in */
+#define TRIES_COMPILED 16       /* the last of them may need code of their own: sizes are compiled in */
+#define SMALL 7                 /* images of more pixels a side are made smaller before numbers of channels are */
 /* Of a file with tensors of its own, whose reference runs where the row does: on emu it is interpreted, too. */
 #define FILE_FLOP 4
 #define FILE_ELEMENT_FLOP 300 /* what a value costs where nothing is computed */
@@ -23,15 +24,35 @@ static const struct {
     enum drawn how;
 } fields[] = {{"n", DRAWN_COUNT}, {"d", DRAWN_COUNT}, {"h", DRAWN_SIZE}, {"w", DRAWN_SIZE}, {"c", DRAWN_CHANNELS}, {"k", DRAWN_CHANNELS}};
 
-static const int eighths[] = {2, 4, 6, 9, 10, 12, 16};
+static const int eighths[] = {2, 4, 6, 9, 10, 12, 16, 24};
+enum { EIGHTHS = sizeof eighths / sizeof *eighths };
+/* Of c and k: numbers that no vector divides, which most layers have not and most mistakes are made for; round ones, multiples of the row's
+ * own or odd multiples of a power of two; or its own. What a head ties to its own is kept last, alone while the other may differ. */
+enum channels { CHANNELS_ODD, CHANNELS_ROUND, CHANNELS_KEPT };
+#define ODD CHANNELS_ODD
+#define ROUND CHANNELS_ROUND
+#define KEPT CHANNELS_KEPT
+static const struct {
+    enum channels c, k;
+} turns[2][TRIES_KIND / 2] = {
+    {{ODD, ODD}, {ROUND, ODD}, {ODD, ROUND}, {ROUND, ROUND}, {KEPT, ODD}, {ODD, KEPT}, {KEPT, ROUND}, {KEPT, KEPT}},
+    {{ROUND, ROUND}, {ODD, ROUND}, {ROUND, ODD}, {ODD, ODD}, {KEPT, ROUND}, {ROUND, KEPT}, {KEPT, ODD}, {KEPT, KEPT}},
+};
 
-/* kinds: how many of the eighths are drawn from, the least ones. odd: that many beside a multiple of eight, which is what most layers have
- * and most mistakes are made for. */
-static int64_t channels_near(int64_t channels, int64_t kinds, bool odd, uint64_t random)
+/* kinds: how many of the eighths are drawn from, the least ones. */
+static int64_t channels_near(int64_t channels, int64_t kinds, enum channels how, uint64_t random)
 {
-    int64_t near = channels * eighths[random % (uint64_t)kinds] / 8;
-    near = odd ? (near > 8 ? near / 8 * 8 : 8) - 1 - (int64_t)(random / 64 % 7) : near;
-    return near < 1 ? 1 : near;
+    static const int below[] = {1, 3, 5, 7, 3, 5, 2, 4};
+    int64_t near = channels * eighths[random % (uint64_t)kinds] / 8, grain = 2 << random / 128 % 5;
+    if (how == KEPT)
+        return channels;
+    if (how == ODD)
+        return (near > 8 ? near / 8 * 8 : 8) - below[random / 64 % 8];
+    if (kinds == EIGHTHS && random / 64 % 2)
+        return channels * (2 + (int64_t)(random / 128 % 2));
+    while (grain > channels && grain > 1)
+        grain /= 2;
+    return near > grain ? (near - grain) / (2 * grain) * 2 * grain + grain : grain;
 }
 
 /* What is drawn: sides from the least that its filter allows, so many of them. */
@@ -43,11 +64,11 @@ struct limits {
 static bool shrink(struct limits *l)
 {
     struct limits was = *l;
+    l->channels = l->longest > SMALL ? l->channels : l->channels > 1 ? (l->channels + 1) / 2 : 1;
     l->count = 2;
     l->longest = l->longest > 4 ? l->longest / 2 : 2;
     l->narrow = l->narrow > 4 ? l->narrow / 2 : 2;
     l->narrower = 2;
-    l->channels = l->channels > 1 ? (l->channels + 1) / 2 : 1;
     return memcmp(&was, l, sizeof was) != 0;
 }
 
@@ -91,10 +112,12 @@ static int64_t turned_from(int64_t own, int64_t size, int64_t least)
     return (size - own) % 2 ? size : size > least ? size - 1 : size + 1;
 }
 
-/* Draws the fields. `channels`: those of channels, too; `odd`: no multiples of eight; `turned`: sides, too. */
-static void draw(const struct work *own, uint64_t seed, enum image image, const struct limits *limits, bool channels, bool odd, bool turned,
-                 struct work *out)
+/* Draws the fields: channels as turns[][] say, of groups in each (a layer of which each channel is a group keeps it so, with others). */
+static void draw(const struct work *own, uint64_t seed, enum image image, const struct limits *limits, enum channels c, enum channels k,
+                 bool turned, struct work *out)
 {
+    int64_t groups = own->groups > 1 ? own->groups : 1, inputs = groups;
+    bool deep = groups > 1 && groups == own->c; /* depthwise */
     char along = "hw"[generate_bits(seed, 0, 2) % 2];
     *out = *own;
     out->seed = generate_bits(seed, 0, 0);
@@ -111,11 +134,17 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
             else if (fields[i].how == DRAWN_SIZE) {
                 int64_t size = size_of(image, *f->name == along, *value, limits, random);
                 *value = turned ? turned_from(*value, size, limits->least) : size;
-            } else if (channels)
-                *value = channels_near(*value, limits->channels, odd, random);
+            } else if (*f->name == 'c')
+                *value = inputs = channels_near(deep ? *value : *value / groups, limits->channels, c, random) * (deep ? 1 : groups);
+            else
+                *value = channels_near(*value / groups, limits->channels, k, random) * groups;
             if (*value < f->min)
                 *value = f->min;
         }
+    if (deep && inputs != own->c) {
+        out->groups = inputs;
+        out->k = out->k / groups * inputs;
+    }
 }
 
 int plan_unit_of(const struct program *p, const struct unit *unit)
@@ -194,23 +223,29 @@ bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t see
         return false;
     if (own->op->file)
         return file_neighbour(plan, p, number, seed, longest, flop, work, program);
-    int items = own->epilogue_count;
-    struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER, sizeof eighths / sizeof *eighths};
+    int items = own->epilogue_count, smaller = 0;
+    struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER, EIGHTHS};
     for (int i = 0; i < TRIES; i++) {
         struct error ignored = {0};
-        bool channels = i % 2 == 0, compiled = i >= TRIES - TRIES_COMPILED;
-        bool odd = (number + i / 2) % 2 == 0, turned = number % 2 == 0 && i < TRIES_EACH; /* where the head refuses those: a later try */
+        int kind = i / TRIES_KIND, turn = i % (TRIES_KIND / 2), even = number % 2 == 0;
+        bool own_count = i / (TRIES_KIND / 2) % 2, compiled = i >= TRIES - TRIES_COMPILED;
         struct limits now = limits;
-        if (i / 2 % 3 == 2) /* a head that takes one image is run on others of them */
+        if (own_count) /* a head that takes one image is run on others of them */
             now.count = 0;
-        draw(own, generate_bits(seed, 2, (uint64_t)i), (enum image)((number + i / TRIES_EACH) % IMAGES), &now, channels, odd, turned, work);
+        draw(own, generate_bits(seed, 2, (uint64_t)(i + smaller * TRIES)), (enum image)((number + kind) % IMAGES), &now,
+             turns[!even][turn].c, turns[!even][turn].k, even && kind == 0, work); /* where the head refuses other parities, a later try */
         if (number % 2 == 0)
             scatter(&work->mask);
         if (p->program.completed_count && i >= TRIES / 4) /* what completes it is another variant's, whose own rows have neighbours */
             work->epilogue_count = items - i % (items + 1);
-        if (work_finish(work, &ignored) && !is_own_shape(work, own) && !(is_much(work, ELEMENTS, flop) && shrink(&limits)) &&
-            is_done(plan, p, compiled, work, program))
+        if (!work_finish(work, &ignored) || is_own_shape(work, own))
+            continue;
+        if (is_much(work, ELEMENTS, flop) && shrink(&limits)) {
+            smaller++;
+            i--; /* the same once more */
+        } else if (is_done(plan, p, compiled, work, program)) {
             return true;
+        }
     }
     return false;
 }

@@ -1,4 +1,5 @@
 /* Neighbours of a row's shape; and works that are no tasks. */
+#include "base/file.h"
 #include "scenario_text.h"
 #include "works.h"
 #include "plan/plan.h"
@@ -47,7 +48,7 @@ static void neighbours_are_near(void **state)
         assert_true(plan_neighbour(&plan, row, number, seed, 30, 1e18, &again, &second)); /* the seed decides */
         assert_true(w.n == again.n && w.h == again.h && w.w == again.w && w.c == again.c && w.k == again.k && w.seed == again.seed);
         assert_true(w.n >= 2 && w.n <= 3 && w.h != 40 && w.w != 16 && w.h >= 1 && w.h * w.w <= 30 * 30 && w.w >= 1 && w.c >= 1 &&
-                    w.c <= 32 && w.k <= 32);
+                    w.c <= 48 && w.k <= 48);
         assert_true(w.p == w.h && w.q == w.w && w.r == 3 && w.epilogue_count == 2 && w.dtype == own->dtype && w.seed != own->seed);
         assert_true(p.feasible && p.unit_count == 1 && unit_same(&p.units[0], &plan.rows[row].program.units[0]));
         other_batch += w.n == 3;
@@ -100,6 +101,67 @@ static void heads_decide(void **state)
         program_free(&p);
     }
     plan_end();
+}
+
+/* Of so many draws of a row whose head ties channels to something: how many have other numbers of input channels, more of them, an odd
+ * number of output channels, and more of those than inputs. */
+struct drawn {
+    int other_c, more_c, odd_k, more_k;
+};
+static struct drawn channels_of(const char *layer, const char *needs)
+{
+    struct drawn d = {0};
+    char *head = text_format("/* bench 1\nop: conv2d\nwhat: tied\nneeds: r == 3 and %s\nlayout: {input: NCHW, filter: KCRS, output: same}\n"
+                             "dtype: {input: f32, accumulate: f32}\nsteps:\n  - kernel: conv\n    grid: n * k\n    block: 32\n"
+                             "    args: input, filter, output, n, c, h, w, k\n*/\nextern \"C\" __global__ void conv() {}\n",
+                             needs),
+         *made = text_file(head), *tied = text_format("%s.cu", made), *variant = text_format("tied=%s", tied),
+         *text = text_format("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, %s}\nvariants: [tied/%s]\n", layer, file_base(made));
+    const char *dirs[] = {variant, NULL};
+    assert_int_equal(rename(made, tied), 0);
+    struct error err = {0};
+    struct plan_options options = {.scenario_path = path = text_file(text), .variant_dirs = dirs};
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    const struct work *own = &plan.cases[0].work;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct work w;
+        struct program p;
+        assert_true(plan_neighbour(&plan, row_of("tied"), 2 * (int)(seed % 3), seed, 14, 2e7, &w, &p));
+        d.other_c += w.c != own->c;
+        d.more_c += w.c > own->c;
+        d.odd_k += w.k % 2;
+        d.more_k += w.k > w.c;
+        program_free(&p);
+    }
+    plan_end();
+    unlink(tied);
+    free(tied);
+    free(made);
+    free(variant);
+    free(head);
+    free(text);
+    return d;
+}
+
+/* What a head leaves open is drawn, whatever else it ties. */
+static void channels_vary_where_they_may(void **state)
+{
+    struct drawn d = channels_of("c: 64, h: 9, w: 11, k: 8, kernel: 3, pad: 1, dtype: f32", "c % 16 == 0 and groups == 1");
+    if (d.other_c < 90 || d.more_c < 50 || d.odd_k < 40)
+        fail_msg("multiples of 16: of 100 %d have other inputs, %d more, %d odd outputs", d.other_c, d.more_c, d.odd_k);
+    d = channels_of("c: 16, h: 9, w: 11, k: 4, kernel: 3, pad: 1, dtype: f32", "c == 16 and groups == 1");
+    if (d.other_c || d.odd_k < 60)
+        fail_msg("16: of 100 %d have other inputs, %d odd outputs", d.other_c, d.odd_k);
+    d = channels_of("c: 16, h: 9, w: 11, k: 4, kernel: 3, pad: 1, dtype: f32", "k == 4 and groups == 1");
+    if (d.other_c < 90 || d.odd_k)
+        fail_msg("k of 4: of 100 %d have other inputs, %d odd outputs", d.other_c, d.odd_k);
+    d = channels_of("c: 16, h: 9, w: 11, k: 16, groups: 16, kernel: 3, pad: 1, dtype: f32", "groups == c");
+    if (d.other_c < 90 || d.more_k < 50)
+        fail_msg("depthwise: of 100 %d have other inputs, %d more outputs than inputs", d.other_c, d.more_k);
+    d = channels_of("c: 16, h: 9, w: 11, k: 32, groups: 4, kernel: 3, pad: 1, dtype: f32", "groups == 4");
+    if (d.other_c < 80)
+        fail_msg("four groups: of 100 %d have other inputs", d.other_c);
 }
 
 /* A filter of 150 MB: its neighbours need no minute of a CPU each, are images that hold it, and most of them have a smaller one. */
@@ -314,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(neighbours_are_near),
                                        cmocka_unit_test(heads_decide),
+                                       cmocka_unit_test(channels_vary_where_they_may),
                                        cmocka_unit_test(neighbours_cost_little),
                                        cmocka_unit_test(files_vary_their_sizes),
                                        cmocka_unit_test(files_ask_heads),
