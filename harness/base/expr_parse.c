@@ -177,6 +177,8 @@ static struct term *parse_call_args(struct parser *p, struct term *t)
     while (!expr_parse_take(p, ")")) {
         if (t->count && !expr_parse_take(p, ",")) {
             expr_error(p->e, p->at, p->err, p->s[p->at] ? "a comma or ')' should stand here" : "the ')' of %s( is missing", t->name);
+            if (!p->s[p->at])
+                error_hint(p->err, "inside {...} and [...] a comma ends a value of YAML: quote the expression, \"%s(a, b)\"", t->name);
             goto failed;
         }
         if (t->count == EXPR_MAX_ARGS) {

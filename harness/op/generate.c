@@ -62,10 +62,10 @@ struct exact_plan generate_plan(const struct work *w)
     plan.bias = biases ? share : 0;
     plan.residual = addends ? share : 0;
     limit -= share * (biases + addends);
-    if (w->op->file && !plan_count(w, VALUES_WEIGHT)) { /* sums of what is read */
+    if (w->op->file && !plan_count(w, VALUES_WEIGHT)) { /* sums of what is read, or of products of two such */
         int64_t terms = work_terms(w);
-        plan.input = terms > 1 ? limit / terms : limit / 2 - 1;
-        plan.input = plan.input < 1 ? 1 : !terms && plan.input > 7 ? 7 : plan.input; /* moved or compared: ties are common */
+        plan.input = terms ? (int64_t)sqrt((double)limit / (double)terms) : 7; /* moved or compared: ties are common */
+        plan.input = plan.input < 1 ? 1 : plan.input;
         plan.residual = plan.bias = share;
         return plan;
     }

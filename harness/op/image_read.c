@@ -209,6 +209,14 @@ static bool read_sent(struct op_file *f, const struct node *n, struct error *err
            read_norm(f, node_get(n, "norm"), err);
 }
 
+static bool adds_up(const struct op_file *f)
+{
+    struct formula made;
+    const struct work none = {.op = &f->op, .groups = 1};
+    return f->output && formula_make(f->output, &none, FORMULA_OF_VALUES, &made, NULL) &&
+           (formula_has(&made, FORMULA_SUM) || formula_has(&made, FORMULA_MEAN));
+}
+
 bool op_image_read(struct op_file *f, struct error *err)
 {
     static const char *const tasks[] = {
@@ -232,6 +240,9 @@ bool op_image_read(struct op_file *f, struct error *err)
         !read_formula(f, node_get(f->root, "magnitude"), FORMULA_OF_VALUES, &f->size, err) ||
         !read_changes(f, node_get(f->root, "changes"), err) || !read_sent(f, node_get(f->root, "sent"), err))
         return false;
+    if (!op->has_filter && !f->terms && adds_up(f))
+        return node_error(node_get(f->root, "output"), err,
+                          "output: it adds up what its taps read, and nothing says how many that is: `terms: r * s`, say");
     op->tap_sums &= !op->has_filter;
     op->tensors = shape_tensors;
     op->raw_output = shape_raw_output;

@@ -41,7 +41,8 @@ else:
     given = {key + "_" if keyword.iskeyword(key) else key: value for key, value in given.items()}
     unknown = [p.name for p in takes if p.name not in given and p.default is p.empty]
     if unknown:
-        sys.exit(f"it takes '{unknown[0]}'; the op has {', '.join(sorted(given))}")
+        in_place = "; it writes that one, which holds nothing before: what is read and written is two tensors" if unknown[0] in outputs else ""
+        sys.exit(f"it takes '{unknown[0]}'; the op has {', '.join(sorted(given))}{in_place}")
     wanted = {p.name: given[p.name] for p in takes if p.name in given}
 try:
     result = function(**wanted)
