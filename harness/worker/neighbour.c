@@ -187,7 +187,8 @@ static bool draw_neighbour(const struct worker *w, int index, int number, struct
     bool timed = spec_is_timed(w->options.device), file = w->plan.rows[index].program.work.op->file != NULL;
     if (!timed && !file) /* one only: of any kind, and unlike its own */
         number = 2 * (int)(seed % NEIGHBOURS);
-    return plan_neighbour(&w->plan, index, number, seed, timed || file ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
+    bool far = timed || (file && number == 1); /* a long one costs no more there */
+    return plan_neighbour(&w->plan, index, number, seed, far ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
 }
 
 /* The one that was drawn ahead, else one that is drawn now: a head that is bound to other sizes takes half a millisecond, each try. False:
@@ -207,6 +208,12 @@ static bool take_neighbour(struct worker *w, int index, int number, struct work 
     return draw_neighbour(w, index, number, work, program);
 }
 
+/* Where there is no neighbour of one kind, may there be one of the next? Other ops' draws go through all kinds. */
+static bool has_more(const struct worker *w, int index)
+{
+    return w->plan.rows[index].program.work.op->file != NULL;
+}
+
 /* Counts in *seen; *more: another one is worth its cost, which a compilation is not. */
 static bool visit(struct worker *w, int index, int number, const struct build *build, struct row *row, int *seen, bool *more,
                   struct error *err)
@@ -214,8 +221,10 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
     struct visit v = {.w = w, .build = build, .row = row, .index = index};
     struct error why = {0};
     *more = take_neighbour(w, index, number, &v.work, &v.program);
-    if (!*more)
+    if (!*more) {
+        *more = has_more(w, index);
         return true;
+    }
     ++*seen;
     worker_stage(w, index, "neighbour", VISIT_LIMIT_S + w->time_limit_s);
     int in_case = w->plan.rows[index].case_index;
@@ -292,8 +301,11 @@ void worker_neighbours_compile(struct worker *w, int index)
         struct program program;
         struct error ignored = {0}; /* told when the row is verified */
         bool own = false;
-        if (!draw_neighbour(w, index, i, &work, &program))
+        if (!draw_neighbour(w, index, i, &work, &program)) {
+            if (has_more(w, index))
+                continue;
             return;
+        }
         for (int k = 0; k < program.unit_count; k++)
             own |= plan_unit_of(&w->plan.rows[index].program, &program.units[k]) < 0;
         if (own && build_make(w, &program, &build, &ignored))
