@@ -6,8 +6,9 @@
 
 #define ROUNDED 12.0 /* g of a sum that is rounded to nearest: 7.4 at most was seen in 59 million outputs */
 #define TRANSFORMED 16.0
-#define BEGUN 3.0 /* half a unit in the last place is 0.58 u in the root mean square at most: five of that */
-#define CUT 2.0   /* of split3, whose sums are cut off: this times sqrt(n + 2) more */
+#define PARTS 48.0 /* of split3: three times 2^-20, of which parts that are cut off leave each operand and the dropped product one */
+#define BEGUN 3.0  /* half a unit in the last place is 0.58 u in the root mean square at most: five of that */
+#define CUT 2.0    /* of split3, whose sums are cut off: this times sqrt(n + 2) more */
 
 /* Share of the sum of magnitudes that the roundings of the sum may cost. */
 double bound_share(enum math math, double terms)
@@ -72,7 +73,7 @@ double bound_factor(const char *algorithm, const struct work *w)
     if (!strcmp(algorithm, "collapsed") && work_collapsed_share(w) < 1) /* taps that meet no other on their pixel are not added up */
         return bound_rounded_filter(w->math, (double)(w->c * w->r * w->s), dtype_unit_roundoff(w->dtype));
     if (!strcmp(algorithm, "split3") && w->math == MATH_F32) /* other modes have that slack, or no parts */
-        return 1 + CUT * sqrt(terms + 2) / fmin(terms + 2, ROUNDED);
+        return 1 + (CUT * sqrt(terms + 2) + PARTS * fmin(6 / sqrt(terms), 1)) / fmin(terms + 2, ROUNDED);
     if (is_transform(algorithm) && (!strcmp(algorithm, "library") || work_filter_taps(w) > 1)) /* one tap has no transform */
         return transform_factor(w->math, terms);
     return 1; /* an unknown word earns no slack */

@@ -27,22 +27,25 @@ static const struct {
 static const int eighths[] = {2, 4, 6, 9, 10, 12, 16, 24};
 enum { EIGHTHS = sizeof eighths / sizeof *eighths };
 /* Of c and k: numbers that no vector divides, which most layers have not and most mistakes are made for; round ones, multiples of the row's
- * own or odd multiples of a power of two; or its own. What a head ties to its own is kept last, alone while the other may differ. */
+ * own or odd multiples of a power of two; or its own, for code that goes by them; what a head ties to its own is kept last, alone while the
+ * other may differ. */
+enum { STYLES = 3 };
 enum channels { CHANNELS_ODD, CHANNELS_ROUND, CHANNELS_KEPT };
 #define ODD CHANNELS_ODD
 #define ROUND CHANNELS_ROUND
 #define KEPT CHANNELS_KEPT
 static const struct {
     enum channels c, k;
-} turns[2][TRIES_KIND / 2] = {
+} turns[STYLES][TRIES_KIND / 2] = {
     {{ODD, ODD}, {ROUND, ODD}, {ODD, ROUND}, {ROUND, ROUND}, {KEPT, ODD}, {ODD, KEPT}, {KEPT, ROUND}, {KEPT, KEPT}},
     {{ROUND, ROUND}, {ODD, ROUND}, {ROUND, ODD}, {ODD, ODD}, {KEPT, ROUND}, {ROUND, KEPT}, {KEPT, ODD}, {KEPT, KEPT}},
+    {{KEPT, KEPT}, {KEPT, ODD}, {ODD, KEPT}, {KEPT, ROUND}, {ROUND, KEPT}, {ODD, ODD}, {ROUND, ROUND}, {ODD, ROUND}},
 };
 
 /* kinds: how many of the eighths are drawn from, the least ones. */
 static int64_t channels_near(int64_t channels, int64_t kinds, enum channels how, uint64_t random)
 {
-    static const int below[] = {1, 3, 5, 7, 3, 5, 2, 4};
+    static const int below[] = {1, 3, 5, 7, 1, 3, 5, 6};
     int64_t near = channels * eighths[random % (uint64_t)kinds] / 8, grain = 2 << random / 128 % 5;
     if (how == KEPT)
         return channels;
@@ -227,14 +230,15 @@ bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t see
     struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER, EIGHTHS};
     for (int i = 0; i < TRIES; i++) {
         struct error ignored = {0};
-        int kind = i / TRIES_KIND, turn = i % (TRIES_KIND / 2), even = number % 2 == 0;
-        bool own_count = i / (TRIES_KIND / 2) % 2, compiled = i >= TRIES - TRIES_COMPILED;
+        int kind = i / TRIES_KIND, turn = i % (TRIES_KIND / 2), style = number % STYLES;
+        bool later = i / (TRIES_KIND / 2) % 2, compiled = i >= TRIES - TRIES_COMPILED;
         struct limits now = limits;
-        if (own_count) /* a head that takes one image is run on others of them */
+        if (later == (style != 1)) /* code that goes by the number of images; a head that takes one image is run on others of them */
             now.count = 0;
-        draw(own, generate_bits(seed, 2, (uint64_t)(i + smaller * TRIES)), (enum image)((number + kind) % IMAGES), &now,
-             turns[!even][turn].c, turns[!even][turn].k, even && kind == 0, work); /* where the head refuses other parities, a later try */
-        if (number % 2 == 0)
+        draw(own, generate_bits(seed, 2, (uint64_t)(i + smaller * TRIES)), (enum image)((number + number / STYLES + kind) % IMAGES), &now,
+             turns[style][turn].c, turns[style][turn].k, style == 0 && kind == 0,
+             work); /* where the head refuses other parities, a later try */
+        if (style != 1)
             scatter(&work->mask);
         if (p->program.completed_count && i >= TRIES / 4) /* what completes it is another variant's, whose own rows have neighbours */
             work->epilogue_count = items - i % (items + 1);

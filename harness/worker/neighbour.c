@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define NEIGHBOURS 3
-#define NEIGHBOURS_EMU 1 /* a multiple of what an interpreted row costs */
+#define NEIGHBOURS_EMU 2 /* each is a multiple of what an interpreted row costs */
 #define LONGEST 48
 #define LONGEST_EMU 14
 #define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
@@ -185,8 +185,8 @@ static bool draw_neighbour(const struct worker *w, int index, int number, struct
 {
     uint64_t seed = generate_bits(worker_secret(w), 3, (uint64_t)number);
     bool timed = spec_is_timed(w->options.device), file = w->plan.rows[index].program.work.op->file != NULL;
-    if (!timed && !file) /* one only: of any kind, and unlike its own */
-        number = 2 * (int)(seed % NEIGHBOURS);
+    if (!timed && !file) /* two only: one that is unlike its own, and one that is like it in something, of any kind */
+        number = (number ? 1 + (int)(seed / NEIGHBOURS % 2) : 0) + NEIGHBOURS * (int)(seed % NEIGHBOURS);
     bool far = timed || (file && number == 1); /* a long one costs no more there */
     return plan_neighbour(&w->plan, index, number, seed, far ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
 }

@@ -123,7 +123,7 @@ static const char *near_why(const struct trial *t, const struct op_data *data, c
         return "; of small whole numbers the op makes what f32 rounds, so that a right kernel need not have the same bits: `exact: no` "
                "says so "
                "(docs/OP.md)";
-    if (file && work_terms(work) == 1 && !bounded && near)
+    if (file && !work->op->has_filter && work_terms(work) == 1 && !bounded && near)
         return "; the op says that a result is made of 1 number: where more are added up, `terms` is how many (docs/OP.md)";
     if (data->at[v->slot].guessed && off <= GUESSED_MOST * v->worst_bound)
         return "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "

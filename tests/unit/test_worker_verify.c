@@ -194,7 +194,7 @@ static void a_right_row_says_how_right(void **state)
     struct row *row = verified("two_steps");
     assert_true(row->check && !strncmp(row->check, "exact + ", 8) && strstr(row->check, " tol"));
     assert_true(row->error_over_bound >= 0 && row->error_over_bound < 1);
-    assert_true(row_metric(row, -1, "verify.neighbours") && row_metric(row, -1, "verify.neighbours")->value == 1);
+    assert_true(row_metric(row, -1, "verify.neighbours") && row_metric(row, -1, "verify.neighbours")->value == 2);
     assert_true(row_metric(row, -1, "verify.same_bits") && row_metric(row, -1, "verify.same_bits")->value == 1);
     const struct row_metric *whole = row_metric(row, -1, "emu.warp_instructions"), *one = row_metric(row, 0, "emu.warp_instructions"),
                             *two = row_metric(row, 1, "emu.warp_instructions");
@@ -299,7 +299,7 @@ static void neighbours_are_compiled_ahead(void **state)
         assert_true(own > ahead);
         tell(&w, json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", index, "choice"));
         assert_int_equal(files_in(folder), own);
-        assert_true(row->status == ROW_OK && row_metric(row, -1, "verify.neighbours")->value == 1);
+        assert_true(row->status == ROW_OK && row_metric(row, -1, "verify.neighbours")->value == (sized ? 1 : 2));
         worker_close(&w);
         row_free(row);
     }
