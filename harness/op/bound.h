@@ -14,8 +14,8 @@
  * g = 2 min(n + 2, 6 sqrt(n + 2)) on tensor cores, which cut off instead of rounding (Fasi, Higham, Mikaitis and Pranesh, "Numerical
  * behavior of NVIDIA tensor cores", PeerJ CS 7:e330, 2021), so that errors lean one way; 6 sqrt(n) is the probabilistic form of the worst
  * case (Higham and Mary, SIAM J. Sci. Comput. 41(5), 2019). split3 adds 2 sqrt(n + 2) to the g of f32 for that: three times what its sums
- * lose when each step of 16 is cut off, and below the 980 (n = 576) and 240 (n = 9216) that a dropped part costs; and 48 min(6 / sqrt(n), 1),
- * as two parts of 11 bits, cut off, leave 2^-20 of each operand, and the product of the small parts, which is left out, is as much.
+ * lose when each step of 16 is cut off, and below the 980 (n = 576) and 240 (n = 9216) that a dropped part costs; and 48 min(6 / sqrt(n),
+ * 1), as two parts of 11 bits, cut off, leave 2^-20 of each operand, and the product of the small parts, which is left out, is as much.
  *
  * tf32 loses bits of the operands first: a relative 2^-10 each if they are cut off (2^-11 if rounded). Cut off, every product shrinks, on
  * average by 2^-10 of its value; the rest is random: 2^-10 (2 |y| + min(6 / sqrt(m), 2) A), where m is how many products are not zero. Of a

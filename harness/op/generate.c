@@ -215,6 +215,14 @@ static void recipe_of_file(const struct work *work, const struct tensor *t, bool
         r->draw = DRAW_UNIFORM;
     else if (whole && t->rank > 1 && work_terms(work) == 0)
         r->line = t->dim[t->rank - 1];
+    if (r->draw == DRAW_EXACT && r->magnitude > (int64_t)dtype_exact_integer(t->dtype))
+        r->magnitude = (int64_t)dtype_exact_integer(t->dtype);
+    if (r->draw == DRAW_EXACT && (bytes || t->dtype == DTYPE_U32)) { /* no sign: from 0 on */
+        r->draw = DRAW_BITS;
+        for (r->bits = 1; (int64_t)2 << r->bits <= r->magnitude + 1;)
+            r->bits++;
+        r->line = 0;
+    }
     r->exact = r->draw == DRAW_EXACT;
 }
 
@@ -250,7 +258,8 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     struct generate_recipe r = {.exact = first && op_is_exact(work->op), .scale = 1};
     r.key = generate_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)first, t->role->constant ? 0 : work->set_seed);
     /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
-    r.round_to = t->role->values == VALUES_BIAS ? work_result_dtype(work) : t->dtype;
+    bool own = work->op->file && (dtype_is_whole(t->dtype) || dtype_unit_roundoff(t->dtype) > dtype_unit_roundoff(work_result_dtype(work)));
+    r.round_to = t->role->values == VALUES_BIAS && !own ? work_result_dtype(work) : t->dtype;
     r.rectify = t->role->values == VALUES_INPUT && work->data == DATA_RELU;
     r.unit = t->role->values == VALUES_INPUT ? plan.unit : 1;
     const int64_t magnitudes[] = {

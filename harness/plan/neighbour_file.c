@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define GRAINS 11 /* heads ask for multiples of 1 to 1024 */
+#define BLOCK 256 /* threads of most blocks: whoever has one for each value stops there */
 #define FEW 3     /* sizes at least to draw from, where the grain is coarse */
 /* Attempts: every size is another one, and the code as it is; the same where sizes are compiled in; some are, or one is, whose code is as
  * it is; likewise of the next kind. */
@@ -60,6 +61,9 @@ static int64_t size_near(const struct op_field *f, int64_t own, enum image image
                    : longest >= NEIGHBOUR_NARROW ? longest * longest / NEIGHBOUR_NARROW
                                                  : longest;
     most = most / grain > FEW ? most / grain : FEW;
+    int64_t many = most - BLOCK / grain; /* ... of which those beyond a block's threads are drawn every other time */
+    if (image == IMAGE_LONG && along && many > FEW && random >> 63)
+        first += BLOCK / grain * grain, most = many;
     int64_t size = first + (int64_t)(random % (uint64_t)most) * grain;
     if (grain == 1 && turned)
         size += (size - own) % 2 == 0;
@@ -92,13 +96,15 @@ bool neighbour_draw_file(const struct work *own, uint64_t seed, int number, int 
     out->picture[0] = out->picture_hash[0] = 0;
     out->any_boxes = out->every_size = true;
     uint64_t bits = generate_bits(seed, 0, 1);
-    int along = count ? (int)(generate_bits(seed, 0, 2) % (uint64_t)count) : 0;
-    int64_t grain = (int64_t)1 << (power + (number % 2 ? 3 : 0)) % GRAINS;
-    enum image image = (enum image)((number + (attempt >= ATTEMPT_NEXT)) % IMAGES);
+    bool again = number >= IMAGES; /* the long kinds once more, along another axis */
+    uint64_t axis = generate_bits(count > 2 ? seed : own->seed, 0, 2) + (uint64_t)(again ? number - 2 : number - 1); /* of two both */
+    int along = count ? (int)(axis % (uint64_t)count) : 0;
+    int64_t grain = (int64_t)1 << (power + (number == IMAGE_LONG ? 3 : 0)) % GRAINS;
+    enum image image = (enum image)((number + again + (attempt >= ATTEMPT_NEXT)) % IMAGES);
     for (int i = 0; i < count; i++) {
         int64_t *value = (int64_t *)(void *)((char *)out + sizes[i]->offset);
         if (all || (attempt % 2 ? bits >> i & 1 : i == along))
-            *value = size_near(sizes[i], *value, image, i == along, grain_of(*value, grain), number % 2 == 0, longest,
+            *value = size_near(sizes[i], *value, image, i == along, grain_of(*value, grain), number != IMAGE_LONG, longest,
                                generate_bits(seed, 1, (uint64_t)i));
     }
     return compiled;

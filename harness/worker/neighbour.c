@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define NEIGHBOURS 3
-#define NEIGHBOURS_EMU 2 /* each is a multiple of what an interpreted row costs */
+#define NEIGHBOURS_FILE 5 /* of an op that is a file with sizes of its own: long along one axis, and along another */
+#define NEIGHBOURS_EMU 2  /* each is a multiple of what an interpreted row costs */
 #define LONGEST 48
 #define LONGEST_EMU 14
 #define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
@@ -187,7 +188,7 @@ static bool draw_neighbour(const struct worker *w, int index, int number, struct
     bool timed = spec_is_timed(w->options.device), file = w->plan.rows[index].program.work.op->file != NULL;
     if (!timed && !file) /* two only: one that is unlike its own, and one that is like it in something, of any kind */
         number = (number ? 1 + (int)(seed / NEIGHBOURS % 2) : 0) + NEIGHBOURS * (int)(seed % NEIGHBOURS);
-    bool far = timed || (file && number == 1); /* a long one costs no more there */
+    bool far = timed || (file && number % 2); /* a long one costs no more there */
     return plan_neighbour(&w->plan, index, number, seed, far ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
 }
 
@@ -270,7 +271,7 @@ static int wanted(const struct worker *w, int index)
     bool added = w->plan.cases[row->case_index].like; /* another density of a case whose rows were there, in the same configurations */
     if (added || !has_own_code(row) || !plan_has_neighbours(row->program.work.op))
         return 0;
-    return spec_is_timed(w->options.device) || row->program.work.op->file ? NEIGHBOURS : NEIGHBOURS_EMU;
+    return row->program.work.op->file ? NEIGHBOURS_FILE : spec_is_timed(w->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
 }
 
 void worker_neighbours_data(const struct worker *w, int index, struct neighbours *n, const atomic_bool *enough)

@@ -221,6 +221,33 @@ static void files_vary_their_sizes(void **state)
     plan_end();
 }
 
+/* Of two sizes each is long once, beyond the threads of a block every other time, and each larger than the layer's once. */
+static void files_are_long_along_both(void **state)
+{
+    plan_of("scenario: t\nlayers:\n  a: {op: softmax, rows: 300, cols: 200, dtype: f32}\nvariants: [softmax/naive]\n");
+    int past = 0, both = 0;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        int64_t most_rows = 0, most_cols = 0;
+        bool larger_rows = false, larger_cols = false;
+        for (int number = 0; number < 5; number++) {
+            struct work w;
+            struct program p;
+            struct value rows, cols;
+            bool far = number % 2;
+            assert_true(plan_neighbour(&plan, row_of("naive"), number, seed * 5 + (uint64_t)number, far ? 48 : 14, 2e7, &w, &p));
+            assert_true(work_symbol(&w, "rows", &rows) && work_symbol(&w, "cols", &cols));
+            most_rows = rows.i > most_rows && far ? rows.i : most_rows, most_cols = cols.i > most_cols && far ? cols.i : most_cols;
+            larger_rows |= !far && rows.i > 300, larger_cols |= !far && cols.i > 200;
+            program_free(&p);
+        }
+        past += most_cols > 256;
+        both += most_rows > 8 && most_cols > 8 && larger_rows && larger_cols;
+    }
+    if (past < 40 || both < 90)
+        fail_msg("of 100 times %d go past 256 columns, %d are long and larger along both", past, both);
+    plan_end();
+}
+
 /* What a head asks for is drawn, where there is such a thing; and a layer that is large has small neighbours. */
 static void files_ask_heads(void **state)
 {
@@ -382,6 +409,7 @@ int main(void)
                                        cmocka_unit_test(neighbours_cost_little),
                                        cmocka_unit_test(files_vary_their_sizes),
                                        cmocka_unit_test(files_ask_heads),
+                                       cmocka_unit_test(files_are_long_along_both),
                                        cmocka_unit_test(rectangles_vary),
                                        cmocka_unit_test(no_tasks),
                                        cmocka_unit_test(tasks)};

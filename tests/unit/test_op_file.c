@@ -376,6 +376,51 @@ static void test_bias(void **state)
     free(path);
 }
 
+/* Whatever a tensor's own type is and whatever word draws it, it holds its values, of both sets; and they are not all the same. */
+static void test_narrow(void **state)
+{
+    static const char *const types[] = {"f16", "bf16", "i8", "u8", "u16", "i32", "u32"}, *const words[] = {"normal", "weight",
+                                                                                                           "bias",   "addend",
+                                                                                                           "sorted", "{uniform: [0, 90]}"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+            struct error err = {0};
+            char name[40], other[40];
+            snprintf(name, sizeof name, "narrow_%d_%d.yaml", (int)i, (int)k);
+            snprintf(other, sizeof other, "narrow_%d_%d", (int)i, (int)k);
+            char *text =
+                     text_format("about: x\nfields: {n: 300}\ntensors:\n  a: {shape: [n], dtype: %s, data: %s}\n  b: {shape: [n]}\n"
+                                 "  y: {shape: [n], written: yes}\nterms: 2\nreference: {kernel: k, threads: n, args: [a, b, y], source: "
+                                 "narrow.cu}\ntrial: {one: {}}\n",
+                                 types[i], words[k]),
+                 *cu = put("narrow.cu", "//", 2), *path = put(name, text, strlen(text));
+            const char *extra[] = {path, NULL};
+            if (!op_load(extra, &err))
+                fail_msg("%s", err.text);
+            struct work w = {.op = op_find(other), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .seed = 5, .value = {300}};
+            finish(&w);
+            for (int part = 0; part < 2; part++) {
+                struct op_data d;
+                unsigned char storage[8];
+                bool alike = true;
+                assert_true(op_data_inputs(&w, (enum data_part)part, &d, &err));
+                const float *a = op_data_of(w.op, &d, "a")->value;
+                for (int n = 0; n < 300; n++) {
+                    alike &= a[n] == a[0];
+                    dtype_set(dtype_parse(types[i]), storage, 0, (double)a[n]);
+                    if (!dtype_holds(dtype_parse(types[i]), (double)a[n]) || (float)dtype_get(dtype_parse(types[i]), storage, 0) != a[n])
+                        fail_msg("%s of %s, set %d: %g", words[k], types[i], part, (double)a[n]);
+                }
+                if (alike && (part == DATA_PART_EXACT || types[i][0] != 'u'))
+                    fail_msg("%s of %s, set %d: all are %g", words[k], types[i], part, (double)a[0]);
+                op_data_free(&d);
+            }
+            free(text);
+            free(cu);
+            free(path);
+        }
+}
+
 /* Ones with the probability that is asked for, in both sets. */
 static void test_masks(void **state)
 {
@@ -535,9 +580,10 @@ static void test_mutated(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work),    cmocka_unit_test(test_least),  cmocka_unit_test(test_data),
-                                       cmocka_unit_test(test_picture), cmocka_unit_test(test_video),  cmocka_unit_test(test_masks),
-                                       cmocka_unit_test(test_bias),    cmocka_unit_test(test_broken), cmocka_unit_test(test_npy),
-                                       cmocka_unit_test(test_mutated), cmocka_unit_test(test_reads),  cmocka_unit_test(test_reads_boxes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work),       cmocka_unit_test(test_least),   cmocka_unit_test(test_data),
+                                       cmocka_unit_test(test_picture),    cmocka_unit_test(test_video),   cmocka_unit_test(test_narrow),
+                                       cmocka_unit_test(test_masks),      cmocka_unit_test(test_bias),    cmocka_unit_test(test_broken),
+                                       cmocka_unit_test(test_npy),        cmocka_unit_test(test_mutated), cmocka_unit_test(test_reads),
+                                       cmocka_unit_test(test_reads_boxes)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

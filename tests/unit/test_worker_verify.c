@@ -218,7 +218,7 @@ static void files_have_neighbours(void **state)
     struct row *row = verified_on("op: transpose, rows: 5, cols: 7, dtype: f32", "transpose/naive");
     if (row->status != ROW_OK)
         fail_msg("%s", row->reason);
-    assert_true(row_metric(row, -1, "verify.neighbours") && row_metric(row, -1, "verify.neighbours")->value == 3);
+    assert_true(row_metric(row, -1, "verify.neighbours") && row_metric(row, -1, "verify.neighbours")->value == 5);
     row_free(row);
 }
 
