@@ -75,8 +75,13 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         return code;
     if (count != 2)
         return cli_usage(verb, "an op and a file, please: bench new conv2d my.cu");
+    if (new_op && op_load(ops.items, &err) && op_find(rest[0])) {
+        error_set(&err, ERROR_USAGE, "there is an op '%s' already: %s", rest[0], op_find(rest[0])->about);
+        error_hint(&err, "bench new %s %s for a kernel of it; a new op has another name", rest[0], rest[1]);
+        return cli_fail(&err);
+    }
     if (new_op)
-        return print_op(rest[0], rest[1], kernel);
+        return err.kind == ERROR_NONE ? print_op(rest[0], rest[1], kernel) : cli_fail(&err);
     const struct op *op = op_load(ops.items, &err) ? op_find(rest[0]) : NULL;
     if (!op && err.kind == ERROR_NONE)
         no_op(rest[0], rest[1], &err);

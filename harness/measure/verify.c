@@ -10,7 +10,7 @@
 
 /* Where no magnitude is given, sizes that nobody chose may make a right kernel's sums cancel (a row of two nearly equal numbers less its
  * mean); what is asked there is whether the kernel works, and what does not is farther off. */
-#define GUESSED_ELSEWHERE 256
+#define GUESSED_ELSEWHERE 1024
 
 double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried)
 {

@@ -54,7 +54,9 @@ static bool judge_neighbour(struct visit *v, const struct op_data *data, struct 
     bool ok = rig_check(v->rig, data, &verdict, &unsafe, NULL, err);
     if (ok && !verdict.ok) {
         v->row->status = ROW_WRONG;
-        row_set(&v->row->reason, verdict.text);
+        char *reason = text_format("%s%s", verdict.text, worker_near_why(&v->program, data, &verdict));
+        row_set(&v->row->reason, reason);
+        free(reason);
     } else if (ok && unsafe.len) {
         v->row->status = ROW_UNSAFE;
         row_set(&v->row->reason, text_get(&unsafe));

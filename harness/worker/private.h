@@ -182,6 +182,8 @@ bool worker_verify(struct worker *w, int row, struct error *err);
 void worker_same_bits(const struct worker *w, int index, const struct rig *rig, struct row *row);
 /* Compiles it, and says by launch_hash what is launched: nothing runs. */
 bool worker_identify(struct worker *w, int row, struct error *err);
+/* What of an op's file may make a right kernel look wrong, where it is off by little, as the end of a sentence; "": nothing. */
+const char *worker_near_why(const struct program *program, const struct op_data *data, const struct verdict *verdict);
 /* task.c: where the work of an op that is a file lets kernels pass that do not do it, `row` is broken and says why; looked at once a case.
  * False (err): the case's own data cannot be made. */
 bool worker_file_task(struct worker *w, int index, struct row *row, struct error *err);

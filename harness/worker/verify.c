@@ -103,32 +103,30 @@ static bool run_once(struct trial *t, bool counted, struct error *err)
 }
 
 /* A few whole numbers, each beside the one that the reference rounded to. */
-static bool is_off_by_rounding(const struct trial *t, const struct verdict *v)
+static bool is_off_by_rounding(const struct program *p, const struct verdict *v)
 {
     bool whole = false;
-    for (int i = 0; i < t->program->tensor_count; i++)
-        whole |= t->program->tensors[i].role->slot == v->slot && dtype_is_whole(t->program->tensors[i].dtype);
+    for (int i = 0; i < p->tensor_count; i++)
+        whole |= p->tensors[i].role->slot == v->slot && dtype_is_whole(p->tensors[i].dtype);
     return whole && v->worst_bound > 0 && fabs(v->worst_got - v->worst_want) == 1 && (double)v->wrong <= (double)v->elements * ODD_SHARE;
 }
 
-/* What of an op's file may make a right kernel look wrong, where it is off by little; "": nothing. */
-static const char *near_why(const struct trial *t, const struct op_data *data, const struct verdict *v)
+const char *worker_near_why(const struct program *p, const struct op_data *data, const struct verdict *v)
 {
-    const struct work *work = &t->w->plan.rows[t->index].program.work;
+    const struct work *work = &p->work;
     const struct op_file *file = work->op->file ? work->op->file : work->op->image;
     double off = fabs(v->worst_got - v->worst_want);
     bool near = off > 0 && off <= NO_TERMS_MOST * fabs(v->worst_want), bounded = file && file->tolerance > 0;
     double want = fabs(v->worst_want);
     if (file && near && data->exact && op_is_exact(work->op) && (want > dtype_exact_integer(DTYPE_F32) || (double)(float)want != want))
         return "; of small whole numbers the op makes what f32 rounds, so that a right kernel need not have the same bits: `exact: no` "
-               "says so "
-               "(docs/OP.md)";
+               "says so (docs/OP.md)";
     if (file && !work->op->has_filter && work_terms(work) == 1 && !bounded && near)
         return "; the op says that a result is made of 1 number: where more are added up, `terms` is how many (docs/OP.md)";
     if (data->at[v->slot].guessed && off <= GUESSED_MOST * v->worst_bound)
         return "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "
                "(docs/OP.md, How far off a row may be)";
-    if (file && !file->stages && is_off_by_rounding(t, v))
+    if (file && !file->stages && is_off_by_rounding(p, v))
         return "; the reference rounds: left as it is, either neighbour of a value near the middle would be right (docs/OP.md, How far off "
                "a row may be)";
     if (file && !file->stages && work_terms(work) == 0 && !bounded && near)
@@ -149,7 +147,8 @@ static bool judge(struct trial *t, const struct op_data *data, const char *when,
             *failed = true;
         } else if (!v.ok) {
             t->row->status = ROW_WRONG;
-            char *reason = text_format("%s%s%s%s%s", v.text, *when ? " " : "", when, near_why(t, data, &v), unsafe.len ? "; it also " : "");
+            char *reason = text_format("%s%s%s%s%s", v.text, *when ? " " : "", when, worker_near_why(t->program, data, &v),
+                                       unsafe.len ? "; it also " : "");
             char *whole = text_format("%s%s", reason, text_get(&unsafe));
             row_set(&t->row->reason, whole);
             free(whole);
