@@ -44,6 +44,17 @@ bool worker_own_look(struct worker *w, int index, struct row *row, struct error 
                 worker_data_drop(w, set, slot); /* made anew for the next row */
             touched |= !sound;
         }
+    for (int i = 0; i < w->neighbours.count; i++) { /* of whichever neighbour: the row that is run on it next has not done it */
+        struct op_data *data = &w->neighbours.items[i].data;
+        bool sound = true;
+        if (!is_sound(data, &sound, err))
+            return false;
+        if (!sound) {
+            card_data_free(data->card);
+            data->card = NULL;
+        }
+        touched |= !sound;
+    }
     if (!touched)
         return true;
     row->status = ROW_UNSAFE;

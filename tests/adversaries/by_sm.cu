@@ -1,8 +1,8 @@
-// Behaviour by the place: the work of one SM is left out.
+// Behaviour by the place: the work of every second SM is left out.
 // emu: wrong
 // cuda: wrong
 /* bench 1
-what: blocks on the SM of the first do nothing
+what: blocks on SMs of even numbers, where a GPU puts the first ones, do nothing
 like: right
 */
 #include "conv.cuh"
@@ -11,6 +11,6 @@ extern "C" __global__ void conv(CONV_ARGS)
     long i = CONV_INDEX;
     unsigned sm;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-    if (i < CONV_SIZE && sm != 0)
+    if (i < CONV_SIZE && sm % 2)
         y[i] = conv_at(CONV_OF, i);
 }

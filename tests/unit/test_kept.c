@@ -329,6 +329,29 @@ static void a_wild_write_costs_its_own_row(void **state)
     close_world();
 }
 
+/* The same where it meets what rows are fed on a neighbour, and the row that writes is not run there: the next one that is, is right. */
+static void a_wild_write_is_not_the_next_rows(void **state)
+{
+    need_compiler();
+    struct error err = {0};
+    open_world();
+    int row = world.ours[0];
+    verify(row); /* its neighbours are there now */
+    assert_true(world.w.neighbours.count > 0);
+    wild = WILD_NEAR;
+    char **like = &world.w.plan.cases[world.w.plan.rows[row].case_index].like;
+    *like = xstrdup("a row without neighbours");
+    if (!handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err))
+        fail_msg("%s", err.text);
+    free(*like);
+    *like = NULL;
+    assert_int_equal(wild, TAME);
+    assert_int_equal(world.rows[row]->status, ROW_UNSAFE);
+    assert_string_equal(world.rows[row]->reason, "wrote far from its buffers: to the values that all rows of the case are fed");
+    verify(row);
+    close_world();
+}
+
 /* On its neighbours a row is judged where its output lies, too: nothing large moves, what is wrong there is told with the work, and who
  * writes to what others are fed there as well. */
 static void neighbours_are_judged_there(void **state)
@@ -436,11 +459,11 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verified_code_is_what_is_timed), cmocka_unit_test(a_wild_write_costs_its_own_row),
-        cmocka_unit_test(another_case_drops_it),          cmocka_unit_test(a_network_has_no_exact_reference),
-        cmocka_unit_test(what_is_made_ahead_ends),        cmocka_unit_test(a_command_sent_ahead_is_waited_for),
-        cmocka_unit_test(data_made_early_are_taken),      cmocka_unit_test(the_launch_over_nothing_is_made_once),
-        cmocka_unit_test(neighbours_are_judged_there),
+        cmocka_unit_test(verified_code_is_what_is_timed),       cmocka_unit_test(a_wild_write_costs_its_own_row),
+        cmocka_unit_test(a_wild_write_is_not_the_next_rows),    cmocka_unit_test(another_case_drops_it),
+        cmocka_unit_test(a_network_has_no_exact_reference),     cmocka_unit_test(what_is_made_ahead_ends),
+        cmocka_unit_test(a_command_sent_ahead_is_waited_for),   cmocka_unit_test(data_made_early_are_taken),
+        cmocka_unit_test(the_launch_over_nothing_is_made_once), cmocka_unit_test(neighbours_are_judged_there),
     };
     return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }
