@@ -26,7 +26,7 @@ static const struct {
 
 static const int eighths[] = {2, 4, 6, 9, 10, 12, 16, 24};
 enum { EIGHTHS = sizeof eighths / sizeof *eighths };
-/* Of c and k: numbers that no vector divides, which most layers have not and most mistakes are made for; round ones, multiples of the row's
+/* Of c and k: odd numbers, which most layers have not and most mistakes are made for; round ones, multiples of the row's
  * own or odd multiples of a power of two; or its own, for code that goes by them; what a head ties to its own is kept last, alone while the
  * other may differ. */
 enum { STYLES = 3 };
@@ -45,12 +45,11 @@ static const struct {
 /* kinds: how many of the eighths are drawn from, the least ones. */
 static int64_t channels_near(int64_t channels, int64_t kinds, enum channels how, uint64_t random)
 {
-    static const int below[] = {1, 3, 5, 7, 1, 3, 5, 6};
     int64_t near = channels * eighths[random % (uint64_t)kinds] / 8, grain = 2 << random / 128 % 5;
     if (how == KEPT)
         return channels;
     if (how == ODD)
-        return (near > 8 ? near / 8 * 8 : 8) - below[random / 64 % 8];
+        return (near > 8 ? near / 8 * 8 : 8) - 1 - 2 * (int64_t)(random / 64 % 4);
     if (kinds == EIGHTHS && random / 64 % 2)
         return channels * (2 + (int64_t)(random / 128 % 2));
     while (grain > channels && grain > 1)

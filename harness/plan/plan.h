@@ -121,7 +121,7 @@ bool plan_chain_bind(struct plan *plan, int row, const int *choice, struct error
 /* A work like a layer's own, drawn from the seed such that the row's head accepts it and its code does it as it is compiled (without what
  * completes the row); else, where sizes are compiled in, with code of its own. Numbers 0, 1, 2 stand for images of at most `longest` along
  * an axis; of up to longest^2/8 along one axis and short along the other; and larger than the layer's own along one and shorter still along
- * the other (a filter without padding needs its own size more). Number 0 has other channels, most of them odd, other numbers of images, and
+ * the other (a filter without padding needs its own size more). Number 0 has odd numbers of channels, other numbers of images, and
  * sides of the other parity; 1 has round numbers of channels and as many images as the layer; 2 has its channels. 3 and on are the same
  * with the next kind of image; of an op that is a file with tensors of its own 3 and 4 are 1 and 2 along another axis. A draw of more than
  * `flop` operations is followed by smaller ones as long as there are any. Fills work and program (the caller's to free). False: none was
