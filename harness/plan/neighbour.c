@@ -54,7 +54,8 @@ static int64_t channels_near(int64_t channels, int64_t kinds, enum channels how,
         return channels * (2 + (int64_t)(random / 128 % 2));
     while (grain > channels && grain > 1)
         grain /= 2;
-    return near > grain ? (near - grain) / (2 * grain) * 2 * grain + grain : grain;
+    near = near > grain ? (near - grain) / (2 * grain) * 2 * grain + grain : grain;
+    return near == channels ? 2 * channels : near;
 }
 
 /* What is drawn: sides from the least that its filter allows, so many of them. */
