@@ -30,10 +30,7 @@ enum { EIGHTHS = sizeof eighths / sizeof *eighths };
  * own or odd multiples of a power of two; or its own, for code that goes by them; what a head ties to its own is kept last, alone while the
  * other may differ. */
 enum { STYLES = 3 };
-enum channels { CHANNELS_ODD, CHANNELS_ROUND, CHANNELS_KEPT };
-#define ODD CHANNELS_ODD
-#define ROUND CHANNELS_ROUND
-#define KEPT CHANNELS_KEPT
+enum channels { ODD, ROUND, KEPT };
 static const struct {
     enum channels c, k;
 } turns[STYLES][TRIES_KIND / 2] = {

@@ -153,21 +153,6 @@ static void data_there(struct worker *w, const struct work *work, struct op_data
     card_data_moved(data->card, data);
 }
 
-/* Whatever became of the row: who writes to values that rows are fed is told so, and they are brought anew. */
-static bool look_at_own(struct visit *v, struct op_data *data, struct error *err)
-{
-    bool untouched = true;
-    if (data->card && !card_untouched(data->card, &untouched, err))
-        return false;
-    if (untouched)
-        return true;
-    card_data_free(data->card);
-    data->card = NULL;
-    v->row->status = ROW_UNSAFE;
-    row_set(&v->row->reason, "wrote far from its buffers: to the values that all rows of the case are fed");
-    return true;
-}
-
 /* Which shapes there are is for the op's file to say: a reference that fails at one of them is no row's fault. Nor is that there is no
  * compiler or no Python, when the reference of the row's own shape came in a bundle or was kept. */
 static bool without_reference(struct visit *v, const struct error *why, int *seen, struct error *err)
@@ -183,11 +168,18 @@ static bool without_reference(struct visit *v, const struct error *why, int *see
     return true;
 }
 
+/* Its own op is a file with tensors of its own: where there is no neighbour of one kind there may be one of the next, and data are made by
+ * the device, or another program. */
+static bool is_of_file(const struct worker *w, int index)
+{
+    return w->plan.rows[index].program.work.op->file != NULL;
+}
+
 /* Nobody can foresee which they are. */
 static bool draw_neighbour(const struct worker *w, int index, int number, struct work *work, struct program *program)
 {
     uint64_t seed = generate_bits(worker_secret(w), 3, (uint64_t)number);
-    bool timed = spec_is_timed(w->options.device), file = w->plan.rows[index].program.work.op->file != NULL;
+    bool timed = spec_is_timed(w->options.device), file = is_of_file(w, index);
     if (!timed && !file) /* two only: one that is unlike its own, and one that is like it in something, of any kind */
         number = (number ? 1 + (int)(seed / NEIGHBOURS % 2) : 0) + NEIGHBOURS * (int)(seed % NEIGHBOURS);
     bool far = timed || (file && number % 2); /* a long one costs no more there */
@@ -211,12 +203,6 @@ static bool take_neighbour(struct worker *w, int index, int number, struct work 
     return draw_neighbour(w, index, number, work, program);
 }
 
-/* Where there is no neighbour of one kind, may there be one of the next? Other ops' draws go through all kinds. */
-static bool has_more(const struct worker *w, int index)
-{
-    return w->plan.rows[index].program.work.op->file != NULL;
-}
-
 /* Counts in *seen; *more: another one is worth its cost, which a compilation is not. */
 static bool visit(struct worker *w, int index, int number, const struct build *build, struct row *row, int *seen, bool *more,
                   struct error *err)
@@ -225,7 +211,7 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
     struct error why = {0};
     *more = take_neighbour(w, index, number, &v.work, &v.program);
     if (!*more) {
-        *more = has_more(w, index);
+        *more = is_of_file(w, index);
         return true;
     }
     ++*seen;
@@ -245,7 +231,7 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
             worker_blame(w, row, &why, ROW_CRASHED);
     }
     bool lost = row->status == ROW_CRASHED && w->dev->ops->keeps_time;
-    bool ok = data ? lost || look_at_own(&v, data, err) : without_reference(&v, &why, seen, err);
+    bool ok = data ? lost || worker_own_look_there(data, row, err) : without_reference(&v, &why, seen, err);
     if (ok && row->status != ROW_OK)
         name_neighbour(&v);
     if (!lost)
@@ -273,13 +259,12 @@ static int wanted(const struct worker *w, int index)
     bool added = w->plan.cases[row->case_index].like; /* another density of a case whose rows were there, in the same configurations */
     if (added || !has_own_code(row) || !plan_has_neighbours(row->program.work.op))
         return 0;
-    return row->program.work.op->file ? NEIGHBOURS_FILE : spec_is_timed(w->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
+    return is_of_file(w, index) ? NEIGHBOURS_FILE : spec_is_timed(w->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
 }
 
 void worker_neighbours_data(const struct worker *w, int index, struct neighbours *n, const atomic_bool *enough)
 {
-    bool elsewhere = w->plan.rows[index].program.work.op->file != NULL; /* by the device, or another program */
-    for (int i = 0, count = elsewhere ? 0 : wanted(w, index); i < count && !atomic_load(enough); i++) {
+    for (int i = 0, count = is_of_file(w, index) ? 0 : wanted(w, index); i < count && !atomic_load(enough); i++) {
         struct neighbour *drawn = APPEND(n->drawn, n->drawn_count);
         struct error ignored = {0}; /* told when the row is verified */
         drawn->row = index;
@@ -305,7 +290,7 @@ void worker_neighbours_compile(struct worker *w, int index)
         struct error ignored = {0}; /* told when the row is verified */
         bool own = false;
         if (!draw_neighbour(w, index, i, &work, &program)) {
-            if (has_more(w, index))
+            if (is_of_file(w, index))
                 continue;
             return;
         }

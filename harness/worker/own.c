@@ -31,6 +31,26 @@ bool worker_own_share(struct worker *w, int in_case, int set, int slot)
     return true;
 }
 
+/* They are brought anew for who comes next. */
+static bool look_at_neighbour(struct op_data *data, bool *touched, struct error *err)
+{
+    bool sound;
+    if (!is_sound(data, &sound, err))
+        return false;
+    if (!sound) {
+        card_data_free(data->card);
+        data->card = NULL;
+    }
+    *touched |= !sound;
+    return true;
+}
+
+static void blame(struct row *row)
+{
+    row->status = ROW_UNSAFE;
+    row_set(&row->reason, "wrote far from its buffers: to the values that all rows of the case are fed");
+}
+
 bool worker_own_look(struct worker *w, int index, struct row *row, struct error *err)
 {
     bool touched = false;
@@ -44,20 +64,20 @@ bool worker_own_look(struct worker *w, int index, struct row *row, struct error 
                 worker_data_drop(w, set, slot); /* made anew for the next row */
             touched |= !sound;
         }
-    for (int i = 0; i < w->neighbours.count; i++) { /* of whichever neighbour: the row that is run on it next has not done it */
-        struct op_data *data = &w->neighbours.items[i].data;
-        bool sound = true;
-        if (!is_sound(data, &sound, err))
+    for (int i = 0; i < w->neighbours.count; i++) /* of whichever neighbour: the row that is run on it next has not done it */
+        if (!look_at_neighbour(&w->neighbours.items[i].data, &touched, err))
             return false;
-        if (!sound) {
-            card_data_free(data->card);
-            data->card = NULL;
-        }
-        touched |= !sound;
-    }
-    if (!touched)
-        return true;
-    row->status = ROW_UNSAFE;
-    row_set(&row->reason, "wrote far from its buffers: to the values that all rows of the case are fed");
+    if (touched)
+        blame(row);
+    return true;
+}
+
+bool worker_own_look_there(struct op_data *data, struct row *row, struct error *err)
+{
+    bool touched = false;
+    if (!look_at_neighbour(data, &touched, err))
+        return false;
+    if (touched)
+        blame(row);
     return true;
 }

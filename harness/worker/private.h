@@ -127,6 +127,8 @@ void worker_data_drop(struct worker *w, int set, int slot);
 bool worker_own_take(struct worker *w, int in_case, int set, int slot, struct op_data *data);
 bool worker_own_share(struct worker *w, int in_case, int set, int slot);
 bool worker_own_look(struct worker *w, int index, struct row *row, struct error *err);
+/* Of the values of one neighbour alone, while what is said of the row is said of it there. */
+bool worker_own_look_there(struct op_data *data, struct row *row, struct error *err);
 /* The same with other values in all that is no weight and no mask, which the run's seed decides; set 0 is worker_data. */
 bool worker_data_set(struct worker *w, int row, enum data_part part, int set, struct op_data **data, struct error *err);
 /* Where data of that part are kept; and made. */

@@ -2,16 +2,9 @@
 // emu: wrong
 // cuda: wrong
 /* bench 1
-op: conv2d
 what: chains of 4 products summed in f16, chains in f32
-needs: r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1
-layout: {input: NCHW, filter: KCRS, output: same}
+like: right
 dtype: {input: f16, accumulate: f32}
-steps:
-  - kernel: conv
-    grid: ceil(n * k * p * q, 128)
-    block: 128
-    args: input, filter, output, n, c, h, w, k
 */
 #include <cuda_fp16.h>
 extern "C" __global__ void conv(const __half *x, const __half *f, __half *y, int N, int C, int H, int W, int K)

@@ -2,11 +2,8 @@
 // emu: stateful a launch changed what was prepared, in which a kernel can keep results for later ones: `packed`
 // cuda: stateful a launch changed what was prepared, in which a kernel can keep results for later ones: `packed`
 /* bench 1
-op: conv2d
 what: the first launch's result lies behind its weights
-needs: r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1
-layout: {input: NCHW, filter: KCRS, output: same}
-dtype: {input: f32, accumulate: f32}
+like: right
 scratch:
   packed: f32[k * c * 9 + n * k * p * q]
 prepare:

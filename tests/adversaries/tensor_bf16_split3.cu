@@ -3,10 +3,7 @@
 // cuda: wrong tensor cores multiply bf16 in conv, which tf32 with algorithm `split3` does not allow
 /* bench 1
 what: one product of bf16 tensor cores under tf32
-op: conv2d
-needs: r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1
-layout: {input: NCHW, filter: KCRS, output: same}
-dtype: {input: f32, accumulate: f32}
+like: right
 math: [tf32]
 algorithm: split3
 steps:

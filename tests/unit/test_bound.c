@@ -34,16 +34,6 @@ static float bits(float v, int count)
     return v;
 }
 
-/* To 11 bits, cut off. */
-static float masked(float v)
-{
-    uint32_t word;
-    memcpy(&word, &v, 4);
-    word &= 0xffffe000;
-    memcpy(&v, &word, 4);
-    return v;
-}
-
 static float half(float v)
 {
     return f16_to_f32(f16_from_f32(v));
@@ -75,20 +65,41 @@ static double simple(int n, int count)
     return sum;
 }
 
-/* Parts of 11 bits: hi hi + hi lo + lo hi, of which the last `dropped` are left out. */
-static double split(int n, int dropped)
+static float to_nearest(float v)
+{
+    return bits(v, 11);
+}
+
+/* To 11 bits, cut off, as a mask does it. */
+static float masked(float v)
+{
+    uint32_t word;
+    memcpy(&word, &v, 4);
+    word &= 0xffffe000;
+    memcpy(&v, &word, 4);
+    return v;
+}
+
+/* So many of the products of two parts of 11 bits: hi hi + hi lo + lo hi. */
+static double products(int n, int count, float (*hi)(float), float (*lo)(float))
 {
     float sum = 0;
     for (int i = 0; i < n; i += 16)
-        for (int part = 0; part < 3 - dropped; part++) {
+        for (int part = 0; part < count; part++) {
             double piece = 0;
             for (int k = i; k < i + 16 && k < n; k++) {
-                float a = bits(x[k], 11), b = bits(w[k], 11);
-                piece += part == 0 ? (double)a * b : part == 1 ? (double)a * bits(w[k] - b, 11) : (double)bits(x[k] - a, 11) * b;
+                float a = hi(x[k]), b = hi(w[k]);
+                piece += part == 0 ? (double)a * b : part == 1 ? (double)a * lo(w[k] - b) : (double)lo(x[k] - a) * b;
             }
             sum = cut(sum + piece);
         }
     return sum;
+}
+
+/* ... of which the last `dropped` are left out. */
+static double split(int n, int dropped)
+{
+    return products(n, 3 - dropped, to_nearest, to_nearest);
 }
 
 /* f16 sums of f16 operands of `count` bits, rounded after every `step` products. */
@@ -171,25 +182,7 @@ static void test_strict_f32(void **state)
     wrong("a sum of TF32 that calls itself fft", EACH, MATH_F32, "fft", simple, 11);
 }
 
-/* The same of parts that are cut off, as a mask makes them: the small ones too, or rounded. */
-static double split_cut(int n, bool round_small)
-{
-    float sum = 0;
-    for (int i = 0; i < n; i += 16)
-        for (int part = 0; part < 3; part++) {
-            double piece = 0;
-            for (int k = i; k < i + 16 && k < n; k++) {
-                float a = masked(x[k]), b = masked(w[k]), c = x[k] - a, d = w[k] - b;
-                c = round_small ? bits(c, 11) : masked(c);
-                d = round_small ? bits(d, 11) : masked(d);
-                piece += part == 0 ? (double)a * b : part == 1 ? (double)a * d : (double)c * b;
-            }
-            sum = cut(sum + piece);
-        }
-    return sum;
-}
-
-/* ... is allowed for, however few terms there are; one product of such parts is not. */
+/* Parts that are cut off are allowed for, however few terms there are, and the small ones may be rounded; a dropped product is not. */
 static void test_split_few(void **state)
 {
     static const int few[] = {1, 2, 3, 4, 9, 36, 576};
@@ -200,8 +193,8 @@ static void test_split_few(void **state)
         for (int o = 0; o < (few[i] > 100 ? 2000 : 20000); o++) {
             draw(few[i]);
             double may = factor * bound_sum(MATH_F32, few[i], few[i], exact, magnitudes);
-            most[0] = fmax(most[0], fabs(split_cut(few[i], false) - exact) / may);
-            most[1] = fmax(most[1], fabs(split_cut(few[i], true) - exact) / may);
+            most[0] = fmax(most[0], fabs(products(few[i], 3, masked, masked) - exact) / may);
+            most[1] = fmax(most[1], fabs(products(few[i], 3, masked, to_nearest) - exact) / may);
             most[2] = fmax(most[2], fabs(split(few[i], 1) - exact) / may);
         }
         if (!(most[0] < 0.9) || !(most[1] < 0.9) || !(most[2] > 1.2))

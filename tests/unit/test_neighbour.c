@@ -8,12 +8,18 @@
 static struct plan plan;
 static char *path;
 
-static void plan_of(const char *text)
+/* dirs: of variants beside the shipped ones; NULL: none. */
+static void plan_with(const char *text, const char *const *dirs)
 {
     struct error err = {0};
-    struct plan_options options = {.scenario_path = path = text_file(text)};
+    struct plan_options options = {.scenario_path = path = text_file(text), .variant_dirs = dirs};
     if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
         fail_msg("%s", err.text);
+}
+
+static void plan_of(const char *text)
+{
+    plan_with(text, NULL);
 }
 
 static void plan_end(void)
@@ -121,10 +127,7 @@ static struct drawn channels_of(const char *layer, const char *needs)
          *text = text_format("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, %s}\nvariants: [tied/%s]\n", layer, file_base(made));
     const char *dirs[] = {variant, NULL};
     assert_int_equal(rename(made, tied), 0);
-    struct error err = {0};
-    struct plan_options options = {.scenario_path = path = text_file(text), .variant_dirs = dirs};
-    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
-        fail_msg("%s", err.text);
+    plan_with(text, dirs);
     const struct work *own = &plan.cases[0].work;
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct work w;
