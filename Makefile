@@ -36,8 +36,8 @@ ALL_CXXFLAGS = -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Wno-unused-pa
 # Linked statically where Debian has the archive, so that the one file can be carried to a GPU machine.
 LIBS    := -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -l:libpng16.a -l:libz.a -lm -ldl -lpthread
 
-SOURCES := $(filter-out harness/cli/main.c,$(wildcard harness/*/*.c harness/device/*/*.c))
-SHIMS   := $(wildcard harness/device/*/*_shim.cpp)
+SOURCES := $(sort $(filter-out harness/cli/main.c,$(shell find harness -name '*.c')))
+SHIMS   := $(sort $(shell find harness/device -name '*_shim.cpp'))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(SHIMS:%.cpp=$(BUILD)/%.o)
 MAIN    := $(BUILD)/harness/cli/main.o
 LIBRARY := $(BUILD)/libbench.a
@@ -49,7 +49,7 @@ LINK    := $(if $(SHIMS),$(CXX) -static-libstdc++ -static-libgcc,$(CC))
 
 # What `bench --version` and every stored run tell. Written only when it changed, so that only the files that name it are built again.
 COMMIT_H     := $(BUILD)/commit.h
-COMMIT_USERS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -lw BENCH_COMMIT harness/*/*.c harness/device/*/*.c))
+COMMIT_USERS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -rlw BENCH_COMMIT --include='*.c' harness))
 $(shell sh ci/commit $(COMMIT_H))
 
 cuda_headers = $(if $(CUDA_INCLUDE),,$(error no CUDA headers in .deps/nvidia/cu13/include or /usr/local/cuda/include: sh ci/setup make))

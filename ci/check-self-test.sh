@@ -46,22 +46,22 @@ long_function() { own "$1"; { echo 'int zz(void)'; echo '{'; awk 'BEGIN { for (i
 prepare
 mv "$copy" "$work/prepared"
 expect layers 'base/ may not call op/' append harness/base/text.h '#include "op/op.h"'
-expect layers 'session/ may not call device/cuda/' append harness/session/run.c '#include "device/cuda/cuda.h"'
-expect layers 'session/ may not call measure/' append harness/session/run.c '#include "measure/rig.h"'
-expect layers 'plan/ may not call device/' append harness/plan/plan.c '#include "device/device.h"'
-expect layers 'a circle' sed -i 's/^op: .*/& session/' ci/layers.txt
+expect layers 'run/parent/ may not call device/cuda/' append harness/run/parent/run.c '#include "device/cuda/cuda.h"'
+expect layers 'run/parent/ may not call measure/' append harness/run/parent/run.c '#include "measure/rig.h"'
+expect layers 'plan/rows/ may not call device/' append harness/plan/rows/plan.c '#include "device/device.h"'
+expect layers 'a circle' sed -i 's/^op: .*/& run\/parent/' ci/layers.txt
 expect layers 'harness/zz/ is not in ci/layers.txt' sh -c 'mkdir harness/zz && echo "int x;" >harness/zz/a.c'
-expect layers 'leaves its folder' append harness/op/op.h '#include "../row/row.h"'
+expect layers 'leaves its folder' append harness/op/op.h '#include "../store/row.h"'
 expect layers 'only device/ may include CUDA headers' append harness/report/report.h '#include <cuda.h>'
 expect variants 'kernels/variants/conv2d/zz.cu is not in ci/gate/every_variant.yaml' sh -c ': >kernels/variants/conv2d/zz.cu'
-expect ops 'harness/plan/zz.c:1: compares the name of an op' append harness/plan/zz.c 'bool zz(const struct op *op) { return !strcmp(op->name, "layout"); }'
+expect ops 'harness/plan/rows/zz.c:1: compares the name of an op' append harness/plan/rows/zz.c 'bool zz(const struct op *op) { return !strcmp(op->name, "layout"); }'
 expect ops 'harness/cli/zz.c:1: compares the name of an op' append harness/cli/zz.c 'bool zz(const char *name) { return !strncmp(name, "upsample", 8); }'
-expect ops 'harness/session/zz.c:1: compares the name of an op' append harness/session/zz.c 'const struct op *zz(void) { return op_find("conv2d"); }'
-expect fields 'harness/report/zz.c:1: takes a text of a row apart' append harness/report/zz.c 'bool zz(const struct view *v) { return strstr(v->row->note, "twin") != NULL; }'
-expect texts 'harness/report/zz.c:3: zz() takes a text apart' append harness/report/zz.c 'bool zz(const char *said)\n{\n    return strstr(said, "twin") != NULL;\n}'
-expect texts 'harness/report/zz.c:3: zz() takes a text apart' append harness/report/zz.c 'bool zz(const struct row_pair *p, double *x)\n{\n    return text_to_real(p->value, x);\n}'
-expect texts 'harness/plan/zz.c:3: zz() takes a text apart' append harness/plan/zz.c 'bool zz(const char *a, const char *b, size_t n)\n{\n    return !memcmp(a, b, n);\n}'
-expect texts 'harness/row/json.c json_list() takes no text apart' append ci/texts.txt 'row/json.c json_list tool'
+expect ops 'harness/run/parent/zz.c:1: compares the name of an op' append harness/run/parent/zz.c 'const struct op *zz(void) { return op_find("conv2d"); }'
+expect fields 'harness/report/view/zz.c:1: takes a text of a row apart' append harness/report/view/zz.c 'bool zz(const struct view *v) { return strstr(v->row->note, "twin") != NULL; }'
+expect texts 'harness/report/view/zz.c:3: zz() takes a text apart' append harness/report/view/zz.c 'bool zz(const char *said)\n{\n    return strstr(said, "twin") != NULL;\n}'
+expect texts 'harness/report/view/zz.c:3: zz() takes a text apart' append harness/report/view/zz.c 'bool zz(const struct row_pair *p, double *x)\n{\n    return text_to_real(p->value, x);\n}'
+expect texts 'harness/plan/rows/zz.c:3: zz() takes a text apart' append harness/plan/rows/zz.c 'bool zz(const char *a, const char *b, size_t n)\n{\n    return !memcmp(a, b, n);\n}'
+expect texts 'harness/store/json.c json_list() takes no text apart' append ci/texts.txt 'store/json.c json_list tool'
 expect texts 'words is no kind of text' sed -i 's/^gate\/rules.c is_date input/gate\/rules.c is_date words/' ci/texts.txt
 expect symbols 'calls zz_high() of op/' compile base/zz_upward 'int zz_high(void); int zz_up(void); int zz_up(void) { return zz_high(); }'
 expect symbols 'defines zz_low() that harness/base/zz_low defines too' compile op/zz_twice 'int zz_low(void); int zz_low(void) { return 2; }'
@@ -85,7 +85,7 @@ figure() { # TEXT NUMBER: a head that says 12.5 us, and a report that says NUMBE
 expect figures '`12.5 us` has no line' append kernels/variants/conv2d/naive.cu ' * It takes 12.5 us.'
 expect figures 'reports/r.csv says 13.2' figure ' (older code)' 13.2
 expect figures 'must say "older code"' figure '' 12.52
-expect lies '`an interval of 90 %` changes nothing' sed -i 's/2 \* sum > level/level < 2 * sum/' harness/statistics/estimate.c
+expect lies '`an interval of 90 %` changes nothing' sed -i 's/2 \* sum > level/level < 2 * sum/' harness/base/stats/estimate.c
 expect length 'zz.c: 601 lines' long_file harness/base/zz.c
 expect length 'zz() has 73 lines' long_function harness/base/zz.c
 expect format 'zz_format.c:1: not as clang-format writes it' append harness/base/zz_format.c 'int  zz;'

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "report/report.h"
-#include "session/session.h"
-#include "worker/worker.h"
+#include "run/parent/session.h"
+#include "run/child/worker.h"
 #include <stdbool.h>
 
 /* One option of a verb; the table generates --help and is the only place that knows it. */

@@ -1,12 +1,12 @@
 /* bench counters: what each counter group tells, and how many passes it takes on any chip that CUPTI knows. Needs no GPU. */
-#include "base/chip.h"
+#include "device/chip/chip.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "counter/judge.h"
 #include "counter/set.h"
 #include "device/cupti/cupti.h"
-#include "report/calibration.h"
-#include "report/document.h"
+#include "report/view/calibration.h"
+#include "report/form/document.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "base/version.h"
 #include "cli/cli.h"
 #include "emu/emu.h"
-#include "report/document.h"
+#include "report/form/document.h"
 #include "device/compile/compile.h"
 #include <stdio.h>
 #include <stdlib.h>

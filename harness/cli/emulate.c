@@ -5,8 +5,8 @@
 #include "cli/emulate_device.h"
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
-#include "emu/emulate.h"
-#include "model/occupancy.h"
+#include "emu/emulate/emulate.h"
+#include "device/chip/occupancy.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

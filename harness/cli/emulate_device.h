@@ -3,7 +3,7 @@
 #define BENCH_CLI_EMULATE_DEVICE_H
 
 #include "base/text.h"
-#include "emu/emulate.h"
+#include "emu/emulate/emulate.h"
 
 struct emulate_launch_of {
     const char *source, *launch, *name; /* absolute path of the .cu or .ptx; that of the YAML; the kernel's plain name */

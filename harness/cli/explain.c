@@ -3,11 +3,11 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "report/document.h"
-#include "report/number.h"
-#include "report/why.h"
-#include "row/lock.h"
-#include "session/child.h"
+#include "report/form/document.h"
+#include "report/view/number.h"
+#include "report/page/why.h"
+#include "store/lock.h"
+#include "run/parent/child.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "cli/fields.h"
 #include "base/text.h"
 #include "op/file.h"
-#include "variant/head.h"
+#include "kernel/head.h"
 #include <math.h>
 #include <string.h>
 

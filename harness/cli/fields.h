@@ -4,8 +4,8 @@
 #define BENCH_CLI_FIELDS_H
 
 #include "base/node.h"
-#include "row/json.h"
-#include "variant/variant.h"
+#include "store/json.h"
+#include "kernel/variant.h"
 
 /* The object that --json prints in place of a document: "bench.NAME", whose schema is docs/schema/NAME.json. Made by the first call and the
  * same in every further one. NULL without --json: jansson's functions take that, and free what they were to put there. */

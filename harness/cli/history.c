@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "gate/history.h"
-#include "report/why.h"
+#include "report/page/why.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
-#include "scenario/op_lines.h"
+#include "plan/scenario/op_lines.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

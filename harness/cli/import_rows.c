@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
-#include "statistics/estimate.h"
+#include "base/stats/estimate.h"
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
-#include "model/floor.h"
+#include "device/chip/floor.h"
 #include "op/file.h"
-#include "report/document.h"
+#include "report/form/document.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #include "measure/card.h"
 #include "measure/reference.h"
 #include "measure/roofs.h"
-#include "report/terminal.h"
-#include "plan/choose.h"
+#include "report/form/terminal.h"
+#include "plan/rows/choose.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

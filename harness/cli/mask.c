@@ -5,7 +5,7 @@
 #include "cli/fields.h"
 #include "op/change.h"
 #include "op/op.h"
-#include "report/number.h"
+#include "report/view/number.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,11 +2,11 @@
 #include "base/file.h"
 #include "base/spec.h"
 #include "base/text.h"
-#include "base/throttle.h"
+#include "device/chip/throttle.h"
 #include "cli/cli.h"
-#include "report/number.h"
-#include "statistics/decision.h"
-#include "statistics/quantile.h"
+#include "report/view/number.h"
+#include "base/stats/decision.h"
+#include "base/stats/quantile.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

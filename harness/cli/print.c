@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
-#include "report/document.h"
+#include "report/form/document.h"
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>

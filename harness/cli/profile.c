@@ -3,8 +3,8 @@
 #include "base/spec.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "report/listing.h"
-#include "report/why.h"
+#include "report/source/listing.h"
+#include "report/page/why.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,11 +2,11 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "report/number.h"
-#include "report/spent.h"
-#include "report/break_even.h"
-#include "report/tune.h"
-#include "variant/variant.h"
+#include "report/view/number.h"
+#include "report/page/spent.h"
+#include "report/break_even/break_even.h"
+#include "report/view/tune.h"
+#include "kernel/variant.h"
 #include <errno.h>
 #include <math.h>
 #include <signal.h>

@@ -2,11 +2,11 @@
  *
  * A device runs single launches on one stream and answers with plain numbers. It knows nothing of variants, works and rows. Addresses are
  * device addresses; on emu they live in an emulated space of their own. To add a device: one .c and one line in device_table
- * (worker/devices.c). */
+ * (run/child/devices.c). */
 #ifndef BENCH_DEVICE_DEVICE_H
 #define BENCH_DEVICE_DEVICE_H
 
-#include "base/chip.h"
+#include "device/chip/chip.h"
 #include "base/error.h"
 #include "base/phase.h"
 #include <stdbool.h>

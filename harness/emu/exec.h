@@ -6,7 +6,7 @@
 #ifndef BENCH_EMU_EXEC_H
 #define BENCH_EMU_EXEC_H
 
-#include "base/chip.h"
+#include "device/chip/chip.h"
 #include "emu/ptx.h"
 #include <stdatomic.h>
 #include <stdbool.h>

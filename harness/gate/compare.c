@@ -1,6 +1,6 @@
 #include "gate/compare.h"
 #include "base/text.h"
-#include "statistics/between.h"
+#include "base/stats/between.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "gate/rules.h"
 #include "gate/side.h"
-#include "statistics/decision.h"
+#include "base/stats/decision.h"
 
 enum gate_verdict {
     GATE_SAME,      /* the same launches of the same image, or a time within the margin on both sides */

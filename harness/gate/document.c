@@ -1,7 +1,7 @@
 #include "gate/document.h"
 #include "base/text.h"
-#include "report/number.h"
-#include "row/json.h"
+#include "report/view/number.h"
+#include "store/json.h"
 #include <math.h>
 #include <string.h>
 

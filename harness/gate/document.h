@@ -1,9 +1,9 @@
-/* gate/document: a comparison as a document, which every form of report/document.h shows, and as JSON; and what CI systems read. */
+/* gate/document: a comparison as a document, which every form of report/form/document.h shows, and as JSON; and what CI systems read. */
 #ifndef BENCH_GATE_DOCUMENT_H
 #define BENCH_GATE_DOCUMENT_H
 
 #include "gate/compare.h"
-#include "report/document.h"
+#include "report/form/document.h"
 
 /* `exit_code` of a gate; NULL for a comparison that judges nothing. */
 void gate_document(struct document *d, const struct gate_comparison *c, const int *exit_code);

@@ -1,8 +1,8 @@
 #include "gate/history.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "report/number.h"
-#include "report/plot.h"
+#include "report/view/number.h"
+#include "report/plot/plot.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #define BENCH_GATE_HISTORY_H
 
 #include "gate/side.h"
-#include "report/document.h"
-#include "statistics/change.h"
+#include "report/form/document.h"
+#include "base/stats/change.h"
 
 struct history_point {
     const struct gate_side *side; /* of one run */

@@ -4,7 +4,7 @@
 #define BENCH_GATE_SIDE_H
 
 #include "base/error.h"
-#include "row/store.h"
+#include "store/store.h"
 
 /* ---- facts ---- */
 

@@ -1,6 +1,6 @@
 #include "measure/race.h"
 #include "base/text.h"
-#include "statistics/estimate.h"
+#include "base/stats/estimate.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #ifndef BENCH_MEASURE_ROOFS_H
 #define BENCH_MEASURE_ROOFS_H
 
-#include "base/roof.h"
+#include "device/chip/roof.h"
 #include "device/device.h"
 
 /* One kernel of kernels/roofs/roofs.cu: what a launch of it does. */

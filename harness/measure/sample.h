@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "measure/rig.h"
-#include "statistics/estimate.h"
+#include "base/stats/estimate.h"
 #include <stdbool.h>
 
 #define SAMPLE_SEATS_MOST 4
@@ -67,8 +67,8 @@ struct sample_watch {
     /* A launch of `set`, on which the rig sits, did not leave the bits of the verified one, or is the first there: is it right? NULL: it
      * does not matter. */
     bool (*doubt)(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err);
-    /* Behind each round, while nothing runs: the board's power, and why its clock was held down (bits, base/throttle.h); both are NAN
-     * before the call. NULL: nobody asks. */
+    /* Behind each round, while nothing runs: the board's power, and why its clock was held down (bits, device/chip/throttle.h); both are
+     * NAN before the call. NULL: nobody asks. */
     void (*sense)(void *context, double *power_w, double *throttle);
 };
 /* Its arrays. */

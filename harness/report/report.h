@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "row/store.h"
+#include "store/store.h"
 
 struct report_style {
     bool color; /* ANSI */
@@ -43,7 +43,7 @@ struct report_run {
 bool report_runs(struct text *t, const struct form *form, const struct report_run *runs, int count, const char *dir, struct error *err);
 #define REPORT_ROWS_WHOLE 800 /* beyond, a row's page is its verdict: a page of ten thousand rows opens in two seconds */
 /* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "2.2.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
- * columns of row/row.h. */
+ * columns of store/row.h. */
 void report_json(struct text *t, const struct run *run, struct row *const *rows, int count);
 void report_csv(struct text *t, const struct run *run, struct row *const *rows, int count);
 

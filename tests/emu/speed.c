@@ -6,7 +6,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "emu/emu.h"
-#include "worker/private.h"
+#include "run/child/private.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

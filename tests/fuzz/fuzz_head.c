@@ -1,7 +1,7 @@
 /* Variants: the head of a .cu, its parameters, and its binding to one plain convolution. */
 #include "fuzz/common.h"
 #include "op/op.h"
-#include "variant/variant.h"
+#include "kernel/variant.h"
 
 /* Binds the first points to a small convolution, where the head's expressions are computed. */
 static void bind(const struct variant *v, const struct variant_point *points, int count)

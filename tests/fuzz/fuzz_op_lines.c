@@ -1,7 +1,7 @@
 /* Boda's op lines. What is taken is a scenario: it must parse as YAML. */
 #include "base/node.h"
 #include "fuzz/common.h"
-#include "scenario/op_lines.h"
+#include "plan/scenario/op_lines.h"
 #include <stdlib.h>
 
 void fuzz_one(const uint8_t *data, size_t bytes)

@@ -2,7 +2,7 @@
  * by token: one kernel of the file is kept, and in it operands, modifiers, numbers and lines are exchanged, so that most of it still loads
  * and runs. */
 #include "device/device.h"
-#include "worker/devices.h"
+#include "run/child/devices.h"
 #include "fuzz/common.h"
 #include <ctype.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Whole scenarios: loaded, expanded for both devices, the network checked. */
 #include "fuzz/common.h"
-#include "scenario/scenario.h"
+#include "plan/scenario/scenario.h"
 
 void fuzz_one(const uint8_t *data, size_t bytes)
 {

@@ -1,6 +1,6 @@
 /* Database files: opened for reading and for writing, every row read. */
 #include "fuzz/common.h"
-#include "row/store.h"
+#include "store/store.h"
 
 static void read_all(const char *path, bool read_only)
 {

@@ -1,6 +1,6 @@
 /* Files of wisdom. What is taken is written again and must be taken again. */
 #include "fuzz/common.h"
-#include "row/store.h"
+#include "store/store.h"
 #include <stdlib.h>
 #include <string.h>
 

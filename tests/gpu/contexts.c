@@ -2,7 +2,7 @@
  * context does it? Needs a GPU.
  *
  *     nvcc -arch=sm_90 -cubin tests/gpu/turns.cu -o turns.cubin
- *     gcc -std=gnu17 -O2 -Iharness -I/usr/local/cuda/include tests/gpu/contexts.c harness/statistics/quantile.c -lm \
+ *     gcc -std=gnu17 -O2 -Iharness -I/usr/local/cuda/include tests/gpu/contexts.c harness/base/stats/quantile.c -lm \
  *         -L/usr/local/cuda/lib64/stubs -lcuda -o contexts && ./contexts turns.cubin
  *
  * Times one kernel of 2000 cycles on every SM between two events, in one context after another, the stream held until all of it is queued;
@@ -10,7 +10,7 @@
  * buffers, or behind none (then they stand for what matters nothing). Each launch has one of eight turns (measure/sample_turn.c), which is
  * drawn and taken out. Prints the mean of each context, ns, and the standard deviation of what contexts, streams, events, code and buffers
  * make, beside what chance alone would (the launches' own, over the root of their number). */
-#include "statistics/quantile.h"
+#include "base/stats/quantile.h"
 #include <cuda.h>
 #include <math.h>
 #include <stdbool.h>

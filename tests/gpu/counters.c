@@ -7,7 +7,7 @@
  * build/gpu_counters build/gpu_counters.o build/libbench.a -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -l:libpng16.a -l:libz.a
  * -lm -ldl -lpthread */
 #include "counter/set.h"
-#include "worker/devices.h"
+#include "run/child/devices.h"
 #include "device/compile/compile.h"
 #include "device/cuda/cuda.h"
 #include "device/compile/cubin.h"

@@ -7,7 +7,7 @@ alone   the library's row of five layers, by itself and beside two power-hungry 
         clock, power and throttling of their rounds. Wanted: alone and beside within 0.5 %, ten processes within 0.5 % (1 % below 30 us).
 copies  six copies of wgmma_pixels and one whose blocks wait about 1 % of its time first, on five layers, as many rounds as bench takes by itself: the share of
         pairs of copies whose interval excludes 1 (wanted: 5 % in the mean, no process above 10 %), how often a copy whose times are all made 1 % longer
-        is told from another (wanted: 90 %), and how often the waiting one is. The intervals are those of harness/statistics, compiled here; what the
+        is told from another (wanted: 90 %), and how often the waiting one is. The intervals are those of harness/base/stats, compiled here; what the
         wait really costs is the mean of the middle 60 % of all processes' log ratios. --rounds N looks at the first N rounds only.
 peers   PyTorch's time of the layers of scenarios/peers.yaml and bench's, in turns, with PyTorch's own cuDNN. Wanted: within 1 % where both launch the same
         kernels: PyTorch's benchmark mode takes now one plan, now another, so a process of it in which a layer ran other kernels than bench's is another
@@ -140,7 +140,7 @@ class Estimate(ctypes.Structure):
 
 def estimator(work):
     library = os.path.join(work, "estimate.so")
-    sources = [os.path.join(TOP, "harness", "statistics", f + ".c") for f in ("estimate", "dependence", "quantile")]
+    sources = [os.path.join(TOP, "harness", "base", "stats", f + ".c") for f in ("estimate", "dependence", "quantile")]
     subprocess.run(["gcc", "-std=gnu17", "-O2", "-shared", "-fPIC", "-I" + os.path.join(TOP, "harness"), *sources,
                     os.path.join(TOP, "harness", "base", "text.c"), "-lm", "-o", library], check=True)
     call = ctypes.CDLL(library).estimate_ratio_grouped

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "device/cuda/private.h"
-#include "worker/devices.h"
+#include "run/child/devices.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * Two trees of heads mean the same when the output is the same: BENCH_HOME=TREE build/programs SEED COUNT, once for each (ci/same-heads).
  */
 #include "base/text.h"
-#include "plan/choose.h"
-#include "plan/plan.h"
+#include "plan/rows/choose.h"
+#include "plan/rows/plan.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

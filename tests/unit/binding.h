@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "heads.h"
-#include "variant/variant.h"
+#include "kernel/variant.h"
 
 static struct variant_set set;
 static struct program p;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "measure/card_private.h"
-#include "worker/devices.h"
+#include "run/child/devices.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -3,9 +3,9 @@
 #ifndef BENCH_TESTS_FIXTURE_ROWS_H
 #define BENCH_TESTS_FIXTURE_ROWS_H
 
-#include "row/family.h"
+#include "store/family.h"
 #include "base/text.h"
-#include "row/store.h"
+#include "store/store.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef BENCH_TESTS_ITEM_TEXT_H
 #define BENCH_TESTS_ITEM_TEXT_H
 
-#include "report/document.h"
+#include "report/form/document.h"
 
 static inline void item_text(const struct item *item, struct text *t)
 {

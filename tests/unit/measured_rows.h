@@ -2,7 +2,7 @@
 #ifndef BENCH_TESTS_MEASURED_ROWS_H
 #define BENCH_TESTS_MEASURED_ROWS_H
 
-#include "row/family.h"
+#include "store/family.h"
 #include "fixture_rows.h"
 
 /* An H200 measured as: copy 4 TB/s, f16 tensor 800 TFLOP/s, f32 50 TFLOP/s, empty launch 2 us. */

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "scenario/scenario.h"
+#include "plan/scenario/scenario.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

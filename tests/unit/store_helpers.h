@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "fixture_rows.h"
-#include "row/database.h"
+#include "store/database.h"
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* report/break_even: where bisection looks next, on costs that are lines and that are none, as they would be measured. */
+/* report/break_even/break_even: where bisection looks next, on costs that are lines and that are none, as they would be measured. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include "fixture_rows.h"
 #include "noise.h"
-#include "report/break_even.h"
+#include "report/break_even/break_even.h"
 #include <math.h>
 
 #define POINT(X, Y, LOW, HIGH) ((struct crossing_point){.x = X, .y = Y, .low = LOW, .high = HIGH})

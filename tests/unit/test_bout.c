@@ -1,5 +1,5 @@
-/* worker/time: what rounds become in a row, where one of the two left the measurement early. */
-#include "worker/bout.h"
+/* run/child/time: what rounds become in a row, where one of the two left the measurement early. */
+#include "run/child/bout.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

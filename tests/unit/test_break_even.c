@@ -1,9 +1,9 @@
-/* report/break_even: crossings of curves whose crossing is known, from points and from stored rows. */
+/* report/break_even/break_even: crossings of curves whose crossing is known, from points and from stored rows. */
 #include "fixture_rows.h"
-#include "report/break_even.h"
-#include "report/mask_table.h"
-#include "report/plot.h"
-#include "report/document.h"
+#include "report/break_even/break_even.h"
+#include "report/page/mask_table.h"
+#include "report/plot/plot.h"
+#include "report/form/document.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

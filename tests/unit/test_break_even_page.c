@@ -1,6 +1,6 @@
-/* report/run_document: a page of few curves has a sentence of each, one of many a table. */
+/* report/page/run_document: a page of few curves has a sentence of each, one of many a table. */
 #include "fixture_rows.h"
-#include "report/break_even.h"
+#include "report/break_even/break_even.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

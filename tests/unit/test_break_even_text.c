@@ -1,5 +1,5 @@
-/* report/break_even_text: what is said of a crossing is what measured densities show, whatever the curves do: every density that a sentence
- * or a cell names as an end was measured and is told, and of what lies outside nothing is said. */
+/* report/break_even/break_even_text: what is said of a crossing is what measured densities show, whatever the curves do: every density that
+ * a sentence or a cell names as an end was measured and is told, and of what lies outside nothing is said. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "noise.h"
-#include "report/break_even.h"
-#include "report/document.h"
+#include "report/break_even/break_even.h"
+#include "report/form/document.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

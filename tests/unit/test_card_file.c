@@ -5,7 +5,7 @@
 #include "device/compile/compile.h"
 #include "measure/card_private.h"
 #include "measure/reference.h"
-#include "worker/devices.h"
+#include "run/child/devices.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -4,8 +4,8 @@
 #include "op/least.h"
 #include "scenario_text.h"
 #include "small_network.h"
-#include "plan/choose.h"
-#include "plan/plan.h"
+#include "plan/rows/choose.h"
+#include "plan/rows/plan.h"
 #include <math.h>
 static struct scenario *load(const char *text)
 {

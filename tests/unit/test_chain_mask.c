@@ -4,8 +4,8 @@
 #include "op/compose.h"
 #include "op/tiles.h"
 #include "scenario_text.h"
-#include "plan/choose.h"
-#include "plan/plan.h"
+#include "plan/rows/choose.h"
+#include "plan/rows/plan.h"
 #include <math.h>
 
 enum { N = 2, C = 3, K = 8, H = 11, W = 13, PIXELS = N * H * W };

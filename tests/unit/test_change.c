@@ -1,11 +1,11 @@
-/* statistics/change: Otava's published series to the point, Student's tables, steps that are there and steps that are not. */
+/* base/stats/change: Otava's published series to the point, Student's tables, steps that are there and steps that are not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 #include "noise.h"
-#include "statistics/change.h"
-#include "statistics/quantile.h"
+#include "base/stats/change.h"
+#include "base/stats/quantile.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* session/child: whose fault it is that a worker ended. */
+/* run/parent/child: whose fault it is that a worker ended. */
 #include "base/text.h"
-#include "session/child.h"
+#include "run/parent/child.h"
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
-/* base/chip: every board's table entry against its maker's headline rates, and the ways to name a chip. */
+/* device/chip/chip: every board's table entry against its maker's headline rates, and the ways to name a chip. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "base/chip.h"
+#include "device/chip/chip.h"
 #include "base/dtype.h"
 #include <math.h>
 #include <string.h>

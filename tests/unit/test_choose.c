@@ -1,9 +1,9 @@
-/* plan/choose: which rows a network runs whole takes, and what they come to together. */
+/* plan/rows/choose: which rows a network runs whole takes, and what they come to together. */
 #include "fixture_rows.h"
 #include "scenario_text.h"
 #include "small_network.h"
-#include "plan/choose.h"
-#include "plan/plan.h"
+#include "plan/rows/choose.h"
+#include "plan/rows/plan.h"
 #include <math.h>
 
 static void add_median(struct row *row, const char *cache, const char *load, double us)

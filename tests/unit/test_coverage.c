@@ -1,4 +1,4 @@
-/* statistics/estimate: what its intervals hold when the rounds are not independent, in a simulation with a truth.
+/* base/stats/estimate: what its intervals hold when the rounds are not independent, in a simulation with a truth.
  *
  * Each process draws the paired ratios of two rows, as rounds on a GPU give them; the interval of 95 % must hold the truth in at least 93
  * of 100 runs, and may not be wider than a stated multiple of what order statistics of independent rounds would give on the very same
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "noise.h"
-#include "statistics/estimate.h"
+#include "base/stats/estimate.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

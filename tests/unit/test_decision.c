@@ -1,11 +1,11 @@
-/* statistics/decision: the evidence against its definition, error rates and rounds in simulation, Holm's steps, odd cases. */
+/* base/stats/decision: the evidence against its definition, error rates and rounds in simulation, Holm's steps, odd cases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 #include "noise.h"
-#include "statistics/between.h"
-#include "statistics/decision.h"
+#include "base/stats/between.h"
+#include "base/stats/decision.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "statistics/dependence.h"
+#include "base/stats/dependence.h"
 #include "noise.h"
 #include <math.h>
 

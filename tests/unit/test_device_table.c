@@ -1,12 +1,12 @@
 /* The table of devices: complete, and its errors in words. Nothing here needs a GPU; where a driver answers, cuda:0 is opened as well. */
 #include "device/cuda/private.h"
-#include "worker/devices.h"
+#include "run/child/devices.h"
 #include "device/compile/cubin.h"
 #include "device/compile/compile.h"
 #include "device/cuda/nvml.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/throttle.h"
+#include "device/chip/throttle.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

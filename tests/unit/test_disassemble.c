@@ -1,6 +1,7 @@
-/* report/disassemble: stored bytes become SASS, each at its own place; without nvdisasm the operation's name; what it is not is left. */
+/* report/source/disassemble: stored bytes become SASS, each at its own place; without nvdisasm the operation's name; what it is not is
+ * left. */
 #include "fixture_rows.h"
-#include "report/disassemble.h"
+#include "report/source/disassemble.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

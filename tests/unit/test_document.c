@@ -1,7 +1,7 @@
 /* A document in its forms: what each shows, and that a form is one struct with one function. */
 #include "fixture_rows.h"
 #include "item_text.h"
-#include "report/document.h"
+#include "report/form/document.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

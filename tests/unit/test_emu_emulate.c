@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "base/file.h"
-#include "emu/emulate.h"
+#include "emu/emulate/emulate.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
-/* statistics/estimate: ranks of the median's interval from published tables of the binomial, coverage by simulation, and the odd cases. */
+/* base/stats/estimate: ranks of the median's interval from published tables of the binomial, coverage by simulation, and the odd cases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 #include "noise.h"
-#include "statistics/dependence.h"
-#include "statistics/estimate.h"
-#include "statistics/quantile.h"
+#include "base/stats/dependence.h"
+#include "base/stats/estimate.h"
+#include "base/stats/quantile.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

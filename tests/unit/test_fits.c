@@ -1,7 +1,7 @@
-/* worker/factors: what is said of a row by its code alone, before it runs. */
+/* run/child/factors: what is said of a row by its code alone, before it runs. */
 #include "works.h"
 #include "base/dtype.h"
-#include "worker/private.h"
+#include "run/child/private.h"
 
 #define ENTRY(name, body) ".visible .entry " name "(.param .u64 p)\n{\n" body "\nret;\n}\n"
 #define F16 "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f2};"

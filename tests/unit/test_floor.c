@@ -1,7 +1,7 @@
-/* model/floor: the times of kernels.md section 1, at the rates that table states: 989 (tensor) and 67 (FFMA) TFLOP/s from the data sheet,
- * and 790, 400, 60 TFLOP/s and 4.3 TB/s measured. */
+/* device/chip/floor: the times of kernels.md section 1, at the rates that table states: 989 (tensor) and 67 (FFMA) TFLOP/s from the data
+ * sheet, and 790, 400, 60 TFLOP/s and 4.3 TB/s measured. */
 #include "works.h"
-#include "model/floor.h"
+#include "device/chip/floor.h"
 #include "op/chain.h"
 #include "op/least.h"
 

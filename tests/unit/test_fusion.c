@@ -1,8 +1,8 @@
 /* What fusing saves, and where a stage more begins to cost: times and knee set by hand. */
-#include "row/family.h"
+#include "store/family.h"
 #include "fixture_rows.h"
-#include "report/case_document.h"
-#include "report/fusion.h"
+#include "report/page/case_document.h"
+#include "report/source/fusion.h"
 #include "report/report.h"
 #include <setjmp.h>
 #include <stdarg.h>

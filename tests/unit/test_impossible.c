@@ -1,8 +1,8 @@
 /* session/: a verified time below the lowest floor of its work is no time of that work. The figures of an H200: 4.8 TB/s, 60 MiB of L2. */
 #include "scenario_text.h"
 #include "fixture_rows.h"
-#include "message/wire.h"
-#include "session/parent.h"
+#include "run/message/wire.h"
+#include "run/parent/parent.h"
 #include <math.h>
 
 #define LAYERS \

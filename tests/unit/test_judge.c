@@ -1,10 +1,10 @@
 /* The one judge: rules without and with counters on both sides of their limits, what each would gain, and that a limit stands in one place.
  */
-#include "row/family.h"
+#include "store/family.h"
 #include "base/file.h"
 #include "measured_rows.h"
-#include "report/document.h"
-#include "report/verdict.h"
+#include "report/form/document.h"
+#include "report/view/verdict.h"
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>

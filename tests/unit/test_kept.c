@@ -1,13 +1,13 @@
 /* What lies ready for its turn: a verified row's code until it is timed, and a command that was sent ahead until its answer is wanted. */
 #include "measure/card_private.h"
-#include "message/options.h"
+#include "run/message/options.h"
 #include "op/shape.h"
-#include "message/verb.h"
-#include "message/wire.h"
-#include "session/child.h"
+#include "run/message/verb.h"
+#include "run/message/wire.h"
+#include "run/parent/child.h"
 #include "variant_folder.h"
 #include "virtual_clock.h"
-#include "worker/private.h"
+#include "run/child/private.h"
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "op/op.h"
-#include "variant/variant.h"
+#include "kernel/variant.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,9 +8,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
-#include "emu/emulate.h"
+#include "emu/emulate/emulate.h"
 #include "gpu/known.h"
-#include "model/occupancy.h"
+#include "device/chip/occupancy.h"
 #include <stdio.h>
 #include <string.h>
 

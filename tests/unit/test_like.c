@@ -1,11 +1,11 @@
-/* variant/like: a head on top of another, where each mistake is found, what a file without code runs, and what a hash covers. */
+/* kernel/like: a head on top of another, where each mistake is found, what a file without code runs, and what a hash covers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 #include "heads.h"
-#include "variant/head.h"
-#include "variant/variant.h"
+#include "kernel/head.h"
+#include "kernel/variant.h"
 #include <unistd.h>
 
 #define BASE \

@@ -1,6 +1,7 @@
-/* report/mask_table: every mask of a layer is a line. One that bisection added says how sure its times are, for it may have no chapter. */
+/* report/page/mask_table: every mask of a layer is a line. One that bisection added says how sure its times are, for it may have no
+ * chapter. */
 #include "fixture_rows.h"
-#include "report/mask_table.h"
+#include "report/page/mask_table.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

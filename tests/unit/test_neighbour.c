@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "scenario_text.h"
 #include "works.h"
-#include "plan/plan.h"
+#include "plan/rows/plan.h"
 #include <math.h>
 
 static struct plan plan;

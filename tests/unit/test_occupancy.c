@@ -1,11 +1,11 @@
-/* model/occupancy: cases worked out by hand from the rules of the occupancy calculator (per warp, registers x 32 rounded up to 256; a
+/* device/chip/occupancy: cases worked out by hand from the rules of the occupancy calculator (per warp, registers x 32 rounded up to 256; a
  * quarter of 65,536 per scheduler; shared memory rounded to 128 bytes plus 1,024 of the system's; block and warp slots), and those of
  * experience.md, which were taken from cubins. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "model/occupancy.h"
+#include "device/chip/occupancy.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,10 +3,10 @@
 #include "works.h"
 #include "base/file.h"
 #include "device/compile/compile.h"
-#include "worker/devices.h"
+#include "run/child/devices.h"
 #include "measure/rig.h"
 #include "op/bound.h"
-#include "variant/variant.h"
+#include "kernel/variant.h"
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* message/options: every option of a plan comes through the socket, and none is forgotten in the table. */
+/* run/message/options: every option of a plan comes through the socket, and none is forgotten in the table. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/file.h"
 #include "base/text.h"
-#include "message/options.h"
+#include "run/message/options.h"
 
 static const struct scenario_wish wishes[] = {
     {"t/a[mask=iid:0.10]", 1 / 3.0, NULL, NULL}, {"t/b", 0, "conv2d/naive", "BLOCK=16,CC=4"}, {0}};
@@ -118,7 +118,7 @@ static void members_are_sent(const char *header, const char *name, const char *p
                 continue; /* looked at by themselves */
             char *key = text_format("%s%s", prefix, one + n);
             if (!json_object_get(sent, key))
-                fail_msg("struct %s has '%s', which is not in the table of message/options.c", name, key);
+                fail_msg("struct %s has '%s', which is not in the table of run/message/options.c", name, key);
             free(key);
             found++;
         }
@@ -131,8 +131,8 @@ static void members_are_sent(const char *header, const char *name, const char *p
 static void no_option_is_forgotten(void **state)
 {
     json_t *sent = options_write(&full);
-    members_are_sent("harness/plan/plan.h", "plan_options", "", sent, 10);
-    members_are_sent("harness/scenario/scenario.h", "scenario_filter", "filter.", sent, 4);
+    members_are_sent("harness/plan/rows/plan.h", "plan_options", "", sent, 10);
+    members_are_sent("harness/plan/scenario/scenario.h", "scenario_filter", "filter.", sent, 4);
     members_are_sent("harness/counter/choice.h", "counter_wish", "counters.", sent, 6);
     json_decref(sent);
 }

@@ -1,8 +1,8 @@
-/* worker/pairs: two builds of rows against each other, on a clock of its own. */
+/* run/child/pairs: two builds of rows against each other, on a clock of its own. */
 #include "timing_world.h"
 #include "measure/room.h"
-#include "statistics/decision.h"
-#include "statistics/estimate.h"
+#include "base/stats/decision.h"
+#include "base/stats/estimate.h"
 #include <limits.h>
 #include <sys/wait.h>
 

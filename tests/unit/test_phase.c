@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/phase.h"
-#include "message/wire.h"
-#include "report/spent.h"
+#include "run/message/wire.h"
+#include "report/page/spent.h"
 #include <string.h>
 #include <time.h>
 

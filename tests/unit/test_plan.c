@@ -1,6 +1,6 @@
 /* plan: what a row knows of its case before it runs. */
 #include "scenario_text.h"
-#include "plan/plan.h"
+#include "plan/rows/plan.h"
 #include <math.h>
 
 /* The rows of a layer carry its runs in each network; those of a layer in none carry none. */

@@ -1,7 +1,7 @@
-/* plan/row: what is said of a row before it runs, and what its key depends on: all that could make its result another one, and nothing
+/* plan/rows/row: what is said of a row before it runs, and what its key depends on: all that could make its result another one, and nothing
  * else. */
 #include "variant_folder.h"
-#include "plan/plan.h"
+#include "plan/rows/plan.h"
 #include <math.h>
 
 #define CONV "op: conv2d, n: 1, c: 8, h: 16, w: 24, k: 8, kernel: 3, pad: 1, dtype: f32, layout: NCHW"

@@ -1,6 +1,6 @@
 /* plan: which rows a plan has, of variants that stand in a folder of the test's own. */
 #include "scenario_text.h"
-#include "plan/plan.h"
+#include "plan/rows/plan.h"
 #include <ftw.h>
 #include <sys/stat.h>
 

@@ -2,7 +2,7 @@
  * nothing twice. */
 #include "base/file.h"
 #include "measured_rows.h"
-#include "report/document.h"
+#include "report/form/document.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,15 +1,15 @@
-/* report/calibration: pairs of rows made by hand, and what the table says of each: constant, not constant, counted by one only, never
+/* report/view/calibration: pairs of rows made by hand, and what the table says of each: constant, not constant, counted by one only, never
  * counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "row/family.h"
+#include "store/family.h"
 #include "counter/pairs.h"
 #include "fixture_rows.h"
-#include "report/calibration.h"
-#include "report/counted.h"
-#include "report/listing.h"
+#include "report/view/calibration.h"
+#include "report/view/counted.h"
+#include "report/source/listing.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* JSON parses, says what docs/EXPORT.md says and gives every number back; CSV is quoted so that any reader finds the same cells. */
 #include "base/hash.h"
 #include "base/text.h"
-#include "row/family.h"
+#include "store/family.h"
 #include "fixture_rows.h"
 #include <jansson.h>
 #include <setjmp.h>

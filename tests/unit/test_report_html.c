@@ -2,8 +2,8 @@
 #include "base/process.h"
 #include "base/file.h"
 #include "fixture_rows.h"
-#include "report/document.h"
-#include "report/plot.h"
+#include "report/form/document.h"
+#include "report/plot/plot.h"
 #include "report/report.h"
 #include <setjmp.h>
 #include <stdarg.h>

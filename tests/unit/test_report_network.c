@@ -1,6 +1,6 @@
 /* The sums of networks, against sums done by hand; and the names of rows that further steps completed. */
 #include "fixture_rows.h"
-#include "report/network.h"
+#include "report/page/network.h"
 #include "report/report.h"
 #include <setjmp.h>
 #include <stdarg.h>

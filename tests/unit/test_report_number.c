@@ -1,7 +1,7 @@
 /* Numbers read as a person writes them, and a table keeps its columns whatever stands in it. */
 #include "base/text.h"
-#include "report/number.h"
-#include "report/terminal.h"
+#include "report/view/number.h"
+#include "report/form/terminal.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,13 +1,13 @@
 /* How far a rule's choices are from the fastest rows, and which claims hold: counted by hand on times of three cases. */
 #include "fixture_rows.h"
 #include "item_text.h"
-#include "report/case_document.h"
-#include "report/claims.h"
-#include "report/first_screen.h"
-#include "report/selector.h"
+#include "report/page/case_document.h"
+#include "report/view/claims.h"
+#include "report/page/first_screen.h"
+#include "report/view/selector.h"
 #include "report/report.h"
-#include "report/verdict.h"
-#include "report/why.h"
+#include "report/view/verdict.h"
+#include "report/page/why.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

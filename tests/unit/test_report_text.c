@@ -1,10 +1,10 @@
 /* The terminal, the summary, the network and Markdown, as golden texts; and what must hold whatever the golden says. */
 #include "fixture_rows.h"
 #include "item_text.h"
-#include "report/case_document.h"
-#include "report/first_screen.h"
-#include "report/network.h"
-#include "report/view.h"
+#include "report/page/case_document.h"
+#include "report/page/first_screen.h"
+#include "report/page/network.h"
+#include "report/view/view.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
-/* report/tune: Boda's three columns, against sums done by hand: one point for all layers, each layer's best, the library. */
+/* report/view/tune: Boda's three columns, against sums done by hand: one point for all layers, each layer's best, the library. */
 #include "fixture_rows.h"
-#include "report/document.h"
+#include "report/form/document.h"
 #include "report/report.h"
-#include "report/tune.h"
+#include "report/view/tune.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

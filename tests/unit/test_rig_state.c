@@ -5,7 +5,7 @@
 #include "measure/rig.h"
 #include "op/generate.h"
 #include "op/shape.h"
-#include "worker/devices.h"
+#include "run/child/devices.h"
 #include <stdio.h>
 
 #define HEADER ".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .align 4 .u32 hits;\n.global .align 4 .b8 other[4];\n"

@@ -5,7 +5,7 @@
 #include "base/npy.h"
 #include "measure/rig_private.h"
 #include "op/chain.h"
-#include "worker/devices.h"
+#include "run/child/devices.h"
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "device/compile/compile.h"
-#include "worker/devices.h"
+#include "run/child/devices.h"
 #include "device/compile/cubin.h"
 #include "emu_run.h"
 #include "measure/roofs.h"

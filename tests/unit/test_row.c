@@ -1,7 +1,7 @@
 /* A row starts with everything absent; the column table reaches every field and knows each field's absent. */
-#include "row/family.h"
+#include "store/family.h"
 #include "base/text.h"
-#include "row/store.h"
+#include "store/store.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

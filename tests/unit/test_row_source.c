@@ -1,14 +1,15 @@
-/* report/row_source: a kernel's lines with what they did and what the compiler made of them, in each form; a file that is gone or changed.
+/* report/page/row_source: a kernel's lines with what they did and what the compiler made of them, in each form; a file that is gone or
+ * changed.
  */
-#include "row/family.h"
+#include "store/family.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "fixture_rows.h"
-#include "report/document.h"
-#include "report/row_document.h"
-#include "report/terminal.h"
-#include "report/verdict.h"
+#include "report/form/document.h"
+#include "report/page/row_document.h"
+#include "report/form/terminal.h"
+#include "report/view/verdict.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Several runs in one report: what became of each row, by intervals and what two runs differ by anyway. */
 #include "fixture_rows.h"
-#include "report/document.h"
+#include "report/form/document.h"
 #include "report/report.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 #include "base/file.h"
 #include "own_folder.h"
-#include "session/session.h"
-#include "worker/worker.h"
+#include "run/parent/session.h"
+#include "run/child/worker.h"
 #include <math.h>
 #include <string.h>
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "row/family.h"
+#include "store/family.h"
 #include "store_helpers.h"
 
 /* Every column of `group` is the same in both. */

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "row/lock.h"
+#include "store/lock.h"
 #include "store_helpers.h"
 
 static void refuses(bool read_only, enum error_kind kind, const char *say)

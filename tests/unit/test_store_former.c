@@ -1,5 +1,5 @@
-/* row/former: a database of schema 8 (golden/store_v8.sql) becomes one of this schema: what was text is fields and lists, once; and the two
- * kinds are merged with each other. */
+/* store/former: a database of schema 8 (golden/store_v8.sql) becomes one of this schema: what was text is fields and lists, once; and the
+ * two kinds are merged with each other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "row/family.h"
+#include "store/family.h"
 #include "store_helpers.h"
 
 static void former_at(const char *name)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "store_helpers.h"
-#include "row/lock.h"
+#include "store/lock.h"
 #include <signal.h>
 #include <sys/wait.h>
 

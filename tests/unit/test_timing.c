@@ -1,8 +1,8 @@
-/* worker/time: what is timed, with what it is compared, and what a reader is told of it. */
+/* run/child/time: what is timed, with what it is compared, and what a reader is told of it. */
 #include "timing_world.h"
 #include "measure/sample.h"
 #include "op/generate.h"
-#include "statistics/estimate.h"
+#include "base/stats/estimate.h"
 #include <limits.h>
 
 /* Whatever the order of the rows, the denominator is the fastest of the library's, and a time is what the kernel takes, without the flush.

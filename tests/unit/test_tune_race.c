@@ -1,7 +1,7 @@
-/* worker/race: configurations race on a clock of its own; what is found, what the others are told, and which configurations are no other
+/* run/child/race: configurations race on a clock of its own; what is found, what the others are told, and which configurations are no other
  * one. */
 #include "timing_world.h"
-#include "statistics/estimate.h"
+#include "base/stats/estimate.h"
 #include <sys/wait.h>
 
 /* Blocks of 8 are the fastest of ours; of 32 nobody waits for the second look. */

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "heads.h"
-#include "variant/head.h"
-#include "variant/variant.h"
+#include "kernel/head.h"
+#include "kernel/variant.h"
 #include <sys/stat.h>
 #include <unistd.h>
 

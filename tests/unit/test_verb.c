@@ -1,10 +1,10 @@
-/* message/verb: each word is known again and stands once, and what no table has is told apart. */
+/* run/message/verb: each word is known again and stands once, and what no table has is told apart. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 #include <string.h>
-#include "message/verb.h"
+#include "run/message/verb.h"
 
 static void words_are_known_again(void **state)
 {

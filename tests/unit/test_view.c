@@ -1,7 +1,7 @@
-/* report/view: what the tables show of a row, from stored rows of known values. */
-#include "row/family.h"
+/* report/view/view: what the tables show of a row, from stored rows of known values. */
+#include "store/family.h"
 #include "fixture_rows.h"
-#include "report/view.h"
+#include "report/view/view.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* Verdict, breakdown and gap from stored rows of known values; what is printed adds up. */
 #include "base/named.h"
-#include "row/family.h"
+#include "store/family.h"
 #include "measured_rows.h"
-#include "report/breakdown.h"
-#include "report/resources.h"
-#include "report/verdict.h"
-#include "report/why.h"
+#include "report/view/breakdown.h"
+#include "report/view/resources.h"
+#include "report/view/verdict.h"
+#include "report/page/why.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* message/wire: what a worker found out comes through the socket whole, and leaves alone what is the parent's. */
+/* run/message/wire: what a worker found out comes through the socket whole, and leaves alone what is the parent's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fixture_rows.h"
-#include "message/wire.h"
+#include "run/message/wire.h"
 
 /* Through the text of a line, as between the processes. */
 static void send(const struct row *from, struct row *to)

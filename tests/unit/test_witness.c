@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/reference.h"
-#include "worker/devices.h"
+#include "run/child/devices.h"
 
 static struct device *dev, *witness;
 static struct device_ops faulty;

@@ -2,8 +2,8 @@
 #include "op/shape.h"
 #include "scenario_text.h"
 #include "measure/source.h"
-#include "message/options.h"
-#include "worker/private.h"
+#include "run/message/options.h"
+#include "run/child/private.h"
 #include <dirent.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* worker/ahead on emu with the check on the device: a case is judged the same, however far the thread has come that began with it. */
 #include "op/shape.h"
 #include "measure/card_private.h"
-#include "message/options.h"
+#include "run/message/options.h"
 #include "scenario_text.h"
-#include "worker/private.h"
+#include "run/child/private.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

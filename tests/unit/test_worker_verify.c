@@ -1,8 +1,8 @@
 /* worker/verify on emu: rows that are right, and rows that are not in one way each, each with the verdict that it deserves. */
 #include "op/shape.h"
-#include "message/options.h"
+#include "run/message/options.h"
 #include "variant_folder.h"
-#include "worker/private.h"
+#include "run/child/private.h"
 #include <math.h>
 
 /* A convolution of f32 NCHW. `before` stands at the start of the kernel, `value` is what is stored of `sum`, `after` follows the store. */

@@ -8,8 +8,8 @@
 #include "noise.h"
 #include "variant_folder.h"
 #include "virtual_clock.h"
-#include "message/options.h"
-#include "worker/private.h"
+#include "run/message/options.h"
+#include "run/child/private.h"
 #include <math.h>
 
 #define FLUSH_NS 74000.0

@@ -36,7 +36,7 @@ def pairs(table, result, words, sign):
 
 
 def family(metric):
-    """What it is one of, by its name: harness/row/family.h."""
+    """What it is one of, by its name: harness/store/family.h."""
     of = {'hw.stall_': 'stall', 'hw.samples_': 'samples', 'static.sass_': 'sass'}
     return next((f for begins, f in of.items() if metric.startswith(begins)), metric.split('.')[0])
 

@@ -1,0 +1,10 @@
+/* base/stats/between: by what two processes on one GPU tell the time of one kernel differently with nothing changed: no interval of either
+ * holds that. */
+#ifndef BENCH_STATISTICS_BETWEEN_H
+#define BENCH_STATISTICS_BETWEEN_H
+
+/* The larger of two shares of the shorter time, in nanoseconds both: what placement and heat make, 1.5 %, and what a launch takes longer or
+ * shorter in each CUDA context, 0.22 us (METHOD.md, noise). */
+double between_processes(double ns, double other_ns);
+
+#endif

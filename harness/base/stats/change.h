@@ -1,0 +1,29 @@
+/* base/stats/change: where a series of measurements changed.
+ *
+ * E-divisive (Matteson and James, Journal of the American Statistical Association 109, 2014): a window is split where the distances between
+ * its two parts most outweigh those within them, again and again. As Hunter and Otava do (Fleming and others, ICPE 2023): windows of fixed
+ * length that overlap, Student's t-test instead of permutations, so that the same series always gives the same answer, and weak points
+ * first, of which those go again that do not hold between their neighbours. tests/unit/test_change.c holds it to Otava's own published
+ * series. */
+#ifndef BENCH_STATISTICS_CHANGE_H
+#define BENCH_STATISTICS_CHANGE_H
+
+#include <stdbool.h>
+
+struct change_search {
+    int window;       /* values looked at together; 50 is Otava's, 2 at least */
+    double level;     /* a change is as unlikely as this where there is none; 0.001 */
+    double magnitude; /* a share of the value on either side: smaller changes are left out; 0: none are */
+    /* Otava 1ceb153 looks again at the wrong neighbour when it takes a weak point away, and its t-test has the spread of the values instead
+     * of that of a sample: only so are its published series met to the point. */
+    bool as_otava;
+};
+struct change_point {
+    int index;            /* the first value after it */
+    double before, after; /* means up to the neighbouring points */
+    double p;             /* of equal means on both sides */
+};
+/* The points in order, malloc'd; how many. */
+int change_find(const double *value, int count, const struct change_search *search, struct change_point **points);
+
+#endif

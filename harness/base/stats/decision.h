@@ -1,0 +1,39 @@
+/* base/stats/decision: is one build slower than another? A verdict that may be asked for after every round.
+ *
+ * It looks at the logarithms of paired ratios. An interval of fixed level that is looked at again and again tells equal kernels apart in a
+ * fifth of cases; here the error rate holds for all looks together: the evidence against "at most the margin slower" is a mixture of
+ * likelihood ratios over a half-normal prior (Robbins, Annals of Mathematical Statistics 41, 1970; Howard, Ramdas, McAuliffe and Sekhon,
+ * Annals of Statistics 49, 2021; with the variance estimated: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2021), which exceeds 1/alpha
+ * ever with probability at most alpha. Ratios far outside of the others are pulled in, and the variance is that of dependent rounds
+ * (statistics/dependence). tests/unit/test_decision.c simulates error rates and how many rounds a verdict takes. */
+#ifndef BENCH_STATISTICS_DECISION_H
+#define BENCH_STATISTICS_DECISION_H
+
+enum decision_verdict {
+    VERDICT_UNDECIDED, /* more rounds may tell */
+    VERDICT_SAME,      /* within the margin, either way */
+    VERDICT_SLOWER,    /* by more than the margin */
+    VERDICT_FASTER
+};
+struct decision {
+    enum decision_verdict verdict;
+    double change;    /* estimate of head over base, less 1: 0.02 is 2 % slower */
+    double low, high; /* of change, at every look together with probability 1 - alpha */
+    int rounds;
+    double spread; /* of a round's log ratio: the standard deviation that would make independent rounds as sure as these are; NAN */
+    /* Chances at most, over all looks so far, of such evidence where it is not so; 1 when there is none. */
+    double p_same, p_slower, p_faster;
+};
+#define DECISION_ROUNDS_LEAST 10
+/* base, head: times of the same rounds. placement: which placement of the buffers each round had (NULL: one); with fewer than
+ * PLACEMENTS_DRAWN of them (base/stats/estimate.h) a verdict must hold by the mean of each, with more their spread is part of the variance.
+ * margin: 0.01 is 1 %. alpha: how often the verdict may be wrong. */
+struct decision decision_make(const double *base, const double *head, const int *placement, int rounds, double margin, double alpha);
+/* The slow-down that is found in nine of ten decisions of so many rounds of that spread, at margin 0. */
+double decision_smallest(double spread, double rounds, double alpha);
+/* The verdicts of a family, such as all rows of a run, anew: in a share of at most alpha of runs is any row falsely called slower, in as
+ * many any falsely called faster, in as many any falsely called the same (Holm, Scandinavian Journal of Statistics 6, 1979). The intervals
+ * stay. */
+void decision_family(struct decision *decisions, int count, double alpha);
+
+#endif

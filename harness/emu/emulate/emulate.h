@@ -1,0 +1,124 @@
+/* emu/emulate/emulate: one kernel, one launch, for authors whose kernel is in no scenario (`bench emulate`): counters, what the safety
+ * checks found, and the source with what each line costs. The launch and its buffers are a small YAML map (docs/EMU.md):
+ *
+ *   fields: {n: [1024, 4096]} # named numbers: a list is a sweep
+ *   kernel: scale            # needed when there are several; the name in the source is enough, of a template `scale<32>`
+ *   grid: ceil(n, 256)       # or a list of up to three; also cluster: and cooperative: true
+ *   block: 256
+ *   buffers:
+ *     x: {type: f32, count: n, data: random, seed: 1}      # zeros | ones | index | random | none (never written) | [1, 2, 3] | x.npy
+ *     y: {type: f32, shape: [n], data: none, show: 8, save: y.npy, expect: reference}   # or a number, a list, an .npy
+ *   reference: {kernel: scale_reference, threads: n, args: [x, y, n]}
+ *   symbols:                 # __constant__ and __device__ variables
+ *     filter: {type: f32, data: [1, 2, 1]}
+ *   args: [x, y, n, 2.5]     # buffers by name, numbers as the signature wants them, structures as [i32 3, f32 0.5, x]
+ */
+#ifndef BENCH_EMU_EMULATE_H
+#define BENCH_EMU_EMULATE_H
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/node.h"
+#include "base/text.h"
+#include "device/device.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct emulate_request {
+    const char *label; /* for messages: "saxpy.cu" */
+    const char *ptx;   /* NUL-terminated */
+    size_t ptx_bytes;
+    const char *source; /* path of the .cu or .ptx, for the listing; NULL: no source text beside the counts */
+    const struct node *launch;
+    int point;                 /* which combination of the fields' lists: 0 to emulate_points() - 1 */
+    bool keep;                 /* the buffers, as `tensors` of the result */
+    const char *reference_ptx; /* of the reference's own source; NULL: it is in `ptx` */
+    const char *kernel;        /* instead of the launch's; NULL: the launch's, or the only one */
+    const char *chip;          /* "GH100", "sm_86"; NULL: GH100 */
+    bool no_check;             /* only bounds and alignment */
+    int threads;               /* 0: all */
+    int seed;                  /* of the order of blocks; 0: as they are numbered */
+};
+struct emulate_counter {
+    const char *name, *unit;
+    double value;
+};
+struct emulate_line { /* a source line that ran; sums over warps */
+    int line;
+    double instructions, threads, requests, sectors, sectors_ideal, wavefronts, ideal;
+};
+struct emulate_values { /* the first `count` elements of a buffer with `show` */
+    char name[64];
+    enum dtype type;
+    int64_t count;
+    void *values;
+    bool *unwritten; /* NULL: none of them */
+};
+struct emulate_expectation { /* of a buffer with `expect` */
+    char name[64];
+    int64_t count, wrong, unwritten, first; /* first: the first wrong element; unwritten: wrong ones that nothing wrote */
+    double got, want;                       /* of it */
+    bool first_unwritten;                   /* it is one that nothing wrote: `got` means nothing */
+    double worst, tolerance;                /* the largest error, and the largest that is right: of the value, or of the usual one */
+};
+struct emulate_tensor { /* a buffer or symbol, of a request that keeps them */
+    char name[64];
+    enum dtype type;
+    int64_t count, dim[8];
+    int rank;
+    bool read, written, symbol;
+    void *before;              /* what it held before the launch */
+    float *expected, *allowed; /* of a written one: what is right, and how far off it may be; what emu computed where nothing is expected */
+};
+struct emulate_facts { /* of the machine code; known: false without any */
+    bool known;
+    int registers, spill_bytes, static_smem, code_bytes;
+    char occupancy[320]; /* "75 % of the warps, by registers; 5 fewer registers (59) give 4 blocks per SM" */
+};
+struct emulate_result {
+    char kernel[256]; /* as in the PTX */
+    char fields[160]; /* "n=1024 m=16"; "" without any */
+    char device[160];
+    struct device_launch launch;
+    struct emulate_counter *counters; /* those that are 0 too */
+    int counter_count;
+    struct emulate_line *lines; /* by line */
+    int line_count;
+    struct device_report *reports, *notes; /* notes: no errors */
+    int report_count, note_count;
+    struct emulate_values *shown;
+    int shown_count;
+    struct emulate_expectation *expectations;
+    int expectation_count;
+    struct emulate_tensor *tensors;
+    int tensor_count;
+    char arguments[1024];       /* "x, y, 1024, 2.5"; "" when one is a structure or a tensor map */
+    struct emulate_facts facts; /* the caller's, who has the machine code */
+    bool finished;              /* false: trap, assert, deadlock, time limit ...: `why` */
+    char why[512];
+    char source[512]; /* the file the lines are of; "" unknown */
+};
+/* False + err for a wrong request (PTX, YAML, sizes). A kernel that traps or hangs is a result. */
+bool emulate(const struct emulate_request *request, struct emulate_result *out, struct error *err);
+/* Did it finish, without a finding, and with the values that were expected? */
+bool emulate_right(const struct emulate_result *r);
+/* Launches that the fields' lists come to: 1 without any. -1 + err. */
+int emulate_points(const struct node *launch, struct error *err);
+void emulate_free(struct emulate_result *r);
+/* 0: no counter of that name. */
+double emulate_counter(const struct emulate_result *r, const char *name);
+/* Everything for a reader; counters that are 0 are left out. Two of its parts: */
+void emulate_text(const struct emulate_result *r, struct text *t);
+void emulate_text_reports(const struct emulate_result *r, struct text *t); /* a line each; nothing when nothing was found */
+void emulate_text_shown(const struct emulate_result *r, struct text *t);
+/* One line a launch, for a sweep; NULL: the headings. */
+void emulate_text_row(const struct emulate_result *r, struct text *t);
+/* The same as one JSON object (docs/EMU.md); NaN and infinities of buffers are strings. */
+void emulate_json(const struct emulate_result *r, struct text *t);
+
+/* A launch to begin with, as YAML: the kernel's parameters, guessed from what the PTX does with them, named as in `source_text` (NULL:
+ * numbered). */
+bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const char *source_text, const char *kernel, struct text *out,
+                   struct error *err);
+
+#endif

@@ -1,0 +1,384 @@
+/* The cases and rows of networks that are run whole, and their programs once the variants are chosen. */
+#include "base/text.h"
+#include "op/bound.h"
+#include "op/compose.h"
+#include "plan/rows/private.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* On emu, which takes seconds for a deep network, single variants run whole in short ones only. */
+#define EMU_SINGLES_MAX 16
+
+const char *plan_row_variant(const struct plan_row *row)
+{
+    if (row->variant)
+        return row->variant->name;
+    return row->chain->pick == CHAIN_LIBRARY ? CHAIN_ROW_LIBRARY : row->chain->pick == CHAIN_BEST ? CHAIN_ROW_BEST : row->chain->single;
+}
+
+/* The rows of one network, as they are added. */
+struct network_rows {
+    struct plan *plan;
+    const struct plan_options *o;
+    bool stream, graph; /* how it is launched */
+    bool singles;       /* still to come: each single variant by itself */
+    const struct side *side;
+    int case_index; /* -1: no row yet */
+    int row_index;  /* of the next row */
+};
+
+static void chain_add_row(struct network_rows *r, const struct chain_row *chain, const struct variant_point *point)
+{
+    struct plan *plan = r->plan;
+    struct plan_row row = {.kind = PLAN_CHAIN,
+                           .case_index = r->case_index,
+                           .chain = xcalloc(1, sizeof *row.chain),
+                           .side = chain->side,
+                           .variant = point ? point->variant : NULL,
+                           .point = point};
+    *row.chain = *chain;
+    const char *name = plan_row_variant(&row);
+    if (r->row_index > 0 && !plan_listed(r->o->filter.only, name)) {
+        free(row.chain);
+        return;
+    }
+    row.row_index = r->row_index++;
+    struct program *p = &row.program;
+    *p = (struct program){.work = *chain->work,
+                          .feasible = true,
+                          .checked = true,
+                          .reads_inactive = true,
+                          .graph = chain->graph,
+                          .tile_weight_bytes = -1,
+                          .predicted = {-1, -1, -1}};
+    bool planned = chain->layout != LAYOUT_PLAN_GIVEN;
+    for (int i = 0; point && i < point->count; i++) {
+        char value[VALUE_TEXT_MAX];
+        value_print(&point->values[i], value, sizeof value);
+        program_add_param(p, point->names[i], value, value_number(&point->values[i]));
+    }
+    program_add_param(p, "launch", chain->graph ? "graph" : "stream", NAN);
+    if (planned)
+        program_add_param(p, "layout", layout_plan_names[chain->layout], NAN);
+    row.id = text_format("%s/%s[%s]", plan->cases[r->case_index].id, name, p->params);
+    plan_row_add(plan, &row);
+}
+
+static bool has_op(const struct chain *chain, const struct op *op)
+{
+    for (int i = 0; i < chain->count; i++)
+        if (chain->links[i].work.op == op && chain->links[i].layer >= 0)
+            return true;
+    return false;
+}
+
+/* A variant of the scenario that is not the library's and whose op some layer has; once for all its parameters. */
+static const char *single_of(const struct plan *plan, const struct variant_set *set, const struct chain *chain, int entry)
+{
+    const struct scenario *s = plan->scenario;
+    for (int i = 0; i < chain->count; i++) {
+        const struct op *op = chain->links[i].work.op;
+        const struct variant *v = has_op(chain, op) ? plan_resolve(set, s->variants[entry].name, op) : NULL;
+        if (!v || variant_is_library(v) || !strcmp(variant_own_name(v->name), "copy"))
+            continue;
+        for (int k = 0; k < entry; k++)
+            if (plan_resolve(set, s->variants[k].name, op) == v)
+                return NULL;
+        return v->name;
+    }
+    return NULL;
+}
+
+/* Kernels for a network that the scenario lists, or `bench try` names, each at its configurations. */
+static bool add_kernels(struct network_rows *r, const struct chain_row *like, struct error *err)
+{
+    struct plan *plan = r->plan;
+    struct chain_row row = *like;
+    row.pick = CHAIN_KERNEL;
+    const char *const *names = r->o->variant_names;
+    for (int i = 0; names ? names[i] != NULL : i < plan->scenario->variant_count; i++) {
+        const struct scenario_variant *entry = names ? NULL : &plan->scenario->variants[i];
+        const struct variant *v = plan_resolve(plan_set(plan, r->side), names ? names[i] : entry->name, like->work->op);
+        struct variant_point *points;
+        if (!v)
+            continue;
+        int count = variant_points(v, entry ? entry->params : NULL, &points, err);
+        if (count < 0)
+            return false;
+        plan_points_keep(plan, points, count);
+        for (int k = 0; k < count; k++)
+            chain_add_row(r, &row, &points[k]);
+    }
+    return true;
+}
+
+/* Rows of one layout plan: library and best in each launch; each single variant once, in the network's fastest launch. */
+static bool add_way(struct network_rows *r, const struct way *way, enum layout_plan layout, struct error *err)
+{
+    struct plan *plan = r->plan;
+    for (int launch = 1; launch >= 0; launch--) {
+        if (!(launch ? r->graph : r->stream))
+            continue;
+        struct chain_row row = {.side = r->side, .graph = launch, .layout = layout, .work = &way->work};
+        for (int pick = CHAIN_LIBRARY; pick <= CHAIN_BEST; pick++) {
+            row.pick = (enum chain_pick)pick;
+            chain_add_row(r, &row, NULL);
+        }
+        if (!add_kernels(r, &row, err))
+            return false;
+    }
+    for (int i = 0; r->singles && i < plan->scenario->variant_count; i++) {
+        struct chain_row row = {.pick = CHAIN_SINGLE,
+                                .side = r->side,
+                                .single = single_of(plan, plan_set(plan, r->side), &way->chain, i),
+                                .graph = r->graph,
+                                .layout = layout,
+                                .work = &way->work};
+        if (row.single)
+            chain_add_row(r, &row, NULL);
+    }
+    r->singles = false;
+    return true;
+}
+
+/* Every layer of the network is measured in this plan, with the mask that the network has. */
+static bool is_whole(const struct plan *plan, int layer_cases, const struct chain *chain)
+{
+    for (int i = 0; i < chain->count; i++) {
+        bool found = chain->links[i].layer < 0;
+        for (int c = 0; c < layer_cases && !found; c++)
+            found = !strcmp(plan->cases[c].layer->name, chain->links[i].name) &&
+                    mask_same(&plan->cases[c].work.mask, &chain->links[i].work.mask);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* What the network runs with: a mask of the layers' cases. */
+struct marks {
+    struct mask mask;
+    const char *label; /* in ids, the case's; NULL: no mask, or the layers' own */
+};
+
+/* NULL: the network cannot be run whole, which the notes say once, or is not measured whole. */
+static struct way *make_way(struct plan *plan, const struct scenario_network *network, const char *device_kind, int layer_cases,
+                            enum layout_plan layout, const struct marks *marks, bool *cropped)
+{
+    struct way *way = xcalloc(1, sizeof *way);
+    struct error why = {0};
+    bool made = scenario_chain(plan->scenario, network, device_kind, layout, &marks->mask, &way->chain, cropped, &why);
+    if (made && is_whole(plan, layer_cases, &way->chain) && chain_work(&way->chain, &way->work, &why)) {
+        way->layer = (struct layer){.name = network->name, .work = way->work, .repeat = 1, .node = network->root.node};
+        return plan_way_keep(plan, way);
+    }
+    if (why.kind != ERROR_NONE)
+        plan_note(plan, text_format("network %s, layout %s: not run whole: %s", network->name, layout_plan_names[layout], why.text));
+    chain_free(&way->chain);
+    free(way);
+    return NULL;
+}
+
+static int add_chain_case(struct plan *plan, const struct way *way, const struct marks *marks, bool cropped)
+{
+    struct text id = {0};
+    text_addf(&id, "%s/%s", plan->scenario->name, way->layer.name);
+    if (cropped)
+        text_addf(&id, "@%lldx%lld", (long long)way->work.h, (long long)way->work.w);
+    if (marks->label)
+        text_addf(&id, "[mask=%s]", marks->label);
+    for (int i = 0; i < plan->case_count; i++)
+        if (!strcmp(plan->cases[i].id, text_get(&id))) /* a layer has the network's name */
+            text_add(&id, "[network]");
+    int at = plan_case_add(plan, way, text_take(&id));
+    struct scenario_case *c = &plan->cases[at];
+    c->cropped = cropped;
+    if (marks->label)
+        c->axes[c->axis_count++] = (struct coordinate){xstrdup("mask"), xstrdup(marks->label), NAN, false};
+    return at;
+}
+
+static bool add_network(struct plan *plan, const struct plan_options *o, const struct scenario_network *network, const char *device_kind,
+                        int layer_cases, const struct marks *marks, struct error *err)
+{
+    bool cuda = !strcmp(device_kind, "cuda"), cropped;
+    /* emu has no graphs: the steps are the same ones */
+    struct network_rows r = {
+        .plan = plan, .o = o, .stream = network->stream || !cuda, .graph = network->graph && cuda, .singles = true, .case_index = -1};
+    for (int layout = 0; layout < LAYOUT_PLAN_COUNT; layout++) {
+        const struct way *way =
+            network->plans[layout] ? make_way(plan, network, device_kind, layer_cases, (enum layout_plan)layout, marks, &cropped) : NULL;
+        if (!way)
+            continue;
+        if (r.case_index < 0)
+            r.case_index = add_chain_case(plan, way, marks, cropped);
+        bool singles = r.singles && (cuda || way->chain.count <= EMU_SINGLES_MAX);
+        for (int side = 0; side < (plan->side_count ? plan->side_count : 1); side++) {
+            r.side = plan->side_count ? &plan->sides[side] : NULL;
+            r.singles = singles;
+            if (!add_way(&r, way, (enum layout_plan)layout, err))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* None, and every mask that a layer has here. */
+static struct marks *list_masks(const struct plan *plan, int layer_cases, int *count)
+{
+    struct marks *list = xcalloc((size_t)layer_cases + 1, sizeof *list);
+    *count = 1;
+    for (int i = 0; i < layer_cases; i++) {
+        struct marks one = {.mask = plan->cases[i].work.mask};
+        bool known = false;
+        for (int k = 0; k < *count && !known; k++)
+            known = mask_same(&list[k].mask, &one.mask);
+        for (int a = 0; a < plan->cases[i].axis_count; a++)
+            if (!strcmp(plan->cases[i].axes[a].axis, "mask"))
+                one.label = plan->cases[i].axes[a].value;
+        if (!known)
+            list[(*count)++] = one;
+    }
+    return list;
+}
+
+bool plan_chains_add(struct plan *plan, const struct plan_options *o, const char *device_kind, struct error *err)
+{
+    int layer_cases = plan->case_count, count;
+    bool ok = true, kernels = false;
+    for (int i = 0; o->variant_names && o->variant_names[i]; i++)
+        kernels |= plan_resolve(&plan->variants, o->variant_names[i], op_for(TASK_NETWORK)) != NULL;
+    if ((o->variant_names && !kernels) || !scenario_filter_by_mask(&o->filter))
+        return true; /* parts of a network */
+    SCOPED struct marks *masks = list_masks(plan, layer_cases, &count);
+    for (int i = 0; i < plan->scenario->network_count; i++)
+        for (int k = 0; ok && k < count; k++)
+            ok = add_network(plan, o, &plan->scenario->networks[i], device_kind, layer_cases, &masks[k], err);
+    return ok;
+}
+
+void plan_chains_free(struct plan *plan)
+{
+    struct kept *kept = plan->private_data;
+    for (int i = 0; kept && i < kept->way_count; i++) {
+        chain_free(&kept->ways[i]->chain);
+        free(kept->ways[i]);
+    }
+    if (kept)
+        free(kept->ways);
+}
+
+/* ---- programs ---- */
+
+static bool bind_link(struct plan *plan, const struct side *side, const struct chain_link *link, int choice, struct program *out,
+                      struct error *err)
+{
+    const struct variant_set *set = plan_set(plan, choice >= 0 ? plan->rows[choice].side : side);
+    if (choice >= 0)
+        return variant_bind(set, plan->rows[choice].point, &link->work, &plan->chip, out, err);
+    const struct variant *v = plan_resolve(set, "layout/convert", link->work.op);
+    struct variant_point *points = NULL;
+    if (!v)
+        return error_set(err, ERROR_USAGE, "no variant layout/convert for the layout changes of a chain");
+    int count = variant_points(v, NULL, &points, err);
+    bool ok = count > 0 && variant_bind(set, &points[0], &link->work, &plan->chip, out, err);
+    variant_points_free(points, count < 0 ? 0 : count);
+    return ok;
+}
+
+/* What the chain's own row says of itself, taken over from the placeholder. */
+static void take_identity(struct program *to, struct program *from, const struct program *parts, int count)
+{
+    to->graph = from->graph;
+    to->params = from->params;
+    to->param = from->param;
+    to->param_count = from->param_count;
+    to->what = from->what;
+    from->params = from->what = NULL;
+    from->param = NULL;
+    from->param_count = 0;
+    double most = 0;
+    for (int i = 0; i < count; i++)
+        if (parts[i].algorithm && bound_factor(parts[i].algorithm, &parts[i].work) > most) {
+            most = bound_factor(parts[i].algorithm, &parts[i].work);
+            free(to->algorithm);
+            to->algorithm = xstrdup(parts[i].algorithm);
+        }
+}
+
+/* The row's variant on links first ..; false when it does not take them. */
+static bool bind_span(const struct plan *plan, const struct plan_row *row, const struct chain *whole, int first, int count,
+                      struct program *out, struct error *err)
+{
+    struct chain part;
+    struct work work;
+    *out = (struct program){0};
+    if (!chain_part(whole, first, count, &part))
+        return false;
+    bool ok = chain_work(&part, &work, NULL) && variant_bind(plan_set(plan, row->side), row->point, &work, &plan->chip, out, err) &&
+              out->feasible;
+    chain_free(&part);
+    out->work.chain = NULL; /* it went with the part */
+    if (!ok)
+        program_free(out);
+    return ok;
+}
+
+int *plan_chain_spans(const struct plan *plan, int index, struct error *err)
+{
+    const struct plan_row *row = &plan->rows[index];
+    const struct chain *chain = row->chain->work->chain;
+    struct error own = {0};
+    int *spans = xcalloc((size_t)chain->count, sizeof *spans);
+    for (int i = 0, step; i < chain->count; i += step) {
+        struct program found;
+        step = 1;
+        for (int count = chain->count - i; row->chain->pick == CHAIN_KERNEL && count > 1 && step == 1; count--)
+            if (bind_span(plan, row, chain, i, count, &found, &own)) {
+                step = count;
+                program_free(&found);
+            } else if (own.kind != ERROR_NONE) { /* a broken head */
+                if (err)
+                    *err = own;
+                free(spans);
+                return NULL;
+            }
+        spans[i] = step;
+    }
+    return spans;
+}
+
+bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct error *err)
+{
+    struct plan_row *row = &plan->rows[index];
+    const struct chain *chain = row->chain->work->chain;
+    SCOPED struct program *parts = xcalloc((size_t)chain->count, sizeof *parts);
+    struct program whole = {0};
+    SCOPED const struct program **list = xcalloc((size_t)chain->count, sizeof *list);
+    SCOPED int *spans = plan_chain_spans(plan, index, err);
+    int joined = 0;
+    bool ok = spans != NULL;
+    for (int i = 0; ok && i < chain->count; i += spans[i]) {
+        joined += spans[i] > 1;
+        ok = spans[i] > 1 ? bind_span(plan, row, chain, i, spans[i], &parts[i], err)
+                          : bind_link(plan, row->side, &chain->links[i], choice[i], &parts[i], err);
+        list[i] = &parts[i];
+        if (ok && !parts[i].feasible && !whole.reason)
+            whole.reason = text_format("layer '%s': %s", chain->links[i].name, parts[i].reason);
+    }
+    if (ok && !whole.reason && row->chain->pick == CHAIN_KERNEL && !joined)
+        whole.reason = xstrdup("it takes no two links of this network together");
+    if (ok && !whole.reason)
+        ok = compose_chain(row->chain->work, list, spans, &whole, err);
+    if (ok) {
+        take_identity(&whole, &row->program, parts, chain->count);
+        program_free(&row->program);
+        row->program = whole;
+    } else {
+        program_free(&whole);
+    }
+    for (int i = 0; i < chain->count; i++)
+        program_free(&parts[i]);
+    return ok;
+}

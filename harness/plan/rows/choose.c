@@ -1,0 +1,305 @@
+#include "plan/rows/choose.h"
+#include "base/text.h"
+#include "counter/layout_kernels.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_library(const struct plan_row *p)
+{
+    return p->variant && variant_is_library(p->variant);
+}
+
+/* The isolated time that is the headline: cold where it was measured. NaN: none. */
+static const struct row_time *headline(const struct row *row)
+{
+    const struct row_time *t = row ? row_time(row, "cold", "isolated") : NULL;
+    return t || !row ? t : row_time(row, "warm", "isolated");
+}
+
+static bool same_epilogue(const struct work *a, const struct work *b)
+{
+    SCOPED_TEXT x = {0}, y = {0};
+    work_describe_epilogue(a, &x);
+    work_describe_epilogue(b, &y);
+    return !strcmp(text_get(&x), text_get(&y));
+}
+
+/* Does the row stand for this link: its layer, with the network's mask, in this layout and type? Sizes may differ where cases are cropped.
+ */
+static bool stands_for(const struct plan *plan, int index, const struct chain_link *link)
+{
+    const struct plan_row *p = &plan->rows[index];
+    const struct scenario_case *c = &plan->cases[p->case_index];
+    return p->kind == PLAN_LAYER && !strcmp(c->layer->name, link->name) && mask_same(&c->work.mask, &link->work.mask) &&
+           c->work.layout == link->work.layout && c->work.dtype == link->work.dtype && c->work.math == link->work.math &&
+           c->work.n == link->work.n && c->work.c == link->work.c && c->work.k == link->work.k && same_epilogue(&c->work, &link->work);
+}
+
+static bool same_size(const struct plan *plan, int index, const struct chain_link *link)
+{
+    const struct work *w = &plan->cases[plan->rows[index].case_index].work;
+    return w->h == link->work.h && w->w == link->work.w;
+}
+
+static bool usable(const struct plan *plan, int index, struct row *const *rows)
+{
+    const struct plan_row *p = &plan->rows[index];
+    return rows ? rows[index]->status == ROW_OK : !p->broken && p->program.feasible && p->program.checked;
+}
+
+enum wanted { WANT_LIBRARY, WANT_OWN, WANT_ANY, WANT_NAMED }; /* OWN: not the library's, which emu does not have */
+
+/* Marks go from layer to layer or nowhere: a chain of a masked network is sparse on every link or dense on every one. */
+static bool is_sparse(const struct plan *plan, const struct chain_row *chain)
+{
+    if (chain->work->mask.pattern == MASK_NONE || chain->pick == CHAIN_LIBRARY)
+        return false;
+    for (int i = 0; chain->pick == CHAIN_SINGLE && i < plan->row_count; i++)
+        if (plan->rows[i].variant && !strcmp(plan->rows[i].variant->name, chain->single) && plan->rows[i].program.uses_mask)
+            return true;
+    return chain->pick != CHAIN_SINGLE;
+}
+
+static int pick(const struct plan *plan, const struct chain_link *link, struct row *const *rows, enum wanted wanted, const char *name,
+                const struct side *side, bool sparse)
+{
+    int best = -1;
+    double best_ns = INFINITY;
+    for (int i = 0; i < plan->row_count; i++) {
+        const struct plan_row *p = &plan->rows[i];
+        if (!stands_for(plan, i, link) || !usable(plan, i, rows) || (wanted == WANT_LIBRARY && !is_library(p)) ||
+            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && is_library(p)) ||
+            p->program.uses_mask != sparse || (p->side && p->side != side))
+            continue;
+        const struct row_time *t = rows && same_size(plan, i, link) ? headline(rows[i]) : NULL;
+        if (best < 0 || (t && t->median_ns < best_ns)) {
+            best = i;
+            best_ns = t ? t->median_ns : INFINITY;
+        }
+    }
+    return best;
+}
+
+/* Does the library have this op at all? */
+static bool has_library(const struct plan *plan, const struct chain_link *link)
+{
+    for (int i = 0; i < plan->row_count; i++)
+        if (is_library(&plan->rows[i]) && stands_for(plan, i, link))
+            return true;
+    return false;
+}
+
+static const char *library_reason(const struct plan *plan, const struct chain_link *link, struct row *const *rows)
+{
+    for (int i = 0; rows && i < plan->row_count; i++)
+        if (is_library(&plan->rows[i]) && stands_for(plan, i, link) && rows[i]->reason)
+            return rows[i]->reason;
+    return "";
+}
+
+static int pick_for(const struct plan *plan, const struct chain_row *chain, const struct chain_link *link, struct row *const *rows,
+                    bool *own)
+{
+    int at = -1;
+    bool sparse = is_sparse(plan, chain);
+    if (chain->pick == CHAIN_SINGLE) {
+        at = pick(plan, link, rows, WANT_NAMED, chain->single, chain->side, sparse);
+        *own |= at >= 0;
+    }
+    if (at < 0 && chain->pick != CHAIN_BEST && chain->pick != CHAIN_KERNEL)
+        at = pick(plan, link, rows, WANT_LIBRARY, NULL, chain->side, sparse);
+    if (at < 0 && (chain->pick != CHAIN_LIBRARY || !has_library(plan, link)))
+        at = pick(plan, link, rows, rows ? WANT_ANY : WANT_OWN, NULL, chain->side, sparse);
+    if (at < 0 && !rows)
+        at = pick(plan, link, rows, WANT_LIBRARY, NULL, chain->side, sparse);
+    return at;
+}
+
+int *choose_links(const struct plan *plan, int index, struct row *const *rows, char *why, size_t why_bytes)
+{
+    const struct chain_row *row = plan->rows[index].chain;
+    const struct chain *chain = row->work->chain;
+    int *choice = xcalloc((size_t)chain->count, sizeof *choice);
+    bool own = row->pick != CHAIN_SINGLE;
+    for (int i = 0; i < chain->count; i++) {
+        const struct chain_link *link = &chain->links[i];
+        choice[i] = link->layer < 0 ? -1 : pick_for(plan, row, link, rows, &own);
+        if (link->layer < 0 || choice[i] >= 0)
+            continue;
+        const char *reason = row->pick == CHAIN_LIBRARY ? library_reason(plan, link, rows) : "";
+        if (*reason)
+            snprintf(why, why_bytes, "layer '%s': %s", link->name, reason);
+        else if (is_sparse(plan, row))
+            snprintf(why, why_bytes, "layer '%s' has no verified sparse row with this mask, so nothing can be chosen for it", link->name);
+        else
+            snprintf(why, why_bytes,
+                     "layer '%s' has no verified row in %s, so nothing can be chosen for it (axes: {layout: [NHWC, NCHW]} measures both)",
+                     link->name, layout_name(link->work.layout));
+        free(choice);
+        return NULL;
+    }
+    if (own)
+        return choice;
+    snprintf(why, why_bytes, "it is verified on no layer of this network");
+    free(choice);
+    return NULL;
+}
+
+bool choose_unseen(struct plan *plan, int index, struct error *err)
+{
+    char why[512];
+    SCOPED int *choice = choose_links(plan, index, NULL, why, sizeof why);
+    bool ok =
+        choice ? plan_chain_bind(plan, index, choice, err) : error_set(err, ERROR_USAGE, "%s cannot run: %s", plan->rows[index].id, why);
+    return ok;
+}
+
+static const char *choice_name(const struct plan *plan, int choice)
+{
+    return choice < 0 ? "convert" : variant_own_name(plan->rows[choice].variant->name);
+}
+
+void choose_describe(const struct plan *plan, int index, const int *choice, struct text *t)
+{
+    const struct chain *chain = plan->rows[index].chain->work->chain;
+    SCOPED bool *told = xcalloc((size_t)chain->count, sizeof *told);
+    SCOPED int *spans = plan_chain_spans(plan, index, NULL);
+    for (int i = 0; spans && i < chain->count; i += spans[i])
+        if (spans[i] > 1) {
+            text_addf(t, "%s%s on links %d to %d", t->len ? "; " : "", variant_own_name(plan->rows[index].variant->name), i + 1,
+                      i + spans[i]);
+            for (int k = i; k < i + spans[i]; k++)
+                told[k] = true;
+        }
+    for (int i = 0; i < chain->count; i++) {
+        if (told[i])
+            continue;
+        text_addf(t, "%s%s on ", t->len ? "; " : "", choice_name(plan, choice[i]));
+        const char *comma = "";
+        for (int k = i; k < chain->count; k++) {
+            if (told[k] || strcmp(choice_name(plan, choice[k]), choice_name(plan, choice[i])))
+                continue;
+            bool again = false;
+            for (int j = i; j < k && !again; j++)
+                again = told[j] && !strcmp(chain->links[j].name, chain->links[k].name) && choice[j] == choice[k];
+            told[k] = true;
+            if (again)
+                continue;
+            text_addf(t, "%s%s", comma, chain->links[k].name);
+            comma = ", ";
+        }
+    }
+}
+
+struct sum {
+    double ns, low, high, warm;
+    double back; /* short rows as one of 50 launches in a graph, the others warm where that was measured */
+    bool shorts; /* there are such rows */
+};
+
+static bool add_times(const struct plan *plan, const struct chain *chain, const int *choice, struct row *const *rows, struct sum *sum)
+{
+    *sum = (struct sum){0};
+    for (int i = 0; i < chain->count; i++) {
+        const struct chain_link *link = &chain->links[i];
+        if (link->layer < 0)
+            continue; /* a layout change has no row of its own */
+        const struct row_time *t = choice[i] >= 0 && same_size(plan, choice[i], link) ? headline(rows[choice[i]]) : NULL;
+        const struct row_time *warm = t ? row_time(rows[choice[i]], "warm", "isolated") : NULL;
+        if (!t)
+            return false;
+        sum->ns += t->median_ns;
+        sum->low += t->low_ns;
+        sum->high += t->high_ns;
+        sum->warm += warm ? warm->median_ns : NAN;
+        const struct row_time *graph = row_time(rows[choice[i]], "warm", "sustained");
+        sum->back += (graph ? graph : warm ? warm : t)->median_ns;
+        sum->shorts |= graph != NULL;
+    }
+    if (!sum->shorts)
+        sum->back = NAN;
+    return true;
+}
+
+static void put_sum(struct row *out, const char *name, const struct sum *sum)
+{
+    char full[64];
+    const struct {
+        const char *suffix;
+        double value;
+    } parts[] = {{"_ns", sum->ns}, {"_low_ns", sum->low}, {"_high_ns", sum->high}, {"_warm_ns", sum->warm}, {"_back_ns", sum->back}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        snprintf(full, sizeof full, "chain.%s%s", name, parts[i].suffix);
+        if (isfinite(parts[i].value))
+            row_add_metric(out, -1, 0, full, "ns", "model", parts[i].value);
+    }
+}
+
+/* Adds the times of those kernels of one row, as they were traced, that only change a layout: ns[i] for the i-th name of the list. False:
+ * not traced. */
+static bool add_library_layout(const struct layout_kernels *names, const struct row *row, double *ns)
+{
+    for (int i = 0; i < row->launch_count; i++) {
+        int at = layout_kernels_find(names, row->launches[i].name);
+        if (at >= 0)
+            ns[at] += row->launches[i].ns;
+    }
+    return row->launched >= 0;
+}
+
+static void put_library_layout(const struct chain *chain, const int *choice, struct row *const *rows, struct row *out)
+{
+    struct layout_kernels names;
+    double sum = 0;
+    bool traced = true;
+    layout_kernels_load(NULL, &names);
+    SCOPED double *ns = xcalloc((size_t)names.count + 1, sizeof *ns);
+    for (int i = 0; i < chain->count; i++)
+        if (choice[i] >= 0)
+            traced &= add_library_layout(&names, rows[choice[i]], ns);
+    for (int i = 0; i < names.count && traced; i++) {
+        char metric[96];
+        layout_kernels_metric(&names, i, metric, sizeof metric);
+        sum += ns[i];
+        if (ns[i] > 0)
+            row_add_metric(out, -1, 0, metric, "ns", "cupti", ns[i]);
+    }
+    if (traced)
+        row_add_metric(out, -1, 0, "chain.library_layout_ns", "ns", "cupti", sum);
+    layout_kernels_free(&names);
+}
+
+/* The same layers by the library. False: some are not known. */
+static bool add_library_times(const struct plan *plan, int index, struct row *const *rows, struct sum *sum)
+{
+    const struct chain *chain = plan->rows[index].chain->work->chain;
+    struct chain_row library = *plan->rows[index].chain;
+    library.pick = CHAIN_LIBRARY;
+    SCOPED int *other = xcalloc((size_t)chain->count, sizeof *other);
+    bool own = false;
+    for (int i = 0; i < chain->count; i++)
+        other[i] = chain->links[i].layer < 0 ? -1 : pick_for(plan, &library, &chain->links[i], rows, &own);
+    bool all = add_times(plan, chain, other, rows, sum);
+    return all;
+}
+
+void choose_sums(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out)
+{
+    const struct chain *chain = plan->rows[index].chain->work->chain;
+    struct sum sum;
+    if (add_times(plan, chain, choice, rows, &sum))
+        put_sum(out, "sum", &sum);
+    put_library_layout(chain, choice, rows, out);
+    if (add_library_times(plan, index, rows, &sum))
+        put_sum(out, "library_sum", &sum);
+}
+
+double choose_behind(const struct plan *plan, int index, const int *choice, struct row *const *rows)
+{
+    struct sum own, library;
+    return add_times(plan, plan->rows[index].chain->work->chain, choice, rows, &own) && add_library_times(plan, index, rows, &library)
+               ? own.ns / library.ns
+               : NAN;
+}

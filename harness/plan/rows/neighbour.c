@@ -1,0 +1,252 @@
+/* Works like a row's own: the same op, types, layouts, filter and epilogue on images of other sizes, in other numbers and, where its code
+ * stays the same, with other channels. Of ops that are files with tensors of their own: neighbour_file.c. */
+#include "op/file.h"
+#include "op/generate.h"
+#include "plan/rows/private.h"
+#include <string.h>
+
+#define TRIES 64
+#define TRIES_KIND 16           /* of a kind of image, before the next kind: with drawn numbers of images, then with the row's own */
+#define NARROW NEIGHBOUR_NARROW /* the short side of an image that is long, */
+#define NARROWER (NARROW / 2)   /* ... or longer than the row's own */
+#define SCATTERED 0.3           /* density of a mask that had none of its own */
+#define ELEMENTS 4000000        /* of all its tensors, where that can be: the CPU makes them */
+#define TRIES_COMPILED 16       /* the last of them may need code of their own: sizes are compiled in */
+#define SMALL 7                 /* images of more pixels a side are made smaller before numbers of channels are */
+/* Of a file with tensors of its own, whose reference runs where the row does: on emu it is interpreted, too. */
+#define FILE_FLOP 4
+#define FILE_ELEMENT_FLOP 300 /* what a value costs where nothing is computed */
+
+/* Of an op's whole-number fields, what may be drawn, and how. */
+enum drawn { DRAWN_COUNT, DRAWN_SIZE, DRAWN_CHANNELS };
+static const struct {
+    const char *name;
+    enum drawn how;
+} fields[] = {{"n", DRAWN_COUNT}, {"d", DRAWN_COUNT}, {"h", DRAWN_SIZE}, {"w", DRAWN_SIZE}, {"c", DRAWN_CHANNELS}, {"k", DRAWN_CHANNELS}};
+
+static const int eighths[] = {2, 4, 6, 9, 10, 12, 16, 24};
+enum { EIGHTHS = sizeof eighths / sizeof *eighths };
+/* Of c and k: odd numbers, which most layers have not and most mistakes are made for; round ones, multiples of the row's
+ * own or odd multiples of a power of two; or its own, for code that goes by them; what a head ties to its own is kept last, alone while the
+ * other may differ. */
+enum { STYLES = 3 };
+enum channels { ODD, ROUND, KEPT };
+static const struct {
+    enum channels c, k;
+} turns[STYLES][TRIES_KIND / 2] = {
+    {{ODD, ODD}, {ROUND, ODD}, {ODD, ROUND}, {ROUND, ROUND}, {KEPT, ODD}, {ODD, KEPT}, {KEPT, ROUND}, {KEPT, KEPT}},
+    {{ROUND, ROUND}, {ODD, ROUND}, {ROUND, ODD}, {ODD, ODD}, {KEPT, ROUND}, {ROUND, KEPT}, {KEPT, ODD}, {KEPT, KEPT}},
+    {{KEPT, KEPT}, {KEPT, ODD}, {ODD, KEPT}, {KEPT, ROUND}, {ROUND, KEPT}, {ODD, ODD}, {ROUND, ROUND}, {ODD, ROUND}},
+};
+
+/* kinds: how many of the eighths are drawn from, the least ones. */
+static int64_t channels_near(int64_t channels, int64_t kinds, enum channels how, uint64_t random)
+{
+    int64_t near = channels * eighths[random % (uint64_t)kinds] / 8, grain = 2 << random / 128 % 5;
+    if (how == KEPT)
+        return channels;
+    if (how == ODD)
+        return (near > 8 ? near / 8 * 8 : 8) - 1 - 2 * (int64_t)(random / 64 % 4);
+    if (kinds == EIGHTHS && random / 64 % 2)
+        return channels * (2 + (int64_t)(random / 128 % 2));
+    while (grain > channels && grain > 1)
+        grain /= 2;
+    near = near > grain ? (near - grain) / (2 * grain) * 2 * grain + grain : grain;
+    return near == channels ? 2 * channels : near;
+}
+
+/* What is drawn: sides from the least that its filter allows, so many of them. */
+struct limits {
+    int64_t least, count, longest, narrow, narrower, channels; /* channels: as channels_near has kinds; count 0: its own numbers */
+};
+
+/* A draw that was too much work is followed by smaller ones, as far as that goes. */
+static bool shrink(struct limits *l)
+{
+    struct limits was = *l;
+    l->channels = l->longest > SMALL ? l->channels : l->channels > 1 ? (l->channels + 1) / 2 : 1;
+    l->count = 2;
+    l->longest = l->longest > 4 ? l->longest / 2 : 2;
+    l->narrow = l->narrow > 4 ? l->narrow / 2 : 2;
+    l->narrower = 2;
+    return memcmp(&was, l, sizeof was) != 0;
+}
+
+/* The smallest image that there are works of. */
+static int64_t least_side(const struct work *own)
+{
+    struct work w = *own;
+    for (w.h = w.w = 1; w.h < own->h; w.w = ++w.h) {
+        struct error ignored = {0};
+        struct work tried = w;
+        if (work_finish(&tried, &ignored))
+            break;
+    }
+    return w.h;
+}
+
+/* A number from 1 to `most`, but for its own one: who knows only that must meet another. */
+static int64_t other(int64_t own, int64_t most, uint64_t random)
+{
+    int64_t drawn = 1 + (int64_t)(random % (uint64_t)(most - 1));
+    return drawn + (drawn >= own);
+}
+
+/* along: the axis that is long. */
+static int64_t size_of(enum image image, bool along, int64_t own, const struct limits *l, uint64_t random)
+{
+    int64_t before = l->least - 1;
+    if (image == IMAGE_BEYOND && along)
+        return own + 1 + (int64_t)(random % (uint64_t)(own / 4 + NARROW));
+    return before + other(own - before,
+                          image == IMAGE_SQUARE  ? l->longest
+                          : !along               ? image == IMAGE_LONG ? l->narrow : l->narrower
+                          : l->longest >= NARROW ? l->longest * l->longest / NARROW
+                                                 : l->longest,
+                          random);
+}
+
+/* Even where its own is odd, and odd where that is even: the own shape is no other than its kind. */
+static int64_t turned_from(int64_t own, int64_t size, int64_t least)
+{
+    return (size - own) % 2 ? size : size > least ? size - 1 : size + 1;
+}
+
+/* Draws the fields: channels as turns[][] say, of groups in each (a layer of which each channel is a group keeps it so, with others). */
+static void draw(const struct work *own, uint64_t seed, enum image image, const struct limits *limits, enum channels c, enum channels k,
+                 bool turned, struct work *out)
+{
+    int64_t groups = own->groups > 1 ? own->groups : 1, inputs = groups;
+    bool deep = groups > 1 && groups == own->c; /* depthwise */
+    char along = "hw"[generate_bits(seed, 0, 2) % 2];
+    *out = *own;
+    out->seed = generate_bits(seed, 0, 0);
+    out->mask.seed = generate_bits(seed, 0, 1);
+    out->every_size = true;
+    for (const struct op_field *f = own->op->fields; f->name; f++)
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+            int64_t *value = (int64_t *)((char *)out + f->offset);
+            uint64_t random = generate_bits(seed, 1, i);
+            if (f->kind != FIELD_INT || strcmp(f->name, fields[i].name))
+                continue;
+            if (fields[i].how == DRAWN_COUNT)
+                *value = limits->count ? other(*value, limits->count, random) : *value;
+            else if (fields[i].how == DRAWN_SIZE) {
+                int64_t size = size_of(image, *f->name == along, *value, limits, random);
+                *value = turned ? turned_from(*value, size, limits->least) : size;
+            } else if (*f->name == 'c')
+                *value = inputs = channels_near(deep ? *value : *value / groups, limits->channels, c, random) * (deep ? 1 : groups);
+            else
+                *value = channels_near(*value / groups, limits->channels, k, random) * groups;
+            if (*value < f->min)
+                *value = f->min;
+        }
+    if (deep && inputs != own->c) {
+        out->groups = inputs;
+        out->k = out->k / groups * inputs;
+    }
+}
+
+int plan_unit_of(const struct program *p, const struct unit *unit)
+{
+    for (int i = 0; i < p->unit_count; i++)
+        if (unit_same(&p->units[i], unit))
+            return i;
+    return -1;
+}
+
+/* Is all its code among the other's? */
+static bool is_part_of(const struct program *part, const struct program *whole)
+{
+    for (int i = 0; i < part->unit_count; i++)
+        if (plan_unit_of(whole, &part->units[i]) < 0)
+            return false;
+    return true;
+}
+
+static bool is_own_shape(const struct work *a, const struct work *b)
+{
+    return a->n == b->n && a->c == b->c && a->d == b->d && a->h == b->h && a->w == b->w && a->k == b->k &&
+           !memcmp(a->value, b->value, sizeof a->value);
+}
+
+static bool is_much(const struct work *w, double elements, double flop)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    for (int i = 0, count = w->op->tensors(w, list); i < count; i++)
+        elements -= (double)tensor_elements(&list[i]);
+    return elements < 0 || work_flop(w) > flop;
+}
+
+/* Does its code do it: as it is, or, where it may be, compiled once more? */
+static bool is_done(const struct plan *plan, const struct plan_row *p, bool compiled, const struct work *work, struct program *program)
+{
+    struct error ignored = {0};
+    const struct variant_set *set = p->side ? &plan->side_sets[p->side - plan->sides] : &plan->variants;
+    if (!variant_bind(set, p->point, work, &plan->chip, program, &ignored))
+        return false;
+    if (program->feasible && (is_part_of(program, &p->program) || (compiled && !p->program.completed_count)))
+        return true;
+    program_free(program);
+    return false;
+}
+
+static bool file_neighbour(const struct plan *plan, const struct plan_row *p, int number, uint64_t seed, int64_t longest, double flop,
+                           struct work *work, struct program *program)
+{
+    const struct work *own = &plan->cases[p->case_index].work;
+    for (int i = 0; i < TRIES; i++) {
+        struct error ignored = {0};
+        bool compiled = neighbour_draw_file(own, generate_bits(seed, 2, (uint64_t)i), number, i, longest, work);
+        if (work_finish(work, &ignored) && !is_own_shape(work, own) && !is_much(work, flop / FILE_ELEMENT_FLOP, flop / FILE_FLOP) &&
+            is_done(plan, p, compiled, work, program))
+            return true;
+    }
+    return false;
+}
+
+/* A mask of some pixels without the structure of its own, so that none is right by that alone. */
+static void scatter(struct mask *m)
+{
+    if (m->pattern == MASK_NONE || m->pattern == MASK_FULL || m->pattern == MASK_EMPTY)
+        return;
+    m->density = m->density > 0 && m->density < 1 ? m->density : SCATTERED;
+    m->pattern = MASK_IID;
+}
+
+bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
+                    struct program *program)
+{
+    const struct plan_row *p = &plan->rows[index];
+    const struct work *own = &plan->cases[p->case_index].work;
+    if (p->kind != PLAN_LAYER || !p->point || own->mask.pattern == MASK_FILE || !plan_has_neighbours(own->op))
+        return false;
+    if (own->op->file)
+        return file_neighbour(plan, p, number, seed, longest, flop, work, program);
+    int items = own->epilogue_count, smaller = 0;
+    struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER, EIGHTHS};
+    for (int i = 0; i < TRIES; i++) {
+        struct error ignored = {0};
+        int kind = i / TRIES_KIND, turn = i % (TRIES_KIND / 2), style = number % STYLES;
+        bool later = i / (TRIES_KIND / 2) % 2, compiled = i >= TRIES - TRIES_COMPILED;
+        struct limits now = limits;
+        if (later == (style != 1)) /* code that goes by the number of images; a head that takes one image is run on others of them */
+            now.count = 0;
+        draw(own, generate_bits(seed, 2, (uint64_t)(i + smaller * TRIES)), (enum image)((number + number / STYLES + kind) % IMAGES), &now,
+             turns[style][turn].c, turns[style][turn].k, style == 0 && kind == 0,
+             work); /* where the head refuses other parities, a later try */
+        if (style != 1)
+            scatter(&work->mask);
+        if (p->program.completed_count && i >= TRIES / 4) /* what completes it is another variant's, whose own rows have neighbours */
+            work->epilogue_count = items - i % (items + 1);
+        if (!work_finish(work, &ignored) || is_own_shape(work, own))
+            continue;
+        if (is_much(work, ELEMENTS, flop) && shrink(&limits)) {
+            smaller++;
+            i--; /* the same once more */
+        } else if (is_done(plan, p, compiled, work, program)) {
+            return true;
+        }
+    }
+    return false;
+}

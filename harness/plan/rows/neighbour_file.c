@@ -1,0 +1,111 @@
+/* Works like a row's own of an op that is a file with tensors of its own: its sizes are those of its fields that a tensor's shape is made
+ * of. Words, reals and whole numbers that no shape asks for are what is computed, and stay. */
+#include "op/file.h"
+#include "op/generate.h"
+#include "plan/rows/private.h"
+#include <string.h>
+
+#define GRAINS 11 /* heads ask for multiples of 1 to 1024 */
+#define BLOCK 256 /* threads of most blocks: whoever has one for each value stops there */
+#define FEW 3     /* sizes at least to draw from, where the grain is coarse */
+/* Attempts: every size is another one, and the code as it is; the same where sizes are compiled in; some are, or one is, whose code is as
+ * it is; likewise of the next kind. */
+enum { ATTEMPT_COMPILED = 16, ATTEMPT_SOME = 24, ATTEMPT_NEXT = 36 };
+
+bool plan_has_neighbours(const struct op *op)
+{
+    const struct op_file *f = op->file;
+    for (int i = 0; f && i < f->tensor_count; i++)
+        if (f->tensors[i].values_file)
+            return false;
+    return !f || f->from != REFERENCE_NPY;
+}
+
+struct asked {
+    const struct op_file *f;
+    const char *name;
+    uint64_t followed; /* a bit for each let */
+    bool found;
+};
+
+static void look_for(void *context, const char *name)
+{
+    struct asked *a = context;
+    a->found |= !strcmp(name, a->name);
+    for (int i = 0; i < a->f->let_count && !a->found; i++)
+        if (!strcmp(a->f->let_names[i], name) && !(a->followed >> i & 1)) {
+            a->followed |= (uint64_t)1 << i;
+            expr_names(a->f->lets[i], look_for, a);
+        }
+}
+
+static bool is_size(const struct op_file *f, const struct op_field *field)
+{
+    struct asked a = {.f = f, .name = field->name};
+    for (int i = 0; i < f->tensor_count && field->kind == FIELD_INT; i++)
+        for (int k = 0; k < f->tensors[i].rank; k++)
+            expr_names(f->tensors[i].shape[k], look_for, &a);
+    return a.found;
+}
+
+/* A multiple of the grain, but for its own one; its own where there is no other. turned: odd where its own is even, and even where that is
+ * odd. */
+static int64_t size_near(const struct op_field *f, int64_t own, enum image image, bool along, int64_t grain, bool turned, int64_t longest,
+                         uint64_t random)
+{
+    bool beyond = image == IMAGE_BEYOND && along;
+    int64_t first = beyond ? own + grain : (f->min + grain - 1) / grain * grain;
+    int64_t most = image == IMAGE_SQUARE         ? longest
+                   : beyond                      ? own / 4 + NEIGHBOUR_NARROW
+                   : !along                      ? NEIGHBOUR_NARROW / (image == IMAGE_LONG ? 1 : 2)
+                   : longest >= NEIGHBOUR_NARROW ? longest * longest / NEIGHBOUR_NARROW
+                                                 : longest;
+    most = most / grain > FEW ? most / grain : FEW;
+    int64_t many = most - BLOCK / grain; /* ... of which those beyond a block's threads are drawn every other time */
+    if (image == IMAGE_LONG && along && many > FEW && random >> 63)
+        first += BLOCK / grain * grain, most = many;
+    int64_t size = first + (int64_t)(random % (uint64_t)most) * grain;
+    if (grain == 1 && turned)
+        size += (size - own) % 2 == 0;
+    else
+        size += size == own ? grain : 0;
+    return size > f->max ? own : size;
+}
+
+/* The largest power of two that divides both; of 0 it is that of the grain. */
+static int64_t grain_of(int64_t own, int64_t grain)
+{
+    while (own % grain)
+        grain /= 2;
+    return grain;
+}
+
+bool neighbour_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t longest, struct work *out)
+{
+    const struct op_file *f = own->op->file;
+    const struct op_field *sizes[WORK_VALUES];
+    bool compiled = attempt >= ATTEMPT_COMPILED && attempt < ATTEMPT_SOME, all = attempt < ATTEMPT_SOME;
+    int count = 0, power = compiled ? attempt - ATTEMPT_COMPILED : all ? attempt : (attempt - ATTEMPT_SOME) / 2;
+    for (const struct op_field *field = f->op.fields; field->name && count < WORK_VALUES; field++)
+        if (is_size(f, field))
+            sizes[count++] = field;
+    *out = *own;
+    out->seed = generate_bits(seed, 0, 0);
+    if (f->from == REFERENCE_PYTHON) /* what it returns is of this run alone */
+        out->set_seed = out->seed | 1;
+    out->picture[0] = out->picture_hash[0] = 0;
+    out->any_boxes = out->every_size = true;
+    uint64_t bits = generate_bits(seed, 0, 1);
+    bool again = number >= IMAGES; /* the long kinds once more, along another axis */
+    uint64_t axis = generate_bits(count > 2 ? seed : own->seed, 0, 2) + (uint64_t)(again ? number - 2 : number - 1); /* of two both */
+    int along = count ? (int)(axis % (uint64_t)count) : 0;
+    int64_t grain = (int64_t)1 << (power + (number == IMAGE_LONG ? 3 : 0)) % GRAINS;
+    enum image image = (enum image)((number + again + (attempt >= ATTEMPT_NEXT)) % IMAGES);
+    for (int i = 0; i < count; i++) {
+        int64_t *value = (int64_t *)(void *)((char *)out + sizes[i]->offset);
+        if (all || (attempt % 2 ? bits >> i & 1 : i == along))
+            *value = size_near(sizes[i], *value, image, i == along, grain_of(*value, grain), number != IMAGE_LONG, longest,
+                               generate_bits(seed, 1, (uint64_t)i));
+    }
+    return compiled;
+}

@@ -1,0 +1,527 @@
+#include "plan/rows/private.h"
+#include "base/file.h"
+#include "base/named.h"
+#include "base/text.h"
+#include "op/file.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADER_MAX_BYTES (16u << 20)
+
+bool plan_listed(const char *globs, const char *name)
+{
+    if (!globs)
+        return true;
+    SCOPED char *copy = xstrdup(globs);
+    char *rest = copy;
+    bool found = false;
+    for (char *one; !found && (one = strsep(&rest, ","));)
+        found = text_glob(one, name) || text_glob(one, variant_own_name(name));
+    return found;
+}
+
+const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op)
+{
+    SCOPED char *full = strchr(name, '/') ? xstrdup(name) : text_format("%s/%s", op->name, name);
+    const struct variant *found = NULL;
+    for (int i = 0; i < set->count && !found; i++)
+        if (!strcmp(set->items[i]->name, full) && op_has_variants_of(op, set->items[i]->op))
+            found = set->items[i];
+    return found;
+}
+
+bool plan_pinned(const struct plan *plan, int index)
+{
+    const struct plan_row *row = &plan->rows[index];
+    return row->row_index == 0 || (row->variant && variant_is_library(row->variant));
+}
+
+/* What a search found for a variant on a layer; for a rule what it found best of all. NULL: nothing. */
+static const struct tuned_point *remembered(const struct plan_options *o, const struct work *work, const struct variant *variant)
+{
+    char signature[HASH_TEXT];
+    work_signature(work, signature);
+    for (const struct tuned_point *t = o->tuned; t && t->signature; t++)
+        if (!strcmp(t->signature, signature) && (variant_selects(variant) ? *t->wins != 0 : !strcmp(t->variant, variant->name)))
+            return t;
+    return NULL;
+}
+
+/* The point that `t` names, of the variant itself or, for a rule, of the one it takes; *note says where it comes from, or why it is none.
+ */
+static struct variant_point *tuned_point_of(struct plan *plan, const struct variant_set *set, const struct tuned_point *t,
+                                            const struct op *op, char **note)
+{
+    struct variant_point *point = NULL;
+    struct error gone = {0};
+    const struct variant *v = plan_resolve(set, t->variant, op);
+    if (v && variant_at(v, t->params, &point, &gone)) {
+        *note = xstrdup(t->note);
+        return plan_points_keep(plan, point, 1);
+    }
+    *note = text_format("the remembered configuration %s of %s is none of its configurations any more; the declared ones run", t->params,
+                        t->variant);
+    return NULL;
+}
+
+const struct variant_set *plan_set(const struct plan *plan, const struct side *side)
+{
+    return side ? &plan->side_sets[side - plan->sides] : &plan->variants;
+}
+
+/* A rule takes what was found best for its layer where that can do the work. */
+static bool bind_row(const struct plan *plan, struct plan_row *row, const struct work *work, struct error *err)
+{
+    const struct variant_set *set = plan_set(plan, row->side);
+    if (row->remembered && row->remembered->variant != row->variant) {
+        if (!variant_bind_choice(set, row->point, row->remembered, work, &plan->chip, &row->program, err))
+            return false;
+        if (row->program.feasible)
+            return true;
+        program_free(&row->program);
+    }
+    return variant_bind(set, row->point, work, &plan->chip, &row->program, err);
+}
+
+static bool has_point(const char *params, const struct variant_point *point)
+{
+    bool has = true;
+    for (int i = 0; has && i < point->count; i++) {
+        char value[VALUE_TEXT_MAX];
+        value_print(&point->values[i], value, sizeof value);
+        SCOPED char *pair = text_format("%s=%s", point->names[i], value);
+        has = plan_listed(params, pair);
+    }
+    return has;
+}
+
+/* Is the configuration (NULL: any) wanted in a case that the run added, and in every other one? */
+static bool wanted_there(const struct scenario_case *c, const struct variant *v, const struct variant_point *point)
+{
+    bool wanted = !c->only;
+    for (int i = 0; !wanted && i < c->only_count; i++)
+        wanted = plan_listed(c->only[i].variant, v->name) && (!point || !c->only[i].params || has_point(c->only[i].params, point));
+    return wanted;
+}
+
+/* Leaves those that are wanted where some are. */
+static void take_wanted(const struct scenario_case *c, const struct variant *v, struct variant_point *points, int *count)
+{
+    int wanted = 0;
+    for (int i = 0; i < *count; i++) {
+        if (!wanted_there(c, v, &points[i]))
+            continue;
+        struct variant_point swap = points[wanted];
+        points[wanted++] = points[i];
+        points[i] = swap;
+    }
+    *count = wanted ? wanted : *count;
+}
+
+/* A configuration that the scenario names twice (naive and {naive: {BLOCK: 16}}) is one row. Of the first `count` rows. */
+static bool is_there(const struct plan *plan, int count, int case_index, const struct side *side, const char *id)
+{
+    bool there = false;
+    for (int i = count - 1; i >= 0 && plan->rows[i].case_index == case_index && !there; i--)
+        there = plan->rows[i].side == side && !strcmp(plan->rows[i].id, id);
+    return there;
+}
+
+/* The rows of a variant's configurations; `side` NULL: shared by all sides. */
+static bool add_points(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
+                       const struct side *side, const struct node *params, struct error *err)
+{
+    struct points own = {0};
+    SCOPED char *note = NULL;
+    const struct work *work = &plan->cases[case_index].work;
+    const struct tuned_point *t = o->tune ? NULL : remembered(o, work, variant);
+    struct variant_point *tuned = t ? tuned_point_of(plan, plan_set(plan, side), t, work->op, &note) : NULL;
+    bool own_point = tuned && tuned->variant == variant;
+    if (!own_point)
+        own.count = o->tune && !variant_is_library(variant) ? variant_space(variant, params, &own.points, err)
+                                                            : variant_points(variant, params, &own.points, err);
+    if (own.count < 0)
+        return false;
+    if (o->tune && own.count < 2 && *row_index > 0 && !variant_is_library(variant)) { /* nothing to search */
+        variant_points_free(own.points, own.count);
+        return true;
+    }
+    if (!own_point) {
+        plan_points_keep(plan, own.points, own.count);
+        take_wanted(&plan->cases[case_index], variant, own.points, &own.count);
+    }
+    for (int i = 0, before = plan->row_count; i < (own_point ? 1 : own.count); i++) {
+        struct plan_row row = {.kind = PLAN_LAYER, .case_index = case_index, .row_index = *row_index, .variant = variant, .side = side};
+        row.point = own_point ? tuned : &own.points[i];
+        row.remembered = tuned;
+        row.id = plan_row_id(&plan->cases[case_index], row.point);
+        if (is_there(plan, before, case_index, side, row.id)) {
+            free(row.id);
+            continue;
+        }
+        ++*row_index;
+        struct error bind = {0};
+        if (!bind_row(plan, &row, work, &bind))
+            row.broken = plan_broken(&bind);
+        row.note = note ? xstrdup(note) : NULL;
+        plan_row_add(plan, &row);
+    }
+    return true;
+}
+
+static bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
+                          const struct node *params, struct error *err)
+{
+    if (!plan->side_count || !*row_index || variant_is_library(variant))
+        return add_points(plan, o, case_index, row_index, variant, NULL, params, err);
+    for (int i = 0; i < plan->side_count; i++) { /* a variant that a side does not have has no row there */
+        const struct variant *own = plan_resolve(&plan->side_sets[i], variant->name, variant->op);
+        if (own && !add_points(plan, o, case_index, row_index, own, &plan->sides[i], params, err))
+            return false;
+    }
+    return true;
+}
+
+/* Of every file in a folder of shared headers and in those below it. */
+static bool hash_headers(const char *folder, struct hash *h, struct error *err)
+{
+    SCOPED char **names = NULL;
+    int count = folder ? file_list(folder, "", &names, err) : 0;
+    bool ok = count >= 0;
+    for (int i = 0; i < count; i++) {
+        size_t bytes;
+        SCOPED char *path = file_join(folder, names[i]);
+        char *text = NULL;
+        hash_add_text(h, names[i]);
+        if (ok && file_is_dir(path))
+            ok = hash_headers(path, h, err);
+        else if (ok)
+            ok = (text = file_read(path, HEADER_MAX_BYTES, &bytes, err)) != NULL;
+        if (text)
+            hash_add(h, text, bytes);
+        free(text);
+        free(names[i]);
+    }
+    return ok;
+}
+
+static bool load_side(const struct side *side, const struct plan_options *o, struct variant_set *set, struct error *err)
+{
+    SCOPED char *lines = side->dirs ? xstrdup(side->dirs) : NULL;
+    char *rest = lines, *line;
+    const char **dirs = xcalloc(1, sizeof *dirs);
+    int count = 0;
+    while ((line = strsep(&rest, "\n"))) {
+        *APPEND(dirs, count) = line;
+        dirs = xrealloc(dirs, ((size_t)count + 1) * sizeof *dirs);
+        dirs[count] = NULL;
+    }
+    bool ok = variant_set_load_from(side->variants, side->include, lines ? dirs : o->variant_dirs, set, err);
+    free(dirs);
+    return ok;
+}
+
+static bool load_sides(struct plan *plan, const struct plan_options *o, struct error *err)
+{
+    plan->sides = o->sides;
+    while (o->sides && o->sides[plan->side_count].name) {
+        const struct side *side = &o->sides[plan->side_count];
+        plan->side_sets = xrealloc(plan->side_sets, sizeof *plan->side_sets * (size_t)(plan->side_count + 1));
+        if (!load_side(side, o, &plan->side_sets[plan->side_count], err))
+            return error_where(err, "side %s", side->name);
+        plan->side_count++;
+    }
+    return true;
+}
+
+/* A variant of --variants that the scenario does not list runs all the same when it was given as a file, or when the scenario lists nothing
+ * of its folder: else the option would do nothing. */
+static bool uninvited(const struct variant_set *set, const struct scenario *s, const struct variant *v)
+{
+    bool folder_listed = false;
+    for (int i = 0; v->given != GIVEN_INSTALLED && i < s->variant_count; i++) {
+        const struct variant *listed = variant_exact(set, s->variants[i].name);
+        if (listed == v)
+            return false;
+        folder_listed |= listed && !strcmp(listed->folder, v->folder);
+    }
+    return v->given == GIVEN_FILE || (v->given == GIVEN_FOLDER && !folder_listed);
+}
+
+/* Of --only, and of a case that the run added. */
+static bool is_wanted(const struct plan_options *o, const struct scenario_case *c, const struct variant *v)
+{
+    return plan_listed(o->filter.only, v->name) && wanted_there(c, v, NULL);
+}
+
+/* Where times are compared the library's rows always stay: their fastest is the denominator. */
+static bool let_in(const struct plan_options *o, const struct scenario_case *c, const char *device_kind, const struct variant *v)
+{
+    return is_wanted(o, c, v) || (variant_is_library(v) && !strcmp(device_kind, "cuda"));
+}
+
+/* The configurations that the scenario wants of the baseline; NULL: its default. */
+static const struct node *baseline_params(const struct plan *plan, const struct scenario_case *c, const struct variant *first)
+{
+    for (int i = 0; i < plan->scenario->variant_count; i++) {
+        const struct scenario_variant *entry = &plan->scenario->variants[i];
+        if (plan_resolve(&plan->variants, entry->name, c->work.op) == first && scenario_layer_takes(c->layer, entry))
+            return entry->params;
+    }
+    return NULL;
+}
+
+/* The baseline stands first, whether the scenario names it or not. */
+static bool plan_add_case(struct plan *plan, const struct plan_options *o, const char *device_kind, int case_index, bool *used,
+                          struct error *err)
+{
+    const struct scenario_case *c = &plan->cases[case_index];
+    const struct op *op = c->work.op;
+    int row_index = 0;
+    const struct variant *first = op->row0 ? plan_resolve(&plan->variants, op->row0, op) : NULL;
+    const struct node *params = first && !o->variant_names ? baseline_params(plan, c, first) : NULL;
+    if (first && !plan_add_rows(plan, o, case_index, &row_index, first, params, err))
+        return false;
+    if (o->variant_names) {
+        for (int i = 0; o->variant_names[i]; i++) {
+            const struct variant *v = plan_resolve(&plan->variants, o->variant_names[i], op);
+            if (v && v != first && !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
+                return false;
+        }
+        return true;
+    }
+    for (int i = 0; i < plan->scenario->variant_count; i++) {
+        const struct scenario_variant *entry = &plan->scenario->variants[i];
+        const struct variant *v = plan_resolve(&plan->variants, entry->name, op);
+        if (!v)
+            continue;
+        used[i] = true;
+        if (scenario_layer_takes(c->layer, entry) && v != first && let_in(o, c, device_kind, v) &&
+            !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
+            return false;
+    }
+    for (int i = 0; i < plan->variants.count; i++) {
+        const struct variant *v = plan->variants.items[i];
+        if (v->op == op && uninvited(&plan->variants, plan->scenario, v) && is_wanted(o, c, v) &&
+            !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
+            return false;
+    }
+    return true;
+}
+
+/* Is every name of the list `variants` a variant of an op that a layer has, or of a chain? used[i] (may be NULL): entry i is known to be.
+ */
+static bool plan_entries_exist(const struct scenario *s, const struct variant_set *set, const bool *used, struct error *err)
+{
+    bool brought = s->variant_count > 0;
+    for (int i = 0; i < set->count && !brought; i++)
+        brought = set->items[i]->given != GIVEN_INSTALLED;
+    if (!brought) {
+        node_error(node_get(s->root, "variants"), err, "variants: the list names none, and --variants brings none");
+        error_hint(err, "bench list variants; your own: --variants NAME=FILE.cu or NAME=DIR");
+        return false;
+    }
+    for (int i = 0; i < s->variant_count; i++) {
+        if (used && used[i])
+            continue;
+        bool exists = false; /* for a layer that a filter left out */
+        for (int k = 0; k < s->layer_count && !exists; k++)
+            exists = plan_resolve(set, s->variants[i].name, s->layers[k].work.op) != NULL;
+        for (int k = 0; k < s->layer_count && s->sequence_count && !exists; k++)
+            exists = plan_resolve(set, s->variants[i].name, op_of_changes(s->layers[k].work.op)) != NULL;
+        if (s->network_count) /* a kernel for a network */
+            exists |= plan_resolve(set, s->variants[i].name, op_for(TASK_NETWORK)) != NULL;
+        if (exists)
+            continue;
+        for (int k = 0; k < s->layer_count; k++)
+            if (!variant_find(set, s->variants[i].name, s->layers[k].work.op, s->variants[i].node, err))
+                return false;
+        node_error(s->variants[i].node, err, "variant '%s' is for an op that no layer here has", s->variants[i].name);
+        return false;
+    }
+    return true;
+}
+
+static bool hash_files(struct plan *plan, struct error *err)
+{
+    const struct kept *kept = plan->private_data;
+    struct hash *h = hash_begin();
+    SCOPED char *shared = kept->include ? xstrdup(kept->include) : file_share("kernels/include");
+    bool read = hash_headers(shared, h, err);
+    hash_add_text(h, plan->scenario->hash);
+    for (int i = 0; i < plan->case_count; i++)
+        if (plan->cases[i].work.op->file)
+            hash_add_text(h, op_file_hash(plan->cases[i].work.op->file));
+    for (int s = -1; s < plan->side_count; s++) {
+        const struct variant_set *set = s < 0 ? &plan->variants : &plan->side_sets[s];
+        if (read && s >= 0)
+            read = hash_headers(plan->sides[s].include, h, err);
+        for (int i = 0; i < set->count; i++) {
+            hash_add_text(h, set->items[i]->name);
+            hash_add_text(h, set->items[i]->hash);
+        }
+    }
+    hash_end(h, plan->files);
+    return read;
+}
+
+static bool something_to_search(const struct plan *plan)
+{
+    for (int i = 0; i < plan->row_count; i++)
+        if (!plan_pinned(plan, i))
+            return true;
+    return false;
+}
+
+static void only_selects_nothing(const struct plan *plan, const char *only, struct error *err)
+{
+    int count = plan->scenario->variant_count;
+    SCOPED const char **names = xcalloc(2 * (size_t)count + 1, sizeof *names);
+    SCOPED_TEXT list = {0};
+    for (int i = 0; i < count; i++) {
+        names[2 * i] = plan->scenario->variants[i].name;
+        names[2 * i + 1] = variant_own_name(names[2 * i]);
+        text_addf(&list, "%s%s", i ? ", " : "", names[2 * i + 1]);
+    }
+    const char *near = text_nearest(only, names, 2 * (size_t)count);
+    error_set(err, ERROR_USAGE, "--only %s selects no variant of this scenario", only);
+    error_hint(err, near ? "--only %s" : "variants: %s", near ? near : text_get(&list));
+}
+
+/* bench's own variants, or those of the tree that the options name. */
+static bool load_variants(struct plan *plan, const struct plan_options *o, struct error *err)
+{
+    struct kept *kept = plan->private_data;
+    if (!o->kernels)
+        return variant_set_load(o->variant_dirs, &plan->variants, err);
+    kept->variants = file_join(o->kernels, "variants");
+    kept->include = file_join(o->kernels, "include");
+    return variant_set_load_from(kept->variants, kept->include, o->variant_dirs, &plan->variants, err);
+}
+
+bool plan_masks_fit(const struct plan *plan, struct error *err)
+{
+    for (int i = 0; i < plan->case_count; i++) {
+        const struct work *w = &plan->cases[i].work;
+        if (w->mask.pattern != MASK_FILE)
+            continue;
+        float *mask = xmalloc((size_t)w->n * (size_t)(w->mask.marks_output ? w->p * w->q : w->h * w->w) * sizeof *mask);
+        bool ok = mask_make(w, mask, err) || (error_where(err, "%s", plan->cases[i].id),
+                                              error_where(err, "%s:%d:%d", plan->scenario->path, w->mask.line, w->mask.column));
+        free(mask);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
+{
+    bool ok = false, *used = NULL;
+    *plan = (struct plan){.chip = *chip, .sources = source_memo_new(), .private_data = xcalloc(1, sizeof(struct kept))};
+    ((struct kept *)plan->private_data)->mask_case = -1;
+    plan->scenario = op_load(o->op_files, err) ? scenario_load(o->scenario_path, err) : NULL;
+    if (!plan->scenario || !load_variants(plan, o, err) || !load_sides(plan, o, err))
+        goto done;
+    if (!counter_choose(&o->counters, node_get(plan->scenario->root, "counters"), &plan->counters, err))
+        goto done;
+    plan->case_count = scenario_expand(plan->scenario, device_kind, &o->filter, &plan->cases, err);
+    if (plan->case_count < 0)
+        goto done;
+    plan->time = plan->scenario->time;
+    plan->tune = o->tune;
+    if (o->budget_s > 0)
+        plan->time.budget_s = o->budget_s;
+    if (!hash_files(plan, err))
+        goto done;
+    used = xcalloc((size_t)plan->scenario->variant_count + 1, sizeof *used);
+    for (int i = 0; i < plan->case_count; i++)
+        if (!plan_add_case(plan, o, device_kind, i, used, err))
+            goto done;
+    if ((!o->tune && !o->layers_only && (!plan_chains_add(plan, o, device_kind, err) || !plan_sequences_add(plan, o, device_kind, err))) ||
+        (!o->variant_names && !plan_entries_exist(plan->scenario, &plan->variants, used, err)))
+        goto done;
+    if (o->tune && !something_to_search(plan)) {
+        error_set(err, ERROR_USAGE, "%s%s%s: none of these variants has parameters with more than one value", o->scenario_path,
+                  o->filter.only ? " --only " : "", o->filter.only ? o->filter.only : "");
+        error_hint(err, "bench list variant NAME shows a variant's parameters");
+        goto done;
+    }
+    int own = 0; /* rows beside the baseline that is always there */
+    for (int i = 0; i < plan->row_count; i++)
+        own += !o->filter.only || plan_listed(o->filter.only, plan_row_variant(&plan->rows[i])) || !plan_pinned(plan, i);
+    if (o->filter.only && !own) {
+        only_selects_nothing(plan, o->filter.only, err);
+        goto done;
+    }
+    if (!plan->row_count) {
+        error_set(err, ERROR_USAGE, "%s: no variant fits any of its %d cases", o->scenario_path, plan->case_count);
+        error_hint(err, "bench list variants; your own: --variants NAME=FILE.cu or NAME=DIR");
+        goto done;
+    }
+    ok = true;
+done:
+    free(used);
+    if (!ok)
+        plan_free(plan);
+    return ok;
+}
+
+void plan_note(struct plan *plan, char *note)
+{
+    for (int i = 0; i < plan->note_count; i++)
+        if (!strcmp(plan->notes[i], note)) {
+            free(note);
+            return;
+        }
+    *APPEND(plan->notes, plan->note_count) = note;
+}
+
+void plan_free(struct plan *plan)
+{
+    for (int i = 0; i < plan->note_count; i++)
+        free(plan->notes[i]);
+    free(plan->notes);
+    SCOPED struct kept *kept = plan->private_data;
+    for (int i = 0; i < plan->row_count; i++) {
+        program_free(&plan->rows[i].program);
+        free(plan->rows[i].id);
+        free(plan->rows[i].broken);
+        free(plan->rows[i].chain);
+        if (plan->rows[i].sequence)
+            free(plan->rows[i].sequence->changed.links);
+        free(plan->rows[i].sequence);
+        free(plan->rows[i].note);
+    }
+    free(plan->rows);
+    for (int i = 0; kept && i < kept->count; i++)
+        variant_points_free(kept->items[i].points, kept->items[i].count);
+    if (kept) {
+        free(kept->items);
+        free(kept->leasts);
+        free(kept->mask_in);
+        free(kept->mask_out);
+        free(kept->variants);
+        free(kept->include);
+    }
+    plan_chains_free(plan);
+    if (plan->case_count > 0)
+        scenario_cases_free(plan->cases, plan->case_count);
+    variant_set_free(&plan->variants);
+    for (int i = 0; i < plan->side_count; i++)
+        variant_set_free(&plan->side_sets[i]);
+    free(plan->side_sets);
+    source_memo_free(plan->sources);
+    counter_choice_free(&plan->counters);
+    if (plan->scenario)
+        scenario_free(plan->scenario);
+    *plan = (struct plan){0};
+}
+
+int plan_find(const struct plan *plan, const char *id, struct error *err)
+{
+    SCOPED struct named *rows = xcalloc((size_t)plan->row_count, sizeof *rows);
+    for (int i = 0; i < plan->row_count; i++)
+        rows[i] = (struct named){plan->rows[i].id, plan->rows[i].variant ? plan->rows[i].variant->name : NULL};
+    return named_find(rows, plan->row_count, id, "bench plan SCENARIO", err);
+}

@@ -1,0 +1,61 @@
+/* plan/rows/private: what the files of plan/ share. */
+#ifndef BENCH_PLAN_PRIVATE_H
+#define BENCH_PLAN_PRIVATE_H
+
+#include "plan/rows/plan.h"
+
+/* Configurations of the variants that a plan uses; kept because programs and rows refer to them. */
+struct points {
+    struct variant_point *points;
+    int count;
+};
+/* A network under one layout plan, or the layers of a sequence. */
+struct way {
+    struct chain chain;
+    struct work work;
+    struct layer layer; /* stands for the network where a case wants a layer */
+};
+struct kept {
+    struct points *items;
+    int count;
+    struct way **ways;
+    int way_count;
+    char *variants, *include; /* of plan_options.kernels */
+    /* the masks of the last case that was looked at: rows come case by case */
+    int mask_case;
+    float *mask_in, *mask_out;
+    struct useful useful;
+    struct least *leasts; /* by case; NULL: not kept. read_bytes < 0: not known yet */
+    struct tile tile;     /* h 0: none was counted */
+    struct tile_stats tiles;
+};
+
+/* The variant an entry means for an op: "conv2d/naive" as it stands, "naive" inside the op's folder. NULL: it is not for this op. */
+const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op);
+/* The variants of a side; NULL: bench's own. */
+const struct variant_set *plan_set(const struct plan *plan, const struct side *side);
+/* What is added to a plan, which then owns it. Each returns where it lies: configurations and ways stay there; rows and cases by index. */
+struct variant_point *plan_points_keep(struct plan *plan, struct variant_point *points, int count);
+struct way *plan_way_keep(struct plan *plan, struct way *way);
+/* Kinds of neighbours: code that goes wrong from some size on meets large sizes at the cost of small works. beyond: larger than the row's
+ * own along one axis. */
+enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES };
+#define NEIGHBOUR_NARROW 8 /* the short sides of one that is long */
+/* A draw of the sizes of an op that is a file with tensors of its own; attempts after the first ask for more common divisors, for fewer
+ * other sizes, and at last for another kind. True: its code may be compiled anew. */
+bool neighbour_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t longest, struct work *out);
+/* Each note once; takes it. */
+void plan_note(struct plan *plan, char *note);
+/* A case behind all others, of no axis; it takes the id. */
+int plan_case_add(struct plan *plan, const struct way *way, char *id);
+int plan_row_add(struct plan *plan, const struct plan_row *row);
+/* CASE/VARIANT[CONFIGURATION] */
+/* Why a head could not be bound, kept for its row. */
+struct error *plan_broken(const struct error *why);
+char *plan_row_id(const struct scenario_case *c, const struct variant_point *point);
+/* What a stored row says of a sequence beyond what is known of any work. */
+void plan_sequence_describe(const struct plan_row *p, struct row *row);
+/* Its frames, its bound, and what stands between its layers. */
+void plan_sequence_hash(const struct plan_row *p, struct hash *h);
+
+#endif

@@ -1,0 +1,123 @@
+/* answers: what the report works out over the rows, checked here so that no run ends with a question that cannot be answered. */
+#include "plan/scenario/private.h"
+#include <stdio.h>
+
+#define NAMES_MAX 256
+
+/* What rows differ in: the layer, the axes, and the parts of the mask. */
+static bool has_mask(const struct scenario *s)
+{
+    const struct parsed *p = s->parsed;
+    for (int i = 0; i < p->axis_count; i++)
+        if (p->axes[i].is_mask)
+            return true;
+    return false;
+}
+
+static void coordinate_names(const struct scenario *s, const char **out)
+{
+    static const char *const parts[] = {"mask.density", "mask.pattern", "mask.radius", "mask.seed"};
+    const struct parsed *p = s->parsed;
+    size_t count = 0;
+    out[count++] = "layer";
+    for (int i = 0; i < p->axis_count && count < NAMES_MAX - 8; i++)
+        out[count++] = p->axes[i].name;
+    for (size_t i = 0; has_mask(s) && i < sizeof parts / sizeof *parts; i++)
+        out[count++] = parts[i];
+    out[count] = NULL;
+}
+
+/* Under that key, one of the scenario's variants. */
+static bool check_variant(const struct scenario *s, const char *kind, const struct node *answer, const char *key, struct error *err)
+{
+    const char *names[SCENARIO_MAX_ITEMS + 1];
+    char what[WHAT_MAX];
+    const struct node *n = node_get(answer, key);
+    if (!n)
+        return node_error(answer, err, "answer %s: '%s' (a variant) is missing", kind, key);
+    for (int i = 0; i < s->variant_count; i++)
+        names[i] = s->variants[i].name;
+    names[s->variant_count] = NULL;
+    snprintf(what, sizeof what, "answer %s: %s", kind, key);
+    return node_word(n, what, names, err) >= 0;
+}
+
+/* Under that key, one of the coordinates or a list of them. */
+static bool check_names(const char *kind, const struct node *answer, const char *key, const char *const *names, struct error *err)
+{
+    const struct node *n = node_get(answer, key);
+    char what[WHAT_MAX];
+    snprintf(what, sizeof what, "answer %s: %s", kind, key);
+    if (n && n->kind != NODE_LIST)
+        return node_word(n, what, names, err) >= 0;
+    for (int i = 0; n && i < n->count; i++)
+        if (node_word(n->items[i], what, names, err) < 0)
+            return false;
+    return true;
+}
+
+static bool check_curves(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    static const char kind[] = "break_even";
+    const char *names[NAMES_MAX];
+    coordinate_names(s, names);
+    if (!names[1])
+        return node_error(answer, err, "answer %s: a curve is over an axis, and the scenario has none", kind);
+    if (!node_get(answer, "over"))
+        return node_error(answer, err, "answer %s: 'over' (an axis) is missing", kind);
+    return check_names(kind, answer, "over", names + 1, err) && check_names(kind, answer, "by", names, err) &&
+           check_variant(s, kind, answer, "against", err);
+}
+
+static bool check_best(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    const char *names[NAMES_MAX];
+    coordinate_names(s, names);
+    return check_names("best_per_layer", answer, "by", names, err) && check_variant(s, "best_per_layer", answer, "against", err);
+}
+
+static bool check_compare(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    return check_variant(s, "compare", answer, "what", err) && check_variant(s, "compare", answer, "than", err);
+}
+
+static bool check_plan(const struct scenario *s, const struct node *answer, struct error *err)
+{
+    static const char *const ways[] = {"layout", "launch", NULL};
+    const struct node *by = node_get(answer, "by");
+    (void)s;
+    return by ? node_word(by, "answer plan: by", ways, err) >= 0
+              : node_error(answer, err, "answer plan: 'by' (layout or launch: what a network is run whole in several ways of) is missing");
+}
+
+static bool check_answer(const struct scenario *s, const struct node *n, struct error *err)
+{
+    static const char *const names[] = {"break_even", "best_per_layer", "compare", "plan", NULL};
+    static const struct {
+        const char *keys[4];
+        bool (*check)(const struct scenario *s, const struct node *answer, struct error *err);
+    } kinds[] = {{{"over", "by", "against"}, check_curves},
+                 {{"by", "against"}, check_best},
+                 {{"what", "than"}, check_compare},
+                 {{"by"}, check_plan}};
+    char what[WHAT_MAX];
+    if (n->kind != NODE_MAP || n->count != 1)
+        return node_error(n, err, "answers: an item is a map of one key, like {best_per_layer: {against: cudnn}}");
+    int kind = node_word(n->keys[0], "answers", names, err);
+    if (kind < 0)
+        return false;
+    snprintf(what, sizeof what, "answer %s", names[kind]);
+    return node_check_keys(n->items[0], what, kinds[kind].keys, err) && kinds[kind].check(s, n->items[0], err);
+}
+
+bool answers_parse(struct scenario *s, const struct node *list, struct error *err)
+{
+    if (!list)
+        return true;
+    if (list->kind != NODE_LIST || !list->count || list->count > SCENARIO_MAX_ITEMS)
+        return node_error(list, err, "answers: a list is expected, like [{best_per_layer: {against: cudnn}}]");
+    for (int i = 0; i < list->count; i++)
+        if (!check_answer(s, list->items[i], err))
+            return false;
+    return true;
+}

@@ -1,0 +1,198 @@
+/* What the command line keeps of a scenario: --layer globs and --set rules. A part that selects nothing is an error that names it. */
+#include "base/text.h"
+#include "plan/scenario/private.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const *layer_names(const struct scenario *s)
+{
+    const char **names = xcalloc((size_t)s->layer_count + 1, sizeof *names);
+    for (int i = 0; i < s->layer_count; i++)
+        names[i] = s->layers[i].name;
+    return names;
+}
+
+static const char *const *layer_and_sequence_names(const struct scenario *s, size_t *count)
+{
+    *count = (size_t)(s->layer_count + s->sequence_count);
+    const char **names = xcalloc(*count + 1, sizeof *names);
+    for (int i = 0; i < s->layer_count; i++)
+        names[i] = s->layers[i].name;
+    for (int i = 0; i < s->sequence_count; i++)
+        names[s->layer_count + i] = s->sequences[i].name;
+    return names;
+}
+
+/* A sequence is selected by its name like a layer; its rows are the plan's. */
+bool layers_select(const struct scenario *s, const char *globs, bool *selected, struct error *err)
+{
+    bool ok = true;
+    for (int i = 0; i < s->layer_count; i++)
+        selected[i] = !globs;
+    if (!globs)
+        return true;
+    SCOPED char *copy = xstrdup(globs);
+    char *rest = copy;
+    for (char *glob; ok && (glob = strsep(&rest, ","));) {
+        bool any = false;
+        for (int i = 0; i < s->layer_count; i++)
+            if (text_glob(glob, s->layers[i].name))
+                any = selected[i] = true;
+        for (int i = 0; i < s->sequence_count; i++)
+            any |= text_glob(glob, s->sequences[i].name);
+        if (any)
+            continue;
+        size_t count;
+        const char *const *names = layer_and_sequence_names(s, &count), *near = text_nearest(glob, names, count);
+        SCOPED_TEXT all = {0};
+        text_add_list(&all, names, count);
+        ok = error_set(err, ERROR_USAGE, "--layer %s selects no layer of %s", glob, s->path);
+        error_hint(err, near ? "did you mean %s? Layers: %.800s" : "%slayers: %.800s", near ? near : "", text_get(&all));
+        free((void *)(size_t)names);
+    }
+    return ok;
+}
+
+static const char *const mask_parts[] = {"mask", "mask.pattern", "mask.density", "mask.seed", "mask.radius"};
+
+bool scenario_filter_by_mask(const struct scenario_filter *filter)
+{
+    bool all = true;
+    for (const char *const *set = filter->set; all && set && *set; set++) {
+        SCOPED char *name = xstrndup(*set, strcspn(*set, "="));
+        bool mask = false;
+        for (size_t i = 0; i < sizeof mask_parts / sizeof *mask_parts; i++)
+            mask = mask || !strcmp(name, mask_parts[i]);
+        all = mask;
+    }
+    return all;
+}
+
+static bool name_known(const struct scenario *s, const char *name, const char *one, struct error *err)
+{
+    const struct parsed *p = s->parsed;
+    const char *names[256];
+    size_t count = 0;
+    for (int i = 0; i < p->axis_count && count < 100; i++)
+        names[count++] = p->axes[i].name;
+    for (size_t i = 0; i < sizeof mask_parts / sizeof *mask_parts; i++)
+        names[count++] = mask_parts[i];
+    for (const char *const *w = field_names(s->root); *w && count < 200; w++)
+        names[count++] = *w;
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(names[i], name))
+            return true;
+    const char *near = text_nearest(name, names, count);
+    error_set(err, ERROR_USAGE, "--set %s: there is no axis or field '%s'", one, name);
+    return near ? error_hint(err, "did you mean %s?", near) : error_hint(err, "bench plan %s shows the cases", s->path);
+}
+
+bool rules_parse(const struct scenario *s, const char *const *set, struct rules *out, struct error *err)
+{
+    *out = (struct rules){0};
+    for (int i = 0; set && set[i]; i++) {
+        const char *equals = strchr(set[i], '=');
+        if (!equals || equals == set[i] || !equals[1])
+            return error_set(err, ERROR_USAGE, "--set %s: AXIS=VALUE is expected, like n=4 or mask.density=0.10,0.25", set[i]);
+        struct rule *r = APPEND(out->items, out->count);
+        *r = (struct rule){.name = xstrndup(set[i], (size_t)(equals - set[i])), .text = xstrdup(equals + 1)};
+        size_t most = 1;
+        for (const char *c = r->text; *c; c++)
+            most += *c == ',';
+        r->values = xcalloc(most, sizeof *r->values);
+        r->hit = xcalloc(most, sizeof *r->hit);
+        char *rest = r->text;
+        for (char *one; (one = strsep(&rest, ","));)
+            r->values[r->count++] = one;
+        if (!name_known(s, r->name, set[i], err))
+            return false;
+    }
+    return true;
+}
+
+void rules_free(struct rules *r)
+{
+    for (int i = 0; i < r->count; i++) {
+        free(r->items[i].name);
+        free(r->items[i].text);
+        free(r->items[i].values);
+        free(r->items[i].hit);
+    }
+    free(r->items);
+    *r = (struct rules){0};
+}
+
+/* 0.1 is 0.10; words match as globs: mask=blobs*. */
+static bool same_value(const char *value, const char *text)
+{
+    double x, y;
+    return text_glob(value, text) || (text_to_real(value, &x) && text_to_real(text, &y) && x == y);
+}
+
+/* Value i of a thing with several names ("blobs24:0.10:1" is "blobs" too): its text, false behind the last. */
+static bool text_of(const struct scenario_case *c, const struct work *uncropped, const char *name, int i, char *out, size_t bytes)
+{
+    const struct mask *m = &c->work.mask;
+    struct value symbol;
+    int k = 0;
+    while (k < c->axis_count && strcmp(c->axes[k].axis, name))
+        k++;
+    if (k < c->axis_count && i == 0)
+        return snprintf(out, bytes, "%s", c->axes[k].value) >= 0;
+    bool masked = m->pattern != MASK_NONE;
+    if ((!strcmp(name, "mask") && i == (k < c->axis_count)) || (!strcmp(name, "mask.pattern") && i == 0))
+        return snprintf(out, bytes, "%s", mask_pattern_names[m->pattern]) >= 0;
+    if (k < c->axis_count || i > 0)
+        return false;
+    if (!strcmp(name, "mask.density"))
+        return masked && snprintf(out, bytes, "%.17g", m->density) >= 0;
+    if (!strcmp(name, "mask.seed"))
+        return masked && snprintf(out, bytes, "%llu", (unsigned long long)m->seed) >= 0;
+    if (!strcmp(name, "mask.radius"))
+        return masked && snprintf(out, bytes, "%lld", (long long)m->radius) >= 0;
+    if (!strcmp(name, "kernel") && uncropped->r != uncropped->s)
+        return snprintf(out, bytes, "%lldx%lld", (long long)uncropped->r, (long long)uncropped->s) >= 0;
+    if (!work_symbol(uncropped, strcmp(name, "kernel") ? name : "r", &symbol))
+        return false;
+    value_print(&symbol, out, bytes);
+    return true;
+}
+
+bool rules_match(struct rules *rules, const struct scenario_case *c, const struct work *uncropped)
+{
+    bool all = true;
+    for (int i = 0; i < rules->count; i++) {
+        struct rule *r = &rules->items[i];
+        char text[384];
+        bool any = false;
+        for (int k = 0; text_of(c, uncropped, r->name, k, text, sizeof text); k++)
+            for (int v = 0; v < r->count; v++)
+                if (same_value(r->values[v], text))
+                    any = r->hit[v] = true;
+        all = all && any;
+    }
+    return all;
+}
+
+bool rules_hit(const struct rules *rules, const struct scenario *s, struct error *err)
+{
+    const struct parsed *p = s->parsed;
+    for (int i = 0; i < rules->count; i++)
+        for (int v = 0; v < rules->items[i].count; v++) {
+            const struct rule *r = &rules->items[i];
+            if (r->hit[v])
+                continue;
+            SCOPED_TEXT values = {0};
+            for (int a = 0; a < p->axis_count; a++)
+                for (int k = 0; !strcmp(p->axes[a].name, r->name) && k < p->axes[a].count && values.len < 700; k++)
+                    text_addf(&values, "%s%s", k ? ", " : "", p->axes[a].values[k].label);
+            error_set(err, ERROR_USAGE, "--set %s=%s selects no case of %s", r->name, r->values[v], s->path);
+            if (values.len)
+                error_hint(err, "the axis %s has %s", r->name, text_get(&values));
+            else
+                error_hint(err, "bench plan %s lists the cases", s->path);
+            return false;
+        }
+    return true;
+}

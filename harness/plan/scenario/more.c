@@ -1,0 +1,88 @@
+/* Cases that a run finds it needs: those of the scenario at other densities of their mask. */
+#include "base/text.h"
+#include "op/pattern.h"
+#include "plan/scenario/private.h"
+#include <stdlib.h>
+#include <string.h>
+
+static bool make_more(const struct scenario *s, const struct node *crop, const struct scenario_case *like, double density,
+                      struct scenario_case *out, struct error *err)
+{
+    *out = *like;
+    out->work.mask.density = density;
+    if (!work_finish(&out->work, err))
+        return false;
+    out->axes = xcalloc((size_t)like->axis_count + 1, sizeof *out->axes);
+    for (int i = 0; i < like->axis_count; i++) {
+        const struct coordinate *c = &like->axes[i];
+        SCOPED char *seeded = mask_value_label(&like->work.mask, true, true);
+        bool mask = !strcmp(c->axis, "mask");
+        out->axes[i] = (struct coordinate){xstrdup(c->axis),
+                                           mask ? mask_value_label(&out->work.mask, true, !strcmp(c->value, seeded)) : xstrdup(c->value),
+                                           c->number, c->silent && !mask}; /* another density than the layer's own has a name */
+    }
+    out->id = case_name(s, crop, out);
+    out->like = xstrdup(like->id);
+    return true;
+}
+
+static const struct scenario_case *find_case(const struct scenario_case *cases, int count, const char *id)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(cases[i].id, id))
+            return &cases[i];
+    return NULL;
+}
+
+/* One that was added for an earlier wish. */
+static struct scenario_case *find_added(struct scenario_case *cases, int count, const struct scenario_wish *w)
+{
+    for (int i = 0; i < count; i++)
+        if (cases[i].like && cases[i].work.mask.density == w->density && !strcmp(cases[i].like, w->case_id))
+            return &cases[i];
+    return NULL;
+}
+
+void case_want_all(struct scenario_case *c)
+{
+    for (int i = 0; i < c->only_count; i++) {
+        free(c->only[i].variant);
+        free(c->only[i].params);
+    }
+    free(c->only);
+    c->only = NULL;
+    c->only_count = 0;
+}
+
+static void want(struct scenario_case *c, const struct scenario_wish *w)
+{
+    *APPEND(c->only, c->only_count) = (struct scenario_only){xstrdup(w->variant), w->params ? xstrdup(w->params) : NULL};
+}
+
+bool cases_more(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, int place,
+                const struct scenario_wish *more, struct error *err)
+{
+    int given = *count;
+    for (; more && more->case_id; more++) {
+        const struct scenario_case *like = find_case(*cases, given, more->case_id);
+        struct scenario_case one, *added = find_added(*cases + given, *count - given, more);
+        if (added && !more->variant)
+            case_want_all(added);
+        else if (added && added->only) /* where all are wanted already they stay so */
+            want(added, more);
+        if (added || !like || !mask_patterns[like->work.mask.pattern]->density)
+            continue;
+        if (!make_more(s, crop, like, more->density, &one, err))
+            return false;
+        one.place = place;
+        if (more->variant)
+            want(&one, more);
+        if (find_case(*cases, *count, one.id)) {
+            scenario_case_free(&one);
+            continue;
+        }
+        place++;
+        *APPEND(*cases, *count) = one;
+    }
+    return true;
+}

@@ -1,0 +1,126 @@
+/* plan/scenario/private: what the files of scenario/ share. */
+#ifndef BENCH_SCENARIO_PRIVATE_H
+#define BENCH_SCENARIO_PRIVATE_H
+
+#include "plan/scenario/scenario.h"
+
+/* Far above any use; they keep a hostile file from taking minutes. */
+#define SCENARIO_MAX_CASES 100000
+#define SCENARIO_MAX_VALUES 10000 /* of an axis */
+#define SCENARIO_MAX_LAYERS 2000
+#define SCENARIO_MAX_ITEMS 1000      /* variants, counters, answers */
+#define SCENARIO_MAX_RUNS 1000000000 /* of one layer in a network */
+#define WHAT_MAX 160
+
+/* One value of an axis: what it sets, and how it is written in an id. */
+struct axis_value {
+    char *label;
+    double number;           /* NaN: it is none */
+    const struct node *node; /* where it stands */
+    const struct node **row; /* one value a field; NULL for a mask */
+    struct mask mask;
+};
+struct axis {
+    const char *name;
+    const struct node *node;   /* its key */
+    const struct node *layers; /* list of names, or NULL: every layer that has the fields */
+    bool is_mask, sets_math;
+    int field_count; /* 1, or the zipped fields; 0 for the mask */
+    const char **fields;
+    struct axis_value *values;
+    int count;
+};
+/* scenario->parsed */
+struct parsed {
+    struct axis *axes; /* sorted by name */
+    int axis_count;
+    struct node **made; /* nodes that ranges brought into being */
+    int made_count;
+    const struct node *root, *on;
+    char *folder; /* of the scenario's file: paths in it are relative to that */
+};
+
+/* A word or a list of different words: the flag of each is set, the others are not. */
+bool scenario_words(const struct node *n, const char *what, const char *const *words, bool *flags, struct error *err);
+/* scenario.c: what a layer or a network may be called: it stands in ids and lists. */
+bool scenario_name_ok(const struct node *key, const char *what, struct error *err);
+
+/* layers.c: a layer's map over the defaults -> a finished work. */
+bool layer_parse(const struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out,
+                 struct error *err);
+/* Sets one field of a work ("n", "kernel", "dtype", "epilogue" ...) that the op has from a node; `what` begins the error. */
+bool field_set(struct work *work, const char *name, const char *what, const struct node *n, struct error *err);
+/* An epilogue as ids have it: "bias+leaky_relu:0.1", "none". */
+bool epilogue_label(const struct node *n, struct text *t, struct error *err);
+/* Known keys only, and of the right type for an op that has the field. */
+bool defaults_check(const struct node *root, const struct node *defaults, struct error *err);
+/* Does this op have the field? */
+bool field_known(const struct op *op, const char *name);
+/* Names of the fields of the ops in C and of the files that the scenario names, NULL-terminated; static storage. */
+const char *const *field_names(const struct node *root);
+
+/* masks.c: one entry {pattern: blobs, density: [..], seed: [..]} makes several masks; a word makes one. Calls add for each. */
+struct mask_sink {
+    void *context;
+    bool (*add)(void *context, const struct node *n, const struct mask *mask, char *label, struct error *err); /* takes the label */
+};
+bool masks_parse(const struct scenario *s, const struct node *n, bool marks_output, const struct mask_sink *sink, struct error *err);
+/* "blobs24:0.10:1": with its density and seed where an entry says them. Caller frees. */
+char *mask_value_label(const struct mask *mask, bool density, bool seed);
+/* The word behind `marks:`, input when absent. */
+bool marks_parse(const struct node *map, bool *marks_output, struct error *err);
+/* Does the layer's op take a mask? */
+bool layer_takes_mask(const struct layer *layer);
+
+/* axes.c */
+bool axes_parse(struct scenario *s, const struct node *axes, struct error *err);
+void axes_free(struct parsed *p);
+bool axis_applies(const struct axis *axis, const struct layer *layer);
+/* Sets the value's fields (or mask) in a work that axis_applies to. */
+bool axis_apply(const struct axis *axis, const struct axis_value *value, struct work *work, struct error *err);
+
+/* filter.c: --layer and --set, each part of which must select something. */
+struct rule {
+    char *name, *text; /* text holds the values */
+    char **values;
+    bool *hit;
+    int count;
+};
+struct rules {
+    struct rule *items;
+    int count;
+};
+bool rules_parse(const struct scenario *s, const char *const *set, struct rules *out, struct error *err);
+void rules_free(struct rules *r);
+/* Does the case match every rule? `uncropped`: its work before the crop. Remembers which values matched anything. */
+bool rules_match(struct rules *r, const struct scenario_case *c, const struct work *uncropped);
+/* After all cases: every value of every rule has matched one. */
+bool rules_hit(const struct rules *r, const struct scenario *s, struct error *err);
+/* Marks the layers that the comma list of globs selects (all when NULL); every glob must select one. */
+bool layers_select(const struct scenario *s, const char *globs, bool *selected, struct error *err);
+
+/* answers.c */
+bool answers_parse(struct scenario *s, const struct node *list, struct error *err);
+
+/* expand.c: cuts a work to the crop of a device kind (NULL: not). */
+bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err);
+
+/* more.c: every variant is wanted there. */
+void case_want_all(struct scenario_case *c);
+/* more.c: adds the cases of scenario_filter.more, the first at `place`. */
+bool cases_more(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, int place,
+                const struct scenario_wish *more, struct error *err);
+/* expand.c: the id that its layer, crop and coordinates make. Caller frees. */
+void scenario_case_free(struct scenario_case *c);
+char *case_name(const struct scenario *s, const struct node *crop, const struct scenario_case *c);
+
+/* sequences.c */
+bool sequences_parse(struct scenario *s, struct error *err);
+void sequences_free(struct scenario *s);
+
+/* network.c: `network:` or `networks:`; sets every layer's repeat. */
+bool networks_parse(struct scenario *s, struct error *err);
+void networks_free(struct scenario *s);
+const char *const *layer_names(const struct scenario *s); /* caller frees the array */
+
+#endif

@@ -1,0 +1,193 @@
+/* Sequences: layers that run over the frames of a video, made up or from a file. */
+#include "base/file.h"
+#include "base/text.h"
+#include "plan/scenario/private.h"
+#include <stdlib.h>
+#include <string.h>
+
+void sequences_free(struct scenario *s)
+{
+    for (int i = 0; i < s->sequence_count; i++) {
+        free(s->sequences[i].name);
+        free(s->sequences[i].layers);
+        free(s->sequences[i].with);
+        free(s->sequences[i].video);
+    }
+    free(s->sequences);
+}
+
+/* Convolutions with a bias and an activation behind them, and ops that need neither: what a change can be passed through. */
+static bool layer_fits(const struct node *n, const struct layer *layer, struct error *err)
+{
+    const struct work *w = &layer->work;
+    bool plain = w->op->passes_changes;
+    for (int i = 0; i < w->epilogue_count; i++)
+        plain &= w->epilogue[i].kind == EPILOGUE_BIAS || w->epilogue[i].kind == EPILOGUE_RELU || w->epilogue[i].kind == EPILOGUE_LEAKY_RELU;
+    if (!plain)
+        return node_error(n, err,
+                          "sequence: layer '%s' is neither a convolution with nothing but bias and activation behind it nor upsample, "
+                          "upsample_bilinear, pool_average, "
+                          "pool_max, add or concat",
+                          layer->name);
+    return w->mask.pattern == MASK_NONE ||
+           node_error(n, err, "sequence: layer '%s' has a mask of its own; the frames make theirs", layer->name);
+}
+
+/* `add`, or `{layer: add, with: first}`. Index of the layer among the scenario's, -1 on error; *with: place of the other one in the
+ * sequence. */
+static int parse_item(const struct node *n, const char *const *names, const struct scenario_sequence *q, int *with, struct error *err)
+{
+    static const char *const keys[] = {"layer", "with", NULL};
+    *with = -1;
+    if (n->kind != NODE_MAP)
+        return node_word(n, "sequence: layer", names, err);
+    const struct node *other = node_get(n, "with"), *layer = node_get(n, "layer");
+    if (!node_check_keys(n, "a layer of a sequence", keys, err))
+        return -1;
+    if (!layer || !other) {
+        node_error(n, err, "sequence: '%s' is missing, as in {layer: add, with: first}", layer ? "with" : "layer");
+        return -1;
+    }
+    const char *name = node_text(other, "with", err);
+    if (!name)
+        return -1;
+    for (int i = q->layer_count - 1; i >= 0 && *with < 0; i--) /* its last run */
+        if (!strcmp(q->layers[i]->name, name))
+            *with = i;
+    if (*with < 0) {
+        node_error(other, err, "sequence: no layer '%s' runs before this one", name);
+        return -1;
+    }
+    return node_word(layer, "sequence: layer", names, err);
+}
+
+static bool fits_second(const struct node *n, const struct scenario_sequence *q, const struct layer *layer, int with, struct error *err)
+{
+    const struct work *w = &layer->work;
+    struct tensor second;
+    bool two = work_tensor(w, "second", &second);
+    if (two != (with >= 0))
+        return node_error(n, err,
+                          with < 0 ? "sequence: layer '%s' is %s of two: {layer: %s, with: NAME} says which other"
+                                   : "sequence: layer '%s' is %s, which takes nothing `with` it",
+                          layer->name, w->op->name, layer->name);
+    if (with < 0)
+        return true;
+    int64_t wanted = second.dim[1];
+    return q->layers[with]->work.k == wanted ||
+           node_error(n, err, "sequence: layer '%s' takes %lld channels of '%s', which gives %lld", layer->name, (long long)wanted,
+                      q->layers[with]->name, (long long)q->layers[with]->work.k);
+}
+
+static bool parse_layers(struct scenario *s, const struct node *of, struct scenario_sequence *q, struct error *err)
+{
+    const char *const *names = layer_names(s);
+    bool ok = of && of->kind == NODE_LIST && of->count > 0 && of->count <= 64;
+    if (!ok)
+        node_error(of ? of : q->node, err, "sequence: 'of' is a list of 1 to 64 layers in the order in which they run");
+    q->layers = xcalloc(ok ? (size_t)of->count : 1, sizeof *q->layers);
+    q->with = xcalloc(ok ? (size_t)of->count : 1, sizeof *q->with);
+    int with, convolutions = 0;
+    for (int i = 0; ok && i < of->count; i++) {
+        int at = parse_item(of->items[i], names, q, &with, err);
+        ok = at >= 0 && layer_fits(of->items[i], &s->layers[at], err) && fits_second(of->items[i], q, &s->layers[at], with, err);
+        if (!ok)
+            break;
+        q->with[q->layer_count] = with;
+        convolutions += s->layers[at].work.op == op_for(TASK_SEQUENCE);
+        const struct layer *layer = q->layers[q->layer_count++] = &s->layers[at];
+        const struct work *w = &layer->work, *before = i ? &q->layers[i - 1]->work : NULL;
+        if (before && (w->c != before->k || w->n != before->n || w->dtype != before->dtype || w->layout != before->layout))
+            ok = node_error(of->items[i], err, "sequence: layer '%s' takes %lld channels, %s %s; '%s' before it gives %lld, %s %s",
+                            layer->name, (long long)w->c, dtype_name(w->dtype), layout_name(w->layout), q->layers[i - 1]->name,
+                            (long long)before->k, dtype_name(before->dtype), layout_name(before->layout));
+    }
+    free((void *)(uintptr_t)names);
+    if (ok && !convolutions)
+        return node_error(of, err, "sequence: none of its layers is a conv2d, which is what its rows' variants are for");
+    return ok;
+}
+
+static bool take_mask(void *context, const struct node *n, const struct mask *mask, char *label, struct error *err)
+{
+    struct mask *to = context;
+    free(label);
+    if (mask->pattern == MASK_NONE || mask->pattern == MASK_FILE)
+        return node_error(n, err, "sequence: changes are a pattern of pixels, like {pattern: box, density: 0.05}");
+    if (to->pattern != MASK_NONE)
+        return node_error(n, err, "sequence: changes are one pattern; its seed is the frame");
+    *to = *mask;
+    return true;
+}
+
+static bool parse_frames(struct scenario *s, const struct node *map, struct scenario_sequence *q, struct error *err)
+{
+    const struct node *frames = node_get(map, "frames"), *changes = node_get(map, "changes"), *video = node_get(map, "video"),
+                      *noise = node_get(map, "noise");
+    const struct parsed *p = s->parsed;
+    int64_t count = 0;
+    if (!frames || !node_int(frames, "frames", 2, 10000, &count, err))
+        return frames ? false : node_error(map, err, "sequence: 'frames' is missing (how many, the first included)");
+    q->frames = (int)count;
+    if (!changes == !video)
+        return node_error(video ? video : map, err, "sequence: either 'changes' (a pattern) or 'video' (a file)");
+    if (noise && !node_real(noise, "noise", 0, 1, &q->noise, err))
+        return false;
+    if (changes)
+        return masks_parse(s, changes, false, &(struct mask_sink){&q->changes, take_mask}, err);
+    const char *text = node_text(video, "video", err);
+    if (!text)
+        return false;
+    q->video = strcmp(p->folder, ".") ? file_join(p->folder, text) : xstrdup(text);
+    int64_t c = q->layers[0]->work.c;
+    return c == 1 || c == 3 ||
+           node_error(video, err, "sequence: a video has 1 or 3 channels, layer '%s' takes %lld", q->layers[0]->name, (long long)c);
+}
+
+/* `truncate: {max: 0.01}` */
+static bool parse_truncate(const struct node *n, struct scenario_sequence *q, struct error *err)
+{
+    if (!n)
+        return true;
+    if (n->kind != NODE_MAP || n->count != 1)
+        return node_error(n, err, "truncate: one of {max: 0.01}, {l2: 0.01}, {rms: 0.01}");
+    int kind = node_word(n->keys[0], "truncate", truncate_names, err);
+    q->truncate = (enum truncate)kind;
+    return kind >= 0 && node_real(n->items[0], "truncate", 0, 1e6, &q->truncate_above, err);
+}
+
+static bool parse_sequence(struct scenario *s, const struct node *key, const struct node *map, struct error *err)
+{
+    static const char *const keys[] = {"of", "frames", "changes", "video", "noise", "threshold", "truncate", "bound", NULL};
+    struct scenario_sequence *q = &s->sequences[s->sequence_count++];
+    *q = (struct scenario_sequence){.node = map};
+    if (!scenario_name_ok(key, "a sequence's name", err) || !node_check_keys(map, "a sequence", keys, err))
+        return false;
+    q->name = xstrdup(key->text);
+    for (int i = 0; i < s->layer_count; i++)
+        if (!strcmp(s->layers[i].name, q->name))
+            return node_error(key, err, "sequence '%s' has the name of a layer", q->name);
+    const struct node *threshold = node_get(map, "threshold"), *bound = node_get(map, "bound");
+    if (!bound)
+        return node_error(map, err,
+                          "sequence: 'bound' is missing: the largest error allowed, over the root mean square of the dense result");
+    return parse_layers(s, node_get(map, "of"), q, err) && parse_frames(s, map, q, err) &&
+           (!threshold || node_real(threshold, "threshold", 0, 1e6, &q->threshold, err)) &&
+           parse_truncate(node_get(map, "truncate"), q, err) && node_real(bound, "bound", 0, 1e6, &q->bound, err);
+}
+
+bool sequences_parse(struct scenario *s, struct error *err)
+{
+    const struct node *map = node_get(s->root, "sequences");
+    if (!map)
+        return true;
+    if (map->kind != NODE_MAP || !map->count || map->count > SCENARIO_MAX_ITEMS)
+        return node_error(
+            map, err,
+            "sequences: a map of names, like {street: {of: [body], frames: 8, changes: {pattern: box, density: 0.05}, bound: 0.05}}");
+    s->sequences = xcalloc((size_t)map->count, sizeof *s->sequences);
+    for (int i = 0; i < map->count; i++)
+        if (!parse_sequence(s, map->keys[i], map->items[i], err))
+            return false;
+    return true;
+}

@@ -1,0 +1,269 @@
+/* report/break_even/break_even_text: the answer in words and as a table. */
+#include "report/break_even/break_even.h"
+#include "base/order.h"
+#include "report/view/number.h"
+#include "report/shown.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *percent(double share, char out[NUMBER_TEXT])
+{
+    return number_short(share * 100, out);
+}
+
+/* "68 and 74" */
+static void add_ends(struct text *t, const struct crossing *c)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    text_addf(t, "%s and %s", percent(c->low, a), percent(c->high, b));
+}
+
+static void add_range(struct text *t, const struct break_line *l)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    text_addf(t, "%s to %s %%", percent(l->points[0].x, a), percent(l->points[l->count - 1].x, b));
+}
+
+/* Of how many densities is it told that it wins (or loses)? */
+static int told(const struct break_line *l, bool win)
+{
+    int count = 0;
+    for (int i = 0; i < l->count; i++)
+        count += win ? l->points[i].high < 1 : l->points[i].low > 1;
+    return count;
+}
+
+/* What is known of a crossing that no two densities bracket: all that are told lie on one side. */
+static void add_one_side(struct text *t, const struct break_line *l, const char *against)
+{
+    char a[NUMBER_TEXT];
+    bool win = !isnan(l->crossing.low);
+    int count = told(l, win);
+    if (count)
+        text_addf(t, "%s: %s than %s at %d of %d densities measured, %s %s %% of inputs changed, and told at no other", l->name,
+                  win ? "faster" : "slower", against, count, l->count, win ? "up to" : "from",
+                  percent(win ? l->crossing.low : l->crossing.high, a));
+    else
+        text_addf(t, "%s: told from %s at none of %d densities measured", l->name, against, l->count);
+}
+
+static void add_line(struct text *t, const struct break_group *g, const struct break_line *l)
+{
+    char a[NUMBER_TEXT];
+    const struct crossing *c = &l->crossing;
+    const char *against = g->against;
+    switch (c->kind) {
+    case CROSSING_AT:
+    case CROSSING_BETWEEN:
+        if (isnan(c->low) || isnan(c->high)) {
+            add_one_side(t, l, against);
+            break;
+        }
+        text_addf(t, "%s crosses %s %sbetween ", l->name, against, c->kind == CROSSING_AT ? "" : "somewhere ");
+        add_ends(t, c);
+        text_add(t, " % of inputs changed");
+        if (c->kind == CROSSING_AT)
+            text_addf(t, " (about %s)", percent(c->at, a));
+        text_add(t, c->back ? ", slower at the lower one" : "");
+        text_add(t, c->kind == CROSSING_BETWEEN && break_even_beaten(g, l) ? ", at both of which another variant is faster" : "");
+        break;
+    case CROSSING_WINS:
+    case CROSSING_LOSES:
+        text_addf(t, "%s: %s than %s at all %d densities measured, ", l->name, c->kind == CROSSING_WINS ? "faster" : "slower", against,
+                  l->count);
+        add_range(t, l);
+        break;
+    case CROSSING_FEW: text_addf(t, "%s: measured at one density only", l->name); break;
+    }
+    if (c->turns > 1)
+        text_addf(t, " (the curves cross %d times at least; this is the first turn to slower)", c->turns);
+}
+
+void break_even_sentence(const struct break_group *g, struct text *t)
+{
+    text_addf(t, "%s: ", g->title);
+    for (int i = 0; i < g->line_count && i < SHOWN_BREAK_EVEN_TOLD; i++) {
+        text_add(t, i ? "; " : "");
+        add_line(t, g, &g->lines[i]);
+    }
+    if (g->line_count > SHOWN_BREAK_EVEN_TOLD)
+        text_addf(t, "; %d more in the table", g->line_count - SHOWN_BREAK_EVEN_TOLD);
+}
+
+static void add_crossing_cell(struct table *t, const struct break_line *l)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    const struct crossing *c = &l->crossing;
+    struct text text = {0};
+    if (c->kind == CROSSING_AT) {
+        table_cell(t, PAINT_NONE, "%s", percent(c->at, a));
+        table_note(t, "[%s %s]", percent(c->low, a), percent(c->high, b));
+        return;
+    }
+    if (c->kind != CROSSING_BETWEEN)
+        text_add(&text, c->kind == CROSSING_WINS    ? "faster at all measured"
+                        : c->kind == CROSSING_LOSES ? "slower at all measured"
+                                                    : "one density only");
+    else if (!isnan(c->low) && !isnan(c->high))
+        text_addf(&text, "between %s and %s%s", percent(c->low, a), percent(c->high, b), c->back ? ", slower below" : "");
+    else if (!isnan(c->low))
+        text_addf(&text, "not told above %s", percent(c->low, a));
+    else if (!isnan(c->high))
+        text_addf(&text, "not told below %s", percent(c->high, b));
+    else
+        text_add(&text, "told at no density measured");
+    table_cell(t, PAINT_DIM, "%s", text_get(&text));
+    text_free(&text);
+}
+
+static bool is_bracketed(const struct crossing *c)
+{
+    return (c->kind == CROSSING_AT || c->kind == CROSSING_BETWEEN) && !isnan(c->low) && !isnan(c->high);
+}
+
+/* "12, told at 11", "8, beaten". */
+static void add_remarks_cell(struct table *t, const struct break_group *g, const struct break_line *l)
+{
+    SCOPED_TEXT text = {0};
+    const struct crossing *c = &l->crossing;
+    text_addf(&text, "%d", l->count);
+    if (c->kind == CROSSING_BETWEEN && !is_bracketed(c))
+        text_addf(&text, ", told at %d", told(l, !isnan(c->low)));
+    if (c->kind == CROSSING_BETWEEN && is_bracketed(c) && break_even_beaten(g, l))
+        text_add(&text, ", beaten");
+    if (c->turns > 1)
+        text_addf(&text, ", crosses %d times at least, first there", c->turns);
+    table_cell(t, PAINT_DIM, "%s", text_get(&text));
+}
+
+static void add_table_line(struct table *t, const struct break_group *g, const struct break_line *l, bool first, bool remarks)
+{
+    char a[NUMBER_TEXT];
+    struct text text = {0};
+    int best = 0;
+    for (int i = 1; i < l->count; i++)
+        best = l->points[i].y < l->points[best].y ? i : best;
+    table_row(t, LINE_PLAIN);
+    table_cell(t, PAINT_NONE, "%s", first ? g->title : "");
+    table_cell(t, PAINT_BOLD, "%s", l->name);
+    add_crossing_cell(t, l);
+    add_range(&text, l);
+    table_cell(t, PAINT_NONE, "%s", text_get(&text));
+    text_free(&text);
+    table_cell(t, l->points[best].high < 1 ? PAINT_GOOD : PAINT_NONE, "%s", number_3(1 / l->points[best].y, a));
+    table_note(t, "at %s %%", percent(l->points[best].x, a));
+    table_cell(t, PAINT_NONE, "%s", g->against);
+    if (remarks)
+        add_remarks_cell(t, g, l);
+}
+
+struct table *break_even_table(const struct break_group *groups, int count, bool remarks)
+{
+    struct table *t = table_new();
+    table_column(t, "group", "layer, pattern, type", ALIGN_LEFT);
+    table_column(t, "name", "variant", ALIGN_LEFT);
+    table_column(t, "crossing", "break-even %", ALIGN_POINT, .note = "[between]",
+                 .about =
+                     "share of inputs changed: between the two densities in brackets, which were measured, the row turns from faster to "
+                     "slower than the dense one; the number in front lies on a line between measured points");
+    table_column(t, "measured", "measured", ALIGN_LEFT);
+    table_column(t, "best", "best x", ALIGN_POINT);
+    table_column(t, "against", "against", ALIGN_LEFT);
+    if (remarks)
+        table_column(t, "remarks", "densities", ALIGN_LEFT,
+                     .about = "at how many it was measured; beaten: others are told to be faster at both ends of the bracket");
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < groups[i].line_count; k++)
+            add_table_line(t, &groups[i], &groups[i].lines[k], k == 0, remarks);
+    return t;
+}
+
+/* ---- sums ---- */
+
+struct break_sum {
+    const char *name, *against;
+    int place; /* of the first group with that rival */
+    int curves, wins, loses, back, open;
+    double *low, *high; /* of those that cross */
+    int low_count, high_count;
+};
+
+static int by_curves(const void *a, const void *b)
+{
+    const struct break_sum *x = a, *y = b;
+    return x->place != y->place ? x->place - y->place : x->curves != y->curves ? y->curves - x->curves : y->wins - x->wins;
+}
+
+static void add_to_sum(struct break_sum *s, const struct crossing *c)
+{
+    bool known = is_bracketed(c), all = c->kind == CROSSING_WINS || c->kind == CROSSING_LOSES;
+    s->curves++;
+    s->wins += c->kind == CROSSING_WINS;
+    s->loses += c->kind == CROSSING_LOSES;
+    s->back += known && c->back;
+    s->open += !known && !all;
+    if (known && !c->back) {
+        *APPEND(s->low, s->low_count) = c->low;
+        *APPEND(s->high, s->high_count) = c->high;
+    }
+}
+
+static double middle(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, order_doubles);
+    return values[count / 2];
+}
+
+static void add_count(struct text *t, int count, const char *what)
+{
+    if (count)
+        text_addf(t, "%s %s on %d", t->len ? "," : "", what, count);
+}
+
+static void say_sum(struct block *list, const char *label, const struct break_sum *s)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    SCOPED_TEXT t = {0};
+    add_count(&t, s->wins, "faster at all measured densities");
+    add_count(&t, s->low_count, "turns from faster to slower");
+    if (s->low_count)
+        text_addf(&t, " (the medians of the ends: between %s and %s %% of inputs changed)", percent(middle(s->low, s->low_count), a),
+                  percent(middle(s->high, s->high_count), b));
+    add_count(&t, s->back, "turns from slower to faster");
+    add_count(&t, s->open, "not bracketed");
+    add_count(&t, s->loses, "slower at all measured densities");
+    block_itemf(list, label, NULL, "%s against %s, %d curve%s:%s", s->name, s->against, s->curves, text_s(s->curves), text_get(&t));
+}
+
+static struct break_sum *sum_of(struct break_sum **sums, int *count, const struct break_group *g, const char *name, int place)
+{
+    for (int i = 0; i < *count; i++) {
+        bool same = !strcmp((*sums)[i].against, g->against);
+        if (same && !strcmp((*sums)[i].name, name))
+            return &(*sums)[i];
+        place = same ? (*sums)[i].place : place;
+    }
+    struct break_sum *s = APPEND(*sums, *count);
+    *s = (struct break_sum){.name = name, .against = g->against, .place = place};
+    return s;
+}
+
+void break_even_sums(struct block *list, const char *label, const char *question, const struct break_group *groups, int count)
+{
+    SCOPED struct break_sum *sums = NULL;
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < groups[i].line_count; k++)
+            add_to_sum(sum_of(&sums, &n, &groups[i], groups[i].lines[k].name, i), &groups[i].lines[k].crossing);
+    qsort(sums, (size_t)n, sizeof *sums, by_curves);
+    block_itemf(list, label, question, "%d curves stand in the table of break-evens; of all of them", count);
+    for (int i = 0; i < n && i < SHOWN_BREAK_EVEN_SUMS; i++)
+        say_sum(list, label, &sums[i]);
+    if (n > SHOWN_BREAK_EVEN_SUMS)
+        block_itemf(list, label, NULL, "%d more in the table", n - SHOWN_BREAK_EVEN_SUMS);
+    for (int i = 0; i < n; i++) {
+        free(sums[i].low);
+        free(sums[i].high);
+    }
+}

@@ -1,0 +1,290 @@
+/* report/page/answer: what the scenario asks (`about`, `answers`), answered in a sentence with its figures from the rows. */
+#include "base/order.h"
+#include "base/node.h"
+#include "base/spec.h"
+#include "report/break_even/break_even.h"
+#include "report/page/first_screen.h"
+#include "report/page/network.h"
+#include "report/view/number.h"
+#include "report/view/verdict.h"
+#include "report/shown.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ask {
+    const struct run *run;
+    struct row *const *rows;
+    int count;
+    const struct judge *judge;
+    const struct node *answer;
+};
+
+static const char *word_of(const struct node *answer, const char *key)
+{
+    const struct node *n = node_get(answer, key);
+    return n && n->kind == NODE_SCALAR ? n->text : "";
+}
+
+/* ---- compare: {what: conv2d/tiled_nohalo, than: conv2d/naive} ---- */
+
+/* The fastest verified configuration of a variant; without time the one that asks for the fewest bytes. */
+static const struct view *best_of(const struct case_view *c, const char *variant)
+{
+    const struct view *best = NULL;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        const char *name = v->row->part_count ? v->row->parts[0].variant : v->row->variant;
+        if (!name || strcmp(name, variant) || v->row->status != ROW_OK || !(c->counts ? v->moved_bytes > 0 : v->ranked))
+            continue;
+        if (!best || (c->counts ? v->moved_bytes < best->moved_bytes : v->time->median_ns < best->time->median_ns))
+            best = v;
+    }
+    return best;
+}
+
+struct comparison {
+    int cases, faster, slower;
+    double least, most;
+    char *reason, *where, *limit; /* of the case that is told apart most; what limits the row that is compared with */
+    double told;
+};
+
+static void compare_case(struct comparison *y, const struct case_view *c, const char *what, const char *than)
+{
+    const struct view *a = best_of(c, what), *b = best_of(c, than);
+    if (!a || !b)
+        return;
+    double ratio = c->counts ? b->moved_bytes / a->moved_bytes : b->time->median_ns / a->time->median_ns;
+    bool apart = c->counts ? ratio != 1 : a->time->high_ns < b->time->low_ns || b->time->high_ns < a->time->low_ns;
+    y->least = y->cases ? fmin(y->least, ratio) : ratio;
+    y->most = y->cases ? fmax(y->most, ratio) : ratio;
+    y->cases++;
+    y->faster += apart && ratio > 1;
+    y->slower += apart && ratio < 1;
+    if (apart && fabs(log(ratio)) >= y->told) {
+        SCOPED_TEXT words = {0};
+        const struct view *slow = ratio > 1 ? b : a, *fast = ratio > 1 ? a : b;
+        winner_reason(c, slow, fast, WHY_UNNAMED, &words);
+        free(y->reason);
+        free(y->where);
+        free(y->limit);
+        y->reason = words.len ? text_format("%s: %s", slow->name, text_get(&words)) : NULL;
+        y->limit = b->verdicts.count ? text_format("%s is limited by %s: %s", b->name, verdict_word(b), b->verdicts.items[0].says) : NULL;
+        y->where = xstrdup(c->rows[0]->case_id);
+        y->told = fabs(log(ratio));
+    }
+}
+
+static const char *without_folder(const char *variant)
+{
+    const char *slash = strrchr(variant, '/');
+    return slash ? slash + 1 : variant;
+}
+
+static void answer_compare(const struct ask *ask, struct block *list)
+{
+    const char *what = word_of(ask->answer, "what"), *than = word_of(ask->answer, "than");
+    const char *short_what = without_folder(what), *short_than = without_folder(than);
+    struct comparison y = {0};
+    struct text t = {0};
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    bool counts = ask->count && spec_is(ask->rows[0]->device, SPEC_COUNTS);
+    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count, .judge = ask->judge}; case_next(&w);)
+        compare_case(&y, &w.view, what, than);
+    if (!y.cases)
+        text_addf(&t, "nothing can be said: no case has verified%s rows of both", counts ? "" : " and timed");
+    else
+        text_addf(&t, "%s%s %s than %s in %d of %d cases", counts ? "Emu has no time. " : "", short_what,
+                  counts ? "asks for fewer bytes" : "is faster", short_than, y.faster, y.cases);
+    if (y.slower)
+        text_addf(&t, ", %s in %d", counts ? "for more" : "slower", y.slower);
+    if (y.cases)
+        text_addf(&t, strcmp(number_3(y.least, a), number_3(y.most, b)) ? ": %s to %s x" : ": %s x", a, b);
+    text_add(&t, y.cases ? " at the best configuration of each" : "");
+    if (y.reason)
+        text_addf(&t, ", because at %s %s", y.where, y.reason);
+    if (y.limit)
+        text_addf(&t, ". There %s", y.limit);
+    SCOPED char *question = text_format("Is %s faster than %s?", short_what, short_than);
+    block_text(list, "answer", question, &t);
+    free(y.reason);
+    free(y.where);
+    free(y.limit);
+}
+
+/* ---- best_per_layer, break_even, plan ---- */
+
+static bool has_no_time(const struct ask *ask)
+{
+    return ask->count && spec_is(ask->rows[0]->device, SPEC_COUNTS);
+}
+
+/* Of a sparse row: the work that it schedules over that of all outputs; NaN. */
+static double scheduled_share(const struct row *row)
+{
+    bool sparse = row->status == ROW_OK && row->density_in >= 0 && row->density_in < 1 && !row_is_network(row);
+    return sparse && row->flop_scheduled > 0 && row->flop > 0 ? row->flop_scheduled / row->flop : NAN;
+}
+
+/* What emu can say in its place: who asks for the fewest bytes, and how many more than the compulsory ones. */
+static void say_least(const struct ask *ask, struct text *t)
+{
+    char least_variant[VARIANT_BASE] = "", base[VARIANT_BASE], a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
+    int cases = 0, same = 0;
+    double sum = 0, low = INFINITY, high = 0;
+    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);) {
+        const struct view *least = NULL;
+        for (int i = 0; i < w.view.count; i++) {
+            const struct view *v = &w.view.views[i];
+            if (v->row->status == ROW_OK && v->moved_over_compulsory > 0 && (!least || v->moved_bytes < least->moved_bytes))
+                least = v;
+        }
+        if (!least)
+            continue;
+        if (!cases)
+            snprintf(least_variant, VARIANT_BASE, "%s", variant_base(least->row, base));
+        same += !strcmp(variant_base(least->row, base), least_variant);
+        cases++;
+        sum += log(least->moved_over_compulsory);
+        low = fmin(low, least->moved_over_compulsory);
+        high = fmax(high, least->moved_over_compulsory);
+    }
+    text_add(t, "not told: emu has no time, and a run on a GPU tells");
+    if (cases)
+        text_addf(t,
+                  ". Of bytes the row that asks for the fewest asks for %s x the compulsory on the geometric mean of %d case%s (%s to %s)",
+                  number_3(exp(sum / cases), m), cases, text_s(cases), number_3(low, a), number_3(high, b));
+    if (cases && same == cases)
+        text_addf(t, "; it is %s", least_variant);
+}
+
+/* The mean of the fastest row's speed-ups, as the tables have them, where no network weighs the layers. A copy is no row of its op: what
+ * lies beside one gains nothing over it. */
+static void answer_best(const struct ask *ask, struct block *list)
+{
+    struct text t = {0};
+    int cases = 0, baseline = 0;
+    double sum = 0, least = INFINITY, most = 0;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
+    for (struct case_walk w = {.run = ask->run, .rows = ask->rows, .count = ask->count}; case_next(&w);) {
+        const struct view *best = case_best(&w.view), *zero = w.view.zero;
+        if (!best || !zero || !zero->ranked || zero->row->status != ROW_OK || row_is_network(zero->row) || zero->row->like_case)
+            continue;
+        double x = fmax(1, best->time->ratio > 0 ? best->time->ratio : zero->time->median_ns / best->time->median_ns);
+        sum += log(x);
+        least = fmin(least, x);
+        most = fmax(most, x);
+        baseline += zero->time->median_ns <= best->time->median_ns;
+        cases++;
+    }
+    if (cases)
+        text_addf(&t,
+                  "taking the fastest verified row of each case gains %s x over the baseline on the geometric mean of %d cases (%s to %s)",
+                  number_3(exp(sum / cases), m), cases, number_3(least, a), number_3(most, b));
+    else if (has_no_time(ask))
+        say_least(ask, &t);
+    else
+        text_add(&t, "not told: no case has a timed row beside its baseline");
+    if (baseline)
+        text_addf(&t, "; the baseline itself is the fastest on %d", baseline);
+    block_text(list, "answer", "What does the fastest row of each layer gain?", &t);
+    network_sentences(list, ask->run, ask->rows, ask->count);
+}
+
+/* What emu can say in its place: of the dense work, how much the tiles of the sparse rows are. */
+static void say_scheduled(const struct ask *ask, struct text *t)
+{
+    SCOPED double *densities = xcalloc((size_t)ask->count + 1, sizeof *densities);
+    int count = 0, kinds = 0;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], d[NUMBER_TEXT];
+    for (int i = 0; i < ask->count; i++)
+        if (scheduled_share(ask->rows[i]) > 0)
+            densities[count++] = ask->rows[i]->density_in;
+    qsort(densities, (size_t)count, sizeof *densities, order_doubles);
+    for (int i = 0; i < count; i++)
+        if (!kinds || densities[i] > densities[kinds - 1])
+            densities[kinds++] = densities[i];
+    text_add(t, "not told: emu has no time, and a run on a GPU tells");
+    for (int i = 0; i < kinds; i++) {
+        double low = INFINITY, high = 0;
+        if (kinds > SHOWN_SENTENCES && i % ((kinds + SHOWN_SENTENCES - 1) / SHOWN_SENTENCES))
+            continue;
+        for (int k = 0; k < ask->count; k++)
+            if (ask->rows[k]->density_in == densities[i] && scheduled_share(ask->rows[k]) > 0) {
+                low = fmin(low, scheduled_share(ask->rows[k]));
+                high = fmax(high, scheduled_share(ask->rows[k]));
+            }
+        number_short(100 * low, a);
+        text_addf(t, "%s%s", i ? ", " : ". Of the dense work the tiles of sparse rows are ", a);
+        if (strcmp(number_short(100 * high, b), a) != 0)
+            text_addf(t, " to %s", b);
+        text_addf(t, " %% at %s %%", number_short(100 * densities[i], d));
+    }
+    text_add(t, kinds ? " of inputs changed, on the images as emu has them" : "");
+}
+
+static void answer_break_even(const struct ask *ask, struct block *list)
+{
+    static const char question[] = "Below which density does sparse beat dense?";
+    struct break_group *groups;
+    int made = break_even_make(&groups, ask->run, ask->rows, ask->count);
+    for (int i = 0; i < made && made <= SHOWN_SENTENCES; i++) {
+        struct text t = {0};
+        break_even_sentence(&groups[i], &t);
+        block_text(list, "answer", i ? NULL : question, &t);
+    }
+    if (made > SHOWN_SENTENCES)
+        break_even_sums(list, "answer", question, groups, made);
+    if (!made) {
+        struct text t = {0};
+        if (has_no_time(ask))
+            say_scheduled(ask, &t);
+        else
+            text_add(&t, "not told: no masked case has a time at two densities");
+        block_text(list, "answer", question, &t);
+    }
+    break_even_free(groups, made);
+}
+
+static void answer_plan(const struct ask *ask, struct block *list)
+{
+    SCOPED char *question = text_format("Which plan, by %s?", word_of(ask->answer, "by"));
+    int before = list->item_count;
+    network_plans(list, ask->run, ask->rows, ask->count, word_of(ask->answer, "by"), question);
+    if (list->item_count == before)
+        block_item(list, "answer", question,
+                   has_no_time(ask)
+                       ? "not told: emu has no time, and runs a network whole only where no layer of it is the library's; a run on "
+                         "a GPU tells"
+                       : "not told: no network was timed whole");
+}
+
+/* ---- */
+
+void answer_document(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)
+{
+    static const struct {
+        const char *name;
+        void (*say)(const struct ask *ask, struct block *list);
+    } kinds[] = {{"compare", answer_compare}, {"best_per_layer", answer_best}, {"break_even", answer_break_even}, {"plan", answer_plan}};
+    struct error ignored = {0};
+    const char *text = run->scenario_text ? run->scenario_text : "";
+    struct node *root = *text ? node_parse_text("scenario", text, strlen(text), 1, 1, &ignored) : NULL;
+    const struct node *about = root ? node_get(root, "about") : NULL, *answers = root ? node_get(root, "answers") : NULL;
+    if (about && about->kind == NODE_SCALAR)
+        block_item(document_prose(d, TONE_PLAIN, DETAIL_ALWAYS), NULL, NULL, about->text);
+    struct block *list = document_list(d, DETAIL_ALWAYS);
+    bool asked[sizeof kinds / sizeof *kinds] = {false}; /* a break-even asked twice is answered whole at once */
+    for (int i = 0; answers && answers->kind == NODE_LIST && i < answers->count; i++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            const struct node *answer = node_get(answers->items[i], kinds[k].name);
+            if (answer && (k == 0 || !asked[k])) {
+                struct ask ask = {run, rows, count, judge, answer};
+                kinds[k].say(&ask, list);
+                asked[k] = true;
+            }
+        }
+    node_free(root);
+}

@@ -1,0 +1,49 @@
+/* report/page/case_document: what is said of one case, in blocks. */
+#ifndef BENCH_REPORT_CASE_DOCUMENT_H
+#define BENCH_REPORT_CASE_DOCUMENT_H
+
+#include "counter/group.h"
+#include "report/form/document.h"
+#include "report/plot/plot.h"
+#include "report/view/view.h"
+
+/* Heading, conditions, table, figures (plots may be NULL), notes, and for forms that show everything: why, every step, every counter. */
+void case_document(struct document *d, const struct case_view *c, const struct plots *plots);
+
+/* Of a page of so many rows that a row's page is its verdict: what is true of all cases, said before the first of them. */
+void case_document_common(struct document *d, const struct case_view *first);
+/* Of a case that bisection added, on a screen: heading and table. */
+void case_document_short(struct document *d, const struct case_view *c);
+
+/* ---- its parts ---- */
+
+/* Options of the command that made the run, without which another command does not find the same rows: its variants and device, its folder.
+ */
+void case_options(struct text *t, const struct run *run, bool variants, bool out);
+
+struct table *case_table(const struct case_view *c);
+/* A column for a value of a counter group, by the head that it has there. */
+void case_column(struct table *t, const struct counter_place *p, enum detail detail);
+/* What limits each row, by hardware counters: the values of counter groups that have a `head`. */
+void case_limits(struct document *d, const struct case_view *c, bool folded);
+/* Every counter and metric, in the sections of the counter groups. */
+void case_counters(struct document *d, const struct case_view *c);
+/* "H200 · nvrtc 13.0.88 sm_90a · isolated, cold · 42 rounds · A/A ±0.31 %" / "emu ... no time and no ranking"; `machine`: with what is the
+ * whole run's. */
+void case_conditions(const struct case_view *c, bool machine, struct text *t);
+/* "H200 · nvrtc 13.0.88 sm_90a". */
+void case_machine(const struct case_view *c, struct text *t);
+/* "67.9 GFLOP, 25 MB · floor 7.0 us (compute)". */
+void case_work(const struct case_view *c, bool machine, struct text *t);
+/* "tconv: 213 us whole; without store 190 (-11 %), bias 212 (-0.5 %)": an item for each row that was run without its parts. */
+void case_ablations(const struct case_view *c, struct block *list);
+/* Where to look: of each row, the fastest first, its bottleneck and what it would gain at most; on emu first the source lines that cost
+ * most. Briefly nothing is said twice. */
+void case_why(const struct case_view *c, struct block *list, bool brief);
+/* The source lines of one row that cost most: of emu, or of the card where it counted them (--source). */
+void case_lines(const struct case_view *c, const struct view *v, struct block *list);
+/* "tconv (and 1 more): stopped at 30 rounds ...": warnings of rows, why they have no hardware counters, and rows of the same machine code
+ * whose times are further apart than noise; each said once. */
+void case_notes(const struct case_view *c, struct block *list);
+
+#endif

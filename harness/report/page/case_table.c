@@ -1,0 +1,393 @@
+/* report/page/case_table: the table of one case, and the lines above it. */
+#include "report/page/case_document.h"
+#include "report/view/number.h"
+#include "report/view/resources.h"
+#include "report/page/row_document.h"
+#include "report/view/verdict.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Upper-case status with the reason and the dump. */
+static void add_failure(const struct view *v, struct text *t)
+{
+    for (const char *s = row_status_name(v->row->status); *s; s++)
+        text_addf(t, "%c", toupper((unsigned char)*s));
+    text_addf(t, "  %s", v->row->reason && v->row->reason[0] ? v->row->reason : "without a reason: a fault of bench");
+    if (v->row->dump && v->row->dump[0])
+        text_addf(t, "; tensors, error map: %s", v->row->dump);
+}
+
+/* regs, spill, smemK, occ %: of one step. Absent is -1. */
+static void facts_cells(struct table *t, const struct row_step *s, bool spills)
+{
+    char a[NUMBER_TEXT];
+    bool known = s && s->registers >= 0, smem = known && s->static_smem >= 0 && s->dynamic_smem >= 0;
+    double bytes = smem ? s->static_smem + s->dynamic_smem : NAN;
+    table_number(t, PAINT_NONE, known ? s->registers : NAN, known ? number_count(s->registers, a) : "");
+    table_number(t, spills ? PAINT_WARN : PAINT_NONE, known && s->spill_store_bytes >= 0 ? s->spill_store_bytes : NAN,
+                 known ? number_count(s->spill_store_bytes, a) : "");
+    table_number(t, PAINT_NONE, bytes, number_short(bytes / 1024, a));
+    table_number(t, PAINT_NONE, known && s->occupancy >= 0 ? s->occupancy : NAN, known ? number_percent(s->occupancy, a) : "");
+    table_note(t, "%s", known ? s->limit : "");
+}
+
+/* A library's kernel is as CUPTI saw it: nobody knows what its compiler spilled. */
+static void step_facts(struct table *t, const struct case_view *c, const struct view *v, int step)
+{
+    struct row_step s;
+    bool known = resources_step(c, v, step, &s);
+    facts_cells(t, known ? &s : NULL, verdict_reads(v, "spill_bytes"));
+}
+
+/* The row's own facts, or "3 steps" where each step has its line. */
+static void row_facts(struct table *t, const struct case_view *c, const struct view *v)
+{
+    if (v->steps > 1) {
+        table_cell(t, PAINT_DIM, "%d steps", v->steps);
+        table_absent(t, 3);
+    } else {
+        step_facts(t, c, v, v->step >= 0 ? v->step : 0);
+    }
+}
+
+/* The first bottleneck, with its sentence; absent when no rule holds. */
+static void verdict_cell(struct table *t, const struct view *v)
+{
+    table_cell(t, PAINT_NONE, "%s", verdict_word(v));
+    if (v->verdicts.count) {
+        const struct verdict *first = v->verdicts.items;
+        SCOPED_TEXT about = {0};
+        text_addf(&about, "%s - try: %s (", first->says, first->remedy);
+        verdict_gain(first, &about);
+        text_add(&about, ")");
+        table_about(t, text_get(&about));
+    }
+}
+
+static void name_cells(struct table *t, const struct view *v, enum paint paint)
+{
+    if (v->rank >= 0)
+        table_cell(t, PAINT_NONE, "%d", v->rank);
+    else
+        table_cell(t, PAINT_BAD, "%s", v->failed ? "!" : "");
+    table_cell(t, paint, "%s", v->name);
+    table_about(t, v->row->what);
+    SCOPED char *anchor = row_anchor(v->row);
+    table_target(t, anchor);
+}
+
+/* Rows that say a sentence instead of numbers: failed and skipped. False: the row is none. */
+static bool sentence_row(struct table *t, const struct view *v)
+{
+    SCOPED_TEXT text = {0};
+    if (v->failed)
+        add_failure(v, &text);
+    else if (v->row->status == ROW_SKIPPED)
+        text_add(&text, v->row->reason && v->row->reason[0] ? v->row->reason : "skipped without a reason");
+    else
+        return false;
+    table_row(t, v->failed ? LINE_FAILED : LINE_SKIPPED);
+    name_cells(t, v, v->failed ? PAINT_BAD : PAINT_DIM);
+    table_rest(t, v->failed ? PAINT_NONE : PAINT_DIM, text_get(&text));
+    return true;
+}
+
+/* Bold green only where the whole interval is above 1: a difference inside it is none. */
+static void ratio_cell(struct table *t, const struct view *v)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
+    if (v->rank == 0) {
+        table_number(t, PAINT_NONE, 1, "1");
+    } else if (v->ranked && v->time->ratio > 0) {
+        table_number(t, v->time->ratio_low > 1 ? PAINT_GOOD : PAINT_NONE, v->time->ratio, number_3(v->time->ratio, a));
+        if (v->time->ratio_low > 0)
+            table_note(t, "[%s %s]", number_3(v->time->ratio_low, b), number_3(v->time->ratio_high, c));
+    } else {
+        table_absent(t, 1);
+    }
+}
+
+static void us_cell(struct table *t, double ns)
+{
+    char a[NUMBER_TEXT];
+    table_number(t, PAINT_NONE, isfinite(ns) ? ns / 1e3 : NAN, number_3(ns / 1e3, a));
+}
+
+static void value_cell(struct table *t, enum paint paint, double value, const char *(*print)(double, char *))
+{
+    char a[NUMBER_TEXT];
+    table_number(t, paint, value, print(value, a));
+}
+
+/* Values of counter groups that a table of a case has, where a row has them. */
+static void counter_columns(struct table *t, const struct case_view *c)
+{
+    for (struct counter_place p = {0}; counter_next(case_groups(c), &p, COUNTER_HEAD);)
+        if (p.group->values[p.value].brief)
+            case_column(t, &p, DETAIL_BRIEF);
+}
+
+static void counter_cells(struct table *t, const struct case_view *c, const struct view *v, int step)
+{
+    const struct counter_groups *groups = case_groups(c);
+    for (struct counter_place p = {0}; counter_next(groups, &p, COUNTER_HEAD);) {
+        const struct counter_value *k = &p.group->values[p.value];
+        if (k->brief)
+            value_cell(t, verdict_reads(v, k->name) ? PAINT_WARN : PAINT_NONE,
+                       verdict_holds(c, v, k->shown_if) ? view_hardware(v, step, k->name) : NAN, number_short);
+    }
+}
+
+static void fact_columns(struct table *t)
+{
+    table_column(t, "registers", "regs", ALIGN_RIGHT, .about = "registers a thread, of the longest step",
+                 .ncu = "launch__registers_per_thread", .spare = 2);
+    table_column(t, "spill", "spill", ALIGN_RIGHT, .about = "bytes a thread stores to local memory because registers ran out", .spare = 5);
+    table_column(t, "smem", "smemK", ALIGN_RIGHT, .about = "KiB of shared memory a block",
+                 .ncu = "launch__shared_mem_per_block_static, launch__shared_mem_per_block_dynamic", .spare = 6);
+    table_column(t, "occupancy", "occ", ALIGN_RIGHT, .note = "%",
+                 .about = "warps that can be resident over the chip's maximum, and what limits them: theoretical occupancy",
+                 .ncu = "sm__maximum_warps_per_active_cycle_pct", .spare = 3);
+}
+
+static void timed_columns(struct table *t, const struct case_view *c)
+{
+    char heading[VARIANT_BASE + 2];
+    snprintf(heading, sizeof heading, "x %s", c->zero_name);
+    table_column(t, "mark", "#", ALIGN_LEFT);
+    table_column(t, "name", "variant", ALIGN_LEFT);
+    table_column(t, "time", "time us", ALIGN_POINT, .about = "the median of the rounds, and half of its 95 % interval");
+    table_column(t, "ratio", heading, ALIGN_POINT, .note = "[95 %]",
+                 .about = "the baseline's time over the variant's, paired round by round: above 1 is faster");
+    table_column(t, "limit", isnan(c->roof_ns) ? "floor" : "roof", ALIGN_RIGHT,
+                 .about = isnan(c->roof_ns) ? "the time that no kernel can beat on this chip over the variant's"
+                                            : "the time at the ceilings measured on this machine over the variant's",
+                 .spare = 1);
+    fact_columns(t);
+    table_column(t, "graph", "graph us", ALIGN_POINT, .about = "a launch in a graph of many, caches as it leaves them", .spare = 4);
+    table_column(t, "prepare", "prep us", ALIGN_POINT, .about = "what is prepared once and not timed with it", .spare = 12);
+    table_column(t, "state", "state MB", ALIGN_POINT, .about = "what a sequence keeps from frame to frame", .spare = 7);
+    table_column(t, "error", "error/bound", ALIGN_POINT, .about = "how far a sequence's result has gone from the dense one", .spare = 3);
+    counter_columns(t, c);
+    table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
+}
+
+/* What a launch in a graph takes, what is prepared once; of sequences what is kept, and how far the result has gone from the dense one. */
+static void extra_cells(struct table *t, const struct case_view *c, const struct view *v)
+{
+    const struct row *row = v->row;
+    const struct row_time *graph = v->ranked && strcmp(c->load, "isolated") == 0 ? row_time(row, "warm", "sustained") : NULL;
+    bool sequence = row->op && strcmp(row->op, ROW_SEQUENCE) == 0;
+    us_cell(t, graph ? graph->median_ns : NAN);
+    us_cell(t, v->ranked ? row->prepare_ns : NAN);
+    value_cell(t, PAINT_NONE, sequence && row->state_bytes >= 0 ? (double)row->state_bytes / 1e6 : NAN, number_3);
+    value_cell(t, PAINT_NONE, sequence && row->error_over_bound >= 0 ? row->error_over_bound : NAN, number_3);
+}
+
+static void timed_row(struct table *t, const struct case_view *c, const struct view *v)
+{
+    char value[NUMBER_TEXT], half[NUMBER_TEXT];
+    double share = isnan(c->roof_ns) ? v->floor_share : v->roof_share;
+    table_row(t, v->rank == 0 ? LINE_BASELINE : LINE_PLAIN);
+    name_cells(t, v, PAINT_BOLD);
+    if (v->ranked) {
+        number_pair(v->time->median_ns / 1e3, v->half_ns / 1e3, value, half);
+        table_number(t, PAINT_NONE, v->time->median_ns / 1e3, value);
+        table_note(t, half[0] ? "±%s" : "%s", half);
+    } else {
+        table_cell(t, PAINT_DIM, "not timed");
+    }
+    ratio_cell(t, v);
+    table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
+    row_facts(t, c, v);
+    extra_cells(t, c, v);
+    counter_cells(t, c, v, -1);
+    verdict_cell(t, v);
+}
+
+static void timed_step(struct table *t, const struct case_view *c, const struct view *v, int step)
+{
+    const struct row_time *time = step_time(c, v->row, step);
+    us_cell(t, time ? time->median_ns : NAN);
+    table_absent(t, 2);
+    step_facts(t, c, v, step);
+    table_absent(t, 4);
+    counter_cells(t, c, v, step);
+}
+
+/* A device that counts. The scenario's order, no ranking. */
+static void counted_columns(struct table *t)
+{
+    table_column(t, "mark", "", ALIGN_LEFT);
+    table_column(t, "name", "variant", ALIGN_LEFT);
+    table_column(t, "check", "check", ALIGN_LEFT,
+                 .about = "exact: bit for bit on small integers; tol: the largest error on full data over what is tolerated");
+    fact_columns(t);
+    table_column(t, "fma", "warp FMA", ALIGN_RIGHT, .about = "multiply-adds, one for a warp", .spare = 8);
+    table_column(t, "load", "ld sect/req", ALIGN_POINT,
+                 .about = "sectors of 32 bytes that one warp-wide load touches; beside it what its bytes need at the least",
+                 .detail = DETAIL_FULL, .ncu = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", .spare = 9);
+    table_column(t, "store", "st sect/req", ALIGN_POINT,
+                 .about = "sectors of 32 bytes that one warp-wide store touches; beside it what its bytes need at the least",
+                 .ncu = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio", .spare = 4);
+    table_column(t, "conflicts", "bank conflicts", ALIGN_RIGHT, .about = "wavefronts of shared memory beyond the fewest",
+                 .detail = DETAIL_FULL, .ncu = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", .spare = 9);
+    table_column(t, "moved", "moved/compulsory", ALIGN_POINT,
+                 .about = "bytes of all sectors moved over the bytes that any kernel must move once", .spare = 2);
+    table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
+}
+
+/* Sectors of an average request, and the least that there could be. */
+static void request_cell(struct table *t, const struct view *v, int step, enum metric_side side, bool waste)
+{
+    char a[NUMBER_TEXT];
+    double requests = view_part(v, step, METRIC_EMU_REQUESTS + side);
+    double ideal = quotient(view_part(v, step, METRIC_EMU_SECTORS_IDEAL + side), requests);
+    value_cell(t, waste ? PAINT_WARN : PAINT_NONE, quotient(view_part(v, step, METRIC_EMU_SECTORS + side), requests), number_3);
+    table_note(t, isnan(ideal) ? "" : "(%s)", number_short(ideal, a));
+}
+
+/* Of the whole row (step -1), or of one of its steps. */
+static void counted_cells(struct table *t, const struct case_view *c, const struct view *v, int step)
+{
+    value_cell(t, PAINT_NONE, view_part(v, step, METRIC_EMU_FMA), number_count);
+    request_cell(t, v, step, SIDE_LOAD, verdict_reads(v, "emu_ld_waste"));
+    request_cell(t, v, step, SIDE_STORE, verdict_reads(v, "emu_st_waste"));
+    value_cell(t, PAINT_NONE, view_part(v, step, METRIC_EMU_CONFLICTS), number_count);
+    double bytes = v->row->cropped ? NAN : v->row->bytes;
+    value_cell(t, PAINT_NONE, step < 0 ? v->moved_over_compulsory : quotient(view_emu_bytes(v, step), bytes), number_3);
+}
+
+static void counted_row(struct table *t, const struct case_view *c, const struct view *v)
+{
+    table_row(t, LINE_PLAIN);
+    name_cells(t, v, PAINT_BOLD);
+    if (v->row->status == ROW_FOIL)
+        table_cell(t, PAINT_DIM, "not verified");
+    else
+        table_cell(t, PAINT_GOOD, "ok %s", v->row->check ? v->row->check : "");
+    row_facts(t, c, v);
+    counted_cells(t, c, v, -1);
+    verdict_cell(t, v);
+}
+
+static void counted_step(struct table *t, const struct case_view *c, const struct view *v, int step)
+{
+    table_absent(t, 1);
+    facts_cells(t, &v->row->steps[step], false);
+    counted_cells(t, c, v, step);
+}
+
+struct table *case_table(const struct case_view *c)
+{
+    static void (*const rows[])(struct table *, const struct case_view *, const struct view *) = {timed_row, counted_row};
+    static void (*const steps[])(struct table *, const struct case_view *, const struct view *, int) = {timed_step, counted_step};
+    struct table *t = table_new();
+    if (c->counts)
+        counted_columns(t);
+    else
+        timed_columns(t, c);
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        if (sentence_row(t, v) || (v->row->status != ROW_OK && v->row->status != ROW_FOIL))
+            continue;
+        rows[c->counts](t, c, v);
+        for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
+            if (!v->row->steps[s].prepare) {
+                table_row(t, LINE_STEP);
+                table_absent(t, 1);
+                table_cell(t, PAINT_DIM, "%s", v->row->steps[s].name);
+                steps[c->counts](t, c, v, s);
+            }
+        }
+    }
+    return t;
+}
+
+/* ---- the lines above it ---- */
+
+/* The first that is known. */
+static const char *known_of(const struct case_view *c, const char *run, bool compiler)
+{
+    const char *known = run ? run : "";
+    for (int i = 0; i < c->count && !known[0]; i++) {
+        const char *own = compiler ? c->rows[i]->compiler : c->rows[i]->arch;
+        known = own ? own : "";
+    }
+    return known;
+}
+
+void case_machine(const struct case_view *c, struct text *t)
+{
+    const char *device = c->count && c->rows[0]->device ? c->rows[0]->device : c->counts ? "emu" : "";
+    const char *compiler = known_of(c, c->run ? c->run->compiler : NULL, true), *arch = known_of(c, NULL, false);
+    if (c->counts)
+        text_addf(t, "%s · %s · %s", device, arch, compiler);
+    else
+        text_addf(t, "%s · %s %s", c->run && c->run->device_about ? c->run->device_about : device, compiler, arch);
+    if (!c->counts && c->machine.library[0])
+        text_addf(t, " · %s", c->machine.library);
+}
+
+void case_conditions(const struct case_view *c, bool machine, struct text *t)
+{
+    int rounds = 0, least = 0;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        if (v->ranked) {
+            rounds = v->time->rounds > rounds ? v->time->rounds : rounds;
+            least = !least || v->time->rounds < least ? v->time->rounds : least;
+        }
+    }
+    if (machine)
+        case_machine(c, t);
+    text_add(t, machine ? " · " : "");
+    if (c->counts || !c->cache[0]) {
+        text_add(t, c->counts ? "counts are exact; there is no time and no ranking (order: the scenario's)" : "not timed");
+        return;
+    }
+    text_addf(t, "%s, %s", c->load, c->cache);
+    if (rounds)
+        text_addf(t, least < rounds ? " · %d to %d rounds" : " · %d rounds", least, rounds);
+    if (!isnan(c->noise)) {
+        double p = c->noise * 100;
+        text_addf(t, " · A/A ±%.*f %%", p < 10 ? 2 : 0, p);
+    }
+}
+
+void case_work(const struct case_view *c, bool machine, struct text *t)
+{
+    const struct row *row = c->count ? c->rows[0] : NULL;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], p[NUMBER_TEXT];
+    const char *dot = "";
+    if (!row)
+        return;
+    if (row->flop > 0 && row->density_out >= 0) {
+        text_addf(t, "dense D %s, useful E %s (%s %% of outputs)", number_si(row->flop, "FLOP", a),
+                  number_si(row->flop * row->density_out, "FLOP", b), number_short(row->density_out * 100, p));
+        dot = " · ";
+    } else if (row->flop > 0) {
+        text_addf(t, "%s", number_si(row->flop, "FLOP", a));
+        dot = " · ";
+    }
+    if (row->bytes > 0) {
+        text_addf(t, "%scompulsory %s", dot, number_si(row->bytes, "B", a));
+        dot = " · ";
+    }
+    if (row->floor_ns > 0 && !c->counts) {
+        text_addf(t, "%sfloor %s (%s)", dot, number_time(row->floor_ns, a), row->floor_by[0] ? row->floor_by : "?");
+        dot = " · ";
+    }
+    if (!isnan(c->roof_ns)) {
+        double compute = view_metric(&c->views[0], -1, METRIC_ROOF_COMPUTE_NS),
+               memory = view_metric(&c->views[0], -1, METRIC_ROOF_MEMORY_NS);
+        const char *by = compute >= c->roof_ns ? "compute" : memory >= c->roof_ns ? "memory" : isnan(memory) ? "" : "launch";
+        text_addf(t, "%sroof %s", dot, number_time(c->roof_ns, a));
+        if (by[0] && c->machine.measured && machine)
+            text_addf(t, " (%s, measured %.10s)", by, c->machine.ceilings.date);
+        else if (by[0] && c->machine.measured)
+            text_addf(t, " (%s)", by);
+    }
+}

@@ -1,0 +1,293 @@
+/* report/page/first_screen: see first_screen.h. */
+#include "report/page/first_screen.h"
+#include "base/spec.h"
+#include "report/view/number.h"
+#include "report/page/row_document.h"
+#include "report/view/verdict.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool winner_reason(const struct case_view *c, const struct view *slow, const struct view *fast, enum why_words words, struct text *t)
+{
+    if (c->counts)
+        why_compared(t, c, slow, fast, false, words);
+    return c->counts || why_against(t, c, slow, fast, words);
+}
+
+/* ---- how many rows stand ---- */
+
+struct tally {
+    int by[ROW_STATUS_COUNT], failed, timed, won, lost, alone; /* alone: without a baseline */
+};
+
+static void count_case(struct tally *y, const struct case_view *c)
+{
+    const struct view *best = c->rows[0]->like_case ? NULL : case_best(c);
+    for (int i = 0; i < c->count; i++) {
+        y->by[c->rows[i]->status]++;
+        y->failed += c->views[i].failed;
+    }
+    y->timed += best != NULL;
+    y->won += best && best->time->ratio_low > 1;
+    y->lost += best && best->time->ratio_high < 1;
+    y->alone += best && !(best->time->ratio_low > 0);
+}
+
+static void tally_part(struct text *t, int count, const char *words)
+{
+    if (count)
+        text_addf(t, "%s%d %s", t->len ? ", " : "", count, words);
+}
+
+/* Rows that do not apply to their case are no failures. */
+static void add_lead(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    struct tally y = {0};
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
+        count_case(&y, &w.view);
+    struct text rest = {0};
+    int apply = count - y.by[ROW_INFEASIBLE] - y.by[ROW_SKIPPED] - y.by[ROW_FOIL];
+    tally_part(&rest, y.failed, "failed");
+    tally_part(&rest, y.by[ROW_PLANNED], "not run yet");
+    tally_part(&rest, y.by[ROW_FOIL], "more not verified (check: none, or imported) and not ranked");
+    tally_part(&rest, y.by[ROW_INFEASIBLE], "more not for their case");
+    tally_part(&rest, y.by[ROW_SKIPPED], "more not run, each with its reason");
+    SCOPED char *verified = text_format("%d of the %d rows that apply are verified", y.by[ROW_OK], apply);
+    struct block *lead = document_prose(d, TONE_LEAD, DETAIL_FULL);
+    block_item(lead, NULL, verified, rest.len ? text_get(&rest) : NULL);
+    text_free(&rest);
+    if (y.timed) {
+        text_addf(&rest, "a variant beats the baseline on %d of %d timed cases", y.won, y.timed);
+        int close = y.timed - y.won - y.lost - y.alone;
+        if (y.lost)
+            text_addf(&rest, ", loses on %d", y.lost);
+        if (close)
+            text_addf(&rest, ", is too close to tell on %d", close);
+        if (y.alone)
+            text_addf(&rest, ", has none to beat on %d", y.alone);
+    } else if (count && spec_is(rows[0]->device, SPEC_COUNTS))
+        text_add(&rest, "counted on emu: exact counts, no time and no ranking");
+    block_text(lead, NULL, NULL, &rest);
+}
+
+/* ---- one line a case ---- */
+
+/* What of the case no sentence can be said of: "2 failed, 1 not counted". */
+static void not_judged(const struct case_view *c, struct text *t)
+{
+    int failed = 0, close = 0, uncounted = 0, untimed = 0, skipped = 0;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        bool ok = v->row->status == ROW_OK;
+        failed += v->failed;
+        skipped += v->row->status == ROW_PLANNED;
+        untimed += ok && !v->ranked && !c->counts;
+        uncounted += ok && v->ranked && !v->verdicts.counted && !v->row->library;
+        close += v->ranked && v->rank > 0 && v->time->ratio_low <= 1 && v->time->ratio_high >= 1;
+    }
+    tally_part(t, failed, "failed");
+    tally_part(t, close, "too close to the baseline");
+    tally_part(t, untimed, "not timed");
+    tally_part(t, uncounted, "not counted");
+    tally_part(t, skipped, "not run");
+}
+
+/* The first reason: what the slower one has more of, else the winner's own bottleneck. */
+static void add_reason(struct table *t, const struct case_view *c, const struct view *winner)
+{
+    SCOPED_TEXT words = {0}, cell = {0};
+    const struct view *rival = c->zero && c->zero != winner && c->zero->ranked ? c->zero : why_rival(c, winner);
+    bool apart = rival && winner_reason(c, rival, winner, WHY_FIRST, &words);
+    if (apart && words.len)
+        text_addf(&cell, "%s: %s", rival == c->zero ? c->zero_name : rival->name, text_get(&words));
+    else if (winner->verdicts.count && !words.len)
+        text_addf(&cell, "its limit: %s", winner->verdicts.items[0].says);
+    else
+        text_add(&cell, text_get(&words));
+    table_cell(t, PAINT_NONE, "%s", text_get(&cell));
+}
+
+static void share_cell(struct table *t, const struct view *v)
+{
+    double share = !v || !v->ranked ? NAN : isnan(v->roof_share) ? v->floor_share : v->roof_share;
+    if (isnan(share))
+        table_absent(t, 1);
+    else
+        table_bar(t, 100 * share);
+}
+
+static void glance_timed(struct table *t, const struct case_view *c)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    const struct view *best = case_best(c), *zero = c->zero && c->zero->ranked ? c->zero : NULL;
+    bool wins = best && best->time->ratio_low > 1, close = best && !wins && best->time->ratio_high >= 1;
+    const struct view *winner = wins || !zero ? best : zero;
+    SCOPED_TEXT name = {0}, open = {0};
+    if (winner)
+        winner_name(winner, &name);
+    table_cell(t, wins ? PAINT_BOLD : PAINT_NONE, "%s", winner ? text_get(&name) : "none");
+    if (close && zero)
+        table_note(t, "or %s: too close to tell", best->name);
+    else if (winner && winner == zero && best)
+        table_note(t, "no variant beats it; %s comes next", best->name);
+    if (winner) {
+        SCOPED char *anchor = row_anchor(winner->row);
+        table_target(t, anchor);
+    }
+    double us = winner ? winner->time->median_ns / 1e3 : NAN, ratio = best && best->time->ratio > 0 ? best->time->ratio : NAN;
+    table_number(t, PAINT_NONE, us, number_3(us, a));
+    table_number(t, wins ? PAINT_GOOD : PAINT_NONE, ratio, number_3(ratio, a));
+    if (best && best->time->ratio_low > 0)
+        table_note(t, "[%s %s]", number_3(best->time->ratio_low, a), number_3(best->time->ratio_high, b));
+    if (winner)
+        add_reason(t, c, winner);
+    else
+        table_absent(t, 1);
+    share_cell(t, zero);
+    share_cell(t, winner);
+    not_judged(c, &open);
+    table_cell(t, PAINT_DIM, "%s", text_get(&open));
+}
+
+/* Without time: who asks for the fewest bytes, and what there is to be said of the others. */
+static void glance_counted(struct table *t, const struct case_view *c)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    const struct view *least = NULL, *most = NULL;
+    SCOPED_TEXT open = {0};
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        if (v->row->status != ROW_OK || isnan(v->moved_over_compulsory))
+            continue;
+        least = !least || v->moved_bytes < least->moved_bytes ? v : least;
+        most = !most || v->moved_bytes > most->moved_bytes ? v : most;
+    }
+    table_cell(t, PAINT_NONE, "%s", least ? least->name : "none");
+    if (least) {
+        SCOPED char *anchor = row_anchor(least->row);
+        table_target(t, anchor);
+    }
+    table_cell(t, PAINT_NONE, least ? "%s to %s" : "", least ? number_3(least->moved_over_compulsory, a) : "",
+               least ? number_3(most->moved_over_compulsory, b) : "");
+    table_cell(t, PAINT_NONE, "%s", least && least->verdicts.count ? least->verdicts.items[0].says : "");
+    not_judged(c, &open);
+    table_cell(t, PAINT_DIM, "%s", text_get(&open));
+}
+
+/* What the baseline is in every case; "baseline" when the cases differ in it. */
+static void common_zero(const struct run *run, struct row *const *rows, int count, char out[VARIANT_BASE])
+{
+    snprintf(out, VARIANT_BASE, "baseline");
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
+        bool first = w.view.rows == rows, same = first || strcmp(out, w.view.zero_name) == 0;
+        snprintf(out, VARIANT_BASE, "%s", same ? w.view.zero_name : "baseline");
+        if (!same) {
+            case_view_free(&w.view);
+            return;
+        }
+    }
+}
+
+static struct table *glance_table(const struct run *run, struct row *const *rows, int count, bool counts)
+{
+    struct table *t = table_new();
+    char zero[VARIANT_BASE];
+    common_zero(run, rows, count, zero);
+    t->name = "glance";
+    table_column(t, "name", "case", ALIGN_LEFT);
+    table_column(t, "work", "work", ALIGN_LEFT);
+    if (counts) {
+        table_column(t, "winner", "fewest bytes", ALIGN_LEFT);
+        table_column(t, "moved", "moved / compulsory", ALIGN_RIGHT);
+        table_column(t, "because", "its limit", ALIGN_LEFT);
+    } else {
+        SCOPED char *x = text_format("x %s", zero), *roof = text_format("%s, %% of roof", zero);
+        table_column(t, "winner", "fastest", ALIGN_LEFT);
+        table_column(t, "us", "us", ALIGN_POINT);
+        table_column(t, "ratio", x, ALIGN_POINT, .note = "[95 %]", .about = "the baseline's time over that of the fastest of the others");
+        table_column(t, "because", "because", ALIGN_LEFT);
+        table_column(t, "left", roof, ALIGN_RIGHT,
+                     .about = "what the baseline reaches of the time that the ceilings of this machine allow; the rest is left to gain");
+        table_column(t, "roof", "fastest, % of roof", ALIGN_RIGHT);
+    }
+    table_column(t, "open", "not judged", ALIGN_LEFT);
+    return t;
+}
+
+/* A case of the scenario, and where it stands in the table: whole networks last, and the densities of a layer in their order. */
+struct glance {
+    struct row *const *rows;
+    int count, layer; /* the place of the first case that is only a density apart */
+};
+
+static bool one_density_apart(const struct row *a, const struct row *b)
+{
+    const char *const texts[][2] = {{a->layer, b->layer}, {a->work, b->work}, {a->mask_pattern, b->mask_pattern}};
+    bool same = a->density_in >= 0 && b->density_in >= 0 && a->mask_radius == b->mask_radius && a->mask_seed == b->mask_seed;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        same = same && !strcmp(texts[i][0] ? texts[i][0] : "", texts[i][1] ? texts[i][1] : "");
+    return same;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct glance *x = a, *y = b;
+    double p = x->rows[0]->density_in, q = y->rows[0]->density_in;
+    if (x->layer != y->layer)
+        return x->layer > y->layer ? 1 : -1;
+    return p != q ? (p > q) - (p < q) : (x->rows > y->rows) - (x->rows < y->rows);
+}
+
+static int glance_order(struct row *const *rows, int count, struct glance **out)
+{
+    int n = 0;
+    for (int i = 0, end; i < count; i = end) {
+        int first = row_is_network(rows[i]) ? count + i : i;
+        end = case_end(rows, count, i);
+        if (rows[i]->like_case)
+            continue;
+        for (int k = 0; k < n && rows[i]->density_in >= 0; k++)
+            if (one_density_apart((*out)[k].rows[0], rows[i]))
+                first = (*out)[k].layer;
+        struct glance *g = APPEND(*out, n);
+        *g = (struct glance){rows + i, end - i, first};
+    }
+    if (n)
+        qsort(*out, (size_t)n, sizeof **out, by_place);
+    return n;
+}
+
+static void add_glance(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)
+{
+    bool counts = count && spec_is(rows[0]->device, SPEC_COUNTS);
+    struct table *t = glance_table(run, rows, count, counts);
+    SCOPED struct glance *cases = NULL;
+    int case_count = glance_order(rows, count, &cases);
+    for (int i = 0; i < case_count; i++) {
+        struct case_view c;
+        const char *id = cases[i].rows[0]->case_id ? cases[i].rows[0]->case_id : "?";
+        case_view_make(&c, run, cases[i].rows, cases[i].count);
+        if (judge)
+            case_judge(&c, judge);
+        table_row(t, LINE_PLAIN);
+        table_cell(t, PAINT_BOLD, "%s", case_short(cases[i].rows[0]));
+        table_target(t, id);
+        table_cell(t, PAINT_DIM, "%s", c.rows[0]->work ? c.rows[0]->work : "");
+        if (counts)
+            glance_counted(t, &c);
+        else
+            glance_timed(t, &c);
+        case_view_free(&c);
+    }
+    document_heading(d, 2, "At a glance", NULL)->detail = DETAIL_FULL;
+    document_table(d, t, DETAIL_FULL);
+}
+
+void first_screen(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge)
+{
+    answer_document(d, run, rows, count, judge);
+    add_lead(d, run, rows, count);
+    add_glance(d, run, rows, count, judge);
+}

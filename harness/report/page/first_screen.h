@@ -1,0 +1,17 @@
+/* report/page/first_screen: what a reader sees first: the scenario's question with its answer, how many rows stand, and of each case the
+ * winner by its real name, by how much, why, what the library leaves, and what could not be judged. */
+#ifndef BENCH_REPORT_FIRST_SCREEN_H
+#define BENCH_REPORT_FIRST_SCREEN_H
+
+#include "report/form/document.h"
+#include "report/view/view.h"
+#include "report/page/why.h"
+
+void first_screen(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge);
+
+/* The scenario's `about`, and of each of its `answers` a sentence (answer.c). */
+void answer_document(struct document *d, const struct run *run, struct row *const *rows, int count, const struct judge *judge);
+/* What the slower of two rows does more of, without the other's name: "executes 3.92x the instructions". False: they do not differ. */
+bool winner_reason(const struct case_view *c, const struct view *slow, const struct view *fast, enum why_words words, struct text *t);
+
+#endif

@@ -1,0 +1,207 @@
+/* report/page/network_chain: the network run whole, beside the sum of its layers. */
+#include "counter/layout_kernels.h"
+#include "op/chain.h"
+#include "report/page/network.h"
+#include "report/view/number.h"
+#include "report/shown.h"
+#include <math.h>
+#include <string.h>
+
+/* By kernel. */
+static void add_inside(struct text *t, const struct row *row)
+{
+    struct layout_kernels names;
+    char b[NUMBER_TEXT], name[64], inside[96];
+    const char *before = " (";
+    layout_kernels_load(NULL, &names);
+    for (int i = 0; i < names.count; i++) {
+        layout_kernels_metric(&names, i, inside, sizeof inside);
+        double ns = row_value(row, -1, inside);
+        if (isnan(ns))
+            continue;
+        layout_kernels_name(&names, i, name, sizeof name);
+        text_addf(t, "%s%s %s", before, name, number_time(ns, b));
+        before = ", ";
+    }
+    text_add(t, *before == ',' ? ")" : "");
+    layout_kernels_free(&names);
+}
+
+static void add_layout(struct text *t, const struct row *row, double chain_ns)
+{
+    double ours = row_value(row, -1, "chain.layout_ns"), theirs = row_value(row, -1, "chain.library_layout_ns");
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    if (!isnan(ours) && ours > 0)
+        text_addf(t, "; layout changes of ours %s %%", number_percent(ours / chain_ns, a));
+    if (isnan(theirs))
+        return;
+    text_addf(t, "; layout changes inside the library %s %%", number_percent(theirs / chain_ns, b));
+    add_inside(t, row);
+}
+
+static void add_signed(struct text *t, const char *what, double ns)
+{
+    char a[NUMBER_TEXT];
+    text_addf(t, " %s %s %s", ns < 0 ? "-" : "+", number_time(fabs(ns), a), what);
+}
+
+/* "its layers by themselves 3.90 ms - 300 us warm L2 + 120 us layout changes between layers + 380 us launches, gaps and the rest" */
+static void add_difference(struct text *t, const struct row *row, double chain_ns)
+{
+    double sum = row_value(row, -1, "chain.sum_ns"), warm = row_value(row, -1, "chain.sum_warm_ns"),
+           back = row_value(row, -1, "chain.sum_back_ns"), layout = row_value(row, -1, "chain.plan_layout_ns");
+    char a[NUMBER_TEXT];
+    if (isnan(sum))
+        return;
+    text_addf(t, "; its layers by themselves %s", number_time(sum, a));
+    double rest = chain_ns - sum;
+    if (!(warm < sum)) /* short kernels wait for the host in warm rows: then those say nothing of L2 */
+        warm = NAN;
+    if (!isnan(back)) {
+        add_signed(t, "warm L2 and launches of short layers", back - sum);
+        rest -= back - sum;
+    } else if (!isnan(warm)) {
+        add_signed(t, "warm L2", warm - sum);
+        rest -= warm - sum;
+    }
+    if (!isnan(layout) && layout > 0) {
+        add_signed(t, "layout changes between layers", layout);
+        rest -= layout;
+    }
+    add_signed(t, isnan(warm) ? "warm L2, launches, gaps and the rest" : "launches, gaps and the rest", rest);
+}
+
+static void add_speedups(struct text *t, const struct row *row, const struct row_time *time)
+{
+    double sum = row_value(row, -1, "chain.sum_ns"), low = row_value(row, -1, "chain.sum_low_ns"),
+           high = row_value(row, -1, "chain.sum_high_ns");
+    double zero = row_value(row, -1, "chain.library_sum_ns"), zero_low = row_value(row, -1, "chain.library_sum_low_ns"),
+           zero_high = row_value(row, -1, "chain.library_sum_high_ns");
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
+    if (isnan(time->ratio) || time_is_to_itself(time)) /* the library */
+        return;
+    text_addf(t, ", %s x library [%s, %s] end to end", number_3(time->ratio, a), number_3(time->ratio_low, b),
+              number_3(time->ratio_high, c));
+    if (sum > 0 && zero > 0 && low > 0 && high > 0) {
+        text_addf(t, ", %s x [%s, %s] over its layers", number_3(zero / sum, a), number_3(zero_low / high, b),
+                  number_3(zero_high / low, c));
+    }
+}
+
+/* Which of several: a network is run whole once for each mask. */
+static void add_whole(struct text *t, const struct row *row)
+{
+    text_addf(t, "whole%s%s", row->axes && *row->axes ? " " : "", row->axes ? row->axes : "");
+}
+
+static void add_timed(struct text *t, const struct view *v)
+{
+    const struct row *row = v->row;
+    char value[NUMBER_TEXT], half[NUMBER_TEXT];
+    double ns = v->time->median_ns;
+    number_pair(ns / 1e3, v->half_ns / 1e3, value, half);
+    add_whole(t, row);
+    text_addf(t, ", %s: %s us%s%s", v->name, value, *half ? " ±" : "", half);
+    add_speedups(t, row, v->time);
+    add_difference(t, row, ns);
+    add_layout(t, row, ns);
+    if (row->what && row->what[0])
+        text_addf(t, "; %s", row->what);
+    text_add(t, "\n");
+}
+
+/* A chain of one variant, or with a kernel for several layers: of those only the fastest are told. */
+static bool is_single(const struct row *row)
+{
+    return row->variant && strcmp(row->variant, CHAIN_ROW_LIBRARY) != 0 && strcmp(row->variant, CHAIN_ROW_BEST) != 0;
+}
+
+/* The rows of one case; what is not verified is counted. */
+static void network_chain_add_case(struct text *t, const struct case_view *c)
+{
+    int verified = 0, timed = 0, singles = 0;
+    double worst = 0;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        if (v->row->status != ROW_OK)
+            continue;
+        verified++;
+        worst = v->row->error_over_bound > worst ? v->row->error_over_bound : worst;
+        if (v->ranked && v->time) {
+            singles += is_single(v->row);
+            if (!is_single(v->row) || singles <= SHOWN_SINGLES)
+                add_timed(t, v);
+            timed++;
+        }
+    }
+    if (singles > SHOWN_SINGLES) {
+        add_whole(t, c->rows[0]);
+        text_addf(t, ": %d more, in the table of %s\n", singles - SHOWN_SINGLES, c->count ? c->rows[0]->case_id : "");
+    }
+    if (!timed) {
+        char a[NUMBER_TEXT];
+        add_whole(t, c->rows[0]);
+        text_addf(t, ": %d of %d chains verified against the net in double", verified, c->count);
+        if (verified)
+            text_addf(t, ", %s of the tolerance at most", number_3(worst, a));
+        text_add(t, "; not timed\n");
+    }
+}
+
+void network_chains(struct text *t, const struct run *run, struct row *const *rows, int count, const char *network)
+{
+    for (int i = 0, end; i < count; i = end) {
+        struct case_view c;
+        end = case_end(rows, count, i);
+        if (!op_is_for(rows[i]->op, TASK_NETWORK) || !rows[i]->layer || strcmp(rows[i]->layer, network) != 0)
+            continue;
+        case_view_make(&c, run, rows + i, end - i);
+        network_chain_add_case(t, &c);
+        case_view_free(&c);
+    }
+}
+
+/* ---- plans ---- */
+
+/* "302 us, layout changes 4 % of it". */
+static void add_plan(struct text *t, const struct view *v, const char *by)
+{
+    double ns = v->time->median_ns, ours = row_value(v->row, -1, "chain.layout_ns"),
+           theirs = row_value(v->row, -1, "chain.library_layout_ns"), planned = row_value(v->row, -1, "chain.plan_layout_ns");
+    double layout = isnan(ours) && isnan(theirs) ? planned : fmax(ours, 0) + fmax(theirs, 0); /* fmax: NaN gives way */
+    const char *value = row_pair_value(v->row->param, v->row->param_count, by);
+    char a[NUMBER_TEXT];
+    text_addf(t, "%s%s%s%s %s", by, by[0] ? " " : "", value ? value : v->name, by[0] ? "" : ":", number_time(ns, a));
+    if (!isnan(layout))
+        text_addf(t, " (layout changes %s %% of it)", number_percent(layout / ns, a));
+}
+
+static bool same_value(const struct view *a, const struct view *b, const char *by)
+{
+    const char *x = row_pair_value(a->row->param, a->row->param_count, by), *y = row_pair_value(b->row->param, b->row->param_count, by);
+    return x && y && strcmp(x, y) == 0;
+}
+
+void network_plans(struct block *list, const struct run *run, struct row *const *rows, int count, const char *by, const char *question)
+{
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
+        const struct case_view *c = &w.view;
+        struct text t = {0};
+        for (int i = 0; op_is_for(c->rows[0]->op, TASK_NETWORK) && i < c->count; i++) { /* by time, but the baseline stands first */
+            const struct view *v = &c->views[c->order[i]];
+            bool known = v->row->status != ROW_OK || !v->ranked;
+            for (int k = 0; k < c->count && !known; k++) {
+                const struct view *other = &c->views[k];
+                known = other != v && other->row->status == ROW_OK && other->ranked && same_value(v, other, by) &&
+                        other->time->median_ns < v->time->median_ns;
+            }
+            if (!known) {
+                text_addf(&t, t.len ? "; " : "%s run whole, the fastest way of each: ", c->rows[0]->layer);
+                add_plan(&t, v, by);
+            }
+        }
+        bool told = t.len > 0;
+        block_text(list, "answer", told ? question : NULL, &t);
+        question = told ? NULL : question;
+    }
+}

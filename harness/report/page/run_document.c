@@ -1,0 +1,259 @@
+/* report/page/run_document: what is said of a whole run, in blocks, and the forms that it takes. */
+#include "base/spec.h"
+#include "report/source/disassemble.h"
+#include "report/break_even/break_even.h"
+#include "report/page/case_document.h"
+#include "report/view/claims.h"
+#include "report/page/first_screen.h"
+#include "report/source/fusion.h"
+#include "report/page/mask_table.h"
+#include "report/page/network.h"
+#include "report/view/selector.h"
+#include "report/shown.h"
+#include "report/page/spent.h"
+#include "report/view/summary.h"
+#include "report/view/tune.h"
+#include "report/view/verdict.h"
+#include <string.h>
+
+static void add_plots(struct document *d, const struct plots *plots)
+{
+    const char *section = "";
+    for (int i = 0; i < plots->count; i++) {
+        const struct plot *p = &plots->items[i];
+        if (!p->section || !p->svg)
+            continue;
+        if (strcmp(p->section, section))
+            document_heading(d, 2, p->section, NULL)->detail = DETAIL_FULL;
+        section = p->section;
+        document_figure(d, p->svg, p->caption, p->small);
+    }
+    struct block *notices = document_prose(d, TONE_NOTICE, DETAIL_FULL);
+    block_item(notices, NULL, NULL, plots->problem);
+    block_item(notices, NULL, NULL, plots->left_out);
+}
+
+/* ---- the last screen ---- */
+
+static void add_how_to_read(struct document *d, bool counts)
+{
+    static const struct {
+        int device; /* 0: one that keeps time, 1: one that counts, 2: both */
+        const char *name, *text;
+    } lines[] = {
+        {1, NULL,
+         "Every count is exact and the same on every machine: the kernel's PTX is interpreted warp by warp. There is no time here, so "
+         "nothing is ranked."},
+        {1, "sect/req", "sectors of 32 bytes that one warp-wide load or store touches; in parentheses what its bytes need at the least."},
+        {1, "moved / compulsory", "bytes of all sectors moved over the bytes that any kernel must move once. 1 is the least possible."},
+        {0, "x",
+         "the baseline's time over the variant's, paired round by round: above 1 is faster. It is green only when its whole 95 % interval "
+         "is "
+         "above 1."},
+        {0, "floor",
+         "the time that no kernel can beat on this chip (arithmetic at peak rate, compulsory bytes at peak bandwidth, or a launch). "
+         "The column is its share of the time."},
+        {0, "roof", "the same with ceilings measured on this machine."},
+        {0, "isolated, cold", "one launch at a time, caches flushed before each."},
+        {0, "A/A", "the baseline measured against itself in the same rounds; a difference below it is noise."},
+        {0, "Against the machine's limits",
+         "hardware counters of launches of their own, several passes each, so a share may be a little above "
+         "100. A row of several kernels has their sums and means, and its steps below. Behind Every counter "
+         "they stand by group, with what they mean."},
+        {0, "at most ... of its time",
+         "what would go if the bottleneck went and all else stayed, by the rule's own formula (bench counters "
+         "GROUP). The largest is named first."},
+        {0, "Why each row is as fast as it is",
+         "its bottleneck, and its time as a sum of parts that adds up; the parts by waiting reason say "
+         "what the lost time looks like, not what would be gained (METHOD.md, Why)."},
+        {2, "occ %", "warps that can be resident over the chip's maximum, and what limits them."},
+        {2, "spill", "bytes a thread stores to local memory because registers ran out."},
+        {2, NULL, "A variant whose output is wrong is shown with its reason and is never ranked. Every number is defined in METHOD.md."},
+    };
+    document_heading(d, 2, "How to read this", NULL)->detail = DETAIL_FULL;
+    struct block *list = document_list(d, DETAIL_FULL);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        if (lines[i].device == 2 || lines[i].device == counts)
+            block_item(list, NULL, lines[i].name, lines[i].text);
+}
+
+static void add_provenance(struct document *d, const struct run *run)
+{
+    struct table *t = table_new();
+    table_column(t, "fact", "", ALIGN_LEFT);
+    table_column(t, "value", "", ALIGN_LEFT);
+    for (const struct column *c = columns; c->name; c++) {
+        struct column_value v = {.absent = true};
+        if (c->group == COLUMN_RUN && c->type != COLUMN_REAL_ZERO && strcmp(c->name, "scenario_text") != 0) /* those: spent_document */
+            v = column_get(c, run);
+        if (!v.absent) {
+            table_row(t, LINE_PLAIN);
+            table_cell(t, PAINT_NONE, "%s", c->name);
+            if (v.text)
+                table_cell(t, PAINT_NONE, "%s", v.text);
+            else
+                table_cell(t, PAINT_NONE, c->type == COLUMN_UINT64 ? "%llu" : "%lld", (long long)v.integer);
+        }
+    }
+    document_heading(d, 2, "Provenance", NULL);
+    document_table(d, t, DETAIL_ALWAYS);
+    if (run->scenario_text && run->scenario_text[0]) {
+        document_fold(d, "The scenario");
+        document_code(d, run->scenario_text, DETAIL_FULL);
+        document_end(d);
+    }
+}
+
+/* ---- parts ---- */
+
+#define BREAK_EVENS "Break-even of sparse and dense"
+
+/* Rows that a break-even could be asked of, on a device without time. */
+static bool asked_without_time(struct row *const *rows, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (rows[i]->density_in >= 0 && !row_is_network(rows[i]) && spec_is(rows[i]->device, SPEC_COUNTS))
+            return true;
+    return false;
+}
+
+static void say_break_evens(struct document *d, const struct break_group *groups, int made, bool asked)
+{
+    struct text lines = {0};
+    for (int i = 0; i < made; i++) {
+        break_even_sentence(&groups[i], &lines);
+        text_add(&lines, "\n");
+    }
+    if (!made && asked)
+        text_add(&lines, "none: this device has no time; tiles and work above are exact\n");
+    document_lines(d, BREAK_EVENS, "break-even", &lines);
+}
+
+/* A sentence of each where they are few, else a table, which a page has of few, too. The plots follow there. */
+static void tell_break_evens(struct document *d, const struct run *run, struct row *const *rows, int count, bool table)
+{
+    struct break_group *groups;
+    int made = break_even_make(&groups, run, rows, count);
+    bool many = made > SHOWN_SENTENCES;
+    if (many)
+        document_heading(d, 2, BREAK_EVENS, NULL);
+    else
+        say_break_evens(d, groups, made, asked_without_time(rows, count));
+    if (made && (many || table))
+        document_table(d, break_even_table(groups, made, many), DETAIL_ALWAYS);
+    break_even_free(groups, made);
+}
+
+void break_even_document(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    tell_break_evens(d, run, rows, count, false);
+}
+
+static void add_break_evens(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    tell_break_evens(d, run, rows, count, true);
+}
+
+void report_part(struct text *t, add_part *add, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    struct document d = {0};
+    add(&d, run, rows, count);
+    form_terminal.write(t, &d, style);
+    document_free(&d);
+}
+
+void report_closing(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    add_part *const parts[] = {network_document, selector_document, claims_document, mask_document, break_even_document, fusion_document};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        report_part(t, parts[i], run, rows, count, style);
+}
+
+void report_cases(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    struct judge judge;
+    judge_open(&judge);
+    for (int i = 0, end; i < count; i = end) {
+        struct document d = {0};
+        struct case_view c;
+        end = case_end(rows, count, i);
+        case_view_make(&c, run, rows + i, end - i);
+        case_judge(&c, &judge);
+        if (mask_table_holds(&c) && !style->whole)
+            case_document_short(&d, &c);
+        else
+            case_document(&d, &c, NULL);
+        form_terminal.write(t, &d, style);
+        text_add(t, "\n");
+        document_free(&d);
+        case_view_free(&c);
+    }
+    judge_close(&judge);
+}
+
+/* ---- the whole report ---- */
+
+static void add_title(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    const char *const facts[] = {run->device_about, run->compiler, run->started, run->commit};
+    struct text line = {0};
+    document_heading(d, 1, run->scenario ? run->scenario : "bench", NULL);
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+        if (facts[i] && facts[i][0])
+            text_addf(&line, "%s%s", line.len ? " · " : "", facts[i]);
+    block_text(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, &line);
+    summary_counts(&line, run, rows, count);
+    block_text(document_prose(d, TONE_SOFT, DETAIL_BRIEF), NULL, NULL, &line);
+    if (!run->ended[0]) {
+        block_item(document_prose(d, TONE_NOTICE, DETAIL_FULL), NULL, NULL,
+                   "The run has not ended: it was interrupted, or is still going on.");
+    }
+}
+
+static void add_run(struct document *d, const struct run *run, struct row *const *rows, int count, const struct plots *plots,
+                    const struct judge *judge)
+{
+    d->brief = plots->brief;
+    add_title(d, run, rows, count);
+    first_screen(d, run, rows, count, judge);
+    network_document(d, run, rows, count);
+    selector_document(d, run, rows, count);
+    claims_document(d, run, rows, count);
+    tune_document(d, run, rows, count);
+    add_break_evens(d, run, rows, count);
+    mask_document(d, run, rows, count);
+    fusion_document(d, run, rows, count);
+    add_plots(d, plots);
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = judge}; case_next(&w);) {
+        if (plots->brief && w.view.rows == rows)
+            case_document_common(d, &w.view);
+        if (!mask_table_holds(&w.view))
+            case_document(d, &w.view, plots);
+    }
+    add_how_to_read(d, count && spec_is(rows[0]->device, SPEC_COUNTS));
+    spent_document(d, run, rows, count);
+    add_provenance(d, run);
+}
+
+bool report_whole(struct text *t, const struct form *form, const struct run *run, struct row *const *rows, int count, const char *dir,
+                  struct error *err)
+{
+    disassemble(rows, count);
+    struct document d = {0};
+    struct plots plots = {0};
+    struct judge judge;
+    bool done = !form->full || plots_make(&plots, run, rows, count, dir, err);
+    plots.brief = count > REPORT_ROWS_WHOLE;
+    judge_open(&judge);
+    if (done) {
+        add_run(&d, run, rows, count, &plots, &judge);
+        if (form->page)
+            done = form->page(t, &d, err);
+        else
+            form->write(t, &d, &(struct report_style){0});
+    }
+    judge_close(&judge);
+    plots_free(&plots);
+    document_free(&d);
+    return done;
+}

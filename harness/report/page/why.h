@@ -1,0 +1,38 @@
+/* report/page/why: everything that explains one row, in words. */
+#ifndef BENCH_REPORT_WHY_H
+#define BENCH_REPORT_WHY_H
+
+#include "report/view/view.h"
+
+/* rows: those of a run, in order; `index` the row among them. `whole`: with every source line that has counts. */
+void why_of_row(struct document *d, const struct run *run, struct row *const *rows, int count, int index, bool whole);
+/* The whole as a terminal shows it. */
+void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style);
+
+/* ---- its parts ---- */
+
+struct block;
+struct breakdown;
+/* What gains most, and what to try; then the verdicts behind it. */
+void why_verdict(struct block *list, const struct case_view *c, const struct view *v);
+void why_also(struct block *list, const struct view *v);
+void why_roofline(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a);
+/* Occupancy, spills and shared memory of each step, the same launch once; with `launch` also its extents and its code. */
+void why_steps(struct block *list, const struct case_view *c, const struct view *v, bool launch);
+/* emu: no time, but the traffic balances: bytes asked for = compulsory + waste of partial sectors + asked for again. False: not counted. */
+#define WHY_TRAFFIC 3
+bool why_traffic(const struct view *v, double parts[WHY_TRAFFIC]);
+const char *why_traffic_word(int part, double bytes);
+/* The row to hold a ranked one against: the fastest, of the fastest the next; NULL when there is none. */
+const struct view *why_rival(const struct case_view *c, const struct view *v);
+/* The other row is called by its name; it is not, as a reader knows who it is; nor is it, and only the first thing is said. */
+enum why_words { WHY_NAMED, WHY_UNNAMED, WHY_FIRST };
+/* Appends what `a` has more of than `b`, in the counter groups' own words; with `less`, what it has less of. */
+void why_compared(struct text *t, const struct case_view *c, const struct view *a, const struct view *b, bool less, enum why_words words);
+/* Appends what the slower one of both has more of, "; " between; false: they differ by no more than noise, which it says. */
+bool why_against(struct text *t, const struct case_view *c, const struct view *v, const struct view *rival, enum why_words words);
+
+/* The row that the words mean (base/named.h). */
+int why_find(struct row *const *rows, int count, const char *words, struct error *err);
+
+#endif

@@ -1,0 +1,249 @@
+/* report/plot/run_plots: plots of a whole timed run: speed-up by layer, each layer's share of a network's time, time over operations,
+ * accuracy over speed. Each where there is enough to draw. */
+#include "report/view/machine.h"
+#include "report/view/number.h"
+#include "report/plot/plot.h"
+#include "report/shown.h"
+#include "base/dtype.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTION "Over the layers"
+#define LEAST 3      /* points, from which a picture says more than the table */
+#define SERIES_MAX 8 /* as many as there are colours */
+
+/* A timed case: its baseline and the fastest of the others. */
+struct layer {
+    const char *id, *layer; /* "image[size=3x1]" */
+    const struct row *row;
+    char best[192];
+    const struct row_time *time, *zero;
+};
+
+static int layers_of(const struct run *run, struct row *const *rows, int count, struct layer **out)
+{
+    int n = 0;
+    *out = NULL;
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
+        const struct view *best = case_best(&w.view), *zero = w.view.zero;
+        if (!best || !zero || !zero->ranked || row_is_network(zero->row) || zero->row->like_case)
+            continue;
+        struct layer *l = APPEND(*out, n);
+        *l = (struct layer){case_short(w.view.rows[0]), zero->row->layer, zero->row, "", best->time, zero->time};
+        SCOPED_TEXT name = {0};
+        winner_name(best, &name);
+        snprintf(l->best, sizeof l->best, "%s", text_get(&name));
+    }
+    return n;
+}
+
+/* ---- speed-up by layer ---- */
+
+static double or_middle(double end, const struct layer *l)
+{
+    return end > 0 ? end : l->time->ratio > 0 ? l->time->ratio : l->zero->median_ns / l->time->median_ns;
+}
+
+static void speed_up(struct plots *p, const struct layer *all, int count)
+{
+    struct plot_draft d = {.base = "time.gp", .section = SECTION, .case_index = -1, .width = PLOT_BESIDE};
+    int drawn = count < SHOWN_BARS ? count : SHOWN_BARS;
+    double least = 0.5, most = 2;
+    if (count < 2)
+        return;
+    for (int i = 0; i < drawn; i++) {
+        const struct layer *l = &all[i];
+        double x = or_middle(l->time->ratio, l), low = or_middle(l->time->ratio_low, l), high = or_middle(l->time->ratio_high, l);
+        char n[NUMBER_TEXT], *name = text_format("%s: %s", l->id, l->best);
+        plot_line(&d, name);
+        plot_add_number(&d.data, x);
+        plot_add_number(&d.data, low);
+        plot_add_number(&d.data, high);
+        text_addf(&d.data, "\t%d\t\"x %s\"\t\" \"\n", low > 1 ? 1 : high < 1 ? 2 : 3, number_3(x, n));
+        least = fmin(least, low);
+        most = fmax(most, high);
+        free(name);
+    }
+    text_addf(&d.script, "rows = %d\nmargin = %d\nfloor_ratio = 0\nleast = %.9g\nmost = %.9g\n", drawn, d.longest, least / 1.3, most * 1.5);
+    d.height = 76 + 24 * drawn;
+    plot_write(p, &d, "How many times faster than the baseline the fastest row of each case is, with 95 %% intervals.%s",
+               drawn < count ? " Further cases are in the table." : "");
+}
+
+/* ---- share of a network's time ---- */
+
+static int64_t runs_in(const struct row *row, const char *network)
+{
+    int64_t runs = 0;
+    for (int i = 0; i < row->network_count; i++)
+        if (!strcmp(row->network[i].name, network))
+            runs = row->network[i].runs;
+    return runs;
+}
+
+static bool known_before(const struct layer *all, int i, const char *network)
+{
+    bool known = false;
+    for (int k = 0; k < i; k++)
+        known |= all[k].layer && all[i].layer && !strcmp(all[k].layer, all[i].layer) && runs_in(all[k].row, network) > 0;
+    return known;
+}
+
+/* Of one network: each layer by its runs; of a layer with axes its first case. */
+static void share(struct plots *p, const struct layer *all, int count, const char *network)
+{
+    struct plot_draft d = {.base = "share.gp", .section = SECTION, .case_index = -1, .width = PLOT_BESIDE};
+    double whole = 0, fast = 0, most = 0;
+    int bars = 0;
+    char a[NUMBER_TEXT];
+    for (int i = 0; i < count; i++)
+        if (!known_before(all, i, network))
+            whole += (double)runs_in(all[i].row, network) * all[i].zero->median_ns;
+    for (int i = 0; i < count && whole > 0; i++) {
+        double runs = (double)runs_in(all[i].row, network), best = fmin(all[i].time->median_ns, all[i].zero->median_ns);
+        if (!(runs > 0) || known_before(all, i, network) || bars == SHOWN_BARS)
+            continue;
+        SCOPED char *name = runs > 1 ? text_format("%s, %.0f runs", all[i].id, runs) : xstrdup(all[i].id);
+        plot_line(&d, name);
+        plot_add_number(&d.data, 100 * runs * all[i].zero->median_ns / whole);
+        plot_add_number(&d.data, 100 * runs * best / whole);
+        text_add(&d.data, "\n");
+        most = fmax(most, 100 * runs * all[i].zero->median_ns / whole);
+        fast += runs * best;
+        bars++;
+    }
+    if (bars < 2) {
+        text_free(&d.data);
+        return;
+    }
+    text_addf(&d.script, "rows = %d\nmargin = %d\nmost = %.9g\n", bars, d.longest, most * 1.1);
+    d.height = 96 + 30 * bars;
+    plot_write(p, &d,
+               "Where the time of network %.80s goes: each layer's share of the %s that its layers take by the baseline, and "
+               "what the fastest row of each leaves of it (%.3g %% in all). Layers timed one by one, not the network.",
+               network, number_time(whole, a), 100 * fast / whole);
+}
+
+static void shares(struct plots *p, const struct layer *all, int count)
+{
+    const char *said[4];
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < all[i].row->network_count; k++) {
+            bool known = n == 4;
+            for (int j = 0; j < n; j++)
+                known |= !strcmp(said[j], all[i].row->network[k].name);
+            if (known)
+                continue;
+            said[n++] = all[i].row->network[k].name;
+            share(p, all, count, said[n - 1]);
+        }
+}
+
+/* ---- time over operations ---- */
+
+static void over_flop(struct plots *p, const struct run *run, const struct layer *all, int count)
+{
+    struct plot_draft d = {.base = "flop.gp", .section = SECTION, .case_index = -1, .width = PLOT_BESIDE, .height = 340};
+    double left = INFINITY, right = 0, low = INFINITY, high = 0, rate = 0;
+    int points = 0;
+    for (int i = 0; i < count; i++) {
+        double flop = all[i].row->flop_useful > 0 ? all[i].row->flop_useful : all[i].row->flop;
+        if (!(flop > 0))
+            continue;
+        const struct machine m = machine_of(run, all[i].row);
+        bool measured;
+        double peak = all[i].row->math ? machine_flop_s(&m, math_parse(all[i].row->math), &measured) : 0;
+        rate = points && rate != peak ? 0 : peak; /* one line for all, or none */
+        text_addf(&d.data, "%.9g\t%.9g\t%.9g\n", flop / 1e9, all[i].zero->median_ns / 1e3, all[i].time->median_ns / 1e3);
+        left = fmin(left, flop / 1e9);
+        right = fmax(right, flop / 1e9);
+        low = fmin(low, fmin(all[i].zero->median_ns, all[i].time->median_ns) / 1e3);
+        high = fmax(high, fmax(all[i].zero->median_ns, all[i].time->median_ns) / 1e3);
+        points++;
+    }
+    if (points < LEAST || right < 1.5 * left) {
+        text_free(&d.data);
+        return;
+    }
+    text_addf(&d.script, "left = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\npeak = %.9g\n", left / 2, right * 2, low / 2, high * 2,
+              rate / 1e12);
+    plot_write(p, &d, "Time over useful operations, a mark a case%s.",
+               rate > 0 ? ": how far a case lies above the line is what is left to gain, unless its bytes or its launch are the limit"
+                        : "");
+}
+
+/* ---- accuracy over speed ---- */
+
+struct mark {
+    int series;
+    double x, error;
+};
+
+static int series_of(char names[][VARIANT_BASE], int *count, const struct row *row)
+{
+    char base[VARIANT_BASE];
+    variant_base(row, base);
+    for (int i = 0; i < *count; i++)
+        if (!strcmp(names[i], base))
+            return i;
+    if (*count == SERIES_MAX)
+        return -1;
+    memcpy(names[*count], base, VARIANT_BASE);
+    return (*count)++;
+}
+
+static void accuracy(struct plots *p, const struct run *run, struct row *const *rows, int count)
+{
+    struct plot_draft d = {.base = "accuracy.gp", .section = "Accuracy", .case_index = -1, .width = PLOT_BESIDE};
+    char names[SERIES_MAX][VARIANT_BASE];
+    SCOPED struct mark *marks = NULL;
+    int n = 0, series = 0, left_out = 0;
+    double least = INFINITY, most = 0, left = 0.8, right = 1.25;
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
+        for (int i = 0; i < w.view.count; i++) {
+            const struct view *v = &w.view.views[w.view.order[i]];
+            double x = v->ranked && w.view.zero && w.view.zero->ranked ? w.view.zero->time->median_ns / v->time->median_ns : NAN;
+            if (isnan(x) || !(v->row->error_over_bound > 0) || row_is_network(v->row))
+                continue;
+            struct mark m = {series_of(names, &series, v->row), x, v->row->error_over_bound};
+            left_out += m.series < 0;
+            if (m.series < 0)
+                continue;
+            *APPEND(marks, n) = m;
+            least = fmin(least, m.error);
+            most = fmax(most, m.error);
+            left = fmin(left, x);
+            right = fmax(right, x);
+        }
+    for (int s = 0; s < series; s++) {
+        plot_series(&d.data, names[s]);
+        for (int i = 0; i < n; i++)
+            if (marks[i].series == s)
+                text_addf(&d.data, "%.9g\t%.9g\n", marks[i].x, marks[i].error);
+    }
+    if (n < LEAST || series < 2 || !(most > 1.2 * least)) {
+        text_free(&d.data);
+        return;
+    }
+    text_addf(&d.script, "lines = %d\nleft = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\n", series, left / 1.2, right * 1.2, least / 1.5,
+              fmax(1.2, most * 1.5));
+    d.height = 300 + 18 * ((series + 1) / 2);
+    plot_write(p, &d,
+               "The largest error of each verified row over what its types and length allow (1 is the most that passes), over "
+               "how many times faster than its case's baseline it is.%s",
+               left_out ? " Variants beyond the first eight are in the tables." : "");
+}
+
+void run_plots(struct plots *p, const struct run *run, struct row *const *rows, int count)
+{
+    struct layer *all;
+    int n = layers_of(run, rows, count, &all);
+    speed_up(p, all, n);
+    shares(p, all, n);
+    over_flop(p, run, all, n);
+    accuracy(p, run, rows, count);
+    free(all);
+}

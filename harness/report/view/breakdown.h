@@ -1,0 +1,63 @@
+/* report/view/breakdown: where a row's time goes: a list of parts whose sum is the time, to the last digit. From stored rows alone.
+ * METHOD.md, "The time breakdown", says how each part is worked out: the row's own roof, other steps, SMs without a block, stalls by
+ * reason, issuing, what is not explained, and what lies between the steps.
+ *
+ * A stall is split by source line in proportion to the samples of that reason, issuing to the instructions that ran, where the row has them
+ * (--source). The split by reason and line is an attribution in proportion, as every profiler's is: it says what the lost time looks like,
+ * not what would be gained. */
+#ifndef BENCH_REPORT_BREAKDOWN_H
+#define BENCH_REPORT_BREAKDOWN_H
+
+#include "report/view/view.h"
+
+enum breakdown_kind {
+    BREAKDOWN_ROOF,
+    BREAKDOWN_STEPS,
+    BREAKDOWN_IDLE,
+    BREAKDOWN_STALL,
+    BREAKDOWN_ISSUE,
+    BREAKDOWN_UNEXPLAINED,
+    BREAKDOWN_BETWEEN,
+    BREAKDOWN_KINDS
+};
+#define BREAKDOWN_PLACES 3
+struct breakdown_place {
+    char where[80]; /* "mma_sync.cu:57" */
+    double ns;
+};
+struct breakdown_part {
+    enum breakdown_kind kind;
+    char key[32];   /* parts of two breakdowns with the same key are compared: "roof", "long_scoreboard" */
+    char what[200]; /* in words */
+    double ns;
+    long units; /* as printed, in breakdown.unit_ns: the units add up exactly too */
+    struct breakdown_place
+        places[BREAKDOWN_PLACES]; /* a wait, issuing: the source lines that take most of it, where the row was sampled (--source) */
+    int place_count;
+};
+#define BREAKDOWN_PARTS 12
+struct breakdown {
+    bool known; /* a timed row of a machine whose rates are known */
+    double total_ns, unit_ns;
+    long total_units;
+    int step;                              /* the longest; -1 when the row has no steps */
+    double step_ns;                        /* its time */
+    double roof_ns, compute_ns, memory_ns; /* of its own pipe; 0 = none */
+    bool measured;                         /* the roof's ceiling was measured here */
+    int pipe_math;                         /* enum math whose rate the compute roof uses */
+    double tensor;                         /* 1, 0, NaN: machine code not known */
+    double pipe_width;                     /* rate of the math mode's pipe over that of f32; NaN */
+    struct breakdown_part parts[BREAKDOWN_PARTS];
+    int count;
+};
+/* unit_ns 0: a unit with which the time has four digits; else that one (to hold two breakdowns side by side). */
+struct breakdown breakdown_of(const struct case_view *c, const struct view *v, double unit_ns);
+/* One line a part, aligned, and one below for its places; then the sum. */
+void breakdown_text(const struct breakdown *a, struct text *t, const char *indent);
+/* "12.3", in us, with the digits of the unit. */
+const char *breakdown_us(const struct breakdown *a, long units, char out[32]);
+/* FLOP a byte at "dram", "l2" or "l1", of a step or (step < 0) of the row: the group roofline's, else `flop` over the bytes that the basic
+ * groups count. NaN when neither was counted. */
+double breakdown_intensity(const struct view *v, int step, double flop, const char *level);
+
+#endif

@@ -1,0 +1,16 @@
+/* report/view/calibration: emu's counters beside the hardware's, row by row, and which of them are constant multiples of each other. */
+#ifndef BENCH_REPORT_CALIBRATION_H
+#define BENCH_REPORT_CALIBRATION_H
+
+#include "report/report.h"
+
+/* Markdown: a line for each pair of counter/pairs.h over all rows that both runs verified and both counted, then every row. Rows meet by
+ * id. False when no pair was counted in both runs (err names the metrics to ask for). */
+bool report_calibration(struct text *t, const struct run *emu, struct row *const *emu_rows, int emu_count, const struct run *cuda,
+                        struct row *const *cuda_rows, int cuda_count, struct error *err);
+/* The pairs as METHOD.md has them. */
+void report_pairs(struct text *t);
+/* Every metric of the pairs, comma-separated: for bench run --metrics. */
+void report_pair_metrics(struct text *t);
+
+#endif

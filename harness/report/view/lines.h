@@ -1,0 +1,38 @@
+/* report/view/lines: what each source line of a row did, and what the rules say of it: of emu's counts, or of the card's (--source). */
+#ifndef BENCH_REPORT_LINES_H
+#define BENCH_REPORT_LINES_H
+
+#include "report/view/view.h"
+
+#define LINE_WAITS 3
+#define LANES_ALL 31.5 /* on average: with fewer some lane of a warp was off, and how many did something is said */
+struct source_line {
+    int step, line;              /* line 0: code without a line, of which there are samples and counts of the card only */
+    double values[METRIC_COUNT]; /* NaN: not known */
+    double samples;
+    const struct row_metric *waits[LINE_WAITS]; /* what its samples wait for, the most frequent first */
+};
+/* 0: not known. */
+double line_value(const struct source_line *l, enum metric metric);
+#define EVERY_STEP (-2)
+/* By step and line; their count. The caller frees them. */
+int source_lines(const struct row *row, int step, struct source_line **out);
+/* Those that weigh something, the heaviest first. */
+int source_lines_by(const struct row *row, int step, double (*weight)(const struct source_line *), struct source_line **out);
+
+/* "4 sectors/request (ideal 1): uncoalesced load". */
+struct line_finding {
+    int step, line;
+    char *where, *says; /* "naive.cu:69" */
+    double weight;      /* sectors or wavefronts beyond the least */
+    bool shipped;       /* the variant is no one's own */
+};
+struct line_findings {
+    struct line_finding *items; /* those of the reader's own variants first, then the heaviest; equal ones as they came */
+    int count;
+};
+/* Of a row of a judged case, among those of other rows. */
+void line_findings_add(struct line_findings *all, const struct case_view *c, const struct view *v);
+void line_findings_free(struct line_findings *all);
+
+#endif

@@ -1,0 +1,62 @@
+#include "report/view/machine.h"
+#include "base/dtype.h"
+#include "base/spec.h"
+#include <jansson.h>
+#include <stdio.h>
+
+#define LAUNCH_NS 1000.0 /* where it was not measured: what a breakdown sets aside for it, a guess */
+
+static void read_roofs(const json_t *json, struct roofs *out)
+{
+    const char *name, *measured = json_string_value(json_object_get(json, "measured"));
+    json_t *one;
+    snprintf(out->measured, sizeof out->measured, "%s", measured ? measured : "");
+    json_object_foreach((json_t *)json, name, one)
+    {
+        if (!json_is_object(one) || out->count == ROOFS_MAX)
+            continue;
+        struct roof *r = &out->items[out->count++];
+        snprintf(r->name, sizeof r->name, "%s", name);
+        r->value = json_number_value(json_object_get(one, "value"));
+    }
+}
+
+struct machine machine_of(const struct run *run, const struct row *row)
+{
+    struct machine m = {0};
+    if (row && spec_is(row->device, SPEC_COUNTS)) { /* "emu:GH100"; of plain "emu" the architecture tells */
+        m.chip = chip_find(*spec_option(row->device) ? spec_option(row->device) : row->arch);
+        return m;
+    }
+    m.chip = run && run->product ? chip_find(run->product) : NULL;
+    json_t *environment = run && run->environment ? json_loads(run->environment, 0, NULL) : NULL;
+    const json_t *json = json_object_get(environment, "roofs");
+    const char *library = json_string_value(json_object_get(environment, "cudnn"));
+    snprintf(m.library, sizeof m.library, "%s", library ? library : "");
+    if (json_is_object(json)) {
+        struct roofs roofs = {0};
+        read_roofs(json, &roofs);
+        m.ceilings = ceilings_of(&roofs);
+        m.measured = roofs.count > 0;
+    }
+    json_decref(environment);
+    return m;
+}
+
+double machine_flop_s(const struct machine *m, int math, bool *measured)
+{
+    double rate = math > MATH_NONE && math < MATH_COUNT ? m->ceilings.flop_s[math] : 0;
+    *measured = rate > 0;
+    return rate > 0 ? rate : m->chip ? chip_flop_s(m->chip, math) : 0;
+}
+
+double machine_bytes_s(const struct machine *m, bool *measured)
+{
+    *measured = m->ceilings.copy_bytes_s > 0;
+    return *measured ? m->ceilings.copy_bytes_s : m->chip ? m->chip->dram_bytes_s : 0;
+}
+
+double machine_launch_ns(const struct machine *m)
+{
+    return m->ceilings.launch_ns > 0 ? m->ceilings.launch_ns : LAUNCH_NS;
+}

@@ -1,0 +1,132 @@
+/* report/view/selector: see selector.h. */
+#include "report/view/selector.h"
+#include "report/view/claims.h"
+#include "report/view/number.h"
+#include "report/shown.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NEAR 0.05 /* METHOD.md, "selector": a choice within this of the fastest is right */
+
+/* A row that a rule's choice became: its parameter `is` says which. Where there is a mask, a rule over dense variants has not the choice of
+ * the fastest. */
+static const char *chosen(const struct view *v)
+{
+    bool has_choice = v->row->density_in < 0 || !row_runs_dense(v->row);
+    return v->ranked && has_choice ? row_pair_value(v->row->param, v->row->param_count, "is") : NULL;
+}
+
+static const struct view *fastest(const struct case_view *c)
+{
+    const struct view *best = c->zero && c->zero->ranked ? c->zero : NULL, *other = case_best(c);
+    return other && (!best || other->time->median_ns < best->time->median_ns) ? other : best;
+}
+
+/* Is the row the choice itself, measured once more? Then what lies between the two is noise. */
+static bool same_point(const struct view *v, const struct view *rule, const char *is)
+{
+    char name[VARIANT_BASE];
+    const struct row *row = v->row, *other = rule->row;
+    bool same = strcmp(variant_base(row, name), is) == 0 && row->param_count + 1 == other->param_count;
+    for (int i = 0; same && i < row->param_count; i++) {
+        const char *value = row_pair_value(other->param, other->param_count, row->param[i].name);
+        same = value && strcmp(value, row->param[i].value) == 0;
+    }
+    return same;
+}
+
+struct tally {
+    char rule[VARIANT_BASE], zero[VARIANT_BASE];
+    bool zeros_differ; /* cases have other baselines than the one named */
+    int cases, near, behind;
+    struct text off;     /* sentences; where they are many, */
+    struct table *table; /* a line each */
+};
+
+static void start_table(struct tally *tally)
+{
+    tally->table = table_new();
+    table_column(tally->table, "name", "case", ALIGN_LEFT);
+    table_column(tally->table, "choice", "choice", ALIGN_LEFT);
+    table_column(tally->table, "more", "% more time", ALIGN_POINT);
+    table_column(tally->table, "fastest", "than", ALIGN_LEFT);
+    table_column(tally->table, "behind", "% behind the baseline", ALIGN_POINT,
+                 .about = "where the choice loses to the baseline by more than noise");
+}
+
+static void add_off(struct tally *tally, const struct case_view *c, const char *is, double over, const char *best, double behind)
+{
+    char a[NUMBER_TEXT];
+    table_row(tally->table, LINE_PLAIN);
+    table_cell(tally->table, PAINT_NONE, "%s", case_short(c->rows[0]));
+    table_target(tally->table, c->rows[0]->case_id ? c->rows[0]->case_id : "?");
+    table_cell(tally->table, PAINT_NONE, "%s", is);
+    snprintf(a, sizeof a, "%.1f", 100 * over);
+    table_number(tally->table, PAINT_NONE, 100 * over, a);
+    table_cell(tally->table, PAINT_NONE, "%s", best);
+    snprintf(a, sizeof a, "%.1f", 100 * behind);
+    table_number(tally->table, PAINT_BAD, behind > PAR ? 100 * behind : NAN, a);
+}
+
+static void selector_add_case(struct tally *tally, const struct case_view *c, const struct view *rule, const char *is)
+{
+    const struct view *best = fastest(c);
+    char name[VARIANT_BASE];
+    double over = !best ? NAN : same_point(best, rule, is) ? 0 : rule->time->median_ns / best->time->median_ns - 1;
+    double behind = c->zero && c->zero->ranked ? rule->time->median_ns / c->zero->time->median_ns - 1 : NAN;
+    tally->cases++;
+    tally->near += over <= NEAR;
+    tally->behind += behind > PAR;
+    if (c->zero) {
+        tally->zeros_differ |= tally->zero[0] && strcmp(tally->zero, c->zero_name) != 0;
+        strcpy(tally->zero, c->zero_name);
+    }
+    if (over > NEAR && !tally->table)
+        start_table(tally);
+    if (over > NEAR) {
+        add_off(tally, c, is, over, variant_base(best->row, name), behind);
+        text_addf(&tally->off, "%s: %s takes %.1f %% more than %s%s\n", case_short(rule->row), is, 100 * over,
+                  variant_base(best->row, name), behind > PAR ? ", and loses to the baseline" : "");
+    }
+}
+
+/* The rule's row among those of a case; the first rule of the run that is found gives the tally its name. */
+static void look_at_case(struct tally *tally, const struct case_view *c)
+{
+    for (int i = 0; i < c->count && !c->rows[0]->like_case; i++) {
+        char name[VARIANT_BASE];
+        const char *is = chosen(&c->views[i]);
+        if (!is)
+            continue;
+        variant_base(c->views[i].row, name);
+        if (!tally->rule[0])
+            strcpy(tally->rule, name);
+        if (!strcmp(tally->rule, name)) {
+            selector_add_case(tally, c, &c->views[i], is);
+            return;
+        }
+    }
+}
+
+void selector_document(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    struct tally tally = {.cases = 0};
+    struct text lines = {0};
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
+        look_at_case(&tally, &w.view);
+    bool many = tally.cases > 1 && tally.table && tally.table->line_count > SHOWN_ITEMS;
+    if (tally.cases > 1) {
+        text_addf(&lines, "%s is within %.0f %% of the fastest in %d of %d cases", tally.rule, 100 * NEAR, tally.near, tally.cases);
+        if (tally.zero[0])
+            text_addf(&lines, ", more than %.0f %% behind %s in %d", 100 * PAR, tally.zeros_differ ? "the baseline" : tally.zero,
+                      tally.behind);
+        text_addf(&lines, "\n%s", many ? "" : text_get(&tally.off));
+    }
+    document_lines(d, "Selector", "selector", &lines);
+    if (many)
+        document_table(d, tally.table, DETAIL_ALWAYS);
+    else
+        table_free(tally.table);
+    text_free(&tally.off);
+}

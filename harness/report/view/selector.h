@@ -1,0 +1,12 @@
+/* report/view/selector: how far the choice of a rule (a variant with `select:`) is from the fastest row of its case, over all cases of a
+ * run. */
+#ifndef BENCH_REPORT_SELECTOR_H
+#define BENCH_REPORT_SELECTOR_H
+
+#include "report/form/document.h"
+#include "report/view/view.h"
+
+/* One line a rule that was timed on two cases and more, and one for each case where it is off; nothing where no time was taken. */
+void selector_document(struct document *d, const struct run *run, struct row *const *rows, int count);
+
+#endif

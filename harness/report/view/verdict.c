@@ -1,0 +1,281 @@
+#include "report/view/verdict.h"
+#include "base/dtype.h"
+#include "device/chip/occupancy.h"
+#include "report/view/resources.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void judge_open(struct judge *j)
+{
+    *j = (struct judge){0};
+    j->ready = counter_groups_load(NULL, NULL, &j->groups, &j->missing) && counter_rules_load(&j->groups, &j->rules, &j->missing);
+}
+
+void judge_close(struct judge *j)
+{
+    counter_groups_free(&j->rules);
+    counter_groups_free(&j->groups);
+    *j = (struct judge){0};
+}
+
+const struct counter_groups *case_groups(const struct case_view *c)
+{
+    return c->judge && c->judge->ready ? &c->judge->groups : NULL;
+}
+
+static double percent(double share)
+{
+    return 100 * share;
+}
+
+static bool counted(const struct view *v)
+{
+    for (int i = 0; i < v->row->metric_count; i++)
+        if (metric_is(&v->row->metrics[i], FAMILY_HARDWARE))
+            return true;
+    return false;
+}
+
+static double step_value(const struct case_view *c, const struct row_step *s, bool cropped, const char *name)
+{
+    bool known = s && s->registers >= 0;
+    if (!strcmp(name, "sm_count"))
+        return c->machine.chip ? c->machine.chip->sm_count : NAN;
+    if (!known)
+        return NAN;
+    if (!strcmp(name, "occupancy_theoretical"))
+        return s->occupancy >= 0 ? percent(s->occupancy) : NAN;
+    if (!strcmp(name, "waves"))
+        return s->waves >= 0 && !cropped ? s->waves : NAN;
+    if (!strcmp(name, "blocks_per_sm"))
+        return s->blocks_per_sm >= 0 ? s->blocks_per_sm : NAN;
+    if (!strcmp(name, "registers"))
+        return s->registers;
+    if (!strcmp(name, "spill_bytes"))
+        return s->spill_store_bytes >= 0 && s->spill_load_bytes >= 0 ? s->spill_store_bytes + s->spill_load_bytes : NAN;
+    return NAN;
+}
+
+/* %, as stored; of a library's kernel from its waves. */
+static double idle_places(const struct view *v, const struct breakdown *a, const struct row_step *step)
+{
+    double stored = view_metric(v, a->step, METRIC_IDLE_PLACES);
+    struct occupancy_tail tail;
+    return percent(isnan(stored) && step && occupancy_tail(step->waves, &tail) ? tail.idle : stored);
+}
+
+/* Of a crop that of the whole layer: the weights of a few pixels weigh much. */
+static double intensity(const struct row *row)
+{
+    const struct row_metric *layer = row->cropped ? row_metric(row, -1, "model.layer_intensity") : NULL;
+    return layer ? layer->value : !row->cropped && row->bytes > 0 ? row->flop / row->bytes : NAN;
+}
+
+/* FLOP that the chip does in the row's math mode, or else in f32, while DRAM moves a byte. */
+static double balance(const struct case_view *c, const struct row *row)
+{
+    const struct chip *chip = c->machine.chip;
+    double rate = chip ? chip_flop_s(chip, row->math && *row->math ? math_parse(row->math) : MATH_F32) : 0;
+    rate = rate > 0 || !chip ? rate : chip_flop_s(chip, MATH_F32);
+    return rate > 0 && chip->dram_bytes_s > 0 ? rate / chip->dram_bytes_s : NAN;
+}
+
+/* A value of a counter group, or a fact of counter_facts, of the breakdown's step: NaN where the row has none. */
+static double value_of(const struct case_view *c, const struct view *v, const struct breakdown *a, const char *name)
+{
+    struct row_step facts_of_step;
+    const struct row_step *step = resources_step(c, v, a->step, &facts_of_step) ? &facts_of_step : NULL;
+    char metric[128];
+    snprintf(metric, sizeof metric, "%s%s", strchr(name, '.') ? "" : METRIC_HARDWARE, name);
+    double value = a->step < 0 ? view_total(v, metric) : view_counted(v, a->step, metric); /* emu.NAME, or a value of a counter group */
+    if (!isnan(value))
+        return value;
+    bool cropped = v->row->cropped; /* its grid is not the layer's */
+    value = step_value(c, step, cropped, name);
+    if (!isnan(value))
+        return value;
+    if (!strcmp(name, "counted")) /* looks at all metrics: not for every name that is asked for */
+        return counted(v);
+    const struct {
+        const char *name;
+        double value;
+    } facts[] = {
+        {"emu_moved", v->moved_over_compulsory},
+        {"emu_moved_here", v->moved_here},
+        {"flop", v->row->flop},
+        {"intensity", intensity(v->row)},
+        {"cropped", cropped},
+        {"balance", balance(c, v->row)},
+        {"bytes", v->row->bytes},
+        {"time_ns", v->ranked ? a->step_ns : NAN},
+        {"launch_ns", machine_launch_ns(&c->machine)},
+        {"near", a->known ? percent(a->roof_ns / a->step_ns) : NAN},
+        {"headroom", !v->ranked ? NAN
+                     : a->known ? fmax(0, 100 - percent(a->roof_ns / a->step_ns))
+                                : 100},
+        {"near_memory", a->known ? percent(a->memory_ns / a->step_ns) : NAN},
+        {"near_compute", a->known ? percent(a->compute_ns / a->step_ns) : NAN},
+        {"idle_places", cropped ? NAN : idle_places(v, a, step)},
+        {"tensor", a->tensor},
+        {"pipe_width", a->pipe_width},
+        {"pipe_idle", a->tensor == 0 && a->pipe_width > 1 ? a->pipe_width : 1},
+    };
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (!strcmp(facts[i].name, name))
+            return facts[i].value;
+    return NAN;
+}
+
+/* A step of a row under judgement. */
+struct judging {
+    const struct case_view *c;
+    const struct view *v;
+    struct verdicts *out; /* NULL: only asked */
+    struct breakdown breakdown;
+    double share; /* of the row's time that the step takes */
+    bool alone;   /* the rules for rows of which no other holds */
+    char lift[200];
+};
+
+double case_limit(const struct case_view *c, const char *name)
+{
+    return c->judge ? counter_limit(c->judge->groups.limits, name) : NAN;
+}
+
+static double fact(void *context, const char *name)
+{
+    const struct judging *j = context;
+    double limit = case_limit(j->c, name);
+    return isnan(limit) ? value_of(j->c, j->v, &j->breakdown, name) : limit;
+}
+
+double verdict_number(const struct case_view *c, const struct view *v, const struct counter_group *g, int value)
+{
+    struct judging j = {.c = c, .v = v, .breakdown = breakdown_of(c, v, 0)};
+    if (v->steps > 1) /* a row of several launches did what all of them did */
+        j.breakdown.step = -1;
+    return counter_group_number(g, value, &(struct counter_known){.fact = fact, .context = &j});
+}
+
+bool verdict_holds(const struct case_view *c, const struct view *v, const struct expr *formula)
+{
+    struct judging j = {.c = c, .v = v, .breakdown = breakdown_of(c, v, 0)};
+    double holds;
+    return !formula || !counter_compute(formula, &(struct counter_known){.fact = fact, .context = &j}, &holds) || holds != 0;
+}
+
+static const char *word(void *context, const char *name)
+{
+    struct judging *j = context;
+    struct row_step s;
+    if (strcmp(name, "occupancy_limit") || !resources_step(j->c, j->v, j->breakdown.step, &s))
+        return NULL;
+    snprintf(j->lift, sizeof j->lift, "limited by %s%s%.160s", s.limit, s.lift[0] ? ": " : "", s.lift);
+    return j->lift;
+}
+
+static void keep(void *context, const struct counter_finding *f)
+{
+    struct judging *j = context;
+    struct verdicts *all = j->out;
+    if (f->rule->alone != j->alone)
+        return;
+    double gain = f->gain * j->share, least = case_limit(j->c, "gain_least");
+    if (gain < least || (j->share < 1 && isnan(gain) && j->breakdown.step != j->v->step))
+        return; /* it does not show in the row's time */
+    struct verdict *item = APPEND(all->items, all->count);
+    *item = (struct verdict){.group = f->group, .rule = f->rule, .step = j->breakdown.step, .gain = gain, .remedy = xstrdup(f->remedy)};
+    if (j->v->steps > 1 && j->breakdown.step >= 0 && j->share < 1)
+        item->says =
+            text_format("%s (%.*f %% of its time): %s", j->v->row->steps[j->breakdown.step].name, j->share < 0.1, 100 * j->share, f->says);
+    else
+        item->says = xstrdup(f->says);
+}
+
+static void judge_step(struct judging *j)
+{
+    const struct counter_known known = {fact, word, j};
+    const struct counter_groups *const sets[] = {&j->c->judge->rules, &j->c->judge->groups};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < sets[k]->count; i++)
+            counter_group_judge(sets[k]->items[i], &known, keep, j);
+}
+
+/* By insertion: among equals the order of the files stays. */
+static void sort(struct verdicts *v)
+{
+    for (int i = 1; i < v->count; i++)
+        for (int k = i; k > 0; k--) {
+            struct verdict item = v->items[k], *before = &v->items[k - 1];
+            if (isnan(item.gain) || item.gain <= before->gain)
+                break;
+            v->items[k] = *before;
+            *before = item;
+        }
+}
+
+/* The longest step, held against the row's roof; and what the compiler, the launch and counters say of each of a few others. */
+static void judge_row(struct case_view *c, struct view *v)
+{
+    struct judging j = {.c = c, .v = v, .out = &v->verdicts, .breakdown = breakdown_of(c, v, 0), .share = 1};
+    v->verdicts = (struct verdicts){.judged = v->row->status == ROW_OK, .counted = counted(v)};
+    if (!v->verdicts.judged)
+        return;
+    if (j.breakdown.step_ns > 0 && j.breakdown.total_ns > 0)
+        j.share = fmin(1, j.breakdown.step_ns / j.breakdown.total_ns);
+    judge_step(&j);
+    int longest = j.breakdown.step;
+    for (int s = 0; view_itemises(v) && v->ranked && s < v->row->step_count; s++) {
+        const struct row_time *time = v->row->steps[s].prepare || s == longest ? NULL : step_time(c, v->row, s);
+        if (!time || !(time->median_ns > 0))
+            continue;
+        j.breakdown =
+            (struct breakdown){.step = s, .step_ns = time->median_ns, .tensor = NAN, .pipe_width = NAN}; /* the roof is the row's */
+        j.share = fmin(1, time->median_ns / v->time->median_ns);
+        judge_step(&j);
+    }
+    j.alone = !v->verdicts.count;
+    if (j.alone)
+        judge_step(&j);
+    sort(&v->verdicts);
+}
+
+void case_judge(struct case_view *c, const struct judge *j)
+{
+    c->judge = j;
+    for (int i = 0; i < c->count && j && j->ready; i++)
+        judge_row(c, &c->views[i]);
+}
+
+void verdicts_free(struct verdicts *v)
+{
+    for (int i = 0; i < v->count; i++) {
+        free(v->items[i].says);
+        free(v->items[i].remedy);
+    }
+    free(v->items);
+    *v = (struct verdicts){0};
+}
+
+const char *verdict_word(const struct view *v)
+{
+    return v->verdicts.count ? counter_bottleneck_names[v->verdicts.items[0].rule->bottleneck] : "";
+}
+
+bool verdict_reads(const struct view *v, const char *name)
+{
+    bool found = false;
+    for (int i = 0; i < v->verdicts.count; i++)
+        found = found || counter_rule_reads(v->verdicts.items[i].rule, name);
+    return found;
+}
+
+void verdict_gain(const struct verdict *v, struct text *t)
+{
+    if (isnan(v->gain))
+        text_add(t, "gain not known");
+    else
+        text_addf(t, "at most %.*f %% of its time", v->gain < 10 ? 1 : 0, v->gain);
+}

@@ -1,0 +1,502 @@
+/* report/view/view: see view.h. */
+#include "report/view/view.h"
+#include "base/spec.h"
+#include "report/view/verdict.h"
+#include "report/shown.h"
+#include "op/op.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int case_end(struct row *const *rows, int count, int from)
+{
+    int i = from;
+    while (i < count && strcmp(rows[i]->case_id ? rows[i]->case_id : "", rows[from]->case_id ? rows[from]->case_id : "") == 0)
+        i++;
+    return i;
+}
+
+/* Is it a variant of the row's own op? Then tables leave out its folder. */
+static bool is_own(const struct row *row, const struct row_part *part)
+{
+    SCOPED char *full = text_format("%s/%s", row->op ? row->op : "", part->name);
+    return !strcmp(full, part->variant);
+}
+
+bool row_is_of_op(const struct row *row)
+{
+    return row->part_count && is_own(row, row->parts);
+}
+
+const char *case_short(const struct row *row)
+{
+    return row->case_name && row->case_name[0] ? row->case_name : row->case_id ? row->case_id : "?";
+}
+
+const char *variant_short(const struct row *row)
+{
+    bool own = row->part_count && row->variant && is_own(row, &row->parts[0]);
+    return own ? row->variant + strlen(row->op) + 1 : row->variant ? row->variant : "?";
+}
+
+/* Of its own variant alone. */
+static const char *base_of(const struct row *row)
+{
+    const struct row_part *part = row->part_count ? &row->parts[0] : NULL;
+    return !part ? variant_short(row) : is_own(row, part) ? part->name : part->variant;
+}
+
+const char *variant_base(const struct row *row, char out[VARIANT_BASE])
+{
+    snprintf(out, VARIANT_BASE, "%s", base_of(row));
+    return out;
+}
+
+/* The name as tables show it: what completes it without the folder of an op. */
+static void print_name(const struct row *row, char *out, size_t size)
+{
+    SCOPED_TEXT t = {0};
+    text_add(&t, base_of(row));
+    for (int i = 1; i < row->part_count; i++) {
+        const struct row_part *part = &row->parts[i];
+        text_addf(&t, " + %s", op_of_variant(part->variant) ? part->name : part->variant);
+    }
+    snprintf(out, size, "%s", text_get(&t));
+}
+
+bool row_runs_dense(const struct row *row)
+{
+    return !row->tile && row->flop_scheduled == row->flop;
+}
+
+bool row_same_configuration(const struct row *a, const struct row *b)
+{
+    return text_same(a->variant, b->variant) && text_same(a->params, b->params) && text_same(a->side, b->side);
+}
+
+bool row_only_moves(const struct row *row)
+{
+    return row->status == ROW_FOIL && !strcmp(variant_short(row), "copy");
+}
+
+const char *row_note(const struct row *row, bool counters)
+{
+    const char *note = counters ? row->uncounted : row->note;
+    return note ? note : "";
+}
+
+double view_value(const struct view *v, int step, const char *name)
+{
+    const struct row_metric *m = metric_find(&v->metrics, step, name);
+    return m ? m->value : NAN;
+}
+
+double view_hardware(const struct view *v, int step, const char *value)
+{
+    char name[128];
+    snprintf(name, sizeof name, METRIC_HARDWARE "%s", value);
+    return view_value(v, step, name);
+}
+
+double view_metric(const struct view *v, int step, enum metric metric)
+{
+    return view_value(v, step, metric_names[metric]);
+}
+
+double view_counted(const struct view *v, int step, const char *name)
+{
+    double value = step >= 0 ? view_value(v, step, name) : NAN;
+    return isnan(value) && v->steps <= 1 ? view_value(v, -1, name) : value;
+}
+
+double known_sum(double a, double b)
+{
+    return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+double view_total(const struct view *v, const char *name)
+{
+    double total = view_value(v, -1, name), sum = NAN;
+    if (!isnan(total))
+        return total;
+    for (int i = 0; i < v->row->step_count; i++) {
+        const struct row_metric *m = metric_find(&v->metrics, i, name);
+        if (m && !strcmp(m->source, "cupti")) /* hardware counters of a row are its own: shares and ratios of steps do not add up */
+            return NAN;
+        if (m && !v->row->steps[i].prepare && !isnan(m->value))
+            sum = isnan(sum) ? m->value : sum + m->value;
+    }
+    return sum;
+}
+
+double view_part(const struct view *v, int step, enum metric metric)
+{
+    return step < 0 ? view_total(v, metric_names[metric]) : view_metric(v, step, metric);
+}
+
+/* Does the parameter take more than one value among the case's rows of this variant? */
+static bool varies(struct row *const *rows, int count, const struct row *row, const char *name, const char *value)
+{
+    for (int i = 0; i < count; i++) {
+        const char *other = row_pair_value(rows[i]->param, rows[i]->param_count, name);
+        if (rows[i]->variant && row->variant && strcmp(rows[i]->variant, row->variant) == 0 && other && strcmp(other, value) != 0)
+            return true;
+    }
+    return false;
+}
+
+static void name_row(struct view *v, struct row *const *rows, int count)
+{
+    const struct row *row = v->row;
+    SCOPED_TEXT more = {0};
+    print_name(row, v->name, sizeof v->name);
+    if (row->engine_number >= 0 && !row_is_network(row)) /* of a network each layer has its own */
+        text_addf(&more, " engine %d", row->engine_number);
+    for (int i = 0; i < row->param_count; i++) {
+        const char *name = row->param[i].name, *value = row->param[i].value;
+        if (varies(rows, count, row, name, value))
+            text_addf(&more, " %s%s%s", name, isalpha((unsigned char)value[0]) ? "=" : "", value);
+    }
+    if (row->side)
+        text_addf(&more, " (%s)", row->side);
+    size_t n = strlen(v->name);
+    snprintf(v->name + n, sizeof v->name - n, "%s", text_get(&more));
+}
+
+/* The mode that is shown: isolated and cold where anything was timed so, else the first that was. */
+static void pick_mode(struct case_view *c)
+{
+    const struct row_time *first = NULL;
+    for (int i = 0; i < c->count; i++) {
+        if (row_time(c->rows[i], "cold", "isolated")) {
+            snprintf(c->cache, sizeof c->cache, "cold");
+            snprintf(c->load, sizeof c->load, "isolated");
+            return;
+        }
+        for (int t = 0; !first && t < c->rows[i]->time_count; t++)
+            first = c->rows[i]->times[t].step == -1 ? &c->rows[i]->times[t] : NULL;
+    }
+    if (first) {
+        memcpy(c->cache, first->cache, sizeof c->cache);
+        memcpy(c->load, first->load, sizeof c->load);
+    }
+}
+
+const struct row_time *step_time(const struct case_view *c, const struct row *row, int step)
+{
+    for (int i = 0; i < row->time_count; i++) {
+        const struct row_time *t = &row->times[i];
+        if (t->step == step && strcmp(t->cache, c->cache) == 0 && strcmp(t->load, c->load) == 0)
+            return t;
+    }
+    return NULL;
+}
+
+/* The step whose facts stand for the row: the longest by time, else by instructions, else the last kernel. */
+static int longest_step(const struct case_view *c, const struct view *v)
+{
+    const struct row *row = v->row;
+    int best = -1;
+    double most = -1;
+    for (int i = 0; i < row->step_count; i++) {
+        const struct row_step *s = &row->steps[i];
+        if (s->prepare || s->registers < 0)
+            continue;
+        const struct row_time *t = step_time(c, row, i);
+        double weight = t ? t->median_ns : view_metric(v, i, METRIC_EMU_INSTRUCTIONS);
+        weight = weight >= 0 ? weight : 0;
+        if (weight >= most) {
+            most = weight;
+            best = i;
+        }
+    }
+    return best;
+}
+
+double quotient(double a, double b)
+{
+    return b > 0 ? a / b : NAN; /* NaN stays NaN */
+}
+
+double view_emu_bytes(const struct view *v, int step)
+{
+    double loads = view_part(v, step, METRIC_EMU_SECTORS + SIDE_LOAD), stores = view_part(v, step, METRIC_EMU_SECTORS + SIDE_STORE),
+           atomics = view_part(v, step, METRIC_EMU_ATOMIC), copied = view_part(v, step, METRIC_EMU_COPIED);
+    if (isnan(loads) && isnan(stores) && isnan(atomics))
+        return NAN;
+    return SECTOR_BYTES * (fmax(loads, 0) + fmax(stores, 0) + fmax(atomics, 0) + fmax(copied, 0)); /* NaN gives way */
+}
+
+static void add_counters(struct view *v)
+{
+    double sides[SIDES], requests[SIDES], ideal[SIDES];
+    for (int k = 0; k < SIDES; k++) {
+        sides[k] = view_part(v, -1, METRIC_EMU_SECTORS + k);
+        requests[k] = view_part(v, -1, METRIC_EMU_REQUESTS + k);
+        ideal[k] = view_part(v, -1, METRIC_EMU_SECTORS_IDEAL + k);
+        v->sectors_request[k] = quotient(sides[k], requests[k]);
+        v->sectors_ideal[k] = quotient(ideal[k], requests[k]);
+    }
+    v->moved_bytes = view_emu_bytes(v, -1);
+    /* a crop's weights and its tiles' unused ends are a share of it that the layer's are not */
+    v->moved_here = quotient(v->moved_bytes, v->row->bytes);
+    v->moved_over_compulsory = v->row->cropped ? NAN : v->moved_here;
+}
+
+static void view_make(struct view *v, const struct case_view *c, const struct row *row)
+{
+    *v = (struct view){.row = row, .rank = -1, .spill_bytes = -1, .smem_bytes = -1, .metrics = metric_index_of(row)};
+    name_row(v, c->rows, c->count);
+    enum row_status s = row->status;
+    bool usable = s == ROW_OK || s == ROW_FOIL;
+    v->failed = row_status_failed(s);
+    /* Whatever was measured of a row that failed is not shown as a time. */
+    v->time = usable && !c->counts && c->cache[0] ? row_time(row, c->cache, c->load) : NULL;
+    v->ranked = v->time && v->time->median_ns > 0;
+    double ns = v->ranked ? v->time->median_ns : NAN;
+    v->half_ns = v->ranked ? (v->time->high_ns - v->time->low_ns) / 2 : NAN;
+    bool moves = row_only_moves(row), computed = row->floor_by[0] && strcmp(row->floor_by, "memory") && strcmp(row->floor_by, "launch");
+    v->floor_share = row->floor_ns > 0 && !(moves && computed) ? row->floor_ns / ns : NAN;
+    v->roof_share = (moves ? fmax(view_metric(v, -1, METRIC_ROOF_MEMORY_NS), view_metric(v, -1, METRIC_ROOF_LAUNCH_NS))
+                           : view_metric(v, -1, METRIC_ROOF_NS)) /
+                    ns;
+    v->step = longest_step(c, v);
+    for (int i = 0; i < row->step_count; i++)
+        v->steps += !row->steps[i].prepare;
+    if (v->step >= 0) {
+        const struct row_step *step = &row->steps[v->step];
+        v->spill_bytes = step->spill_store_bytes;
+        v->smem_bytes = step->static_smem >= 0 && step->dynamic_smem >= 0 ? step->static_smem + step->dynamic_smem : -1;
+    }
+    add_counters(v);
+}
+
+/* As logarithms and their exponentials leave it: 0.9999999999999997. */
+bool time_is_to_itself(const struct row_time *t)
+{
+    return fabs(t->ratio - 1) < 1e-9 && fabs(t->ratio_low - 1) < 1e-9 && fabs(t->ratio_high - 1) < 1e-9;
+}
+
+/* The row that the ratios were taken to: its own is 1, without an interval. Of the library's rows it is the fastest, which need not be the
+ * first. NULL: none. */
+static const struct view *denominator(const struct case_view *c)
+{
+    const struct view *found = NULL;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        const struct row_time *t = v->ranked ? v->time : NULL;
+        if (t && time_is_to_itself(t) && (!found || t->median_ns < found->time->median_ns))
+            found = v;
+    }
+    return found;
+}
+
+static void find_zero(struct case_view *c)
+{
+    c->zero = denominator(c);
+    for (int i = 0; i < c->count && !c->zero; i++)
+        c->zero = c->rows[i]->row_index == 0 ? &c->views[i] : NULL;
+    if (c->zero) {
+        const struct row *row = c->zero->row;
+        snprintf(c->zero_name, sizeof c->zero_name, "%s", row->part_count ? row->parts[0].name : base_of(row));
+    }
+}
+
+/* The baseline, then those ranked by time, then verified without a time, the rest; each in scenario order. */
+static int before(const struct case_view *c, const struct view *a, const struct view *b)
+{
+    const struct view *const both[] = {a, b};
+    int class[2];
+    for (int i = 0; i < 2; i++) {
+        const struct view *v = both[i];
+        bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
+        class[i] = c->counts ? (v->failed ? 1 : 0) : v->ranked ? (v == c->zero ? 0 : 1) : usable ? 2 : v->failed ? 4 : 3;
+    }
+    if (class[0] != class[1])
+        return class[0] < class[1];
+    if (class[0] == 1 && a->ranked && a->time->median_ns != b->time->median_ns)
+        return a->time->median_ns < b->time->median_ns;
+    return a < b;
+}
+
+static void sort_views(struct case_view *c)
+{
+    for (int i = 0; i < c->count; i++) { /* a case has tens of rows: insertion */
+        int at = i;
+        while (at > 0 && before(c, &c->views[i], &c->views[c->order[at - 1]])) {
+            c->order[at] = c->order[at - 1];
+            at--;
+        }
+        c->order[at] = i;
+    }
+    int rank = 1;
+    for (int i = 0; i < c->count; i++) {
+        struct view *v = &c->views[c->order[i]];
+        if (v->ranked && (v == c->zero || v->row->status == ROW_OK)) /* what nobody verified beats nobody */
+            v->rank = v == c->zero ? 0 : rank++;
+    }
+}
+
+void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count)
+{
+    *c = (struct case_view){.run = run, .rows = rows, .count = count, .noise = NAN, .roof_ns = NAN, .zero_name = "baseline"};
+    c->counts = count > 0 && spec_is(rows[0]->device, SPEC_COUNTS);
+    c->machine = machine_of(run, count > 0 ? rows[0] : NULL);
+    c->views = xcalloc((size_t)count + 1, sizeof *c->views);
+    c->order = xcalloc((size_t)count + 1, sizeof *c->order);
+    pick_mode(c);
+    for (int i = 0; i < count; i++) {
+        view_make(&c->views[i], c, rows[i]);
+        if (isnan(c->noise))
+            c->noise = rows[i]->noise;
+        if (isnan(c->roof_ns))
+            c->roof_ns = view_metric(&c->views[i], -1, METRIC_ROOF_NS);
+    }
+    find_zero(c);
+    sort_views(c);
+}
+
+bool case_next(struct case_walk *w)
+{
+    int from = w->at;
+    if (from > 0)
+        case_view_free(&w->view);
+    if (from >= w->count)
+        return false;
+    w->at = case_end(w->rows, w->count, from);
+    case_view_make(&w->view, w->run, w->rows + from, w->at - from);
+    if (w->judge)
+        case_judge(&w->view, w->judge);
+    return true;
+}
+
+bool view_itemises(const struct view *v)
+{
+    return v->steps > 1 && v->steps <= SHOWN_STEPS;
+}
+
+void case_view_free(struct case_view *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        metric_index_free(&c->views[i].metrics);
+        verdicts_free(&c->views[i].verdicts);
+    }
+    free(c->views);
+    free(c->order);
+}
+
+const struct view *case_best(const struct case_view *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        if (v->rank == 1)
+            return v;
+    }
+    return NULL;
+}
+
+double view_derived(const struct view *v, const char *name)
+{
+    const struct row_time *graph = v->ranked ? row_time(v->row, "warm", "sustained") : NULL;
+    const struct {
+        const char *name;
+        double value;
+    } values[] = {
+        {"rank", v->rank >= 0 ? v->rank : NAN},
+        {"time_us", v->ranked ? v->time->median_ns / 1e3 : NAN},
+        {"graph_us", graph ? graph->median_ns / 1e3 : NAN},
+        {"x_cudnn", v->ranked ? v->time->ratio : NAN},
+        {"floor_share", v->floor_share},
+        {"roof_share", v->roof_share},
+        {"spill_bytes", v->spill_bytes >= 0 ? v->spill_bytes : NAN},
+        {"smem_bytes", v->smem_bytes >= 0 ? v->smem_bytes : NAN},
+        {"st_sect_req", v->sectors_request[SIDE_STORE]},
+        {"ld_sect_req", v->sectors_request[SIDE_LOAD]},
+        {"moved_over_compulsory", v->moved_over_compulsory},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        if (strcmp(values[i].name, name) == 0)
+            return values[i].value;
+    return NAN;
+}
+
+const enum column_group view_groups[VIEW_GROUPS] = {COLUMN_CASE, COLUMN_RESULT, COLUMN_STEP, COLUMN_TIME, COLUMN_DERIVED};
+
+double view_number(const struct view *v, const char *name)
+{
+    for (int g = 0; g < VIEW_GROUPS; g++) {
+        const struct column *c = column_find(view_groups[g], name);
+        bool step = view_groups[g] == COLUMN_STEP, own = v->step >= 0 && !v->row->library;
+        const void *of = step ? own ? &v->row->steps[v->step] : NULL : view_groups[g] == COLUMN_TIME ? (const void *)v->time : v->row;
+        if (!c)
+            continue;
+        if (c->group == COLUMN_DERIVED)
+            return view_derived(v, name);
+        struct column_value value = of ? column_get(c, of) : (struct column_value){.absent = true};
+        return value.absent || value.text || value.reals ? NAN : value.is_real ? value.real : (double)value.integer;
+    }
+    return view_total(v, name);
+}
+
+bool view_has_number(const char *name, const char **near)
+{
+    const char *names[256];
+    size_t count = 0;
+    bool found = false;
+    for (int g = 0; g < VIEW_GROUPS; g++)
+        for (const struct column *c = column_first(view_groups[g]); c; c = column_next(c))
+            if (c->type >= COLUMN_INT ? c->type <= COLUMN_REAL_ZERO : c->type == COLUMN_NONE) {
+                found = found || !strcmp(c->name, name);
+                if (count < sizeof names / sizeof *names)
+                    names[count++] = c->name;
+            }
+    *near = text_nearest(name, names, count);
+    return found;
+}
+
+/* ---- reasons ---- */
+
+int reason_groups(const struct case_view *c, enum row_status status, struct reason_group **groups)
+{
+    int count = 0;
+    *groups = NULL;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        if (v->row->status != status)
+            continue;
+        const char *reason = v->row->reason && v->row->reason[0] ? v->row->reason : "without a reason";
+        const char *clause = v->row->clause ? v->row->clause : reason;
+        int at = 0;
+        while (at < count && strcmp((*groups)[at].clause, clause) != 0)
+            at++;
+        if (at == count)
+            *APPEND(*groups, count) = (struct reason_group){.reason = reason, .clause = clause};
+        struct reason_group *g = &(*groups)[at];
+        text_addf(&g->names, "%s%s", g->count++ ? ", " : "", v->name);
+    }
+    return count;
+}
+
+void reason_groups_free(struct reason_group *groups, int count)
+{
+    for (int i = 0; i < count; i++)
+        text_free(&groups[i].names);
+    free(groups);
+}
+
+bool row_is_network(const struct row *row)
+{
+    return op_is_for(row->op, TASK_NETWORK) || (row->op && !strcmp(row->op, ROW_SEQUENCE));
+}
+
+void winner_name(const struct view *v, struct text *t)
+{
+    const char *is = row_pair_value(v->row->param, v->row->param_count, "is");
+    char base[VARIANT_BASE];
+    if (is)
+        text_addf(t, "%s (%s)", is, variant_base(v->row, base));
+    else
+        text_add(t, v->name);
+}

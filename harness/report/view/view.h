@@ -1,0 +1,142 @@
+/* report/view/view: what the tables, the page and the exports show of a row: headline time, rank, the facts of its longest step, sums of
+ * its counters. Computed from stored rows only. NaN, -1 and NULL are absent. */
+#ifndef BENCH_REPORT_VIEW_H
+#define BENCH_REPORT_VIEW_H
+
+#include "report/view/machine.h"
+#include "report/view/metric.h"
+#include "report/report.h"
+
+#define VARIANT_BASE 96
+#define SECTOR_BYTES 32
+
+struct judge;
+struct verdict;
+/* What the judge says of a row (report/view/verdict.h). */
+struct verdicts {
+    struct verdict *items; /* the largest gain first, then what cannot be estimated, in the order of the rule files */
+    int count;             /* 0: no rule holds, or nothing was judged */
+    bool judged;           /* the row is verified and the rule files were found */
+    bool counted;          /* the row has hardware counters */
+};
+
+struct view {
+    const struct row *row;
+    char name[192];              /* "cudnn engine 62", "my/halo_regs TH16 TW32": parameters that vary in the case */
+    bool ranked;                 /* verified (or the baseline `copy`) and timed */
+    bool failed;                 /* row_status_failed */
+    int rank;                    /* 0: the baseline; 1...: by time; -1: not ranked */
+    const struct row_time *time; /* the headline mode of the case */
+    double half_ns;              /* half of the 95 % interval */
+    double floor_share, roof_share;
+    int step;        /* the longest timed step that has facts; -1 none */
+    int steps;       /* timed steps */
+    int spill_bytes; /* of that step, stores */
+    int smem_bytes;
+    double sectors_request[SIDES], sectors_ideal[SIDES]; /* emu: of an average request, and the least */
+    double moved_bytes, moved_over_compulsory;           /* emu; absent for a crop: */
+    double moved_here;                                   /* over the compulsory bytes of what ran */
+    struct metric_index metrics;
+    struct verdicts verdicts;
+};
+
+struct case_view {
+    const struct run *run;
+    struct row *const *rows;
+    int count;
+    struct view *views;      /* in the order of the rows */
+    int *order;              /* ranked by time (the baseline first), then verified without a time, then the rest in scenario order */
+    bool counts;             /* a device that keeps no time: no ranking, counters instead */
+    char cache[8], load[12]; /* the headline mode; "" when nothing is timed */
+    const struct view
+        *zero; /* the baseline: the fastest of the library's rows, which the ratios are to; else the scenario's first row; or NULL */
+    char zero_name[VARIANT_BASE]; /* "cudnn", "copy": without folder and further steps */
+    double noise, roof_ns;        /* NaN */
+    struct machine machine;
+    const struct judge *judge; /* NULL: its rows are not judged */
+};
+
+void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count);
+void case_view_free(struct case_view *c);
+/* The cases of a run, one after the other: `for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)`, judged
+ * where there is a judge. Whoever leaves the loop early frees the view. */
+struct case_walk {
+    const struct run *run;
+    struct row *const *rows;
+    int count;
+    const struct judge *judge;
+    struct case_view view;
+    int at; /* the first row behind the view */
+};
+bool case_next(struct case_walk *w);
+/* Has the row a line for each step under its own? Not the dozens of a chain. */
+bool view_itemises(const struct view *v);
+
+/* The first row behind `from` that belongs to another case: rows are sorted by case. */
+int case_end(struct row *const *rows, int count, int from);
+/* Does its variant stand in the folder of its op? */
+bool row_is_of_op(const struct row *row);
+/* What its case is called, without the scenario, which may have another name in another run. */
+const char *case_short(const struct row *row);
+/* The row's name without its op's own folder: "naive", "my/halo_regs". */
+const char *variant_short(const struct row *row);
+/* That without the steps that completed it: "mma_sync" of "mma_sync + depth_to_space/d2s_native". Returns out. */
+const char *variant_base(const struct row *row, char out[VARIANT_BASE]);
+/* A warning about the row, or why it has no hardware counters; "" when there is none. */
+const char *row_note(const struct row *row, bool counters);
+/* Of one variant and side, with the same parameters, whatever their cases call them. */
+bool row_same_configuration(const struct row *a, const struct row *b);
+/* A row of a masked case that does all outputs. */
+bool row_runs_dense(const struct row *row);
+/* Row 0 where the library has no such op: it moves the op's bytes and computes nothing. */
+bool row_only_moves(const struct row *row);
+/* A metric of a step, or of the row (step -1), by its name. NaN when absent. */
+double view_value(const struct view *v, int step, const char *name);
+/* hw.NAME: a value of a counter group. */
+double view_hardware(const struct view *v, int step, const char *value);
+double view_metric(const struct view *v, int step, enum metric metric);
+/* A counter of a step, "hw.sm_busy": of the step, or of the row where it has one timed step only. */
+double view_counted(const struct view *v, int step, const char *name);
+/* What is known of two numbers; NaN where neither is. */
+double known_sum(double a, double b);
+/* NaN where b is not positive. */
+double quotient(double a, double b);
+/* Of the whole row: its own, else the sum over its timed steps. */
+double view_total(const struct view *v, const char *name);
+/* That for step -1, else the step's own. */
+double view_part(const struct view *v, int step, enum metric metric);
+/* Bytes of the sectors that emu saw asked for, by loads, stores, atomics and asynchronous copies; NAN: none was counted. */
+double view_emu_bytes(const struct view *v, int step);
+/* The time of a step in the headline mode, or NULL. */
+const struct row_time *step_time(const struct case_view *c, const struct row *row, int step);
+/* "fastest verified": the view ranked first other than the baseline; NULL when none. */
+const struct view *case_best(const struct case_view *c);
+/* Is its ratio that of a row to itself: of what the others are compared with? */
+bool time_is_to_itself(const struct row_time *t);
+
+/* A COLUMN_DERIVED column of store/row.h; NaN when absent. */
+double view_derived(const struct view *v, const char *name);
+/* The columns of an exported line, in this order (docs/EXPORT.md): of the case, the row, its longest step, its headline time, the derived.
+ */
+#define VIEW_GROUPS 5
+extern const enum column_group view_groups[VIEW_GROUPS];
+/* The number in one of them, else a metric of the row; NaN when absent. A library's step is not what its row is about. */
+double view_number(const struct view *v, const char *name);
+/* Is there such a column, of numbers? Else the one that may be meant, or NULL. */
+bool view_has_number(const char *name, const char **near);
+
+/* Infeasible rows that fail by one clause, compactly. */
+struct reason_group {
+    const char *reason, *clause; /* of the first */
+    int count;
+    struct text names; /* "my/halo_regs TH16 TW16, ..." */
+};
+int reason_groups(const struct case_view *c, enum row_status status, struct reason_group **groups);
+void reason_groups_free(struct reason_group *groups, int count);
+
+/* Is it a network's, whole or over frames? Its work is spread over all of its steps, so none of them stands for it. */
+bool row_is_network(const struct row *row);
+/* "wgmma_rs (auto)": what a rule's choice became stands first. Appended. */
+void winner_name(const struct view *v, struct text *t);
+
+#endif

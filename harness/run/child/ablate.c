@@ -1,0 +1,131 @@
+/* A row without one of its parts, beside the whole row: compiled with -DABLATE_..., run, never checked. */
+#include "base/text.h"
+#include "measure/sample.h"
+#include "base/stats/estimate.h"
+#include "run/message/wire.h"
+#include "run/child/private.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS 31
+#define WARMUP 3
+#define LOAD_LIMIT_S 180.0
+#define WHOLE ABLATE_COUNT /* index of the row itself */
+
+struct ablated {
+    struct program program; /* the row's, but for its units */
+    struct unit *units;
+    char *define;
+    struct build build;
+    struct rig *rig; /* NULL: not offered */
+};
+
+/* The row's program with one more -D for its own file. */
+static void without(struct ablated *a, const struct program *whole, int part)
+{
+    a->program = *whole;
+    a->units = xcalloc((size_t)whole->unit_count, sizeof *a->units);
+    memcpy(a->units, whole->units, sizeof *a->units * (size_t)whole->unit_count);
+    a->program.units = a->units;
+    if (part == WHOLE)
+        return;
+    struct unit *own = &a->units[0];
+    char **defines = xcalloc((size_t)own->define_count + 1, sizeof *defines);
+    memcpy(defines, own->defines, sizeof *defines * (size_t)own->define_count);
+    a->define = text_format("ABLATE_%s=1", ablation_names[part]);
+    for (char *c = a->define; *c != '='; c++)
+        *c = (char)toupper((unsigned char)*c);
+    defines[own->define_count++] = a->define;
+    own->defines = defines;
+}
+
+static void forget(struct ablated *a)
+{
+    if (a->define)
+        free(a->units[0].defines);
+    free(a->define);
+    free(a->units);
+    build_free(&a->build);
+}
+
+static bool ablate_set_up(struct worker *w, int row, struct ablated *a, int part, struct error *err)
+{
+    struct op_data *data;
+    double ns;
+    worker_stage(w, row, "ablate", LOAD_LIMIT_S);
+    without(a, &w->plan.rows[row].program, part);
+    return build_make(w, &a->program, &a->build, err) && worker_data(w, row, worker_timed_part(w, row), &data, err) &&
+           rig_open(w->dev, w->library, &a->program, a->build.images, false, &a->rig, err) && rig_feed(a->rig, data, err) &&
+           rig_prepare(a->rig, &ns, err) && rig_run(a->rig, err) && w->dev->ops->sync(w->dev, err);
+}
+
+/* `what`: ns or instructions. */
+static void ablate_put(struct row *row, int part, const char *what, const char *unit, const char *source, double value)
+{
+    char name[80];
+    snprintf(name, sizeof name, "ablate.%s%s_%s", part == WHOLE ? "whole" : "no_", part == WHOLE ? "" : ablation_names[part], what);
+    row_add_metric(row, -1, 0, name, unit, source, value);
+}
+
+static bool time_parts(struct worker *w, int row, struct ablated *parts, struct row *out, struct error *err)
+{
+    struct rig *rigs[WHOLE + 1];
+    int which[WHOLE + 1], count = 0;
+    double ns[WHOLE + 1], samples[WHOLE + 1][ROUNDS];
+    for (int i = WHOLE; i >= 0; i--) /* the whole first: it also takes the first run of each round, which is not timed */
+        if (parts[i].rig) {
+            which[count] = i;
+            rigs[count++] = parts[i].rig;
+        }
+    for (int r = -WARMUP; r < ROUNDS; r++) {
+        worker_stage(w, row, "ablate", w->time_limit_s * (count + 1) + 5);
+        if (!sample_round(w->dev, rigs, count, r + WARMUP, ns, err))
+            return false;
+        for (int i = 0; i < count && r >= 0; i++)
+            samples[i][r] = ns[i];
+    }
+    for (int i = 0; i < count; i++)
+        ablate_put(out, which[i], "ns", "ns", "events", estimate_median(samples[i], ROUNDS).median);
+    return true;
+}
+
+static bool count_parts(struct worker *w, struct ablated *parts, struct row *out, struct error *err)
+{
+    for (int i = WHOLE; i >= 0; i--) {
+        if (!parts[i].rig)
+            continue;
+        w->dev->ops->clear(w->dev);
+        if (!rig_run(parts[i].rig, err) || !w->dev->ops->sync(w->dev, err))
+            return false;
+        ablate_put(out, i, "instructions", "", "emu", worker_instructions(w->dev));
+    }
+    return true;
+}
+
+bool worker_ablate(struct worker *w, int index, struct error *err)
+{
+    struct ablated parts[WHOLE + 1] = {0};
+    const struct program *p = &w->plan.rows[index].program;
+    struct row *out = row_new();
+    bool ok = true;
+    for (int i = 0; i <= WHOLE && ok; i++)
+        if (i == WHOLE || p->ablations[i])
+            ok = ablate_set_up(w, index, &parts[i], i, err);
+    ok =
+        ok && (w->dev->ops->keeps_time ? time_parts(w, index, parts, out, err) : !w->dev->ops->counters || count_parts(w, parts, out, err));
+    if (ok) {
+        json_t *fields = wire_row(out);
+        json_object_del(fields, "status"); /* the row was judged elsewhere */
+        w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", index, "fields", fields));
+    }
+    for (int i = 0; i <= WHOLE; i++) {
+        if (ok)
+            rig_close(parts[i].rig); /* else the context may be lost, and this process ends */
+        if (parts[i].units)
+            forget(&parts[i]);
+    }
+    row_free(out);
+    return ok;
+}

@@ -1,0 +1,123 @@
+/* One row alone in this very process, so that ncu, nsys, cuda-gdb and compute-sanitizer see nothing else. */
+#include "base/text.h"
+#include "device/cuda/cuda.h"
+#include "plan/rows/choose.h"
+#include "run/child/private.h"
+#include <stdio.h>
+
+static void drop(void *context, json_t *event)
+{
+    (void)context;
+    json_decref(event);
+}
+
+/* False, saying why and on which layer: a step is the library's, which is not to be had. */
+static bool has_library(const struct worker *w, const struct plan_row *row, struct error *err)
+{
+    const struct program *p = &row->program;
+    const char *why = w->dev->ops->keeps_time ? w->library_error : "cuDNN needs a GPU";
+    for (int i = 0; i < p->step_count && !w->library; i++)
+        if (p->steps[i].kind == STEP_CUDNN)
+            return p->work.chain ? error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: layer '%s' is cuDNN's: %s", row->id,
+                                             w->dev->ops->name, p->work.chain->links[p->steps[i].link].name, why)
+                                 : error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: %s", row->id, w->dev->ops->name, why);
+    return true;
+}
+
+/* All frames, as often as it is asked for. */
+static bool run_frames(struct worker *w, int index, int repeat, struct text *says, struct error *err)
+{
+    const struct plan_row *p = &w->plan.rows[index];
+    struct build build = {0};
+    bool ok = build_make(w, &p->program, &build, err);
+    for (int i = 0; ok && i < repeat; i++) {
+        struct rig *rig = NULL;
+        struct row *row = row_new();
+        ok = worker_sequence_verify(w, index, &build, row, &rig, err) &&
+             (row->status == ROW_OK || error_set(err, ERROR_WRONG, "%s: %s", p->id, row->reason));
+        if (ok && i == repeat - 1)
+            text_addf(says, "right, %s", row->check);
+        rig_close(rig);
+        row_free(row);
+    }
+    build_free(&build);
+    return ok;
+}
+
+static bool run_alone(struct worker *w, int index, int repeat, const struct library_plan *which, const char *save, struct text *says,
+                      struct error *err)
+{
+    const struct plan_row *p = &w->plan.rows[index];
+    struct build build = {0};
+    struct rig *rig = NULL;
+    struct op_data *data;
+    struct verdict v;
+    struct text unsafe = {0};
+    double ns;
+    bool ok = false;
+    worker_stage(w, index, "load", 0);
+    if (!build_make(w, &p->program, &build, err) || !worker_data(w, index, worker_timed_part(w, index), &data, err) ||
+        !worker_open_rig(w, &p->program, build.images, true, which, &rig, err) || !rig_feed(rig, data, err) || !rig_prepare(rig, &ns, err))
+        goto done;
+    worker_stage(w, index, "run", 0);
+    for (int i = 0; i < repeat; i++) { /* each as cold as a time is; a profiler that leaves the caches alone sees what is counted */
+        if (w->dev->ops->keeps_time && !cuda_flush_uncounted(w->dev, err))
+            goto done;
+        phase_open(&w->clock, "launches"); /* what a profiler is to look at: not what makes the data, nor what checks the result */
+        bool ran = rig_run(rig, err);
+        phase_pop(&w->clock);
+        if (!ran)
+            goto done;
+    }
+    worker_stage(w, index, "verify", 0);
+    if ((save && !rig_save(rig, save, err)) || !rig_check(rig, data, &v, &unsafe, NULL, err))
+        goto done;
+    text_addf(says, "%s%s%s", v.ok ? p->program.checked ? "right" : "ran (nothing to check)" : v.text, unsafe.len ? "; it " : "",
+              text_get(&unsafe));
+    if (!v.ok || unsafe.len) {
+        error_set(err, ERROR_WRONG, "%s: %s%s", p->id, v.ok ? "" : v.text, text_get(&unsafe));
+        goto done;
+    }
+    ok = true;
+done:
+    text_free(&unsafe);
+    rig_close(rig);
+    build_free(&build);
+    return ok;
+}
+
+bool worker_alone(const struct plan_options *options, const char *row_id, int repeat, const struct library_plan *which, const char *save,
+                  struct text *id, struct text *says, struct error *err)
+{
+    struct worker w;
+    struct error own = {0};
+    bool ok = false;
+    int index;
+    worker_init(&w, drop, NULL);
+    w.options = *options;
+    if (!device_open(options->device ? options->device : "emu", &w.dev, err))
+        goto done;
+    if (w.dev->ops->keeps_time && !cudnn_open(w.dev, &w.library, &own)) { /* only a cuDNN row needs it, and says so */
+        w.library = NULL;
+        snprintf(w.library_error, sizeof w.library_error, "%.500s", own.text);
+    }
+    w.planned = plan_make(options, w.dev->ops->name, &w.dev->chip, &w.plan, err);
+    if (!w.planned || (index = plan_find(&w.plan, row_id, err)) < 0)
+        goto done;
+    text_add(id, w.plan.rows[index].id);
+    if (w.plan.rows[index].kind == PLAN_CHAIN && !choose_unseen(&w.plan, index, err))
+        goto done;
+    if (w.plan.rows[index].broken || !w.plan.rows[index].program.feasible) {
+        error_set(err, ERROR_USAGE, "%s cannot run: %s", w.plan.rows[index].id,
+                  w.plan.rows[index].broken ? w.plan.rows[index].broken->text : w.plan.rows[index].program.reason);
+        goto done;
+    }
+    worker_ready(&w);
+    ok = has_library(&w, &w.plan.rows[index], err) &&
+         (w.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, says, err)
+                                                   : run_alone(&w, index, repeat, which, save, says, err));
+done:
+    w.options = (struct plan_options){0}; /* the caller's */
+    worker_close(&w);
+    return ok;
+}

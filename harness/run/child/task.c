@@ -1,0 +1,144 @@
+/* Is the work of an op that is a file a task at all? Its reference runs where rows do, so it is asked on the row's own shape: with the data
+ * that the row is verified on, and with other sets of inputs. */
+#include "base/file.h"
+#include "base/text.h"
+#include "op/file.h"
+#include "op/generate.h"
+#include "run/child/private.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define SOME (1 << 16) /* elements that are looked at before all of a result comes from a device */
+
+/* What of a work's inputs another set changes. Weights stay, and so do files; masks and indices alone are no values. */
+enum turned { TURNED_NONE, TURNED_FILES, TURNED_VALUES };
+
+static enum turned what_turns(const struct work *work, const struct op_data *one, const struct op_data *other)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    enum turned turned = TURNED_NONE;
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        const struct tensor *t = &list[i];
+        enum tensor_values values = t->role->values;
+        const float *a = one->at[t->role->slot].value, *b = other->at[t->role->slot].value;
+        if (t->written || t->role->constant || values == VALUES_MASK || values == VALUES_INDICES)
+            continue;
+        bool there = one->card && generate_by_index(work, t); /* drawn on the device: other bits from another key */
+        bool file = values == VALUES_FILE || (values == VALUES_INPUT && work->picture[0]);
+        if (there || (a && b && memcmp(a, b, tensor_elements(t) * sizeof *a)))
+            return TURNED_VALUES;
+        turned = file ? TURNED_FILES : turned;
+    }
+    return turned;
+}
+
+/* Of the first `most` elements of every result. */
+static bool same_results(const struct work *work, const struct op_data *one, const struct op_data *other, size_t most)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        const double *a = one->at[list[i].role->slot].reference, *b = other->at[list[i].role->slot].reference;
+        size_t elements = list[i].written ? tensor_elements(&list[i]) : 0;
+        for (size_t k = 0; k < elements && k < most; k++)
+            if (a[k] != b[k])
+                return false;
+    }
+    return true;
+}
+
+/* Is each result one number, and are there so many elements of each at least? */
+static bool one_number(const struct work *work, const struct op_data *data, size_t least)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        const double *y = data->at[list[i].role->slot].reference;
+        size_t elements = list[i].written ? tensor_elements(&list[i]) : 0;
+        if (list[i].written && elements < least)
+            return false;
+        for (size_t k = 1; k < elements; k++)
+            if (y[k] != y[0])
+                return false;
+    }
+    return true;
+}
+
+static bool come(struct op_data *data, size_t most, struct error *err)
+{
+    return !data->card || card_fetch_some(data->card, most, err);
+}
+
+/* Do they leave the same, as a whole? False also where that cannot be known. */
+static bool same(const struct work *work, struct op_data *one, struct op_data *other)
+{
+    struct error ignored = {0};
+    return come(one, SOME, &ignored) && come(other, SOME, &ignored) && same_results(work, one, other, SOME) &&
+           come(one, SIZE_MAX, &ignored) && come(other, SIZE_MAX, &ignored) && same_results(work, one, other, SIZE_MAX);
+}
+
+/* Set so many of the case's inputs: one that the row is timed on, which stays, else in `own`, whose inputs are the same in every run.
+ * False: it cannot be made, and nothing is known of it; a row that is timed on it will tell. */
+static bool other_set(struct worker *w, int index, int set, struct op_data *own, struct op_data **data)
+{
+    struct error ignored = {0};
+    struct work work = w->plan.cases[w->plan.rows[index].case_index].work;
+    worker_stage(w, index, "data", DATA_LIMIT_S);
+    if (w->timed_next && set < ROOM_SETS)
+        return worker_data_set(w, index, DATA_PART_PRECISION, set, data, &ignored);
+    struct card *card = worker_card(w);
+    work.set_seed = (uint64_t)set;
+    *data = own;
+    return card ? card_data_make(card, &work, DATA_PART_PRECISION, own, &ignored)
+                : reference_data_make(w->dev, w->options.compiler, &work, DATA_PART_PRECISION, own, &ignored);
+}
+
+_Static_assert(REFERENCE_SETS == 8, "said in words");
+static const char *judge(struct worker *w, int index, struct op_data *first)
+{
+    const struct work *work = &w->plan.cases[w->plan.rows[index].case_index].work;
+    struct error ignored = {0};
+    for (int set = 1; set < REFERENCE_SETS; set++) {
+        struct op_data own = {0}, *other;
+        if (!other_set(w, index, set, &own, &other))
+            return NULL;
+        enum turned turned = what_turns(work, first, other);
+        bool alike = turned == TURNED_VALUES ? same(work, first, other) : turned == TURNED_FILES && come(first, SIZE_MAX, &ignored);
+        if (other == &own) {
+            card_data_free(own.card);
+            op_data_free(&own);
+        }
+        if (turned == TURNED_FILES) /* there is no other set */
+            return alike && one_number(work, first, 2) ? "every output is the same number: a kernel that writes it would pass" : NULL;
+        if (!alike)
+            return NULL;
+    }
+    return one_number(work, first, 1) ? "on 8 sets of inputs every output is the same number: a kernel that writes it would pass"
+                                      : "on 8 sets of inputs the outputs are the same: a kernel that never reads them would pass";
+}
+
+bool worker_file_task(struct worker *w, int index, struct row *row, struct error *err)
+{
+    const struct plan_row *p = &w->plan.rows[index];
+    const struct work *work = &w->plan.cases[p->case_index].work;
+    const struct op_file *f = work->op->file;
+    struct op_data *first;
+    if (p->kind != PLAN_LAYER || work->chain || !f)
+        return true;
+    worker_stage(w, index, "data", DATA_LIMIT_S);
+    if (!worker_data(w, index, DATA_PART_PRECISION, &first, err))
+        return false;
+    if (w->task_case != p->case_index)
+        w->no_task = judge(w, index, first);
+    w->task_case = p->case_index;
+    if (!w->no_task)
+        return true;
+    const char *key = node_get(f->root, "reference") ? "reference" : "stages";
+    const struct node *at = node_get(f->root, key);
+    char *reason = text_format("the work is no task: %s; %s:%d: other `%s:`, or other `data:` of what it reads", w->no_task,
+                               file_base(f->path), at ? at->line : 1, key);
+    row->status = ROW_BROKEN;
+    row_set(&row->reason, reason);
+    row_set(&row->reason_file, f->path);
+    row->reason_line = at ? at->line : 1;
+    free(reason);
+    return true;
+}

@@ -1,0 +1,17 @@
+/* run/message/server: who takes commands and answers with events. The parent knows a worker in its own process (--in-process) only by this.
+ */
+#ifndef BENCH_MESSAGE_SERVER_H
+#define BENCH_MESSAGE_SERVER_H
+
+#include "base/error.h"
+#include <jansson.h>
+#include <stdbool.h>
+
+struct message_server {
+    /* `emit` takes the reference to each event. */
+    void *(*open)(void (*emit)(void *context, json_t *event), void *context);
+    bool (*handle)(void *server, const json_t *command, struct error *err);
+    void (*close)(void *server);
+};
+
+#endif

@@ -1,0 +1,36 @@
+/* run/message/wire: what a worker found out about a row, as JSON between the processes. */
+#ifndef BENCH_MESSAGE_WIRE_H
+#define BENCH_MESSAGE_WIRE_H
+
+#include "device/chip/chip.h"
+#include "base/phase.h"
+#include "device/chip/roof.h"
+#include "store/row.h"
+#include <jansson.h>
+
+/* The fields a worker sets (status, reason, check, facts, times, metrics ...); identity stays with the parent's row. New reference. */
+json_t *wire_row(const struct row *row);
+/* Lays them over a row; unknown or ill-typed fields are ignored. */
+void wire_row_merge(const json_t *fields, struct row *row);
+
+/* {"data": 0.2, ..., "parts": ...}: the seconds of the phases that had some, but waiting, and the clock begins anew from 0. New reference.
+ */
+json_t *wire_spent(struct phase_clock *clock);
+/* Somebody else's, who was waited for in the present phase. */
+void wire_spent_take(const json_t *spent, struct phase_clock *clock);
+/* [["data", "sample", 0.1], ...]: the seconds of the parts that had some, also those that were taken. New reference. */
+json_t *wire_parts(const struct phase_clock *clock);
+void wire_parts_take(const json_t *parts, struct phase_clock *clock);
+
+/* A chip's limits; both ends are the same executable. */
+json_t *wire_chip(const struct chip *chip);
+bool wire_chip_read(const json_t *text, struct chip *chip);
+
+/* The stage at which a counting worker asks the machine for its counters: what fails there fails for every case. At most 20 characters. */
+#define WORKER_STAGE_COUNTERS "open counters"
+
+/* The ceilings of a machine. */
+json_t *wire_roofs(const struct roofs *roofs);
+void wire_roofs_read(const json_t *json, struct roofs *roofs);
+
+#endif

@@ -1,0 +1,49 @@
+/* The parent's part of --ablate: one row at a time, in the worker that timed it; a failure is that row's note. */
+#include "base/text.h"
+#include "run/parent/parent.h"
+#include <stdlib.h>
+
+#define START_LIMIT_S 120.0
+
+static bool offers(const struct session *s, int row)
+{
+    const struct plan_row *p = &s->plan.rows[row];
+    for (int i = 0; i < ABLATE_COUNT; i++)
+        if (p->program.ablations[i] && p->kind == PLAN_LAYER && s->rows[row]->status == ROW_OK && !s->kept[row])
+            return true;
+    return false;
+}
+
+static void note_failure(struct session *s, int row, enum outcome outcome, const struct error *why)
+{
+    const char *how = outcome == OUTCOME_LATE ? "it hung" : outcome == OUTCOME_DIED ? "its process died" : why->text;
+    char *line = text_format("%.400s", how);
+    for (char *c = line; *c; c++) /* a compiler's log has several lines, a note is one */
+        *c = *c == '\n' ? ' ' : *c;
+    row_add_note(s->rows[row], "not ablated: %s", line);
+    free(line);
+}
+
+bool session_ablate(struct session *s, int first, int last, struct error *err)
+{
+    for (int i = first; i < last && !s->interrupted; i++) {
+        struct error why = {0};
+        if (!offers(s, i))
+            continue;
+        enum outcome outcome = OUTCOME_FAILED;
+        if (s->options->inside)
+            error_set(&why, ERROR_USAGE, "not with --in-process");
+        else if (session_start(s, &s->worker, &why))
+            outcome = session_command(s, &s->worker, command_new(COMMAND_ABLATE, "{s:i}", "row", i), START_LIMIT_S, session_event, &why);
+        s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
+        if (outcome != OUTCOME_DONE && !s->options->inside)
+            child_stop(&s->worker, NULL, 0);
+        if (s->interrupted)
+            return true;
+        if (outcome != OUTCOME_DONE)
+            note_failure(s, i, outcome, &why);
+        if (!store_put(s->store, s->run.id, s->rows[i], err))
+            return false;
+    }
+    return true;
+}

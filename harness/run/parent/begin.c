@@ -1,0 +1,342 @@
+/* Before a run: the device, the plan, the store, the rows that an interrupted run left, and where everything came from. */
+#include "base/file.h"
+#include "base/pool.h"
+#include "base/spec.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "store/lock.h"
+#include "run/parent/parent.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+static void describe_host(struct run *run)
+{
+    struct utsname u;
+    char line[256];
+    if (!uname(&u))
+        run->host = text_format("%s %s %s", u.sysname, u.release, u.machine);
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, "model name", 10) && strchr(line, ':')) {
+            line[strcspn(line, "\n")] = 0;
+            run->cpu = text_format("%s x%d", strchr(line, ':') + 2, pool_threads());
+            break;
+        }
+    if (f)
+        fclose(f);
+}
+
+bool session_seed(struct session *s, struct error *err)
+{
+    const char *option = s->asked.seed, *common = getenv("BENCH_SEED"), *given = option ? option : common;
+    uint64_t drawn;
+    char *end = NULL;
+    if (given && (option || *given)) {
+        errno = 0;
+        strtoull(given, &end, 0);
+        s->asked.seed = given;
+        if (*given >= '0' && *given <= '9' && !*end && !errno)
+            return true;
+        error_set(err, ERROR_USAGE, "%s%s is no whole number below 2^64", option ? "--seed " : "BENCH_SEED=", given);
+        return error_hint(err, "bench export RUN --json has the seed of a run under environment");
+    }
+    if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn)
+        return error_set(err, ERROR_ENVIRONMENT, "this machine gives no random numbers: %s", strerror(errno));
+    snprintf(s->seed, sizeof s->seed, "%llu", (unsigned long long)drawn);
+    s->asked.seed = s->seed;
+    return true;
+}
+
+static void note_provenance(struct session *s)
+{
+    struct run *r = &s->run;
+    const struct scenario *sc = s->plan.scenario;
+    size_t bytes;
+    struct run former = *r; /* of a run that is taken up again, else nothing */
+    *r = (struct run){.planned = s->plan.row_count, .wall_s = former.wall_s};
+    memcpy(r->spent_s, former.spent_s, sizeof r->spent_s);
+    time_t now = time(NULL);
+    strftime(r->started, sizeof r->started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    r->scenario = xstrdup(sc->name);
+    r->scenario_path = xstrdup(sc->path);
+    r->scenario_hash = xstrdup(sc->hash);
+    r->scenario_text = file_read(sc->path, NODE_MAX_BYTES, &bytes, NULL);
+    r->argv = xstrdup(s->options->argv);
+    r->verb = xstrdup(s->options->verb);
+    struct text t = {0};
+    for (int i = 0; s->asked.op_files && s->asked.op_files[i]; i++) {
+        text_add(&t, t.len ? " --ops " : "--ops ");
+        text_add_word(&t, s->asked.op_files[i]);
+    }
+    for (int i = 0; s->asked.variant_dirs && s->asked.variant_dirs[i]; i++) {
+        text_add(&t, t.len ? " -V " : "-V ");
+        text_add_word(&t, s->asked.variant_dirs[i]);
+    }
+    row_set(&r->asked_variants, t.len ? text_get(&t) : NULL);
+    text_free(&t);
+    row_set(&r->asked_device, s->options->plan.device);
+    row_set(&r->asked_out, s->options->asked_out);
+    r->commit = xstrdup(bench_version());
+    row_set(&r->revision, s->options->revision);
+    r->device = xstrdup(s->device.spec);
+    r->product = xstrdup(s->device.chip.name);
+    r->device_about = xstrdup(s->device.about);
+    r->uuid = xstrdup(s->device.uuid);
+    r->driver = xstrdup(s->device.driver);
+    r->compiler = xstrdup(s->device.compiler);
+    r->seed = sc->layer_count ? sc->layers[0].work.seed : 0;
+    json_t *environment = json_pack("{s:s,s:s,s:i,s:s}", "cudnn", s->device.library, "arch", s->device.chip.arch, "bench_threads",
+                                    pool_threads(), "seed", s->asked.seed);
+    if (s->roofs.count)
+        json_object_set_new(environment, "roofs", wire_roofs(&s->roofs));
+    r->environment = json_dumps(environment, JSON_COMPACT);
+    json_decref(environment);
+    describe_host(r);
+}
+
+static bool row_final(const struct row *row, bool timed)
+{
+    bool ranked = row->status == ROW_OK || row->status == ROW_FOIL;
+    return row->status != ROW_PLANNED && (!timed || !ranked || row->time_count > 0);
+}
+
+/* The key says nothing of the row's place and of networks: the same numbers may now stand elsewhere and count otherwise. True when that is
+ * so. */
+static bool place_anew(struct row *old, struct row *planned)
+{
+    const char *a = old->networks ? old->networks : "", *b = planned->networks ? planned->networks : "";
+    bool same =
+        old->case_index == planned->case_index && old->row_index == planned->row_index && old->repeat == planned->repeat && !strcmp(a, b);
+    struct row_network *network = old->network;
+    int count = old->network_count;
+    old->case_index = planned->case_index;
+    old->row_index = planned->row_index;
+    old->repeat = planned->repeat;
+    row_set(&old->networks, planned->networks);
+    old->network = planned->network; /* the planned row is given up: it takes the other list with it */
+    old->network_count = planned->network_count;
+    planned->network = network;
+    planned->network_count = count;
+    return !same;
+}
+
+/* The row of that id and side, looked for from `from` on, where the next one is likely; -1: it is not there. */
+static int find_row(struct row *const *rows, int count, const char *id, const char *side, int *from)
+{
+    for (int t = 0; t < count; t++) {
+        int i = (*from + t) % count;
+        if (rows[i] && !strcmp(rows[i]->id, id) && !strcmp(rows[i]->side ? rows[i]->side : "", side ? side : "")) {
+            *from = i + 1;
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool is_timed(const struct session *s)
+{
+    return !s->options->no_time && spec_is_timed(s->device.spec);
+}
+
+/* The rows that the run before hands over, by their keys; NULL: none. */
+static bool *known_rows(const struct session *s, char (*keys)[HASH_TEXT])
+{
+    bool *known = s->former && s->options->resume ? xcalloc((size_t)s->plan.row_count + 1, sizeof *known) : NULL;
+    for (int k = 0, from = 0; known && k < s->plan.row_count; k++) {
+        const struct plan_row *p = &s->plan.rows[k];
+        int i = find_row(s->former, s->former_count, p->id, p->side ? p->side->name : NULL, &from);
+        known[k] = i >= 0 && !strcmp(s->former[i]->key, keys[k]) && row_final(s->former[i], is_timed(s));
+    }
+    return known;
+}
+
+/* Takes over the rows of the interrupted run whose key is unchanged. Returns how many; says why the rest is done again.
+ * `stale`: by row, taken over but to be stored again. */
+static int resume(struct session *s, bool *same_run, bool *stale, struct error *err)
+{
+    struct run old = {0};
+    struct row **rows = NULL;
+    int kept = 0, changed = 0, count = 0, from = 0;
+    if (!store_last_run(s->store, s->asked.tune ? "tune" : "run", s->plan.scenario->name, s->device.spec, &old, err))
+        return err->kind == ERROR_NONE ? 0 : -1;
+    rows = s->former;
+    count = rows ? s->former_count : store_rows(s->store, old.id, &rows, err);
+    s->former = NULL;
+    s->former_count = 0;
+    for (int k = 0; k < s->plan.row_count; k++) {
+        int i = find_row(rows, count, s->rows[k]->id, s->rows[k]->side, &from);
+        if (i >= 0 && strcmp(rows[i]->key, s->rows[k]->key)) {
+            changed++;
+        } else if (i >= 0 && row_final(rows[i], is_timed(s))) {
+            stale[k] = place_anew(rows[i], s->rows[k]);
+            row_free(s->rows[k]);
+            s->rows[k] = rows[i];
+            s->kept[k] = true;
+            rows[i] = NULL;
+            kept++;
+        }
+    }
+    for (int i = 0; i < count; i++)
+        if (rows[i])
+            row_free(rows[i]);
+    free(rows);
+    *same_run = true;
+    s->run.id = old.id;
+    s->run.wall_s = old.wall_s;
+    memcpy(s->run.spent_s, old.spent_s, sizeof s->run.spent_s);
+    json_t *environment = json_loads(old.environment ? old.environment : "{}", 0, NULL);
+    wire_parts_take(json_object_get(environment, "parts"), &s->clock);
+    json_decref(environment);
+    if (!s->asked.filter.more) /* with more densities the run goes on by itself */
+        session_note(s,
+                     "resume: run %lld of %s: %d row%s kept, %d done again because their source, compiler or settings changed, %d were in "
+                     "flight or not reached",
+                     (long long)old.id, old.started, kept, text_s(kept), changed, s->plan.row_count - kept - changed);
+    run_clear(&old);
+    return count < 0 ? -1 : kept;
+}
+
+bool session_rows(struct session *s, int *kept, struct error *err)
+{
+    bool same_run = false, ok = false, *stale = xcalloc((size_t)s->plan.row_count + 1, sizeof *stale);
+    struct row **due = NULL; /* to be stored now */
+    int due_count = 0;
+    char *device = text_format("%s %s %s", s->device.about, s->device.uuid, s->device.library);
+    char(*keys)[HASH_TEXT] = xcalloc((size_t)s->plan.row_count + 1, sizeof *keys);
+    for (int i = 0; i < s->plan.row_count; i++)
+        plan_row_key(&s->plan, i, device, s->device.compiler, keys[i]);
+    bool *given = known_rows(s, keys);
+    plan_rows_new(&s->plan, s->device.spec, given, s->rows);
+    for (int i = 0; i < s->plan.row_count; i++) {
+        memcpy(s->rows[i]->key, keys[i], sizeof keys[i]);
+        if (!(given && given[i]) && s->plan.rows[i].kind != PLAN_SEQUENCE) /* what it must do is known when its frames are */
+            session_row_roof(s, i);
+    }
+    free(given);
+    free(keys);
+    free(device);
+    *kept = s->options->resume ? resume(s, &same_run, stale, err) : 0;
+    if (*kept < 0)
+        goto done;
+    int64_t id = s->run.id;
+    note_provenance(s);
+    s->run.id = same_run ? id : 0;
+    if (!store_run_begin(s->store, &s->run, err))
+        goto done;
+    for (int i = 0; i < s->plan.row_count; i++) {
+        bool known = !s->kept[i] && s->rows[i]->status != ROW_PLANNED; /* infeasible, broken head: known without running */
+        s->done += s->kept[i] || known;
+        if (stale[i] || known)
+            *APPEND(due, due_count) = s->rows[i];
+    }
+    ok = store_put_all(s->store, s->run.id, due, due_count, err);
+done:
+    free(due);
+    free(stale);
+    return ok;
+}
+
+/* ---- what is kept from one run to the next ---- */
+
+struct session_kept {
+    struct session_device device;
+    struct child worker;
+    int gpu_lock;
+    char files[HASH_TEXT]; /* of its plan */
+    struct row **rows;     /* as they are stored */
+    int row_count;
+};
+
+static bool take_kept(struct session *s)
+{
+    struct session_kept *k = s->options->kept ? *s->options->kept : NULL;
+    if (!k)
+        return false;
+    s->device = k->device;
+    s->worker = k->worker;
+    s->gpu_lock = k->gpu_lock;
+    memcpy(s->plan.files, k->files, sizeof k->files);
+    s->former = k->rows;
+    s->former_count = k->row_count;
+    free(k);
+    *s->options->kept = NULL;
+    s->follows = true;
+    return true;
+}
+
+void session_keep(struct session *s)
+{
+    if (!s->options->kept || s->interrupted || !s->worker.ready || s->worker.ahead)
+        return;
+    struct session_kept *k = *s->options->kept = xcalloc(1, sizeof *k);
+    *k = (struct session_kept){
+        .device = s->device, .worker = s->worker, .gpu_lock = s->gpu_lock, .rows = s->rows, .row_count = s->plan.row_count};
+    memcpy(k->files, s->plan.files, sizeof k->files);
+    k->worker.ahead = 0;
+    k->worker.launched = k->worker.ready = false; /* it is set up anew */
+    s->worker = (struct child){.fd = -1, .errors = -1};
+    s->gpu_lock = -1;
+    s->rows = NULL;
+}
+
+void session_kept_free(struct session_kept *kept)
+{
+    if (!kept)
+        return;
+    child_stop(&kept->worker, NULL, 0);
+    lock_release(&kept->gpu_lock);
+    rows_free(kept->rows, kept->row_count);
+    free(kept);
+}
+
+static bool find_device(struct session *s, struct error *err)
+{
+    const struct session_options *o = s->options;
+    struct scenario *sc = scenario_load(o->plan.scenario_path, err); /* only for its chip: the plan needs the device first */
+    if (!sc)
+        return false;
+    char *emu = NULL;
+    const char *chip = scenario_chip(sc, "emu");
+    bool bare = o->plan.device && (!strcmp(o->plan.device, "emu") || !strcmp(o->plan.device, "emu:no-check"));
+    if (chip)
+        emu = text_format("emu:%s%s", chip, bare && o->plan.device[3] ? ",no-check" : "");
+    scenario_free(sc);
+    struct session_probe ask = {bare && emu ? emu : o->plan.device, emu, o->plan.compiler, o->plan.bundle, .compiles = true,
+                                o->inside ? NULL : &s->worker};
+    bool ok = session_hold(ask.spec, s->sink, &s->worker, o->interrupted, &s->gpu_lock, err);
+    if (ok && o->inside) /* a debugger's process opens the device itself */
+        child_stop(&s->worker, NULL, 0);
+    ok = ok && session_device(&ask, o->interrupted, &s->device, err);
+    free(emu);
+    return ok;
+}
+
+bool session_open(struct session *s, struct error *err)
+{
+    const struct session_options *o = s->options;
+    if (!take_kept(s) && !find_device(s, err))
+        return false;
+    bool timed = spec_is_timed(s->device.spec);
+    if (o->plan.tune && !timed && !o->no_time) {
+        error_set(err, ERROR_ENVIRONMENT, "%s keeps no time: configurations cannot be compared on it", s->device.spec);
+        return error_hint(err,
+                          "a search needs a GPU; here, bench tune --no-time verifies every configuration and says which are infeasible");
+    }
+    if (o->tuned && !session_remembered(o->database, &s->device, s->device.compiler, &s->remembered, err))
+        return false;
+    s->asked.tuned = s->remembered;
+    if (s->follows) /* it makes the same plan meanwhile, of the files that the run before was made of */
+        session_launch(s, &s->worker, &(struct error){0});
+    if (!plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err) || !plan_masks_fit(&s->plan, err))
+        return false;
+    char *dir = file_dir(o->database);
+    bool ok =
+        file_make_dirs(dir, err) && (!o->out_dir || file_make_dirs(o->out_dir, err)) && store_open(o->database, false, &s->store, err);
+    free(dir);
+    return ok && (!o->tuned || session_judge_remembered(s, err));
+}

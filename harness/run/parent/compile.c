@@ -1,0 +1,221 @@
+/* Workers that only fill the compiler's cache, one a core; what goes wrong here is told when the row's turn comes. */
+#include "base/pool.h"
+#include "base/spec.h"
+#include "base/text.h"
+#include "run/parent/parent.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define COMPILE_LIMIT_S 180.0
+#define TOLD_AFTER_S 3.0
+#define ALONE_S 0.1
+#define CHECKS 5 /* sources of the check on the device: measure/card.h is not the parent's */
+#define PARTS 4  /* of what the library compiles for a row: some have one plan to compile, some a dozen */
+#define AHEAD 2  /* rows that a compiler has been given: one that it compiles, and the next, so that it never waits for us */
+
+struct task {
+    const char *what; /* "checks", "plans", "rows", "neighbours": as COMMAND_COMPILE has it */
+    int row, part;    /* row: of a check, its source */
+};
+/* Commands that a compiler has not answered, in their order, its setup among them. */
+struct given {
+    const char *what[AHEAD + 1];
+    int count;
+};
+struct compilers {
+    struct session *s;
+    struct child *children;
+    struct given *given; /* by child */
+    int checks;          /* that are not compiled yet */
+    int count, started;
+    struct task *tasks;                                   /* the longest first */
+    int task_count, own_count, row_count, next, compiled; /* own: but for neighbours */
+    double began_s;
+    double ready_s; /* when the first one had its plan; 0: not yet */
+    bool told;      /* that it takes long */
+};
+
+static bool same_build(const struct program *a, const struct program *b)
+{
+    if (a->unit_count != b->unit_count)
+        return false;
+    for (int i = 0; i < a->unit_count; i++)
+        if (!unit_same(&a->units[i], &b->units[i]))
+            return false;
+    return true;
+}
+
+/* Its code is what a row of the run before was compiled to. */
+static bool known_build(const struct session *s, const struct program *program)
+{
+    for (int i = 0; s->follows && i < s->plan.row_count; i++)
+        if (s->kept[i] && s->plan.rows[i].kind == PLAN_LAYER && same_build(&s->plan.rows[i].program, program))
+            return true;
+    return false;
+}
+
+static void add_task(struct compilers *c, const char *what, int row, int part)
+{
+    *APPEND(c->tasks, c->task_count) = (struct task){what, row, part};
+}
+
+static bool asks_library(const struct program *program)
+{
+    for (int i = 0; i < program->step_count; i++)
+        if (program->steps[i].kind == STEP_CUDNN)
+            return true;
+    return false;
+}
+
+static bool has_source(const struct program *program)
+{
+    for (int i = 0; i < program->unit_count; i++)
+        if (program->units[i].path && program->units[i].code == CODE_CUDA)
+            return true;
+    return false;
+}
+
+/* Each build once. */
+static void find_tasks(struct compilers *c)
+{
+    const struct session *s = c->s;
+    int *rows = xcalloc((size_t)s->plan.row_count + 1, sizeof *rows), *due = xcalloc((size_t)s->plan.row_count + 1, sizeof *due), count = 0;
+    for (int i = 0; i < CHECKS && spec_is_timed(s->device.spec) && !s->follows; i++)
+        add_task(c, "checks", i, 0);
+    for (int i = 0; i < s->plan.row_count; i++) {
+        const struct plan_row *p = &s->plan.rows[i];
+        bool known = p->kind == PLAN_LAYER && known_build(s, &p->program),
+             again =
+                 known || (p->kind == PLAN_LAYER && !has_source(&p->program)) || (p->kind == PLAN_CHAIN && p->chain->pick != CHAIN_KERNEL);
+        if (s->kept[i] || s->rows[i]->status != ROW_PLANNED)
+            continue;
+        bool plans = p->kind == PLAN_LAYER && !known && s->device.library_device[0] && asks_library(&p->program);
+        for (int part = 0; plans && part < PARTS; part++)
+            add_task(c, "plans", i, part);
+        if (!known && p->kind == PLAN_LAYER)
+            due[count++] = i;
+        for (int k = 0; k < c->row_count && !again && p->kind != PLAN_CHAIN; k++)
+            again = same_build(&s->plan.rows[rows[k]].program, &p->program);
+        if (!again)
+            rows[c->row_count++] = i;
+    }
+    for (int i = 0; i < c->row_count; i++)
+        add_task(c, "rows", rows[i], 0);
+    c->own_count = c->task_count;
+    for (int i = 0; i < count; i++)
+        add_task(c, "neighbours", due[i], 0);
+    free(rows);
+    free(due);
+}
+
+static void give(struct given *g, const char *what)
+{
+    g->what[g->count++] = what;
+}
+
+/* What was answered: the first of them. */
+static const char *answered(struct given *g)
+{
+    const char *what = g->what[0];
+    memmove(g->what, g->what + 1, (size_t)--g->count * sizeof *g->what);
+    return what;
+}
+
+/* Rows to compiler k until it has enough; without any it is sent home. */
+static void feed(struct compilers *c, int k)
+{
+    while (c->given[k].count < AHEAD && c->next < c->task_count) {
+        const struct task *t = &c->tasks[c->next++];
+        child_send(&c->children[k], command_new(COMMAND_COMPILE, "{s:[i],s:i,s:i}", t->what, t->row, "part", t->part, "parts", PARTS));
+        give(&c->given[k], t->what);
+    }
+    if (!c->given[k].count)
+        child_stop(&c->children[k], NULL, 0);
+}
+
+/* Once, of what a first run waits for. */
+static void tell(struct compilers *c)
+{
+    if (c->told || clock_s() - c->began_s < TOLD_AFTER_S || c->compiled == c->row_count)
+        return;
+    c->told = true;
+    session_note(c->s, "compiling %d kernel%s on %d core%s takes most of a first run; the next one finds them in the cache", c->row_count,
+                 text_s(c->row_count), c->count, text_s(c->count));
+}
+
+static void take(struct compilers *c, int k, const json_t *event)
+{
+    enum event what = event_of(event);
+    if (what == EVENT_COMPILED) {
+        char *said = text_format("compile %d of %d", ++c->compiled, c->row_count);
+        session_progress(c->s, said);
+        free(said);
+        tell(c);
+    } else if (what == EVENT_FAILED) {
+        child_stop(&c->children[k], NULL, 0);
+    } else if (what == EVENT_DONE) {
+        c->ready_s = c->ready_s > 0 ? c->ready_s : clock_s();
+        c->checks -= !strcmp(answered(&c->given[k]), "checks");
+        feed(c, k);
+    }
+}
+
+static void start(struct compilers *c)
+{
+    int k = c->started++;
+    struct error ignored = {0};
+    if (child_start(&c->children[k], &ignored)) {
+        child_limit_memory(&c->children[k], child_compile_memory());
+        child_send(&c->children[k], session_setup(c->s, true));
+        give(&c->given[k], "setup");
+        feed(c, k);
+    }
+}
+
+/* The next compiler that says something; -1: all are gone, or nobody does. The first is alone until it has taken longer than the cache
+ * takes: each has a plan to make, and a run whose kernels are all known wants no more of them. */
+static int hear(struct compilers *c)
+{
+    volatile sig_atomic_t *interrupted = c->s->options->interrupted;
+    bool alone = c->started == 1 && c->count > 1 && c->children[0].pid > 0;
+    double now = clock_s(), until = alone && c->ready_s > 0 ? c->ready_s + ALONE_S : now + COMPILE_LIMIT_S;
+    int k = now < until ? child_any(c->children, c->started, until, interrupted) : -1;
+    if (k >= 0 || c->started != 1 || (interrupted && *interrupted))
+        return k;
+    for (int left = c->task_count - c->next; left > 0 && c->started < c->count; left--)
+        start(c);
+    return child_any(c->children, c->started, clock_s() + COMPILE_LIMIT_S, interrupted);
+}
+
+void session_precompile(struct session *s)
+{
+    struct compilers c = {.s = s, .began_s = clock_s()};
+    int k;
+    find_tasks(&c);
+    for (k = 0; k < c.task_count; k++)
+        c.checks += !strcmp(c.tasks[k].what, "checks");
+    c.count = pool_threads() < c.own_count ? pool_threads() : c.own_count; /* neighbours by whoever is there */
+    if (c.own_count < 2) /* the one worker would wait for the one compiler, which reads everything for itself as it does */
+        c.count = 0;
+    c.children = xcalloc((size_t)c.count + 1, sizeof *c.children);
+    c.given = xcalloc((size_t)c.count + 1, sizeof *c.given);
+    for (k = 0; k < c.count; k++)
+        c.children[k].fd = c.children[k].errors = -1;
+    if (c.count)
+        start(&c);
+    while ((k = hear(&c)) >= 0) {
+        json_t *event = NULL;
+        if (!c.checks) /* else the worker would compile them, too */
+            session_early(s);
+        if (child_next(&c.children[k], clock_s() + COMPILE_LIMIT_S, s->options->interrupted, &event) == CHILD_EVENT)
+            take(&c, k, event);
+        else
+            child_stop(&c.children[k], NULL, 0);
+        json_decref(event);
+    }
+    for (k = 0; k < c.count; k++)
+        child_stop(&c.children[k], NULL, 0);
+    free(c.children);
+    free(c.given);
+    free(c.tasks);
+}

@@ -1,0 +1,321 @@
+/* The parent's side of counting: which rows, with which facts; what a machine refuses; a worker that dies over a row. */
+#include "base/spec.h"
+#include "base/text.h"
+#include "run/parent/parent.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define START_LIMIT_S 120.0
+#define DEATHS_MAX 3 /* of counting workers in one run */
+/* Rows of several cases are counted together, as every count costs CUPTI half a second before its first pass: so many at most, and with so
+ * much memory. */
+#define TOGETHER 96
+#define TOGETHER_BYTES 24e9
+/* A row that takes longer is slow: the basic set is ten runs of it, and one with patched code that takes as long as 25 (on an H200). */
+#define SLOW_NS 10e6
+
+static bool asked_for(const struct counter_wish *wish)
+{
+    return wish->set || (wish->groups && wish->groups[0]) || (wish->metrics && wish->metrics[0]) || wish->source || wish->required;
+}
+
+bool session_counts(const struct session *s, bool *counts, struct error *err)
+{
+    const struct counter_wish *wish = &s->options->plan.counters;
+    const char *why = NULL;
+    *counts = false;
+    if (wish->off || (s->asked.tune && !asked_for(wish))) /* a search has hundreds of configurations, and ranks them by time */
+        return true;
+    if (!spec_is_timed(s->device.spec))
+        why = "this device has no hardware counters; emu counts by itself (emu.*)";
+    else if (s->options->no_time)
+        why = "--no-time only verifies";
+    else if (s->options->inside)
+        why = "--in-process has no second process, and counting in the one that times would disturb the times";
+    *counts = !why;
+    if (why && wish->required) {
+        error_set(err, ERROR_ENVIRONMENT, "counters are required, but %s", why);
+        return error_hint(err, spec_is_timed(s->device.spec) ? "leave that option out" : "--device cuda:0, on a machine with a GPU");
+    }
+    return true;
+}
+
+static void put_fact(json_t *facts, const char *name, double value)
+{
+    if (isfinite(value) && value >= 0)
+        json_object_set_new(facts, name, json_real(value));
+}
+
+/* What is known of one launch before it is counted (counter_facts of counter/group.h). */
+static void step_facts(json_t *facts, const struct row_step *step)
+{
+    put_fact(facts, "occupancy_theoretical", step->occupancy >= 0 ? 100 * step->occupancy : NAN);
+    put_fact(facts, "waves", step->waves);
+    put_fact(facts, "blocks_per_sm", step->blocks_per_sm);
+    put_fact(facts, "registers", step->registers);
+    if (step->spill_store_bytes >= 0 && step->spill_load_bytes >= 0)
+        put_fact(facts, "spill_bytes", (double)step->spill_store_bytes + step->spill_load_bytes);
+}
+
+static double time_of(const struct row *row, int step, bool warm)
+{
+    for (int i = 0; i < row->time_count; i++) {
+        const struct row_time *t = &row->times[i];
+        if (t->step == step && !strcmp(t->load, "isolated") && !strcmp(t->cache, warm ? "warm" : "cold"))
+            return t->median_ns;
+    }
+    return NAN;
+}
+
+/* The state that rows are counted in, that of the time beside the counts. */
+static bool counts_warm(const struct session *s)
+{
+    const struct timing_plan *t = &s->plan.time;
+    return !(t->load[LOAD_ISOLATED] && t->cache[CACHE_COLD]);
+}
+
+static bool is_slow(const struct session *s, int index, bool warm)
+{
+    return time_of(s->rows[index], -1, warm) > SLOW_NS;
+}
+
+/* Facts of a launch belong to the row when it is the row's only one. */
+static json_t *ask(const struct session *s, int index, bool warm)
+{
+    const struct row *row = s->rows[index];
+    json_t *facts = json_object(), *steps = json_array(); /* null: a step that prepares */
+    int launches = 0, only = -1;
+    for (int k = 0; k < row->step_count; k++) {
+        json_t *own = row->steps[k].prepare ? json_null() : json_object();
+        json_array_append_new(steps, own);
+        if (row->steps[k].prepare)
+            continue;
+        launches++;
+        only = k;
+        step_facts(own, &row->steps[k]);
+        put_fact(own, "sm_count", s->device.chip.sm_count);
+        put_fact(own, "time_ns", time_of(row, k, warm));
+    }
+    if (launches == 1)
+        step_facts(facts, &row->steps[only]);
+    put_fact(facts, "sm_count", s->device.chip.sm_count);
+    put_fact(facts, "flop", row->flop);
+    put_fact(facts, "bytes", row->bytes);
+    put_fact(facts, "time_ns", time_of(row, -1, warm));
+    json_t *out = json_pack("{s:i,s:o,s:o}", "row", index, "facts", facts, "steps", steps);
+    if (is_slow(s, index, warm))
+        json_object_set_new(out, "slow", json_true());
+    if (row->engine_number >= 0) /* the plan of the library that was timed */
+        json_object_set_new(out, "plan", json_pack("[i,s,i]", row->engine_number, row->engine_heuristic, row->engine_rank));
+    return out;
+}
+
+static bool is_counted(const struct row *row)
+{
+    for (int i = 0; i < row->metric_count; i++)
+        if (!strcmp(row->metrics[i].source, "cupti"))
+            return true;
+    return false;
+}
+
+static bool wanted(const struct session *s, int row)
+{
+    const struct row *r = s->rows[row];
+    return (r->status == ROW_OK || r->status == ROW_FOIL) && s->plan.rows[row].kind == PLAN_LAYER && !r->uncounted && !is_counted(r);
+}
+
+static void mark(struct session *s, const char *why)
+{
+    for (int i = 0; i < s->uncounted_count; i++)
+        if (wanted(s, s->uncounted_rows[i]))
+            row_set(&s->rows[s->uncounted_rows[i]]->uncounted, why);
+}
+
+static double device_bytes(const struct program *p)
+{
+    double bytes = (double)program_scratch_bytes(p);
+    for (int i = 0; i < p->tensor_count; i++)
+        bytes += (double)tensor_bytes(&p->tensors[i]);
+    return bytes;
+}
+
+/* At least of one case; with --source each case by itself, whose rows are all loaded until their lines are counted. */
+bool session_count_due(const struct session *s)
+{
+    return s->uncounted_count >= TOGETHER || s->uncounted_bytes > TOGETHER_BYTES ||
+           (s->uncounted_count && s->options->plan.counters.source);
+}
+
+void session_count_later(struct session *s, int first, int last)
+{
+    for (int i = first; i < last && s->counts; i++)
+        if (wanted(s, i)) {
+            *APPEND(s->uncounted_rows, s->uncounted_count) = i;
+            s->uncounted_bytes += device_bytes(&s->plan.rows[i].program);
+        }
+}
+
+/* Nothing more is counted in this run. */
+static void give_up(struct session *s, const struct error *why)
+{
+    snprintf(s->uncounted, sizeof s->uncounted, "%.*s", (int)sizeof s->uncounted - 1, why->text);
+    session_note(s, "no hardware counters: %s%s%s", why->text, why->hint[0] ? "\nhint: " : "", why->hint);
+}
+
+bool session_count_asked(const struct session *s)
+{
+    return s->counts && asked_for(&s->options->plan.counters);
+}
+
+void session_count_launch(struct session *s)
+{
+    struct error told_later = {0};
+    if (s->counts && !s->counter.ahead && session_launch(s, &s->counter, &told_later))
+        s->counter.ahead = child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, "{}"));
+}
+
+static enum outcome check(struct session *s, struct error *why)
+{
+    if (!session_start(s, &s->counter, why))
+        return OUTCOME_FAILED;
+    if (!s->counter.ahead && !child_send(&s->counter, command_new(COMMAND_COUNT_CHECK, "{}")))
+        return OUTCOME_DIED;
+    s->counter.ahead = false;
+    return session_answer(s, &s->counter, START_LIMIT_S, NULL, why);
+}
+
+bool session_count_check(struct session *s, struct error *err)
+{
+    const struct counter_wish *wish = &s->options->plan.counters;
+    struct error why = {0};
+    char how[512];
+    if (!s->counts || s->count_checked)
+        return true;
+    s->count_checked = true;
+    enum phase former = phase_turn(&s->clock, PHASE_START_UP);
+    enum outcome outcome = check(s, &why);
+    phase_turn(&s->clock, former);
+    if (outcome == OUTCOME_DONE)
+        return true;
+    s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
+    child_stop(&s->counter, how, sizeof how);
+    if (s->interrupted)
+        return true;
+    if (outcome != OUTCOME_FAILED)
+        error_set(&why, ERROR_ENVIRONMENT, "the counters could not be opened: %s", outcome == OUTCOME_LATE ? "no answer" : how);
+    if (wish->required || (asked_for(wish) && why.kind == ERROR_USAGE)) {
+        *err = why;
+        return false;
+    }
+    give_up(s, &why);
+    return true;
+}
+
+/* A worker that failed, hung or died: whose fault, and does it go on? */
+static void take_blow(struct session *s, enum outcome outcome, const struct error *why)
+{
+    char how[512] = "", text[640];
+    int row = s->stage_row;
+    bool one = false; /* it was at one of them */
+    for (int i = 0; i < s->uncounted_count; i++)
+        one |= s->uncounted_rows[i] == row;
+    const char *what = one ? s->rows[row]->id : s->rows[s->uncounted_rows[0]]->case_id;
+    child_stop(&s->counter, how, sizeof how);
+    /* What the machine refuses at the door it refuses every case; what fails later is the case's. */
+    if (outcome == OUTCOME_FAILED && !strcmp(s->stage, WORKER_STAGE_COUNTERS) &&
+        (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE)) {
+        give_up(s, why);
+        return;
+    }
+    snprintf(text, sizeof text, "counting %s at '%s'%s%.300s",
+             outcome == OUTCOME_LATE   ? "hung"
+             : outcome == OUTCOME_DIED ? "died"
+                                       : "failed",
+             s->stage, why->text[0] || how[0] ? ": " : "", why->text[0] ? why->text : how);
+    if (!s->counter_again) { /* a worker may die of what the rows before it left in CUPTI: a fresh one tries them all once more */
+        s->counter_again = true;
+        session_note(s, "%s: %s; once more in a fresh process", what, text);
+        return;
+    }
+    if (one)
+        row_set(&s->rows[row]->uncounted, text);
+    else
+        mark(s, text);
+    session_note(s, "%s: %s", what, text);
+    if (++s->counter_deaths >= DEATHS_MAX) {
+        struct error last_word = {0};
+        error_set(&last_word, ERROR_INTERNAL, "%d counting workers failed; %s", s->counter_deaths, text);
+        give_up(s, &last_word);
+    }
+}
+
+/* True when the rest of them is to be tried again. */
+static bool count_once(struct session *s)
+{
+    bool warm = counts_warm(s);
+    struct error why = {0};
+    json_t *rows = json_array();
+    for (int slow = 0; slow < 2; slow++) /* the slow ones together: each change of metrics costs CUPTI a fifth of a second */
+        for (int k = 0; k < s->uncounted_count; k++) {
+            int i = s->uncounted_rows[k];
+            if (wanted(s, i) && is_slow(s, i, warm) == slow)
+                json_array_append_new(rows, ask(s, i, warm));
+        }
+    if (!json_array_size(rows)) {
+        json_decref(rows);
+        return false;
+    }
+    s->stage_row = -1;
+    snprintf(s->stage, sizeof s->stage, "start");
+    if (!session_start(s, &s->counter, &why)) {
+        json_decref(rows);
+        if (!s->interrupted)
+            give_up(s, &why);
+        return false;
+    }
+    enum outcome outcome = session_command(s, &s->counter, command_new(COMMAND_COUNT, "{s:b,s:o}", "warm", (int)warm, "rows", rows),
+                                           START_LIMIT_S, session_event, &why);
+    if (outcome == OUTCOME_DONE)
+        return false;
+    if (outcome == OUTCOME_INTERRUPTED) {
+        s->interrupted = true;
+        return false;
+    }
+    take_blow(s, outcome, &why);
+    return !s->uncounted[0];
+}
+
+/* What a reader misses of slow rows, and where it is. */
+static void note_slow(struct session *s, int index)
+{
+    static const char few[] = "over 10 ms: counted without what takes many passes (bench why --measure counts all)";
+    if (s->plan.counters.unasked && is_counted(s->rows[index]) && is_slow(s, index, counts_warm(s)))
+        row_add_note(s->rows[index], "%s", few);
+}
+
+bool session_count(struct session *s, struct error *err)
+{
+    bool ok = true;
+    s->counter_again = false;
+    while (s->uncounted_count && !s->uncounted[0] && !s->interrupted && count_once(s))
+        continue;
+    for (int k = 0; k < s->uncounted_count; k++)
+        note_slow(s, s->uncounted_rows[k]);
+    if (!s->interrupted)
+        mark(s, s->uncounted[0] ? s->uncounted : "CUPTI returned nothing");
+    for (int k = 0; s->options->plan.counters.required && !s->interrupted && ok && k < s->uncounted_count; k++) {
+        const struct row *row = s->rows[s->uncounted_rows[k]];
+        if (row->uncounted && row->launched != 0) { /* copies alone have nothing to count */
+            error_set(err, ERROR_ENVIRONMENT, "%s was not counted: %s", row->id, row->uncounted);
+            ok = error_hint(err, "--require-counters stops here; without it the run goes on with times alone");
+        }
+    }
+    ok = ok && (!s->uncounted_count || session_put(s, s->uncounted_rows[0], s->uncounted_rows[s->uncounted_count - 1] + 1, err));
+    free(s->uncounted_rows);
+    s->uncounted_rows = NULL;
+    s->uncounted_count = 0;
+    s->uncounted_bytes = 0;
+    return ok;
+}

@@ -1,0 +1,116 @@
+/* A run that holds two builds against each other: what both launch alike is not run, what they do not is timed in pairs. */
+#include "run/parent/parent.h"
+#include <string.h>
+
+#define IDENTIFY_LIMIT_S 180.0
+#define BUDGET_S 6.0 /* for the rounds of a case, unless one is asked for */
+
+/* The row of the same id of the next side; -1: none, or the row is of no side. */
+static int partner(const struct session *s, int row)
+{
+    const struct plan_row *p = &s->plan.rows[row];
+    for (int i = row + 1; p->side && i < s->plan.row_count && s->plan.rows[i].case_index == p->case_index; i++)
+        if (s->plan.rows[i].side && s->plan.rows[i].side != p->side && !strcmp(s->plan.rows[i].id, p->id))
+            return i;
+    return -1;
+}
+
+static bool leave_out(struct session *s, int row, const char *why, struct error *err)
+{
+    if (s->rows[row]->status != ROW_PLANNED)
+        return true;
+    s->rows[row]->status = ROW_SKIPPED;
+    row_set(&s->rows[row]->reason, why);
+    s->done++;
+    return session_put(s, row, row + 1, err);
+}
+
+/* A worker that dies of it dies again when the row is verified, and there it is told. */
+static bool identify(struct session *s, int row, struct error *err)
+{
+    struct error why = {0};
+    if (s->rows[row]->status != ROW_PLANNED)
+        return true;
+    if (!session_start(s, &s->worker, err))
+        return s->interrupted;
+    json_t *ask = command_new(COMMAND_IDENTIFY, "{s:i}", "row", row);
+    enum outcome outcome = session_command(s, &s->worker, ask, IDENTIFY_LIMIT_S, session_event, &why);
+    s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
+    if (outcome != OUTCOME_DONE)
+        child_stop(&s->worker, NULL, 0);
+    if (outcome != OUTCOME_FAILED || why.kind != ERROR_ENVIRONMENT)
+        return true;
+    if (err)
+        *err = why;
+    return false;
+}
+
+static bool is_changed(const struct session *s, int row)
+{
+    int other = partner(s, row);
+    const char *a = s->rows[row]->launch_hash;
+    return other >= 0 && (!*a || strcmp(a, s->rows[other]->launch_hash) != 0);
+}
+
+/* Rows of one side only are verified; where no pair is left, nothing is timed. */
+static bool leave_out_case(struct session *s, int first, int last, struct error *err)
+{
+    bool runs = false;
+    for (int i = first; i < last; i++) {
+        int other = partner(s, i);
+        if (other >= 0 && !is_changed(s, i) &&
+            (!leave_out(s, i, "both sides launch the same: not run", err) ||
+             !leave_out(s, other, "both sides launch the same: not run", err)))
+            return false;
+        s->changed += other >= 0 && s->rows[i]->status == ROW_PLANNED && s->rows[other]->status == ROW_PLANNED;
+    }
+    for (int i = first; i < last; i++)
+        runs |= is_changed(s, i) && s->rows[i]->status == ROW_PLANNED;
+    for (int i = first; i < last && !runs; i++)
+        if (!s->plan.rows[i].side && !leave_out(s, i, "nothing to be timed beside it", err))
+            return false;
+    return true;
+}
+
+bool session_gate_identify(struct session *s, struct error *err)
+{
+    for (int i = 0; i < s->plan.row_count && !s->interrupted; i++)
+        if (s->plan.rows[i].side && !identify(s, i, err))
+            return false;
+    for (int first = 0, last; first < s->plan.row_count && !s->interrupted; first = last) {
+        for (last = first; last < s->plan.row_count && s->plan.rows[last].case_index == s->plan.rows[first].case_index;)
+            last++;
+        if (!leave_out_case(s, first, last, err))
+            return false;
+    }
+    return true;
+}
+
+static bool is_sound(const struct session *s, int row)
+{
+    return s->rows[row]->status == ROW_OK || s->rows[row]->status == ROW_FOIL;
+}
+
+json_t *session_gate_rows(struct session *s, int first, int last, json_t **gate)
+{
+    const struct session_gate *g = s->options->gate;
+    json_t *rows = json_array(), *pairs = json_array();
+    double budget_s = s->options->plan.budget_s > 0 ? s->options->plan.budget_s : BUDGET_S;
+    int library = -1;
+    for (int i = first; i < last; i++) {
+        int other = partner(s, i);
+        if (library < 0 && !s->plan.rows[i].side && is_sound(s, i))
+            library = i;
+        if (other < 0 || !is_sound(s, i) || !is_sound(s, other))
+            continue;
+        json_array_append_new(rows, json_integer(i));
+        json_array_append_new(rows, json_integer(other));
+        json_array_append_new(pairs,
+                              json_pack("{s:i,s:i,s:f}", "base", i, "head", other, "margin", g->margin(g->context, s->plan.rows[i].id)));
+    }
+    if (library >= 0 && json_array_size(rows))
+        json_array_insert_new(rows, 0, json_integer(library));
+    *gate = json_pack("{s:o,s:i,s:f,s:f}", "pairs", pairs, "library", library, "alpha", g->alpha / (s->changed ? s->changed : 1), "budget",
+                      budget_s);
+    return rows;
+}

@@ -1,0 +1,75 @@
+/* What a device is, asked in a process of its own: the parent never loads a driver. */
+#include "base/spec.h"
+#include "run/parent/parent.h"
+#include "run/message/wire.h"
+#include "store/lock.h"
+#include <stdio.h>
+
+#define PROBE_LIMIT_S 90.0
+
+struct waiting {
+    const struct session_sink *sink;
+    volatile sig_atomic_t *interrupted;
+    bool told;
+};
+
+static bool still_waiting(void *context, long long pid)
+{
+    struct waiting *w = context;
+    char text[96] = "another run of bench has the GPU: waiting for it to end";
+    if (pid > 0)
+        snprintf(text, sizeof text, "another run of bench has the GPU (pid %lld): waiting for it to end", pid);
+    if (!w->told && w->sink->note)
+        w->sink->note(w->sink->context, text);
+    w->told = true;
+    return !w->interrupted || !*w->interrupted;
+}
+
+bool session_hold(const char *spec, const struct session_sink *sink, struct child *keep, volatile sig_atomic_t *interrupted, int *fd,
+                  struct error *err)
+{
+    struct waiting waiting = {sink, interrupted, false};
+    struct error ignored = {0}; /* who opens the device says what is wrong with it */
+    *fd = -1;
+    if (spec && !spec_is_timed(spec))
+        return true;
+    json_t *command = command_new(COMMAND_UUID, "{s:s?}", "device", spec);
+    json_t *event = child_ask("the device probe", command, EVENT_UUID, PROBE_LIMIT_S, keep, interrupted, &ignored);
+    const char *uuid = json_string_value(json_object_get(event, "uuid"));
+    bool ok = !uuid || !*uuid || lock_gpu(uuid, still_waiting, &waiting, fd, err);
+    json_decref(command);
+    json_decref(event);
+    return ok;
+}
+
+static void probe_take(char *to, size_t bytes, const json_t *event, const char *key)
+{
+    const char *s = json_string_value(json_object_get(event, key));
+    snprintf(to, bytes, "%s", s ? s : "");
+}
+
+bool session_device(const struct session_probe *ask, volatile sig_atomic_t *interrupted, struct session_device *out, struct error *err)
+{
+    json_t *command = command_new(COMMAND_PROBE, "{s:s?,s:s?,s:s?,s:s?,s:b}", "device", ask->spec, "emu", ask->emu_chip, "compiler",
+                                  ask->compiler, "bundle", ask->bundle, "compiles", (int)ask->compiles);
+    json_t *event = child_ask("the device probe", command, EVENT_DEVICE, PROBE_LIMIT_S, ask->keep, interrupted, err);
+    *out = (struct session_device){0};
+    json_decref(command);
+    if (!event) { /* a word that is no device is the user's; everything else is the machine's */
+        if (err && err->kind != ERROR_USAGE && err->kind != ERROR_INTERRUPTED)
+            err->kind = ERROR_ENVIRONMENT;
+        return false;
+    }
+    bool ok = wire_chip_read(json_object_get(event, "chip"), &out->chip) ||
+              error_set(err, ERROR_INTERNAL, "the device probe answered without a chip");
+    probe_take(out->spec, sizeof out->spec, event, "spec");
+    probe_take(out->about, sizeof out->about, event, "about");
+    probe_take(out->uuid, sizeof out->uuid, event, "uuid");
+    probe_take(out->driver, sizeof out->driver, event, "driver");
+    probe_take(out->library, sizeof out->library, event, "library");
+    probe_take(out->library_device, sizeof out->library_device, event, "library_device");
+    probe_take(out->library_state, sizeof out->library_state, event, "library_state");
+    probe_take(out->compiler, sizeof out->compiler, event, "compiler");
+    json_decref(event);
+    return ok;
+}

@@ -1,0 +1,93 @@
+/* Storing and showing, while a worker is at the next command: nobody waits for the disk, or for a table. */
+#include "run/message/wire.h"
+#include "run/parent/parent.h"
+#include <stdlib.h>
+
+#define SETTLE_S 0.1 /* what is owed waits so long, and for a word of the worker: each time the disk is waited for */
+
+void session_settle(struct session *s)
+{
+    int first = s->put_first, last = s->put_last;
+    s->put_first = s->put_last = 0;
+    if (last > first && !s->put_failed)
+        s->put_failed = !store_put_all(s->store, s->run.id, s->rows + first, last - first, &s->put_error);
+    while (s->show_first < s->show_last) {
+        int from = s->show_first, to = from;
+        while (to < s->show_last && s->plan.rows[to].case_index == s->plan.rows[from].case_index)
+            to++;
+        s->show_first = to;
+        if (s->sink->case_done)
+            s->sink->case_done(s->sink->context, &s->run, s->rows + from, to - from);
+    }
+}
+
+bool session_put(struct session *s, int first, int last, struct error *err)
+{
+    if (s->put_last > s->put_first && (first > s->put_last || last < s->put_first))
+        session_settle(s);
+    bool none = s->put_last <= s->put_first;
+    s->put_first = none || first < s->put_first ? first : s->put_first;
+    s->put_last = none || last > s->put_last ? last : s->put_last;
+    if (s->put_failed && err)
+        *err = s->put_error;
+    return !s->put_failed;
+}
+
+void session_settle_beside(struct session *s)
+{
+    double began = clock_s();
+    if (began - s->settled_s < SETTLE_S || s->stage_phase == PHASE_MEASURING) /* nothing disturbs a timed round */
+        return;
+    session_settle(s);
+    s->settled_s = clock_s();
+    s->settling_s += s->settled_s - began;
+}
+
+double session_waited(struct session *s)
+{
+    phase_settle(&s->clock);
+    s->settling_s = 0;
+    return s->clock.spent_s[PHASE_WAITING];
+}
+
+void session_settled(struct session *s, double waited_s)
+{
+    double settling_s = s->settling_s, idle_s = session_waited(s) - waited_s;
+    enum phase former = phase_turn(&s->clock, PHASE_WAITING);
+    phase_move(&s->clock, PHASE_STORING, idle_s < settling_s ? idle_s : settling_s);
+    phase_turn(&s->clock, former);
+}
+
+/* Where the time went so far, on top of what an interrupted run that is taken up again had spent. */
+bool session_spent(struct session *s, struct error *err)
+{
+    phase_turn(&s->clock, PHASE_STORING);
+    if (s->show_last < s->timed_last) /* an interruption or an error: without counters, which --resume takes up */
+        s->show_last = s->timed_last;
+    session_settle(s);
+    phase_settle(&s->clock);
+    struct run total = s->run;
+    for (int i = 0; i < PHASE_COUNT; i++)
+        total.spent_s[i] += s->clock.spent_s[i];
+    total.wall_s += phase_sum(s->clock.spent_s);
+    total.first_round_s = s->first_round_s;
+    json_t *environment = json_pack("{s:o}", "parts", wire_parts(&s->clock));
+    char *text = json_dumps(environment, JSON_COMPACT);
+    if (s->put_failed && err)
+        *err = s->put_error;
+    bool ok = !s->put_failed && store_run_spent(s->store, &total, err) && store_run_environment(s->store, s->run.id, text, err);
+    free(text);
+    json_decref(environment);
+    return ok;
+}
+
+int session_exit_code(struct row *const *rows, int count)
+{
+    int code = 0;
+    for (int i = 0; i < count; i++)
+        if (rows[i]->status == ROW_PLANNED && rows[i]->reason)
+            return 5;
+        else if (row_status_failed(rows[i]->status))
+            code = 4;
+    return code;
+}

@@ -1,0 +1,187 @@
+/* What a search found, to the database and back: `bench tune` writes it, `bench run --tuned` asks for it. */
+#include "base/file.h"
+#include "base/spec.h"
+#include "base/text.h"
+#include "run/parent/parent.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Which of two remembered configurations of one variant on one layer is nearer to this machine: its chip counts more than its compiler,
+ * then the newer one. */
+static int nearness(const struct wisdom *w, const char *chip, const char *compiler)
+{
+    return 2 * !strcmp(w->chip, chip) + !strcmp(w->compiler, compiler);
+}
+
+/* What is remembered on emu holds for emu, whatever chip it counts for. */
+static const char *chip_of(const struct session_device *device)
+{
+    return spec_is_timed(device->spec) ? device->chip.name : SPEC_COUNTS;
+}
+
+static struct tuned_point tuned_of(const struct wisdom *w, const char *chip, const char *compiler)
+{
+    struct text t = {0};
+    text_addf(&t, "configuration tuned %.10s on %s with %s", w->tuned, w->chip, w->compiler);
+    if (strcmp(w->chip, chip))
+        text_addf(&t, "; stale: this is %s", chip);
+    if (strcmp(w->compiler, compiler))
+        text_addf(&t, "; stale: this compiler is %s", compiler);
+    return (struct tuned_point){xstrdup(w->signature), xstrdup(w->variant), xstrdup(w->params ? w->params : ""), text_take(&t),
+                                xstrdup("")};
+}
+
+/* Marks what a rule takes: of the remembered ones of each layer the fastest on this chip, where it was faster than the library. */
+static void mark_winners(struct tuned_point *list, const struct wisdom *const *from, int count, const char *chip)
+{
+    for (int i = 0; i < count; i++) {
+        bool wins = !strcmp(from[i]->chip, chip) && from[i]->ratio > 1;
+        for (int k = 0; k < count && wins; k++)
+            wins = strcmp(from[k]->signature, from[i]->signature) || strcmp(from[k]->chip, chip) ||
+                   !(from[k]->median_ns < from[i]->median_ns || (k < i && from[k]->median_ns == from[i]->median_ns));
+        if (wins) {
+            free((void *)(uintptr_t)list[i].wins);
+            list[i].wins = xstrdup("yes");
+        }
+    }
+}
+
+/* The parent of a run knows the sources only once the plan is made: session_stale says the rest. */
+bool session_remembered(const char *database, const struct session_device *device, const char *compiler, struct tuned_point **list,
+                        struct error *err)
+{
+    struct store *store = NULL;
+    struct wisdom *all = NULL;
+    int count = 0, made = 0;
+    *list = NULL;
+    if (!file_exists(database))
+        return true;
+    if (!store_open(database, true, &store, err) || (count = store_wisdom(store, &all, err)) < 0) {
+        store_close(store);
+        return false;
+    }
+    struct tuned_point *out = xcalloc((size_t)count + 1, sizeof *out);
+    const struct wisdom **from = xcalloc((size_t)count + 1, sizeof *from);
+    const char *chip = chip_of(device);
+    for (int i = 0; i < count; i++) {
+        int best = i;
+        bool seen = false; /* sorted by variant and layer, but an earlier one may be the same layer */
+        for (int k = 0; k < count; k++) {
+            if (strcmp(all[k].signature, all[i].signature) || strcmp(all[k].variant, all[i].variant))
+                continue;
+            seen = seen || k < i;
+            if (nearness(&all[k], chip, compiler) > nearness(&all[best], chip, compiler))
+                best = k;
+        }
+        if (!seen) {
+            from[made] = &all[best];
+            out[made++] = tuned_of(&all[best], chip, compiler);
+        }
+    }
+    mark_winners(out, from, made, chip);
+    free(from);
+    for (int i = 0; i < count; i++)
+        wisdom_clear(&all[i]);
+    free(all);
+    store_close(store);
+    *list = out;
+    return true;
+}
+
+void session_remembered_free(struct tuned_point *list)
+{
+    for (struct tuned_point *t = list; t && t->signature; t++) {
+        const char *const texts[] = {t->signature, t->variant, t->params, t->note, t->wins};
+        for (int i = 0; i < 5; i++)
+            free((void *)(uintptr_t)texts[i]);
+    }
+    free(list);
+}
+
+/* The tuned rows whose source is not the one that was tuned get a word about it; those without wisdom too. */
+bool session_judge_remembered(struct session *s, struct error *err)
+{
+    struct wisdom *all = NULL;
+    int count = store_wisdom(s->store, &all, err);
+    for (int i = 0; count >= 0 && i < s->plan.row_count; i++) {
+        struct plan_row *p = &s->plan.rows[i];
+        char signature[HASH_TEXT];
+        bool same_source = false;
+        if (!p->remembered)
+            continue;
+        work_signature(&s->plan.cases[p->case_index].work, signature);
+        for (int k = 0; k < count && !same_source; k++)
+            same_source = !strcmp(all[k].signature, signature) && !strcmp(all[k].variant, p->remembered->variant->name) &&
+                          !strcmp(all[k].params ? all[k].params : "", p->remembered->label) &&
+                          !strcmp(all[k].source_hash, p->remembered->variant->hash);
+        if (!same_source) {
+            char *more = text_format("%s; stale: %s.cu has changed since", p->note, p->remembered->variant->name);
+            free(p->note);
+            p->note = more;
+        }
+    }
+    for (int k = 0; k < count; k++)
+        wisdom_clear(&all[k]);
+    free(all);
+    return count >= 0;
+}
+
+static void now_utc(char out[32])
+{
+    time_t now = time(NULL);
+    strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+}
+
+/* What the search says of the best of rows first..last-1, all of one variant; false when it has none. */
+static bool best_of(const struct session *s, int first, int last, struct wisdom *w)
+{
+    const struct row *best = NULL;
+    const struct row_time *time = NULL;
+    int timed = 0;
+    for (int i = first; i < last; i++) {
+        const struct row *row = s->rows[i];
+        const struct row_time *t = row->status == ROW_OK ? row_time(row, "cold", "isolated") : NULL;
+        timed += t != NULL;
+        if (t && row_metric(row, -1, "tune.best_of")) {
+            best = row;
+            time = t;
+        }
+    }
+    if (!best)
+        return false;
+    *w = (struct wisdom){.work = xstrdup(best->work),
+                         .variant = xstrdup(s->plan.rows[first].variant->name),
+                         .params = xstrdup(best->params ? best->params : ""),
+                         .chip = xstrdup(chip_of(&s->device)),
+                         .arch = xstrdup(s->plan.chip.arch),
+                         .compiler = xstrdup(s->device.compiler),
+                         .median_ns = time->median_ns,
+                         .low_ns = time->low_ns,
+                         .high_ns = time->high_ns,
+                         .ratio = time->ratio,
+                         .ratio_low = time->ratio_low,
+                         .ratio_high = time->ratio_high,
+                         .points = last - first,
+                         .timed = timed};
+    work_signature(&s->plan.cases[s->plan.rows[first].case_index].work, w->signature);
+    memcpy(w->source_hash, s->plan.rows[first].variant->hash, sizeof w->source_hash);
+    now_utc(w->tuned);
+    return true;
+}
+
+bool session_learn(struct session *s, int first, int last, struct error *err)
+{
+    for (int from = first, to; from < last; from = to) {
+        struct wisdom w;
+        for (to = from; to < last && s->plan.rows[to].variant == s->plan.rows[from].variant;)
+            to++;
+        if (plan_pinned(&s->plan, from) || !best_of(s, from, to, &w))
+            continue;
+        bool ok = store_wisdom_put(s->store, &w, err);
+        wisdom_clear(&w);
+        if (!ok)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,173 @@
+/* The ceilings of a machine: measured once, in a process of its own, kept by GPU in the database, and the roof that they are for each row.
+ */
+#include "base/spec.h"
+#include "base/text.h"
+#include "run/message/wire.h"
+#include "device/chip/floor.h"
+#include "store/family.h"
+#include "run/parent/parent.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOFS_LIMIT_S 120.0
+
+static json_t *question(const char *spec, const char *compiler, const char *bundle)
+{
+    return command_new(COMMAND_ROOFS, "{s:s?,s:s?,s:s?}", "device", spec, "compiler", compiler, "bundle", bundle);
+}
+
+static bool measure(json_t *command, struct child *child, volatile sig_atomic_t *interrupted, struct roofs *out, char *note,
+                    size_t note_bytes, struct error *err)
+{
+    json_t *event = child_ask("the process that measures the ceilings", command, EVENT_ROOFS, ROOFS_LIMIT_S, child, interrupted, err);
+    json_decref(command);
+    if (!event)
+        return false;
+    const char *said = json_string_value(json_object_get(event, "note"));
+    wire_roofs_read(json_object_get(event, "roofs"), out);
+    snprintf(note, note_bytes, "%s", said ? said : "");
+    json_decref(event);
+    return true;
+}
+
+bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted,
+                           struct roofs *out, char *note, size_t note_bytes, struct error *err)
+{
+    return measure(question(spec, compiler, bundle), NULL, interrupted, out, note, note_bytes, err);
+}
+
+static void tell_unknown(struct session *s, const struct error *why)
+{
+    session_note(s, "the ceilings of this machine are not known, and no row has a roof: %s", why->text);
+}
+
+static bool has_ceilings(const struct session *s)
+{
+    bool timed = !s->options->no_time && spec_is_timed(s->device.spec);
+    return timed && s->device.uuid[0] && !s->options->inside && !s->options->gate; /* a gate judges rows by each other, not by a roof */
+}
+
+void session_roofs(struct session *s)
+{
+    struct error err = {0};
+    if (has_ceilings(s) && !store_roofs(s->store, s->device.uuid, &s->roofs, &err) && err.kind != ERROR_NONE)
+        tell_unknown(s, &err);
+}
+
+void session_roofs_launch(struct session *s)
+{
+    struct error told_later = {0};
+    if (!has_ceilings(s) || s->roofs.count || !child_start(&s->ceilings, &told_later))
+        return;
+    session_progress(s, "the ceilings of this machine, once");
+    s->ceilings.ahead = child_send(&s->ceilings, question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle));
+}
+
+/* Rows were planned without them; those that need not run are stored already. */
+static bool give_rows(struct session *s, struct error *err)
+{
+    struct row **stored = NULL;
+    int count = 0;
+    for (int i = 0; i < s->plan.row_count; i++) {
+        if (s->kept[i] || s->plan.rows[i].kind == PLAN_SEQUENCE)
+            continue;
+        session_row_roof(s, i);
+        if (s->rows[i]->status != ROW_PLANNED)
+            *APPEND(stored, count) = s->rows[i];
+    }
+    bool ok = store_put_all(s->store, s->run.id, stored, count, err);
+    free(stored);
+    return ok;
+}
+
+bool session_roofs_settle(struct session *s, struct error *err)
+{
+    struct error why = {0};
+    char note[512] = "";
+    bool ok = true;
+    if (!s->ceilings.ahead)
+        return true;
+    json_t *command = question(s->device.spec, s->options->plan.compiler, s->options->plan.bundle);
+    if (measure(command, &s->ceilings, s->options->interrupted, &s->roofs, note, sizeof note, &why)) {
+        json_t *environment = json_pack("{s:o}", "roofs", wire_roofs(&s->roofs));
+        char *text = json_dumps(environment, JSON_COMPACT);
+        ok = store_roofs_put(s->store, s->device.uuid, &s->roofs, err) && store_run_environment(s->store, s->run.id, text, err) &&
+             give_rows(s, err);
+        free(text);
+        json_decref(environment);
+    } else {
+        s->interrupted = s->interrupted || why.kind == ERROR_INTERRUPTED;
+        tell_unknown(s, &why);
+    }
+    if (note[0])
+        session_note(s, "ceilings that could not be measured: %s", note);
+    child_stop(&s->ceilings, NULL, 0);
+    return ok;
+}
+
+/* No launch costs less than one of many in a graph did on this machine. */
+static void add_launch(struct row *row, double launch_ns)
+{
+    if (row->floor_ns > 0 && launch_ns > row->floor_ns) {
+        row->floor_ns = launch_ns;
+        snprintf(row->floor_by, sizeof row->floor_by, "%s", floor_by_name(FLOOR_LAUNCH));
+    }
+    if (row->least_ns > 0 && launch_ns > row->least_ns)
+        row->least_ns = launch_ns;
+}
+
+void session_row_roof(const struct session *s, int index)
+{
+    struct row *row = s->rows[index];
+    const struct work *work = &s->plan.cases[s->plan.rows[index].case_index].work;
+    struct ceilings c = ceilings_of(&s->roofs);
+    add_launch(row, c.graph_node_ns);
+    bool masked = row->flop_useful >= 0 && row->bytes_useful >= 0; /* as the floor: what the mask leaves */
+    enum math math;
+    double times = plan_arithmetic(row, work, &math);
+    struct floor f = roof_of(&c, times * (masked ? row->flop_useful : row->flop), masked ? row->bytes_useful : row->bytes, (int)math, 0);
+    if (f.by == FLOOR_UNKNOWN)
+        return;
+    row_add_member(row, FAMILY_MODEL, -1, 0, "roof_ns", "ns", "model", f.ns);
+    if (f.compute_ns > 0)
+        row_add_member(row, FAMILY_MODEL, -1, 0, "roof_compute_ns", "ns", "model", f.compute_ns);
+    row_add_member(row, FAMILY_MODEL, -1, 0, "roof_memory_ns", "ns", "model", f.memory_ns);
+    row_add_member(row, FAMILY_MODEL, -1, 0, "roof_launch_ns", "ns", "model", f.launch_ns);
+}
+
+/* The whole row's time in any mode: even the upper end of its interval is below what the fastest known algorithm needs. */
+static const struct row_time *too_fast(const struct row *row, double cold_ns, double warm_ns, double *least)
+{
+    for (int i = 0; i < row->time_count; i++) {
+        const struct row_time *t = &row->times[i];
+        *least = !strcmp(t->cache, "cold") ? cold_ns : warm_ns;
+        if (t->step < 0 && t->high_ns > 0 && t->high_ns < *least)
+            return t;
+    }
+    return NULL;
+}
+
+bool session_row_judge(struct session *s, int index, struct error *err)
+{
+    struct row *row = s->rows[index];
+    const struct plan_row *p = &s->plan.rows[index];
+    struct least least;
+    double launch_ns = ceilings_of(&s->roofs).graph_node_ns, least_ns;
+    if (row->status != ROW_OK || !(row->least_ns > 0) || p->kind == PLAN_SEQUENCE)
+        return true;
+    if (!plan_least(&s->plan, p->case_index, &least, err))
+        return false;
+    struct floor warm = plan_floor(&s->plan.chip, &s->plan.cases[p->case_index].work, &least, NULL, true);
+    const struct row_time *t = too_fast(row, row->least_ns, floor_launched(warm, launch_ns).ns, &least_ns);
+    if (!t)
+        return true;
+    char *reason =
+        text_format("it takes %.4g us (%s, %s), and no known algorithm can do this work on this chip in less than %.4g us: it does "
+                    "not do it in the time that is measured, or the chip's figures are wrong",
+                    t->median_ns / 1e3, t->load, t->cache, least_ns / 1e3);
+    row->status = ROW_IMPOSSIBLE;
+    row_set(&row->reason, reason);
+    free(reason);
+    return true;
+}

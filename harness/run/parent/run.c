@@ -1,0 +1,600 @@
+/* The parent of a run: hands rows to workers, watches the clock, blames what dies, stores what comes back. */
+#include "base/file.h"
+#include "base/spec.h"
+#include "base/text.h"
+#include "plan/rows/choose.h"
+#include "store/lock.h"
+#include "run/parent/parent.h"
+#include "run/message/options.h"
+#include "run/message/wire.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SETUP_LIMIT_S 120.0
+#define CHAIN_BEHIND 20.0    /* so many times the library's sum is not worth a run of the whole network */
+#define NOT_TAKEN_UP "start" /* the stage of a row of which its worker has not said a word */
+
+void session_note(struct session *s, const char *format, ...)
+{
+    struct text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    if (s->sink->note)
+        s->sink->note(s->sink->context, text_get(&t));
+    text_free(&t);
+}
+
+void session_progress(struct session *s, const char *what)
+{
+    double spent = clock_s() - s->start_s;
+    double eta = s->done > 0 ? spent / s->done * (s->plan.row_count - s->done) : NAN;
+    if (s->sink->progress)
+        s->sink->progress(s->sink->context, s->done, s->plan.row_count, spent, eta, what);
+}
+
+json_t *session_setup(const struct session *s, bool compile_only)
+{
+    struct plan_options options = s->asked;
+    char *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
+    double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : spec_is_timed(s->device.spec) ? 10 : 60;
+    options.device = s->device.spec;
+    json_t *out = command_new(COMMAND_SETUP, "{s:o,s:o,s:s,s:s?,s:f,s:b,s:s,s:s}", "options", options_write(&options), "chip",
+                              wire_chip(&s->device.chip), "files", s->plan.files, "dump", dump, "time_limit", limit, "compile_only",
+                              (int)compile_only, "library_device", s->device.library_device, "library_state", s->device.library_state);
+    free(dump);
+    return out;
+}
+
+static void collect(void *context, json_t *event)
+{
+    json_array_append_new(context, event);
+}
+
+static enum outcome command_inside(struct session *s, json_t *command, event_handler *handle, struct error *err)
+{
+    size_t i;
+    json_t *event;
+    enum phase former = phase_turn(&s->clock, PHASE_STORING);
+    session_settle(s);
+    phase_turn(&s->clock, former);
+    bool ok = s->options->inside->handle(s->inside, command, err);
+    json_decref(command);
+    json_array_foreach(s->inside_events, i, event)
+    {
+        wire_spent_take(json_object_get(event, "spent"), &s->clock);
+        if (handle)
+            handle(s, event);
+    }
+    json_array_clear(s->inside_events);
+    return ok ? OUTCOME_DONE : OUTCOME_FAILED;
+}
+
+static void take_spent(struct session *s, const json_t *event)
+{
+    enum phase phase = phase_find(json_string_value(json_object_get(event, "phase")));
+    wire_spent_take(json_object_get(event, "spent"), &s->clock);
+    if (json_object_get(event, "spent"))
+        s->heard_s = clock_s();
+    if (phase != PHASE_COUNT)
+        s->stage_phase = phase;
+    if (phase == PHASE_MEASURING && !(s->first_round_s > 0))
+        s->first_round_s = clock_s() - (s->options->before ? s->options->before->started_s : s->start_s);
+}
+
+/* A worker that says no more was at its last word until now. */
+static enum outcome broke_off(struct session *s, enum outcome how)
+{
+    phase_move(&s->clock, s->stage_phase, clock_s() - s->heard_s);
+    return how;
+}
+
+enum outcome session_command(struct session *s, struct child *child, json_t *message, double limit_s, event_handler *handle,
+                             struct error *err)
+{
+    if (s->inside)
+        return command_inside(s, message, handle, err);
+    return child_send(child, message) ? session_answer(s, child, limit_s, handle, err) : OUTCOME_DIED;
+}
+
+enum outcome session_answer(struct session *s, struct child *child, double limit_s, event_handler *handle, struct error *err)
+{
+    static const enum outcome ends[] = {[CHILD_DIED] = OUTCOME_DIED,
+                                        [CHILD_LATE] = OUTCOME_LATE,
+                                        [CHILD_GREEDY] = OUTCOME_GREEDY,
+                                        [CHILD_INTERRUPTED] = OUTCOME_INTERRUPTED};
+    s->heard_s = clock_s();
+    s->deadline_s = s->heard_s + limit_s;
+    s->stage_phase = PHASE_WAITING;
+    double waited_s = session_waited(s);
+    for (;;) {
+        session_settle_beside(s);
+        json_t *event = NULL;
+        enum child_event what = child_next(child, s->deadline_s, s->options->interrupted, &event);
+        if (what != CHILD_EVENT)
+            return broke_off(s, ends[what]);
+        take_spent(s, event);
+        enum event said = event_of(event);
+        enum outcome end = OUTCOME_DONE;
+        bool over = true;
+        if (said == EVENT_DONE) {
+            end = json_is_true(json_object_get(event, "lost")) ? OUTCOME_LOST : OUTCOME_DONE;
+        } else if (said == EVENT_FAILED) {
+            child_failure(event, err);
+            end = OUTCOME_FAILED;
+        } else {
+            over = false;
+            if (handle)
+                handle(s, event);
+        }
+        json_decref(event);
+        if (!over)
+            continue;
+        session_settled(s, waited_s);
+        return end;
+    }
+}
+
+static bool start_inside(struct session *s, struct error *err)
+{
+    s->inside_events = json_array();
+    s->inside = s->options->inside->open(collect, s->inside_events);
+    enum phase former = phase_turn(&s->clock, PHASE_START_UP);
+    bool ok = command_inside(s, session_setup(s, false), NULL, err) == OUTCOME_DONE;
+    phase_turn(&s->clock, former);
+    return ok;
+}
+
+bool session_launch(const struct session *s, struct child *child, struct error *err)
+{
+    if (child->pid <= 0 && !child_start(child, err))
+        return false;
+    if (!child->launched)
+        child_send(child, session_setup(s, false)); /* one that is gone is met when it is waited for */
+    child->launched = true;
+    return true;
+}
+
+static bool start(struct session *s, struct child *child, struct error *err)
+{
+    char how[512];
+    for (int tries = 1; !child->ready; tries++) {
+        if (!session_launch(s, child, err))
+            return false;
+        enum outcome outcome = session_answer(s, child, SETUP_LIMIT_S, NULL, err);
+        if (outcome == OUTCOME_DONE) {
+            child->ready = true;
+            return true;
+        }
+        bool outside = child_stop(child, how, sizeof how);
+        s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
+        if (outcome == OUTCOME_LATE)
+            error_set(err, ERROR_ENVIRONMENT, "a worker did not come up within %.0f s (the device may be busy or blocked)", SETUP_LIMIT_S);
+        if (outcome != OUTCOME_DIED)
+            return false;
+        if (tries == CHILD_TRIES)
+            return error_set(err, outside ? ERROR_ENVIRONMENT : ERROR_INTERNAL, "%d workers died while they were set up: %s", tries, how);
+        session_note(s, "a worker died while it was set up: %s; started again", how);
+    }
+    return true;
+}
+
+bool session_start(struct session *s, struct child *child, struct error *err)
+{
+    enum phase former = phase_turn(&s->clock, PHASE_START_UP);
+    bool ok = start(s, child, err);
+    phase_turn(&s->clock, former);
+    return ok && (child != &s->worker || session_ahead_settle(s, err));
+}
+
+/* What a sequence's first layer was sent is what its frames made it, not a mask of the scenario. */
+static void take_density(const struct plan_row *p, struct row *row)
+{
+    const struct row_metric *m = p->kind == PLAN_SEQUENCE ? row_metric(row, -1, "sequence.density_layer1") : NULL;
+    if (m)
+        row->density_in = m->value;
+}
+
+/* The worker that rows run in, or the one inside this process. */
+static bool worker_ready(struct session *s, struct error *err)
+{
+    if (s->options->inside)
+        return s->inside || start_inside(s, err);
+    return session_start(s, &s->worker, err);
+}
+
+void session_event(struct session *s, const json_t *event)
+{
+    enum event said = event_of(event);
+    int row = json_is_integer(json_object_get(event, "row")) ? (int)json_integer_value(json_object_get(event, "row")) : -1;
+    if (row >= s->plan.row_count)
+        return;
+    if (said == EVENT_STAGE) {
+        s->stage_row = row; /* who is to blame from now on, and until when */
+        snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
+        s->deadline_s = clock_s() + json_number_value(json_object_get(event, "limit"));
+        error_clear(&s->late);
+        if (json_object_get(event, "late")) {
+            error_set(&s->late, ERROR_USAGE, "%s", json_string_value(json_object_get(event, "late")));
+            error_hint(&s->late, "%s", json_string_value(json_object_get(event, "hint")));
+        }
+        child_limit_memory(&s->worker, strcmp(s->stage, "compile") ? 0 : child_compile_memory());
+        char *what = text_format("%s %s", s->stage, row >= 0 ? s->plan.rows[row].id : "");
+        session_progress(s, what);
+        free(what);
+    } else if (said == EVENT_ROW && row >= 0) {
+        wire_row_merge(json_object_get(event, "fields"), s->rows[row]);
+        take_density(&s->plan.rows[row], s->rows[row]);
+    } else if (said == EVENT_BLAME) {
+        s->stage_row = row;
+    } else if (said == EVENT_ENVIRONMENT) {
+        struct error err = {0};
+        json_auto_t *one = json_pack("{s:O}", json_string_value(json_object_get(event, "name")), json_object_get(event, "value"));
+        SCOPED char *text = json_dumps(one, JSON_COMPACT);
+        if (text && !store_run_environment(s->store, s->run.id, text, &err))
+            session_note(s, "%s", err.text);
+    }
+}
+
+static void condemn(struct session *s, int row, enum row_status status, const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void condemn(struct session *s, int row, enum row_status status, const char *format, ...)
+{
+    struct text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    s->rows[row]->status = status;
+    row_set(&s->rows[row]->reason, text_get(&t));
+    text_free(&t);
+}
+
+/* ---- verify: each row alone ---- */
+
+/* Data or a reference that cannot be made are no row's fault: the case's unjudged rows stay so, other cases are done, then it is told. */
+static void lose_case(struct session *s, int row, const struct error *why)
+{
+    int lost = s->plan.rows[row].case_index;
+    if (s->fault.kind == ERROR_NONE) {
+        s->fault = *why;
+        s->fault.kind = ERROR_USAGE;
+    }
+    s->lost_case = lost + 1;
+    for (int i = 0; i < s->plan.row_count; i++)
+        if (s->plan.rows[i].case_index == lost && s->rows[i]->status == ROW_PLANNED)
+            condemn(s, i, ROW_PLANNED, "not judged: %s", why->text);
+}
+
+static bool at_data(const struct session *s)
+{
+    return !strcmp(s->stage, "data");
+}
+
+/* A death, a hang or a failure is the row's. False, with *why in *err, when it is everybody's. */
+static bool end_row(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err)
+{
+    char how[512];
+    switch (outcome) {
+    case OUTCOME_DONE: return true;
+    case OUTCOME_LOST: child_stop(&s->worker, NULL, 0); return true;
+    case OUTCOME_INTERRUPTED: s->interrupted = true; return true;
+    case OUTCOME_FAILED:
+        child_stop(&s->worker, NULL, 0);
+        if (at_data(s) && (why->kind == ERROR_USAGE || why->kind == ERROR_WRONG)) {
+            lose_case(s, row, why);
+            return true;
+        }
+        if (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE || why->kind == ERROR_MACHINE) {
+            if (err)
+                *err = *why;
+            return false;
+        }
+        bool ours = at_data(s); /* the reference: nothing of the row has run on them */
+        condemn(s, row, ours ? ROW_PLANNED : ROW_CRASHED, "%s%s (while: %s)", ours ? "not judged: " : "", why->text, s->stage);
+        return true;
+    case OUTCOME_LATE:
+        child_stop(&s->worker, NULL, 0);
+        if (s->late.kind != ERROR_NONE)
+            lose_case(s, row, &s->late);
+        else if (at_data(s))
+            condemn(s, row, ROW_PLANNED, "not judged: its inputs and reference were not made in time; the process was killed");
+        else
+            condemn(s, row, ROW_HUNG, "did not come back from '%s' in time; its process was killed", s->stage);
+        return true;
+    case OUTCOME_GREEDY:
+        child_stop(&s->worker, NULL, 0);
+        condemn(s, row, ROW_BROKEN, "to compile it takes more than %zu MiB of memory (BENCH_COMPILE_MEMORY=MiB); its compiler was ended",
+                child_compile_memory() >> 20);
+        return true;
+    case OUTCOME_DIED:
+        if (child_stop(&s->worker, how, sizeof how)) /* of the kernel nothing is known: --resume tries it again */
+            condemn(s, row, ROW_PLANNED, "not judged: the machine ended its process at '%s': %s", s->stage, how);
+        else
+            condemn(s, row, ROW_CRASHED, "its process died at '%s': %s", s->stage, how);
+        return true;
+    }
+    return true;
+}
+
+static json_t *choice_json(const struct session *s, int row)
+{
+    json_t *a = json_array();
+    const struct chain_row *chain = s->plan.rows[row].chain;
+    for (int i = 0; s->choices[row] && i < chain->work->chain->count; i++)
+        json_array_append_new(a, json_integer(s->choices[row][i]));
+    return a;
+}
+
+/* A chain takes the verified rows of its layers, which stand before it. False: there is nothing to take; the row says so. */
+static bool choose(struct session *s, int row)
+{
+    char why[512];
+    struct text what = {0};
+    if (s->plan.rows[row].kind != PLAN_CHAIN)
+        return true;
+    s->choices[row] = choose_links(&s->plan, row, s->rows, why, sizeof why);
+    if (!s->choices[row]) {
+        condemn(s, row, ROW_SKIPPED, "%s", why);
+        return false;
+    }
+    double behind = choose_behind(&s->plan, row, s->choices[row], s->rows);
+    if (behind > CHAIN_BEHIND && !s->asked.filter.only && !s->kept[row]) {
+        condemn(s, row, ROW_SKIPPED, "its layers take %.0f times as long as the library's: not run whole (--only runs it)", behind);
+        return false;
+    }
+    choose_describe(&s->plan, row, s->choices[row], &what);
+    row_set(&s->rows[row]->what, text_get(&what));
+    text_free(&what);
+    struct error err = {0}; /* a head that cannot be bound is told when the row is verified */
+    if (s->plan.rows[row].chain->work->mask.pattern != MASK_NONE && plan_chain_bind(&s->plan, row, s->choices[row], &err))
+        plan_row_scheduled(&s->plan, row, s->rows[row], &err);
+    return true;
+}
+
+/* A worker that dies before it says a word of the row dies of something else: another is asked. */
+static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct error *why, struct error *err)
+{
+    for (int tries = 1;; tries++) {
+        if (!worker_ready(s, err))
+            return false;
+        snprintf(s->stage, sizeof s->stage, NOT_TAKEN_UP);
+        const struct row *r = s->rows[row];
+        json_t *tiles = r->tiles_active < 0 ? NULL : json_pack("[I,I]", (json_int_t)r->tiles, (json_int_t)r->tiles_active);
+        json_t *message = command_new(COMMAND_VERIFY, "{s:i,s:o,s:b,s:o*}", "row", row, "choice", choice_json(s, row), "timed",
+                                      (int)session_times(s), "tiles", tiles);
+        *outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, why);
+        if (*outcome != OUTCOME_DIED || strcmp(s->stage, NOT_TAKEN_UP) || tries == CHILD_TRIES)
+            return true;
+        child_stop(&s->worker, NULL, 0);
+    }
+}
+
+static bool verify_row(struct session *s, int row, struct error *err)
+{
+    struct error why = {0};
+    if (!choose(s, row)) {
+        s->done++;
+        return session_put(s, row, row + 1, err);
+    }
+    enum outcome outcome;
+    if (!ask_verify(s, row, &outcome, &why, err))
+        return s->interrupted;
+    if (!end_row(s, row, outcome, &why, err))
+        return false;
+    if (s->interrupted)
+        return true;
+    s->done++;
+    return session_put(s, row, row + 1, err);
+}
+
+/* ---- measure: the survivors of a case together ---- */
+
+static json_t *survivors(const struct session *s, int first, int last)
+{
+    json_t *rows = json_array();
+    for (int i = first; i < last; i++)
+        if (s->rows[i]->status == ROW_OK || s->rows[i]->status == ROW_FOIL)
+            json_array_append_new(rows, json_integer(i));
+    return rows;
+}
+
+/* Of each row that has one: [row, links]. */
+static json_t *choices_of(const struct session *s, int first, int last)
+{
+    json_t *all = json_array();
+    for (int i = first; i < last; i++)
+        if (s->choices[i])
+            json_array_append_new(all, json_pack("[i,o]", i, choice_json(s, i)));
+    return all;
+}
+
+static bool measure_case(struct session *s, int first, int last, struct error *err)
+{
+    if (!session_count_check(s, err))
+        return false;
+    if (s->interrupted)
+        return true;
+    int unexplained = 0;               /* deaths before anything was said of a row */
+    for (int i = first; i < last; i++) /* of a resumed run: chosen anew */
+        if (s->kept[i] && (s->rows[i]->status == ROW_OK) && !choose(s, i))
+            return session_put(s, i, i + 1, err);
+    for (;;) {
+        struct error why = {0};
+        json_t *gate = NULL, *rows = s->options->gate ? session_gate_rows(s, first, last, &gate) : survivors(s, first, last);
+        if (!json_array_size(rows)) {
+            json_decref(rows);
+            json_decref(gate);
+            return true;
+        }
+        if (!worker_ready(s, err)) {
+            json_decref(rows);
+            json_decref(gate);
+            return s->interrupted;
+        }
+        s->stage_row = -1;
+        json_t *message = command_new(s->asked.tune ? COMMAND_RACE : COMMAND_MEASURE, "{s:o,s:o,s:o*,s:o*}", "rows", rows, "choices",
+                                      choices_of(s, first, last), "gate", gate, "next", session_next(s, last));
+        enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
+        if (outcome == OUTCOME_DONE)
+            break;
+        if (outcome == OUTCOME_LATE && s->late.kind != ERROR_NONE)
+            why = s->late;
+        if ((outcome == OUTCOME_LATE || outcome == OUTCOME_FAILED) && at_data(s) && why.kind == ERROR_USAGE) {
+            child_stop(&s->worker, NULL, 0);
+            lose_case(s, first, &why); /* what is verified stays so, without a time */
+            return session_put(s, first, last, err);
+        }
+        int blamed = s->stage_row;
+        if (outcome == OUTCOME_INTERRUPTED || blamed < first || blamed >= last) {
+            s->interrupted = outcome == OUTCOME_INTERRUPTED;
+            child_stop(&s->worker, NULL, 0);
+            if (s->interrupted)
+                return true;
+            if (outcome == OUTCOME_DIED && ++unexplained < CHILD_TRIES)
+                continue;
+            error_set(err, ERROR_INTERNAL, "timing of %s failed: %s", s->plan.cases[s->plan.rows[first].case_index].id,
+                      why.text[0] ? why.text : "the worker died, and no row can be blamed");
+            return false;
+        }
+        if (!end_row(s, blamed, outcome, &why, err)) /* the round is repeated without it */
+            return false;
+        if (s->rows[blamed]->status == ROW_OK || s->rows[blamed]->status == ROW_FOIL)
+            condemn(s, blamed, ROW_CRASHED, "%s (while it was timed)", why.text);
+    }
+    for (int i = first; i < last; i++) {
+        if (s->choices[i])
+            choose_sums(&s->plan, i, s->choices[i], s->rows, s->rows[i]);
+        if (!session_row_judge(s, i, err))
+            return false;
+    }
+    return session_put(s, first, last, err);
+}
+
+/* Those of the cases up to that row that wait for it; their tables are due then. */
+static bool count_cases(struct session *s, int last, struct error *err)
+{
+    if (s->uncounted_count)
+        session_ahead(s, last, true);
+    bool ok = session_count(s, err);
+    s->show_last = last;
+    return ok;
+}
+
+static bool run_case(struct session *s, int first, int last, bool timed, struct error *err)
+{
+    bool all_kept = true;
+    for (int i = first; i < last; i++)
+        all_kept = all_kept && s->kept[i];
+    for (int i = first; i < last && !all_kept; i++) {
+        bool lost = s->plan.rows[i].case_index == s->lost_case - 1;
+        if (s->rows[i]->status == ROW_PLANNED && !(lost ? session_put(s, i, i + 1, err) : verify_row(s, i, err)))
+            return false;
+        s->done += lost;
+        if (s->interrupted)
+            return true;
+    }
+    if (timed && !all_kept && !measure_case(s, first, last, err))
+        return false;
+    if (timed && !s->interrupted)
+        session_count_later(s, first, last); /* of a run that was interrupted those that were timed only, too */
+    if (s->options->ablate && !s->interrupted && !session_ablate(s, first, last, err))
+        return false;
+    if (timed && !all_kept && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))
+        return false;
+    if (s->interrupted)
+        return true;
+    s->timed_last = last;
+    return (s->uncounted_count && !session_count_due(s)) || count_cases(s, last, err);
+}
+
+static bool run_cases(struct session *s, struct error *err)
+{
+    bool timed = !s->options->no_time && spec_is_timed(s->device.spec);
+    int last = 0;
+    for (int first = 0; first < s->plan.row_count && !s->interrupted; first = last) {
+        while (last < s->plan.row_count && s->plan.rows[last].case_index == s->plan.rows[first].case_index)
+            last++;
+        if (!run_case(s, first, last, timed, err))
+            return false;
+    }
+    if (!s->interrupted && !count_cases(s, last, err))
+        return false;
+    if (s->fault.kind != ERROR_NONE && err)
+        *err = s->fault;
+    return s->interrupted || s->fault.kind == ERROR_NONE;
+}
+
+static void session_close(struct session *s)
+{
+    child_stop(&s->worker, NULL, 0);
+    child_stop(&s->counter, NULL, 0);
+    child_stop(&s->ceilings, NULL, 0);
+    lock_release(&s->gpu_lock);
+    if (s->inside)
+        s->options->inside->close(s->inside);
+    json_decref(s->inside_events);
+    for (int i = 0; s->rows && i < s->plan.row_count; i++)
+        row_free(s->rows[i]);
+    for (int i = 0; s->choices && i < s->plan.row_count; i++)
+        free(s->choices[i]);
+    free(s->choices);
+    free(s->uncounted_rows);
+    rows_free(s->former, s->former_count);
+    free(s->rows);
+    free(s->kept);
+    run_clear(&s->run);
+    if (s->store)
+        store_close(s->store);
+    session_remembered_free(s->remembered);
+    if (s->plan.private_data)
+        plan_free(&s->plan);
+}
+
+bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err)
+{
+    struct session s = {.options = options,
+                        .asked = options->plan,
+                        .sink = sink,
+                        .worker = {.fd = -1, .errors = -1},
+                        .counter = {.fd = -1, .errors = -1},
+                        .ceilings = {.fd = -1, .errors = -1},
+                        .gpu_lock = -1,
+                        .start_s = clock_s()};
+    const struct session_result nothing = {.started_s = s.start_s, .ended_s = s.start_s},
+                                *before = options->before ? options->before : &nothing;
+    bool ok = false;
+    *result = (struct session_result){.started_s = before->started_s};
+    phase_begin(&s.clock, PHASE_START_UP);
+    s.clock.since_s = before->ended_s; /* between the two it was made up what to do */
+    s.first_round_s = before->first_round_s;
+    if (!session_seed(&s, err) || !session_open(&s, err) || !session_counts(&s, &s.counts, err))
+        goto done;
+    session_roofs(&s);
+    s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
+    s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
+    s.choices = xcalloc((size_t)s.plan.row_count, sizeof *s.choices);
+    if (!session_rows(&s, &result->kept, err))
+        goto done;
+    result->run_id = s.run.id;
+    if (sink->begin)
+        sink->begin(sink->context, &s.run, &s.plan, result->kept);
+    ok = session_prepare(&s, err) && (!session_count_asked(&s) || session_count_check(&s, err)) &&
+         (!options->gate || session_gate_identify(&s, err)) && run_cases(&s, err);
+    ok = session_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, NULL, err));
+done:
+    phase_settle(&s.clock);
+    for (int i = 0; i < PHASE_COUNT; i++)
+        result->spent_s[i] = s.clock.spent_s[i] + before->spent_s[i];
+    result->seconds = phase_sum(result->spent_s);
+    result->first_round_s = s.first_round_s;
+    result->ended_s = s.clock.since_s;
+    result->rows = s.plan.row_count;
+    result->interrupted = s.interrupted;
+    if (ok)
+        session_keep(&s);
+    session_close(&s);
+    return ok;
+}

@@ -1,0 +1,57 @@
+/* store/database: what store.c, schema.c and rows.c share: the connection and its errors. */
+#ifndef BENCH_ROW_DATABASE_H
+#define BENCH_ROW_DATABASE_H
+
+#include "base/text.h"
+#include "store/store.h"
+#include <sqlite3.h>
+
+struct store {
+    char *path;
+    sqlite3 *db;
+    bool read_only;
+    int lock;    /* fd; -1: not held */
+    int64_t run; /* that holds the lock; 0: none */
+};
+
+#define STORE_APPLICATION_ID 0x62656e63 /* "benc": tells our databases from other people's */
+
+/* Turns SQLite's last failure into one error: kind, what `doing` was, hint. Returns false. */
+bool store_error(struct store *store, const char *doing, struct error *err);
+bool store_exec(struct store *store, const char *sql, const char *doing, struct error *err);
+bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **statement, struct error *err);
+/* For SCOPED_BY. */
+void store_finalize(sqlite3_stmt **statement);
+/* A single integer: `PRAGMA user_version`, `SELECT count(*) ...`. */
+bool store_integer(struct store *store, const char *sql, int64_t *value, struct error *err);
+/* Refuses on a connection that may only read. */
+bool store_writable(struct store *store, struct error *err);
+
+/* The newest schema that this build knows. It changes when what is stored means something else; a new column alone is added to an older
+ * database when it is opened. */
+int schema_version(void);
+/* Has the database, which is of schema_version(), every column of the column table? */
+bool schema_complete(struct store *store);
+/* Brings the database from `from` (0: empty) to schema_version() and to the columns of the column table, in one transaction. */
+bool schema_migrate(struct store *store, int from, struct error *err);
+/* What schemas before 9 kept as text becomes fields and lists, and the mask's pattern and seed those before 10 (former.c). */
+bool former_fill(struct store *store, struct error *err);
+bool former_masks(struct store *store, struct error *err);
+/* The product and the epilogue, which those before 11 have inside of other texts. */
+bool former_words(struct store *store, struct error *err);
+bool former_notes(struct store *store, struct error *err);
+bool former_names(struct store *store, struct error *err);
+/* The numbers of axes and parameters, which those before 14 have as text only. */
+bool former_numbers(struct store *store, struct error *err);
+
+/* Binds and reads a struct by the column table. Parameters and result columns are in table order, from index `first`
+ * (1-based to bind, 0-based to read); both return the index behind the last. */
+int columns_bind(sqlite3_stmt *statement, int first, enum column_group group, const void *base);
+int columns_read(sqlite3_stmt *statement, int first, enum column_group group, void *base);
+/* "a", "b", ... of a group; each with `prefix` before it. */
+void columns_list(struct text *t, enum column_group group, const char *prefix);
+int columns_count(enum column_group group);
+/* Stores one of a row's lists under the number of its result. */
+bool rows_put_list(struct store *store, const struct row_list *list, int64_t result, const struct row *row, struct error *err);
+
+#endif

@@ -1,0 +1,114 @@
+/* store/lock: see lock.h. */
+#include "store/lock.h"
+#include "base/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ASK_AGAIN_NS 50000000L
+
+/* 0: between the lock and its name, or by somebody who may not write there. */
+static long long holder_of(int fd)
+{
+    char holder[32] = "";
+    ssize_t n = pread(fd, holder, sizeof holder - 1, 0);
+    long long pid = 0;
+    if (n > 0) {
+        holder[strcspn(holder, " \n")] = '\0';
+        text_to_int(holder, &pid);
+    }
+    return pid;
+}
+
+static bool held_error(int fd, const char *database, struct error *err)
+{
+    long long pid = holder_of(fd);
+    if (pid > 0)
+        error_set(err, ERROR_ENVIRONMENT, "%s: another run holds it: pid %lld%s", database, pid, pid == getpid() ? " (this process)" : "");
+    else
+        error_set(err, ERROR_ENVIRONMENT, "%s: another run holds it: its pid is not known yet", database);
+    return error_hint(err, "wait for it to end, or give this run a database of its own: -o DIR");
+}
+
+/* 0, or the errno of a lock that is not to be had. */
+static int grab(int file)
+{
+    while (flock(file, LOCK_EX | LOCK_NB) != 0)
+        if (errno != EINTR)
+            return errno;
+    return 0;
+}
+
+/* The name is a courtesy; on a full disk the lock still holds. */
+static void name_holder(int file)
+{
+    char text[32];
+    int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    if (ftruncate(file, 0) != 0 || pwrite(file, text, (size_t)n, 0) != n)
+        errno = 0;
+}
+
+bool lock_take(const char *database, int *fd, struct error *err)
+{
+    bool done = false;
+    char *path = text_format("%s.lock", database);
+    /* CLOEXEC: the workers a run starts must not keep its lock alive after it. */
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (file < 0) {
+        error_set(err, ERROR_ENVIRONMENT, "%s: cannot be created: %s", path, strerror(errno));
+        error_hint(err, "the folder must be writable for a run: choose another with -o DIR");
+        goto done;
+    }
+    int refused = grab(file);
+    if (refused) {
+        if (refused == EWOULDBLOCK)
+            held_error(file, database, err);
+        else
+            error_set(err, ERROR_ENVIRONMENT, "%s: cannot be locked: %s", path, strerror(refused));
+        goto done;
+    }
+    name_holder(file);
+    *fd = file;
+    file = -1;
+    done = true;
+done:
+    if (file >= 0)
+        close(file);
+    free(path);
+    return done;
+}
+
+bool lock_gpu(const char *uuid, bool (*asked)(void *context, long long pid), void *context, int *fd, struct error *err)
+{
+    SCOPED char *path = text_format("/tmp/bench-%s.lock", uuid);
+    int refused = 0, file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (file < 0) /* another user's: it can be locked all the same */
+        file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    *fd = -1;
+    if (file < 0)
+        return true;
+    while ((refused = grab(file)) == EWOULDBLOCK && asked(context, holder_of(file)))
+        nanosleep(&(struct timespec){0, ASK_AGAIN_NS}, NULL);
+    if (refused) {
+        close(file);
+        return refused != EWOULDBLOCK || error_set(err, ERROR_INTERRUPTED, "interrupted while another run had the GPU");
+    }
+    name_holder(file);
+    *fd = file;
+    return true;
+}
+
+void lock_release(int *fd)
+{
+    if (*fd < 0)
+        return;
+    if (ftruncate(*fd, 0) != 0)
+        errno = 0; /* a stale name misleads nobody: only the lock counts */
+    close(*fd);
+    *fd = -1;
+}

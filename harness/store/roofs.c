@@ -1,0 +1,83 @@
+/* The measured ceilings of GPUs, by UUID and date. */
+#include "store/database.h"
+#include <stdio.h>
+
+bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *roofs, struct error *err)
+{
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    if (!store_writable(store, err) || !store_exec(store, "BEGIN IMMEDIATE", "storing ceilings", err))
+        return false;
+    bool ok = store_prepare(store, "INSERT OR REPLACE INTO roof (uuid, measured, name, value, unit, how) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                            &s, err);
+    for (int i = 0; ok && i < roofs->count; i++) {
+        const struct roof *r = &roofs->items[i];
+        const char *const texts[] = {uuid, roofs->measured, r->name};
+        sqlite3_reset(s);
+        for (int k = 0; k < 3; k++)
+            sqlite3_bind_text(s, k + 1, texts[k], -1, SQLITE_TRANSIENT);
+        sqlite3_bind_double(s, 4, r->value);
+        sqlite3_bind_text(s, 5, r->unit, -1, SQLITE_TRANSIENT);
+        sqlite3_bind_text(s, 6, r->how, -1, SQLITE_TRANSIENT);
+        ok = sqlite3_step(s) == SQLITE_DONE || store_error(store, "storing ceilings", err);
+    }
+    if (ok && store_exec(store, "COMMIT", "storing ceilings", err))
+        return true;
+    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return false;
+}
+
+static void copy(char *to, size_t bytes, sqlite3_stmt *s, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    snprintf(to, bytes, "%s", text ? text : "");
+}
+
+bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, struct error *err)
+{
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    int step;
+    *roofs = (struct roofs){0};
+    if (!store_prepare(store,
+                       "SELECT measured, name, value, unit, how FROM roof WHERE uuid = ?1 AND measured = (SELECT max(measured) FROM roof "
+                       "WHERE uuid = ?1)"
+                       " ORDER BY name",
+                       &s, err))
+        return false;
+    sqlite3_bind_text(s, 1, uuid, -1, SQLITE_TRANSIENT);
+    while ((step = sqlite3_step(s)) == SQLITE_ROW && roofs->count < ROOFS_MAX) {
+        struct roof *r = &roofs->items[roofs->count++];
+        copy(roofs->measured, sizeof roofs->measured, s, 0);
+        copy(r->name, sizeof r->name, s, 1);
+        r->value = sqlite3_column_double(s, 2);
+        copy(r->unit, sizeof r->unit, s, 3);
+        copy(r->how, sizeof r->how, s, 4);
+    }
+    bool ok = step == SQLITE_ROW || step == SQLITE_DONE || store_error(store, "reading ceilings", err);
+    return ok && roofs->count > 0;
+}
+
+bool store_roofs_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct roofs *roofs), void *context,
+                      struct error *err)
+{
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    int step;
+    if (!store_prepare(store, "SELECT DISTINCT uuid FROM roof ORDER BY uuid", &s, err))
+        return false;
+    bool ok = true;
+    while (ok && (step = sqlite3_step(s)) != SQLITE_DONE) {
+        char uuid[80] = "";
+        struct roofs roofs;
+        if (step != SQLITE_ROW) {
+            ok = store_error(store, "reading ceilings", err);
+            break;
+        }
+        copy(uuid, sizeof uuid, s, 0);
+        struct error why = {0};
+        if (store_roofs(store, uuid, &roofs, &why))
+            visit(context, uuid, &roofs);
+        ok = why.kind == ERROR_NONE;
+        if (!ok && err)
+            *err = why;
+    }
+    return ok;
+}

@@ -1,0 +1,339 @@
+/* store/rows: a row to its tables and back, driven by the column table. */
+#include "base/text.h"
+#include "store/database.h"
+#include <endian.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Reals lie in the file as little-endian float64. */
+static void bind_reals(sqlite3_stmt *statement, int index, const struct column_value *v)
+{
+    size_t bytes = (size_t)v->count * sizeof(uint64_t);
+    uint64_t *packed = xmalloc(bytes);
+    memcpy(packed, v->reals, bytes);
+    for (int r = 0; r < v->count; r++)
+        packed[r] = htole64(packed[r]);
+    sqlite3_bind_blob64(statement, index, packed, bytes, free);
+}
+
+/* What the blob holds, malloc'd. */
+static double *read_reals(sqlite3_stmt *statement, int index, struct column_value *v)
+{
+    size_t bytes = (size_t)sqlite3_column_bytes(statement, index);
+    const void *blob = sqlite3_column_blob(statement, index);
+    SCOPED uint64_t *packed = xmalloc(bytes + 1);
+    double *reals = xmalloc(bytes + 1);
+    v->count = bytes % sizeof *packed ? 0 : (int)(bytes / sizeof *packed);
+    if (blob)
+        memcpy(packed, blob, bytes);
+    for (int r = 0; r < v->count; r++)
+        packed[r] = le64toh(packed[r]);
+    memcpy(reals, packed, (size_t)v->count * sizeof *packed);
+    return reals;
+}
+
+int columns_bind(sqlite3_stmt *statement, int first, enum column_group group, const void *base)
+{
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+        struct column_value v = column_get(c, base);
+        if (v.absent)
+            sqlite3_bind_null(statement, first);
+        else if (v.reals)
+            bind_reals(statement, first, &v);
+        else if (v.text)
+            sqlite3_bind_text(statement, first, v.text, -1, SQLITE_TRANSIENT);
+        else if (v.is_real)
+            sqlite3_bind_double(statement, first, v.real);
+        else
+            sqlite3_bind_int64(statement, first, v.integer);
+        first++;
+    }
+    return first;
+}
+
+int columns_read(sqlite3_stmt *statement, int first, enum column_group group, void *base)
+{
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+        struct column_value v = {0};
+        double *reals = NULL;
+        switch (sqlite3_column_type(statement, first)) {
+        case SQLITE_NULL: v.absent = true; break;
+        case SQLITE_INTEGER: v.integer = sqlite3_column_int64(statement, first); break;
+        case SQLITE_FLOAT:
+            v.is_real = true;
+            v.real = sqlite3_column_double(statement, first);
+            break;
+        case SQLITE_BLOB: v.reals = reals = read_reals(statement, first, &v); break;
+        default: v.text = (const char *)sqlite3_column_text(statement, first); break;
+        }
+        column_set(c, base, &v);
+        free(reals);
+        first++;
+    }
+    return first;
+}
+
+void columns_list(struct text *t, enum column_group group, const char *prefix)
+{
+    const char *comma = "";
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+        text_addf(t, "%s%s\"%s\"", comma, prefix, c->name);
+        comma = ", ";
+    }
+}
+
+int columns_count(enum column_group group)
+{
+    int count = 0;
+    for (const struct column *c = column_first(group); c; c = column_next(c))
+        count++;
+    return count;
+}
+
+/* "INSERT INTO table (lead, columns...) VALUES (?1, ...)" where `lead` names `leads` columns. */
+static bool prepare_insert(struct store *store, const char *table, const char *lead, int leads, enum column_group group, sqlite3_stmt **s,
+                           struct error *err)
+{
+    SCOPED_TEXT sql = {0};
+    text_addf(&sql, "INSERT INTO \"%s\" (%s, ", table, lead);
+    columns_list(&sql, group, "");
+    text_add(&sql, ") VALUES (?1");
+    for (int i = 1; i < leads + columns_count(group); i++)
+        text_addf(&sql, ", ?%d", i + 1);
+    text_add(&sql, ")");
+    return store_prepare(store, text_get(&sql), s, err);
+}
+
+/* Steps a statement that returns nothing and makes it ready for the next binding. */
+static bool step_done(struct store *store, sqlite3_stmt *s, struct error *err)
+{
+    int code = sqlite3_step(s);
+    bool done = code == SQLITE_DONE || store_error(store, "storing a row", err);
+    sqlite3_reset(s);
+    return done;
+}
+
+/* The row that this one takes the place of. */
+static bool delete_result(struct store *store, int64_t run_id, const struct row *row, struct error *err)
+{
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    if (!store_prepare(store, "DELETE FROM result WHERE run = ?1 AND id = ?2 AND device = ?3 AND coalesce(side, '') = ?4", &s, err))
+        return false;
+    sqlite3_bind_int64(s, 1, run_id);
+    sqlite3_bind_text(s, 2, row->id, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(s, 3, row->device, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(s, 4, row->side ? row->side : "", -1, SQLITE_TRANSIENT);
+    return step_done(store, s, err);
+}
+
+/* The case: inserted by its first row, brought up to date by the others. */
+static bool put_case(struct store *store, int64_t run_id, const struct row *row, int64_t *case_key, struct error *err)
+{
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    SCOPED_TEXT sql = {0};
+    text_add(&sql, "INSERT INTO \"case\" (run, ");
+    columns_list(&sql, COLUMN_CASE, "");
+    text_add(&sql, ") VALUES (?1");
+    for (int i = 0; i < columns_count(COLUMN_CASE); i++)
+        text_addf(&sql, ", ?%d", i + 2);
+    text_add(&sql, ") ON CONFLICT (run, \"case\") DO UPDATE SET ");
+    const char *comma = "";
+    for (const struct column *c = column_first(COLUMN_CASE); c; c = column_next(c)) {
+        text_addf(&sql, "%s\"%s\" = excluded.\"%s\"", comma, c->name, c->name);
+        comma = ", ";
+    }
+    text_add(&sql, " RETURNING case_key");
+    bool done = store_prepare(store, text_get(&sql), &s, err);
+    if (done) {
+        sqlite3_bind_int64(s, 1, run_id);
+        columns_bind(s, 2, COLUMN_CASE, row);
+        done = sqlite3_step(s) == SQLITE_ROW || store_error(store, "storing a case", err);
+    }
+    if (done) {
+        *case_key = sqlite3_column_int64(s, 0);
+        done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "storing a case", err);
+    }
+    return done;
+}
+
+static bool put_result(struct store *store, int64_t run_id, int64_t case_key, const struct row *row, int64_t *result, struct error *err)
+{
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    if (!delete_result(store, run_id, row, err) || !prepare_insert(store, "result", "run, case_key", 2, COLUMN_RESULT, &s, err))
+        return false;
+    sqlite3_bind_int64(s, 1, run_id);
+    sqlite3_bind_int64(s, 2, case_key);
+    columns_bind(s, 3, COLUMN_RESULT, row);
+    bool done = step_done(store, s, err);
+    *result = sqlite3_last_insert_rowid(store->db);
+    return done;
+}
+
+bool rows_put_list(struct store *store, const struct row_list *list, int64_t result, const struct row *row, struct error *err)
+{
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    int count = row_list_count(list, row);
+    SCOPED char *lead = text_format("result, %s", list->index);
+    bool done = !count || prepare_insert(store, list->table, lead, 2, list->group, &s, err);
+    for (int i = 0; done && i < count; i++) {
+        sqlite3_bind_int64(s, 1, result);
+        sqlite3_bind_int64(s, 2, i);
+        columns_bind(s, 3, list->group, row_list_at(list, row, i));
+        done = step_done(store, s, err);
+    }
+    return done;
+}
+
+/* Inside a transaction. */
+static bool put_row(struct store *store, int64_t run_id, const struct row *row, struct error *err)
+{
+    int64_t case_key = 0, result = 0;
+    if (!row->id || !row->id[0] || !row->case_id || !row->case_id[0] || !row->device || !row->device[0]) {
+        return error_set(err, ERROR_INTERNAL, "a row without %s cannot be stored",
+                         !row->id || !row->id[0]           ? "an id"
+                         : !row->device || !row->device[0] ? "a device"
+                                                           : "a case");
+    }
+    bool done = put_case(store, run_id, row, &case_key, err) && put_result(store, run_id, case_key, row, &result, err);
+    for (const struct row_list *l = row_lists; done && l->table; l++)
+        done = rows_put_list(store, l, result, row, err);
+    return done || error_where(err, "row %s", row->id);
+}
+
+bool store_put_all(struct store *store, int64_t run_id, struct row *const *rows, int count, struct error *err)
+{
+    bool done = true;
+    if (!store_writable(store, err))
+        return false;
+    if (store->lock < 0 || store->run != run_id)
+        return error_set(err, ERROR_INTERNAL, "%s: run %lld was not begun here", store->path, (long long)run_id);
+    if (!store_exec(store, "BEGIN IMMEDIATE", "storing a row", err))
+        return false;
+    for (int i = 0; done && i < count; i++)
+        done = put_row(store, run_id, rows[i], err);
+    done = done && store_exec(store, "COMMIT", "storing a row", err);
+    if (!done)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return done;
+}
+
+bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err)
+{
+    struct row *one = (struct row *)(uintptr_t)row;
+    return store_put_all(store, run_id, &one, 1, err);
+}
+
+/* ---- reading ---- */
+
+/* A row that was read, and its number in the table of results. */
+struct read_row {
+    int64_t result;
+    struct row *row;
+};
+
+static int by_result(const void *a, const void *b)
+{
+    const struct read_row *x = a, *y = b;
+    return (x->result > y->result) - (x->result < y->result);
+}
+
+/* One list of all rows of a run. `known` is sorted by result. */
+static bool read_list(struct store *store, const struct row_list *list, int64_t run, const struct read_row *known, int count,
+                      struct error *err)
+{
+    int code = SQLITE_DONE;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    SCOPED_TEXT sql = {0};
+    text_add(&sql, "SELECT ");
+    columns_list(&sql, list->group, "t.");
+    text_addf(&sql, ", t.result FROM \"%s\" t JOIN result r ON r.result = t.result WHERE r.run = ?1 ORDER BY t.result, t.%s", list->table,
+              list->index);
+    bool done = store_prepare(store, text_get(&sql), &s, err);
+    if (done)
+        sqlite3_bind_int64(s, 1, run);
+    while (done && (code = sqlite3_step(s)) == SQLITE_ROW) {
+        struct read_row key = {.result = sqlite3_column_int64(s, columns_count(list->group))};
+        const struct read_row *of = bsearch(&key, known, (size_t)count, sizeof *known, by_result);
+        if (of)
+            columns_read(s, 0, list->group, row_list_add(list, of->row));
+    }
+    done = done && (code == SQLITE_DONE || store_error(store, "reading a row", err));
+    return done;
+}
+
+static bool read_rows(struct store *store, sqlite3_stmt *s, int64_t run, struct row ***rows, int *count, struct error *err)
+{
+    int code, room = 0;
+    struct read_row *known = NULL;
+    while ((code = sqlite3_step(s)) == SQLITE_ROW) {
+        if (*count == room) {
+            room = room ? 2 * room : 64;
+            *rows = xrealloc(*rows, (size_t)room * sizeof **rows);
+            known = xrealloc(known, (size_t)room * sizeof *known);
+        }
+        struct row *row = row_new();
+        int next = columns_read(s, 0, COLUMN_CASE, row);
+        next = columns_read(s, next, COLUMN_RESULT, row);
+        known[*count] = (struct read_row){sqlite3_column_int64(s, next), row};
+        (*rows)[(*count)++] = row;
+    }
+    bool done = code == SQLITE_DONE || store_error(store, "reading the rows", err);
+    for (int i = 0; done && i < *count; i++) /* none was stored without; a column that was taken away comes back empty */
+        if (!(*rows)[i]->id || !(*rows)[i]->case_id || !(*rows)[i]->device)
+            done = error_set(err, ERROR_USAGE, "%s: damaged, while reading the rows: one has no id", store->path);
+    if (*count)
+        qsort(known, (size_t)*count, sizeof *known, by_result);
+    for (const struct row_list *l = row_lists; done && *count && l->table; l++)
+        done = read_list(store, l, run, known, *count, err);
+    free(known);
+    return done;
+}
+
+/* A run that was resumed with another choice of layers may have given two cases one place: the later one moves behind. */
+static void part_cases(struct row **rows, int count)
+{
+    for (int i = 1; i < count; i++) {
+        const struct row *last = rows[i - 1];
+        bool same = rows[i]->case_id && last->case_id && strcmp(rows[i]->case_id, last->case_id) == 0;
+        if (same || (rows[i]->case_index <= last->case_index && last->case_index < INT_MAX))
+            rows[i]->case_index = last->case_index + !same;
+    }
+}
+
+int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err)
+{
+    int count = 0;
+    SCOPED_BY(store_finalize) sqlite3_stmt *s = NULL;
+    SCOPED_TEXT sql = {0};
+    *rows = NULL;
+    text_add(&sql, "SELECT ");
+    columns_list(&sql, COLUMN_CASE, "c.");
+    text_add(&sql, ", ");
+    columns_list(&sql, COLUMN_RESULT, "r.");
+    text_add(&sql, ", r.result FROM result r JOIN \"case\" c ON c.case_key = r.case_key WHERE r.run = ?1 ORDER BY c.case_index, "
+                   "c.case_key, r.row_index, r.result");
+    /* One snapshot for all tables, however fast another process writes. */
+    bool begun = store_exec(store, "BEGIN", "reading the rows", err);
+    bool done = begun && store_prepare(store, text_get(&sql), &s, err);
+    if (done) {
+        sqlite3_bind_int64(s, 1, run_id);
+        done = read_rows(store, s, run_id, rows, &count, err);
+    }
+    if (begun)
+        sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
+    if (done) {
+        part_cases(*rows, count);
+        return count;
+    }
+    rows_free(*rows, count);
+    *rows = NULL;
+    return -1;
+}
+
+void rows_free(struct row **rows, int count)
+{
+    for (int i = 0; i < count; i++)
+        row_free(rows[i]);
+    free(rows);
+}

@@ -1,0 +1,91 @@
+/* store/store: runs and rows in SQLite (WAL, versioned migrations). Only the parent process has a connection. */
+#ifndef BENCH_ROW_STORE_H
+#define BENCH_ROW_STORE_H
+
+#include "base/error.h"
+#include "base/phase.h"
+#include "device/chip/roof.h"
+#include "base/text.h"
+#include "store/row.h"
+
+struct store;
+/* Opens, creating and migrating. Errors with a hint, exit 2: newer schema ("written by a newer bench (schema 7, this one knows 4)"), not a
+ * database, damaged. Another run holds it: says which pid, waits not. Read-only folder: says so. */
+bool store_open(const char *path, bool read_only, struct store **store, struct error *err);
+void store_close(struct store *store);
+
+/* Where a run was made, of what, by which command. */
+struct run {
+    double spent_s[PHASE_COUNT];
+#define RUN(...) ROW_MEMBER(__VA_ARGS__)
+#include "store/fields.def"
+};
+void run_clear(struct run *run);
+/* Starts a run (run->id 0: fills it; > 0: takes up that run again, as --resume does). `started` is filled when empty. Takes the write lock
+ * of the database until store_run_end or death. */
+bool store_run_begin(struct store *store, struct run *run, struct error *err);
+/* when: NULL is now. */
+bool store_run_end(struct store *store, int64_t run_id, const char *when, struct error *err);
+/* Merges keys into the run's environment JSON object, objects inside it too. */
+bool store_run_environment(struct store *store, int64_t run_id, const char *json, struct error *err);
+/* Where its clock time went: wall_s and spent_s as `run` has them. */
+bool store_run_spent(struct store *store, const struct run *run, struct error *err);
+/* The ceilings measured on the GPU of that UUID. Put adds a dated set; get gives the newest (false without err: never measured). */
+bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *roofs, struct error *err);
+bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, struct error *err);
+/* Visits the newest set of every GPU that has one. */
+bool store_roofs_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct roofs *roofs), void *context,
+                      struct error *err);
+/* Inserts or replaces one whole row (with steps, times, samples, metrics) in one transaction; it is on the disk when this returns. Needs
+ * the run to be begun here. The fields of its case (COLUMN_CASE) are shared: the last row put speaks for all. */
+bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err);
+/* All of them or none: one transaction, and one sync of the disk. */
+bool store_put_all(struct store *store, int64_t run_id, struct row *const *rows, int count, struct error *err);
+/* Latest run (by `bench VERB`, of a scenario, on a device; NULL = any); false without err when there is none. */
+bool store_last_run(struct store *store, const char *verb, const char *scenario, const char *device, struct run *run, struct error *err);
+bool store_run(struct store *store, int64_t run_id, struct run *run, struct error *err);
+struct runs {
+    struct run *items; /* by number */
+    int count;
+};
+bool store_runs(struct store *store, struct runs *runs, struct error *err);
+void runs_free(struct runs *runs);
+/* How many rows a run has so far. -1 on error. */
+int64_t store_row_count(struct store *store, int64_t run_id, struct error *err);
+/* Rows of a run, by case_index then row_index; two cases never have one case_index. -1 on error. Free each row and the array. */
+int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err);
+void rows_free(struct row **rows, int count);
+/* Closes it, for SCOPED_BY. */
+void store_leave(struct store **store);
+
+/* The best point of a variant on a layer, as `bench tune` found it on one chip with one compiler. One for each (signature, variant, chip,
+ * compiler): the newer replaces the older. */
+struct wisdom {
+#define WISDOM(...) ROW_MEMBER(__VA_ARGS__)
+#include "store/fields.def"
+};
+void wisdom_clear(struct wisdom *w);
+void wisdom_free(struct wisdom *list, int count);
+bool store_wisdom_put(struct store *store, const struct wisdom *w, struct error *err);
+/* All of it, by variant, work, then the newest first. -1 on error. Clear each and free the array. */
+int store_wisdom(struct store *store, struct wisdom **list, struct error *err);
+
+/* Wisdom as a file: {"schema": "bench.wisdom", "version": "1.0.0", "wisdom": [{COLUMN: VALUE, ...}, ...]}, absent values null. */
+#define WISDOM_FILE_MAX_BYTES (64u << 20)
+void wisdom_write(struct text *t, const struct wisdom *list, int count);
+/* Reads such a text; -1 + error naming FILE and the entry. `file` is for messages. */
+int wisdom_parse(const char *file, const char *text, size_t bytes, struct wisdom **list, struct error *err);
+
+/* Adds everything of another database that this one does not have: runs (with new numbers, by when they began) with their rows, measured
+ * roofs, and wisdom (the newer one wins). A run is the same when all that is known of it is. All or nothing. */
+struct merge_counts {
+    int runs, runs_known, rows, wisdom, wisdom_older;
+};
+bool store_merge(struct store *into, const char *from, struct merge_counts *counts, struct error *err);
+/* One run alone, with the roofs of its GPU and without wisdom. */
+bool store_merge_run(struct store *into, const char *from, int64_t run, struct error *err);
+/* The bytes of a database that has this run alone, without the machine's name and with ~ for the home folder. The caller frees them. */
+#define STORE_SHARE_MAX_BYTES ((size_t)1 << 30)
+bool store_share(const char *from, int64_t run, char **data, size_t *bytes, struct error *err);
+
+#endif
