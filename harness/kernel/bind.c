@@ -1,4 +1,4 @@
-/* Binds one point of a variant to a work on a chip: the order of things. */
+/* Binds one configuration of a variant to a work on a chip: the order of things. */
 #include "kernel/bind.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -37,7 +37,7 @@ bool bind_refused(struct bind *b, const char *clause, const char *format, ...)
     return false;
 }
 
-bool bind_conditions(struct bind *b, const struct expr_list *all, const char *key, const char *point, struct error *err)
+bool bind_conditions(struct bind *b, const struct expr_list *all, const char *key, const char *config, struct error *err)
 {
     for (int i = 0; i < all->count; i++) {
         bool truth;
@@ -47,17 +47,17 @@ bool bind_conditions(struct bind *b, const struct expr_list *all, const char *ke
         if (truth)
             continue;
         SCOPED char *failing = expr_failing(all->items[i], &b->env), *clause = text_format("%s %s", key, failing);
-        return bind_refused(b, clause, "%s %s%s%s", key, why, point[0] ? ", with " : "", point);
+        return bind_refused(b, clause, "%s %s%s%s", key, why, config[0] ? ", with " : "", config);
     }
     return true;
 }
 
 static bool match_where(struct bind *b, struct error *err)
 {
-    return bind_conditions(b, &b->h->where, "where", b->point->label, err);
+    return bind_conditions(b, &b->h->where, "where", b->config->label, err);
 }
 
-/* Before the conditions: a point that they refuse keeps its figures. */
+/* Before the conditions: a configuration that they refuse keeps its figures. */
 static bool predict(struct bind *b, struct error *err)
 {
     for (int i = 0; i < PREDICT_COUNT; i++) {
@@ -94,7 +94,7 @@ static bool make_tensors(struct bind *b, struct error *err)
     if (!b->work->op->raw_output)
         return true;
     if (!output || final < 0)
-        return error_set(err, ERROR_INTERNAL, "%s: the work has no output", b->point->variant->name);
+        return error_set(err, ERROR_INTERNAL, "%s: the work has no output", b->config->variant->name);
     b->output = (struct buffer_ref){BUFFER_TENSOR, final};
     if (b->completed)
         b->output = (struct buffer_ref){BUFFER_SCRATCH, bind_scratch_add(p, "between", output->dtype, (int64_t)tensor_elements(output))};
@@ -125,7 +125,7 @@ static void add_define(struct unit *u, const char *name, const struct value *v)
 static bool make_unit(struct bind *b, struct error *err)
 {
     struct program *p = b->program;
-    const struct variant *v = b->point->variant;
+    const struct variant *v = b->config->variant;
     bool has_code = false;
     for (int i = 0; i < b->h->step_count; i++)
         has_code |= b->h->steps[i].kind == HEAD_KERNEL || b->h->steps[i].kind == HEAD_SYMBOL || b->h->steps[i].kind == HEAD_CALL ||
@@ -192,12 +192,13 @@ static bool bind_tile(struct bind *b, struct error *err)
     return true;
 }
 
-/* Does the head claim this work? It speaks of its own kernels at the default point, so that what completes a row takes the claim away. */
+/* Does the head claim this work? It speaks of its own kernels at the default configuration, so that what completes a row takes the claim
+ * away. */
 bool bind_claim(struct bind *b, struct error *err)
 {
     bool claims = b->h->claims.count > 0 && !b->completed;
-    for (int i = 0; i < b->point->count && claims; i++)
-        claims = value_equal(&b->point->values[i], &b->h->params[head_param_find(b->h, b->point->names[i])].fallback);
+    for (int i = 0; i < b->config->count && claims; i++)
+        claims = value_equal(&b->config->values[i], &b->h->params[head_param_find(b->h, b->config->names[i])].fallback);
     for (int i = 0; i < b->h->claims.count && claims; i++) {
         char why[400];
         if (!expr_test(b->h->claims.items[i], &b->env, &claims, why, sizeof why, err))
@@ -221,7 +222,7 @@ static void bind_library(struct program *p)
 
 static void begin_program(struct bind *b)
 {
-    const struct variant *v = b->point->variant;
+    const struct variant *v = b->config->variant;
     struct program *p = b->program;
     *p = (struct program){.tile_weight_bytes = -1,
                           .work = *b->work,
@@ -232,20 +233,20 @@ static void begin_program(struct bind *b)
     memcpy(p->ablations, b->h->ablations, sizeof p->ablations);
     p->variant = xstrdup(v->name);
     p->params = xstrdup("");
-    for (int i = 0; i < b->point->count; i++) {
+    for (int i = 0; i < b->config->count; i++) {
         char value[VALUE_TEXT_MAX];
-        value_print(&b->point->values[i], value, sizeof value);
-        program_add_param(p, b->point->names[i], value, value_number(&b->point->values[i]));
+        value_print(&b->config->values[i], value, sizeof value);
+        program_add_param(p, b->config->names[i], value, value_number(&b->config->values[i]));
     }
     p->what = xstrdup(v->what);
     p->algorithm = xstrdup(v->algorithm);
 }
 
-bool bind_at_depth(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
+bool bind_at_depth(const struct variant_set *set, const struct variant_config *config, const struct work *work, const struct chip *chip,
                    int depth, struct program *program, struct error *err)
 {
     struct bind b = {
-        .set = set, .point = point, .h = point->variant->parsed, .work = work, .chip = chip, .depth = depth, .program = program};
+        .set = set, .config = config, .h = config->variant->parsed, .work = work, .chip = chip, .depth = depth, .program = program};
     bind_env_init(&b);
     begin_program(&b);
     if (depth > BIND_MAX_DEPTH) {
@@ -274,8 +275,8 @@ bool bind_at_depth(const struct variant_set *set, const struct variant_point *po
     return false;
 }
 
-bool variant_bind(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
+bool variant_bind(const struct variant_set *set, const struct variant_config *config, const struct work *work, const struct chip *chip,
                   struct program *program, struct error *err)
 {
-    return bind_at_depth(set, point, work, chip, 0, program, err);
+    return bind_at_depth(set, config, work, chip, 0, program, err);
 }

@@ -1,6 +1,7 @@
-/* kernel/bind: one point of a head on its way to become a program. Private to variant/.
+/* kernel/bind: one configuration of a head on its way to become a program. Private to variant/.
  *
- * The parts return false in two cases: a broken head (err is set) or an infeasible point (program->reason is set, err is untouched). */
+ * The parts return false in two cases: a broken head (err is set) or an infeasible configuration (program->reason is set, err is
+ * untouched). */
 #ifndef BENCH_VARIANT_BIND_H
 #define BENCH_VARIANT_BIND_H
 
@@ -11,7 +12,7 @@
 
 struct bind {
     const struct variant_set *set;
-    const struct variant_point *point;
+    const struct variant_config *config;
     const struct head *h;
     const struct work *work; /* as asked for */
     struct work own;         /* with the beginning of the epilogue that is fused, and no mask when it runs dense */
@@ -34,11 +35,11 @@ struct bind {
 
 /* The reason is of one clause, which other rows fail with other values. Always returns false. */
 bool bind_refused(struct bind *b, const char *clause, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Does each of these conditions of the head hold? `point`: what the reason says of the configuration. */
-bool bind_conditions(struct bind *b, const struct expr_list *all, const char *key, const char *point, struct error *err);
+/* Does each of these conditions of the head hold? `config`: what the reason says of the configuration. */
+bool bind_conditions(struct bind *b, const struct expr_list *all, const char *key, const char *config, struct error *err);
 /* Sets the reason. Always returns false. */
 bool bind_infeasible(struct bind *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool bind_at_depth(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
+bool bind_at_depth(const struct variant_set *set, const struct variant_config *config, const struct work *work, const struct chip *chip,
                    int depth, struct program *program, struct error *err);
 
 /* bind.c */

@@ -1,4 +1,4 @@
-/* What the names and functions of a head's expressions mean for one point, work and chip. */
+/* What the names and functions of a head's expressions mean for one configuration, work and chip. */
 #include "kernel/bind.h"
 #include <string.h>
 
@@ -74,9 +74,9 @@ static bool chip_symbol(const struct chip *c, const char *name, struct value *ou
 static bool env_name(void *context, const char *name, struct value *out, struct error *err)
 {
     struct bind *b = context;
-    for (int i = 0; i < b->point->count; i++)
-        if (!strcmp(b->point->names[i], name)) {
-            *out = b->point->values[i];
+    for (int i = 0; i < b->config->count; i++)
+        if (!strcmp(b->config->names[i], name)) {
+            *out = b->config->values[i];
             return true;
         }
     int let = head_let_find(b->h, name); /* head_check_depends has proved that no let uses itself */

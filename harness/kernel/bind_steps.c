@@ -1,4 +1,4 @@
-/* Scratch, steps and columns of one point as plain numbers, and the limits of the chip. */
+/* Scratch, steps and columns of one configuration as plain numbers, and the limits of the chip. */
 #include "kernel/bind.h"
 #include "base/text.h"
 #include <stdio.h>

@@ -102,15 +102,15 @@ static bool try_variant(struct bind *b, const struct stage *stage, const struct 
                         struct text *why, struct error *err)
 {
     struct work w;
-    struct variant_point *points = NULL;
+    struct variant_config *configs = NULL;
     struct error own = {0};
     if (!stage_work(b, stage, v->op, in, &w, &own)) {
         text_addf(why, "%s%s: %s", why->len ? "; " : "", v->name, own.text);
         return false;
     }
-    int count = variant_points(v, NULL, &points, err);
-    bool done = count > 0 && bind_at_depth(b->set, &points[0], &w, b->chip, BIND_MAX_DEPTH - 1, inner, err);
-    variant_points_free(points, count < 0 ? 0 : count);
+    int count = variant_configs(v, NULL, &configs, err);
+    bool done = count > 0 && bind_at_depth(b->set, &configs[0], &w, b->chip, BIND_MAX_DEPTH - 1, inner, err);
+    variant_configs_free(configs, count < 0 ? 0 : count);
     if (!done)
         return false;
     if (inner->feasible && program_result(inner) >= 0)
@@ -131,7 +131,7 @@ static bool find_variant(struct bind *b, const struct stage *stage, const struct
             const struct variant *v = b->set->items[i];
             bool named = !strcmp(v->name, agreed);
             if (pass == 0 ? !named
-                          : named || v->op->task != stage_variants[stage->kind].op || v == b->point->variant ||
+                          : named || v->op->task != stage_variants[stage->kind].op || v == b->config->variant ||
                                 !((const struct head *)v->parsed)->checked)
                 continue;
             if (try_variant(b, stage, v, in, inner, why, &own))
@@ -208,7 +208,7 @@ bool bind_complete(struct bind *b, struct error *err)
         return bind_infeasible(b, "epilogue: it does not fuse all that it would have to do as a further step");
     struct tensor final, now = *bind_result(b);
     if (!work_tensor(b->work, now.role->name, &final))
-        return error_set(err, ERROR_INTERNAL, "%s: the work has no output", b->point->variant->name);
+        return error_set(err, ERROR_INTERNAL, "%s: the work has no output", b->config->variant->name);
     int count = make_stages(b, now.layout, final.layout, stages);
     struct buffer_ref buffer = b->output;
     for (int i = 0; i < count; i++)

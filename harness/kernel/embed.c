@@ -150,10 +150,10 @@ bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *
     const struct variant *v = variant_find(b->set, s->name, b->h->op, s->node, err);
     if (!v)
         return false;
-    if (b->depth >= BIND_MAX_DEPTH || v == b->point->variant)
+    if (b->depth >= BIND_MAX_DEPTH || v == b->config->variant)
         return node_error(s->node, err,
-                          v == b->point->variant ? "a variant cannot be a step of itself"
-                                                 : "variants are steps of variants more than %d deep",
+                          v == b->config->variant ? "a variant cannot be a step of itself"
+                                                  : "variants are steps of variants more than %d deep",
                           BIND_MAX_DEPTH);
     for (const struct tensor_role *const *role = v->op->roles; *role; role++) { /* tensors of the same name, unless the step says another */
         int slot = head_slot(b->h, (*role)->name);
@@ -167,16 +167,16 @@ bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *
         at[role->slot] = bind_buffer(b, &s->binds[i].buffer);
     }
     struct work w;
-    struct variant_point *points = NULL;
+    struct variant_config *configs = NULL;
     struct program inner;
     if (!inner_work(b, s, v, at, &w, err))
         return false;
-    int count = variant_points(v, s->params, &points, err);
+    int count = variant_configs(v, s->params, &configs, err);
     if (count < 0)
         return false;
-    bool done = count == 1 || node_error(s->params, err, "a step is one point of %s, not %d", v->name, count);
-    done = done && bind_at_depth(b->set, &points[0], &w, b->chip, b->depth + 1, &inner, err);
-    variant_points_free(points, count);
+    bool done = count == 1 || node_error(s->params, err, "a step is one configuration of %s, not %d", v->name, count);
+    done = done && bind_at_depth(b->set, &configs[0], &w, b->chip, b->depth + 1, &inner, err);
+    variant_configs_free(configs, count);
     if (!done)
         return false;
     if (inner.feasible)

@@ -8,24 +8,24 @@
 /* Binds one candidate to the whole work; its program may be infeasible. */
 static bool bind_candidate(struct bind *b, const struct head_step *s, const struct variant *v, struct program *inner, struct error *err)
 {
-    struct variant_point *points = NULL;
-    if (b->depth >= BIND_MAX_DEPTH || v == b->point->variant)
+    struct variant_config *configs = NULL;
+    if (b->depth >= BIND_MAX_DEPTH || v == b->config->variant)
         return node_error(s->node, err,
-                          v == b->point->variant ? "a variant cannot select itself" : "variants select variants more than %d deep",
+                          v == b->config->variant ? "a variant cannot select itself" : "variants select variants more than %d deep",
                           BIND_MAX_DEPTH);
-    int count = variant_points(v, s->params, &points, err);
+    int count = variant_configs(v, s->params, &configs, err);
     if (count < 0)
         return false;
-    bool done = count == 1 || node_error(s->params, err, "a choice is one point of %s, not %d", v->name, count);
-    done = done && bind_at_depth(b->set, &points[0], b->work, b->chip, b->depth + 1, inner, err);
-    variant_points_free(points, count);
+    bool done = count == 1 || node_error(s->params, err, "a choice is one configuration of %s, not %d", v->name, count);
+    done = done && bind_at_depth(b->set, &configs[0], b->work, b->chip, b->depth + 1, inner, err);
+    variant_configs_free(configs, count);
     return done;
 }
 
 /* The candidate's program takes the rule's place: `conv2d/auto[is=wgmma_rs]`, with what completes it behind its name. */
 static void adopt(struct bind *b, const struct variant *v, struct program *inner)
 {
-    const char *own = b->point->variant->name, *rest = strlen(inner->variant) > strlen(v->name) ? inner->variant + strlen(v->name) : "";
+    const char *own = b->config->variant->name, *rest = strlen(inner->variant) > strlen(v->name) ? inner->variant + strlen(v->name) : "";
     char *name = text_format("%s%s", own, rest);
     free(inner->variant);
     inner->variant = name;
@@ -45,10 +45,10 @@ static bool was_measured(const struct bind *b, bool *measured, struct error *err
     return true;
 }
 
-bool variant_bind_choice(const struct variant_set *set, const struct variant_point *rule, const struct variant_point *choice,
+bool variant_bind_choice(const struct variant_set *set, const struct variant_config *rule, const struct variant_config *choice,
                          const struct work *work, const struct chip *chip, struct program *program, struct error *err)
 {
-    struct bind b = {.set = set, .point = rule, .h = rule->variant->parsed, .work = work, .chip = chip, .program = program};
+    struct bind b = {.set = set, .config = rule, .h = rule->variant->parsed, .work = work, .chip = chip, .program = program};
     struct program inner;
     if (!bind_at_depth(set, choice, work, chip, 1, &inner, err))
         return false;

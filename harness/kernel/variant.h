@@ -70,8 +70,8 @@ bool variant_selects(const struct variant *v);
 /* Does it stand for the vendor's library (its file is called cudnn...), with which the others are compared? */
 bool variant_is_library(const struct variant *v);
 
-/* One point of a variant's parameters: "CC=16,TW=32" sorted by name. */
-struct variant_point {
+/* One configuration of a variant's parameters: "CC=16,TW=32" sorted by name. */
+struct variant_config {
     const struct variant *variant;
     int count;
     char (*names)[PROGRAM_NAME];
@@ -80,22 +80,22 @@ struct variant_point {
                     none */
 };
 /* Expands parameters: `override` is a scenario's map {TH: [8, 16], CC: 16} (NULL: defaults only). Values outside the head's list are an
- * error at their place unless the head gives a range. Returns the count, points malloc'd; -1 on error. */
-int variant_points(const struct variant *v, const struct node *override, struct variant_point **points, struct error *err);
+ * error at their place unless the head gives a range. Returns the count, configurations malloc'd; -1 on error. */
+int variant_configs(const struct variant *v, const struct node *override, struct variant_config **configs, struct error *err);
 /* The same, but a parameter that the override does not name takes all its values: what a search goes through. */
-int variant_space(const struct variant *v, const struct node *override, struct variant_point **points, struct error *err);
-/* The one point that a label names ("BPS=2,CC=16"). False when the variant has no such point (any more). */
-bool variant_at(const struct variant *v, const char *label, struct variant_point **point, struct error *err);
-void variant_points_free(struct variant_point *points, int count);
+int variant_space(const struct variant *v, const struct node *override, struct variant_config **configs, struct error *err);
+/* The one configuration that a label names ("BPS=2,CC=16"). False when the variant has no such configuration (any more). */
+bool variant_at(const struct variant *v, const char *label, struct variant_config **config, struct error *err);
+void variant_configs_free(struct variant_config *configs, int count);
 
 /* Binds a point to a work on a chip. False only for a broken head (an expression that cannot be evaluated: error at its place). An
- * infeasible point is a success with program->feasible = false and the reason: condition, layout, dtype, math, epilogue, mask, parameter
- * clause, limits of the chip (threads, shared memory, grid). `set` provides the completing variants (pointwise/epilogue,
+ * infeasible configuration is a success with program->feasible = false and the reason: condition, layout, dtype, math, epilogue, mask,
+ * parameter clause, limits of the chip (threads, shared memory, grid). `set` provides the completing variants (pointwise/epilogue,
  * depth_to_space/d2s_native, layout/...) for epilogue items that the variant does not fuse. */
-bool variant_bind(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
+bool variant_bind(const struct variant_set *set, const struct variant_config *config, const struct work *work, const struct chip *chip,
                   struct program *program, struct error *err);
 /* The same for a rule (`select:`) whose choice is known, from a search instead of from its items; the program says it is the rule's. */
-bool variant_bind_choice(const struct variant_set *set, const struct variant_point *rule, const struct variant_point *choice,
+bool variant_bind_choice(const struct variant_set *set, const struct variant_config *rule, const struct variant_config *choice,
                          const struct work *work, const struct chip *chip, struct program *program, struct error *err);
 
 /* `bench new OP FILE.cu`: the file's text with a head filled in from its first __global__ function's signature, every line explained. */

@@ -4,7 +4,7 @@
 #include "kernel/variant.h"
 
 /* Binds the first points to a small convolution, where the head's expressions are computed. */
-static void bind(const struct variant *v, const struct variant_point *points, int count)
+static void bind(const struct variant *v, const struct variant_config *configs, int count)
 {
     struct work work = {.op = v->op,
                         .n = 1,
@@ -31,7 +31,7 @@ static void bind(const struct variant *v, const struct variant_point *points, in
     for (int i = 0; i < count && i < 4; i++) {
         struct program program = {0};
         error_clear(&err);
-        if (!variant_bind(&none, &points[i], &work, chip_find("GH100"), &program, &err))
+        if (!variant_bind(&none, &configs[i], &work, chip_find("GH100"), &program, &err))
             must_explain(&err);
         program_free(&program);
     }
@@ -49,13 +49,13 @@ void fuzz_one(const uint8_t *data, size_t bytes)
             must_explain(&err);
         return;
     }
-    struct variant_point *points = NULL;
-    int count = variant_points(v, NULL, &points, &err);
+    struct variant_config *configs = NULL;
+    int count = variant_configs(v, NULL, &configs, &err);
     if (count < 0)
         must_explain(&err);
     else {
-        bind(v, points, count);
-        variant_points_free(points, count);
+        bind(v, configs, count);
+        variant_configs_free(configs, count);
     }
     variant_free(v);
 }

@@ -143,24 +143,24 @@ static void print_program(const struct program *p)
     printf("\n");
 }
 
-/* One random point of each variant of the op, every other time its default. */
+/* One random configuration of each variant of the op, every other time its default. */
 static void print_variants(const struct variant_set *set, const struct work *w, const struct chip *chip)
 {
     for (int i = 0; i < set->count; i++) {
-        struct variant_point *points = NULL;
+        struct variant_config *configs = NULL;
         struct error err = {0};
         struct program p = {0};
         if (set->items[i]->op != w->op)
             continue;
-        int count = below(2) ? variant_points(set->items[i], NULL, &points, &err) : variant_space(set->items[i], NULL, &points, &err);
+        int count = below(2) ? variant_configs(set->items[i], NULL, &configs, &err) : variant_space(set->items[i], NULL, &configs, &err);
         int64_t at = below(1 << 20) % (count > 0 ? count : 1);
         printf("%s", set->items[i]->name);
-        if (count < 1 || !variant_bind(set, &points[at], w, chip, &p, &err))
+        if (count < 1 || !variant_bind(set, &configs[at], w, chip, &p, &err))
             printf(" error: %s\n", strrchr(err.text, ':') ? strrchr(err.text, ':') : err.text);
         else
             print_program(&p);
         program_free(&p);
-        variant_points_free(points, count > 0 ? count : 0);
+        variant_configs_free(configs, count > 0 ? count : 0);
     }
 }
 

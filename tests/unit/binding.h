@@ -60,17 +60,17 @@ static inline void add(struct work *w, struct epilogue item)
 
 static inline void bind_point(const char *name, const char *params, struct work *w, const struct chip *chip, bool *done, struct error *err)
 {
-    struct variant_point *points;
+    struct variant_config *configs;
     const struct variant *v = variant_find(&set, name, NULL, NULL, err);
     if (!v || !work_finish(w, err))
         fail_msg("%s", err->text);
     struct node *override = params ? node_parse_text("params", params, strlen(params), 1, 1, err) : NULL;
-    int count = variant_points(v, override, &points, err);
+    int count = variant_configs(v, override, &configs, err);
     if (count != 1)
-        fail_msg("%s: %d points: %s", name, count, err->text);
+        fail_msg("%s: %d configurations: %s", name, count, err->text);
     program_free(&p);
-    *done = variant_bind(&set, &points[0], w, chip, &p, err);
-    variant_points_free(points, count);
+    *done = variant_bind(&set, &configs[0], w, chip, &p, err);
+    variant_configs_free(configs, count);
     node_free(override);
 }
 

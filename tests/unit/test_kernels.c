@@ -54,14 +54,14 @@ static struct program bound(const char *name, const char *params, struct work w,
 {
     struct error err = {0};
     struct program p = {0};
-    struct variant_point *points;
+    struct variant_config *configs;
     const struct variant *v = variant_find(&set, name, NULL, NULL, &err);
     if (!v || !work_finish(&w, &err))
         fail_msg("%s: %s", name, err.text);
     struct node *override = params ? node_parse_text("params", params, strlen(params), 1, 1, &err) : NULL;
-    if (variant_points(v, override, &points, &err) != 1 || !variant_bind(&set, &points[0], &w, chip_find(chip), &p, &err))
+    if (variant_configs(v, override, &configs, &err) != 1 || !variant_bind(&set, &configs[0], &w, chip_find(chip), &p, &err))
         fail_msg("%s: %s", name, err.text);
-    variant_points_free(points, 1);
+    variant_configs_free(configs, 1);
     node_free(override);
     return p;
 }
@@ -175,7 +175,7 @@ static void tconv_is_bodas_model(void **state)
     }
 }
 
-/* The point of Boda's issue 21: 1056 + 13230 floats. */
+/* The configuration of Boda's issue 21: 1056 + 13230 floats. */
 static void bodas_issue_21_is_refused(void **state)
 {
     struct work w = conv(20, 3, 227, 227, 96, 11, 4, 0, DTYPE_F32, LAYOUT_NCHW);
@@ -207,8 +207,8 @@ static long lines_of(int n, int p_lines, int blk_y, int r, int stride)
     return most;
 }
 
-/* The head's formulas against the seed's rules written another way, over shapes and points drawn at random: never less shared memory than
- * the lines of any block need, and exactly that where every block is full. */
+/* The head's formulas against the seed's rules written another way, over shapes and configurations drawn at random: never less shared
+ * memory than the lines of any block need, and exactly that where every block is full. */
 static void tconv_predicts_what_it_needs(void **state)
 {
     unsigned state_ = 12345;
@@ -219,9 +219,9 @@ static void tconv_predicts_what_it_needs(void **state)
             k = 1 + DRAW(300);
         int mt = 4 << DRAW(4), nt = 4 << DRAW(3), mb = 4 << DRAW(4), nb = 4 << DRAW(4);
         struct work op = conv(n, 3, h, w, k, filter, stride, 0, DTYPE_F32, LAYOUT_NCHW);
-        char *point = text_format("{MT: %d, NT: %d, MB: %d, NB: %d}", mt, nt, mb, nb);
-        struct program p = bound("conv2d/tconv", point, op, "H200");
-        free(point);
+        char *config = text_format("{MT: %d, NT: %d, MB: %d, NB: %d}", mt, nt, mb, nb);
+        struct program p = bound("conv2d/tconv", config, op, "H200");
+        free(config);
         long pels = (long)n * p.work.p * p.work.q, threads = p.predicted[PREDICT_THREADS], smem = p.predicted[PREDICT_SMEM];
         long channels = nt < 3 * mt ? nt : 3 * mt, tile = (k + channels - 1) / channels, pieces = (pels + mt - 1) / mt;
         tile = tile > 16 ? 16 : tile;
@@ -241,7 +241,7 @@ static void tconv_predicts_what_it_needs(void **state)
     }
 #undef DRAW
     if (exact < compared / 2)
-        fail_msg("only %d of %d points are exact", exact, compared);
+        fail_msg("only %d of %d configurations are exact", exact, compared);
 }
 
 int main(void)

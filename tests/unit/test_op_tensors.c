@@ -183,7 +183,7 @@ static void says(int fault, enum data_part part, const char *dump, char out[SAID
 {
     struct error err = {0};
     struct work w = small();
-    struct variant_point *points;
+    struct variant_config *configs;
     struct variant_set none = {0};
     struct program p;
     struct compiled code;
@@ -198,8 +198,8 @@ static void says(int fault, enum data_part part, const char *dump, char out[SAID
         skip();
     }
     struct node *only = node_parse_text("params", params, strlen(params), 1, 1, &err);
-    assert_int_equal(variant_points(variant, only, &points, &err), 1);
-    if (!variant_bind(&none, &points[0], &w, &device->chip, &p, &err) || !p.feasible)
+    assert_int_equal(variant_configs(variant, only, &configs, &err), 1);
+    if (!variant_bind(&none, &configs[0], &w, &device->chip, &p, &err) || !p.feasible)
         fail_msg("%s%s", err.text, p.reason ? p.reason : "");
     struct compile_request request = {.path = p.units[0].path,
                                       .label = p.units[0].label,
@@ -224,7 +224,7 @@ static void says(int fault, enum data_part part, const char *dump, char out[SAID
     op_data_free(&data);
     compiled_free(&code);
     program_free(&p);
-    variant_points_free(points, 1);
+    variant_configs_free(configs, 1);
     node_free(only);
 }
 

@@ -12,7 +12,7 @@
 static const struct scenario_wish wishes[] = {
     {"t/a[mask=iid:0.10]", 1 / 3.0, NULL, NULL}, {"t/b", 0, "conv2d/naive", "BLOCK=16,CC=4"}, {0}};
 static const char *const words[] = {"a b", "\xe2\x82\xac", "", NULL};
-static const struct tuned_point points[] = {
+static const struct tuned_config configs[] = {
     {"abc", "conv2d/tconv", "MB=16,NB=8", "point tuned", "yes"}, {"def", "my/x", "", NULL, ""}, {0}};
 static const struct side sides[] = {{.name = ""}, {"head", "1a2b", "/v", "/i", "/o", "my=/a\nyour=/b"}, {0}};
 static const struct plan_options full = {.scenario_path = "s.yaml",
@@ -26,7 +26,7 @@ static const struct plan_options full = {.scenario_path = "s.yaml",
                                          .tune = true,
                                          .remember = true,
                                          .layers_only = true,
-                                         .tuned = points,
+                                         .tuned = configs,
                                          .sides = sides,
                                          .counters = {true, true, true, "full", words, words}};
 

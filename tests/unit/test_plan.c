@@ -91,8 +91,8 @@ static void split3_has_its_own_floor(void **state)
     free(path);
 }
 
-/* A search: every point of what has a choice, narrowed by the scenario; row 0 and the library's rows; nothing else. And the point that is
- * remembered for a layer. */
+/* A search: every configuration of what has a choice, narrowed by the scenario; row 0 and the library's rows; nothing else. And the
+ * configuration that is remembered for a layer. */
 static void searches_and_remembered_points(void **state)
 {
     char *path = text_file("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1}\n  b: {op: conv2d, "
@@ -101,17 +101,17 @@ static void searches_and_remembered_points(void **state)
     struct plan_options options = {.scenario_path = path, .tune = true};
     struct error err = {0};
     struct plan plan;
-    int points = 0, pinned = 0;
+    int configs = 0, pinned = 0;
     if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
         fail_msg("%s", err.text);
     for (int i = 0; i < plan.row_count; i++) {
         bool tconv = !strcmp(plan.rows[i].variant->name, "conv2d/tconv");
-        points += tconv;
+        configs += tconv;
         pinned += plan_pinned(&plan, i);
         assert_true(tconv != plan_pinned(&plan, i) || !strcmp(plan.rows[i].variant->name, "conv2d/winograd"));
     }
-    assert_int_equal(points, 2 * 2 * 4); /* layers x MT x all of NB */
-    assert_int_equal(pinned, 2 * 2);     /* layers x (cudnn, cudnn_plain) */
+    assert_int_equal(configs, 2 * 2 * 4); /* layers x MT x all of NB */
+    assert_int_equal(pinned, 2 * 2);      /* layers x (cudnn, cudnn_plain) */
     char signature[HASH_TEXT];
     work_signature(&plan.cases[0].work, signature);
     struct work other = plan.cases[0].work;
@@ -124,7 +124,7 @@ static void searches_and_remembered_points(void **state)
     assert_string_not_equal(signature, same);
     plan_free(&plan);
 
-    const struct tuned_point tuned[] = {{signature, "conv2d/tconv", "MB=16,MT=4,NB=8,NT=4", "point tuned long ago", ""}, {0}};
+    const struct tuned_config tuned[] = {{signature, "conv2d/tconv", "MB=16,MT=4,NB=8,NT=4", "configuration tuned long ago", ""}, {0}};
     options = (struct plan_options){.scenario_path = path, .tuned = tuned};
     if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
         fail_msg("%s", err.text);
@@ -134,9 +134,9 @@ static void searches_and_remembered_points(void **state)
             continue;
         if (plan.rows[i].case_index == 0) {
             of_a++;
-            assert_string_equal(plan.rows[i].point->label, "MB=16,MT=4,NB=8,NT=4"); /* also one that the scenario does not name */
+            assert_string_equal(plan.rows[i].config->label, "MB=16,MT=4,NB=8,NT=4"); /* also one that the scenario does not name */
             struct row *row = plan_row_new(&plan, i, "cuda:0");
-            assert_string_equal(row->note, "point tuned long ago");
+            assert_string_equal(row->note, "configuration tuned long ago");
             row_free(row);
         } else {
             of_b++;
@@ -165,7 +165,7 @@ static void rules_take_what_won(void **state)
     struct plan plan;
     char signature[HASH_TEXT], own[64] = "";
     for (int i = -1; i < 3; i++) {
-        const struct tuned_point tuned[] = {
+        const struct tuned_config tuned[] = {
             {i < 0 ? NULL : signature, i < 0 ? "" : tries[i].variant, i < 0 ? "" : tries[i].params, "found", i < 0 ? "" : tries[i].wins},
             {0}};
         struct plan_options options = {.scenario_path = path, .tuned = tuned};

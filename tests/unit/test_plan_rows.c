@@ -61,7 +61,7 @@ static bool planned(struct plan_options *o, const char *text, const char *kind, 
     return ok;
 }
 
-/* The rows of the plan, "layer:variant[point]@side", each with a space behind it. */
+/* The rows of the plan, "layer:variant[configuration]@side", each with a space behind it. */
 static void rows_are(struct plan_options *o, const char *text, const char *want)
 {
     struct error err = {0};
@@ -71,8 +71,8 @@ static void rows_are(struct plan_options *o, const char *text, const char *want)
     for (int i = 0; i < plan.row_count; i++) {
         const struct plan_row *r = &plan.rows[i];
         text_addf(&t, "%s:%s", plan.cases[r->case_index].layer->name, plan_row_variant(r));
-        if (r->point && r->point->label[0])
-            text_addf(&t, "[%s]", r->point->label);
+        if (r->config && r->config->label[0])
+            text_addf(&t, "[%s]", r->config->label);
         text_addf(&t, r->side ? "@%s " : " ", r->side ? r->side->name : "");
         assert_int_equal(r->row_index, i && plan.rows[i - 1].case_index == r->case_index ? plan.rows[i - 1].row_index + 1 : 0);
     }
@@ -124,7 +124,8 @@ static void variants_that_nobody_listed(void **state)
     free(file);
 }
 
-/* The baseline runs as the scenario wants it where it names it for the layer, else at its default; of a list of points each is a row. */
+/* The baseline runs as the scenario wants it where it names it for the layer, else at its default; of a list of configurations each is a
+ * row. */
 static void the_baseline_as_the_scenario_wants_it(void **state)
 {
     put_variant("tree/variants/transpose/copy.cu", "transpose", "check: none\nparams:\n  T: {values: [1, 2, 3], default: 2}\n", "");

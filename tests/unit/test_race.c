@@ -109,8 +109,8 @@ static void everybody_left(const struct world *w, int count)
         assert_int_equal(w->entered[i], w->left[i]);
 }
 
-/* 60 points between 1 and 3 times the best: the winner is within a noise of the truth, for far fewer samples than timing all of them 30
- * times. */
+/* 60 configurations between 1 and 3 times the best: the winner is within a noise of the truth, for far fewer samples than timing all of
+ * them 30 times. */
 static void finds_the_fastest(void **state)
 {
     int found = 0, trials = 200, visits = 0;

@@ -20,7 +20,7 @@ static void begin_race(void)
 static const struct row *point_of(const struct result *r, const char *variant, const char *params)
 {
     for (int i = 0; i < r->count; i++)
-        if (!strcmp(r->names[i], variant) && !strcmp(r->points[i], params))
+        if (!strcmp(r->names[i], variant) && !strcmp(r->configs[i], params))
             return r->rows[i];
     fail_msg("no row %s[%s]", variant, params);
     return NULL;
@@ -31,8 +31,8 @@ static double told(const struct row *row, const char *metric)
     return m ? m->value : NAN;
 }
 
-/* The fastest of each variant's points is named, with how many there were; the others say after how many rounds they left. All are compared
- * with the faster of the library's rows, in the very same rounds. */
+/* The fastest of each variant's configurations is named, with how many there were; the others say after how many rounds they left. All are
+ * compared with the faster of the library's rows, in the very same rounds. */
 static void the_fastest_point_is_found(void **state)
 {
     begin_race();

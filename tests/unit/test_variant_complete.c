@@ -135,14 +135,14 @@ static void test_select(void **state)
     broken("op: conv2d\nwhat: x\nselect:\n  - variant: nobody\n", conv(), "5:14", "no variant is called 'nobody'");
 }
 
-/* A claim is about the work, the default point and the variant's own kernels; a rule has its choice's. */
+/* A claim is about the work, the default configuration and the variant's own kernels; a rule has its choice's. */
 static void test_claims(void **state)
 {
     struct work w = conv();
     binds("conv2d/fast", NULL, w);
     assert_true(p.claims); /* 64 channels, whole 64 */
     binds("conv2d/fast", "{X: 64}", w);
-    assert_false(p.claims); /* not the default point */
+    assert_false(p.claims); /* not the default configuration */
     binds("conv2d/naive", NULL, w);
     assert_false(p.claims); /* its head says nothing */
     binds("conv2d/choice", NULL, w);
@@ -217,7 +217,7 @@ static void test_variant_steps(void **state)
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convert\n    with: {tu: NCHW}\n", w, "6:12", "layout has no field 'tu'");
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convert\n    with: {to: c}\n", w, "6:16", "'c' is no word for to");
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: conv2d/limits\n    params: {X: [1, 2]}\n", w, "6:13",
-           "a step is one point of conv2d/limits, not 2");
+           "a step is one configuration of conv2d/limits, not 2");
 }
 
 /* Variants of variants of variants: bounded, and said. */

@@ -1,4 +1,4 @@
-/* variant/: finding variants, points of their parameters, and `bench new`. */
+/* variant/: finding variants, configurations of their parameters, and `bench new`. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,36 +99,36 @@ static void test_set_errors(void **state)
     free(twice);
 }
 
-static int points_of(const struct variant *v, const char *yaml, struct variant_point **points, struct error *err)
+static int configs_of(const struct variant *v, const char *yaml, struct variant_config **configs, struct error *err)
 {
     memset(err, 0, sizeof *err);
     struct node *n = yaml ? node_parse_text("s.yaml", yaml, strlen(yaml), 4, 1, err) : NULL;
     if (yaml && !n)
         fail_msg("%s", err->text);
-    int count = variant_points(v, n, points, err);
+    int count = variant_configs(v, n, configs, err);
     node_free(n);
     return count;
 }
 
 static void labels(const struct variant *v, const char *yaml, int want, const char *first, const char *last)
 {
-    struct variant_point *points;
+    struct variant_config *configs;
     struct error err;
-    int count = points_of(v, yaml, &points, &err);
+    int count = configs_of(v, yaml, &configs, &err);
     if (count != want)
-        fail_msg("%s: %d points, want %d: %s", yaml, count, want, err.text);
-    assert_string_equal(points[0].label, first);
-    assert_string_equal(points[count - 1].label, last);
-    assert_int_equal(points[0].count, 4);
-    assert_string_equal(points[0].names[0], "A");
-    variant_points_free(points, count);
+        fail_msg("%s: %d configurations, want %d: %s", yaml, count, want, err.text);
+    assert_string_equal(configs[0].label, first);
+    assert_string_equal(configs[count - 1].label, last);
+    assert_int_equal(configs[0].count, 4);
+    assert_string_equal(configs[0].names[0], "A");
+    variant_configs_free(configs, count);
 }
 
 static void points_fail(const struct variant *v, const char *yaml, const char *message, const char *hint)
 {
-    struct variant_point *points;
+    struct variant_config *configs;
     struct error err;
-    if (points_of(v, yaml, &points, &err) >= 0)
+    if (configs_of(v, yaml, &configs, &err) >= 0)
         fail_msg("%s was accepted", yaml);
     if (!strstr(err.text, message))
         fail_msg("'%s' lacks '%s'", err.text, message);
@@ -150,11 +150,11 @@ static void test_points(void **state)
     labels(v, "{TH: [4, 16], A: 10}", 2, "A=10,BIG=0,TH=4,WORD=float2", "A=10,BIG=0,TH=16,WORD=float2");
     labels(v, "{WORD: all, A: all, TH: [16, 4]}", 12, "A=2,BIG=0,TH=16,WORD=float2", "A=10,BIG=0,TH=4,WORD=float4");
     labels(v, "{BIG: 99999}", 1, "A=6,BIG=99999,TH=8,WORD=float2", "A=6,BIG=99999,TH=8,WORD=float2");
-    /* One point by its label; a search: all values of what the scenario does not name. */
-    struct variant_point *one;
+    /* One configuration by its label; a search: all values of what the scenario does not name. */
+    struct variant_config *one;
     assert_true(variant_at(v, "A=10,BIG=7,TH=4,WORD=float4", &one, &err));
     assert_string_equal(one->label, "A=10,BIG=7,TH=4,WORD=float4");
-    variant_points_free(one, 1);
+    variant_configs_free(one, 1);
     const char *const gone[] = {"A=10,BIG=7,TH=5,WORD=float4", "A=10,BIG=7,WORD=float4", "A=10,BIG=7,NEW=1,TH=4,WORD=float4",
                                 "A=10,,=", ""};
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
@@ -169,7 +169,7 @@ static void test_points(void **state)
     assert_int_equal(variant_space(v, some, &one, &err), 3 * 2 * 1 * 2); /* A, BIG, TH, WORD */
     assert_string_equal(one[0].label, "A=2,BIG=1,TH=4,WORD=float2");
     assert_string_equal(one[11].label, "A=10,BIG=2,TH=4,WORD=float4");
-    variant_points_free(one, 12);
+    variant_configs_free(one, 12);
     node_free(some);
     error_clear(&err);
     points_fail(v, "{TJ: 4}", "s.yaml:4:2: ", "TH");

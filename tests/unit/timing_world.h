@@ -346,7 +346,7 @@ static int set_up(void **state)
 #define ROWS_MOST 32
 struct result {
     struct row *rows[ROWS_MOST];
-    char names[ROWS_MOST][64], points[ROWS_MOST][64];
+    char names[ROWS_MOST][64], configs[ROWS_MOST][64];
     int count, blamed; /* row; -1 */
     bool ok;
     struct error err;
@@ -489,7 +489,7 @@ static struct result timed(const char *variants, const char *time)
     for (int i = 0; i < plan.row_count && i < ROWS_MOST; i++) {
         r.rows[i] = row_new();
         snprintf(r.names[i], sizeof r.names[i], "%s", plan_row_variant(&plan.rows[i]));
-        snprintf(r.points[i], sizeof r.points[i], "%s", plan.rows[i].point ? plan.rows[i].point->label : "");
+        snprintf(r.configs[i], sizeof r.configs[i], "%s", plan.rows[i].config ? plan.rows[i].config->label : "");
         if (!timing.whole && plan.rows[i].kind == PLAN_LAYER && !plan.rows[i].broken && plan.rows[i].program.feasible &&
             !strncmp(r.names[i], "my/", 3))
             json_array_append_new(rows, json_integer(i));

@@ -2,11 +2,11 @@
 #include "base/text.h"
 #include "plan/rows/private.h"
 
-struct variant_point *plan_points_keep(struct plan *plan, struct variant_point *points, int count)
+struct variant_config *plan_configs_keep(struct plan *plan, struct variant_config *configs, int count)
 {
     struct kept *kept = plan->private_data;
-    *APPEND(kept->items, kept->count) = (struct points){points, count};
-    return points;
+    *APPEND(kept->items, kept->count) = (struct configs){configs, count};
+    return configs;
 }
 
 struct error *plan_broken(const struct error *why)
@@ -16,9 +16,9 @@ struct error *plan_broken(const struct error *why)
     return kept;
 }
 
-char *plan_row_id(const struct scenario_case *c, const struct variant_point *point)
+char *plan_row_id(const struct scenario_case *c, const struct variant_config *config)
 {
-    return text_format(*point->label ? "%s/%s[%s]" : "%s/%s", c->id, point->variant->name, point->label);
+    return text_format(*config->label ? "%s/%s[%s]" : "%s/%s", c->id, config->variant->name, config->label);
 }
 
 int plan_row_add(struct plan *plan, const struct plan_row *row)

@@ -28,15 +28,15 @@ struct network_rows {
     int row_index;  /* of the next row */
 };
 
-static void chain_add_row(struct network_rows *r, const struct chain_row *chain, const struct variant_point *point)
+static void chain_add_row(struct network_rows *r, const struct chain_row *chain, const struct variant_config *config)
 {
     struct plan *plan = r->plan;
     struct plan_row row = {.kind = PLAN_CHAIN,
                            .case_index = r->case_index,
                            .chain = xcalloc(1, sizeof *row.chain),
                            .side = chain->side,
-                           .variant = point ? point->variant : NULL,
-                           .point = point};
+                           .variant = config ? config->variant : NULL,
+                           .config = config};
     *row.chain = *chain;
     const char *name = plan_row_variant(&row);
     if (r->row_index > 0 && !plan_listed(r->o->filter.only, name)) {
@@ -53,10 +53,10 @@ static void chain_add_row(struct network_rows *r, const struct chain_row *chain,
                           .tile_weight_bytes = -1,
                           .predicted = {-1, -1, -1}};
     bool planned = chain->layout != LAYOUT_PLAN_GIVEN;
-    for (int i = 0; point && i < point->count; i++) {
+    for (int i = 0; config && i < config->count; i++) {
         char value[VALUE_TEXT_MAX];
-        value_print(&point->values[i], value, sizeof value);
-        program_add_param(p, point->names[i], value, value_number(&point->values[i]));
+        value_print(&config->values[i], value, sizeof value);
+        program_add_param(p, config->names[i], value, value_number(&config->values[i]));
     }
     program_add_param(p, "launch", chain->graph ? "graph" : "stream", NAN);
     if (planned)
@@ -100,15 +100,15 @@ static bool add_kernels(struct network_rows *r, const struct chain_row *like, st
     for (int i = 0; names ? names[i] != NULL : i < plan->scenario->variant_count; i++) {
         const struct scenario_variant *entry = names ? NULL : &plan->scenario->variants[i];
         const struct variant *v = plan_resolve(plan_set(plan, r->side), names ? names[i] : entry->name, like->work->op);
-        struct variant_point *points;
+        struct variant_config *configs;
         if (!v)
             continue;
-        int count = variant_points(v, entry ? entry->params : NULL, &points, err);
+        int count = variant_configs(v, entry ? entry->params : NULL, &configs, err);
         if (count < 0)
             return false;
-        plan_points_keep(plan, points, count);
+        plan_configs_keep(plan, configs, count);
         for (int k = 0; k < count; k++)
-            chain_add_row(r, &row, &points[k]);
+            chain_add_row(r, &row, &configs[k]);
     }
     return true;
 }
@@ -276,14 +276,14 @@ static bool bind_link(struct plan *plan, const struct side *side, const struct c
 {
     const struct variant_set *set = plan_set(plan, choice >= 0 ? plan->rows[choice].side : side);
     if (choice >= 0)
-        return variant_bind(set, plan->rows[choice].point, &link->work, &plan->chip, out, err);
+        return variant_bind(set, plan->rows[choice].config, &link->work, &plan->chip, out, err);
     const struct variant *v = plan_resolve(set, "layout/convert", link->work.op);
-    struct variant_point *points = NULL;
+    struct variant_config *configs = NULL;
     if (!v)
         return error_set(err, ERROR_USAGE, "no variant layout/convert for the layout changes of a chain");
-    int count = variant_points(v, NULL, &points, err);
-    bool ok = count > 0 && variant_bind(set, &points[0], &link->work, &plan->chip, out, err);
-    variant_points_free(points, count < 0 ? 0 : count);
+    int count = variant_configs(v, NULL, &configs, err);
+    bool ok = count > 0 && variant_bind(set, &configs[0], &link->work, &plan->chip, out, err);
+    variant_configs_free(configs, count < 0 ? 0 : count);
     return ok;
 }
 
@@ -316,7 +316,7 @@ static bool bind_span(const struct plan *plan, const struct plan_row *row, const
     *out = (struct program){0};
     if (!chain_part(whole, first, count, &part))
         return false;
-    bool ok = chain_work(&part, &work, NULL) && variant_bind(plan_set(plan, row->side), row->point, &work, &plan->chip, out, err) &&
+    bool ok = chain_work(&part, &work, NULL) && variant_bind(plan_set(plan, row->side), row->config, &work, &plan->chip, out, err) &&
               out->feasible;
     chain_free(&part);
     out->work.chain = NULL; /* it went with the part */

@@ -183,7 +183,7 @@ static bool is_done(const struct plan *plan, const struct plan_row *p, bool comp
 {
     struct error ignored = {0};
     const struct variant_set *set = p->side ? &plan->side_sets[p->side - plan->sides] : &plan->variants;
-    if (!variant_bind(set, p->point, work, &plan->chip, program, &ignored))
+    if (!variant_bind(set, p->config, work, &plan->chip, program, &ignored))
         return false;
     if (program->feasible && (is_part_of(program, &p->program) || (compiled && !p->program.completed_count)))
         return true;
@@ -219,7 +219,7 @@ bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t see
 {
     const struct plan_row *p = &plan->rows[index];
     const struct work *own = &plan->cases[p->case_index].work;
-    if (p->kind != PLAN_LAYER || !p->point || own->mask.pattern == MASK_FILE || !plan_has_neighbours(own->op))
+    if (p->kind != PLAN_LAYER || !p->config || own->mask.pattern == MASK_FILE || !plan_has_neighbours(own->op))
         return false;
     if (own->op->file)
         return file_neighbour(plan, p, number, seed, longest, flop, work, program);

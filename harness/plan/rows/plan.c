@@ -37,27 +37,28 @@ bool plan_pinned(const struct plan *plan, int index)
 }
 
 /* What a search found for a variant on a layer; for a rule what it found best of all. NULL: nothing. */
-static const struct tuned_point *remembered(const struct plan_options *o, const struct work *work, const struct variant *variant)
+static const struct tuned_config *remembered(const struct plan_options *o, const struct work *work, const struct variant *variant)
 {
     char signature[HASH_TEXT];
     work_signature(work, signature);
-    for (const struct tuned_point *t = o->tuned; t && t->signature; t++)
+    for (const struct tuned_config *t = o->tuned; t && t->signature; t++)
         if (!strcmp(t->signature, signature) && (variant_selects(variant) ? *t->wins != 0 : !strcmp(t->variant, variant->name)))
             return t;
     return NULL;
 }
 
-/* The point that `t` names, of the variant itself or, for a rule, of the one it takes; *note says where it comes from, or why it is none.
+/* The configuration that `t` names, of the variant itself or, for a rule, of the one it takes; *note says where it comes from, or why it is
+ * none.
  */
-static struct variant_point *tuned_point_of(struct plan *plan, const struct variant_set *set, const struct tuned_point *t,
-                                            const struct op *op, char **note)
+static struct variant_config *tuned_config_of(struct plan *plan, const struct variant_set *set, const struct tuned_config *t,
+                                              const struct op *op, char **note)
 {
-    struct variant_point *point = NULL;
+    struct variant_config *config = NULL;
     struct error gone = {0};
     const struct variant *v = plan_resolve(set, t->variant, op);
-    if (v && variant_at(v, t->params, &point, &gone)) {
+    if (v && variant_at(v, t->params, &config, &gone)) {
         *note = xstrdup(t->note);
-        return plan_points_keep(plan, point, 1);
+        return plan_configs_keep(plan, config, 1);
     }
     *note = text_format("the remembered configuration %s of %s is none of its configurations any more; the declared ones run", t->params,
                         t->variant);
@@ -74,46 +75,46 @@ static bool bind_row(const struct plan *plan, struct plan_row *row, const struct
 {
     const struct variant_set *set = plan_set(plan, row->side);
     if (row->remembered && row->remembered->variant != row->variant) {
-        if (!variant_bind_choice(set, row->point, row->remembered, work, &plan->chip, &row->program, err))
+        if (!variant_bind_choice(set, row->config, row->remembered, work, &plan->chip, &row->program, err))
             return false;
         if (row->program.feasible)
             return true;
         program_free(&row->program);
     }
-    return variant_bind(set, row->point, work, &plan->chip, &row->program, err);
+    return variant_bind(set, row->config, work, &plan->chip, &row->program, err);
 }
 
-static bool has_point(const char *params, const struct variant_point *point)
+static bool has_config(const char *params, const struct variant_config *config)
 {
     bool has = true;
-    for (int i = 0; has && i < point->count; i++) {
+    for (int i = 0; has && i < config->count; i++) {
         char value[VALUE_TEXT_MAX];
-        value_print(&point->values[i], value, sizeof value);
-        SCOPED char *pair = text_format("%s=%s", point->names[i], value);
+        value_print(&config->values[i], value, sizeof value);
+        SCOPED char *pair = text_format("%s=%s", config->names[i], value);
         has = plan_listed(params, pair);
     }
     return has;
 }
 
 /* Is the configuration (NULL: any) wanted in a case that the run added, and in every other one? */
-static bool wanted_there(const struct scenario_case *c, const struct variant *v, const struct variant_point *point)
+static bool wanted_there(const struct scenario_case *c, const struct variant *v, const struct variant_config *config)
 {
     bool wanted = !c->only;
     for (int i = 0; !wanted && i < c->only_count; i++)
-        wanted = plan_listed(c->only[i].variant, v->name) && (!point || !c->only[i].params || has_point(c->only[i].params, point));
+        wanted = plan_listed(c->only[i].variant, v->name) && (!config || !c->only[i].params || has_config(c->only[i].params, config));
     return wanted;
 }
 
 /* Leaves those that are wanted where some are. */
-static void take_wanted(const struct scenario_case *c, const struct variant *v, struct variant_point *points, int *count)
+static void take_wanted(const struct scenario_case *c, const struct variant *v, struct variant_config *configs, int *count)
 {
     int wanted = 0;
     for (int i = 0; i < *count; i++) {
-        if (!wanted_there(c, v, &points[i]))
+        if (!wanted_there(c, v, &configs[i]))
             continue;
-        struct variant_point swap = points[wanted];
-        points[wanted++] = points[i];
-        points[i] = swap;
+        struct variant_config swap = configs[wanted];
+        configs[wanted++] = configs[i];
+        configs[i] = swap;
     }
     *count = wanted ? wanted : *count;
 }
@@ -128,33 +129,33 @@ static bool is_there(const struct plan *plan, int count, int case_index, const s
 }
 
 /* The rows of a variant's configurations; `side` NULL: shared by all sides. */
-static bool add_points(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
-                       const struct side *side, const struct node *params, struct error *err)
+static bool add_configs(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
+                        const struct side *side, const struct node *params, struct error *err)
 {
-    struct points own = {0};
+    struct configs own = {0};
     SCOPED char *note = NULL;
     const struct work *work = &plan->cases[case_index].work;
-    const struct tuned_point *t = o->tune ? NULL : remembered(o, work, variant);
-    struct variant_point *tuned = t ? tuned_point_of(plan, plan_set(plan, side), t, work->op, &note) : NULL;
-    bool own_point = tuned && tuned->variant == variant;
-    if (!own_point)
-        own.count = o->tune && !variant_is_library(variant) ? variant_space(variant, params, &own.points, err)
-                                                            : variant_points(variant, params, &own.points, err);
+    const struct tuned_config *t = o->tune ? NULL : remembered(o, work, variant);
+    struct variant_config *tuned = t ? tuned_config_of(plan, plan_set(plan, side), t, work->op, &note) : NULL;
+    bool own_config = tuned && tuned->variant == variant;
+    if (!own_config)
+        own.count = o->tune && !variant_is_library(variant) ? variant_space(variant, params, &own.configs, err)
+                                                            : variant_configs(variant, params, &own.configs, err);
     if (own.count < 0)
         return false;
     if (o->tune && own.count < 2 && *row_index > 0 && !variant_is_library(variant)) { /* nothing to search */
-        variant_points_free(own.points, own.count);
+        variant_configs_free(own.configs, own.count);
         return true;
     }
-    if (!own_point) {
-        plan_points_keep(plan, own.points, own.count);
-        take_wanted(&plan->cases[case_index], variant, own.points, &own.count);
+    if (!own_config) {
+        plan_configs_keep(plan, own.configs, own.count);
+        take_wanted(&plan->cases[case_index], variant, own.configs, &own.count);
     }
-    for (int i = 0, before = plan->row_count; i < (own_point ? 1 : own.count); i++) {
+    for (int i = 0, before = plan->row_count; i < (own_config ? 1 : own.count); i++) {
         struct plan_row row = {.kind = PLAN_LAYER, .case_index = case_index, .row_index = *row_index, .variant = variant, .side = side};
-        row.point = own_point ? tuned : &own.points[i];
+        row.config = own_config ? tuned : &own.configs[i];
         row.remembered = tuned;
-        row.id = plan_row_id(&plan->cases[case_index], row.point);
+        row.id = plan_row_id(&plan->cases[case_index], row.config);
         if (is_there(plan, before, case_index, side, row.id)) {
             free(row.id);
             continue;
@@ -173,10 +174,10 @@ static bool plan_add_rows(struct plan *plan, const struct plan_options *o, int c
                           const struct node *params, struct error *err)
 {
     if (!plan->side_count || !*row_index || variant_is_library(variant))
-        return add_points(plan, o, case_index, row_index, variant, NULL, params, err);
+        return add_configs(plan, o, case_index, row_index, variant, NULL, params, err);
     for (int i = 0; i < plan->side_count; i++) { /* a variant that a side does not have has no row there */
         const struct variant *own = plan_resolve(&plan->side_sets[i], variant->name, variant->op);
-        if (own && !add_points(plan, o, case_index, row_index, own, &plan->sides[i], params, err))
+        if (own && !add_configs(plan, o, case_index, row_index, own, &plan->sides[i], params, err))
             return false;
     }
     return true;
@@ -495,7 +496,7 @@ void plan_free(struct plan *plan)
     }
     free(plan->rows);
     for (int i = 0; kept && i < kept->count; i++)
-        variant_points_free(kept->items[i].points, kept->items[i].count);
+        variant_configs_free(kept->items[i].configs, kept->items[i].count);
     if (kept) {
         free(kept->items);
         free(kept->leasts);

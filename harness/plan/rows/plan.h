@@ -15,7 +15,7 @@
 
 /* A configuration that a search found: it runs instead of the configurations that the scenario names, and the note goes to the row. Texts
  * alone, as in `struct side`: message/options sends them. */
-struct tuned_point {
+struct tuned_config {
     const char *signature, *variant, *params, *note; /* work_signature of the layer; the signature NULL ends a list */
     const char
         *wins; /* "yes": of all that were tuned for this layer on this chip the fastest, and faster than the library; "": not known to be */
@@ -40,10 +40,10 @@ struct plan_options {
     const char *seed;     /* of the further sets of inputs, and of the order of rounds; NULL until the session drew one */
     double budget_s;      /* instead of the scenario's; 0 = the scenario's */
     bool tune;            /* all configurations of every variant that has parameters, beside the baseline and the library's rows */
-    const struct tuned_point *tuned; /* may be NULL */
-    const struct side *sides;        /* NULL: one, bench itself */
-    bool layers_only;                /* no networks, no sequences */
-    struct counter_wish counters;    /* instead of the scenario's */
+    const struct tuned_config *tuned; /* may be NULL */
+    const struct side *sides;         /* NULL: one, bench itself */
+    bool layers_only;                 /* no networks, no sequences */
+    struct counter_wish counters;     /* instead of the scenario's */
 };
 /* A network run whole. Which variant runs each link is chosen when the rows of its layers are known (plan/rows/choose.h). */
 enum chain_pick {
@@ -76,9 +76,9 @@ struct plan_row {
     struct sequence_row *sequence; /* PLAN_SEQUENCE; the program is one frame */
     const struct side *side;       /* NULL: bench itself, or shared by the sides: the baseline and the library's rows */
     const struct variant *variant;
-    const struct variant_point *point;
-    const struct variant_point
-        *remembered; /* what a search had found for this layer: `point`, or what a rule takes instead of its own choice; or NULL */
+    const struct variant_config *config;
+    const struct variant_config
+        *remembered; /* what a search had found for this layer: `config`, or what a rule takes instead of its own choice; or NULL */
     struct program program;
     char *id;             /* CASE/VARIANT[params] */
     struct error *broken; /* why the head could not be bound, or NULL */

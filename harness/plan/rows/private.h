@@ -5,8 +5,8 @@
 #include "plan/rows/plan.h"
 
 /* Configurations of the variants that a plan uses; kept because programs and rows refer to them. */
-struct points {
-    struct variant_point *points;
+struct configs {
+    struct variant_config *configs;
     int count;
 };
 /* A network under one layout plan, or the layers of a sequence. */
@@ -16,7 +16,7 @@ struct way {
     struct layer layer; /* stands for the network where a case wants a layer */
 };
 struct kept {
-    struct points *items;
+    struct configs *items;
     int count;
     struct way **ways;
     int way_count;
@@ -35,7 +35,7 @@ const struct variant *plan_resolve(const struct variant_set *set, const char *na
 /* The variants of a side; NULL: bench's own. */
 const struct variant_set *plan_set(const struct plan *plan, const struct side *side);
 /* What is added to a plan, which then owns it. Each returns where it lies: configurations and ways stay there; rows and cases by index. */
-struct variant_point *plan_points_keep(struct plan *plan, struct variant_point *points, int count);
+struct variant_config *plan_configs_keep(struct plan *plan, struct variant_config *configs, int count);
 struct way *plan_way_keep(struct plan *plan, struct way *way);
 /* Kinds of neighbours: code that goes wrong from some size on meets large sizes at the cost of small works. beyond: larger than the row's
  * own along one axis. */
@@ -52,7 +52,7 @@ int plan_row_add(struct plan *plan, const struct plan_row *row);
 /* CASE/VARIANT[CONFIGURATION] */
 /* Why a head could not be bound, kept for its row. */
 struct error *plan_broken(const struct error *why);
-char *plan_row_id(const struct scenario_case *c, const struct variant_point *point);
+char *plan_row_id(const struct scenario_case *c, const struct variant_config *config);
 /* What a stored row says of a sequence beyond what is known of any work. */
 void plan_sequence_describe(const struct plan_row *p, struct row *row);
 /* Its frames, its bound, and what stands between its layers. */

@@ -182,10 +182,10 @@ static void set_parts(struct row *row, const struct plan_row *p)
         row_add_part(row, p->program.completed[i], variant_own_name(p->program.completed[i]));
     for (int i = 0; i < p->program.param_count; i++)
         row_add_param(row, p->program.param[i].name, p->program.param[i].value, p->program.param[i].number);
-    for (int i = 0; !p->program.params && p->point && i < p->point->count; i++) {
+    for (int i = 0; !p->program.params && p->config && i < p->config->count; i++) {
         char value[VALUE_TEXT_MAX];
-        value_print(&p->point->values[i], value, sizeof value);
-        row_add_param(row, p->point->names[i], value, value_number(&p->point->values[i]));
+        value_print(&p->config->values[i], value, sizeof value);
+        row_add_param(row, p->config->names[i], value, value_number(&p->config->values[i]));
     }
 }
 
@@ -348,7 +348,7 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     }
     if (p->variant) {
         hash_add_text(h, p->variant->hash);
-        hash_add_text(h, p->point->label);
+        hash_add_text(h, p->config->label);
     }
     if (p->kind == PLAN_CHAIN) { /* what it is made of depends on every row of its layers */
         hash_add_text(h, p->program.params);

@@ -119,13 +119,13 @@ static bool bind_other(const struct sequence_rows *r, const struct plan_row *row
     struct program *p = &parts->programs[link];
     for (int i = 0; i < sc->variant_count && !*found; i++) {
         const struct variant *v = plan_resolve(plan_set(r->plan, r->side), sc->variants[i].name, l->work.op);
-        struct variant_point *points;
+        struct variant_config *configs;
         if (!v || v == row->variant || variant_reads_mask(v) != row->sequence->sparse)
             continue;
         program_free(p);
-        int count = variant_points(v, NULL, &points, err);
+        int count = variant_configs(v, NULL, &configs, err);
         if (count < 1 ||
-            !variant_bind(plan_set(r->plan, r->side), plan_points_keep(r->plan, points, count), &l->work, &r->plan->chip, p, err))
+            !variant_bind(plan_set(r->plan, r->side), plan_configs_keep(r->plan, configs, count), &l->work, &r->plan->chip, p, err))
             return false;
         SCOPED char *why = unfit(r, p, &l->work, row->sequence->sparse, false);
         *found = !why;
@@ -141,7 +141,7 @@ static bool bind_layer(const struct sequence_rows *r, struct plan_row *row, int 
     const struct chain_link *l = &row->program.work.chain->links[link];
     bool sparse = row->sequence->sparse, mine = l->work.op == row->variant->op;
     struct program *p = &parts->programs[link];
-    if (mine && !variant_bind(plan_set(r->plan, r->side), row->point, &l->work, &r->plan->chip, p, err))
+    if (mine && !variant_bind(plan_set(r->plan, r->side), row->config, &l->work, &r->plan->chip, p, err))
         return false;
     SCOPED char *reason =
         mine ? unfit(r, p, &l->work, sparse, true)
@@ -206,7 +206,7 @@ static bool bind_row(const struct sequence_rows *r, struct plan_row *row, struct
     return ok;
 }
 
-static void sequence_add_row(struct sequence_rows *r, const struct variant_point *point, bool sparse)
+static void sequence_add_row(struct sequence_rows *r, const struct variant_config *config, bool sparse)
 {
     const struct way *way = sparse ? r->sparse : r->dense;
     if (r->case_index < 0)
@@ -214,14 +214,14 @@ static void sequence_add_row(struct sequence_rows *r, const struct variant_point
     struct plan_row row = {.kind = PLAN_SEQUENCE,
                            .case_index = r->case_index,
                            .row_index = r->row_index++,
-                           .variant = point->variant,
-                           .point = point,
+                           .variant = config->variant,
+                           .config = config,
                            .side = r->side,
                            .sequence = xcalloc(1, sizeof *row.sequence),
                            .program = {.work = way->work, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}}};
     struct error own = {0};
     *row.sequence = (struct sequence_row){.of = r->of, .layers = &r->dense->chain, .sparse = sparse};
-    row.id = plan_row_id(&r->plan->cases[r->case_index], point);
+    row.id = plan_row_id(&r->plan->cases[r->case_index], config);
     if (!bind_row(r, &row, &own))
         row.broken = plan_broken(&own);
     plan_row_add(r->plan, &row);
@@ -234,17 +234,17 @@ static bool sequence_add_rows(struct sequence_rows *r, const char *only, struct 
     for (int sparse = 0; sparse < 2; sparse++)
         for (int i = 0; i < sc->variant_count; i++) {
             const struct variant *v = plan_resolve(plan_set(r->plan, r->side), sc->variants[i].name, op_for(TASK_SEQUENCE));
-            struct variant_point *points;
+            struct variant_config *configs;
             bool shared = r->plan->side_count && !r->side; /* what the sides have in common: the library's rows */
             if (!v || variant_reads_mask(v) != sparse || !plan_listed(only, v->name) ||
                 (r->plan->side_count && variant_is_library(v) != shared))
                 continue;
-            int count = variant_points(v, sc->variants[i].params, &points, err);
+            int count = variant_configs(v, sc->variants[i].params, &configs, err);
             if (count < 0)
                 return false;
-            plan_points_keep(r->plan, points, count);
+            plan_configs_keep(r->plan, configs, count);
             for (int k = 0; k < count; k++)
-                sequence_add_row(r, &points[k], sparse);
+                sequence_add_row(r, &configs[k], sparse);
         }
     return true;
 }

@@ -73,7 +73,7 @@ bool worker_refuses(struct worker *w, int index, struct row *row)
     char *why = refusal(w, index, row);
     const struct plan_row *twin = why ? NULL : same_as(w, index, row);
     if (twin) {
-        why = text_format("the same launches of the same machine code as %s", twin->point->label);
+        why = text_format("the same launches of the same machine code as %s", twin->config->label);
         row_set(&row->twin, twin->id);
     }
     if (!why)
@@ -88,8 +88,8 @@ bool worker_refuses(struct worker *w, int index, struct row *row)
 
 struct search {
     struct bout b;
-    int *pinned, pinned_count; /* indices into the bout */
-    int *points, point_count;  /* of the variant in hand */
+    int *pinned, pinned_count;  /* indices into the bout */
+    int *configs, config_count; /* of the variant in hand */
     struct racer *racers;
     double *pinned_ns; /* [pinned][ROUNDS_MAX] of the heat that is on */
     int pinned_rounds;
@@ -102,10 +102,10 @@ static double race_now_s(void *context)
     return clock_s();
 }
 
-static bool point_enter(void *context, int contender, struct error *err)
+static bool config_enter(void *context, int contender, struct error *err)
 {
     struct search *s = context;
-    int i = s->points[contender];
+    int i = s->configs[contender];
     if (!bout_enter(&s->b, i, err))
         return false;
     s->b.blame = -1;
@@ -114,10 +114,10 @@ static bool point_enter(void *context, int contender, struct error *err)
 }
 
 /* Whoever was in to the end is checked once more: what is remembered was right after its last run. */
-static bool point_leave(void *context, int contender, struct error *err)
+static bool config_leave(void *context, int contender, struct error *err)
 {
     struct search *s = context;
-    int i = s->points[contender];
+    int i = s->configs[contender];
     s->b.blame = s->b.index[i];
     struct op_data *data;
     if (!s->racers[contender].out && (!worker_data(s->b.w, s->b.index[i], worker_timed_part(s->b.w, s->b.index[i]), &data, err) ||
@@ -142,7 +142,7 @@ static bool race_round(void *context, const int *who, int count, int round, doub
         s->told_s = race_now_s(NULL);
     }
     for (int i = 0; i < all; i++)
-        rigs[i] = s->b.rigs[i < s->pinned_count ? s->pinned[i] : s->points[who[i - s->pinned_count]]];
+        rigs[i] = s->b.rigs[i < s->pinned_count ? s->pinned[i] : s->configs[who[i - s->pinned_count]]];
     bool ok = sample_round(s->b.w->dev, rigs, all, round, times, err);
     for (int i = 0; ok && i < all; i++)
         if (i < s->pinned_count)
@@ -157,18 +157,18 @@ static bool race_round(void *context, const int *who, int count, int round, doub
 
 static void report_race(struct search *s, const struct race_result *result)
 {
-    for (int i = 0; i < s->point_count; i++) {
+    for (int i = 0; i < s->config_count; i++) {
         const struct racer *r = &s->racers[i];
-        struct row *row = s->b.rows[s->points[i]];
+        struct row *row = s->b.rows[s->configs[i]];
         if (!r->rounds || row->status != ROW_OK)
             continue;
-        bout_time(row, -1, "cold", "isolated", &(struct bout_rounds){r->samples_ns, r->base_ns, NULL, r->rounds, s->point_count, 0});
+        bout_time(row, -1, "cold", "isolated", &(struct bout_rounds){r->samples_ns, r->base_ns, NULL, r->rounds, s->config_count, 0});
         row_add_metric(row, -1, 0,
                        r->out              ? "tune.dropped_after"
                        : i == result->best ? "tune.best_of"
                                            : "tune.tied_with_best",
                        r->out || i != result->best ? "rounds" : "points", "model",
-                       r->out || i != result->best ? r->rounds : s->point_count);
+                       r->out || i != result->best ? r->rounds : s->config_count);
     }
     const double *base = NULL; /* the fastest of the library's rows, as for the configurations */
     for (int i = 0; i < s->pinned_count; i++) {
@@ -186,7 +186,7 @@ static void report_race(struct search *s, const struct race_result *result)
 
 static int at_once(const struct search *s)
 {
-    const struct program *p = &s->b.w->plan.rows[s->b.index[s->points[0]]].program;
+    const struct program *p = &s->b.w->plan.rows[s->b.index[s->configs[0]]].program;
     double bytes = (double)program_scratch_bytes(p);
     for (int i = 0; i < p->tensor_count; i++)
         bytes += (double)tensor_bytes(&p->tensors[i]);
@@ -198,14 +198,14 @@ static bool race_variant(struct search *s, double budget_s, struct error *err)
 {
     const struct timing_plan *t = &s->b.w->plan.time;
     struct race_plan plan = {.at_once = at_once(s), .rounds_max = ROUNDS_MAX, .half_width = t->half_width, .budget_s = budget_s};
-    struct race_ops ops = {s, point_enter, point_leave, race_round, race_now_s};
+    struct race_ops ops = {s, config_enter, config_leave, race_round, race_now_s};
     struct race_result result;
-    s->racers = xcalloc((size_t)s->point_count, sizeof *s->racers);
+    s->racers = xcalloc((size_t)s->config_count, sizeof *s->racers);
     s->pinned_rounds = 0;
-    bool ok = race_run(&plan, &ops, s->racers, s->point_count, s->pinned_count, &result, err);
+    bool ok = race_run(&plan, &ops, s->racers, s->config_count, s->pinned_count, &result, err);
     if (ok)
         report_race(s, &result);
-    for (int i = 0; i < s->point_count; i++)
+    for (int i = 0; i < s->config_count; i++)
         racer_free(&s->racers[i]);
     free(s->racers);
     s->racers = NULL;
@@ -228,11 +228,11 @@ static bool race_all(struct search *s, struct error *err)
     s->pinned_ns = xcalloc((size_t)(s->pinned_count + 1) * ROUNDS_MAX, sizeof *s->pinned_ns);
     for (int first = 0, last; first < b->count; first = last) { /* rows of a variant stand together */
         const struct variant *v = plan->rows[b->index[first]].variant;
-        s->point_count = 0;
+        s->config_count = 0;
         for (last = first; last < b->count && plan->rows[b->index[last]].variant == v; last++)
             if (!plan_pinned(plan, b->index[last]))
-                s->points[s->point_count++] = last;
-        if (s->point_count && !race_variant(s, plan->time.budget_s / variants, err))
+                s->configs[s->config_count++] = last;
+        if (s->config_count && !race_variant(s, plan->time.budget_s / variants, err))
             return false;
     }
     bout_board(b);
@@ -244,11 +244,11 @@ bool worker_race(struct worker *w, const json_t *rows, int *blame, struct error 
     struct search s = {0};
     bout_open(&s.b, w, rows);
     s.pinned = xcalloc((size_t)s.b.count, sizeof *s.pinned);
-    s.points = xcalloc((size_t)s.b.count, sizeof *s.points);
+    s.configs = xcalloc((size_t)s.b.count, sizeof *s.configs);
     bool ok = race_all(&s, err);
     *blame = s.b.blame;
     free(s.pinned);
-    free(s.points);
+    free(s.configs);
     free(s.pinned_ns);
     bout_close(&s.b, ok);
     return ok;

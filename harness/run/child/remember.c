@@ -73,7 +73,7 @@ static bool memory_key(struct worker *w, int index, char out[HASH_TEXT])
     hash_add_text(h, w->plan.chip.arch);
     if (row->variant) {
         hash_add_text(h, row->variant->hash);
-        hash_add_text(h, row->point->label);
+        hash_add_text(h, row->config->label);
     }
     for (int i = 0; known && i < p->unit_count; i++)
         known = hash_unit(w, &p->units[i], h, keys[i]);

@@ -37,7 +37,7 @@ static const struct option options_table[] = {
     OPTION(remember, BOOL),
     OPTION(budget_s, REAL),
     OPTION(tune, BOOL),
-    OPTION_RECORDS(tuned, struct tuned_point),
+    OPTION_RECORDS(tuned, struct tuned_config),
     OPTION_RECORDS(sides, struct side),
     OPTION(layers_only, BOOL),
     OPTION(counters.off, BOOL),

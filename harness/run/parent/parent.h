@@ -17,9 +17,9 @@ struct session {
     struct roofs roofs; /* of this machine; count 0: not known */
     struct run run;
     struct row **rows;
-    int **choices;                  /* by row: what a chain's links run, once chosen; else NULL */
-    bool *kept;                     /* by row: taken over from the interrupted run */
-    struct tuned_point *remembered; /* plan.tuned */
+    int **choices;                   /* by row: what a chain's links run, once chosen; else NULL */
+    bool *kept;                      /* by row: taken over from the interrupted run */
+    struct tuned_config *remembered; /* plan.tuned */
     struct child worker;
     struct child
         counter; /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
@@ -149,9 +149,9 @@ bool session_ablate(struct session *s, int first, int last, struct error *err);
 
 /* wisdom.c. What was remembered for --tuned, as plan_options.tuned wants it, from the run's own database; *list is NULL when there is none.
  */
-bool session_remembered(const char *database, const struct session_device *device, const char *compiler, struct tuned_point **list,
+bool session_remembered(const char *database, const struct session_device *device, const char *compiler, struct tuned_config **list,
                         struct error *err);
-void session_remembered_free(struct tuned_point *list);
+void session_remembered_free(struct tuned_config *list);
 /* After the plan and the store: says of each row that runs a remembered configuration when its source has changed since. */
 bool session_judge_remembered(struct session *s, struct error *err);
 /* Remembers the best configuration of each variant of a case that was searched. */

@@ -20,7 +20,7 @@ static const char *chip_of(const struct session_device *device)
     return spec_is_timed(device->spec) ? device->chip.name : SPEC_COUNTS;
 }
 
-static struct tuned_point tuned_of(const struct wisdom *w, const char *chip, const char *compiler)
+static struct tuned_config tuned_of(const struct wisdom *w, const char *chip, const char *compiler)
 {
     struct text t = {0};
     text_addf(&t, "configuration tuned %.10s on %s with %s", w->tuned, w->chip, w->compiler);
@@ -28,12 +28,12 @@ static struct tuned_point tuned_of(const struct wisdom *w, const char *chip, con
         text_addf(&t, "; stale: this is %s", chip);
     if (strcmp(w->compiler, compiler))
         text_addf(&t, "; stale: this compiler is %s", compiler);
-    return (struct tuned_point){xstrdup(w->signature), xstrdup(w->variant), xstrdup(w->params ? w->params : ""), text_take(&t),
-                                xstrdup("")};
+    return (struct tuned_config){xstrdup(w->signature), xstrdup(w->variant), xstrdup(w->params ? w->params : ""), text_take(&t),
+                                 xstrdup("")};
 }
 
 /* Marks what a rule takes: of the remembered ones of each layer the fastest on this chip, where it was faster than the library. */
-static void mark_winners(struct tuned_point *list, const struct wisdom *const *from, int count, const char *chip)
+static void mark_winners(struct tuned_config *list, const struct wisdom *const *from, int count, const char *chip)
 {
     for (int i = 0; i < count; i++) {
         bool wins = !strcmp(from[i]->chip, chip) && from[i]->ratio > 1;
@@ -48,7 +48,7 @@ static void mark_winners(struct tuned_point *list, const struct wisdom *const *f
 }
 
 /* The parent of a run knows the sources only once the plan is made: session_stale says the rest. */
-bool session_remembered(const char *database, const struct session_device *device, const char *compiler, struct tuned_point **list,
+bool session_remembered(const char *database, const struct session_device *device, const char *compiler, struct tuned_config **list,
                         struct error *err)
 {
     struct store *store = NULL;
@@ -61,7 +61,7 @@ bool session_remembered(const char *database, const struct session_device *devic
         store_close(store);
         return false;
     }
-    struct tuned_point *out = xcalloc((size_t)count + 1, sizeof *out);
+    struct tuned_config *out = xcalloc((size_t)count + 1, sizeof *out);
     const struct wisdom **from = xcalloc((size_t)count + 1, sizeof *from);
     const char *chip = chip_of(device);
     for (int i = 0; i < count; i++) {
@@ -89,9 +89,9 @@ bool session_remembered(const char *database, const struct session_device *devic
     return true;
 }
 
-void session_remembered_free(struct tuned_point *list)
+void session_remembered_free(struct tuned_config *list)
 {
-    for (struct tuned_point *t = list; t && t->signature; t++) {
+    for (struct tuned_config *t = list; t && t->signature; t++) {
         const char *const texts[] = {t->signature, t->variant, t->params, t->note, t->wins};
         for (int i = 0; i < 5; i++)
             free((void *)(uintptr_t)texts[i]);

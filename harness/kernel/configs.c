@@ -1,4 +1,4 @@
-/* Which points of a variant's parameters a scenario asks for. */
+/* Which configurations of a variant's parameters a scenario asks for. */
 #include "kernel/head.h"
 #include "kernel/variant.h"
 #include "base/text.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POINTS_MAX 4096
+#define CONFIGS_MAX 4096
 
 /* The values of one parameter in the product; owned. */
 struct chosen {
@@ -28,7 +28,7 @@ static bool refuse(const struct head_param *p, const struct node *n, const char 
     return false;
 }
 
-static bool points_add(struct chosen *c, const struct head_param *p, const struct node *n, const char *variant, struct error *err)
+static bool configs_add(struct chosen *c, const struct head_param *p, const struct node *n, const char *variant, struct error *err)
 {
     long long i;
     double d;
@@ -48,8 +48,8 @@ static bool points_add(struct chosen *c, const struct head_param *p, const struc
 static bool choose_all(struct chosen *c, const struct head_param *p, const struct node *n, struct error *err)
 {
     int64_t total = p->range ? (p->high - p->low) / p->step + 1 : p->count;
-    if (total > POINTS_MAX)
-        return node_error(n, err, "%s has %lld values; at most %d points are made", p->name, (long long)total, POINTS_MAX);
+    if (total > CONFIGS_MAX)
+        return node_error(n, err, "%s has %lld values; at most %d configurations are made", p->name, (long long)total, CONFIGS_MAX);
     c->values = xcalloc((size_t)total, sizeof *c->values);
     for (c->count = 0; c->count < total; c->count++)
         c->values[c->count] = p->range ? value_int(p->low + c->count * p->step) : p->values[c->count];
@@ -70,9 +70,9 @@ static bool choose(struct chosen *c, const struct head_param *p, const struct no
     if (n->kind == NODE_SCALAR && !strcmp(n->text, "all") && !head_param_allows(p, &all))
         return choose_all(c, p, n, err);
     if (n->kind != NODE_LIST)
-        return points_add(c, p, n, variant, err);
+        return configs_add(c, p, n, variant, err);
     for (int i = 0; i < n->count; i++)
-        if (!points_add(c, p, n->items[i], variant, err))
+        if (!configs_add(c, p, n->items[i], variant, err))
             return false;
     return n->count > 0 || node_error(n, err, "%s has no value", p->name);
 }
@@ -100,12 +100,12 @@ static void sort_order(const struct head *h, int order[HEAD_MAX_ITEMS])
     }
 }
 
-static void make_point(const struct variant *v, const struct head *h, const struct chosen *chosen, const int *order, int index,
-                       struct variant_point *out)
+static void make_config(const struct variant *v, const struct head *h, const struct chosen *chosen, const int *order, int index,
+                        struct variant_config *out)
 {
     struct text label = {0};
     char s[VALUE_TEXT_MAX];
-    *out = (struct variant_point){.variant = v, .count = h->param_count};
+    *out = (struct variant_config){.variant = v, .count = h->param_count};
     out->names = xcalloc((size_t)h->param_count, sizeof *out->names);
     out->values = xcalloc((size_t)h->param_count, sizeof *out->values);
     for (int i = h->param_count - 1; i >= 0; i--) { /* the last name changes fastest */
@@ -121,13 +121,13 @@ static void make_point(const struct variant *v, const struct head *h, const stru
     out->label = text_take(&label);
 }
 
-static int expand(const struct variant *v, const struct node *override, bool whole, struct variant_point **points, struct error *err)
+static int expand(const struct variant *v, const struct node *override, bool whole, struct variant_config **configs, struct error *err)
 {
     const struct head *h = v->parsed;
     struct chosen chosen[HEAD_MAX_ITEMS] = {0};
     int order[HEAD_MAX_ITEMS], count = -1;
     int64_t total = 1;
-    *points = NULL;
+    *configs = NULL;
     if (override && override->kind == NODE_NULL)
         override = NULL;
     if (override && !check_override(v, h, override, err))
@@ -136,32 +136,32 @@ static int expand(const struct variant *v, const struct node *override, bool who
         if (!choose(&chosen[i], &h->params[i], node_get(override, h->params[i].name), whole, v->name, err))
             goto done;
         total *= chosen[i].count;
-        if (total > POINTS_MAX) {
-            node_error(override, err, "%s: more than %d points", v->name, POINTS_MAX);
+        if (total > CONFIGS_MAX) {
+            node_error(override, err, "%s: more than %d configurations", v->name, CONFIGS_MAX);
             goto done;
         }
     }
     sort_order(h, order);
-    *points = xcalloc((size_t)total, sizeof **points);
+    *configs = xcalloc((size_t)total, sizeof **configs);
     for (count = 0; count < total; count++)
-        make_point(v, h, chosen, order, count, &(*points)[count]);
+        make_config(v, h, chosen, order, count, &(*configs)[count]);
 done:
     for (int i = 0; i < h->param_count; i++)
         free(chosen[i].values);
     return count;
 }
 
-int variant_points(const struct variant *v, const struct node *override, struct variant_point **points, struct error *err)
+int variant_configs(const struct variant *v, const struct node *override, struct variant_config **configs, struct error *err)
 {
-    return expand(v, override, false, points, err);
+    return expand(v, override, false, configs, err);
 }
 
-int variant_space(const struct variant *v, const struct node *override, struct variant_point **points, struct error *err)
+int variant_space(const struct variant *v, const struct node *override, struct variant_config **configs, struct error *err)
 {
-    return expand(v, override, true, points, err);
+    return expand(v, override, true, configs, err);
 }
 
-bool variant_at(const struct variant *v, const char *label, struct variant_point **point, struct error *err)
+bool variant_at(const struct variant *v, const char *label, struct variant_config **config, struct error *err)
 {
     SCOPED_TEXT t = {0};
     text_add(&t, "{");
@@ -175,23 +175,23 @@ bool variant_at(const struct variant *v, const char *label, struct variant_point
     }
     text_add(&t, "}");
     struct node *node = node_parse_text(v->name, text_get(&t), t.len, 1, 1, err);
-    int count = node ? variant_points(v, node, point, err) : -1;
+    int count = node ? variant_configs(v, node, config, err) : -1;
     node_free(node);
-    if (count > 0 && (count > 1 || strcmp((*point)->label, label))) { /* a parameter was added or taken away since */
-        error_set(err, ERROR_USAGE, "%s has no point '%s' (nearest: %s)", v->name, label, (*point)->label);
-        variant_points_free(*point, count);
-        *point = NULL;
+    if (count > 0 && (count > 1 || strcmp((*config)->label, label))) { /* a parameter was added or taken away since */
+        error_set(err, ERROR_USAGE, "%s has no configuration '%s' (nearest: %s)", v->name, label, (*config)->label);
+        variant_configs_free(*config, count);
+        *config = NULL;
         count = -1;
     }
     return count == 1;
 }
 
-void variant_points_free(struct variant_point *points, int count)
+void variant_configs_free(struct variant_config *configs, int count)
 {
     for (int i = 0; i < count; i++) {
-        free(points[i].names);
-        free(points[i].values);
-        free(points[i].label);
+        free(configs[i].names);
+        free(configs[i].values);
+        free(configs[i].label);
     }
-    free(points);
+    free(configs);
 }
