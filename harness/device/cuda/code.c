@@ -323,12 +323,6 @@ static bool configure(struct cuda_state *s, struct device_function *f, const str
     return true;
 }
 
-CUresult cuda_start(struct cuda_state *s, const CUlaunchConfig *config, CUfunction function, void **params)
-{
-    s->launches += !s->capturing;
-    return s->api->cuLaunchKernelEx(config, function, params, NULL);
-}
-
 int cuda_frame_bytes(struct device *dev, const struct device_function *function)
 {
     return function->local_bytes;
@@ -362,10 +356,4 @@ bool cuda_clusters(struct device *dev, struct device_function *f, const struct d
         return true;
     return configure(s, f, l, attributes, &config, err) &&
            cuda_check(s, s->api->cuOccupancyMaxActiveClusters(count, f->handle, &config), "asking how many clusters fit", err);
-}
-
-bool cuda_sync(struct device *dev, struct error *err)
-{
-    struct cuda_state *s = cuda_state(dev);
-    return cuda_check(s, s->api->cuStreamSynchronize(s->stream), "waiting for the GPU", err);
 }

@@ -49,9 +49,6 @@ void cuda_release(struct device *dev, uint64_t address)
 
 void cuda_memory_close(struct cuda_state *s)
 {
-    cuda_apart_close(s);
-    cuda_clock_close(s);
-    cuda_threads_close(s);
     for (int i = 0; i < s->allocation_count; i++)
         s->api->cuMemFree(s->allocations[i].base);
     if (s->flush.buffer)

@@ -144,7 +144,7 @@ static inline struct cuda_state *cuda_state(const struct device *dev)
 /* True for success; else sets err: "WHAT: CUDA_ERROR_...: meaning", ERROR_WRONG and dev lost when the context is dead. */
 bool cuda_check(struct cuda_state *s, CUresult r, const char *what, struct error *err);
 
-/* The hooks, by file. cuda_memory.c */
+/* The hooks, by file: memory.c */
 bool cuda_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
 void cuda_release(struct device *dev, uint64_t address);
 size_t cuda_spare(struct device *dev);
@@ -154,6 +154,12 @@ bool cuda_fill(struct device *dev, uint64_t address, uint32_t pattern, size_t by
 bool cuda_copy(struct device *dev, uint64_t to, uint64_t from, size_t bytes, struct error *err);
 bool cuda_flush(struct device *dev, struct error *err);
 void cuda_memory_close(struct cuda_state *s);
+/* stream.c. cuda_start: every launch goes through it, because it counts them. */
+CUresult cuda_start(struct cuda_state *s, const CUlaunchConfig *config, CUfunction function, void **params);
+bool cuda_sync(struct device *dev, struct error *err);
+bool cuda_fill_has_turn(size_t bytes);
+int cuda_turn(struct device *dev);
+void cuda_turned(struct device *dev, int launches);
 /* threads.c */
 bool cuda_wipe_threads(struct device *dev, struct error *err);
 void cuda_threads_ran(struct cuda_state *s, size_t frame_bytes);
@@ -161,7 +167,7 @@ void cuda_threads_close(struct cuda_state *s);
 /* PTX, malloc'd, of what overwrites registers and shared memory (frame_bytes 0) or frames of local memory. */
 char *cuda_threads_ptx(size_t frame_bytes);
 extern const char cuda_flush_ptx[];
-/* cuda_code.c */
+/* code.c */
 bool cuda_load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err);
 void cuda_unload(struct device *dev, struct device_module *module);
 bool cuda_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function,
@@ -169,13 +175,10 @@ bool cuda_function(struct device *dev, struct device_module *module, const char 
 int cuda_signature(struct device *dev, const struct device_function *function, const struct param **params, size_t *param_bytes);
 bool cuda_symbol(struct device *dev, struct device_module *module, const char *name, uint64_t *address, size_t *bytes, struct error *err);
 bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err);
-/* Every launch goes through it, to be counted. */
-CUresult cuda_start(struct cuda_state *s, const CUlaunchConfig *config, CUfunction function, void **params);
 int cuda_frame_bytes(struct device *dev, const struct device_function *function);
 bool cuda_launch(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err);
 bool cuda_clusters(struct device *dev, struct device_function *function, const struct device_launch *launch, int *count, struct error *err);
-bool cuda_sync(struct device *dev, struct error *err);
-/* cuda_time.c */
+/* time.c */
 bool cuda_event(struct device *dev, struct device_event **event, struct error *err);
 void cuda_event_free(struct device *dev, struct device_event *event);
 bool cuda_record(struct device *dev, struct device_event *event, struct error *err);
@@ -183,24 +186,21 @@ bool cuda_elapsed(struct device *dev, struct device_event *from, struct device_e
 bool cuda_graph_begin(struct device *dev, struct error *err);
 bool cuda_graph_end(struct device *dev, struct device_graph **graph, struct error *err);
 bool cuda_graph_launch(struct device *dev, struct device_graph *graph, struct error *err);
-bool cuda_fill_has_turn(size_t bytes);
-int cuda_turn(struct device *dev);
-void cuda_turned(struct device *dev, int launches);
 int cuda_graph_launches(struct device *dev, const struct device_graph *graph);
 void cuda_graph_free(struct device *dev, struct device_graph *graph);
-/* cuda_clock.c */
+/* clock.c */
 bool cuda_stamp(struct device *dev, int slot, struct error *err);
 double cuda_stamped_hz(struct device *dev, int from, int to);
 bool cuda_hold(struct device *dev, struct error *err);
 void cuda_let_go(struct device *dev);
 bool cuda_held(struct device *dev);
 void cuda_clock_close(struct cuda_state *s);
-/* cuda_apart.c */
+/* apart.c */
 bool cuda_alloc_apart(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
 bool cuda_reach(struct device *dev, uint64_t address, bool within, struct error *err);
 bool cuda_release_apart(struct cuda_state *s, uint64_t address);
 void cuda_apart_close(struct cuda_state *s);
-/* cuda_chip.c: limits from the driver's attributes, rates from base/chip's table. */
+/* chip.c: limits from the driver's attributes, rates from base/chip's table. */
 void cuda_chip(struct device *dev);
 
 #endif

@@ -3,8 +3,6 @@
 #include "device/cuda/private.h"
 #include <stdlib.h>
 
-#define FILL_LAUNCHES 8192 /* bytes: from so many on a fill is a launch; up to 4096 it is none, between nobody looked */
-
 struct device_event {
     CUevent handle;
 };
@@ -78,25 +76,6 @@ bool cuda_graph_launch(struct device *dev, struct device_graph *graph, struct er
     struct cuda_state *s = cuda_state(dev);
     cuda_threads_ran(s, s->threads.caught);
     return cuda_check(s, s->api->cuGraphLaunch(graph->executable, s->stream), "launching a graph", err);
-}
-
-/* Seen on an H200 with driver 580 (tests/gpu/turns.c, reports/gallery/turns-h200.txt): a kernel on the stream is a launch with a turn; so
- * is what the driver fills and copies on the device with kernels of its own, but no small fill, no copy from or to the host, and nothing in
- * a graph or on another stream. */
-bool cuda_fill_has_turn(size_t bytes)
-{
-    return bytes >= FILL_LAUNCHES;
-}
-
-int cuda_turn(struct device *dev)
-{
-    return (int)(cuda_state(dev)->launches % DEVICE_TURNS);
-}
-
-void cuda_turned(struct device *dev, int launches)
-{
-    struct cuda_state *s = cuda_state(dev);
-    s->launches += s->capturing ? 0 : (unsigned)launches;
 }
 
 static bool has_turn(struct cuda_state *s, CUgraphNode node)

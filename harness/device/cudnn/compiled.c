@@ -116,25 +116,3 @@ char *cudnn_device(struct cudnn *h)
     api->cudnnBackendDestroyDescriptor(device);
     return json;
 }
-
-bool cudnn_describe(const char *device, struct cudnn **handle, struct error *err)
-{
-    const struct cudnn_api *api = cudnn_api(err);
-    if (!api)
-        return false;
-    struct cudnn *h = xcalloc(1, sizeof *h);
-    h->api = api;
-    int status = api->cudnnBackendCreateDescriptor(DESCRIPTOR_DEVICEPROP, &h->properties);
-    if (status == STATUS_SUCCESS)
-        status =
-            api->cudnnBackendSetAttribute(h->properties, ATTR_DEVICEPROP_JSON_REPRESENTATION, TYPE_CHAR, (int64_t)strlen(device), device);
-    if (status == STATUS_SUCCESS)
-        status = api->cudnnBackendFinalize(h->properties);
-    if (status != STATUS_SUCCESS) {
-        cudnn_close(h);
-        return cudnn_failed(api, status, "a device that is described", err);
-    }
-    cudnn_maker(h, device);
-    *handle = h;
-    return true;
-}

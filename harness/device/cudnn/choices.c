@@ -13,17 +13,6 @@
 
 #define FILE_MAX_BYTES (16u << 20)
 
-char *cudnn_conv_text(const struct cudnn_conv *c)
-{
-    return text_format(
-        "n%lld c%lld h%lld w%lld k%lld r%lld s%lld p%lld q%lld stride%lld pad%lld dilation%lld groups%lld d%lld t%lld o%lld %s "
-        "%s %s bias%d residual%d activation%d %.17g",
-        (long long)c->n, (long long)c->c, (long long)c->h, (long long)c->w, (long long)c->k, (long long)c->r, (long long)c->s,
-        (long long)c->p, (long long)c->q, (long long)c->stride, (long long)c->pad, (long long)c->dilation, (long long)c->groups,
-        (long long)c->d, (long long)c->t, (long long)c->o, dtype_name(c->dtype), layout_name(c->layout), math_name(c->math), c->bias,
-        c->residual, c->activation, c->alpha);
-}
-
 static json_t *read_file(const char *path)
 {
     size_t bytes;
@@ -109,4 +98,45 @@ void cudnn_memorize(struct cudnn *handle, const struct cudnn_choice *choice)
     free(text);
     json_decref(theirs);
     free(key);
+}
+
+/* -1: none. */
+static int choice_find(const struct cudnn *handle, const struct cudnn_conv *conv)
+{
+    for (int i = 0; i < handle->choice_count; i++)
+        if (cudnn_conv_same(&handle->choices[i].conv, conv))
+            return i;
+    return -1;
+}
+
+static const struct cudnn_choice *choice_add(struct cudnn *handle, const struct cudnn_choice *choice)
+{
+    struct cudnn_choice *added = APPEND(handle->choices, handle->choice_count);
+    *added = *choice;
+    return added;
+}
+
+void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, int among)
+{
+    if (choice_find(handle, conv) >= 0)
+        return;
+    cudnn_memorize(handle, choice_add(handle, &(struct cudnn_choice){.conv = *conv, .facts = *facts, .among = among}));
+}
+
+const struct cudnn_choice *cudnn_chosen(struct cudnn *handle, const struct cudnn_conv *conv)
+{
+    struct cudnn_choice recalled;
+    int i = choice_find(handle, conv);
+    const struct cudnn_choice *choice = i >= 0                                  ? &handle->choices[i]
+                                        : cudnn_recall(handle, conv, &recalled) ? choice_add(handle, &recalled)
+                                                                                : NULL;
+    return choice && cudnn_lets_in(handle, &choice->facts) ? choice : NULL;
+}
+
+void cudnn_forget(struct cudnn *handle, const struct cudnn_conv *conv)
+{
+    int i = choice_find(handle, conv);
+    if (i >= 0)
+        handle->choices[i] = handle->choices[--handle->choice_count];
+    cudnn_unlearn(handle, conv);
 }

@@ -68,16 +68,6 @@ struct cudnn_stock *cudnn_stock_find(struct cudnn *h, const struct cudnn_conv *c
     return NULL;
 }
 
-void cudnn_ahead(struct cudnn *h, const struct cudnn_conv *conv, int most)
-{
-    struct cudnn_stock made = {.conv = *conv, .most = most};
-    struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
-    if (cudnn_stock_find(h, conv, most) || (made.count = cudnn_plans(h, conv, most, &made.plans, &ignored)) < 1)
-        return;
-    cudnn_made_keep(h, conv, made.plans[0])->first = true;
-    *APPEND(h->stock, h->stock_count) = made;
-}
-
 /* The same plan for other addresses: what it knows of its own ones, and the bias in 16 bits, are another's. NULL on error. */
 static struct cudnn_plan *share(struct cudnn_plan *made, struct error *err)
 {

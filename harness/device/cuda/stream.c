@@ -1,0 +1,35 @@
+/* The one stream of a device: launches on it, waiting for it, and the count of launches that gives each one its slot. */
+#include "device/cuda/private.h"
+
+#define FILL_LAUNCHES 8192 /* bytes: larger fills run as a kernel; up to 4096 bytes they do not; sizes in between are untested */
+
+/* Seen on an H200 with driver 580 (tests/gpu/turns.c, reports/gallery/turns-h200.txt): a kernel on the stream is a launch with a turn; so
+ * is what the driver fills and copies on the device with kernels of its own, but no small fill, no copy from or to the host, and nothing in
+ * a graph or on another stream. */
+bool cuda_fill_has_turn(size_t bytes)
+{
+    return bytes >= FILL_LAUNCHES;
+}
+
+int cuda_turn(struct device *dev)
+{
+    return (int)(cuda_state(dev)->launches % DEVICE_TURNS);
+}
+
+void cuda_turned(struct device *dev, int launches)
+{
+    struct cuda_state *s = cuda_state(dev);
+    s->launches += s->capturing ? 0 : (unsigned)launches;
+}
+
+CUresult cuda_start(struct cuda_state *s, const CUlaunchConfig *config, CUfunction function, void **params)
+{
+    s->launches += !s->capturing;
+    return s->api->cuLaunchKernelEx(config, function, params, NULL);
+}
+
+bool cuda_sync(struct device *dev, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    return cuda_check(s, s->api->cuStreamSynchronize(s->stream), "waiting for the GPU", err);
+}
