@@ -400,9 +400,9 @@ static void plan_case(struct text *t, struct table *record, const struct plan *p
     struct useful useful = {1, 1, flop, bytes};
     struct error mask = {0};
     bool made = work_useful(&c->work, &useful, &mask), sparse = c->work.mask.pattern != MASK_NONE;
-    struct least least = {0};
+    struct min_work least = {0};
     if (made)
-        made = plan_least(plan, index, &least, &mask);
+        made = plan_min_work(plan, index, &least, &mask);
     struct floor f = plan_floor(&plan->chip, &c->work, &least, NULL, false);
     for (int i = 0; i < plan->row_count; i++)
         if (plan->rows[i].case_index == index) {

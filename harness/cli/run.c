@@ -281,7 +281,7 @@ static bool more_densities(struct session_options *o, int64_t run_id, struct wis
     if (rows)
         rows_free(rows, count);
     run_clear(&run);
-    o->plan.filter.more = more->items;
+    o->plan.filter.extra = more->items;
     screen->added = more->count > before ? more->items + before : NULL;
     if (screen->added)
         cli_say(stderr, "bench: break-even: %d more cases by bisection (--as-given leaves them out)\n", cases_from(more, before));
@@ -313,7 +313,7 @@ static bool run_bisecting(struct session_options *o, struct session_sink *sink, 
     o->kept = NULL;
     o->before = NULL;
     *counters = asked;
-    o->plan.filter.more = NULL;
+    o->plan.filter.extra = NULL;
     screen->added = NULL;
     return ok;
 }

@@ -57,8 +57,8 @@ static struct buffer_ref make_state(struct changing *c, const char *what, int li
     return ref;
 }
 
-/* What a kernel is told: pointers (BUFFER_NONE: null), the size of `over`, numbers, and whether it is frame 0. */
-struct told {
+/* What a kernel is passed: pointers (BUFFER_NONE: null), the size of `over`, numbers, and whether it is frame 0. */
+struct passed {
     const struct buffer_ref *buffers;
     int buffer_count, real_count;
     double reals[2];
@@ -71,20 +71,20 @@ static void add_arg(struct step *s, struct arg arg)
     s->args[s->arg_count++] = arg;
 }
 
-static void add_kernel(struct changing *c, const char *name, int link, bool prepare, const struct tensor *over, struct told told)
+static void add_kernel(struct changing *c, const char *name, int link, bool prepare, const struct tensor *over, struct passed passed)
 {
     struct step *s = compose_changes_add_step(c, STEP_KERNEL, name, link, prepare);
     int64_t words = over->dim[2] * ((over->dim[3] + 31) / 32);
     s->unit = c->kernels;
     memcpy(s->grid, (uint32_t[]){(uint32_t)((words + BLOCK_WORDS - 1) / BLOCK_WORDS), 1, (uint32_t)over->dim[0]}, sizeof s->grid);
     memcpy(s->block, (uint32_t[]){32, BLOCK_WORDS, 1}, sizeof s->block);
-    for (int i = 0; i < told.buffer_count; i++)
-        add_arg(s, (struct arg){.kind = told.buffers[i].kind == BUFFER_NONE ? ARG_INT : ARG_BUFFER, .buffer = told.buffers[i]});
+    for (int i = 0; i < passed.buffer_count; i++)
+        add_arg(s, (struct arg){.kind = passed.buffers[i].kind == BUFFER_NONE ? ARG_INT : ARG_BUFFER, .buffer = passed.buffers[i]});
     for (int i = 0; i < 3; i++)
         add_arg(s, (struct arg){.kind = ARG_INT, .i = over->dim[(int[]){2, 3, 1}[i]]});
-    for (int i = 0; i < told.real_count; i++)
-        add_arg(s, (struct arg){.kind = ARG_REAL, .d = told.reals[i]});
-    if (told.first)
+    for (int i = 0; i < passed.real_count; i++)
+        add_arg(s, (struct arg){.kind = ARG_REAL, .d = passed.reals[i]});
+    if (passed.first)
         add_arg(s, (struct arg){.kind = ARG_BUFFER, .buffer = c->run->first});
 }
 #define BUFFERS(...) \
@@ -107,8 +107,8 @@ static void send_frame(struct changing *c)
     c->given[0] = make_sent(c, 0);
     const struct buffer_ref in = {BUFFER_TENSOR, 0};
     add_kernel(c, "sparsify", 0, false, frame,
-               (struct told){BUFFERS(in, sent, c->given[0].values, c->given[0].marks), .real_count = 1, .reals = {c->changes->threshold},
-                             .first = true});
+               (struct passed){BUFFERS(in, sent, c->given[0].values, c->given[0].marks), .real_count = 1, .reals = {c->changes->threshold},
+                               .first = true});
 }
 
 static struct sent add_layer(struct changing *c, int i, const struct program *part)
@@ -139,7 +139,7 @@ static struct sent add_layer(struct changing *c, int i, const struct program *pa
     compose_part_end(&r);
     if (stored.kind != BUFFER_NONE) { /* a maximum's input so far, for the next frame */
         struct tensor input = part->tensors[program_tensor(part, "input")];
-        add_kernel(c, "accumulate", i, false, &input, (struct told){BUFFERS(c->given[i].values, c->given[i].marks, stored)});
+        add_kernel(c, "accumulate", i, false, &input, (struct passed){BUFFERS(c->given[i].values, c->given[i].marks, stored)});
     }
     return left;
 }
@@ -158,7 +158,7 @@ static struct buffer_ref make_sums(struct changing *c, int i, const struct tenso
         c->out->scratch[sums.index].kind = SCRATCH_STATE;
     }
     c->run->state_bytes += (int64_t)(tensor_elements(output) * sizeof(float));
-    add_kernel(c, "begin_sums", i, true, output, (struct told){BUFFERS(sums, from)});
+    add_kernel(c, "begin_sums", i, true, output, (struct passed){BUFFERS(sums, from)});
     return sums;
 }
 
@@ -172,8 +172,8 @@ static void add_sums(struct changing *c, int i, struct sent left, const struct t
         next = c->given[i + 1] = make_sent(c, i + 1);
     }
     add_kernel(c, "truncate_changes", i, false, output,
-               (struct told){BUFFERS(left.values, left.marks, sums, sent, next.values, next.marks), .real_count = 2,
-                             .reals = {work_slope(&c->changes->layers->links[i].work), c->changes->above}, .first = true});
+               (struct passed){BUFFERS(left.values, left.marks, sums, sent, next.values, next.marks), .real_count = 2,
+                               .reals = {work_slope(&c->changes->layers->links[i].work), c->changes->above}, .first = true});
 }
 
 /* Behind a layer that keeps nothing: what it left, or a copy with zeros between the marked pixels for a reader that looks there. */
@@ -184,7 +184,7 @@ static void hand_over(struct changing *c, int i, struct sent left, const struct 
         return;
     }
     struct sent next = c->given[i + 1] = make_sent(c, i + 1);
-    add_kernel(c, "hand_over", i, false, output, (struct told){BUFFERS(left.values, left.marks, next.values, next.marks)});
+    add_kernel(c, "hand_over", i, false, output, (struct passed){BUFFERS(left.values, left.marks, next.values, next.marks)});
 }
 
 static int add_kernels(struct changing *c)

@@ -75,7 +75,7 @@ static void more_densities(void **state)
                                          {"t/a[mask=iid:0.15]", 0.3, NULL, NULL},
                                          {"t/a[mask=full]", 0.3, NULL, NULL},
                                          {0}};
-    struct scenario_filter filter = {.more = more};
+    struct scenario_filter filter = {.extra = more};
     char *plain = ids(s, "cuda"), *all = ids_filtered(s, "cuda", &filter);
     char *want = text_format("%s a[mask=blobs24:0.15:3,n=2] a[mask=blobs24:0.0485:3] a[mask=blobs24:0.0625:3]", plain);
     assert_string_equal(all, want);
@@ -100,7 +100,7 @@ static void more_densities(void **state)
     scenario_free(s);
     s = loaded(SCENARIO_HEAD "axes: {mask: [{pattern: iid, density: 0.1}]}\n"); /* an entry without a seed */
     const struct scenario_wish plain_seed[] = {{"t/a[mask=iid:0.10]", 0.3, NULL, NULL}, {0}};
-    filter.more = plain_seed;
+    filter.extra = plain_seed;
     all = ids_filtered(s, "cuda", &filter);
     assert_non_null(strstr(all, " a[mask=iid:0.30]"));
     free(all);
@@ -110,7 +110,7 @@ static void more_densities(void **state)
                "layers: {a: {mask: {pattern: iid, density: 0.1}}}\n"
                "axes: {mask: [{pattern: iid, density: 0.1}, {pattern: iid, density: 0.5}]}\nvariants: [naive]\n");
     const struct scenario_wish own[] = {{"t/a", 0.2, NULL, NULL}, {"t/a[mask=iid:0.50]", 0.25, NULL, NULL}, {0}};
-    filter.more = own;
+    filter.extra = own;
     all = ids_filtered(s, "cuda", &filter);
     assert_string_equal(all, "a a[mask=iid:0.50] a[mask=iid:0.20] a[mask=iid:0.25]");
     free(all);

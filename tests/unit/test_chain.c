@@ -1,7 +1,7 @@
 /* op/chain, scenario/chain, op/compose: a network run whole, against loops written here and counts done by hand. */
 #include "op/shape.h"
 #include "op/compose.h"
-#include "op/least.h"
+#include "op/min_work.h"
 #include "scenario_text.h"
 #include "small_network.h"
 #include "plan/rows/choose.h"
@@ -43,11 +43,11 @@ static void residuals_are_those_of_edsr(void **state)
         assert_int_equal(c.links[i].layer, i);
     }
     assert_true(w.k == 2 && w.p == 12 && w.q == 10 && w.n == 2 && w.c == 3);
-    struct least whole, one; /* what all of them cannot do without is what each cannot */
+    struct min_work whole, one; /* what all of them cannot do without is what each cannot */
     double direct = 0, winograd = 0;
-    least_of(&w, NULL, NULL, &whole);
+    min_work_of(&w, NULL, NULL, &whole);
     for (int i = 0; i < 7; i++) {
-        least_of(&c.links[i].work, NULL, NULL, &one);
+        min_work_of(&c.links[i].work, NULL, NULL, &one);
         direct += one.direct;
         winograd += one.winograd;
     }

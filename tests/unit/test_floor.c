@@ -3,12 +3,12 @@
 #include "works.h"
 #include "device/chip/floor.h"
 #include "op/chain.h"
-#include "op/least.h"
+#include "op/min_work.h"
 
 static struct need all_of(const struct work *w)
 {
-    struct least l;
-    least_of(w, NULL, NULL, &l);
+    struct min_work l;
+    min_work_of(w, NULL, NULL, &l);
     return (struct need){work_flop(w), l.read_bytes, l.write_bytes};
 }
 
@@ -150,10 +150,10 @@ static void test_other_pipes(void **state)
  * for 16 (Lavin and Gray 2015, sections 4.1 and 4.2: 2.25 and 4 times fewer than 36 and 144). */
 static void test_products(void **state)
 {
-    struct least l;
+    struct min_work l;
     struct work w = conv_work(1, 1, 64, 64, 3);
     finish(&w);
-    least_of(&w, NULL, NULL, &l);
+    min_work_of(&w, NULL, NULL, &l);
     near(l.direct, 2 * 190 * 190, 0); /* 64 * 3 - 2 taps along each axis: two are padding */
     near(l.collapsed, l.direct, 0);
     near(l.winograd, 2 * 85 * 85, 1e-6); /* 62 outputs of (6 + 3 - 1) / 6, two of (6 + 2 - 1) / 6 */
@@ -161,48 +161,48 @@ static void test_products(void **state)
     double f23 = 2 * 16.0 / 4 * 4096, f43 = 2 * 36.0 / 16 * 4096;
     assert_true(l.direct / f23 < 2.25 && l.direct / f23 > 2.2 && l.direct / f43 < 4 && l.direct / f43 > 3.9);
     assert_true(l.winograd < f43 && f43 < f23); /* below what is published, not above */
-    near(least_flop(&l, "direct"), l.direct, 0);
-    near(least_flop(&l, "winograd"), l.winograd, 0);
-    near(least_flop(&l, "library"), l.fft, 0);
+    near(min_work_flop(&l, "direct"), l.direct, 0);
+    near(min_work_flop(&l, "winograd"), l.winograd, 0);
+    near(min_work_flop(&l, "library"), l.fft, 0);
     w = conv_work(1, 1, 64, 64, 1); /* nothing is fewer than one product */
     finish(&w);
-    least_of(&w, NULL, NULL, &l);
+    min_work_of(&w, NULL, NULL, &l);
     assert_true(l.direct == 2 * 4096 && l.winograd == l.direct && l.fft == l.direct);
     w = conv_work(2, 3, 8, 8, 1); /* a border that reads padding alone needs no product at all */
     w.pad = 2;
     finish(&w);
-    least_of(&w, NULL, NULL, &l);
+    min_work_of(&w, NULL, NULL, &l);
     assert_true(w.p == 12 && l.direct == 2.0 * 2 * 3 * 64 && l.winograd == l.direct && l.fft == l.direct);
     w = conv_work(8, 16, 64, 64, 1); /* groups: each output meets its group's inputs only, 2 of 8 */
     w.groups = 4;
     finish(&w);
-    least_of(&w, NULL, NULL, &l);
+    min_work_of(&w, NULL, NULL, &l);
     assert_true(l.direct == 2.0 * 16 * 2 * 4096 && l.winograd == l.direct && l.fft == l.direct);
     w = conv_work(1, 1, 64, 64, 9); /* a large filter: 81 direct, (14 / 6)^2, 1.5 */
     finish(&w);
-    least_of(&w, NULL, NULL, &l);
+    min_work_of(&w, NULL, NULL, &l);
     assert_true(l.direct > 40 * l.fft && l.fft == 2 * 1.5 * 4096 && l.winograd < 2 * 5.45 * 4096 && l.winograd > 2 * 5.2 * 4096);
 }
 
 static void test_products_of_strides(void **state)
 {
-    struct least l;
+    struct min_work l;
     struct work w = conv_work(8, 16, 64, 64, 3);
     w.stride = 2;
     finish(&w);
-    least_of(&w, NULL, NULL, &l);
+    min_work_of(&w, NULL, NULL, &l);
     near(l.direct, 2.0 * 8 * 16 * 95 * 95, 0);                                     /* 32 * 3 - 1 */
     near(l.winograd, 2.0 * 8 * 16 * pow(31 * (7 / 6.0 + 1) + 2, 2), 1e-3);         /* odd inputs: F(6, 2); even ones: one product */
     near(l.fft, fmin(2.0 * 8 * 16 * 1.5 * 64 * 64, 2.0 * 8 * 16 * 95 * 95), 1e-3); /* two classes along each axis */
     w = conv_work(8, 16, 64, 64, 3);                                               /* all taps lie on inputs of one class */
     w.stride = w.dilation = w.pad = 2;
     finish(&w);
-    least_of(&w, NULL, NULL, &l);
+    min_work_of(&w, NULL, NULL, &l);
     near(l.fft, 2.0 * 8 * 16 * 1.5 * 32 * 32, 1e-3);
     w = conv_work(8, 16, 64, 64, 1);
     w.stride = 2;
     finish(&w);
-    least_of(&w, NULL, NULL, &l);
+    min_work_of(&w, NULL, NULL, &l);
     near(l.read_bytes, 2 * (8 * 32 * 32 + 8 * 16), 0); /* a quarter of the input is all that any kernel needs */
     near(l.write_bytes, 2 * 16 * 32 * 32, 0);
     w = (struct work){.op = op_find("conv_transpose2d"),
@@ -221,7 +221,7 @@ static void test_products_of_strides(void **state)
                       .layout = LAYOUT_NHWC,
                       .seed = 1};
     finish(&w);
-    least_of(&w, NULL, NULL, &l);
+    min_work_of(&w, NULL, NULL, &l);
     near(l.direct, 2.0 * 2 * 3 * 126 * 126, 0); /* of 4 taps an output meets 2, at both ends one */
     w = (struct work){.op = op_find("upsample_conv2d"),
                       .n = 1,
@@ -237,23 +237,23 @@ static void test_products_of_strides(void **state)
                       .layout = LAYOUT_NHWC,
                       .seed = 1};
     finish(&w);
-    least_of(&w, NULL, NULL, &l);
+    min_work_of(&w, NULL, NULL, &l);
     near(l.direct, 2.0 * 2 * 3 * 190 * 190, 0);
     near(l.collapsed, 2.0 * 2 * 3 * 126 * 126, 0); /* three neighbours lie on two pixels, at both ends on one */
-    near(least_flop(&l, "collapsed"), l.collapsed, 0);
+    near(min_work_flop(&l, "collapsed"), l.collapsed, 0);
 }
 
 /* Of a mask only the products of marked inputs with the outputs that they reach. */
 static void test_products_of_masks(void **state)
 {
-    struct least l;
+    struct min_work l;
     static float in[64 * 64], active[64 * 64];
     struct work w = conv_work(16, 32, 64, 64, 3);
     w.mask = (struct mask){.pattern = MASK_IID, .density = 0.1};
     finish(&w);
     in[0] = in[20 * 64 + 20] = 1; /* a corner reaches 4 outputs, the other 9 */
     mask_dilate(&w, in, active);
-    least_of(&w, in, active, &l);
+    min_work_of(&w, in, active, &l);
     near(l.direct, 2.0 * 16 * 32 * 13, 0);
     near(l.fft, l.direct, 0); /* a transform of 13 outputs would need 1.5 each */
     near(l.read_bytes, 2 * (2 * 16 + 16 * 32 * 9) + 64 * 64 / 8, 0);
@@ -264,7 +264,7 @@ static void test_products_of_masks(void **state)
     active[0] = active[20 * 64 + 20] = 1;
     for (int i = 0; i < 9; i++)
         in[(i / 3) * 64 + i % 3] = i / 3 < 2 && i % 3 < 2, in[(19 + i / 3) * 64 + 19 + i % 3] = 1;
-    least_of(&w, in, active, &l);
+    min_work_of(&w, in, active, &l);
     near(l.direct, 2.0 * 16 * 32 * 13, 0);
     near(l.fft, 2.0 * 16 * 32 * 3, 1e-9);
 }
@@ -275,16 +275,16 @@ static void test_least_of_a_chain(void **state)
     struct error err = {0};
     struct chain_link links[2] = {{.work = conv_work(3, 4, 5, 7, 3), .name = "a", .input = CHAIN_INPUT, .residual = CHAIN_NONE},
                                   {.work = conv_work(4, 2, 5, 7, 3), .name = "b", .input = 0, .residual = CHAIN_NONE}};
-    struct least l, one, two;
+    struct min_work l, one, two;
     struct work w;
     for (int i = 0; i < 2; i++)
         finish(&links[i].work);
     struct chain chain = {links, 2};
     if (!chain_work(&chain, &w, &err))
         fail_msg("%s", err.text);
-    least_of(&w, NULL, NULL, &l);
-    least_of(&links[0].work, NULL, NULL, &one);
-    least_of(&links[1].work, NULL, NULL, &two);
+    min_work_of(&w, NULL, NULL, &l);
+    min_work_of(&links[0].work, NULL, NULL, &one);
+    min_work_of(&links[1].work, NULL, NULL, &two);
     near(l.direct, one.direct + two.direct, 0);
     near(l.winograd, one.winograd + two.winograd, 0);
     near(l.read_bytes, 2 * 3 * 35 + 256 + 192, 0); /* filters of 216 and 144 bytes begin at multiples of 64 */

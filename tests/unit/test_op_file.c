@@ -4,7 +4,7 @@
 #include "base/npy.h"
 #include "base/text.h"
 #include "op/file.h"
-#include "op/least.h"
+#include "op/min_work.h"
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -108,10 +108,10 @@ static void test_least(void **state)
     load();
     struct work w = {.op = op_find("thumbnails"), .dtype = DTYPE_F32, .layout = LAYOUT_NCHW, .seed = 3};
     const int64_t values[] = {1, 2160, 3840, 5, 60, 60};
-    struct least least;
+    struct min_work least;
     memcpy(w.value, values, sizeof values);
     finish(&w);
-    least_of(&w, NULL, NULL, &least);
+    min_work_of(&w, NULL, NULL, &least);
     assert_true(least.write_bytes == 5 * 3 * 60 * 60 * 4);
     assert_true(least.read_bytes + least.write_bytes == work_bytes(&w) && least.read_bytes < 20000); /* of 25 MB */
 }

@@ -62,14 +62,14 @@ static void round_trip(const struct plan_options *a)
     same_text(a->filter.layers, b.filter.layers);
     same_text(a->filter.only, b.filter.only);
     same_list(a->filter.set, b.filter.set, 1);
-    assert_int_equal(!a->filter.more, !b.filter.more);
-    for (int i = 0; a->filter.more; i++) {
-        same_text(a->filter.more[i].case_id, b.filter.more[i].case_id);
-        if (!a->filter.more[i].case_id)
+    assert_int_equal(!a->filter.extra, !b.filter.extra);
+    for (int i = 0; a->filter.extra; i++) {
+        same_text(a->filter.extra[i].case_id, b.filter.extra[i].case_id);
+        if (!a->filter.extra[i].case_id)
             break;
-        assert_true(a->filter.more[i].density == b.filter.more[i].density);
-        same_text(a->filter.more[i].variant, b.filter.more[i].variant);
-        same_text(a->filter.more[i].params, b.filter.more[i].params);
+        assert_true(a->filter.extra[i].density == b.filter.extra[i].density);
+        same_text(a->filter.extra[i].variant, b.filter.extra[i].variant);
+        same_text(a->filter.extra[i].params, b.filter.extra[i].params);
     }
     same_text(a->compiler, b.compiler);
     same_text(a->bundle, b.bundle);

@@ -347,7 +347,7 @@ static void an_added_case_has_few_rows(void **state)
                                          {"t/a[mask=iid:0.10]", 0.2, NULL, NULL},
                                          {"t/a[mask=iid:0.10]", 0.15, "conv2d/tiled_halo", "BLOCK=16,CC=4,KPT=4"},
                                          {0}};
-    struct plan_options o = {.filter.more = more};
+    struct plan_options o = {.filter.extra = more};
     rows_are(&o,
              "scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1, dtype: f32, layout: NCHW}}\n"
              "axes: {mask: {values: [{pattern: iid, density: 0.1}]}}\nvariants: [naive, reg_tiled, tiled_halo]\n",
@@ -364,7 +364,7 @@ static void an_added_case_has_few_configurations(void **state)
                                          {"t/a[mask=iid:0.10]", 0.2, "conv2d/naive", "BLOCK=32"},
                                          {"t/a[mask=iid:0.10]", 0.3, "conv2d/naive", "BLOCK=7"},
                                          {0}};
-    struct plan_options o = {.filter.more = more};
+    struct plan_options o = {.filter.extra = more};
     rows_are(&o,
              "scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1, dtype: f32, layout: NCHW}}\n"
              "axes: {mask: {values: [{pattern: iid, density: 0.1}]}}\nvariants: [naive: {BLOCK: [8, 16, 32]}]\n",

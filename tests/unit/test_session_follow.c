@@ -49,7 +49,7 @@ static bool both(const struct kind *kind, const char *name, struct text *ids, in
     first.first_round_s = 0.25; /* emu times nothing */
     o.before = &first;
     o.resume = true;
-    o.plan.filter.more = more;
+    o.plan.filter.extra = more;
     bool ok = session_run(&o, &sink, &result, err);
     *taken = result.kept;
     assert_true(!ok || (result.rows == 2 * before && result.kept == before && (kept != NULL) == kind->kept));

@@ -164,27 +164,27 @@ static const char *choice_name(const struct plan *plan, int choice)
 void choose_describe(const struct plan *plan, int index, const int *choice, struct text *t)
 {
     const struct chain *chain = plan->rows[index].chain->work->chain;
-    SCOPED bool *told = xcalloc((size_t)chain->count, sizeof *told);
+    SCOPED bool *named = xcalloc((size_t)chain->count, sizeof *named);
     SCOPED int *spans = plan_chain_spans(plan, index, NULL);
     for (int i = 0; spans && i < chain->count; i += spans[i])
         if (spans[i] > 1) {
             text_addf(t, "%s%s on links %d to %d", t->len ? "; " : "", variant_own_name(plan->rows[index].variant->name), i + 1,
                       i + spans[i]);
             for (int k = i; k < i + spans[i]; k++)
-                told[k] = true;
+                named[k] = true;
         }
     for (int i = 0; i < chain->count; i++) {
-        if (told[i])
+        if (named[i])
             continue;
         text_addf(t, "%s%s on ", t->len ? "; " : "", choice_name(plan, choice[i]));
         const char *comma = "";
         for (int k = i; k < chain->count; k++) {
-            if (told[k] || strcmp(choice_name(plan, choice[k]), choice_name(plan, choice[i])))
+            if (named[k] || strcmp(choice_name(plan, choice[k]), choice_name(plan, choice[i])))
                 continue;
             bool again = false;
             for (int j = i; j < k && !again; j++)
-                again = told[j] && !strcmp(chain->links[j].name, chain->links[k].name) && choice[j] == choice[k];
-            told[k] = true;
+                again = named[j] && !strcmp(chain->links[j].name, chain->links[k].name) && choice[j] == choice[k];
+            named[k] = true;
             if (again)
                 continue;
             text_addf(t, "%s%s", comma, chain->links[k].name);

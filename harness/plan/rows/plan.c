@@ -499,7 +499,7 @@ void plan_free(struct plan *plan)
         variant_configs_free(kept->items[i].configs, kept->items[i].count);
     if (kept) {
         free(kept->items);
-        free(kept->leasts);
+        free(kept->min_works);
         free(kept->mask_in);
         free(kept->mask_out);
         free(kept->variants);

@@ -8,7 +8,7 @@
 #include "counter/choice.h"
 #include "device/chip/floor.h"
 #include "op/compose.h"
-#include "op/least.h"
+#include "op/min_work.h"
 #include "plan/scenario/scenario.h"
 #include "store/row.h"
 #include "kernel/variant.h"
@@ -126,10 +126,10 @@ bool plan_chain_bind(struct plan *plan, int row, const int *choice, struct error
  * with the next kind of image; of an op that is a file with tensors of its own 3 and 4 are 1 and 2 along another axis. A draw of more than
  * `flop` operations is followed by smaller ones as long as there are any. Fills work and program (the caller's to free). False: none was
  * found, as of a head that accepts one shape only. */
-bool plan_neighbour(const struct plan *plan, int row, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
-                    struct program *program);
+bool plan_nearby(const struct plan *plan, int row, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
+                 struct program *program);
 /* Is there a reference for works of other sizes, and are there values? Not where these are files. */
-bool plan_has_neighbours(const struct op *op);
+bool plan_has_nearby(const struct op *op);
 /* Index of the unit of a program that is compiled alike; -1: none. */
 int plan_unit_of(const struct program *program, const struct unit *unit);
 /* Private to plan*.c. */
@@ -140,9 +140,9 @@ bool plan_listed(const char *globs, const char *name);
 /* Is it a row of the library's, which a search compares with and has nothing to search in? */
 bool plan_pinned(const struct plan *plan, int index);
 /* The least that the work of a case needs, with its mask. False with err when the mask cannot be made. */
-bool plan_least(const struct plan *plan, int case_index, struct least *out, struct error *err);
+bool plan_min_work(const struct plan *plan, int case_index, struct min_work *out, struct error *err);
 /* The floor of an algorithm (a head's word) for a work; NULL: the lowest of all known ones, on any pipe that gives the accuracy. */
-struct floor plan_floor(const struct chip *chip, const struct work *work, const struct least *least, const char *algorithm, bool warm);
+struct floor plan_floor(const struct chip *chip, const struct work *work, const struct min_work *least, const char *algorithm, bool warm);
 /* The pipe that a row's roof is counted on, and how often its FLOP go through it: split3 makes each f32 product of three f16 ones on
  * tensor cores, collapsed makes fewer products (work_collapsed_share). */
 double plan_arithmetic(const struct row *row, const struct work *work, enum math *math);

@@ -25,8 +25,8 @@ struct kept {
     int mask_case;
     float *mask_in, *mask_out;
     struct useful useful;
-    struct least *leasts; /* by case; NULL: not kept. read_bytes < 0: not known yet */
-    struct tile tile;     /* h 0: none was counted */
+    struct min_work *min_works; /* by case; NULL: not kept. read_bytes < 0: not known yet */
+    struct tile tile;           /* h 0: none was counted */
     struct tile_stats tiles;
 };
 
@@ -40,10 +40,10 @@ struct way *plan_way_keep(struct plan *plan, struct way *way);
 /* Kinds of neighbours: code that goes wrong from some size on meets large sizes at the cost of small works. beyond: larger than the row's
  * own along one axis. */
 enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES };
-#define NEIGHBOUR_NARROW 8 /* the short sides of one that is long */
+#define NEARBY_NARROW 8 /* the short sides of one that is long */
 /* A draw of the sizes of an op that is a file with tensors of its own; attempts after the first ask for more common divisors, for fewer
  * other sizes, and at last for another kind. True: its code may be compiled anew. */
-bool neighbour_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t longest, struct work *out);
+bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t longest, struct work *out);
 /* Each note once; takes it. */
 void plan_note(struct plan *plan, char *note);
 /* A case behind all others, of no axis; it takes the id. */

@@ -43,35 +43,35 @@ static bool case_masks(struct kept *kept, const struct plan *plan, int index, st
     return true;
 }
 
-bool plan_least(const struct plan *plan, int case_index, struct least *out, struct error *err)
+bool plan_min_work(const struct plan *plan, int case_index, struct min_work *out, struct error *err)
 {
     struct kept *kept = plan->private_data;
     bool masked = plan->cases[case_index].work.mask.pattern != MASK_NONE;
-    if (kept->leasts && kept->leasts[case_index].read_bytes >= 0) {
-        *out = kept->leasts[case_index];
+    if (kept->min_works && kept->min_works[case_index].read_bytes >= 0) {
+        *out = kept->min_works[case_index];
         return true;
     }
     if (!case_masks(kept, plan, case_index, err))
         return false;
-    least_of(&plan->cases[case_index].work, masked ? kept->mask_in : NULL, masked ? kept->mask_out : NULL, out);
-    if (kept->leasts)
-        kept->leasts[case_index] = *out;
+    min_work_of(&plan->cases[case_index].work, masked ? kept->mask_in : NULL, masked ? kept->mask_out : NULL, out);
+    if (kept->min_works)
+        kept->min_works[case_index] = *out;
     return true;
 }
 
-struct floor plan_floor(const struct chip *chip, const struct work *work, const struct least *least, const char *algorithm, bool warm)
+struct floor plan_floor(const struct chip *chip, const struct work *work, const struct min_work *least, const char *algorithm, bool warm)
 {
     enum math math = work->op->has_math ? work->math : MATH_NONE;
     bool any = !algorithm || !strcmp(algorithm, "library"), split = !any && math == MATH_F32 && !strcmp(algorithm, "split3");
-    struct need need = {least_flop(least, algorithm) * (split ? 3 : 1), least->read_bytes, least->write_bytes};
+    struct need need = {min_work_flop(least, algorithm) * (split ? 3 : 1), least->read_bytes, least->write_bytes};
     return any ? floor_least(chip, &need, (int)math, warm) : floor_of(chip, &need, split ? (int)MATH_F16_ACC32 : (int)math, warm);
 }
 
 static bool set_floors(const struct plan *plan, int case_index, struct row *row, struct error *err)
 {
     const struct work *work = &plan->cases[case_index].work;
-    struct least least;
-    if (!plan_least(plan, case_index, &least, err))
+    struct min_work least;
+    if (!plan_min_work(plan, case_index, &least, err))
         return false;
     struct floor f = plan_floor(&plan->chip, work, &least, row->algorithm, false);
     bool tensor = f.by == FLOOR_COMPUTE && work->math != MATH_F32;
@@ -307,7 +307,7 @@ static void case_rows(void *context, int64_t index, int thread)
 {
     const struct all_rows *all = context;
     struct plan plan = *all->plan;
-    struct kept kept = {.mask_case = -1, .leasts = ((struct kept *)plan.private_data)->leasts};
+    struct kept kept = {.mask_case = -1, .min_works = ((struct kept *)plan.private_data)->min_works};
     plan.private_data = &kept;
     (void)thread;
     for (int i = 0; i < plan.row_count; i++)
@@ -320,10 +320,10 @@ static void case_rows(void *context, int64_t index, int thread)
 void plan_rows_new(const struct plan *plan, const char *device, const bool *known, struct row **rows)
 {
     struct kept *kept = plan->private_data;
-    free(kept->leasts);
-    kept->leasts = xcalloc((size_t)plan->case_count + 1, sizeof *kept->leasts);
+    free(kept->min_works);
+    kept->min_works = xcalloc((size_t)plan->case_count + 1, sizeof *kept->min_works);
     for (int i = 0; i < plan->case_count; i++)
-        kept->leasts[i].read_bytes = -1;
+        kept->min_works[i].read_bytes = -1;
     pool_for(plan->case_count, 0, case_rows, &(struct all_rows){plan, device, known, rows});
 }
 

@@ -274,7 +274,7 @@ int scenario_expand(const struct scenario *s, const char *device_kind, const str
         else if (!expand_layer(&x, &s->layers[i], &total))
             goto done;
     ok = rules_hit(&x.rules, s, err) && found_any(&x, filter->set) && ids_differ(&x) &&
-         cases_more(s, x.crop, &x.cases, &x.count, x.place, filter->more, err);
+         extra_cases_add(s, x.crop, &x.cases, &x.count, x.place, filter->extra, err);
 done:
     rules_free(&x.rules);
     free(selected);

@@ -105,11 +105,11 @@ bool answers_parse(struct scenario *s, const struct node *list, struct error *er
 /* expand.c: cuts a work to the crop of a device kind (NULL: not). */
 bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err);
 
-/* more.c: every variant is wanted there. */
+/* extra_cases.c: every variant is wanted there. */
 void case_want_all(struct scenario_case *c);
-/* more.c: adds the cases of scenario_filter.more, the first at `place`. */
-bool cases_more(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, int place,
-                const struct scenario_wish *more, struct error *err);
+/* extra_cases.c: adds the cases of scenario_filter.extra, the first at `place`. */
+bool extra_cases_add(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, int place,
+                     const struct scenario_wish *wish, struct error *err);
 /* expand.c: the id that its layer, crop and coordinates make. Caller frees. */
 void scenario_case_free(struct scenario_case *c);
 char *case_name(const struct scenario *s, const struct node *crop, const struct scenario_case *c);

@@ -129,7 +129,7 @@ struct scenario_filter {
                              * each value must match one */
     /* Cases to stand behind the others, each once with all the variants that are wanted of it, up to one whose id is NULL. What is like
      * none is left out. */
-    const struct scenario_wish *more;
+    const struct scenario_wish *extra;
 };
 /* Does it tell cases apart by their masks alone, if at all? */
 bool scenario_filter_by_mask(const struct scenario_filter *filter);

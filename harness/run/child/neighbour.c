@@ -183,7 +183,7 @@ static bool draw_neighbour(const struct worker *w, int index, int number, struct
     if (!timed && !file) /* two only: one that is unlike its own, and one that is like it in something, of any kind */
         number = (number ? 1 + (int)(seed / NEIGHBOURS % 2) : 0) + NEIGHBOURS * (int)(seed % NEIGHBOURS);
     bool far = timed || (file && number % 2); /* a long one costs no more there */
-    return plan_neighbour(&w->plan, index, number, seed, far ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
+    return plan_nearby(&w->plan, index, number, seed, far ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
 }
 
 /* The one that was drawn ahead, else one that is drawn now: a head that is bound to other sizes takes half a millisecond, each try. False:
@@ -257,7 +257,7 @@ static int wanted(const struct worker *w, int index)
 {
     const struct plan_row *row = &w->plan.rows[index];
     bool added = w->plan.cases[row->case_index].like; /* another density of a case whose rows were there, in the same configurations */
-    if (added || !has_own_code(row) || !plan_has_neighbours(row->program.work.op))
+    if (added || !has_own_code(row) || !plan_has_nearby(row->program.work.op))
         return 0;
     return is_of_file(w, index) ? NEIGHBOURS_FILE : spec_is_timed(w->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
 }
@@ -310,7 +310,7 @@ bool worker_neighbours(struct worker *w, int index, const struct build *build, s
     int count = wanted(w, index), seen = 0;
     bool more = count > 0;
     const struct plan_row *own = &w->plan.rows[index];
-    if (has_own_code(own) && !plan_has_neighbours(own->program.work.op))
+    if (has_own_code(own) && !plan_has_nearby(own->program.work.op))
         row_add_note(row, "not run on a neighbour: %s has values from files, which are of one shape",
                      file_base(op_path(own->program.work.op)));
     if (!more)

@@ -192,7 +192,7 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     json_t *environment = json_loads(old.environment ? old.environment : "{}", 0, NULL);
     wire_parts_take(json_object_get(environment, "parts"), &s->clock);
     json_decref(environment);
-    if (!s->asked.filter.more) /* with more densities the run goes on by itself */
+    if (!s->asked.filter.extra) /* with more densities the run goes on by itself */
         session_note(s,
                      "resume: run %lld of %s: %d row%s kept, %d done again because their source, compiler or settings changed, %d were in "
                      "flight or not reached",

@@ -152,11 +152,11 @@ bool session_row_judge(struct session *s, int index, struct error *err)
 {
     struct row *row = s->rows[index];
     const struct plan_row *p = &s->plan.rows[index];
-    struct least least;
+    struct min_work least;
     double launch_ns = ceilings_of(&s->roofs).graph_node_ns, least_ns;
     if (row->status != ROW_OK || !(row->least_ns > 0) || p->kind == PLAN_SEQUENCE)
         return true;
-    if (!plan_least(&s->plan, p->case_index, &least, err))
+    if (!plan_min_work(&s->plan, p->case_index, &least, err))
         return false;
     struct floor warm = plan_floor(&s->plan.chip, &s->plan.cases[p->case_index].work, &least, NULL, true);
     const struct row_time *t = too_fast(row, row->least_ns, floor_launched(warm, launch_ns).ns, &least_ns);

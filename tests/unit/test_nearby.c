@@ -50,8 +50,8 @@ static void neighbours_are_near(void **state)
         struct work w, again;
         struct program p, second;
         int number = (int)(seed % 3);
-        assert_true(plan_neighbour(&plan, row, number, seed, 30, 1e18, &w, &p));
-        assert_true(plan_neighbour(&plan, row, number, seed, 30, 1e18, &again, &second)); /* the seed decides */
+        assert_true(plan_nearby(&plan, row, number, seed, 30, 1e18, &w, &p));
+        assert_true(plan_nearby(&plan, row, number, seed, 30, 1e18, &again, &second)); /* the seed decides */
         assert_true(w.n == again.n && w.h == again.h && w.w == again.w && w.c == again.c && w.k == again.k && w.seed == again.seed);
         assert_true((number == 1 ? w.n == 1 : w.n >= 2 && w.n <= 3) && w.h != 40 && w.w != 16 && w.h >= 1 && w.h * w.w <= 30 * 30 &&
                     w.w >= 1 && w.c >= 1 && w.c <= 48 && w.k <= 48);
@@ -95,7 +95,7 @@ static void heads_decide(void **state)
             "variants: [conv2d/wgmma_rs]\n");
     int row = row_of("wgmma_rs");
     for (uint64_t seed = 1; seed <= 50; seed++)
-        if (plan_neighbour(&plan, row, 2, seed, 30, 1e18, &w, &p)) {
+        if (plan_nearby(&plan, row, 2, seed, 30, 1e18, &w, &p)) {
             assert_int_equal(w.c % 16, 0);
             program_free(&p);
         }
@@ -104,7 +104,7 @@ static void heads_decide(void **state)
             "variants: [depth_to_space/d2s_native]\n");
     row = row_of("d2s_native");
     for (uint64_t seed = 1; seed <= 50; seed++) {
-        assert_true(plan_neighbour(&plan, row, 0, seed, 30, 1e18, &w, &p));
+        assert_true(plan_nearby(&plan, row, 0, seed, 30, 1e18, &w, &p));
         assert_true(w.c % 4 == 0 && w.block == 2);
         program_free(&p);
     }
@@ -132,7 +132,7 @@ static struct drawn channels_of(const char *layer, const char *needs)
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct work w;
         struct program p;
-        assert_true(plan_neighbour(&plan, row_of("tied"), 3 * (int)(seed % 3), seed, 14, 2e7, &w, &p));
+        assert_true(plan_nearby(&plan, row_of("tied"), 3 * (int)(seed % 3), seed, 14, 2e7, &w, &p));
         d.other_c += w.c != own->c;
         d.more_c += w.c > own->c;
         d.odd_k += w.k % 2;
@@ -178,7 +178,7 @@ static void neighbours_cost_little(void **state)
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct work w;
         struct program p;
-        assert_true(plan_neighbour(&plan, row, (int)(seed % 3), seed, 48, 3e8, &w, &p));
+        assert_true(plan_nearby(&plan, row, (int)(seed % 3), seed, 48, 3e8, &w, &p));
         assert_true(w.h >= 6 && w.w >= 6);
         if (work_flop(&w) > 6e9)
             fail_msg("%.3g operations: %d x %d x %d x %d to %d channels", work_flop(&w), (int)w.n, (int)w.h, (int)w.w, (int)w.c, (int)w.k);
@@ -202,8 +202,8 @@ static void files_vary_their_sizes(void **state)
         struct program p, second;
         struct value rows, cols, eps;
         int number = (int)(seed % 3);
-        assert_true(plan_neighbour(&plan, row, number, seed, 48, 3e8, &w, &p) &&
-                    plan_neighbour(&plan, row, number, seed, 48, 3e8, &again, &second));
+        assert_true(plan_nearby(&plan, row, number, seed, 48, 3e8, &w, &p) &&
+                    plan_nearby(&plan, row, number, seed, 48, 3e8, &again, &second));
         assert_memory_equal(w.value, again.value, sizeof w.value);
         assert_true(work_symbol(&w, "rows", &rows) && work_symbol(&w, "cols", &cols) && work_symbol(&w, "eps", &eps));
         assert_true(rows.i >= 1 && cols.i >= 1 && rows.i != 40 && cols.i != 96 && eps.d == 0.25 && w.seed != plan.cases[0].work.seed);
@@ -237,7 +237,7 @@ static void files_are_long_along_both(void **state)
             struct program p;
             struct value rows, cols;
             bool far = number % 2;
-            assert_true(plan_neighbour(&plan, row_of("naive"), number, seed * 5 + (uint64_t)number, far ? 48 : 14, 2e7, &w, &p));
+            assert_true(plan_nearby(&plan, row_of("naive"), number, seed * 5 + (uint64_t)number, far ? 48 : 14, 2e7, &w, &p));
             assert_true(work_symbol(&w, "rows", &rows) && work_symbol(&w, "cols", &cols));
             most_rows = rows.i > most_rows && far ? rows.i : most_rows, most_cols = cols.i > most_cols && far ? cols.i : most_cols;
             larger_rows |= !far && rows.i > 300, larger_cols |= !far && cols.i > 200;
@@ -258,10 +258,10 @@ static void files_ask_heads(void **state)
     struct program p;
     plan_of("scenario: t\nlayers:\n  a: {op: gemm, m: 4096, n: 4096, k: 4096, dtype: f16}\nvariants: [gemm/naive, gemm/wgmma]\n");
     for (uint64_t seed = 1; seed <= 30; seed++) {
-        assert_true(plan_neighbour(&plan, row_of("naive"), (int)(seed % 3), seed, 48, 3e8, &w, &p));
+        assert_true(plan_nearby(&plan, row_of("naive"), (int)(seed % 3), seed, 48, 3e8, &w, &p));
         assert_true(work_flop(&w) <= 3e8);
         program_free(&p);
-        assert_true(plan_neighbour(&plan, row_of("wgmma"), (int)(seed % 3), seed, 48, 3e8, &w, &p));
+        assert_true(plan_nearby(&plan, row_of("wgmma"), (int)(seed % 3), seed, 48, 3e8, &w, &p));
         assert_true(p.feasible && work_flop(&w) <= 3e8);
         program_free(&p);
     }
@@ -280,7 +280,7 @@ static void rectangles_vary(void **state)
         struct op_data data;
         struct error err = {0};
         struct tensor boxes;
-        assert_true(plan_neighbour(&plan, row, (int)(seed % 3), seed, 48, 3e8, &w, &p));
+        assert_true(plan_nearby(&plan, row, (int)(seed % 3), seed, 48, 3e8, &w, &p));
         assert_true(work_tensor(&w, "boxes", &boxes) && op_data_inputs(&w, DATA_PART_PRECISION, &data, &err));
         const float *at = op_data_of(w.op, &data, "boxes")->value;
         for (int i = 0; i < boxes.dim[0]; i++, count++) {

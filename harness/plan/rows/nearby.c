@@ -1,18 +1,18 @@
 /* Works like a row's own: the same op, types, layouts, filter and epilogue on images of other sizes, in other numbers and, where its code
- * stays the same, with other channels. Of ops that are files with tensors of their own: neighbour_file.c. */
+ * stays the same, with other channels. Of ops that are files with tensors of their own: nearby_file.c. */
 #include "op/file.h"
 #include "op/generate.h"
 #include "plan/rows/private.h"
 #include <string.h>
 
 #define TRIES 64
-#define TRIES_KIND 16           /* of a kind of image, before the next kind: with drawn numbers of images, then with the row's own */
-#define NARROW NEIGHBOUR_NARROW /* the short side of an image that is long, */
-#define NARROWER (NARROW / 2)   /* ... or longer than the row's own */
-#define SCATTERED 0.3           /* density of a mask that had none of its own */
-#define ELEMENTS 4000000        /* of all its tensors, where that can be: the CPU makes them */
-#define TRIES_COMPILED 16       /* the last of them may need code of their own: sizes are compiled in */
-#define SMALL 7                 /* images of more pixels a side are made smaller before numbers of channels are */
+#define TRIES_KIND 16         /* of a kind of image, before the next kind: with drawn numbers of images, then with the row's own */
+#define NARROW NEARBY_NARROW  /* the short side of an image that is long, */
+#define NARROWER (NARROW / 2) /* ... or longer than the row's own */
+#define SCATTERED 0.3         /* density of a mask that had none of its own */
+#define ELEMENTS 4000000      /* of all its tensors, where that can be: the CPU makes them */
+#define TRIES_COMPILED 16     /* the last of them may need code of their own: sizes are compiled in */
+#define SMALL 7               /* images of more pixels a side are made smaller before numbers of channels are */
 /* Of a file with tensors of its own, whose reference runs where the row does: on emu it is interpreted, too. */
 #define FILE_FLOP 4
 #define FILE_ELEMENT_FLOP 300 /* what a value costs where nothing is computed */
@@ -191,13 +191,13 @@ static bool is_done(const struct plan *plan, const struct plan_row *p, bool comp
     return false;
 }
 
-static bool file_neighbour(const struct plan *plan, const struct plan_row *p, int number, uint64_t seed, int64_t longest, double flop,
+static bool nearby_of_file(const struct plan *plan, const struct plan_row *p, int number, uint64_t seed, int64_t longest, double flop,
                            struct work *work, struct program *program)
 {
     const struct work *own = &plan->cases[p->case_index].work;
     for (int i = 0; i < TRIES; i++) {
         struct error ignored = {0};
-        bool compiled = neighbour_draw_file(own, generate_bits(seed, 2, (uint64_t)i), number, i, longest, work);
+        bool compiled = nearby_draw_file(own, generate_bits(seed, 2, (uint64_t)i), number, i, longest, work);
         if (work_finish(work, &ignored) && !is_own_shape(work, own) && !is_much(work, flop / FILE_ELEMENT_FLOP, flop / FILE_FLOP) &&
             is_done(plan, p, compiled, work, program))
             return true;
@@ -214,15 +214,15 @@ static void scatter(struct mask *m)
     m->pattern = MASK_IID;
 }
 
-bool plan_neighbour(const struct plan *plan, int index, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
-                    struct program *program)
+bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, int64_t longest, double flop, struct work *work,
+                 struct program *program)
 {
     const struct plan_row *p = &plan->rows[index];
     const struct work *own = &plan->cases[p->case_index].work;
-    if (p->kind != PLAN_LAYER || !p->config || own->mask.pattern == MASK_FILE || !plan_has_neighbours(own->op))
+    if (p->kind != PLAN_LAYER || !p->config || own->mask.pattern == MASK_FILE || !plan_has_nearby(own->op))
         return false;
     if (own->op->file)
-        return file_neighbour(plan, p, number, seed, longest, flop, work, program);
+        return nearby_of_file(plan, p, number, seed, longest, flop, work, program);
     int items = own->epilogue_count, smaller = 0;
     struct limits limits = {least_side(own), 3, longest, NARROW, NARROWER, EIGHTHS};
     for (int i = 0; i < TRIES; i++) {

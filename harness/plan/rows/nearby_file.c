@@ -12,7 +12,7 @@
  * it is; likewise of the next kind. */
 enum { ATTEMPT_COMPILED = 16, ATTEMPT_SOME = 24, ATTEMPT_NEXT = 36 };
 
-bool plan_has_neighbours(const struct op *op)
+bool plan_has_nearby(const struct op *op)
 {
     const struct op_file *f = op->file;
     for (int i = 0; f && i < f->tensor_count; i++)
@@ -55,11 +55,11 @@ static int64_t size_near(const struct op_field *f, int64_t own, enum image image
 {
     bool beyond = image == IMAGE_BEYOND && along;
     int64_t first = beyond ? own + grain : (f->min + grain - 1) / grain * grain;
-    int64_t most = image == IMAGE_SQUARE         ? longest
-                   : beyond                      ? own / 4 + NEIGHBOUR_NARROW
-                   : !along                      ? NEIGHBOUR_NARROW / (image == IMAGE_LONG ? 1 : 2)
-                   : longest >= NEIGHBOUR_NARROW ? longest * longest / NEIGHBOUR_NARROW
-                                                 : longest;
+    int64_t most = image == IMAGE_SQUARE      ? longest
+                   : beyond                   ? own / 4 + NEARBY_NARROW
+                   : !along                   ? NEARBY_NARROW / (image == IMAGE_LONG ? 1 : 2)
+                   : longest >= NEARBY_NARROW ? longest * longest / NEARBY_NARROW
+                                              : longest;
     most = most / grain > FEW ? most / grain : FEW;
     int64_t many = most - BLOCK / grain; /* ... of which those beyond a block's threads are drawn every other time */
     if (image == IMAGE_LONG && along && many > FEW && random >> 63)
@@ -80,7 +80,7 @@ static int64_t grain_of(int64_t own, int64_t grain)
     return grain;
 }
 
-bool neighbour_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t longest, struct work *out)
+bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t longest, struct work *out)
 {
     const struct op_file *f = own->op->file;
     const struct op_field *sizes[WORK_VALUES];

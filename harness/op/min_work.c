@@ -1,4 +1,4 @@
-#include "op/least.h"
+#include "op/min_work.h"
 #include "base/text.h"
 #include "op/chain.h"
 #include <math.h>
@@ -112,7 +112,7 @@ static double plane_products(const struct plane *p, int64_t n, const double *by_
                  : over(p->active, n, by_row_out, p->y.outputs, by_column_out, p->x.outputs);
 }
 
-static void add_flop(const struct work *w, const struct plane *p, const float *active, struct least *out)
+static void add_flop(const struct work *w, const struct plane *p, const float *active, struct min_work *out)
 {
     double pair = 2.0 * (double)w->k * (double)(w->c / w->groups);
     double direct = pair * plane_products(p, w->n, p->y.direct, p->x.direct, p->y.hits, p->x.hits);
@@ -126,7 +126,7 @@ static void add_flop(const struct work *w, const struct plane *p, const float *a
     out->winograd += w->op->volume ? fmin(collapsed, fft) : fmin(collapsed, winograd);
 }
 
-static void work_least(const struct work *w, const float *in, const float *active, struct least *out, double *touched)
+static void work_min(const struct work *w, const float *in, const float *active, struct min_work *out, double *touched)
 {
     struct plane p = {.in = active && !w->mask.marks_output ? in : NULL, .active = active};
     axis_make(w, AXIS_ROWS, &p.y);
@@ -142,7 +142,7 @@ static void work_least(const struct work *w, const float *in, const float *activ
     axis_free(&p.x);
 }
 
-static void add_links(const struct chain *chain, const float *in, struct least *out)
+static void add_links(const struct chain *chain, const float *in, struct min_work *out)
 {
     float *marks = NULL;
     double touched;
@@ -151,25 +151,25 @@ static void add_links(const struct chain *chain, const float *in, struct least *
         const float *from = marks ? marks : in;
         float *next = in ? chain_marks(l, from) : NULL;
         if (l->work.op->has_filter)
-            work_least(&l->work, in ? from : NULL, next, out, &touched);
+            work_min(&l->work, in ? from : NULL, next, out, &touched);
         free(marks);
         marks = next;
     }
     free(marks);
 }
 
-void least_of(const struct work *w, const float *in, const float *active, struct least *out)
+void min_work_of(const struct work *w, const float *in, const float *active, struct min_work *out)
 {
     struct tensor list[OP_MAX_TENSORS];
     int count = w->op->tensors(w, list);
     bool masked = w->mask.pattern != MASK_NONE && in && active;
     double inputs = masked ? mask_density(in, (size_t)(w->n * w->h * w->w)) : 1, touched = inputs;
     double outputs = masked ? mask_density(active, (size_t)(w->n * w->p * w->q)) : 1;
-    *out = (struct least){0};
+    *out = (struct min_work){0};
     if (w->chain)
         add_links(w->chain, masked ? in : NULL, out);
     else if (w->op->image)
-        work_least(w, masked ? in : NULL, masked ? active : NULL, out, &touched);
+        work_min(w, masked ? in : NULL, masked ? active : NULL, out, &touched);
     const double moved[] = {[SHARE_WHOLE] = 1, [SHARE_ANY] = outputs > 0, [SHARE_INPUTS] = inputs, [SHARE_OUTPUTS] = outputs};
     for (int i = 0; i < count; i++) {
         const struct tensor *t = &list[i];
@@ -182,7 +182,7 @@ void least_of(const struct work *w, const float *in, const float *active, struct
     out->read_bytes = fmin(out->read_bytes, needed - out->write_bytes);
 }
 
-double least_flop(const struct least *l, const char *algorithm)
+double min_work_flop(const struct min_work *l, const char *algorithm)
 {
     static const char *const all[] = {"direct", "implicit_gemm", "split3"};
     for (size_t i = 0; algorithm && i < sizeof all / sizeof *all; i++)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool make_more(const struct scenario *s, const struct node *crop, const struct scenario_case *like, double density,
-                      struct scenario_case *out, struct error *err)
+static bool make_extra(const struct scenario *s, const struct node *crop, const struct scenario_case *like, double density,
+                       struct scenario_case *out, struct error *err)
 {
     *out = *like;
     out->work.mask.density = density;
@@ -59,24 +59,24 @@ static void want(struct scenario_case *c, const struct scenario_wish *w)
     *APPEND(c->only, c->only_count) = (struct scenario_only){xstrdup(w->variant), w->params ? xstrdup(w->params) : NULL};
 }
 
-bool cases_more(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, int place,
-                const struct scenario_wish *more, struct error *err)
+bool extra_cases_add(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, int place,
+                     const struct scenario_wish *wish, struct error *err)
 {
     int given = *count;
-    for (; more && more->case_id; more++) {
-        const struct scenario_case *like = find_case(*cases, given, more->case_id);
-        struct scenario_case one, *added = find_added(*cases + given, *count - given, more);
-        if (added && !more->variant)
+    for (; wish && wish->case_id; wish++) {
+        const struct scenario_case *like = find_case(*cases, given, wish->case_id);
+        struct scenario_case one, *added = find_added(*cases + given, *count - given, wish);
+        if (added && !wish->variant)
             case_want_all(added);
         else if (added && added->only) /* where all are wanted already they stay so */
-            want(added, more);
+            want(added, wish);
         if (added || !like || !mask_patterns[like->work.mask.pattern]->density)
             continue;
-        if (!make_more(s, crop, like, more->density, &one, err))
+        if (!make_extra(s, crop, like, wish->density, &one, err))
             return false;
         one.place = place;
-        if (more->variant)
-            want(&one, more);
+        if (wish->variant)
+            want(&one, wish);
         if (find_case(*cases, *count, one.id)) {
             scenario_case_free(&one);
             continue;
