@@ -125,10 +125,10 @@ const char *worker_near_why(const struct program *p, const struct op_data *data,
         return "; the op says that a result is made of 1 number: where more are added up, `terms` is how many (docs/OP.md)";
     if (data->at[v->slot].guessed && off <= GUESSED_MOST * v->worst_bound)
         return "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "
-               "(docs/OP.md, How far off a row may be)";
+               "(docs/OP.md, Tolerance)";
     if (file && !file->stages && is_off_by_rounding(p, v))
-        return "; the reference rounds: left as it is, either neighbour of a value near the middle would be right (docs/OP.md, How far off "
-               "a row may be)";
+        return "; the reference rounds: left as it is, either neighbour of a value near the middle would be right "
+               "(docs/OP.md, Tolerance)";
     if (file && !file->stages && work_terms(work) == 0 && !bounded && near)
         return "; the op says no `terms`, so that values must come out bit for bit: where they are computed it is 1 or more (docs/OP.md)";
     return "";
