@@ -1,5 +1,6 @@
-# make            ./bench
+# make            ./bench, on all processors (JOBS=N, -jN: on N)
 # make test       unit, check, cli and fault tests; needs no GPU
+# make unit       the unit tests of what changed since they passed; unit-all: all of them
 # make test-all, long  the same, then what takes long; that alone
 # make check      layers, headers, heads, columns, help (ci/check)
 # make sanitize   unit tests, and the cli and fault tests that are not heavy, under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -27,6 +28,10 @@ DESTDIR ?=
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 20
 V       ?= 0
+JOBS    ?= $(shell nproc)
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(JOBS)
+endif
 
 # CUDA headers: the pinned wheels first, then an installed toolkit.
 CUDA_INCLUDE := $(firstword $(wildcard .deps/nvidia/cu13/include /usr/local/cuda/include))
@@ -37,7 +42,7 @@ ALL_CXXFLAGS = -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Wno-unused-pa
 LIBS    := -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -l:libpng16.a -l:libz.a -lm -ldl -lpthread
 
 SOURCES := $(sort $(filter-out harness/cli/main.c,$(shell find harness -name '*.c')))
-SHIMS   := $(sort $(shell find harness/device -name '*_shim.cpp'))
+SHIMS   := $(sort $(shell find harness -name '*_shim.cpp'))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(SHIMS:%.cpp=$(BUILD)/%.o)
 MAIN    := $(BUILD)/harness/cli/main.o
 LIBRARY := $(BUILD)/libbench.a
@@ -73,15 +78,17 @@ $(COMMIT_USERS): $(COMMIT_H)
 $(COMMIT_USERS): INCLUDE += -include $(COMMIT_H)
 # The interpreter's hot loops want more than -O2; each file there picks its instruction sets itself (target_clones).
 $(BUILD)/harness/emu/%.o: CFLAGS += -O3
-$(BUILD)/tests/%: tests/unit/%.c $(LIBRARY)
+# A test's object is its own target: a change of the library links the tests again and compiles none.
+$(BUILD)/tests/%.o: tests/unit/%.c Makefile
 	@mkdir -p $(@D)
-	$(call say,TEST,$<)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -MF $@.d -MT $@ -c -o $@.o $<
-	@$(LINK) $(CFLAGS) -o $@ $@.o $(LIBRARY) -lcmocka $(LIBS)
-$(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(LIBRARY)
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -c -o $@ $<
+$(UNIT): %: %.o $(LIBRARY)
+	$(call say,LINK,$@)$(LINK) $(CFLAGS) -o $@ $^ -lcmocka $(LIBS)
+$(BUILD)/fuzz/%.o: tests/fuzz/%.c Makefile
 	@mkdir -p $(@D)
-	$(call say,FUZZ,$<)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -MF $@.d -MT $@ -c -o $@.o $<
-	@$(CC) $(ALL_CFLAGS) -Itests -c -o $@.driver.o tests/fuzz/driver.c
-	@$(LINK) $(CFLAGS) -o $@ $@.o $@.driver.o $(LIBRARY) $(LIBS)
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -c -o $@ $<
+$(FUZZERS): %: %.o $(BUILD)/fuzz/driver.o $(LIBRARY)
+	$(call say,LINK,$@)$(LINK) $(CFLAGS) -o $@ $^ $(LIBS)
 units: $(UNIT)
 test: all units $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit check cli faults
@@ -90,6 +97,8 @@ test-all: test
 long: all $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run --long cli faults
 unit: units
+	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run --changed unit
+unit-all: units
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit
 cli faults: all $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run $@
@@ -141,6 +150,6 @@ dist: all
 	@BENCH=$(abspath $(BIN)) sh ci/dist
 clean:
 	rm -rf $(BUILD) build-asan bench $(ROWS)
-.PHONY: all units test test-all long unit cli faults check sanitize sanitize-unit sanitize-all fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals mutate install carry dist clean
+.PHONY: all units test test-all long unit unit-all cli faults check sanitize sanitize-unit sanitize-all fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals mutate install carry dist clean
 .DELETE_ON_ERROR:
--include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d)
+-include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d) $(BUILD)/fuzz/driver.d
