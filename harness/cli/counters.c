@@ -1,5 +1,6 @@
 /* bench counters: what each counter group tells, and how many passes it takes on any chip that CUPTI knows. Needs no GPU. */
 #include "device/chip/chip.h"
+#include "base/glob_list.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "counter/judge.h"
@@ -92,23 +93,6 @@ static void counters_describe(const struct counter_group *g, struct text *t)
     }
 }
 
-/* "a,b" given once or several times, as one list; strings are in *copy, which the caller frees with the array. */
-static const char **split(const struct option_list *list, char **copy, int *count)
-{
-    struct text all = {0};
-    const char **items;
-    for (int i = 0; i < list->count; i++)
-        text_addf(&all, "%s%s", i ? "," : "", list->items[i]);
-    *copy = text_take(&all);
-    *count = 0;
-    items = xcalloc(strlen(*copy) + 2, sizeof *items);
-    char *rest = *copy;
-    for (char *item; list->count && (item = strsep(&rest, ","));)
-        if (*item)
-            items[(*count)++] = item;
-    return items;
-}
-
 static bool counters_has(void *context, const char *metric)
 {
     return cupti_has(context, metric);
@@ -192,21 +176,24 @@ static const char *chip_name(const char *given)
 static bool plan(const struct ask *ask, struct counter_groups *shipped, const char *const *positional, int positional_count, struct text *t,
                  struct error *err)
 {
-    char *group_copy, *metric_copy;
-    int group_count, metric_count, count = 0;
-    const char **group_names = split(&ask->groups, &group_copy, &group_count),
-               **metrics = split(&ask->metrics, &metric_copy, &metric_count);
-    const struct counter_group **groups = xcalloc((size_t)(positional_count + group_count + shipped->count) + 1, sizeof *groups);
+    SCOPED_BY(glob_list_free) struct glob_list group_words = {0};
+    SCOPED_BY(glob_list_free) struct glob_list metric_words = {0};
+    if (!glob_list_parse_all(ask->groups.items, "--group", &group_words, err) ||
+        !glob_list_parse_all(ask->metrics.items, "--metrics", &metric_words, err))
+        return false;
+    int count = 0, metric_count = metric_words.count;
+    SCOPED const char **metrics = xcalloc((size_t)metric_count + 1, sizeof *metrics);
+    SCOPED const struct counter_group **groups =
+        xcalloc((size_t)(positional_count + group_words.count + shipped->count) + 1, sizeof *groups);
     struct cupti_chip *chip = NULL;
     bool ok = false;
-    for (int i = 0; i < positional_count + group_count; i++) {
-        groups[count] = counter_groups_find(shipped, i < positional_count ? positional[i] : group_names[i - positional_count], err);
+    for (int i = 0; i < metric_count; i++)
+        metrics[i] = metric_words.words[i].text;
+    for (int i = 0; i < positional_count + group_words.count; i++) {
+        const char *name = i < positional_count ? positional[i] : group_words.words[i - positional_count].text;
+        groups[count] = counter_groups_find(shipped, name, err);
         if (!groups[count++])
             goto done;
-    }
-    if ((ask->groups.count && !group_count) || (ask->metrics.count && !metric_count)) {
-        error_set(err, ERROR_USAGE, "--%s names nothing", ask->groups.count && !group_count ? "group" : "metrics");
-        goto done;
     }
     if (!count && !metric_count)
         for (int i = 0; i < shipped->count; i++)
@@ -221,11 +208,6 @@ static bool plan(const struct ask *ask, struct counter_groups *shipped, const ch
     ok = plan_groups(chip, groups, count, metrics, metric_count, ask->names, t, err);
 done:
     cupti_close(chip);
-    free(groups);
-    free(group_names);
-    free(group_copy);
-    free(metrics);
-    free(metric_copy);
     return ok;
 }
 

@@ -3,6 +3,7 @@
 #include "base/spec.h"
 #include "base/text.h"
 #include "cli/side.h"
+#include "gate/asked.h"
 #include "gate/baseline.h"
 #include "gate/document.h"
 #include <stdio.h>
@@ -19,6 +20,7 @@ struct gate_arguments {
     const char *out, *format, *to, *junit, *against, *head;
     struct option_list scenarios, variants, ops;
     bool across, annotate;
+    struct gate_asked asked; /* of --layer and --only */
 };
 #define SHARED_OPTIONS 11
 static void shared_options(struct gate_arguments *a, struct option *options)
@@ -45,9 +47,10 @@ static void gate_arguments_free(struct gate_arguments *a)
     free(a->variants.items);
     free(a->ops.items);
     free((void *)(uintptr_t)a->side.argv);
+    gate_asked_free(&a->asked);
 }
 
-static void finish_arguments(struct gate_arguments *a, const struct verb *verb, int argc, char **argv)
+static bool finish_arguments(struct gate_arguments *a, const struct verb *verb, int argc, char **argv, struct error *err)
 {
     a->side.out_dir = cli_out_dir(a->out);
     a->side.argv = cli_line(argc, argv);
@@ -55,6 +58,7 @@ static void finish_arguments(struct gate_arguments *a, const struct verb *verb, 
     a->side.scenarios = a->scenarios.items;
     a->side.variants = a->variants.items;
     a->side.ops = a->ops.items;
+    return gate_asked_parse(a->side.layers, a->side.only, &a->asked, err);
 }
 
 /* ---- what is written ---- */
@@ -139,9 +143,9 @@ int cli_compare(const struct verb *verb, int argc, char **argv)
         return code;
     if (count != 2)
         return cli_usage(verb, count < 2 ? "which two?" : "two at a time");
-    finish_arguments(&a, verb, argc, argv);
     gate_rules_default(&rules);
-    bool ok = cli_side(rest[0], &a.side, &base, &err) && cli_side(rest[1], &a.side, &head, &err) &&
+    bool ok = finish_arguments(&a, verb, argc, argv, &err) && cli_side(rest[0], &a.side, &base, &err) &&
+              cli_side(rest[1], &a.side, &head, &err) && gate_asked_check(&a.asked, &base, &head, &err) &&
               gate_compare(&base, &head, &rules, a.across, &c, &err) && put_form(&a, &c, NULL, &err);
     return ok ? 0 : cli_fail(&err);
 }
@@ -220,25 +224,12 @@ static bool asks_for_some(const struct gate_arguments *a)
     return a->scenarios.count || a->side.layers || a->side.only;
 }
 
-/* Would a row of that id be of one of these variants? */
-static bool id_is_of(const char *globs, const char *id)
-{
-    SCOPED char *copy = xstrdup(globs);
-    char *rest = copy;
-    bool found = false;
-    for (char *one; !found && (one = strsep(&rest, ","));) {
-        SCOPED char *bare = text_format("*/%s", one), *with = text_format("*/%s[*", one);
-        found = text_glob(bare, id) || text_glob(with, id);
-    }
-    return found;
-}
-
 static bool was_asked_for(const struct gate_arguments *a, const struct gate_side *head, const struct gate_entry *e)
 {
     bool scenario = !a->scenarios.count;
     for (int i = 0; i < head->count && !scenario; i++)
         scenario = !strcmp(head->entries[i].scenario, e->scenario);
-    return scenario && (!a->side.layers || plan_listed(a->side.layers, e->layer)) && (!a->side.only || id_is_of(a->side.only, e->id));
+    return scenario && gate_asked_takes(&a->asked, e);
 }
 
 /* What a baseline has and nobody asked for, as --scenario, --layer and --only were given, goes from it to `aside`. */
@@ -278,12 +269,11 @@ int cli_gate(const struct verb *verb, int argc, char **argv)
         return code;
     if (count > 1)
         return cli_usage(verb, "one file of rules at a time");
-    finish_arguments(&a, verb, argc, argv);
-    if (!take_rules(&a, rest[0], &rules, &err))
+    if (!finish_arguments(&a, verb, argc, argv, &err) || !take_rules(&a, rest[0], &rules, &err))
         return cli_fail(&err);
     if (!a.against)
         return cli_usage(verb, "against what? --against REVISION, FOLDER or BASELINE, or `against:` in the rules");
-    bool ok = make_sides(&a, &rules, &base, &head, &err);
+    bool ok = make_sides(&a, &rules, &base, &head, &err) && gate_asked_check(&a.asked, &base, &head, &err);
     if (ok)
         set_aside(&a, &base, &head, &aside);
     ok = ok && gate_compare(&base, &head, &rules, a.across, &c, &err) && gate_rules_used(&rules, &err);
@@ -343,7 +333,7 @@ static bool diff_baseline(struct gate_arguments *a, const char *path, const stru
 {
     SCOPED_BY(gate_side_free) struct gate_side base = {0};
     SCOPED_BY(gate_comparison_free) struct gate_comparison c = {0};
-    if (!baseline_read(path, &base, err))
+    if (!baseline_read(path, &base, err) || !gate_asked_check(&a->asked, &base, head, err))
         return false;
     set_aside(a, &base, head, aside);
     bool ok = gate_compare(&base, head, rules, a->across, &c, err);
@@ -400,8 +390,12 @@ static bool run_baseline(const char *what, struct gate_arguments *a, const char 
         ok = error_set(err, ERROR_USAGE, "%s is there already", path);
         error_hint(err, "bench baseline diff says what is other now, bench baseline promote takes that over");
     }
-    if (ok && strcmp(what, "save")) {
+    if (ok && !strcmp(what, "save")) {
+        ok = gate_asked_check(&a->asked, &head, &head, err);
+    } else if (ok) {
         ok = diff_baseline(a, path, &head, rules, &aside, err);
+        if (!ok && head.lack_count) /* a name that neither side has, perhaps misspelled */
+            return false;
         if (!ok && !strcmp(what, "promote") && asks_for_some(a)) {
             error_hint(err, "without --scenario, --layer and --only promote writes the whole baseline anew");
         } else if (!ok && !strcmp(what, "promote") &&
@@ -436,7 +430,8 @@ int cli_baseline(const struct verb *verb, int argc, char **argv)
                          near);
         return code;
     }
-    finish_arguments(&a, verb, argc, argv);
+    if (!finish_arguments(&a, verb, argc, argv, &err))
+        return cli_fail(&err);
     const char *rules_path = NULL; /* of the further words, a baseline is one by how it begins, or by its name when it is to be made */
     for (int i = 1; i < count; i++)
         if (i == 2 || baseline_is(rest[i]) || !file_exists(rest[i]) || !strcmp(rest[0], "show"))

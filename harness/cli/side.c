@@ -237,6 +237,13 @@ static bool holds_variants(const char *folder)
     return count > 0;
 }
 
+static void take_lacks(struct gate_side *side, struct plan_lacks *lacks)
+{
+    for (int i = 0; i < lacks->count; i++)
+        *APPEND(side->lacks, side->lack_count) = (struct gate_lack){xstrdup(lacks->items[i].variant), lacks->items[i].why};
+    plan_lacks_free(lacks);
+}
+
 static bool run_tree(const struct tree *tree, const char *scenario, const struct side_options *o, struct gate_side *side, struct error *err)
 {
     bool absent = false, ok = false;
@@ -244,6 +251,7 @@ static bool run_tree(const struct tree *tree, const char *scenario, const struct
     char **variants = tree_variants(tree, o);
     char *revision = *tree->sha ? xstrdup(tree->sha) : tree->root ? cli_revision(tree->root, NULL) : NULL;
     struct session_result result;
+    struct plan_lacks lacks = {0};
     if (kernels) {
         own = file_join(kernels, "variants");
         if (!file_is_dir(own) && !variants[0] && holds_variants(tree->root))
@@ -261,13 +269,16 @@ static bool run_tree(const struct tree *tree, const char *scenario, const struct
                                            .compiler = o->compiler,
                                            .bundle = tree->bundle,
                                            .kernels = own && file_is_dir(own) ? kernels : NULL,
-                                           .remember = true},
+                                           .remember = true,
+                                           .may_lack = true},
+                                  .lacks = &lacks,
                                   .database = database,
                                   .out_dir = o->out_dir,
                                   .argv = o->argv,
                                   .verb = o->verb,
                                   .revision = revision};
     ok = cli_session_rows(&run, &result, err) && take_stored(side, database, result.run_id, NULL, err);
+    take_lacks(side, &lacks);
 done:
     for (int i = 0; variants[i]; i++)
         free(variants[i]);
@@ -426,6 +437,7 @@ static bool ask_plan(struct asked *a, const char *scenario, const struct tree *t
                                        .compiler = o->compiler,
                                        .kernels = side->variants ? a->kernels : NULL,
                                        .layers_only = true,
+                                       .may_lack = true,
                                        .budget_s = o->budget_s,
                                        .counters = {.off = true}};
     return true;
@@ -468,16 +480,18 @@ static bool add_gone(const char *scenario, const struct tree *tree, const struct
 
 /* One scenario, head's. *run_id 0: head has none of that name. */
 static bool run_both(const char *scenario, const struct tree *tree, const struct side *sides, const struct side_options *o,
-                     const struct session_gate *gate, int64_t *run_id, struct error *err)
+                     const struct session_gate *gate, struct gate_side *head, int64_t *run_id, struct error *err)
 {
     struct asked a;
     SCOPED char *database = cli_database(o->out_dir);
     struct session_result result = {0};
+    struct plan_lacks lacks = {0};
     SCOPED char *revision = *tree->sha ? xstrdup(tree->sha) : cli_revision(tree->root, NULL);
     bool ok = ask_plan(&a, scenario, tree, &sides[1], o, err);
     if (ok && !a.absent) {
         struct session_options run = {.plan = a.options,
                                       .gate = gate,
+                                      .lacks = &lacks,
                                       .database = database,
                                       .out_dir = o->out_dir,
                                       .argv = o->argv,
@@ -485,6 +499,7 @@ static bool run_both(const char *scenario, const struct tree *tree, const struct
                                       .revision = revision};
         run.plan.sides = sides;
         ok = cli_session_rows(&run, &result, err);
+        take_lacks(head, &lacks);
     }
     *run_id = result.run_id;
     asked_free(&a);
@@ -516,7 +531,7 @@ bool cli_sides_timed(const char *const words[2], const struct side_options *o, c
         scenarios++;
     const struct session_gate gate = {rules->alpha / (scenarios ? scenarios : 1), margin_of, (void *)(uintptr_t)rules};
     for (int i = 0; i < scenarios && ok; i++) {
-        ok = run_both(o->scenarios[i], &trees[1], sides, o, &gate, &run_id, err);
+        ok = run_both(o->scenarios[i], &trees[1], sides, o, &gate, head, &run_id, err);
         for (int k = 0; k < 2 && ok && run_id; k++)
             ok = take_stored(both[k], database, run_id, sides[k].name, err);
     }

@@ -26,47 +26,32 @@ static bool add_set(struct counter_choice *c, const char *set, struct error *err
     return true;
 }
 
-/* The words of "A,B" lists, one after the other. `each` returns false to stop. */
-static bool each_word(const char *const *lists, const char *option, bool (*each)(struct counter_choice *c, char *word, struct error *err),
-                      struct counter_choice *c, char *copy, struct error *err)
+static bool add_groups(struct counter_choice *c, const struct counter_wish *wish, struct error *err)
 {
-    int words = 0;
-    for (int i = 0; lists && lists[i]; i++) {
-        char *rest = strcpy(copy, lists[i]);
-        copy += strlen(lists[i]) + 1;
-        for (char *word; (word = strsep(&rest, ","));)
-            if (*word) {
-                words++;
-                if (!each(c, word, err))
-                    return false;
-            }
-    }
-    return !lists || !lists[0] || words || error_set(err, ERROR_USAGE, "%s names nothing", option);
-}
-
-static size_t length_of(const char *const *lists)
-{
-    size_t bytes = 1;
-    for (int i = 0; lists && lists[i]; i++)
-        bytes += strlen(lists[i]) + 1;
-    return bytes;
-}
-
-static bool one_group(struct counter_choice *c, char *word, struct error *err)
-{
-    const struct counter_group *group = counter_groups_find(&c->known, word, err);
-    if (group)
+    SCOPED_BY(glob_list_free) struct glob_list words = {0};
+    if (!glob_list_parse_all(wish->groups, "--group", &words, err))
+        return false;
+    for (int i = 0; i < words.count; i++) {
+        const struct counter_group *group = counter_groups_find(&c->known, words.words[i].text, err);
+        if (!group)
+            return false;
         choice_add(c, group);
-    return group != NULL;
+    }
+    return true;
 }
 
-static bool one_metric(struct counter_choice *c, char *word, struct error *err)
+static bool add_metrics(struct counter_choice *c, const struct counter_wish *wish, struct error *err)
 {
-    (void)err;
-    for (int i = 0; i < c->metric_count; i++)
-        if (!strcmp(c->metrics[i], word))
-            return true;
-    *APPEND(c->metrics, c->metric_count) = word;
+    if (!glob_list_parse_all(wish->metrics, "--metrics", &c->metric_words, err))
+        return false;
+    for (int i = 0; i < c->metric_words.count; i++) {
+        const char *name = c->metric_words.words[i].text;
+        bool known = false;
+        for (int k = 0; k < c->metric_count && !known; k++)
+            known = !strcmp(c->metrics[k], name);
+        if (!known)
+            *APPEND(c->metrics, c->metric_count) = name;
+    }
     return true;
 }
 
@@ -77,8 +62,6 @@ bool counter_choose(const struct counter_wish *wish, const struct node *scenario
     *c = (struct counter_choice){0};
     if (!counter_groups_load(NULL, NULL, &c->known, err))
         return false;
-    char *words = xmalloc(length_of(wish->groups));
-    c->strings = xmalloc(length_of(wish->metrics));
     if (!counter_groups_check(&c->known, scenario, err))
         goto done;
     if (wish->off) {
@@ -89,15 +72,13 @@ bool counter_choose(const struct counter_wish *wish, const struct node *scenario
     }
     if (wish->set && !add_set(c, wish->set, err))
         goto done;
-    if (!each_word(wish->groups, "--group", one_group, c, words, err) ||
-        !each_word(wish->metrics, "--metrics", one_metric, c, c->strings, err))
+    if (!add_groups(c, wish, err) || !add_metrics(c, wish, err))
         goto done;
     for (int i = 0; !asked && scenario && i < scenario->count; i++)
         choice_add(c, counter_groups_find(&c->known, scenario->items[i]->text, err));
     c->unasked = !asked && !scenario;
     ok = !c->unasked || add_set(c, "basic", err);
 done:
-    free(words);
     if (!ok)
         counter_choice_free(c);
     return ok;
@@ -108,6 +89,6 @@ void counter_choice_free(struct counter_choice *choice)
     counter_groups_free(&choice->known);
     free(choice->groups);
     free(choice->metrics);
-    free(choice->strings);
+    glob_list_free(&choice->metric_words);
     *choice = (struct counter_choice){0};
 }

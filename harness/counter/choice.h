@@ -2,6 +2,7 @@
 #ifndef BENCH_COUNTER_CHOICE_H
 #define BENCH_COUNTER_CHOICE_H
 
+#include "base/glob_list.h"
 #include "counter/group.h"
 
 /* As the command line has it. */
@@ -19,8 +20,8 @@ struct counter_choice {
     int count;
     const char **metrics; /* asked for by name; whether a chip has them is asked later */
     int metric_count;
-    bool unasked;  /* nobody named any: the basic groups */
-    char *strings; /* holds the metrics' names */
+    bool unasked;                  /* nobody named any: the basic groups */
+    struct glob_list metric_words; /* holds the metrics' names */
 };
 /* `scenario`: the scenario's `counters:` list or NULL; its names are checked whether they are used or not, and an error stands at the name.
  * --set,

@@ -266,12 +266,12 @@ static bool is_unrun(const struct gate_comparison *c, const struct gate_entry *b
 
 static struct gate_pair *add_pair(struct gate_comparison *c, const struct gate_entry *base, const struct gate_entry *head)
 {
-    bool unrun = is_unrun(c, base, head);
+    bool unrun = is_unrun(c, base, head), asked = gate_rules_take(c->rules, head ? head->id : base->id);
     if (!unrun && (!base || (!gate_entry_stands(base) && !is_failed(base))) && (!head || (!gate_entry_stands(head) && !is_failed(head)))) {
         c->left_out++;
         return NULL;
     }
-    if (!gate_rules_take(c->rules, head ? head->id : base->id))
+    if (!asked)
         return NULL;
     if (!unrun && !gate_entry_stands(base) && (!head || (!gate_entry_stands(head) && !is_failed(head))))
         return NULL; /* failed in base, and gone */
@@ -340,6 +340,19 @@ static void join(struct gate_comparison *c)
     }
 }
 
+/* Each word of the gate's `rows` selects a row, verified or not. */
+static bool rows_hit(const struct gate_comparison *c, struct error *err)
+{
+    const struct gate_side *const sides[] = {c->base, c->head};
+    SCOPED const char **ids = xcalloc((size_t)(c->base->count + c->head->count) + 1, sizeof *ids);
+    SCOPED char *option = text_format("%s: rows:", c->rules->file ? c->rules->file : "gate");
+    size_t count = 0;
+    for (int s = 0; s < 2; s++)
+        for (int i = 0; i < sides[s]->count; i++)
+            ids[count++] = sides[s]->entries[i].id;
+    return glob_list_check(&c->rules->rows, option, "row of either side", ids, count, err);
+}
+
 bool gate_compare(const struct gate_side *base, const struct gate_side *head, struct gate_rules *rules, bool across,
                   struct gate_comparison *c, struct error *err)
 {
@@ -362,13 +375,14 @@ bool gate_compare(const struct gate_side *base, const struct gate_side *head, st
     count_pairs(c);
     if (c->count)
         qsort(c->pairs, (size_t)c->count, sizeof *c->pairs, compare_pairs);
-    if (c->count)
+    if (rows_hit(c, err) && c->count)
         return true;
-    error_set(err, ERROR_ENVIRONMENT, "%s and %s: %s", base->name, head->name,
-              rules->rows && c->left_out < base->count + head->count ? "`rows` of the gate selects none of their rows"
-                                                                     : "nothing of either was verified, so nothing can be judged");
+    if (err && err->kind == ERROR_NONE) {
+        error_set(err, ERROR_ENVIRONMENT, "%s and %s: nothing of either was verified, so nothing can be judged", base->name, head->name);
+        error_hint(err, "bench run SCENARIO -d emu says why");
+    }
     gate_comparison_free(c);
-    return error_hint(err, "bench run SCENARIO -d emu says why");
+    return false;
 }
 
 void gate_comparison_free(struct gate_comparison *c)

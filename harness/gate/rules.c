@@ -32,6 +32,17 @@ static bool read_text(const struct node *m, const char *key, char **to, struct e
     return !n || text;
 }
 
+/* Globs on row ids. */
+static bool read_rows(const struct node *m, struct glob_list *rows, struct error *err)
+{
+    const struct node *n = node_get(m, "rows");
+    const char *text = n ? node_text(n, "rows", err) : NULL;
+    struct error why = {0};
+    if (n && !text)
+        return false;
+    return glob_list_parse(text, "rows:", rows, &why) || node_error(n, err, "%s", why.text);
+}
+
 /* One text or a list of them. */
 static bool read_texts(const struct node *n, const char *what, char ***to, struct error *err)
 {
@@ -107,7 +118,7 @@ static bool read_rule(const struct node *n, struct gate_rule *r, struct error *e
     const struct node *what = node_get(n, "what");
     if (!what)
         return node_error(n, err, "a rule without `what`: which fact does it gate?");
-    if (!read_texts(what, "what", &r->what, err) || !read_text(n, "rows", &r->rows, err) || !read_allow(node_get(n, "allow"), r, err) ||
+    if (!read_texts(what, "what", &r->what, err) || !read_rows(n, &r->rows, err) || !read_allow(node_get(n, "allow"), r, err) ||
         !read_seconds(node_get(n, "floor"), "floor", &r->floor_ns, err))
         return false;
     for (int i = 0; r->what[i]; i++)
@@ -209,7 +220,7 @@ bool gate_rules_read(const char *path, const char *today, struct gate_rules *g, 
                       *scenarios = root ? node_get(root, "scenario") : NULL; /* it may be named on the command line */
     ok = ok && read_text(root, "against", &g->against, err) && (!scenarios || read_texts(scenarios, "scenario", &g->scenarios, err)) &&
          read_variants(node_get(root, "variants"), &g->variants, err) && (!ops || read_texts(ops, "ops", &g->ops, err)) &&
-         read_text(root, "device", &g->device, err) && read_text(root, "rows", &g->rows, err) && read_numbers(root, g, err) &&
+         read_text(root, "device", &g->device, err) && read_rows(root, &g->rows, err) && read_numbers(root, g, err) &&
          read_lists(root, today, g, err);
     g->file = xstrdup(path);
     if (root)
@@ -223,7 +234,7 @@ void gate_rules_free(struct gate_rules *g)
 {
     for (int i = 0; i < g->count; i++) {
         free_texts(g->items[i].what);
-        free(g->items[i].rows);
+        glob_list_free(&g->items[i].rows);
     }
     for (int i = 0; i < g->waiver_count; i++) {
         char *const texts[] = {g->waivers[i].row, g->waivers[i].what, g->waivers[i].why, g->waivers[i].owner, g->waivers[i].until};
@@ -238,25 +249,15 @@ void gate_rules_free(struct gate_rules *g)
     free(g->file);
     free(g->against);
     free(g->device);
-    free(g->rows);
+    glob_list_free(&g->rows);
     *g = (struct gate_rules){0};
 }
 
 /* ---- asking ---- */
 
-static bool in_globs(const char *globs, const char *id)
-{
-    char *copy = xstrdup(globs), *rest = copy;
-    bool found = false;
-    for (char *one; !found && (one = strsep(&rest, " "));)
-        found = *one && text_glob(one, id);
-    free(copy);
-    return found;
-}
-
 bool gate_rules_take(const struct gate_rules *g, const char *id)
 {
-    return !g->rows || in_globs(g->rows, id);
+    return glob_list_match(&g->rows, id);
 }
 
 /* The last rule for that fact of that row. */
@@ -265,7 +266,7 @@ static struct gate_rule *rule_of(const struct gate_rules *g, const char *id, con
     struct gate_rule *found = NULL;
     for (int i = 0; i < g->count; i++)
         for (int k = 0; g->items[i].what[k]; k++)
-            if (text_glob(g->items[i].what[k], what) && (!g->items[i].rows || text_glob(g->items[i].rows, id)))
+            if (text_glob(g->items[i].what[k], what) && glob_list_match(&g->items[i].rows, id))
                 found = &g->items[i];
     if (found)
         found->used = true;
@@ -307,11 +308,13 @@ struct gate_waiver *gate_rules_waiver(const struct gate_rules *g, const char *id
 
 bool gate_rules_used(const struct gate_rules *g, struct error *err)
 {
-    for (int i = 0; i < g->count; i++)
-        if (!g->items[i].used) {
-            error_set(err, ERROR_USAGE, "%s:%d: the rule for %s applies to no fact of any row", g->file, g->items[i].line,
-                      g->items[i].what[0]);
-            return error_hint(err, "bench baseline show, or bench gate --format json, lists what the rows have");
-        }
+    for (int i = 0; i < g->count; i++) {
+        const char *word = glob_list_unmatched(&g->items[i].rows);
+        if (g->items[i].used && !word)
+            continue;
+        error_set(err, ERROR_USAGE, "%s:%d: the rule for %s applies to no fact of any row%s%s", g->file, g->items[i].line,
+                  g->items[i].what[0], word ? " that is called " : "", word ? word : "");
+        return error_hint(err, "bench baseline show, or bench gate --format json, lists what the rows have");
+    }
     return true;
 }

@@ -2,12 +2,13 @@
 #ifndef BENCH_GATE_RULES_H
 #define BENCH_GATE_RULES_H
 
+#include "base/glob_list.h"
 #include "base/node.h"
 #include "gate/side.h"
 
 struct gate_rule {
-    char **what; /* globs on facts, or "time"; NULL-terminated */
-    char *rows;  /* glob on row ids */
+    char **what;           /* globs on facts, or "time"; NULL-terminated */
+    struct glob_list rows; /* on row ids; not given: all */
     double allow, allow_share;
     double floor_ns; /* of "time": shorter times are not judged */
     int line;
@@ -26,7 +27,7 @@ struct gate_rules {
     char **scenarios, **variants; /* NULL-terminated; variants as NAME=DIR; NULL: none */
     char **ops;                   /* files of ops, NULL-terminated; NULL: none */
     char *device;                 /* NULL: emu */
-    char *rows;                   /* glob list on the ids that are gated; NULL: all */
+    struct glob_list rows;        /* on the ids that are gated; not given: all */
     double margin, floor_ns;      /* of a time */
     double alpha;                 /* of all rows of a run together: how often a gate of equal builds may say SLOWER */
     bool decide;                  /* an UNDECIDED row fails (exit 6) */

@@ -247,6 +247,9 @@ void gate_side_free(struct gate_side *side)
         free(side->parts[i]);
     }
     free(side->parts);
+    for (int i = 0; i < side->lack_count; i++)
+        free(side->lacks[i].variant);
+    free(side->lacks);
     for (size_t i = 0; i < MAKERS; i++)
         free(*maker_at(side, i));
     free(side->device);

@@ -55,6 +55,11 @@ struct gate_part {
     struct row **rows;
     int count;
 };
+/* A variant that the scenario lists, or a word of --only, that the side's tree does not have. */
+struct gate_lack {
+    char *variant;
+    struct error why;
+};
 struct gate_side {
     bool kept;    /* it is a baseline file */
     bool timed;   /* it was run to be timed against the other one: what both launch alike was not run */
@@ -67,6 +72,8 @@ struct gate_side {
     int count;
     struct gate_part **parts;
     int part_count;
+    struct gate_lack *lacks;
+    int lack_count;
 };
 /* Adds a run's rows. `only`: the rows of that side of the run (row side); NULL: those of none. Takes run and rows. False: the part was made
  * by something else than the parts before it. */

@@ -188,6 +188,8 @@ static void filters(void **state)
     keeps(s, "body_1,heads", NULL, NULL, "...--layer heads selects no layer of ");
     keeps(s, NULL, "n=7", NULL, "...--set n=7 selects no case of ");
     keeps(s, NULL, "n=1,7", NULL, "...--set n=7 selects no case of ");
+    keeps(s, "body_1, heads", NULL, NULL, "...--layer heads selects no layer of ");
+    keeps(s, "body_1, tail", "n=1, 1.0", NULL, "body_1@4x8 tail@4x8"); /* blanks are no part of a word */
     keeps(s, "tail", "n=4", NULL, "...--set n=4 selects no case of ");
     keeps(s, NULL, "n=4", "mask=iid", "...--set n=4 --set mask=iid: no case of ");
     keeps(s, NULL, "m=4", NULL, "...--set m=4: there is no axis or field 'm'");

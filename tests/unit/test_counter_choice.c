@@ -53,7 +53,7 @@ static void refuses(struct counter_wish wish, const char *scenario, const char *
 
 static void test_chosen(void **state)
 {
-    const char *const two[] = {"core,spills", "core", NULL}, *const metrics[] = {"a__b.sum,,c__d.avg", "a__b.sum", NULL},
+    const char *const two[] = {"core, spills", "core", NULL}, *const metrics[] = {"a__b.sum , ,c__d.avg", "a__b.sum", NULL},
                       *const one[] = {"spills", NULL}, *const more[] = {"a__b.sum", "longer__than.before,c__d.avg", "e__f.sum", NULL};
     chooses((struct counter_wish){0}, NULL, BASIC);
     chooses((struct counter_wish){0}, "[tensor, core]", "tensor core");

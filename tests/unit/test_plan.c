@@ -294,7 +294,16 @@ static void only_leaves_the_denominator(void **state)
         options.filter.only = "naiv";
         assert_false(plan_make(&options, kinds[i], chip_find("H200"), &plan, &err));
         assert_non_null(strstr(err.text, "--only naiv selects no variant"));
-        assert_non_null(strstr(err.hint, "--only naive"));
+        assert_non_null(strstr(err.hint, "did you mean naive?"));
+        options.filter.only = "naive, reg_tile"; /* the first word selects, the second does not */
+        assert_false(plan_make(&options, kinds[i], chip_find("H200"), &plan, &err));
+        assert_non_null(strstr(err.text, "--only reg_tile selects no variant"));
+        assert_non_null(strstr(err.hint, "did you mean reg_tiled?"));
+        options.filter.only = "naive, reg_tiled";
+        if (!plan_make(&options, kinds[i], chip_find("H200"), &plan, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(plan.row_count, i ? 3 : 4);
+        plan_free(&plan);
         options.filter.only = "naive";
     }
     unlink(path);
@@ -306,7 +315,7 @@ static void only_leaves_the_denominator(void **state)
     struct error err = {0};
     struct plan plan;
     assert_false(plan_make(&options, "cuda", chip_find("H200"), &plan, &err));
-    assert_non_null(strstr(err.hint, "--only reg_tiled"));
+    assert_non_null(strstr(err.hint, "did you mean reg_tiled?"));
     unlink(path);
     free(path);
 }

@@ -39,7 +39,7 @@ static void chain_add_row(struct network_rows *r, const struct chain_row *chain,
                            .config = config};
     *row.chain = *chain;
     const char *name = plan_row_variant(&row);
-    if (r->row_index > 0 && !plan_listed(r->o->filter.only, name)) {
+    if (r->row_index > 0 && !plan_only(plan, name)) {
         free(row.chain);
         return;
     }

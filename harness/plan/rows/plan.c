@@ -8,18 +8,6 @@
 
 #define HEADER_MAX_BYTES (16u << 20)
 
-bool plan_listed(const char *globs, const char *name)
-{
-    if (!globs)
-        return true;
-    SCOPED char *copy = xstrdup(globs);
-    char *rest = copy;
-    bool found = false;
-    for (char *one; !found && (one = strsep(&rest, ","));)
-        found = text_glob(one, name) || text_glob(one, variant_own_name(name));
-    return found;
-}
-
 const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op)
 {
     SCOPED char *full = strchr(name, '/') ? xstrdup(name) : text_format("%s/%s", op->name, name);
@@ -84,33 +72,12 @@ static bool bind_row(const struct plan *plan, struct plan_row *row, const struct
     return variant_bind(set, row->config, work, &plan->chip, &row->program, err);
 }
 
-static bool has_config(const char *params, const struct variant_config *config)
-{
-    bool has = true;
-    for (int i = 0; has && i < config->count; i++) {
-        char value[VALUE_TEXT_MAX];
-        value_print(&config->values[i], value, sizeof value);
-        SCOPED char *pair = text_format("%s=%s", config->names[i], value);
-        has = plan_listed(params, pair);
-    }
-    return has;
-}
-
-/* Is the configuration (NULL: any) wanted in a case that the run added, and in every other one? */
-static bool wanted_there(const struct scenario_case *c, const struct variant *v, const struct variant_config *config)
-{
-    bool wanted = !c->only;
-    for (int i = 0; !wanted && i < c->only_count; i++)
-        wanted = plan_listed(c->only[i].variant, v->name) && (!config || !c->only[i].params || has_config(c->only[i].params, config));
-    return wanted;
-}
-
 /* Leaves those that are wanted where some are. */
 static void take_wanted(const struct scenario_case *c, const struct variant *v, struct variant_config *configs, int *count)
 {
     int wanted = 0;
     for (int i = 0; i < *count; i++) {
-        if (!wanted_there(c, v, &configs[i]))
+        if (!plan_wants(c, v, &configs[i]))
             continue;
         struct variant_config swap = configs[wanted];
         configs[wanted++] = configs[i];
@@ -250,15 +217,15 @@ static bool uninvited(const struct variant_set *set, const struct scenario *s, c
 }
 
 /* Of --only, and of a case that the run added. */
-static bool is_wanted(const struct plan_options *o, const struct scenario_case *c, const struct variant *v)
+static bool is_wanted(struct plan *plan, const struct scenario_case *c, const struct variant *v)
 {
-    return plan_listed(o->filter.only, v->name) && wanted_there(c, v, NULL);
+    return plan_only(plan, v->name) && plan_wants(c, v, NULL);
 }
 
 /* Where times are compared the library's rows always stay: their fastest is the denominator. */
-static bool let_in(const struct plan_options *o, const struct scenario_case *c, const char *device_kind, const struct variant *v)
+static bool let_in(struct plan *plan, const struct scenario_case *c, const char *device_kind, const struct variant *v)
 {
-    return is_wanted(o, c, v) || (variant_is_library(v) && !strcmp(device_kind, "cuda"));
+    return is_wanted(plan, c, v) || (variant_is_library(v) && !strcmp(device_kind, "cuda"));
 }
 
 /* The configurations that the scenario wants of the baseline; NULL: its default. */
@@ -297,13 +264,13 @@ static bool plan_add_case(struct plan *plan, const struct plan_options *o, const
         if (!v)
             continue;
         used[i] = true;
-        if (scenario_layer_takes(c->layer, entry) && v != first && let_in(o, c, device_kind, v) &&
+        if (scenario_layer_takes(c->layer, entry) && v != first && let_in(plan, c, device_kind, v) &&
             !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
             return false;
     }
     for (int i = 0; i < plan->variants.count; i++) {
         const struct variant *v = plan->variants.items[i];
-        if (v->op == op && uninvited(&plan->variants, plan->scenario, v) && is_wanted(o, c, v) &&
+        if (v->op == op && uninvited(&plan->variants, plan->scenario, v) && is_wanted(plan, c, v) &&
             !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
             return false;
     }
@@ -312,8 +279,10 @@ static bool plan_add_case(struct plan *plan, const struct plan_options *o, const
 
 /* Is every name of the list `variants` a variant of an op that a layer has, or of a chain? used[i] (may be NULL): entry i is known to be.
  */
-static bool plan_entries_exist(const struct scenario *s, const struct variant_set *set, const bool *used, struct error *err)
+static bool plan_entries_exist(struct plan *plan, const bool *used, bool may_lack, struct error *err)
 {
+    const struct scenario *s = plan->scenario;
+    const struct variant_set *set = &plan->variants;
     bool brought = s->variant_count > 0;
     for (int i = 0; i < set->count && !brought; i++)
         brought = set->items[i]->given != GIVEN_INSTALLED;
@@ -334,9 +303,19 @@ static bool plan_entries_exist(const struct scenario *s, const struct variant_se
             exists |= plan_resolve(set, s->variants[i].name, op_for(TASK_NETWORK)) != NULL;
         if (exists)
             continue;
-        for (int k = 0; k < s->layer_count; k++)
-            if (!variant_find(set, s->variants[i].name, s->layers[k].work.op, s->variants[i].node, err))
-                return false;
+        struct error why = {0};
+        bool found = true;
+        for (int k = 0; found && k < s->layer_count; k++)
+            found = variant_find(set, s->variants[i].name, s->layers[k].work.op, s->variants[i].node, &why);
+        if (!found && may_lack) {
+            *APPEND(plan->lacks.items, plan->lacks.count) = (struct plan_lack){xstrdup(s->variants[i].name), why};
+            continue;
+        }
+        if (!found) {
+            if (err)
+                *err = why;
+            return false;
+        }
         node_error(s->variants[i].node, err, "variant '%s' is for an op that no layer here has", s->variants[i].name);
         return false;
     }
@@ -374,21 +353,6 @@ static bool something_to_search(const struct plan *plan)
     return false;
 }
 
-static void only_selects_nothing(const struct plan *plan, const char *only, struct error *err)
-{
-    int count = plan->scenario->variant_count;
-    SCOPED const char **names = xcalloc(2 * (size_t)count + 1, sizeof *names);
-    SCOPED_TEXT list = {0};
-    for (int i = 0; i < count; i++) {
-        names[2 * i] = plan->scenario->variants[i].name;
-        names[2 * i + 1] = variant_own_name(names[2 * i]);
-        text_addf(&list, "%s%s", i ? ", " : "", names[2 * i + 1]);
-    }
-    const char *near = text_nearest(only, names, 2 * (size_t)count);
-    error_set(err, ERROR_USAGE, "--only %s selects no variant of this scenario", only);
-    error_hint(err, near ? "--only %s" : "variants: %s", near ? near : text_get(&list));
-}
-
 /* bench's own variants, or those of the tree that the options name. */
 static bool load_variants(struct plan *plan, const struct plan_options *o, struct error *err)
 {
@@ -422,7 +386,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     *plan = (struct plan){.chip = *chip, .sources = source_memo_new(), .private_data = xcalloc(1, sizeof(struct kept))};
     ((struct kept *)plan->private_data)->mask_case = -1;
     plan->scenario = op_load(o->op_files, err) ? scenario_load(o->scenario_path, err) : NULL;
-    if (!plan->scenario || !load_variants(plan, o, err) || !load_sides(plan, o, err))
+    if (!plan->scenario || !load_variants(plan, o, err) || !load_sides(plan, o, err) || !plan_only_parse(plan, o, err))
         goto done;
     if (!counter_choose(&o->counters, node_get(plan->scenario->root, "counters"), &plan->counters, err))
         goto done;
@@ -440,7 +404,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
         if (!plan_add_case(plan, o, device_kind, i, used, err))
             goto done;
     if ((!o->tune && !o->layers_only && (!plan_chains_add(plan, o, device_kind, err) || !plan_sequences_add(plan, o, device_kind, err))) ||
-        (!o->variant_names && !plan_entries_exist(plan->scenario, &plan->variants, used, err)))
+        (!o->variant_names && !plan_entries_exist(plan, used, o->may_lack, err)))
         goto done;
     if (o->tune && !something_to_search(plan)) {
         error_set(err, ERROR_USAGE, "%s%s%s: none of these variants has parameters with more than one value", o->scenario_path,
@@ -448,13 +412,8 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
         error_hint(err, "bench list variant NAME shows a variant's parameters");
         goto done;
     }
-    int own = 0; /* rows beside the baseline that is always there */
-    for (int i = 0; i < plan->row_count; i++)
-        own += !o->filter.only || plan_listed(o->filter.only, plan_row_variant(&plan->rows[i])) || !plan_pinned(plan, i);
-    if (o->filter.only && !own) {
-        only_selects_nothing(plan, o->filter.only, err);
+    if (!plan_only_check(plan, o, err))
         goto done;
-    }
     if (!plan->row_count) {
         error_set(err, ERROR_USAGE, "%s: no variant fits any of its %d cases", o->scenario_path, plan->case_count);
         error_hint(err, "bench list variants; your own: --variants NAME=FILE.cu or NAME=DIR");
@@ -478,8 +437,17 @@ void plan_note(struct plan *plan, char *note)
     *APPEND(plan->notes, plan->note_count) = note;
 }
 
+void plan_lacks_free(struct plan_lacks *lacks)
+{
+    for (int i = 0; i < lacks->count; i++)
+        free(lacks->items[i].variant);
+    free(lacks->items);
+    *lacks = (struct plan_lacks){0};
+}
+
 void plan_free(struct plan *plan)
 {
+    plan_lacks_free(&plan->lacks);
     for (int i = 0; i < plan->note_count; i++)
         free(plan->notes[i]);
     free(plan->notes);
@@ -499,6 +467,7 @@ void plan_free(struct plan *plan)
         variant_configs_free(kept->items[i].configs, kept->items[i].count);
     if (kept) {
         free(kept->items);
+        glob_list_free(&kept->only);
         free(kept->min_works);
         free(kept->mask_in);
         free(kept->mask_out);

@@ -43,7 +43,8 @@ struct plan_options {
     const struct tuned_config *tuned; /* may be NULL */
     const struct side *sides;         /* NULL: one, bench itself */
     bool layers_only;                 /* no networks, no sequences */
-    struct counter_wish counters;     /* instead of the scenario's */
+    bool may_lack; /* a variant that the scenario lists, or a word of --only, may be of another tree: a comparison asks the other side */
+    struct counter_wish counters; /* instead of the scenario's */
 };
 /* A network run whole. Which variant runs each link is chosen when the rows of its layers are known (plan/rows/choose.h). */
 enum chain_pick {
@@ -85,6 +86,16 @@ struct plan_row {
     char *note; /* where the configuration comes from when it is not the scenario's; of a sequence the layers that other variants run; or
                    NULL */
 };
+/* With may_lack: a variant that the scenario lists, or a word of --only, that the tree lacks, and the error that it would be. */
+struct plan_lack {
+    char *variant;
+    struct error why;
+};
+struct plan_lacks {
+    struct plan_lack *items;
+    int count;
+};
+void plan_lacks_free(struct plan_lacks *lacks);
 struct plan {
     struct scenario *scenario;
     struct scenario_case *cases;
@@ -102,6 +113,7 @@ struct plan {
     struct source_memo *sources; /* what the keys of rows have read */
     char **notes;                /* "network x2, layout NHWC: not run whole: ..."; each once */
     int note_count;
+    struct plan_lacks lacks;
     char files[HASH_TEXT]; /* of the scenario, every variant file and the headers they share: parent and worker must agree */
     void *private_data;
 };
@@ -136,7 +148,6 @@ int plan_unit_of(const struct program *program, const struct unit *unit);
 bool plan_chains_add(struct plan *plan, const struct plan_options *options, const char *device_kind, struct error *err);
 bool plan_sequences_add(struct plan *plan, const struct plan_options *options, const char *device_kind, struct error *err);
 void plan_chains_free(struct plan *plan);
-bool plan_listed(const char *globs, const char *name);
 /* Is it a row of the library's, which a search compares with and has nothing to search in? */
 bool plan_pinned(const struct plan *plan, int index);
 /* The least that the work of a case needs, with its mask. False with err when the mask cannot be made. */

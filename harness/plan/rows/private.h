@@ -2,6 +2,7 @@
 #ifndef BENCH_PLAN_PRIVATE_H
 #define BENCH_PLAN_PRIVATE_H
 
+#include "base/glob_list.h"
 #include "plan/rows/plan.h"
 
 /* Configurations of the variants that a plan uses; kept because programs and rows refer to them. */
@@ -16,6 +17,7 @@ struct way {
     struct layer layer; /* stands for the network where a case wants a layer */
 };
 struct kept {
+    struct glob_list only; /* the words of --only */
     struct configs *items;
     int count;
     struct way **ways;
@@ -32,6 +34,14 @@ struct kept {
 
 /* The variant an entry means for an op: "conv2d/naive" as it stands, "naive" inside the op's folder. NULL: it is not for this op. */
 const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op);
+/* The words of --only: parsed once; does one select the variant of that name (all do when none was given); and must each of them have
+ * selected one. */
+bool plan_only_parse(struct plan *plan, const struct plan_options *o, struct error *err);
+bool plan_only(struct plan *plan, const char *name);
+bool plan_only_check(struct plan *plan, const struct plan_options *o, struct error *err);
+/* True for every case but those that the run added for some variants: there, if the variant (config not NULL: that configuration) is one of
+ * them. */
+bool plan_wants(const struct scenario_case *c, const struct variant *v, const struct variant_config *config);
 /* The variants of a side; NULL: bench's own. */
 const struct variant_set *plan_set(const struct plan *plan, const struct side *side);
 /* What is added to a plan, which then owns it. Each returns where it lies: configurations and ways stay there; rows and cases by index. */

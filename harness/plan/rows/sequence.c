@@ -228,7 +228,7 @@ static void sequence_add_row(struct sequence_rows *r, const struct variant_confi
 }
 
 /* Dense variants of conv2d first, so that the baseline is one of them. */
-static bool sequence_add_rows(struct sequence_rows *r, const char *only, struct error *err)
+static bool sequence_add_rows(struct sequence_rows *r, struct error *err)
 {
     const struct scenario *sc = r->plan->scenario;
     for (int sparse = 0; sparse < 2; sparse++)
@@ -236,7 +236,7 @@ static bool sequence_add_rows(struct sequence_rows *r, const char *only, struct 
             const struct variant *v = plan_resolve(plan_set(r->plan, r->side), sc->variants[i].name, op_for(TASK_SEQUENCE));
             struct variant_config *configs;
             bool shared = r->plan->side_count && !r->side; /* what the sides have in common: the library's rows */
-            if (!v || variant_reads_mask(v) != sparse || !plan_listed(only, v->name) ||
+            if (!v || variant_reads_mask(v) != sparse || !plan_only(r->plan, v->name) ||
                 (r->plan->side_count && variant_is_library(v) != shared))
                 continue;
             int count = variant_configs(v, sc->variants[i].params, &configs, err);
@@ -254,14 +254,17 @@ bool plan_sequences_add(struct plan *plan, const struct plan_options *o, const c
     const struct scenario *sc = plan->scenario;
     if (o->variant_names || (o->filter.set && *o->filter.set))
         return true; /* parts of a scenario: axes have nothing to say of a sequence */
+    SCOPED_BY(glob_list_free) struct glob_list layers = {0};
+    if (!glob_list_parse(o->filter.layers, "--layer", &layers, err))
+        return false;
     for (int i = 0; i < sc->sequence_count; i++) {
         struct sequence_rows r = {.plan = plan, .of = &sc->sequences[i], .case_index = -1, .library = !strcmp(device_kind, "cuda")};
-        if (!plan_listed(o->filter.layers, r.of->name))
+        if (!glob_list_match(&layers, r.of->name))
             continue;
         bool ok = make_ways(&r, device_kind, err);
         for (int side = -1; ok && side < plan->side_count; side++) {
             r.side = side < 0 ? NULL : &plan->sides[side];
-            ok = sequence_add_rows(&r, o->filter.only, err);
+            ok = sequence_add_rows(&r, err);
         }
         if (!ok)
             return false;

@@ -13,7 +13,7 @@ const char *const *layer_names(const struct scenario *s)
     return names;
 }
 
-static const char *const *layer_and_sequence_names(const struct scenario *s, size_t *count)
+static const char **layer_and_sequence_names(const struct scenario *s, size_t *count)
 {
     *count = (size_t)(s->layer_count + s->sequence_count);
     const char **names = xcalloc(*count + 1, sizeof *names);
@@ -27,31 +27,17 @@ static const char *const *layer_and_sequence_names(const struct scenario *s, siz
 /* A sequence is selected by its name like a layer; its rows are the plan's. */
 bool layers_select(const struct scenario *s, const char *globs, bool *selected, struct error *err)
 {
-    bool ok = true;
+    SCOPED_BY(glob_list_free) struct glob_list list = {0};
+    if (!glob_list_parse(globs, "--layer", &list, err))
+        return false;
     for (int i = 0; i < s->layer_count; i++)
-        selected[i] = !globs;
-    if (!globs)
-        return true;
-    SCOPED char *copy = xstrdup(globs);
-    char *rest = copy;
-    for (char *glob; ok && (glob = strsep(&rest, ","));) {
-        bool any = false;
-        for (int i = 0; i < s->layer_count; i++)
-            if (text_glob(glob, s->layers[i].name))
-                any = selected[i] = true;
-        for (int i = 0; i < s->sequence_count; i++)
-            any |= text_glob(glob, s->sequences[i].name);
-        if (any)
-            continue;
-        size_t count;
-        const char *const *names = layer_and_sequence_names(s, &count), *near = text_nearest(glob, names, count);
-        SCOPED_TEXT all = {0};
-        text_add_list(&all, names, count);
-        ok = error_set(err, ERROR_USAGE, "--layer %s selects no layer of %s", glob, s->path);
-        error_hint(err, near ? "did you mean %s? Layers: %.800s" : "%slayers: %.800s", near ? near : "", text_get(&all));
-        free((void *)(size_t)names);
-    }
-    return ok;
+        selected[i] = glob_list_match(&list, s->layers[i].name);
+    for (int i = 0; i < s->sequence_count; i++)
+        glob_list_match(&list, s->sequences[i].name);
+    size_t count;
+    SCOPED const char **names = layer_and_sequence_names(s, &count);
+    SCOPED char *what = text_format("layer of %s", s->path);
+    return glob_list_check(&list, "--layer", what, names, count, err);
 }
 
 static const char *const mask_parts[] = {"mask", "mask.pattern", "mask.density", "mask.seed", "mask.radius"};
@@ -96,15 +82,10 @@ bool rules_parse(const struct scenario *s, const char *const *set, struct rules 
         if (!equals || equals == set[i] || !equals[1])
             return error_set(err, ERROR_USAGE, "--set %s: AXIS=VALUE is expected, like n=4 or mask.density=0.10,0.25", set[i]);
         struct rule *r = APPEND(out->items, out->count);
-        *r = (struct rule){.name = xstrndup(set[i], (size_t)(equals - set[i])), .text = xstrdup(equals + 1)};
-        size_t most = 1;
-        for (const char *c = r->text; *c; c++)
-            most += *c == ',';
-        r->values = xcalloc(most, sizeof *r->values);
-        r->hit = xcalloc(most, sizeof *r->hit);
-        char *rest = r->text;
-        for (char *one; (one = strsep(&rest, ","));)
-            r->values[r->count++] = one;
+        SCOPED char *option = text_format("--set %.*s=", (int)(equals - set[i]), set[i]);
+        *r = (struct rule){.name = xstrndup(set[i], (size_t)(equals - set[i]))};
+        if (!glob_list_parse_values(equals + 1, option, &r->values, err))
+            return false;
         if (!name_known(s, r->name, set[i], err))
             return false;
     }
@@ -115,9 +96,7 @@ void rules_free(struct rules *r)
 {
     for (int i = 0; i < r->count; i++) {
         free(r->items[i].name);
-        free(r->items[i].text);
-        free(r->items[i].values);
-        free(r->items[i].hit);
+        glob_list_free(&r->items[i].values);
     }
     free(r->items);
     *r = (struct rules){0};
@@ -167,9 +146,9 @@ bool rules_match(struct rules *rules, const struct scenario_case *c, const struc
         char text[384];
         bool any = false;
         for (int k = 0; text_of(c, uncropped, r->name, k, text, sizeof text); k++)
-            for (int v = 0; v < r->count; v++)
-                if (same_value(r->values[v], text))
-                    any = r->hit[v] = true;
+            for (int v = 0; v < r->values.count; v++)
+                if (same_value(r->values.words[v].text, text))
+                    any = r->values.words[v].hit = true;
         all = all && any;
     }
     return all;
@@ -178,21 +157,21 @@ bool rules_match(struct rules *rules, const struct scenario_case *c, const struc
 bool rules_hit(const struct rules *rules, const struct scenario *s, struct error *err)
 {
     const struct parsed *p = s->parsed;
-    for (int i = 0; i < rules->count; i++)
-        for (int v = 0; v < rules->items[i].count; v++) {
-            const struct rule *r = &rules->items[i];
-            if (r->hit[v])
-                continue;
-            SCOPED_TEXT values = {0};
-            for (int a = 0; a < p->axis_count; a++)
-                for (int k = 0; !strcmp(p->axes[a].name, r->name) && k < p->axes[a].count && values.len < 700; k++)
-                    text_addf(&values, "%s%s", k ? ", " : "", p->axes[a].values[k].label);
-            error_set(err, ERROR_USAGE, "--set %s=%s selects no case of %s", r->name, r->values[v], s->path);
-            if (values.len)
-                error_hint(err, "the axis %s has %s", r->name, text_get(&values));
-            else
-                error_hint(err, "bench plan %s lists the cases", s->path);
-            return false;
-        }
+    for (int i = 0; i < rules->count; i++) {
+        const struct rule *r = &rules->items[i];
+        const char *value = glob_list_unmatched(&r->values);
+        if (!value)
+            continue;
+        SCOPED_TEXT values = {0};
+        for (int a = 0; a < p->axis_count; a++)
+            for (int k = 0; !strcmp(p->axes[a].name, r->name) && k < p->axes[a].count && values.len < 700; k++)
+                text_addf(&values, "%s%s", k ? ", " : "", p->axes[a].values[k].label);
+        error_set(err, ERROR_USAGE, "--set %s=%s selects no case of %s", r->name, value, s->path);
+        if (values.len)
+            error_hint(err, "the axis %s has %s", r->name, text_get(&values));
+        else
+            error_hint(err, "bench plan %s lists the cases", s->path);
+        return false;
+    }
     return true;
 }

@@ -2,6 +2,7 @@
 #ifndef BENCH_SCENARIO_PRIVATE_H
 #define BENCH_SCENARIO_PRIVATE_H
 
+#include "base/glob_list.h"
 #include "plan/scenario/scenario.h"
 
 /* Far above any use; they keep a hostile file from taking minutes. */
@@ -81,10 +82,8 @@ bool axis_apply(const struct axis *axis, const struct axis_value *value, struct 
 
 /* filter.c: --layer and --set, each part of which must select something. */
 struct rule {
-    char *name, *text; /* text holds the values */
-    char **values;
-    bool *hit;
-    int count;
+    char *name;
+    struct glob_list values; /* a value is a glob, or a number however it is written */
 };
 struct rules {
     struct rule *items;

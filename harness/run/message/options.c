@@ -40,6 +40,7 @@ static const struct option options_table[] = {
     OPTION_RECORDS(tuned, struct tuned_config),
     OPTION_RECORDS(sides, struct side),
     OPTION(layers_only, BOOL),
+    OPTION(may_lack, BOOL),
     OPTION(counters.off, BOOL),
     OPTION(counters.source, BOOL),
     OPTION(counters.required, BOOL),

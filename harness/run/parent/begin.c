@@ -334,6 +334,11 @@ bool session_open(struct session *s, struct error *err)
         session_launch(s, &s->worker, &(struct error){0});
     if (!plan_make(&s->asked, spec_kind(s->device.spec), &s->device.chip, &s->plan, err) || !plan_masks_fit(&s->plan, err))
         return false;
+    if (o->lacks) {
+        plan_lacks_free(o->lacks);
+        *o->lacks = s->plan.lacks;
+        s->plan.lacks = (struct plan_lacks){0};
+    }
     char *dir = file_dir(o->database);
     bool ok =
         file_make_dirs(dir, err) && (!o->out_dir || file_make_dirs(o->out_dir, err)) && store_open(o->database, false, &s->store, err);
