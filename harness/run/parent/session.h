@@ -38,7 +38,7 @@ struct session_options {
     const char *argv;                /* for provenance */
     const char *verb;                /* the command, and where it was asked to write (NULL: nowhere in particular), for the next one */
     const char *asked_out;
-    const char *revision; /* of the tree that the kernels are from; NULL: not known */
+    const char *revision;     /* of the tree that the kernels are from; NULL: not known */
     struct plan_lacks *lacks; /* takes over what the plan lacks (plan_options.may_lack); NULL: nobody asks */
     bool resume;
     bool tuned; /* each variant at the configuration that was remembered for the layer in `database`, where there is one */
