@@ -4,13 +4,15 @@ status=0
 copy=$work/copy
 prepare() {
     mkdir -p "$copy/bin" "$copy/build"
-    for part in harness kernels plot ci .ci tests METHOD.md .clang-format; do [ ! -e "$ROOT/$part" ] || cp -R "$ROOT/$part" "$copy/"; done
+    for part in harness kernels plot ci .ci tests .clang-format; do [ ! -e "$ROOT/$part" ] || cp -R "$ROOT/$part" "$copy/"; done
     [ ! -d "$ROOT/.deps" ] || ln -s "$ROOT/.deps" "$copy/.deps"
     mkdir -p "$copy/kernels/variants/conv2d"; rm -rf "$copy/kernels/variants"/*/*
     : >"$copy/kernels/variants/conv2d/naive.cu"
     mkdir -p "$copy/reports"; echo '# FILE' >"$copy/reports/figures.tsv"
     rm -rf "$copy/tests/unit" "$copy/harness/cli"; mkdir "$copy/harness/cli"
-    printf '# Method\n\n<!-- index -->\n<!-- /index -->\n\n### time_ns\nText.\n\n### empty\n\n### `id`\nText.\n\n<!-- counters -->\n| hw.a |\n<!-- /counters -->\n<!-- pairs -->\n| emu.b |\n<!-- /pairs -->\n' >"$copy/METHOD.md"
+    mkdir -p "$copy/docs/reference"
+    printf '# Columns\n\n<!-- index -->\n- **[A](#a)**: [id](#id), [time_ns](#time_ns)\n- **[B](#b)**: [empty](#empty)\n- **[C](#c)**\n<!-- /index -->\n\n<!-- columns -->\n## A\n\n### id\nText.\n\n### time_ns\nText.\n<!-- /columns -->\n\n## B\n\n### empty\n\n## C\n\n<!-- counters -->\n| hw.a |\n<!-- /counters -->\n<!-- pairs -->\n| emu.b |\n<!-- /pairs -->\n' >"$copy/docs/reference/columns.md"
+    printf '# Method\n\n<!-- index -->\n- **[Time](#time)**\n<!-- /index -->\n\n## Time\n' >"$copy/docs/METHOD.md"
     printf '%s\n' '#!/bin/sh' 'case "$*" in' \
         'list) echo conv2d/naive ;;' '"list columns") printf "id  -\\ntime_ns  ns\\n" ;;' '--help) printf "  run   x\\n" ;;' \
         '"counters --values") echo "| hw.a |" ;;' '"counters --pairs") echo "| emu.b |" ;;' '"run --help") echo "usage: bench run; exit codes: 0" ;;' '*) exit 2 ;;' 'esac' >"$copy/bin/bench"
@@ -72,10 +74,17 @@ expect headers 'zz_alone.h does not compile alone' append harness/base/zz_alone.
 expect headers 'zz_twice.h does not compile alone' append harness/base/zz_twice.h 'struct zz { int x; };'
 expect heads 'bench list: exit status 2' append bin/bench 'exit 2'
 expect heads 'odd.cu is not in bench list' append kernels/variants/conv2d/odd.cu '/* no head */'
-expect columns 'column time_ns has no paragraph' sed -i '/^### time_ns/d' METHOD.md
-expect columns 'the table of hardware counters in METHOD.md' sed -i 's/| hw.a |/| hw.z |/' METHOD.md
-expect columns 'the table of emu against the hardware' sed -i '/| emu.b |/d' METHOD.md
-expect index 'the index of METHOD.md' append METHOD.md '## More'
+columns=docs/reference/columns.md
+expect columns 'column time_ns has no paragraph' sed -i '/^### time_ns/d' $columns
+expect columns 'the table of hardware counters in docs/reference/columns.md' sed -i 's/| hw.a |/| hw.z |/' $columns
+expect columns 'the table of emu against the hardware' sed -i '/| emu.b |/d' $columns
+expect index 'docs/METHOD.md is not what ci/doc-index makes of it' append docs/METHOD.md '## More'
+expect index 'docs/reference/columns.md is not what ci/columns makes of it' sed -i 's/id  -/id  -\\nadded  -/' bin/bench
+expect index 'docs/reference/columns.md is not what ci/columns makes of it' sed -i 's/id  -.*ns/time_ns  ns\\nid  -/' bin/bench
+expect index '### time_ns is no column' sed -i 's/time_ns  ns/other_ns  ns/' bin/bench
+expect links 'docs/METHOD.md:8: there is no docs/nowhere.md' append docs/METHOD.md '[there](nowhere.md)'
+expect links 'docs/METHOD.md:8: docs/reference/columns.md has no heading #there' append docs/METHOD.md '[there](reference/columns.md#there)'
+expect links 'docs/METHOD.md has no heading "There"' append harness/plan/zz.c '/* docs/METHOD.md, "There" */'
 expect columns 'column empty has no paragraph' sed -i 's/id  -/empty  -/' bin/bench
 figure() { # TEXT NUMBER: a head that says 12.5 us, and a report that says NUMBER of it, of code that nobody knows
     append kernels/variants/conv2d/naive.cu " * It takes 12.5 us$1."

@@ -31,7 +31,7 @@ static void describe_list(const struct counter_groups *groups, struct text *t)
     text_add(t, "\nbench counters GROUP explains one; bench counters --chip GH100 says how many passes each takes\n");
 }
 
-/* The table in METHOD.md: every value that a run can store as hw.NAME, once, with the groups that have it. */
+/* The table in docs/reference/columns.md: every value that a run can store as hw.NAME, once, with the groups that have it. */
 static void values_table(const struct counter_groups *groups, struct text *t)
 {
     text_add(t, "| metric | unit | what | ncu | groups |\n|---|---|---|---|---|\n");
@@ -244,8 +244,10 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
         {"--group", 'g', OPTION_LIST, "A,B", "these groups; default all", &ask.groups},
         {"--metrics", 'm', OPTION_LIST, "A,B", "these single metrics, as ncu names them", &ask.metrics},
         {"--names", 0, OPTION_FLAG, NULL, "with --chip: every metric with CUPTI's sentence", &ask.names},
-        {"--values", 0, OPTION_FLAG, NULL, "every value that a run stores as hw.NAME, as the table in METHOD.md", &ask.values},
-        {"--pairs", 0, OPTION_FLAG, NULL, "emu's counters with the hardware's that say the same, as the table in METHOD.md", &ask.pairs},
+        {"--values", 0, OPTION_FLAG, NULL, "every value that a run stores as hw.NAME, as the table in docs/reference/columns.md",
+         &ask.values},
+        {"--pairs", 0, OPTION_FLAG, NULL, "emu's counters with the hardware's that say the same, as the table in docs/reference/columns.md",
+         &ask.pairs},
         {"--pair-metrics", 0, OPTION_FLAG, NULL, "their metrics in one line, for bench run --metrics", &ask.pair_metrics},
         {"--list", 'l', OPTION_TEXT, "PATTERN", "with --chip: the chip's metrics that match, as '*shared*'", &ask.list},
         {0}};

@@ -180,7 +180,7 @@ static bool pairs_equal(const struct memo *m, uint32_t mask, int distance)
     return true;
 }
 
-/* The rule (METHOD.md): 32-bit and narrower accesses go at once; 64-bit ones by half-warps, 128-bit ones by quarter-warps; neighbouring
+/* The rule: 32-bit and narrower accesses go at once; 64-bit ones by half-warps, 128-bit ones by quarter-warps; neighbouring
  * groups go together when all pairs T[n], T[n^1] or all pairs T[n], T[n^2] have one address. */
 int shared_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes, int *ideal)
 {

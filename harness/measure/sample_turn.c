@@ -1,7 +1,7 @@
 /* Which turn a timed launch has. On an H200 cold launches of a stream have turns of eight, and two of these take some 0.9 us longer than
- * the others, whatever is launched (METHOD.md, noise): who had them more often than another seemed slower. So all samples of a round have
- * the same turn, and rounds go through the turns: a few launches that do nothing come before the flush. Where it is not known how many
- * launches a library makes they are drawn. */
+ * the others, whatever is launched (docs/notes/2026-11-noise.md): who had them more often than another seemed slower. So all samples of a
+ * round have the same turn, and rounds go through the turns: a few launches that do nothing come before the flush. Where it is not known
+ * how many launches a library makes they are drawn. */
 #include "measure/sample_private.h"
 
 static int turn_now(const struct field *f)

@@ -157,7 +157,7 @@ const struct row_metric *row_metric(const struct row *row, int step, const char 
 double row_value(const struct row *row, int step, const char *name);
 
 /* The column table, made of fields.def. It writes and reads the tables of the store, the JSON, the CSV and what goes over the socket.
- * To add a column: its line in fields.def, the place that sets it, its paragraph in METHOD.md. */
+ * To add a column: its line in fields.def, the place that sets it, its paragraph in docs/reference/columns.md. */
 enum column_group {
     COLUMN_RUN,     /* struct run: table run */
     COLUMN_CASE,    /* struct row: table case, the work, shared by the rows of a case */

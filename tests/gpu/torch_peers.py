@@ -206,7 +206,7 @@ def own_callable(spec, layer):
 
 
 def strange_code():
-    """A function that queues code, 144 KiB, which one warp of each block goes through: none of what is timed is in a cache of instructions behind it, as in bench (METHOD.md, `load`)."""
+    """A function that queues code, 144 KiB, which one warp of each block goes through: none of what is timed is in a cache of instructions behind it, as in bench (docs/reference/columns.md, `load`)."""
     step = "".join(f"mad.lo.u32 %a{i}, %a{i}, %by, %a{i};\n" for i in range(4))
     ptx = (".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry strange(.param .u64 sink, .param .u32 by)\n.maxntid 1024, 1, 1\n{\n"
            ".reg .pred %p<2>; .reg .b32 %a<4>, %by, %t; .reg .b64 %d;\nmov.u32 %t, %tid.x; setp.ge.u32 %p0, %t, 32; @%p0 bra out; ld.param.u32 %by, [by]; setp.eq.u32 %p1, %by, 0;\n"

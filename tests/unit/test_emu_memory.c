@@ -149,7 +149,7 @@ static void wide_conflicts(void **state)
     }
 }
 
-/* METHOD.md's rule for 64 bits, on addresses by lane: half-warps by themselves, all at once when the lanes of all pairs n, n^1 or of all
+/* The rule for 64 bits, on addresses by lane: half-warps by themselves, all at once when the lanes of all pairs n, n^1 or of all
  * pairs n, n^2 read one address. Without the rule each of these would take 2; what is conflict-free by it takes 1. */
 static void wide_pairs(void **state)
 {

@@ -75,7 +75,7 @@ static void test_table(void **state)
     run_clear(&c);
 }
 
-/* Only what a paragraph of METHOD.md can stand on: every pair has a metric, and a reason where it is not gated. */
+/* What docs/reference/columns.md prints: every pair has a metric, and a reason if it is not gated. */
 static void test_pairs(void **state)
 {
     for (const struct counter_pair *p = counter_pairs; p->emu; p++) {

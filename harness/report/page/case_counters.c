@@ -241,7 +241,7 @@ static void add_rest(struct document *d, const struct case_view *c, struct sheet
     } kinds[] = {{FAMILY_EMU, "emu", "what the interpreter counted, exactly (docs/EMU.md)"},
                  {FAMILY_HARDWARE, "other counters", "of groups that are not installed here, and what counting took"},
                  {FAMILY_STATIC, "machine code", "instructions in the code, not executed ones"},
-                 {FAMILY_COUNT, "other", "metrics of the variant, the network or the run (METHOD.md)"}};
+                 {FAMILY_COUNT, "other", "metrics of the variant, the network or the run (docs/reference/columns.md)"}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct line **lines = xcalloc((size_t)s->count + 1, sizeof *lines);
         struct text zero = {0};

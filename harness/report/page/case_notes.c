@@ -27,8 +27,7 @@ static bool apart(const struct case_view *c, const struct view *fast, const stru
     return slow->time->low_ns > fast->time->high_ns && share > (isnan(c->noise) ? 0 : c->noise);
 }
 
-/* Of rows that are the same machine code the fastest and the slowest, where they lie further apart than the A/A test: METHOD.md, `noise`.
- */
+/* Notes rows of equal machine code whose fastest and slowest differ by more than the A/A control (docs/reference/columns.md, `noise`). */
 static void placement_note(const struct case_view *c, struct block *list)
 {
     for (int i = 0; i < c->count; i++) {

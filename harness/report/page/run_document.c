@@ -65,10 +65,12 @@ static void add_how_to_read(struct document *d, bool counts)
          "GROUP). The largest is named first."},
         {0, "Why each row is as fast as it is",
          "its bottleneck, and its time as a sum of parts that adds up; the parts by waiting reason say "
-         "what the lost time looks like, not what would be gained (METHOD.md, Why)."},
+         "what the lost time looks like, not what would be gained (docs/reference/reports.md, Why)."},
         {2, "occ %", "warps that can be resident over the chip's maximum, and what limits them."},
         {2, "spill", "bytes a thread stores to local memory because registers ran out."},
-        {2, NULL, "A variant whose output is wrong is shown with its reason and is never ranked. Every number is defined in METHOD.md."},
+        {2, NULL,
+         "A variant whose output is wrong is shown with its reason and is never ranked. "
+         "docs/reference/columns.md defines every number."},
     };
     document_heading(d, 2, "How to read this", NULL)->detail = DETAIL_FULL;
     struct block *list = document_list(d, DETAIL_FULL);

@@ -5,7 +5,7 @@
 #include "report/form/document.h"
 #include "report/view/view.h"
 
-#define PAR 0.10 /* METHOD.md, "Claims": at par is no more than this behind the library */
+#define PAR 0.10 /* docs/reference/reports.md, "Claims": at most this much slower than the library is at par */
 
 /* How many times the library's time a row takes that claims its case and is not at par; 0: the claim holds, or there is none, no time or no
  * library. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NEAR 0.05 /* METHOD.md, "selector": a choice within this of the fastest is right */
+#define NEAR 0.05 /* docs/reference/reports.md, "Selector": a choice within this of the fastest is right */
 
 /* A row that a rule's choice became: its parameter `is` says which. Where there is a mask, a rule over dense variants has not the choice of
  * the fastest. */
