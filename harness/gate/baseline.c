@@ -125,11 +125,13 @@ static bool check_sum(const char *path, const char *text, size_t bytes, struct e
     char sum[HASH_TEXT];
     if (strncmp(text, FIRST_LINE, strlen(FIRST_LINE)))
         return error_set(err, ERROR_USAGE, "%s: not a baseline of `bench baseline`", path);
-    const char *version = strstr(text, "\nversion: "), *at = NULL;
-    if (version && atoi(version + strlen("\nversion: ")) > BASELINE_VERSION) {
-        error_set(err, ERROR_USAGE, "%s: written by a newer bench (version %d, this one knows %d)", path,
-                  atoi(version + strlen("\nversion: ")), BASELINE_VERSION);
-        return error_hint(err, "update bench");
+    const char *line = strstr(text, "\nversion: "), *at = NULL;
+    int version = line ? atoi(line + strlen("\nversion: ")) : BASELINE_VERSION;
+    if (version != BASELINE_VERSION) {
+        bool newer = version > BASELINE_VERSION;
+        error_set(err, ERROR_USAGE, "%s: written by %s bench (version %d, this one knows %d)", path, newer ? "a newer" : "an older",
+                  version, BASELINE_VERSION);
+        return error_hint(err, newer ? "update bench" : "write it anew: bench baseline promote");
     }
     for (const char *p = text; (p = strstr(p, SUM)); p++)
         at = p + 1;
@@ -171,31 +173,12 @@ static bool read_steps(const struct node *steps, struct gate_entry *e, struct er
     return true;
 }
 
-/* Version 1: "conv_naive registers", "emu.warp_instructions"; SCENARIO/LAYER[@CROP][axes]/FOLDER/VARIANT[params] alone says what it is of.
- */
-static bool read_former_fact(const struct node *key, const struct node *value, struct gate_entry *e, struct error *err)
-{
-    const char *gap = strrchr(key->text, ' ');
-    SCOPED char *step = xstrndup(key->text, gap ? (size_t)(gap - key->text) : 0);
-    return read_fact(step, gap ? gap + 1 : key->text, value, e, err);
-}
-
-static void read_former_id(struct gate_entry *e)
-{
-    size_t scenario = strcspn(e->id, "/");
-    const char *rest = e->id + scenario + (e->id[scenario] == '/');
-    e->scenario = xstrndup(e->id, scenario);
-    e->layer = xstrndup(rest, strcspn(rest, "@[/"));
-}
-
-static bool read_entry(const struct node *key, const struct node *map, bool former, struct gate_side *side, struct error *err)
+static bool read_entry(const struct node *key, const struct node *map, struct gate_side *side, struct error *err)
 {
     struct gate_entry *e = gate_side_add(side, key->text);
     e->status = ROW_OK;
     if (map->kind != NODE_MAP)
         return node_error(map, err, "a row is a map of facts");
-    if (former)
-        read_former_id(e);
     for (int i = 0; i < map->count; i++) {
         const struct node *item = map->items[i];
         const char *name = map->keys[i]->text, *text = item->kind == NODE_SCALAR ? item->text : "";
@@ -207,9 +190,6 @@ static bool read_entry(const struct node *key, const struct node *map, bool form
             snprintf(e->launch, sizeof e->launch, "%s", text);
             if (strlen(text) != LAUNCH_DIGITS)
                 return node_error(item, err, "launch: 16 hexadecimal digits");
-        } else if (former) {
-            if (!read_former_fact(map->keys[i], item, e, err))
-                return false;
         } else if (!strcmp(name, "scenario") || !strcmp(name, "layer")) {
             char **to = *name == 's' ? &e->scenario : &e->layer;
             row_set(to, text);
@@ -226,7 +206,7 @@ static bool read_entry(const struct node *key, const struct node *map, bool form
 static bool read_root(const struct node *root, struct gate_side *side, struct error *err)
 {
     int64_t version = 0;
-    if (!node_int(node_get(root, "version"), "version", 1, BASELINE_VERSION, &version, err))
+    if (!node_int(node_get(root, "version"), "version", BASELINE_VERSION, BASELINE_VERSION, &version, err))
         return false;
     for (size_t i = 0; i < MADE_BY; i++) {
         const struct node *n = node_get(root, made_by[i].key);
@@ -241,7 +221,7 @@ static bool read_root(const struct node *root, struct gate_side *side, struct er
     if (!rows || rows->kind != NODE_MAP || !rows->count)
         return error_set(err, ERROR_USAGE, "%s: a baseline without rows", root->file);
     for (int i = 0; i < rows->count; i++)
-        if (!read_entry(rows->keys[i], rows->items[i], version == 1, side, err))
+        if (!read_entry(rows->keys[i], rows->items[i], side, err))
             return false;
     return gate_side_sort(side, err);
 }

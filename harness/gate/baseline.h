@@ -18,7 +18,6 @@
  *   sum: SHA-256 of everything above
  *
  * A row that stands there was verified; `status: foil` marks one that is only there to be compared with. What is not known is left out.
- * Version 1 had neither scenario, layer nor steps: the first two stood in the row's name alone, "conv_naive registers: 32" among its facts.
  */
 #ifndef BENCH_GATE_BASELINE_H
 #define BENCH_GATE_BASELINE_H
@@ -27,7 +26,7 @@
 
 #define BASELINE_VERSION 2
 void baseline_write(struct text *t, const struct gate_side *side);
-/* Errors, one clear message each: cut off, changed by hand, of a newer version, not a baseline. */
+/* Errors, one clear message each: cut off, changed by hand, of another version, not a baseline. */
 bool baseline_read(const char *path, struct gate_side *side, struct error *err);
 /* Does the file begin like one? */
 bool baseline_is(const char *path);

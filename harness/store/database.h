@@ -27,22 +27,15 @@ bool store_integer(struct store *store, const char *sql, int64_t *value, struct 
 /* Refuses on a connection that may only read. */
 bool store_writable(struct store *store, struct error *err);
 
-/* The newest schema that this build knows. It changes when what is stored means something else; a new column alone is added to an older
- * database when it is opened. */
+/* The newest and the oldest schema that this build reads. The version changes when the meaning of stored data changes; a new column alone
+ * is added to an older database when it is opened. */
 int schema_version(void);
+int schema_first(void);
 /* Has the database, which is of schema_version(), every column of the column table? */
 bool schema_complete(struct store *store);
-/* Brings the database from `from` (0: empty) to schema_version() and to the columns of the column table, in one transaction. */
-bool schema_migrate(struct store *store, int from, struct error *err);
-/* What schemas before 9 kept as text becomes fields and lists, and the mask's pattern and seed those before 10 (former.c). */
-bool former_fill(struct store *store, struct error *err);
-bool former_masks(struct store *store, struct error *err);
-/* The product and the epilogue, which those before 11 have inside of other texts. */
-bool former_words(struct store *store, struct error *err);
-bool former_notes(struct store *store, struct error *err);
-bool former_names(struct store *store, struct error *err);
-/* The numbers of axes and parameters, which those before 14 have as text only. */
-bool former_numbers(struct store *store, struct error *err);
+/* Brings the database, which is empty or of a schema from schema_first() on, to schema_version() and to the columns of the column table, in
+ * one transaction. */
+bool schema_migrate(struct store *store, struct error *err);
 
 /* Binds and reads a struct by the column table. Parameters and result columns are in table order, from index `first`
  * (1-based to bind, 0-based to read); both return the index behind the last. */

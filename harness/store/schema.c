@@ -1,10 +1,11 @@
-/* store/schema: the tables, made of the column table. A database that lacks a column gets it when it is opened; `version` changes only when
- * what is stored means something else, and the way from the older meaning is in former.c. */
+/* store/schema: the tables, made from the column table. A database that lacks a column gets it when it is opened. VERSION changes only when
+ * the meaning of stored data changes; then schema_migrate must convert every version from FIRST_VERSION on. */
 #include "store/database.h"
 #include <stdio.h>
 #include <string.h>
 
 #define VERSION 14
+#define FIRST_VERSION 14 /* the oldest that a release wrote (0.9.0); earlier ones are refused */
 
 /* The columns that number and join the lines of a table, and what holds of them; its other columns are those of its group. */
 #define OF_RUN "run INTEGER NOT NULL REFERENCES run(run) ON DELETE CASCADE"
@@ -37,6 +38,11 @@ static const char indexes[] = "CREATE INDEX IF NOT EXISTS result_case ON result(
 int schema_version(void)
 {
     return VERSION;
+}
+
+int schema_first(void)
+{
+    return FIRST_VERSION;
 }
 
 static const char *sql_type(const struct column *c)
@@ -135,22 +141,7 @@ static bool make_view(struct store *store, struct error *err)
     return store_exec(store, text_get(&t), "making its view", err);
 }
 
-/* Before 9 a run had a row once on a device, whatever its side: a constraint that only a new table is without. Nothing that refers to
- * the table is touched, for foreign keys are not looked after meanwhile. */
-static bool free_result(struct store *store, struct error *err)
-{
-    SCOPED_TEXT t = {0};
-    bool done = make_table(store, &(struct table){"result_anew", tables[2].keys, "", COLUMN_RESULT}, err);
-    text_add(&t, "INSERT INTO result_anew (result, run, case_key, ");
-    columns_list(&t, COLUMN_RESULT, "");
-    text_add(&t, ") SELECT result, run, case_key, ");
-    columns_list(&t, COLUMN_RESULT, "");
-    text_add(&t, " FROM result; DROP TABLE result; ALTER TABLE result_anew RENAME TO result;");
-    done = done && store_exec(store, text_get(&t), "migrating", err);
-    return done;
-}
-
-bool schema_migrate(struct store *store, int from, struct error *err)
+bool schema_migrate(struct store *store, struct error *err)
 {
     char version[120], doing[64];
     snprintf(version, sizeof version, "PRAGMA user_version = %d; PRAGMA application_id = %d", VERSION, STORE_APPLICATION_ID);
@@ -159,11 +150,8 @@ bool schema_migrate(struct store *store, int from, struct error *err)
     if (!store_exec(store, "PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE", doing, err))
         return false;
     bool done = store_exec(store, "DROP VIEW IF EXISTS row", doing, err) && make_tables(store, err) &&
-                (!from || from >= 9 || (former_fill(store, err) && free_result(store, err))) &&
-                (!from || from >= 10 || former_masks(store, err)) && (!from || from >= 11 || former_words(store, err)) &&
-                (!from || from >= 12 || former_notes(store, err)) && (!from || from >= 13 || former_names(store, err)) &&
-                (!from || from >= 14 || former_numbers(store, err)) && store_exec(store, indexes, doing, err) && make_view(store, err) &&
-                store_exec(store, version, doing, err) && store_exec(store, "COMMIT", doing, err);
+                store_exec(store, indexes, doing, err) && make_view(store, err) && store_exec(store, version, doing, err) &&
+                store_exec(store, "COMMIT", doing, err);
     if (done)
         return true;
     sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);

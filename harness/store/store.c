@@ -126,7 +126,7 @@ static bool open_any(struct store *store, struct error *err)
     return open_handle(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
 }
 
-/* Is it ours, whole, and not newer than we are? *version 0: empty. Nothing is written. */
+/* Is it a database of bench, whole, and of a schema that this build reads? *version 0: empty. Nothing is written. */
 static bool identify(struct store *store, off_t bytes, int64_t *version, struct error *err)
 {
     int64_t application = 0, objects = 0;
@@ -143,6 +143,11 @@ static bool identify(struct store *store, off_t bytes, int64_t *version, struct 
         error_set(err, ERROR_USAGE, "%s: written by a newer bench (schema %lld, this one knows %d)", store->path, (long long)*version,
                   schema_version());
         return error_hint(err, "update bench, or give this run a database of its own: -o DIR");
+    }
+    if (*version && *version < schema_first()) {
+        error_set(err, ERROR_USAGE, "%s: written by an older bench (schema %lld, this one reads %d to %d)", store->path,
+                  (long long)*version, schema_first(), schema_version());
+        return error_hint(err, "keep the file for the bench that wrote it, and run again into another folder: -o DIR");
     }
     if (bytes > QUICK_CHECK_MAX_BYTES)
         return true;
@@ -182,12 +187,12 @@ static bool look_at_file(struct store *store, off_t *bytes, struct error *err)
     return true;
 }
 
-static bool prepare_writer(struct store *store, int version, bool complete, struct error *err)
+static bool prepare_writer(struct store *store, bool complete, struct error *err)
 {
     /* WAL: a report may read while a run writes. FULL: a stored row survives power loss. A file system that cannot do WAL keeps its
      * old journal, which is as safe. */
     return store_exec(store, "PRAGMA journal_mode = WAL", "opening it", err) &&
-           store_exec(store, "PRAGMA synchronous = FULL", "opening it", err) && (complete || schema_migrate(store, version, err)) &&
+           store_exec(store, "PRAGMA synchronous = FULL", "opening it", err) && (complete || schema_migrate(store, err)) &&
            store_exec(store, "PRAGMA foreign_keys = ON", "opening it", err);
 }
 
@@ -204,7 +209,7 @@ static bool open_file(struct store *store, struct error *err)
         return false;
     bool complete = version == schema_version() && schema_complete(store);
     if (!store->read_only)
-        return prepare_writer(store, (int)version, complete, err);
+        return prepare_writer(store, complete, err);
     SCOPED_BY(store_leave) struct store *writer = NULL; /* an older one: migrate it as a writer would, then read */
     return complete || store_open(store->path, false, &writer, err) ||
            error_where(err, "its schema is %lld, this bench reads %d", (long long)version, schema_version());

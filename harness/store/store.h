@@ -9,8 +9,8 @@
 #include "store/row.h"
 
 struct store;
-/* Opens, creating and migrating. Errors with a hint, exit 2: newer schema ("written by a newer bench (schema 7, this one knows 4)"), not a
- * database, damaged. Another run holds it: says which pid, waits not. Read-only folder: says so. */
+/* Opens, creating and migrating. Errors with a hint, exit 2: newer or older schema ("written by a newer bench (schema 7, this one knows
+ * 4)"), not a database, damaged. Another run holds it: says which pid, waits not. Read-only folder: says so. */
 bool store_open(const char *path, bool read_only, struct store **store, struct error *err);
 void store_close(struct store *store);
 

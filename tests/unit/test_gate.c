@@ -209,42 +209,6 @@ static void two_runs_decide_less(void **state)
 
 /* ---- baselines ---- */
 
-/* What version 1 wrote is read still, and written anew says the same of the same rows; of no row anything is taken out of its name then. */
-static void former_baselines(void **state)
-{
-    (void)state;
-    static const char former[] = "# bench baseline: one fact a line.\nversion: 1\ndevice: emu:GH100\nchip: sm_90a\nrows:\n"
-                                 "  s/conv[mask=iid:0.1]@4x4/my/one[A=1]:\n    launch: 0123456789abcdef\n    emu.warp_instructions: 7\n"
-                                 "    fill count occupancy: 0.4375\n    fill count registers: 32\n  t/up:\n    status: foil\n";
-    char path[] = "/tmp/bench-gate-XXXXXX", sum[HASH_TEXT];
-    struct gate_side first, second;
-    struct error err = {0};
-    struct text text = {0}, anew = {0};
-    close(mkstemp(path));
-    hash_bytes(former, strlen(former), sum);
-    text_addf(&text, "%ssum: %s\n", former, sum);
-    assert_true(file_write(path, text.data, text.len, &err) && baseline_read(path, &first, &err));
-    baseline_write(&anew, &first);
-    assert_non_null(strstr(anew.data, "    scenario: s\n    layer: conv\n    launch: 0123456789abcdef\n    emu.warp_instructions: 7\n"
-                                      "    steps:\n      fill count:\n        occupancy: 0.4375\n        registers: 32\n"));
-    assert_true(file_write(path, anew.data, anew.len, &err) && baseline_read(path, &second, &err));
-    for (const struct gate_side *s = &first; s; s = s == &first ? &second : NULL) {
-        assert_int_equal(s->count, 2);
-        assert_string_equal(s->entries[0].scenario, "s");
-        assert_string_equal(s->entries[0].layer, "conv");
-        assert_int_equal(s->entries[0].fact_count, 3);
-        assert_true(gate_entry_fact(&s->entries[0], "fill count", "registers") == 32);
-        assert_true(gate_entry_fact(&s->entries[0], "", "emu.warp_instructions") == 7);
-        assert_int_equal(s->entries[1].status, ROW_FOIL);
-        assert_string_equal(s->entries[1].layer, "up");
-    }
-    gate_side_free(&first);
-    gate_side_free(&second);
-    unlink(path);
-    text_free(&text);
-    text_free(&anew);
-}
-
 /* Whatever stands between a right beginning and a right sum, it is read or refused with a reason; what was written is read again as it was.
  */
 static void hostile_baselines(void **state)
@@ -334,9 +298,8 @@ static void a_step_has_its_own_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(times_decide),           cmocka_unit_test(company_is_not_judged),
-                                       cmocka_unit_test(nothing_tells),          cmocka_unit_test(two_runs_decide_less),
-                                       cmocka_unit_test(former_baselines),       cmocka_unit_test(hostile_baselines),
-                                       cmocka_unit_test(a_step_has_its_own_file)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(times_decide),      cmocka_unit_test(company_is_not_judged),
+                                       cmocka_unit_test(nothing_tells),     cmocka_unit_test(two_runs_decide_less),
+                                       cmocka_unit_test(hostile_baselines), cmocka_unit_test(a_step_has_its_own_file)};
     return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
 }
