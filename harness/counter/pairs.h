@@ -1,8 +1,8 @@
 /* counter/pairs: which hardware metrics say the same as a counter of emu, and whether the two agree well enough for a gate.
  *
- * Settled by running the microbenchmarks and the shipped kernels on both (docs/EMU.md, reports/emu-calibration.md): `gated` where the ratio
- * was one constant over all of them. A counter that is not gated is reported and decides nothing. `bench
- * counters --pairs` prints the table of docs/reference/columns.md. */
+ * The microbenchmarks and the shipped kernels ran on both (docs/EMU.md, reports/emu-calibration.md). `gated`: the ratio was one constant
+ * over all of them, so a change of the count is the same change on the hardware. `bench counters --pairs` prints the table of
+ * docs/reference/columns.md. */
 #ifndef BENCH_COUNTER_PAIRS_H
 #define BENCH_COUNTER_PAIRS_H
 
