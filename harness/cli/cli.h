@@ -33,7 +33,6 @@ struct verb {
     bool hidden;
     const char *more; /* a paragraph for its --help; may be NULL */
 };
-extern const struct verb verbs[];
 
 /* Parses argv[1..]; positional arguments are gathered to the front of `rest` (argc strings at most). What follows `--` is left whole: its
  * index in argv is returned through `tail` (0 = none; NULL: `--` is refused). Prints help and returns 0 in *exit_code when --help was
@@ -128,6 +127,8 @@ enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4, CLI_
 int cli_session(struct session_options *o, int show);
 /* Runs it and prints nothing but its progress and notes; the rows are in its database. */
 bool cli_session_rows(struct session_options *o, struct session_result *result, struct error *err);
+/* True after Ctrl-C or SIGTERM during a session. */
+bool cli_interrupted(void);
 /* The command line again, for provenance. Caller frees. */
 char *cli_line(int argc, char **argv);
 /* A sidecar for the PTX at `path`, filled in from its entry `kernel` (NULL: the first). */
@@ -139,8 +140,8 @@ void cli_print_registers(struct text *t, const struct register_point *points, in
 /* "1a2b3c4d5e", "1a2b3c4d5e+dirty": the revision of a folder that git tracks; NULL: nobody can say. `below`: only if git tracks that in it.
  */
 char *cli_revision(const char *folder, const char *below);
-/* The verbs' parts that stand in files of their own. */
-int cli_list_runs(const char *out_dir);
+/* The first line that a shell command with git prints in the folder. Caller frees; NULL: it printed nothing. */
+char *cli_git_line(const char *folder, const char *command);
 /* Times of another tool into the last run of their scenario, or into run `run_id`. */
 int cli_import_rows(const char *path, const char *out_dir, int run_id);
 struct roofs_arguments {
@@ -155,8 +156,6 @@ int cli_profile(struct plan_arguments *a, const char **words, int count, const c
 
 /* Are the variables that bench takes numbers or words from (BENCH_THREADS ...) such? Else ERROR_USAGE, with the nearest word. */
 bool cli_environment(struct error *err);
-/* The verb of that name, hidden ones too. */
-const struct verb *cli_verb(const char *name);
 int cli_run(const struct verb *verb, int argc, char **argv);
 int cli_try(const struct verb *verb, int argc, char **argv);
 int cli_list(const struct verb *verb, int argc, char **argv);

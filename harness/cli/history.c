@@ -9,28 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One line of what git says in that folder; NULL: nothing. The folder goes through the environment, so that no shell reads it. */
-static char *git_line(const char *folder, const char *command)
-{
-    char line[80];
-    SCOPED char *whole = text_format("cd \"$BENCH_SIDE\" 2>/dev/null && %s", command);
-    FILE *git = setenv("BENCH_SIDE", folder, 1) == 0 ? popen(whole, "r") : NULL;
-    bool told = git && fgets(line, sizeof line, git);
-    if (git)
-        pclose(git);
-    unsetenv("BENCH_SIDE");
-    return told && strcspn(line, "\n") ? xstrndup(line, strcspn(line, "\n")) : NULL;
-}
-
-char *cli_revision(const char *folder, const char *below)
-{
-    SCOPED char *command =
-        text_format("%s%s%scommit=$(git rev-parse --short=10 HEAD 2>/dev/null) && echo "
-                    "\"$commit$([ -z \"$(git status --porcelain --untracked-files=no -- %s 2>/dev/null)\" ] || echo +dirty)\"",
-                    below ? "git ls-files --error-unmatch " : "", below ? below : "", below ? " >/dev/null 2>&1 && " : "", ".");
-    return git_line(folder, command);
-}
-
 struct past {
     struct stored_run r; /* its store only */
     struct runs runs;
@@ -134,7 +112,7 @@ static char *last_release(const struct past *p, const char *since)
               : xstrdup("git rev-parse --short=10 --verify --quiet \"$(git describe --tags --abbrev=0 2>/dev/null)^{commit}\" 2>/dev/null");
     if (since)
         setenv("BENCH_WORD", since, 1);
-    char *sha = git_line(".", command);
+    char *sha = cli_git_line(".", command);
     unsetenv("BENCH_WORD");
     bool known = since != NULL;
     for (int i = 0; sha && i < p->side_count; i++) {

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-const struct verb verbs[] = {
+static const struct verb verbs[] = {
     {"run", "SCENARIO", "verify, time and count every variant of every case of a scenario", cli_run, false,
      "SCENARIO is a .yaml file, or the name of a shipped one (bench list scenarios). Each row is stored as soon as it is known; after "
      "Ctrl-C or a "
@@ -103,27 +103,6 @@ static const struct {
     {"profile", "why --measure"}, {"roofs", "doctor --roofs"}, {"sequence", "run"},
 };
 
-const struct verb *cli_verb(const char *name)
-{
-    const struct verb *v = verbs;
-    while (v->name && strcmp(v->name, name) != 0)
-        v++;
-    return v->name ? v : NULL;
-}
-
-void cli_exit_codes(struct text *t)
-{
-    text_add(t, "exit codes:\n"
-                "  0  done (skipped and infeasible rows included)\n"
-                "  1  an error inside bench, or of CUDA\n"
-                "  2  wrong arguments, scenario, head or database\n"
-                "  3  bench gate: SLOWER, MISSING, or not promoted\n"
-                "  4  a row is wrong, unsafe, stateful, impossible, crashed, hung or does not compile\n"
-                "  5  the environment: no such device, a library is missing, counters refused\n"
-                "  6  bench gate: UNDECIDED where a decision is asked for\n"
-                "130  interrupted; what was stored stays (--resume)\n");
-}
-
 static void usage(struct text *t)
 {
     text_add(t, "bench: why a GPU kernel is as fast as it is\n\nusage: bench VERB [ARGUMENTS] [OPTIONS]\n\n");
@@ -166,6 +145,8 @@ static int bench(int argc, char **argv)
         return cli_fail(&err);
     if (asks_help) /* bench help VERB */
         argv = about, argc = 3;
+    if (argc > 2 && !strcmp(argv[1], "list") && !strcmp(argv[2], "history")) /* bench list history ROW: a verb of its own */
+        argv++, argc--;
     for (const struct verb *v = verbs; v->name; v++) {
         if (!strcmp(v->name, argv[1])) {
             int code = v->run(v, argc - 1, argv + 1);

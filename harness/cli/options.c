@@ -39,6 +39,19 @@ void cli_run_close(struct stored_run *r)
     store_close(r->store);
 }
 
+void cli_exit_codes(struct text *t)
+{
+    text_add(t, "exit codes:\n"
+                "  0  done (skipped and infeasible rows included)\n"
+                "  1  an error inside bench, or of CUDA\n"
+                "  2  wrong arguments, scenario, head or database\n"
+                "  3  bench gate: SLOWER, MISSING, or not promoted\n"
+                "  4  a row is wrong, unsafe, stateful, impossible, crashed, hung or does not compile\n"
+                "  5  the environment: no such device, a library is missing, counters refused\n"
+                "  6  bench gate: UNDECIDED where a decision is asked for\n"
+                "130  interrupted; what was stored stays (--resume)\n");
+}
+
 static void help_options(struct text *t, const struct option *options)
 {
     for (const struct option *o = options; o && o->name; o++) {

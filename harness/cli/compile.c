@@ -1,128 +1,19 @@
-/* Verbs around a variant's file: new, compile, exec. */
+/* bench compile: the kernels of a plan, compiled without a GPU. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
-#include "device/device.h"
 #include "measure/card.h"
 #include "measure/reference.h"
 #include "measure/roofs.h"
-#include "report/form/terminal.h"
 #include "plan/rows/choose.h"
-#include <errno.h>
+#include "report/form/terminal.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* What --json says of it: the text is the whole file, `head` what was filled in. */
-static void new_fields(const char *kind, const char *op, const char *path, const char *text, bool written)
-{
-    json_t *o = fields("new");
-    if (!o)
-        return;
-    fields_text(o, "kind", kind);
-    fields_text(o, "op", op);
-    fields_text(o, "path", path);
-    json_object_set_new(o, "written", json_boolean(written));
-    json_object_set_new(o, "head", fields_of_file(strcmp(kind, "head") ? "new.yaml" : path, text));
-    fields_text(o, "text", text);
-}
-
-/* A file for an op that is not there yet, from the kernel in `path`. */
-static int print_op(const char *op, const char *path, const char *kernel)
-{
-    struct error err = {0};
-    size_t bytes;
-    SCOPED char *source = file_read(path, 8u << 20, &bytes, &err), *text = source ? variant_new_op(op, source, kernel, &err) : NULL;
-    int code = text ? 0 : cli_fail(&err);
-    if (text)
-        new_fields("op file", op, path, text, false);
-    cli_say(stdout, "%s", text ? text : "");
-    return code;
-}
-
-/* No op has that name. */
-static void no_op(const char *name, const char *path, struct error *err)
-{
-    const char *near = text_nearest_in(name, op_names());
-    error_set(err, ERROR_USAGE, "no op '%s'", name);
-    if (near)
-        error_hint(err, "bench new %s %s", near, path);
-    else
-        error_hint(err, "an op of your own is a file: bench new %s %s --op >%s.yaml, fill it in, --ops %s.yaml", name, path, name, name);
-}
-
-int cli_new(const struct verb *verb, int argc, char **argv)
-{
-    bool write = false, new_op = false;
-    SCOPED_BY(option_list_free) struct option_list ops = {0};
-    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    const char *kernel = NULL;
-    const struct option options[] = {
-        {"--kernel", 'k', OPTION_TEXT, "NAME", "this __global__ function; default: the first", &kernel},
-        {"--write", 'w', OPTION_FLAG, NULL, "put the head into the file", &write},
-        {"--ops", 0, OPTION_LIST, "FILE", "an op of your own, or a folder of them (docs/OP.md)", &ops},
-        {"--op", 0, OPTION_FLAG, NULL, "print a file for an op that does not exist yet, to be filled in", &new_op},
-        {0},
-    };
-    struct error err = {0};
-    int count, code;
-    size_t bytes;
-    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        return code;
-    if (count != 2)
-        return cli_usage(verb, "an op and a file, please: bench new conv2d my.cu");
-    if (new_op && op_load(ops.items, &err) && op_find(rest[0])) {
-        error_set(&err, ERROR_USAGE, "there is an op '%s' already: %s", rest[0], op_find(rest[0])->about);
-        error_hint(&err, "bench new %s %s for a kernel of it; a new op has another name", rest[0], rest[1]);
-        return cli_fail(&err);
-    }
-    if (new_op)
-        return err.kind == ERROR_NONE ? print_op(rest[0], rest[1], kernel) : cli_fail(&err);
-    const struct op *op = op_load(ops.items, &err) ? op_find(rest[0]) : NULL;
-    if (!op && err.kind == ERROR_NONE)
-        no_op(rest[0], rest[1], &err);
-    if (!op)
-        return cli_fail(&err);
-    if (text_ends(rest[1], ".ptx")) {
-        SCOPED_TEXT sidecar = {0};
-        code = cli_sidecar(op, rest[1], kernel, &sidecar, &err) ? 0 : cli_fail(&err);
-        if (code == 0)
-            new_fields("sidecar", op->name, rest[1], text_get(&sidecar), false);
-        cli_print(&sidecar);
-        return code;
-    }
-    if (text_ends(rest[1], ".cubin")) {
-        error_set(&err, ERROR_USAGE, "%s: a cubin says neither names nor types of its parameters", rest[1]);
-        error_hint(&err,
-                   "bench new %s of the same kernel's .cu or .ptx, `source: %s` in what it prints, and the numbers' types as they are "
-                   "(docs/FOREIGN.md)",
-                   rest[0], file_base(rest[1]));
-        return cli_fail(&err);
-    }
-    SCOPED char *source = file_read(rest[1], 8u << 20, &bytes, &err);
-    if (source && !source[strspn(source, " \t\r\n")]) { /* bench new conv2d my.cu >my.cu: the shell empties it first */
-        error_set(&err, ERROR_USAGE, "%s is empty", rest[1]);
-        error_hint(&err, "bench new %s %s --write puts the head into the file; `>%s` empties it before it is read", rest[0], rest[1],
-                   rest[1]);
-        return cli_fail(&err);
-    }
-    SCOPED char *text = source ? variant_new(op, source, kernel, &err) : NULL;
-    if (!text || (write && !file_write_named(rest[1], text, strlen(text), &err)))
-        return cli_fail(&err);
-    new_fields("head", op->name, rest[1], text, write);
-    SCOPED_TEXT with = {0};
-    for (int i = 0; i < ops.count; i++)
-        text_addf(&with, " --ops %s", ops.items[i]);
-    if (write)
-        cli_say(stderr, "bench: %s has a head now\nhint: bench try %s%s\n", rest[1], rest[1], text_get(&with));
-    else
-        cli_say(stdout, "%s", text);
-    return 0;
-}
 
 /* The kernel that a head's `predict` speaks of: its last one. */
 static const struct step *predicted_step(const struct program *p)
@@ -221,23 +112,6 @@ static void print_facts(struct text *t, const char *label, const struct compiled
                   facts[i].code_bytes, facts[i].sass_hash);
         text_addf(t, "  %s\n", c->from_cache ? "cached" : "compiled");
         kernel_fields(label, c, &facts[i]);
-    }
-}
-
-/* One line a launch bound: what the kernel costs at other launch bounds. */
-void cli_print_registers(struct text *t, const struct register_point *points, int count)
-{
-    for (int i = 0; i < count; i++) {
-        const struct register_point *p = &points[i];
-        if (p->blocks)
-            text_addf(t, "    %2d block%s an SM  %3d allowed", p->blocks, p->blocks > 1 ? "s" : " ", p->allowed);
-        else
-            text_add(t, "    as the source says         ");
-        if (p->failed)
-            text_add(t, "  does not compile so\n");
-        else
-            text_addf(t, "  %3d regs  spills %d/%d B  %d block%s fit%s\n", p->registers, p->spill_store_bytes, p->spill_load_bytes,
-                      p->blocks_per_sm, text_s(p->blocks_per_sm), p->blocks_per_sm == 1 ? "s" : "");
     }
 }
 
@@ -446,79 +320,5 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     fields_text(o, "bundle", ok ? bundle : NULL);
     if (ok && bundle)
         cli_say(stdout, "%d images for %s in %s\n", list.count, chip->arch, bundle);
-    return code;
-}
-
-/* COMMAND bench exec SCENARIO ROW options: the other tool starts this executable again, which then runs the row. */
-static int exec_under(char **command, int argc, char **argv, int tail)
-{
-    int words = 0, at = 0;
-    while (command[words])
-        words++;
-    char **line = xcalloc((size_t)(words + argc + 2), sizeof *line);
-    for (int i = 0; i < words; i++)
-        line[at++] = command[i];
-    line[at++] = xstrdup(file_self());
-    line[at++] = xstrdup("exec");
-    for (int i = 1; i < tail - 1 && i < argc; i++)
-        line[at++] = argv[i];
-    execvp(line[0], line);
-    cli_say(stderr, "bench: %s: %s\n", line[0], strerror(errno));
-    return 5;
-}
-
-/* "41:A0" */
-static bool take_engine(const char *text, struct library_plan *which, struct error *err)
-{
-    int end = 0;
-    if (!text || (sscanf(text, "%d:%c%d%n", &which->engine, &which->heuristic, &which->rank, &end) == 3 && !text[end]))
-        return true;
-    error_set(err, ERROR_USAGE, "--engine '%.60s' names no plan", text);
-    return error_hint(err, "--engine 41:A0, as a row's engine_number, engine_heuristic and engine_rank are");
-}
-
-int cli_exec(const struct verb *verb, int argc, char **argv)
-{
-    struct library_plan which;
-    SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
-    int repeat = 1, count, tail, code;
-    struct option options[PLAN_OPTION_COUNT + 5] = {{0}};
-    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    const char *engine = NULL, *out = NULL, *save = NULL;
-    struct error err = {0};
-    SCOPED_TEXT id = {0}, says = {0};
-    SCOPED_BY(cli_row_words_free) struct row_words row = {0};
-    SCOPED char *path = NULL;
-    cli_plan_options(&a, options);
-    options[PLAN_OPTION_COUNT] = (struct option){"--repeat", 'n', OPTION_INT, "N", "launches; default 1", &repeat};
-    options[PLAN_OPTION_COUNT + 1] = (struct option){
-        "--engine", 0, OPTION_TEXT, "N:HRANK", "cuDNN's plan: engine, heuristic and rank of the row, 41:A0; default its first", &engine};
-    options[PLAN_OPTION_COUNT + 2] =
-        (struct option){"--out", 'o', OPTION_TEXT, "DIR", "where the database is, for a row without a scenario; default ./.bench", &out};
-    options[PLAN_OPTION_COUNT + 3] =
-        (struct option){"--save", 0, OPTION_TEXT, "DIR", "its tensors, inputs and results, as DIR/NAME.npy, in logical order", &save};
-    if (!cli_options(verb, options, argc, argv, rest, &count, &tail, &code))
-        return code;
-    if (!count)
-        return cli_usage(verb, "which row? bench exec edsr body_1 naive");
-    if (tail && argv[tail])
-        return exec_under(argv + tail, argc, argv, tail);
-    bool named = take_engine(engine, &which, &err) && cli_row_words(&a, rest, count, cli_out_dir(out), &row, &err);
-    a.device = a.device ? a.device : row.device;
-    bool right = named && cli_plan_arguments(&a, row.scenario, &path, &err) &&
-                 worker_alone(&a.plan, row.words, repeat, engine ? &which : NULL, save, &id, &says, &err);
-    if (id.len) {
-        json_t *o = fields("exec");
-        fields_text(o, "row", text_get(&id));
-        json_object_set_new(o, "right", right || err.kind == ERROR_WRONG ? json_boolean(right) : json_null());
-        fields_text(o, "says", text_get(&says));
-        json_object_set_new(o, "launches", json_integer(repeat));
-        fields_text(o, "device", a.device);
-    }
-    if (!right && !id.len)
-        cli_row_needs(&row, &a, &err);
-    code = right ? 0 : cli_fail(&err);
-    if (right)
-        cli_say(stdout, "%s  %s\n", text_get(&id), text_get(&says));
     return code;
 }

@@ -1,13 +1,10 @@
-/* Verbs that look and run nothing: list, plan. */
+/* bench list: ops, variants, scenarios, devices, chips, columns and runs. */
 #include "base/file.h"
-#include "base/spec.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
-#include "device/chip/floor.h"
 #include "op/file.h"
 #include "report/form/document.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,6 +244,44 @@ static int list_devices(void)
     return 0;
 }
 
+static bool list_run(struct table *t, struct store *store, const struct run *r, struct error *err)
+{
+    int64_t rows = store_row_count(store, r->id, err);
+    char planned[32] = "", id[24], count[32];
+    snprintf(id, sizeof id, "%lld", (long long)r->id);
+    snprintf(count, sizeof count, "%lld row%s", (long long)rows, text_s(rows));
+    if (rows < 0)
+        return false;
+    if (!r->ended[0] && r->planned > rows)
+        snprintf(planned, sizeof planned, ", %d planned", r->planned);
+    table_row(t, LINE_PLAIN);
+    table_number(t, PAINT_NONE, (double)r->id, id);
+    table_cell(t, PAINT_NONE, "%s", r->started);
+    table_cell(t, PAINT_NONE, "%s", r->scenario ? r->scenario : "");
+    table_cell(t, PAINT_NONE, "%s", r->device ? r->device : "");
+    table_number(t, PAINT_NONE, (double)rows, count);
+    table_cell(t, PAINT_NONE, "%s", r->commit ? r->commit : "");
+    table_cell(t, PAINT_NONE, "%s%s", r->ended[0] ? "" : "interrupted", planned);
+    return true;
+}
+
+static int list_runs(const char *out_dir)
+{
+    SCOPED_BY(store_leave) struct store *store = NULL;
+    SCOPED_BY(runs_free) struct runs runs = {0};
+    struct error err = {0};
+    SCOPED char *database = cli_database(out_dir);
+    bool ok = cli_store(database, "bench run SCENARIO", &store, &err) && store_runs(store, &runs, &err);
+    static const char *const keys[] = {"run", "started", "scenario", "device", "rows", "commit", "state"};
+    struct table *t = table_new();
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        table_column(t, keys[i], "", i % 4 ? ALIGN_LEFT : ALIGN_RIGHT);
+    for (int i = 0; i < runs.count && ok; i++)
+        ok = list_run(t, store, &runs.items[i], &err);
+    cli_table(t);
+    return ok ? 0 : cli_fail(&err);
+}
+
 int cli_list(const struct verb *verb, int argc, char **argv)
 {
     SCOPED_BY(option_list_free) struct option_list dirs = {0};
@@ -264,9 +299,6 @@ int cli_list(const struct verb *verb, int argc, char **argv)
     struct error err = {0};
     SCOPED_TEXT t = {0};
     int count, code;
-    const struct verb *own = argc > 1 && !strcmp(argv[1], "history") ? cli_verb(argv[1]) : NULL; /* it has options of its own */
-    if (own)
-        return own->run(own, argc - 1, argv + 1);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
     code = 0;
@@ -294,7 +326,7 @@ int cli_list(const struct verb *verb, int argc, char **argv)
     } else if (!strcmp(what, "chips")) {
         list_chips();
     } else if (!strcmp(what, "runs")) {
-        code = cli_list_runs(cli_out_dir(out));
+        code = list_runs(cli_out_dir(out));
     } else if (!strcmp(what, "devices")) {
         code = list_devices();
     } else if (!strcmp(what, "columns")) {
@@ -307,208 +339,4 @@ int cli_list(const struct verb *verb, int argc, char **argv)
     }
     cli_page(&t);
     return code;
-}
-
-static bool validate_one(const char *name, struct plan_arguments *a, struct text *t, struct error *err)
-{
-    static const char *const kinds[] = {"emu", "cuda"};
-    SCOPED char *path = NULL;
-    const struct chip *chip = chip_find("GH100");
-    if (!cli_plan_arguments(a, name, &path, err))
-        return false;
-    for (int i = 0; i < 2; i++) {
-        struct plan plan;
-        if (!plan_make(&a->plan, kinds[i], chip, &plan, err))
-            return false;
-        bool broken = !plan_masks_fit(&plan, err);
-        for (int k = 0; k < plan.case_count && !broken; k++)
-            broken = !op_file_values_fit(&plan.cases[k].work, err) && !error_where(err, "%s", plan.cases[k].id);
-        for (int k = 0; k < plan.row_count && !broken; k++) {
-            broken = plan.rows[k].broken != NULL;
-            if (broken)
-                error_set(err, ERROR_USAGE, "%s: %s", plan.rows[k].id, plan.rows[k].broken->text);
-        }
-        if (!broken)
-            text_addf(t, i ? "; %s%d case%s, %d row%s on %s\n" : "%s is valid: %d case%s, %d row%s on %s", i ? "" : path, plan.case_count,
-                      text_s(plan.case_count), plan.row_count, text_s(plan.row_count), kinds[i]);
-        plan_free(&plan);
-        if (broken)
-            return false;
-    }
-    return true;
-}
-
-/* Every scenario is looked at; the first fault decides the exit code. */
-static int validate(const char *const *names, int count, struct plan_arguments *a)
-{
-    int worst = 0;
-    for (int i = 0; i < count; i++) {
-        struct error err = {0};
-        SCOPED_TEXT t = {0};
-        if (validate_one(names[i], a, &t, &err)) {
-            cli_print(&t);
-        } else {
-            int code = cli_fail(&err);
-            worst = worst ? worst : code;
-        }
-    }
-    return worst;
-}
-
-/* A row of a plan: why it cannot run, or which variant a rule takes and whether that claims the shape. */
-static void plan_line(struct text *t, const struct plan_row *r, const char *name)
-{
-    const char *is = NULL;
-    for (int i = 0; i < r->program.param_count; i++)
-        is = !strcmp(r->program.param[i].name, "is") ? r->program.param[i].value : is;
-    text_addf(t, "    %s", name);
-    if (r->broken || !r->program.feasible)
-        text_addf(t, "  -- %s", r->broken ? r->broken->text : r->program.reason);
-    else
-        text_addf(t, "%s%s%s", is ? "  is " : "", is ? is : "", r->program.claims ? "  claims" : "");
-    text_add(t, "\n");
-}
-
-/* What --json says of a case. */
-static struct table *plan_table(void)
-{
-    struct table *t = list_table("case", "work");
-    static const char *const keys[] = {"flop", "bytes", "floor_ns", "repeat", "ready", "infeasible", "broken", "claims"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        table_column(t, keys[i], "", ALIGN_RIGHT);
-    return t;
-}
-
-static void plan_record(struct table *t, const char *id, const char *work, const double *values, int count)
-{
-    table_row(t, LINE_PLAIN);
-    table_cell(t, PAINT_NONE, "%s", id);
-    table_cell(t, PAINT_NONE, "%s", work);
-    for (int i = 0; i < count; i++) {
-        char text[32];
-        snprintf(text, sizeof text, "%.15g", values[i]);
-        table_number(t, PAINT_NONE, values[i], text);
-    }
-}
-
-static void plan_case(struct text *t, struct table *record, const struct plan *plan, int index, bool all_rows)
-{
-    const struct scenario_case *c = &plan->cases[index];
-    struct text line = {0};
-    int ready = 0, infeasible = 0, broken = 0, claimed = 0;
-    double flop = work_flop(&c->work), bytes = work_bytes(&c->work);
-    struct useful useful = {1, 1, flop, bytes};
-    struct error mask = {0};
-    bool made = work_useful(&c->work, &useful, &mask), sparse = c->work.mask.pattern != MASK_NONE;
-    struct min_work least = {0};
-    if (made)
-        made = plan_min_work(plan, index, &least, &mask);
-    struct floor f = plan_floor(&plan->chip, &c->work, &least, NULL, false);
-    for (int i = 0; i < plan->row_count; i++)
-        if (plan->rows[i].case_index == index) {
-            claimed += !plan->rows[i].broken && plan->rows[i].program.feasible && plan->rows[i].program.claims;
-            if (plan->rows[i].broken)
-                broken++;
-            else if (plan->rows[i].program.feasible)
-                ready++;
-            else
-                infeasible++;
-        }
-    work_describe(&c->work, &line);
-    text_addf(t, "%s\n  %s%s\n", c->id, text_get(&line), c->cropped ? "  (cropped)" : "");
-    text_addf(t, "  %.4g GFLOP  %.4g MB", flop / 1e9, bytes / 1e6);
-    if (sparse && made)
-        text_addf(t, "  %.3g %% of inputs change, %.3g %% of outputs: %.4g GFLOP, %.4g MB", useful.input_share * 100,
-                  useful.output_share * 100, useful.flop / 1e9, useful.bytes / 1e6);
-    else if (sparse)
-        text_addf(t, "  %s", mask.text);
-    text_addf(t, "  floor %.3g us (%s)", f.ns / 1e3, floor_by_name(f.by));
-    plan_record(record, c->id, text_get(&line), (double[]){flop, bytes, f.ns, (double)c->repeat, ready, infeasible, broken, claimed}, 8);
-    text_free(&line);
-    scenario_layer_networks(plan->scenario, c->layer, &line);
-    if (line.len)
-        text_addf(t, "  in %s", text_get(&line));
-    else if (c->repeat > 1)
-        text_addf(t, "  x%lld", (long long)c->repeat);
-    text_addf(t, "  %d row%s ready, %d infeasible", ready, text_s(ready), infeasible);
-    if (claimed)
-        text_addf(t, ", %d claim%s to be at par with the library", claimed, claimed == 1 ? "s" : "");
-    text_addf(t, broken ? ", %d broken\n" : "\n", broken);
-    for (int i = 0; all_rows && i < plan->row_count; i++) {
-        const struct plan_row *r = &plan->rows[i];
-        if (r->case_index == index)
-            plan_line(t, r, r->id + strlen(c->id) + 1);
-    }
-    text_free(&line);
-}
-
-/* Planning opens no device: cuda means the full shapes, on an H200's limits. */
-static const struct chip *device_chip(const char *device, bool *cuda, struct error *err)
-{
-    char name[64] = "GH100";
-    *cuda = spec_is_timed(device);
-    if (device && !*cuda && !spec_is(device, SPEC_COUNTS)) {
-        error_set(err, ERROR_USAGE, "there is no device '%.60s'", device);
-        error_hint(err, "cuda:0, emu, emu:CHIP");
-        return NULL;
-    }
-    const char *option = spec_option(device);
-    if (device && !*cuda && strcmp(option, "no-check") && *option)
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(option, ","), option);
-    return cli_chip(name, "emu:", err);
-}
-
-int cli_plan(const struct verb *verb, int argc, char **argv)
-{
-    SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
-    bool all_rows = false, check = false;
-    struct option options[PLAN_OPTION_COUNT + 3] = {{0}};
-    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    struct error err = {0};
-    SCOPED_TEXT t = {0};
-    SCOPED_BY(plan_free) struct plan plan = {0};
-    SCOPED char *path = NULL;
-    int count, code;
-    cli_plan_options(&a, options);
-    options[PLAN_OPTION_COUNT] =
-        (struct option){"--rows", 0, OPTION_FLAG, NULL, "every row, with the reason of those that cannot run", &all_rows};
-    options[PLAN_OPTION_COUNT + 1] = (struct option){
-        "--check", 0, OPTION_FLAG, NULL, "only say whether scenarios, heads and mask files are valid; exit 2 when one is not", &check};
-    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        return code;
-    if (count < 1 || (count > 1 && !check))
-        return cli_usage(verb, count ? "one scenario at a time, but for --check" : "which scenario?");
-    if (check)
-        return validate(rest, count, &a);
-    bool cuda;
-    const struct chip *chip = device_chip(a.device, &cuda, &err);
-    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err) ||
-        !plan_masks_fit(&plan, &err))
-        return cli_fail(&err);
-    double total_flop = 0, seconds = 0;
-    struct table *record = plan_table();
-    for (int i = 0; i < plan.case_count; i++) {
-        plan_case(&t, record, &plan, i, all_rows);
-        total_flop += work_flop(&plan.cases[i].work) * (double)plan.cases[i].repeat;
-        int rows = 0, runs = 0;
-        for (int k = 0; k < plan.row_count; k++)
-            if (plan.rows[k].case_index == i && plan.rows[k].program.feasible) {
-                rows++;
-                runs += plan.rows[k].kind == PLAN_SEQUENCE ? plan.rows[k].sequence->of->frames : 3;
-            }
-        /* emu: some 10^9 multiply-adds a second; cuda: reference, transfers, then the layer's budget at most */
-        seconds += cuda ? 2 + work_flop(&plan.cases[i].work) / 20e9 + fmin(plan.time.budget_s, rows * 1.0)
-                        : rows * 0.05 + runs * work_flop(&plan.cases[i].work) / 2e9;
-    }
-    scenario_network_explain(plan.scenario, &t);
-    for (int i = 0; i < plan.note_count; i++)
-        text_addf(&t, "%s\n", plan.notes[i]);
-    text_addf(&t, "%d case%s, %d row%s; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, text_s(plan.case_count),
-              plan.row_count, text_s(plan.row_count), total_flop / 1e9, ceil(seconds), cuda ? "an H200" : "emu with 2 cores");
-    if (cli_json())
-        cli_table(record);
-    else
-        table_free(record);
-    cli_page(&t);
-    return 0;
 }

@@ -1,0 +1,151 @@
+/* What bench compare, gate and baseline share: options, rules, the rows that were asked for, and how a comparison is written. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/comparison.h"
+#include "gate/asked.h"
+#include "gate/document.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+void comparison_options(struct comparison_arguments *a, struct option *options)
+{
+    const struct option all[COMPARISON_OPTION_COUNT] = {
+        {"--scenario", 's', OPTION_LIST, "SCENARIO", "what is run: a file in both trees, or a shipped one", &a->scenarios},
+        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of variants, looked up in either tree", &a->variants},
+        {"--ops", 0, OPTION_LIST, "FILE", "an op of your own, or a folder of them, for both sides", &a->ops},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "default emu, which needs no GPU and counts exactly", &a->side.device},
+        {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers", &a->side.layers},
+        {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants", &a->side.only},
+        {"--compiler", 0, OPTION_TEXT, "WHICH", "as for bench run", &a->side.compiler},
+        {"--across", 0, OPTION_FLAG, NULL, "compare what other devices, drivers or compilers made, and say so", &a->across},
+        {"--out", 'o', OPTION_TEXT, "DIR", "database and revisions; default ./.bench", &a->out},
+        {"--format", 'f', OPTION_TEXT, "FORM", "text (default), md, html or json", &a->format},
+        {"--to", 0, OPTION_TEXT, "FILE", "write there instead of to stdout", &a->to},
+    };
+    memcpy(options, all, sizeof all);
+}
+
+void comparison_arguments_free(struct comparison_arguments *a)
+{
+    free(a->scenarios.items);
+    free(a->variants.items);
+    free(a->ops.items);
+    free((void *)(uintptr_t)a->side.argv);
+    gate_asked_free(&a->asked);
+}
+
+bool comparison_finish(struct comparison_arguments *a, const struct verb *verb, int argc, char **argv, struct error *err)
+{
+    a->side.out_dir = cli_out_dir(a->out);
+    a->side.argv = cli_line(argc, argv);
+    a->side.verb = verb->name;
+    a->side.scenarios = a->scenarios.items;
+    a->side.variants = a->variants.items;
+    a->side.ops = a->ops.items;
+    return gate_asked_parse(a->side.layers, a->side.only, &a->asked, err);
+}
+
+bool comparison_put(const struct comparison_arguments *a, const struct gate_comparison *c, const int *exit_code, struct error *err)
+{
+    SCOPED_TEXT t = {0};
+    struct document d = {0};
+    const struct form *form = form_find(a->format ? a->format : form_terminal.name);
+    struct report_style style = cli_style();
+    bool ok = true, json = a->format ? !strcmp(a->format, "json") : cli_json();
+    if (json) {
+        gate_json(&t, c, exit_code);
+    } else if (!form) {
+        error_set(err, ERROR_USAGE, "no format '%s'", a->format);
+        return error_hint(err, "the forms are text, md, html, json");
+    } else {
+        gate_document(&d, c, exit_code);
+        if (form->page)
+            ok = form->page(&t, &d, err);
+        else
+            form->write(&t, &d, a->to ? &(struct report_style){0} : &style);
+    }
+    ok = ok && cli_put(a->to, &t, json, err);
+    document_free(&d);
+    return ok;
+}
+
+static const char *today(char out[11])
+{
+    time_t now = time(NULL);
+    strftime(out, 11, "%Y-%m-%d", gmtime(&now));
+    return out;
+}
+
+/* A path of the rules that is not here, but beside their file, is meant there: said from here, as every tree is looked into from its root.
+ */
+static void find_beside(const char *rules, char **word)
+{
+    char *equals = strchr(*word, '='), *name = equals ? equals + 1 : *word;
+    if (*name == '/' || file_exists(name))
+        return;
+    SCOPED char *folder = file_dir(rules), *path = file_join(folder, name), *real = realpath(path, NULL), *here = realpath(".", NULL);
+    size_t n = here ? strlen(here) : 0;
+    if (real && n && !strncmp(real, here, n) && (real[n] == '/' || !real[n])) {
+        char *found = text_format("%.*s%s", (int)(name - *word), *word, real[n] ? real + n + 1 : ".");
+        free(*word);
+        *word = found;
+    }
+}
+
+bool comparison_rules(struct comparison_arguments *a, const char *path, struct gate_rules *rules, struct error *err)
+{
+    char day[11];
+    if (!path) {
+        gate_rules_default(rules);
+        return true;
+    }
+    if (!gate_rules_read(path, today(day), rules, err))
+        return false;
+    for (char **p = rules->scenarios; p && *p; p++)
+        find_beside(path, p);
+    for (char **p = rules->variants; p && *p; p++)
+        find_beside(path, p);
+    for (char **p = rules->ops; p && *p; p++)
+        find_beside(path, p);
+    if (rules->against)
+        find_beside(path, &rules->against);
+    if (!a->scenarios.count)
+        a->side.scenarios = (const char *const *)rules->scenarios;
+    if (!a->variants.count && rules->variants[0])
+        a->side.variants = (const char *const *)rules->variants;
+    if (!a->ops.count)
+        a->side.ops = (const char *const *)rules->ops;
+    if (!a->side.device)
+        a->side.device = rules->device;
+    if (!a->against)
+        a->against = rules->against;
+    return true;
+}
+
+bool comparison_asks_for_some(const struct comparison_arguments *a)
+{
+    return a->scenarios.count || a->side.layers || a->side.only;
+}
+
+static bool was_asked_for(const struct comparison_arguments *a, const struct gate_side *head, const struct gate_entry *e)
+{
+    bool scenario = !a->scenarios.count;
+    for (int i = 0; i < head->count && !scenario; i++)
+        scenario = !strcmp(head->entries[i].scenario, e->scenario);
+    return scenario && gate_asked_takes(&a->asked, e);
+}
+
+void comparison_set_aside(const struct comparison_arguments *a, struct gate_side *base, const struct gate_side *head,
+                          struct gate_side *aside)
+{
+    int left = 0;
+    for (int i = 0; i < base->count; i++) {
+        struct gate_entry *e = &base->entries[i];
+        bool asked = !base->kept || !comparison_asks_for_some(a) || gate_side_find(head, e->id) || was_asked_for(a, head, e);
+        *(asked ? &base->entries[left++] : APPEND(aside->entries, aside->count)) = *e;
+    }
+    base->count = left;
+}

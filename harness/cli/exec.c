@@ -1,0 +1,84 @@
+/* bench exec: one row alone, in this process or under another tool. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/fields.h"
+#include "device/device.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* COMMAND bench exec SCENARIO ROW options: the other tool starts this executable again, which then runs the row. */
+static int exec_under(char **command, int argc, char **argv, int tail)
+{
+    int words = 0, at = 0;
+    while (command[words])
+        words++;
+    char **line = xcalloc((size_t)(words + argc + 2), sizeof *line);
+    for (int i = 0; i < words; i++)
+        line[at++] = command[i];
+    line[at++] = xstrdup(file_self());
+    line[at++] = xstrdup("exec");
+    for (int i = 1; i < tail - 1 && i < argc; i++)
+        line[at++] = argv[i];
+    execvp(line[0], line);
+    cli_say(stderr, "bench: %s: %s\n", line[0], strerror(errno));
+    return 5;
+}
+
+/* "41:A0" */
+static bool take_engine(const char *text, struct library_plan *which, struct error *err)
+{
+    int end = 0;
+    if (!text || (sscanf(text, "%d:%c%d%n", &which->engine, &which->heuristic, &which->rank, &end) == 3 && !text[end]))
+        return true;
+    error_set(err, ERROR_USAGE, "--engine '%.60s' names no plan", text);
+    return error_hint(err, "--engine 41:A0, as a row's engine_number, engine_heuristic and engine_rank are");
+}
+
+int cli_exec(const struct verb *verb, int argc, char **argv)
+{
+    struct library_plan which;
+    SCOPED_BY(cli_plan_free) struct plan_arguments a = {0};
+    int repeat = 1, count, tail, code;
+    struct option options[PLAN_OPTION_COUNT + 5] = {{0}};
+    SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const char *engine = NULL, *out = NULL, *save = NULL;
+    struct error err = {0};
+    SCOPED_TEXT id = {0}, says = {0};
+    SCOPED_BY(cli_row_words_free) struct row_words row = {0};
+    SCOPED char *path = NULL;
+    cli_plan_options(&a, options);
+    options[PLAN_OPTION_COUNT] = (struct option){"--repeat", 'n', OPTION_INT, "N", "launches; default 1", &repeat};
+    options[PLAN_OPTION_COUNT + 1] = (struct option){
+        "--engine", 0, OPTION_TEXT, "N:HRANK", "cuDNN's plan: engine, heuristic and rank of the row, 41:A0; default its first", &engine};
+    options[PLAN_OPTION_COUNT + 2] =
+        (struct option){"--out", 'o', OPTION_TEXT, "DIR", "where the database is, for a row without a scenario; default ./.bench", &out};
+    options[PLAN_OPTION_COUNT + 3] =
+        (struct option){"--save", 0, OPTION_TEXT, "DIR", "its tensors, inputs and results, as DIR/NAME.npy, in logical order", &save};
+    if (!cli_options(verb, options, argc, argv, rest, &count, &tail, &code))
+        return code;
+    if (!count)
+        return cli_usage(verb, "which row? bench exec edsr body_1 naive");
+    if (tail && argv[tail])
+        return exec_under(argv + tail, argc, argv, tail);
+    bool named = take_engine(engine, &which, &err) && cli_row_words(&a, rest, count, cli_out_dir(out), &row, &err);
+    a.device = a.device ? a.device : row.device;
+    bool right = named && cli_plan_arguments(&a, row.scenario, &path, &err) &&
+                 worker_alone(&a.plan, row.words, repeat, engine ? &which : NULL, save, &id, &says, &err);
+    if (id.len) {
+        json_t *o = fields("exec");
+        fields_text(o, "row", text_get(&id));
+        json_object_set_new(o, "right", right || err.kind == ERROR_WRONG ? json_boolean(right) : json_null());
+        fields_text(o, "says", text_get(&says));
+        json_object_set_new(o, "launches", json_integer(repeat));
+        fields_text(o, "device", a.device);
+    }
+    if (!right && !id.len)
+        cli_row_needs(&row, &a, &err);
+    code = right ? 0 : cli_fail(&err);
+    if (right)
+        cli_say(stdout, "%s  %s\n", text_get(&id), text_get(&says));
+    return code;
+}

@@ -1,0 +1,28 @@
+/* The revision of a folder, asked of git. */
+#include "base/text.h"
+#include "cli/cli.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The folder goes through the environment, so that no shell reads it. */
+char *cli_git_line(const char *folder, const char *command)
+{
+    char line[80];
+    SCOPED char *whole = text_format("cd \"$BENCH_SIDE\" 2>/dev/null && %s", command);
+    FILE *git = setenv("BENCH_SIDE", folder, 1) == 0 ? popen(whole, "r") : NULL;
+    bool told = git && fgets(line, sizeof line, git);
+    if (git)
+        pclose(git);
+    unsetenv("BENCH_SIDE");
+    return told && strcspn(line, "\n") ? xstrndup(line, strcspn(line, "\n")) : NULL;
+}
+
+char *cli_revision(const char *folder, const char *below)
+{
+    SCOPED char *command =
+        text_format("%s%s%scommit=$(git rev-parse --short=10 HEAD 2>/dev/null) && echo "
+                    "\"$commit$([ -z \"$(git status --porcelain --untracked-files=no -- %s 2>/dev/null)\" ] || echo +dirty)\"",
+                    below ? "git ls-files --error-unmatch " : "", below ? below : "", below ? " >/dev/null 2>&1 && " : "", ".");
+    return cli_git_line(folder, command);
+}

@@ -1,0 +1,374 @@
+/* Runs a session for a verb: progress on stderr, tables on stdout, pages at the end; Ctrl-C. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "kernel/variant.h"
+#include "report/break_even/break_even.h"
+#include "report/page/spent.h"
+#include "report/view/number.h"
+#include "report/view/tune.h"
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+bool cli_interrupted(void)
+{
+    return interrupted;
+}
+
+static void on_signal(int signal_number)
+{
+    (void)signal_number;
+    if (interrupted) /* twice: at once */
+        _exit(130);
+    interrupted = 1;
+}
+
+/* What a run shows on stderr while it goes on. */
+struct screen {
+    struct report_style style;
+    bool live; /* stderr is a terminal: one progress line, rewritten */
+    bool shown;
+    double last_s;
+    const struct scenario_wish *added; /* while densities are added: those that are new; the other cases have been shown */
+};
+
+static void wipe(struct screen *s)
+{
+    if (s->shown)
+        fputs("\r\033[K", stderr);
+    s->shown = false;
+}
+
+static void on_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
+{
+    struct screen *s = context;
+    if (!s->live || seconds - s->last_s < 0.1)
+        return;
+    s->last_s = seconds;
+    char eta[32] = "";
+    if (isfinite(eta_s) && done > 2)
+        snprintf(eta, sizeof eta, " ETA %d:%02d", (int)eta_s / 60, (int)eta_s % 60);
+    int room = s->style.width > 40 ? s->style.width - 1 : 100;
+    char line[512];
+    snprintf(line, sizeof line, "[%d/%d]%s %s", done, total, eta, what);
+    s->shown = true;
+    wipe(s);
+    cli_say(stderr, "%.*s", room, line);
+    s->shown = true;
+}
+
+static void on_case(void *context, const struct run *run, struct row *const *rows, int count)
+{
+    struct screen *s = context;
+    SCOPED_TEXT t = {0};
+    bool fresh = !s->added;
+    for (const struct scenario_wish *w = s->added; w && w->case_id && count; w++)
+        fresh = fresh || (rows[0]->mask_density == w->density &&
+                          (row_is_network(rows[0]) || (rows[0]->like_case && !strcmp(w->case_id, rows[0]->like_case))));
+    if (!fresh)
+        return;
+    wipe(s);
+    report_cases(&t, run, rows, count, &s->style);
+    cli_print(&t);
+}
+
+static void on_note(void *context, const char *text)
+{
+    wipe(context);
+    cli_say(stderr, "bench: %s\n", text);
+}
+
+static void on_begin(void *context, const struct run *run, const struct plan *plan, int kept)
+{
+    struct screen *s = context;
+    (void)kept;
+    wipe(s);
+    cli_say(stderr, "bench: %s, %d case%s, %d row%s on %s\n", plan->scenario->name, plan->case_count, text_s(plan->case_count),
+            plan->row_count, text_s(plan->row_count), run->device_about);
+    for (int i = 0; i < plan->variants.note_count; i++)
+        cli_say(stderr, "bench: note: %s\n", plan->variants.notes[i]);
+    for (int i = 0; i < plan->note_count; i++)
+        cli_say(stderr, "bench: note: %s\n", plan->notes[i]);
+}
+
+static bool same_word(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* A file under trial that fits none of the standard layers has been told why by each, but nothing of it ran. */
+static void say_untried(const char *name, struct row *const *rows, int count)
+{
+    int met = 0;
+    SCOPED_TEXT kinds = {0};
+    for (int i = 0; i < count; i++)
+        if (rows[i]->part_count && !strcmp(rows[i]->parts[0].variant, name) && rows[i]->status != ROW_INFEASIBLE) {
+            return;
+        } else if (rows[i]->status == ROW_INFEASIBLE) {
+            int k = 0;
+            while (k < i && !(rows[k]->status == ROW_INFEASIBLE && same_word(rows[k]->dtype, rows[i]->dtype) &&
+                              same_word(rows[k]->layout, rows[i]->layout)))
+                k++;
+            if (k == i)
+                text_addf(&kinds, "%s%s%s%s", met ? ", " : "", rows[i]->dtype ? rows[i]->dtype : "", rows[i]->layout ? " " : "",
+                          rows[i]->layout ? rows[i]->layout : "");
+            met++;
+        }
+    cli_say(stderr,
+            "bench: %s fits none of %d layer%s (infeasible, above), which %s %s\nhint: check its layout, dtype, math and needs; for "
+            "a layer of "
+            "your own: bench run SCENARIO.yaml --variants my=FILE.cu\n",
+            name, met, text_s(met), met == 1 ? "is" : "are", text_get(&kinds));
+}
+
+/* Was an earlier run of the scenario planned with more rows, which a filter leaves out of this one? Its page stays. */
+static bool is_part(const struct session_options *o, const struct stored_run *r)
+{
+    const struct scenario_filter *f = &o->plan.filter;
+    SCOPED_BY(runs_free) struct runs runs = {0};
+    struct error ignored = {0};
+    bool part = false;
+    if (f->layers || f->only || (f->set && f->set[0]))
+        store_runs(r->store, &runs, &ignored);
+    for (int i = 0; i < runs.count && !part; i++) {
+        const struct run *other = &runs.items[i];
+        part = other->id < r->run.id && other->planned > r->run.planned && other->scenario && r->run.scenario &&
+               !strcmp(other->scenario, r->run.scenario);
+    }
+    return part;
+}
+
+/* SCENARIO.html and .md; of a part of a scenario whose whole has a page SCENARIO-runN.html and .md. */
+static bool write_pages(const struct session_options *o, const struct stored_run *r, struct error *err)
+{
+    char part[32] = "";
+    if (is_part(o, r))
+        snprintf(part, sizeof part, "-run%lld", (long long)r->run.id);
+    SCOPED char *html = text_format("%s/%s%s.html", o->out_dir, r->run.scenario, part),
+                *md = text_format("%s/%s%s.md", o->out_dir, r->run.scenario, part);
+    SCOPED_TEXT page = {0}, markdown = {0};
+    bool ok = report_whole(&markdown, &form_markdown, &r->run, r->rows, r->count, o->out_dir, err) &&
+              report_whole(&page, &form_html, &r->run, r->rows, r->count, o->out_dir, err) && file_write(html, page.data, page.len, err) &&
+              file_write(md, markdown.data, markdown.len, err);
+    if (ok)
+        cli_say(cli_json() ? stderr : stdout, "report  %s  %s\n", html, md);
+    return ok;
+}
+
+/* Everything that was stored of the run, once more as a whole: summary, network, pages. */
+static int run_finish(const struct session_options *o, const struct session_result *result, struct screen *s, int show, struct error *err)
+{
+    SCOPED_BY(cli_run_close) struct stored_run r = {0};
+    SCOPED_TEXT t = {0};
+    if (!cli_run_open(&r, o->database, result->run_id, err))
+        return cli_fail(err);
+    int code = result->interrupted ? 130 : session_exit_code(r.rows, r.count);
+    if (cli_json()) {
+        report_json(&t, &r.run, r.rows, r.count);
+        cli_print_json(&t);
+    } else {
+        report_part(&t, tune_document, &r.run, r.rows, r.count, &s->style);
+        if (!o->plan.tune)
+            report_closing(&t, &r.run, r.rows, r.count, &s->style);
+        report_summary(&t, &r.run, r.rows, r.count, result->seconds, code, &s->style);
+        cli_print(&t);
+        if ((show & CLI_SHOW_UNTRIED) && !result->interrupted)
+            say_untried(o->plan.variant_names[1], r.rows, r.count);
+    }
+    if ((show & CLI_SHOW_PAGES) && !result->interrupted && !write_pages(o, &r, err))
+        code = cli_fail(err);
+    if (result->interrupted)
+        cli_say(stderr, "bench: interrupted; what was stored stays\nhint: the same command with --resume goes on\n");
+    return code;
+}
+
+/* Where the time went, as the last line; reports: what the pages took. */
+static void say_spent(const struct session_result *result, double reports_s)
+{
+    SCOPED_TEXT t = {0};
+    char seconds[NUMBER_TEXT];
+    spent_line(&t, result->spent_s);
+    if (reports_s >= 0.1)
+        text_addf(&t, "; then the reports %s", number_duration(reports_s, seconds));
+    cli_say(stderr, "bench: %s\n", text_get(&t));
+}
+
+#define BISECTIONS 8 /* from one density to a hundred times it, to a tenth */
+
+static struct row **rows_of(const struct session_options *o, int64_t run_id, struct run *run, int *count)
+{
+    struct store *store = NULL;
+    struct row **rows = NULL;
+    struct error ignored = {0};
+    *count = 0;
+    if (store_open(o->database, true, &store, &ignored) && store_run(store, run_id, run, &ignored))
+        *count = store_rows(store, run_id, &rows, &ignored);
+    if (store)
+        store_close(store);
+    return rows;
+}
+
+/* What the run is made to have beside the scenario's own cases; up to one without a case. */
+struct wishes {
+    struct scenario_wish *items;
+    int count;
+};
+
+static void wishes_free(struct wishes *w)
+{
+    for (int i = 0; i < w->count; i++) {
+        free((void *)(uintptr_t)w->items[i].case_id);
+        free((void *)(uintptr_t)w->items[i].variant);
+        free((void *)(uintptr_t)w->items[i].params);
+    }
+    free(w->items);
+}
+
+static bool same_case(const struct scenario_wish *w, const char *case_id, double density)
+{
+    return w->density == density && !strcmp(w->case_id, case_id);
+}
+
+/* Once each. */
+static void add_wish(struct wishes *all, const char *case_id, double density, const char *variant, const char *params)
+{
+    for (int i = 0; i < all->count; i++) {
+        const struct scenario_wish *w = &all->items[i];
+        if (same_case(w, case_id, density) &&
+            (!w->variant || (text_same(w->variant, variant) && (!w->params || text_same(w->params, params)))))
+            return;
+    }
+    all->items = xrealloc(all->items, sizeof *all->items * (size_t)(all->count + 2));
+    all->items[all->count++] =
+        (struct scenario_wish){xstrdup(case_id), density, variant ? xstrdup(variant) : NULL, params ? xstrdup(params) : NULL};
+    all->items[all->count] = (struct scenario_wish){0};
+}
+
+static int cases_from(const struct wishes *w, int from)
+{
+    int cases = 0;
+    for (int i = from; i < w->count; i++) {
+        int first = from;
+        while (!same_case(&w->items[first], w->items[i].case_id, w->items[i].density))
+            first++;
+        cases += first == i;
+    }
+    return cases;
+}
+
+/* To the plan: what the run has beside the scenario's densities (it may have been interrupted), then what the break-even of the scenario's
+ * answers wants. False: nothing. */
+static bool more_densities(struct session_options *o, int64_t run_id, struct wishes *more, struct screen *screen)
+{
+    struct run run = {0};
+    SCOPED struct break_wish *wishes = NULL;
+    int count, before;
+    struct row **rows = rows_of(o, run_id, &run, &count);
+    int wishing = rows ? break_even_more(&run, rows, count, &wishes) : 0;
+    bool all = rows && break_even_wants_all(rows, count);
+    for (int i = 0; wishing > 0 && i < count; i++)
+        if (rows[i]->like_case)
+            add_wish(more, rows[i]->like_case, rows[i]->mask_density, all ? NULL : rows[i]->variant, all ? NULL : rows[i]->params);
+    before = more->count;
+    for (int i = 0; i < wishing; i++) {
+        add_wish(more, wishes[i].case_id, wishes[i].density, wishes[i].variant, wishes[i].params);
+        free(wishes[i].case_id);
+    }
+    if (rows)
+        rows_free(rows, count);
+    run_clear(&run);
+    o->plan.filter.extra = more->items;
+    screen->added = more->count > before ? more->items + before : NULL;
+    if (screen->added)
+        cli_say(stderr, "bench: break-even: %d more cases by bisection (--as-given leaves them out)\n", cases_from(more, before));
+    return screen->added;
+}
+
+/* The scenario, and then the same run again with the densities that bracket its break-even. */
+static bool run_bisecting(struct session_options *o, struct session_sink *sink, struct screen *screen, struct session_result *result,
+                          struct error *err)
+{
+    SCOPED_BY(wishes_free) struct wishes more = {0};
+    struct session_kept *kept = NULL;
+    struct counter_wish *counters = &o->plan.counters, asked = *counters;
+    struct session_result before;
+    o->kept = o->as_given || o->plan.tune || o->inside ? NULL : &kept; /* who serves in this process ends with its run */
+    bool ok = session_run(o, sink, result, err);
+    if (!counters->required && !counters->set && !counters->groups && !counters->metrics && !counters->source)
+        counters->off = true; /* what a break-even is made of is times */
+    for (int i = 0;
+         ok && !o->as_given && !o->plan.tune && i < BISECTIONS && !result->interrupted && more_densities(o, result->run_id, &more, screen);
+         i++) {
+        before = *result;
+        o->before = &before;
+        o->resume = true;
+        sink->begin = NULL;
+        ok = session_run(o, sink, result, err);
+    }
+    session_kept_free(kept);
+    o->kept = NULL;
+    o->before = NULL;
+    *counters = asked;
+    o->plan.filter.extra = NULL;
+    screen->added = NULL;
+    return ok;
+}
+
+static bool run_session(struct session_options *o, int show, struct screen *screen, struct session_result *result, struct error *err)
+{
+    *screen = (struct screen){.style = cli_style(), .live = isatty(STDERR_FILENO) && (show & (CLI_SHOW_BEGIN | CLI_SHOW_PROGRESS))};
+    struct session_sink sink = {.context = screen,
+                                .begin = show & CLI_SHOW_BEGIN ? on_begin : NULL,
+                                .progress = on_progress,
+                                .case_done = show & CLI_SHOW_CASES ? on_case : NULL,
+                                .note = on_note};
+    if (cli_json())
+        sink.case_done = NULL;
+    struct sigaction action = {.sa_handler = on_signal}; /* Ctrl-C sets the flag, and a second one ends the process */
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    struct sigaction hangup; /* a terminal that goes away ends the run as Ctrl-C does; under nohup it goes on */
+    if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
+    o->interrupted = &interrupted;
+    bool ok = run_bisecting(o, &sink, screen, result, err);
+    wipe(screen);
+    return ok;
+}
+
+bool cli_session_rows(struct session_options *o, struct session_result *result, struct error *err)
+{
+    struct screen screen;
+    return run_session(o, CLI_SHOW_PROGRESS, &screen, result, err) &&
+           (!result->interrupted || error_set(err, ERROR_INTERRUPTED, "interrupted; what was stored stays"));
+}
+
+int cli_session(struct session_options *o, int show)
+{
+    struct screen screen;
+    struct session_result result;
+    struct error err = {0};
+    if (!run_session(o, show, &screen, &result, &err))
+        return cli_fail(&err);
+    double ended = clock_s();
+    int code = run_finish(o, &result, &screen, show, &err);
+    fflush(stdout);
+    say_spent(&result, clock_s() - ended);
+    return code;
+}
+
+char *cli_line(int argc, char **argv)
+{
+    struct text t = {0};
+    text_add(&t, "bench");
+    for (int i = 0; i < argc; i++)
+        text_addf(&t, strpbrk(argv[i], " '\"$*") ? " '%s'" : " %s", argv[i]);
+    return text_take(&t);
+}

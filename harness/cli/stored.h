@@ -1,0 +1,28 @@
+/* cli/stored: the stored run that bench show, report and export work on. */
+#ifndef BENCH_CLI_STORED_H
+#define BENCH_CLI_STORED_H
+
+#include "cli/cli.h"
+
+struct stored {
+    const char *out_dir, *device, *scenario, *to, *format;
+    const char *share; /* --share FILE */
+    bool compare;      /* several runs: further words name runs */
+    bool calibration;  /* emu's counters beside the hardware's */
+    int run_id;        /* -1: the last */
+    bool from_file;    /* its first word named a database */
+    bool takes_row;    /* further words name a row */
+    bool json;         /* the text is JSON */
+    char *words;       /* of the row; NULL: the whole run */
+    char *database;    /* given as a file, or of out_dir */
+    struct stored_run r;
+};
+/* The whole verb: reads the options common to all and the verb's own (at most 3, which write into `s`), opens the run, lets `make` append
+ * to the text, prints or writes it. Returns the exit code. */
+int stored_verb(const struct verb *verb, int argc, char **argv, struct stored *s, const struct option *own, int own_count,
+                bool (*make)(struct stored *s, struct text *t, struct error *err));
+/* How many rows the case of this whole name has, from *from on. */
+int stored_case(struct row *const *rows, int count, const char *name, int *from);
+bool stored_unknown_format(const struct stored *s, const char *known, struct error *err);
+
+#endif
