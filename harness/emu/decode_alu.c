@@ -527,8 +527,6 @@ bool decode_alu(struct decode *d)
         return decode_select(d);
     if (decode_is(d, "slct"))
         return decode_slct(d);
-    if (decode_is(d, "mov") || decode_is(d, "cvt"))
-        return decode_move(d);
     if (float_type(d->in))
         return false;
     if (decode_is(d, "add") || decode_is(d, "sub"))

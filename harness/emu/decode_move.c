@@ -220,5 +220,5 @@ static bool decode_cvt(struct decode *d)
 
 bool decode_move(struct decode *d)
 {
-    return decode_is(d, "mov") ? decode_mov(d) : decode_cvt(d);
+    return decode_is(d, "mov") ? decode_mov(d) : decode_is(d, "cvt") && decode_cvt(d);
 }

@@ -4,14 +4,6 @@
 #include "emu/slow.h"
 #include <string.h>
 
-const struct placed *decode_find_placed(const struct decode *d, const struct ptx_var *v, int function)
-{
-    for (int i = 0; i < d->placed_count; i++)
-        if (d->placed[i].var == v && (d->placed[i].function == function || d->placed[i].function < 0))
-            return &d->placed[i];
-    return NULL;
-}
-
 /* ---- places of variables ---- */
 static void place(struct decode *d, const struct ptx_var *v, uint64_t at, uint32_t stride, int function)
 {

@@ -341,6 +341,7 @@ static bool emu_function(struct device *dev, struct device_module *module, const
     struct program *p = decode_entry(module->ptx, entry, err);
     if (!p)
         return false;
+    isa_bind(p);
     struct device_function *f = xcalloc(1, sizeof *f);
     f->program = p;
     f->module = module;

@@ -442,6 +442,8 @@ extern const op_fn isa_table_v3[];
 extern const op_fn isa_table_v4[];
 /* The best table this processor runs; $BENCH_EMU_ISA = portable, v3, v4 asks for less. */
 const op_fn *isa_table(const char **name);
+/* Sets the handler of every operation. */
+void isa_bind(struct program *p);
 
 /* ---- fragments and calls (flow of control that is not hot) ---- */
 const struct insn *warp_enter_slow(struct warp *w, const struct flow *to);

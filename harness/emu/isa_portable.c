@@ -37,3 +37,10 @@ const op_fn *isa_table(const char **name)
         *name = names[level];
     return tables[level];
 }
+
+void isa_bind(struct program *p)
+{
+    const op_fn *table = isa_table(NULL);
+    for (uint32_t i = 0; i < p->count; i++)
+        p->code[i].fn = table[p->code[i].op];
+}

@@ -85,6 +85,8 @@ void lanes_exchange(struct warp *w);
 void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes);
 
 /* ---- convert.c, move.c, video.c ---- */
+enum { VIDEO_ADD, VIDEO_SUB, VIDEO_AVERAGE, VIDEO_DIFFERENCE, VIDEO_MIN, VIDEO_MAX, VIDEO_LEFT, VIDEO_RIGHT }; /* insn.kind */
+enum { VIDEO_D_SIGNED = 1, VIDEO_A_SIGNED = 2, VIDEO_B_SIGNED = 4, VIDEO_SAT = 8, VIDEO_SUM = 16 };             /* insn.flags */
 void emu_video(struct warp *w, const struct insn *ip);
 void emu_convert(struct warp *w, const struct insn *ip);
 void move_pack(struct warp *w, const struct insn *ip);
