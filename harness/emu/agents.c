@@ -414,26 +414,8 @@ uint32_t agent_store_tag(struct warp *w, uint32_t group)
     return races_tag_of(w, w->bulk_writer, group);
 }
 
-/* kind: 0 cp.async.bulk.commit_group, 1 wait_group: imm groups may stay open, 2 only until their sources are read */
-const struct insn *emu_bulk_group(struct warp *w, const struct insn *ip)
-{
-    bool ours = (w->mask & w->bulk_lanes) != 0;
-    if (ip->kind) {
-        bulk_land(w->runner);
-        uint32_t open = (uint32_t)ip->imm, id = w->bulk_agent;
-        if (ours && id && w->bulk_groups >= open && w->clocks[id] < w->bulk_groups - open)
-            w->clocks[id] = w->fenced[id] = w->bulk_groups - open;
-        id = w->bulk_writer;
-        if (ours && id && ip->kind == 1 && w->bulk_groups >= open && w->clocks[id] < w->bulk_groups - open)
-            w->clocks[id] = w->fenced[id] = w->bulk_groups - open;
-    } else if (ours) {
-        w->bulk_groups++;
-    }
-    return ip + 1;
-}
-
 /* ---- wgmma ---- */
-static uint8_t *matrix_agent(struct warp *w)
+uint8_t *agent_of_matrix(struct warp *w)
 {
     uint8_t *agent = &w->block->matrix_agent[w->id / 4 & 7];
     if (!*agent)
@@ -441,35 +423,10 @@ static uint8_t *matrix_agent(struct warp *w)
     return agent;
 }
 
-void agent_matrix(struct warp *w, const struct insn *ip, uint32_t offset)
+void far_release(struct warp *w, uint32_t *to)
 {
-    uint32_t agent = *matrix_agent(w);
-    agent_reads(w, ip, -1, offset, 1, agent ? (w->wgmma_groups + 1) << 7 | agent : 0);
-}
-
-/* kind: 0 wgmma.commit_group, 1 wait_group: imm groups may stay open. The four warps of a group make one product: who waits for it waits
- * for all of them, and may say for all of them that what it was made of is no longer wanted. */
-const struct insn *emu_wgmma_group(struct warp *w, const struct insn *ip)
-{
-    const struct block *b = w->block;
-    uint32_t open = (uint32_t)ip->imm, over = w->wgmma_groups > open ? w->wgmma_groups - open : 0;
-    if (!ip->kind) {
-        w->wgmma_groups++;
-        return ip + 1;
-    }
-    for (int i = w->id & ~3; i <= (w->id | 3); i++) {
-        bool there = i < b->warp_count;
-        if (there && (b->warps[i].wgmma_groups >= over || w->others))
-            continue;
-        if (there && b->warps[i].state != WARP_DONE)
-            return warp_retry(w, ip);
-        if (over && (w->checks & CHECK_SYNC))
-            emu_report(w, ip, -1, "inactive_lane", "wgmma is of four warps: warp %d %s", i,
-                       there ? "has ended without it" : "is not of this block");
-    }
-    w->stalls = 0;
-    uint32_t agent = b->matrix_agent[w->id / 4 & 7];
-    if (agent && w->clocks[agent] < over)
-        w->clocks[agent] = w->fenced[agent] = over;
-    return ip + 1;
+    struct block *first = w->block->cluster[0];
+    for (int r = 0; r < CLUSTER_MAX; r++)
+        to[r] = w->far[r] > to[r] ? w->far[r] : to[r];
+    to[w->block->cluster_rank] = first->cluster_time++;
 }

@@ -7,6 +7,7 @@
 #ifndef BENCH_EMU_AGENTS_H
 #define BENCH_EMU_AGENTS_H
 
+#include "emu/checks.h"
 #include "emu/slow.h"
 
 static inline bool agent_is(const struct block *b, uint32_t id)
@@ -15,7 +16,19 @@ static inline bool agent_is(const struct block *b, uint32_t id)
 }
 /* insn.kind of a fence: further than the block; of mbarrier.init; to what the async proxy does with shared, with global memory */
 enum fence_kind { FENCE_WIDE = 1, FENCE_INIT = 2, FENCE_ASYNC_SHARED = 4, FENCE_ASYNC_GLOBAL = 8 };
-bool race_unordered(const struct warp *w, uint32_t tag); /* checks.c: the warp has not waited for what the tag says */
+bool sent_known(const struct warp *w, uint32_t number);
+/* The warp has not waited for what the tag says. */
+static inline bool race_unordered(const struct warp *w, uint32_t tag)
+{
+    uint32_t other = tag & 63;
+    if (!tag || other == (uint32_t)w->id)
+        return false;
+    if (w->program->simple_races)
+        return tag >> 7 >= w->block->epoch;
+    if (other == SHADOW_MANY || tag >> 7 <= w->clocks[other])
+        return false;
+    return other != w->block->sent_agent || !w->block->sent_agent || !sent_known(w, tag >> 7);
+}
 /* An access that did not wait for the agent of the tag. */
 void agent_race(struct warp *w, const struct insn *ip, int lane, uint32_t offset, const char *what, uint32_t tag);
 
@@ -58,9 +71,10 @@ uint32_t agent_phases(struct block *b, uint32_t offset);
 /* The tag of a copy that completes on that mbarrier, of one in the warp's open bulk group; 0: not watched. */
 uint32_t agent_of_mbarrier(struct block *b, uint32_t offset, struct warp *w, const struct insn *ip, int lane);
 uint32_t agent_of_group(struct warp *w, const struct insn *ip, int lane);
+/* The id of the four warps that multiply together, made when there is none. */
+uint8_t *agent_of_matrix(struct warp *w);
 /* The tag of a copy that the warp sends from its shared memory to that of block `to`: who waits for the mbarrier there is told. */
 uint32_t agent_of_sent(struct warp *w, struct block *to, uint32_t offset);
-bool sent_known(const struct warp *w, uint32_t number);
 /* What its bulk copies of that group write to global memory, as races.h has it. */
 uint32_t agent_store_tag(struct warp *w, uint32_t group);
 /* The warp ends: has it waited for the copies that read its shared memory? */

@@ -2,53 +2,10 @@
 #include "base/text.h"
 #include "emu/agents.h"
 #include "emu/checks.h"
+#include "emu/copies.h"
 #include "emu/cluster.h"
 #include <stdio.h>
 #include <string.h>
-
-/* ---- cp.async ---- */
-struct async_copy {
-    uint32_t offset, bytes, group;
-};
-
-void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes)
-{
-    if (w->copy_count == w->copy_room) {
-        w->copy_room = w->copy_room ? w->copy_room * 2 : 256;
-        w->copies = xrealloc(w->copies, (size_t)w->copy_room * sizeof *w->copies);
-    }
-    w->copies[w->copy_count++] = (struct async_copy){offset, bytes, w->async_groups};
-    memset(w->block->shared_known + offset, KNOWN_PENDING, bytes);
-    if (w->quick_watch) /* as if nobody had written it: sends a read to known_shared */
-        memset(w->block->shadow->writer + (offset >> w->program->shared_shift), 0,
-               (bytes >> w->program->shared_shift) * sizeof *w->block->shadow->writer);
-}
-
-struct copy_source {
-    uint64_t address;
-    uint32_t bytes, group;
-};
-
-void copy_source(struct warp *w, uint64_t address, uint32_t bytes)
-{
-    if (w->source_count == w->source_room) {
-        w->source_room = w->source_room ? w->source_room * 2 : 256;
-        w->sources = xrealloc(w->sources, (size_t)w->source_room * sizeof *w->sources);
-    }
-    w->block->copied = true;
-    w->sources[w->source_count++] = (struct copy_source){address, bytes, w->async_groups};
-}
-
-const struct warp *copy_reads(const struct block *b, uint64_t address, uint32_t bytes)
-{
-    for (int i = 0; i < b->warp_count; i++)
-        for (int k = 0; k < b->warps[i].source_count; k++) {
-            const struct copy_source *s = &b->warps[i].sources[k];
-            if (s->address < address + bytes && address < s->address + s->bytes)
-                return &b->warps[i];
-        }
-    return NULL;
-}
 
 /* What is new in a list of at most 32. */
 static bool first_time(uint64_t *seen, int *count, uint64_t value)
@@ -209,38 +166,6 @@ const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip)
     return ip + 1;
 }
 
-/* ---- mbarrier ---- */
-static uint64_t mbarrier_pack(uint32_t expected, uint32_t pending, int32_t tx, uint32_t phase)
-{
-    return (uint64_t)(expected & 0xfffff) | (uint64_t)(pending & 0xfffff) << 20 | ((uint64_t)((uint32_t)tx & 0x7fffff)) << 40 |
-           (uint64_t)phase << 63;
-}
-
-void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_t offset, int32_t tx, uint32_t arrivals, bool drop)
-{
-    uint64_t v;
-    memcpy(&v, host, 8);
-    uint32_t expected = MBARRIER_EXPECTED(v), pending = MBARRIER_PENDING(v), phase = MBARRIER_PHASE(v);
-    int32_t bytes = MBARRIER_TX(v) + tx;
-    pending = pending > arrivals ? pending - arrivals : 0;
-    if (drop)
-        expected = expected > arrivals ? expected - arrivals : 0;
-    bool over = pending == 0 && bytes == 0;
-    if (arrivals) {
-        race_leaves_out(w, owner);
-        race_arrive(w, owner, offset);
-    }
-    if (over) {
-        phase ^= 1;
-        pending = expected;
-    }
-    v = mbarrier_pack(expected, pending, bytes, phase);
-    memcpy(host, &v, 8);
-    agent_keeps(owner, offset, v);
-    if (over)
-        agent_phase(owner, offset);
-}
-
 static struct block *owner_of(struct warp *w, uint64_t address, uint32_t *offset)
 {
     uint32_t rank = (uint32_t)(address >> CLUSTER_SHIFT) & 0xff;
@@ -280,19 +205,6 @@ static bool mbarrier_over(struct warp *w, const struct insn *ip, int i, const ui
         return true;
     w->waits_for = (struct mbarrier_wait){owner, offset, phase};
     return false;
-}
-
-void mbarrier_explain(const struct warp *w, char *text, size_t room)
-{
-    const struct mbarrier_wait *m = &w->waits_for;
-    uint64_t v;
-    *text = 0;
-    if (!w->stalls || !m->owner)
-        return;
-    memcpy(&v, m->owner->shared + m->offset, 8);
-    snprintf(text, room,
-             ": the phase of parity %u of the mbarrier at 0x%x; phase %u runs there, of parity %u, and lacks %u arrivals and %d bytes",
-             m->parity, m->offset, agent_phases(m->owner, m->offset), MBARRIER_PHASE(v), MBARRIER_PENDING(v), MBARRIER_TX(v));
 }
 
 /* Counts that an mbarrier does not hold. */

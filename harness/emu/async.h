@@ -24,6 +24,7 @@ enum mbarrier_op {
     MBARRIER_TRY_PARITY,
     MBARRIER_COUNT
 };
+uint64_t mbarrier_pack(uint32_t expected, uint32_t pending, int32_t tx, uint32_t phase);
 /* Adds bytes expected (positive) or arrived (negative) and arrivals (negative: that many came). */
 void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_t offset, int32_t tx, uint32_t arrivals, bool drop);
 /* What the warp waits for, behind "waits for what never comes". */

@@ -492,3 +492,21 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
     }
     return ip + 1;
 }
+
+/* kind: 0 cp.async.bulk.commit_group, 1 wait_group: imm groups may stay open, 2 only until their sources are read */
+const struct insn *emu_bulk_group(struct warp *w, const struct insn *ip)
+{
+    bool ours = (w->mask & w->bulk_lanes) != 0;
+    if (ip->kind) {
+        bulk_land(w->runner);
+        uint32_t open = (uint32_t)ip->imm, id = w->bulk_agent;
+        if (ours && id && w->bulk_groups >= open && w->clocks[id] < w->bulk_groups - open)
+            w->clocks[id] = w->fenced[id] = w->bulk_groups - open;
+        id = w->bulk_writer;
+        if (ours && id && ip->kind == 1 && w->bulk_groups >= open && w->clocks[id] < w->bulk_groups - open)
+            w->clocks[id] = w->fenced[id] = w->bulk_groups - open;
+    } else if (ours) {
+        w->bulk_groups++;
+    }
+    return ip + 1;
+}

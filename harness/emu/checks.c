@@ -8,102 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reports ---- */
-static void thread_index(const struct warp *w, int lane, uint32_t out[3])
-{
-    const uint32_t *dim = w->runner->launch->block;
-    uint32_t t = (uint32_t)w->id * 32 + (uint32_t)(lane < 0 ? __builtin_ctz(w->mask | 1u << 31) : lane);
-    out[0] = t % dim[0];
-    out[1] = t / dim[0] % dim[1];
-    out[2] = t / dim[0] / dim[1];
-}
-
-static void report_add(struct warp *w, const struct insn *ip, int lane, bool note, const char *kind, const char *format, va_list args)
-{
-    struct report_table *t = w->runner->launch->reports;
-    uint64_t position = w->block->number << 16 | (uint64_t)w->id << 6 | (uint64_t)(lane < 0 ? 0 : lane + 1);
-    const struct cold *c = &w->program->cold[ip->index];
-    pthread_mutex_lock(&t->lock);
-    struct report_entry *e = NULL;
-    for (int i = 0; i < t->count && !e; i++)
-        if (t->entries[i].index == ip->index && !strcmp(t->entries[i].r.kind, kind))
-            e = &t->entries[i];
-    bool fresh = !e;
-    if (!e && t->count < REPORT_MAX) {
-        e = &t->entries[t->count++];
-        *e = (struct report_entry){.index = ip->index, .note = note};
-        snprintf(e->r.kind, sizeof e->r.kind, "%s", kind);
-    }
-    if (e) {
-        e->r.count++;
-        if (fresh || position < e->position) {
-            char what[256], op[64];
-            uint32_t at[3];
-            vsnprintf(what, sizeof what, format, args);
-            thread_index(w, lane, at);
-            e->position = position;
-            e->r.line = c->line;
-            const char *file = c->file > 0 && c->file < w->program->module->file_count ? w->program->module->files[c->file] : NULL;
-            snprintf(e->r.file, sizeof e->r.file, "%s", file ? file : "");
-            ptx_instr_text(c->source, op, sizeof op);
-            if (c->line > 0)
-                snprintf(e->r.text, sizeof e->r.text, "%s (block %u,%u,%u thread %u,%u,%u)", what, w->block->index[0], w->block->index[1],
-                         w->block->index[2], at[0], at[1], at[2]);
-            else
-                snprintf(e->r.text, sizeof e->r.text, "PTX line %d (%s): %s (block %u,%u,%u thread %u,%u,%u)", c->source->ptx_line, op,
-                         what, w->block->index[0], w->block->index[1], w->block->index[2], at[0], at[1], at[2]);
-        }
-    }
-    pthread_mutex_unlock(&t->lock);
-}
-
-void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    report_add(w, ip, lane, false, kind, format, args);
-    va_end(args);
-}
-
-void emu_note(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    report_add(w, ip, lane, true, kind, format, args);
-    va_end(args);
-}
-
-/* ---- bytes never written: global ----
- * A read is reported when nothing it reads was ever written: words read whole and masked afterwards are no error. */
-bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store)
-{
-    bool known = store;
-    for (uint64_t k = offset; k < offset + bytes;) { /* a bitmap byte at a time */
-        uint64_t n = 8 - (k & 7) < offset + bytes - k ? 8 - (k & 7) : offset + bytes - k;
-        uint8_t bits = (uint8_t)(((1u << n) - 1) << (k & 7)), seen = __atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED);
-        if (store && (seen & bits) != bits)
-            __atomic_fetch_or(&b->known[k >> 3], bits, __ATOMIC_RELAXED);
-        known |= (seen & bits) != 0;
-        k += n;
-    }
-    if (!known)
-        emu_report(w, ip, lane, "uninitialised", "global read of %u bytes at 0x%llx, offset %llu of `%s`, never written", bytes,
-                   (unsigned long long)(b->base + offset), (unsigned long long)offset, b->label);
-    return known;
-}
-
-void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes,
-                  bool store)
-{
-    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
-        int i = __builtin_ctz(rest);
-        uint64_t at = offset + (uint64_t)(int64_t)m->rel[i];
-        if (!store && !(at & 7) && bytes == 8 && __atomic_load_n(&b->known[at >> 3], __ATOMIC_RELAXED) == 0xff)
-            continue;
-        known_lane(w, ip, i, b, at, bytes, store);
-    }
-}
-
 /* ---- shared memory: bytes never written, races ---- */
 static void race(struct warp *w, const struct insn *ip, int lane, uint32_t offset, const char *what, uint32_t tag)
 {
@@ -114,19 +18,6 @@ static void race(struct warp *w, const struct insn *ip, int lane, uint32_t offse
         emu_report(w, ip, lane, "race", "%s shared memory at 0x%x races with other warps: no barrier between them", what, offset);
     else
         emu_report(w, ip, lane, "race", "%s shared memory at 0x%x races with warp %u: no barrier between them", what, offset, other);
-}
-
-/* true when warp w has not waited for what `tag` says */
-bool race_unordered(const struct warp *w, uint32_t tag)
-{
-    uint32_t other = tag & 63;
-    if (!tag || other == (uint32_t)w->id)
-        return false;
-    if (w->program->simple_races)
-        return tag >> 7 >= w->block->epoch;
-    if (other == SHADOW_MANY || tag >> 7 <= w->clocks[other])
-        return false;
-    return other != w->block->sent_agent || !w->block->sent_agent || !sent_known(w, tag >> 7);
 }
 
 /* Another warp told of what it did by an mbarrier, but this was written by a lane that had not met those that arrived there. */
@@ -214,81 +105,6 @@ static void known_shared(struct warp *w, const struct insn *ip, struct block *b,
                    bytes, offset);
     if (!known && access != ACCESS_WRITE && !(access == ACCESS_READ && (ip->flags & ACCESS_CHOSEN)))
         emu_report(w, ip, lane, "uninitialised", "shared read of %u bytes at 0x%x that no thread has written", bytes, offset);
-}
-
-void lanes_meet(struct warp *w)
-{
-    w->wrote = 0;
-    w->read = false;
-    w->part_count = 0;
-    w->used = w->synced = ++w->runner->stretches << 6;
-    if (w->synced) /* 67 million stretches: their numbers begin again */
-        return;
-    for (int b = 0; b < w->runner->resident_count; b++) {
-        const struct shadow *s = w->runner->residents[b].shadow;
-        if (s)
-            memset(s->lane, 0, s->grains * sizeof *s->lane);
-        if (s && s->lane_read)
-            memset(s->lane_read, 0, s->grains * sizeof *s->lane_read);
-    }
-    const struct address_space *space = w->runner->launch->space;
-    for (int i = 0; i < space->count; i++)
-        for (int t = w->runner->index; t < space->buffers[i]->print_count && t == w->runner->index; t++)
-            if (space->buffers[i]->prints[t].lane) {
-                const struct footprint *f = &space->buffers[i]->prints[t];
-                size_t n = (size_t)(space->buffers[i]->bytes >> f->shift) + 16;
-                memset(f->lane, 0, n * sizeof *f->lane);
-                memset(f->lane_read, 0, n * sizeof *f->lane_read);
-            }
-    w->used = w->synced = ++w->runner->stretches << 6;
-}
-
-void lanes_exchange(struct warp *w)
-{
-    w->read = false;
-    if (!((w->runner->stretches + 1) << 6))
-        lanes_meet(w);
-    else
-        w->used = ++w->runner->stretches << 6;
-}
-
-/* Some lanes meet: what the others do stays apart from them. */
-void lanes_meet_some(struct warp *w, uint32_t who)
-{
-    uint32_t next = w->runner->stretches + 1;
-    if (!(w->alive & ~who) || !(next << 6) || w->part_count == PARTS_MAX) {
-        lanes_meet(w);
-        return;
-    }
-    if (!w->part_count)
-        w->parts[w->part_count++] = (struct part){w->synced, ~0u};
-    w->runner->stretches = next;
-    w->used = w->synced = next << 6;
-    w->parts[w->part_count++] = (struct part){w->synced, who};
-}
-
-bool lanes_apart(const struct warp *w, uint32_t tag, uint32_t lane)
-{
-    uint32_t other = tag & 63;
-    if (other == lane || other == NO_LANE)
-        return false;
-    if ((tag ^ w->synced) < 64)
-        return true;
-    for (int i = w->part_count - 1; i > 0 && other < 32; i--) {
-        if (w->parts[i].who >> lane & w->parts[i].who >> other & 1)
-            return false;
-        if ((tag & ~63u) == w->parts[i - 1].synced)
-            return true;
-    }
-    return false;
-}
-
-bool reads_apart(const struct warp *w, uint32_t tag, uint32_t lane)
-{
-    uint32_t other = tag & 63;
-    if (w->used == w->synced)
-        return lanes_apart(w, tag, lane);
-    return other != lane && other != NO_LANE && (tag ^ w->used) < 64;
 }
 
 static void lane_race(struct warp *w, const struct insn *ip, int lane, uint32_t grain, enum access access, uint32_t other, const char *did)
@@ -415,48 +231,4 @@ void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes)
     uint32_t now = (w->program->simple_races ? w->block->epoch : w->clocks[w->id]) << 7 | (uint32_t)w->id;
     for (uint32_t g = offset >> shift; s && g <= (offset + bytes - 1) >> shift; g++)
         s->writer[g] = now;
-}
-
-void buffer_know(struct buffer *b, uint64_t offset, size_t bytes, bool known)
-{
-    if (!b->known && known)
-        return;
-    if (known && offset == 0 && bytes == b->bytes) {
-        free(b->known);
-        b->known = NULL;
-        return;
-    }
-    if (!b->known) {
-        b->known = xmalloc(b->bytes / 8 + 1);
-        memset(b->known, 0xff, b->bytes / 8 + 1);
-    }
-    uint64_t k = offset, end = offset + bytes;
-    for (; k < end && (k & 7); k++)
-        b->known[k >> 3] = (uint8_t)(known ? b->known[k >> 3] | 1u << (k & 7) : b->known[k >> 3] & ~(1u << (k & 7)));
-    if (end - k >= 8) {
-        memset(b->known + (k >> 3), known ? 0xff : 0, (end - k) >> 3);
-        k += (end - k) & ~7ull;
-    }
-    for (; k < end; k++)
-        b->known[k >> 3] = (uint8_t)(known ? b->known[k >> 3] | 1u << (k & 7) : b->known[k >> 3] & ~(1u << (k & 7)));
-}
-
-bool buffer_known(const struct buffer *b, uint64_t offset, size_t bytes, bool exact)
-{
-    bool known = true;
-    for (uint64_t k = offset; b->known && k < offset + bytes; k++)
-        known &= (b->known[k >> 3] >> (k & 7) & 1) || (!exact && b->written[k >> 5]);
-    return known;
-}
-
-bool buffer_written(const struct buffer *b)
-{
-    return b->stored || b->written[0] || memcmp(b->written, b->written + 1, b->bytes / 32 + 1);
-}
-
-void buffer_clear(struct buffer *b)
-{
-    b->stored = buffer_written(b);
-    memset(b->read, 0, b->bytes / 32 + 2);
-    memset(b->written, 0, b->bytes / 32 + 2);
 }

@@ -32,8 +32,6 @@ struct shadow {
 };
 #define KNOWN_PENDING 0x80         /* in shared_known: copied by a cp.async that nobody has waited for */
 #define EPOCH_MAX ((1u << 25) - 1) /* what fits a tag */
-#define MANY_LANES 32u
-#define NO_LANE 63u /* an atomic or volatile write */
 #define SHADOW_MANY 63u
 #define SHADOW_ATOMIC 64u
 #define SHADOW_UNREAD 64u /* of a reader: told of at an mbarrier before it was used */

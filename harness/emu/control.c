@@ -1,4 +1,6 @@
 /* emu/control: traps, indirect branches, calls of the system, barriers of the block. */
+#include "emu/agents.h"
+#include "emu/races.h"
 #include "emu/slow.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -399,4 +401,21 @@ const struct insn *emu_bar(struct warp *w, const struct insn *ip)
     w->barrier_count = count;
     warp_park(w, NULL, ip, FRAGMENT_BARRIER, lanes_elsewhere(w));
     return warp_next_fragment(w);
+}
+
+const struct insn *emu_fence(struct warp *w, const struct insn *ip)
+{
+    if (ip->kind & FENCE_ASYNC_GLOBAL)
+        races_fence_async(w);
+    if (ip->kind & FENCE_ASYNC_SHARED)
+        race_proxy_fence(w);
+    else if (ip->kind & FENCE_ASYNC_GLOBAL)
+        races_tick(w);
+    if (ip->kind & (FENCE_ASYNC_SHARED | FENCE_ASYNC_GLOBAL))
+        return ip + 1;
+    race_flag_fence(w);
+    w->cluster_fenced |= (ip->kind & (FENCE_WIDE | FENCE_INIT)) != 0;
+    if (w->trace && (ip->kind & FENCE_WIDE) && !races_blind(w->runner))
+        races_fence(w);
+    return ip + 1;
 }

@@ -161,14 +161,30 @@ struct address_space {
     int moment_count;
     uint8_t mark; /* of the last launch */
 };
-struct buffer *space_find(const struct address_space *s, uint64_t address); /* NULL: in none */
+/* The last buffer that begins at or before the address, else the first. */
+static inline struct buffer *space_nearest(const struct address_space *s, uint64_t address)
+{
+    int low = 0, high = s->count;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (s->buffers[middle]->base <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? s->buffers[low - 1] : s->count ? s->buffers[0] : NULL;
+}
+static inline struct buffer *space_find(const struct address_space *s, uint64_t address)
+{
+    struct buffer *b = space_nearest(s, address);
+    return b && address >= b->base && address - b->base < b->bytes ? b : NULL;
+}
 /* Did a kernel write to it since the host did? And: what is counted begins anew. */
 bool buffer_written(const struct buffer *b);
 /* Marks bytes as given a value, or as not; were all of them? `exact`: bytes that the checks watched, else whole sectors. */
 void buffer_know(struct buffer *b, uint64_t offset, size_t bytes, bool known);
 bool buffer_known(const struct buffer *b, uint64_t offset, size_t bytes, bool exact);
 void buffer_clear(struct buffer *b);
-struct buffer *space_nearest(const struct address_space *s, uint64_t address);
 
 /* Access pattern of a memory instruction, remembered from its last execution, and its counters. */
 enum pattern { PATTERN_NONE, PATTERN_UNIFORM, PATTERN_DENSE, PATTERN_OTHER };

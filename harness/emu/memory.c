@@ -5,26 +5,6 @@
 #define NULL_BYTES 65536u        /* a null pointer and an index */
 #define FAR_BYTES (256ull << 20) /* further from every buffer than this it is no index gone wrong */
 
-struct buffer *space_find(const struct address_space *s, uint64_t address)
-{
-    struct buffer *b = space_nearest(s, address);
-    return b && address >= b->base && address - b->base < b->bytes ? b : NULL;
-}
-
-/* The last buffer that begins at or before the address, else the first. */
-struct buffer *space_nearest(const struct address_space *s, uint64_t address)
-{
-    int low = 0, high = s->count;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (s->buffers[middle]->base <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? s->buffers[low - 1] : s->count ? s->buffers[0] : NULL;
-}
-
 enum ptx_space space_of(uint64_t generic)
 {
     if (generic >= GLOBAL_BASE)
@@ -293,25 +273,6 @@ static void lane_in(struct warp *w, const struct insn *ip, int i, const uint8_t 
             memcpy(&SLOT(uint64_t, w, ref)[2 * i + 1], from + 8, 8);
             break;
         default: SLOT(uint64_t, w, ref)[i] = x; break;
-        }
-    }
-}
-
-void lane_out(struct warp *w, const struct insn *ip, int i, uint8_t *to)
-{
-    for (int v = 0; v < ip->count; v++, to += ip->size) {
-        uint32_t ref = ip->count == 1 ? ip->d : ip->list[v];
-        switch (ip->kind) {
-        case MOVE_16:
-        case MOVE_U8_16:
-        case MOVE_S8_16: memcpy(to, &SLOT(uint16_t, w, ref)[i], ip->size); break;
-        case MOVE_32:
-        case MOVE_U8_32:
-        case MOVE_S8_32:
-        case MOVE_U16_32:
-        case MOVE_S16_32: memcpy(to, &SLOT(uint32_t, w, ref)[i], ip->size); break;
-        case MOVE_128: memcpy(to, &SLOT(uint64_t, w, ref)[2 * i], 16); break;
-        default: memcpy(to, &SLOT(uint64_t, w, ref)[i], ip->size); break;
         }
     }
 }

@@ -263,7 +263,14 @@ static uint32_t *release_place(struct order *o, uint64_t address, bool add)
     }
 }
 
-static void fence(struct warp *w)
+void races_fence_async(struct warp *w)
+{
+    w->block->global_fenced = w->runner->moment;
+    if (w->runner->order && w->runner->order->fenced)
+        w->runner->order->fenced[w->block->number] = w->runner->moment;
+}
+
+void races_fence(struct warp *w)
 {
     w->known = w->heard > w->known ? w->heard : w->known;
     if (!w->touched)
@@ -271,26 +278,6 @@ static void fence(struct warp *w)
     w->touched = false;
     w->block->fences++;
     add_event(w, (uint8_t)w->id, false);
-}
-
-const struct insn *emu_fence(struct warp *w, const struct insn *ip)
-{
-    if (ip->kind & FENCE_ASYNC_GLOBAL) {
-        w->block->global_fenced = w->runner->moment;
-        if (w->runner->order && w->runner->order->fenced)
-            w->runner->order->fenced[w->block->number] = w->runner->moment;
-    }
-    if (ip->kind & FENCE_ASYNC_SHARED)
-        race_proxy_fence(w);
-    else if (ip->kind & FENCE_ASYNC_GLOBAL)
-        races_tick(w);
-    if (ip->kind & (FENCE_ASYNC_SHARED | FENCE_ASYNC_GLOBAL))
-        return ip + 1;
-    race_flag_fence(w);
-    w->cluster_fenced |= (ip->kind & (FENCE_WIDE | FENCE_INIT)) != 0;
-    if (w->trace && (ip->kind & FENCE_WIDE) && !races_blind(w->runner))
-        fence(w);
-    return ip + 1;
 }
 
 void races_hear(struct warp *w, const struct insn *ip, uint64_t address)
@@ -305,7 +292,7 @@ void races_hear(struct warp *w, const struct insn *ip, uint64_t address)
 void races_publish(struct warp *w, const struct insn *ip, uint64_t address)
 {
     if (ip->flags & ACCESS_RELEASE)
-        fence(w);
+        races_fence(w);
     if (!w->block->fences)
         return;
     uint32_t news = w->block->fences + w->block->epoch, *at = release_place(w->runner->order, address, true);

@@ -143,3 +143,9 @@ void agent_reads(struct warp *w, const struct insn *ip, int lane, uint32_t offse
                        of & 63);
     }
 }
+
+void agent_matrix(struct warp *w, const struct insn *ip, uint32_t offset)
+{
+    uint32_t agent = *agent_of_matrix(w);
+    agent_reads(w, ip, -1, offset, 1, agent ? (w->wgmma_groups + 1) << 7 | agent : 0);
+}

@@ -82,6 +82,9 @@ uint32_t races_tag_of(struct warp *w, uint32_t id, uint32_t clock); /* of what a
 bool races_unfenced(const struct warp *w, uint32_t tag);
 uint32_t races_block_of(const struct runner *k, uint32_t tag);            /* its number */
 void races_hear(struct warp *w, const struct insn *ip, uint64_t address); /* reads what others may release */
+/* A fence that reaches beyond the block; one between its writes to global memory and the async proxy. */
+void races_fence(struct warp *w);
+void races_fence_async(struct warp *w);
 void races_publish(struct warp *w, const struct insn *ip, uint64_t address);
 const struct insn *emu_fence(struct warp *w, const struct insn *ip);
 

@@ -77,8 +77,31 @@ static inline void lanes_parted(struct warp *w)
 }
 void lanes_meet_some(struct warp *w, uint32_t who);
 /* Did a lane of this warp leave this tag, and has `lane` not met it since? Of several lanes the last stretch counts. */
-bool lanes_apart(const struct warp *w, uint32_t tag, uint32_t lane);
-bool reads_apart(const struct warp *w, uint32_t tag, uint32_t lane); /* of a read */
+#define MANY_LANES 32u
+#define NO_LANE 63u /* an atomic or volatile write */
+static inline bool lanes_apart(const struct warp *w, uint32_t tag, uint32_t lane)
+{
+    uint32_t other = tag & 63;
+    if (other == lane || other == NO_LANE)
+        return false;
+    if ((tag ^ w->synced) < 64)
+        return true;
+    for (int i = w->part_count - 1; i > 0 && other < 32; i--) {
+        if (w->parts[i].who >> lane & w->parts[i].who >> other & 1)
+            return false;
+        if ((tag & ~63u) == w->parts[i - 1].synced)
+            return true;
+    }
+    return false;
+}
+/* The same of a read. */
+static inline bool reads_apart(const struct warp *w, uint32_t tag, uint32_t lane)
+{
+    uint32_t other = tag & 63;
+    if (w->used == w->synced)
+        return lanes_apart(w, tag, lane);
+    return other != lane && other != NO_LANE && (tag ^ w->used) < 64;
+}
 /* They exchange values: what they read before was read before what comes of it is written; what they wrote is not there for others. */
 void lanes_exchange(struct warp *w);
 /* Bytes of a finished cp.async count as written now. */
@@ -86,7 +109,7 @@ void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes);
 
 /* ---- convert.c, move.c, video.c ---- */
 enum { VIDEO_ADD, VIDEO_SUB, VIDEO_AVERAGE, VIDEO_DIFFERENCE, VIDEO_MIN, VIDEO_MAX, VIDEO_LEFT, VIDEO_RIGHT }; /* insn.kind */
-enum { VIDEO_D_SIGNED = 1, VIDEO_A_SIGNED = 2, VIDEO_B_SIGNED = 4, VIDEO_SAT = 8, VIDEO_SUM = 16 };             /* insn.flags */
+enum { VIDEO_D_SIGNED = 1, VIDEO_A_SIGNED = 2, VIDEO_B_SIGNED = 4, VIDEO_SAT = 8, VIDEO_SUM = 16 };            /* insn.flags */
 void emu_video(struct warp *w, const struct insn *ip);
 void emu_convert(struct warp *w, const struct insn *ip);
 void move_pack(struct warp *w, const struct insn *ip);
@@ -126,6 +149,9 @@ void barrier_warp_arrives(struct warp *w);
 void barrier_warp_done(struct block *b);
 /* Text of printf, kept in block order until the launch ends. */
 void emu_print(struct launch *l, uint64_t block, const char *text, size_t bytes);
+/* Writes it to the standard output and drops it; drops it unwritten. */
+void emu_print_show(struct launch *l);
+void emu_print_drop(struct launch *l);
 /* ---- tensor.c, wgmma.c, async.c, bulk.c, cluster.c ---- */
 const struct insn *emu_mma(struct warp *w, const struct insn *ip);
 const struct insn *emu_wmma_load(struct warp *w, const struct insn *ip);

@@ -270,14 +270,6 @@ const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip)
     return ip + 1;
 }
 
-void matrix_row(const struct warp *w, const struct insn *ip, int lane, uint8_t *row)
-{
-    const uint8_t *tile = SLOT(const uint8_t, w, ip->list[lane / 8]);
-    int r = lane % 8;
-    for (int c = 0; c < 8; c++)
-        memcpy(row + 2 * c, ip->kind ? tile + 16 * c + 2 * r : tile + 16 * r + 2 * c, 2);
-}
-
 const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip)
 {
     lanes_exchange(w);
@@ -349,4 +341,31 @@ const struct insn *emu_wmma_store(struct warp *w, const struct insn *ip)
 {
     lanes_exchange(w);
     return wmma_move(w, ip, true);
+}
+
+/* kind: 0 wgmma.commit_group, 1 wait_group: imm groups may stay open. The four warps of a group make one product: who waits for it waits
+ * for all of them, and may say for all of them that what it was made of is no longer wanted. */
+const struct insn *emu_wgmma_group(struct warp *w, const struct insn *ip)
+{
+    const struct block *b = w->block;
+    uint32_t open = (uint32_t)ip->imm, over = w->wgmma_groups > open ? w->wgmma_groups - open : 0;
+    if (!ip->kind) {
+        w->wgmma_groups++;
+        return ip + 1;
+    }
+    for (int i = w->id & ~3; i <= (w->id | 3); i++) {
+        bool there = i < b->warp_count;
+        if (there && (b->warps[i].wgmma_groups >= over || w->others))
+            continue;
+        if (there && b->warps[i].state != WARP_DONE)
+            return warp_retry(w, ip);
+        if (over && (w->checks & CHECK_SYNC))
+            emu_report(w, ip, -1, "inactive_lane", "wgmma is of four warps: warp %d %s", i,
+                       there ? "has ended without it" : "is not of this block");
+    }
+    w->stalls = 0;
+    uint32_t agent = b->matrix_agent[w->id / 4 & 7];
+    if (agent && w->clocks[agent] < over)
+        w->clocks[agent] = w->fenced[agent] = over;
+    return ip + 1;
 }
