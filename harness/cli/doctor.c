@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/cli.h"
-#include "emu/emu.h"
+#include "emu/device/emu.h"
 #include "report/form/document.h"
 #include "device/compile/compile.h"
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef BENCH_EMU_ASYNC_H
 #define BENCH_EMU_ASYNC_H
 
-#include "emu/slow.h"
+#include "emu/handlers.h"
 
 /* An mbarrier in shared memory: expected arrivals of a phase, arrivals still missing, bytes still missing, parity of the phase. */
 #define MBARRIER_EXPECTED(v) ((uint32_t)(v)&0xfffff)

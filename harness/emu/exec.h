@@ -7,7 +7,7 @@
 #define BENCH_EMU_EXEC_H
 
 #include "device/chip/chip.h"
-#include "emu/ptx.h"
+#include "device/ptx/ptx.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>

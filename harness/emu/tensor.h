@@ -6,7 +6,7 @@
 #ifndef BENCH_EMU_TENSOR_H
 #define BENCH_EMU_TENSOR_H
 
-#include "emu/slow.h"
+#include "emu/handlers.h"
 
 enum mma_form { MMA_F16, MMA_BF16, MMA_TF32, MMA_F32, MMA_F64, MMA_S8, MMA_U8, MMA_S32, MMA_E4M3, MMA_E5M2, MMA_S4, MMA_U4, MMA_B1 };
 /* insn.list of an mma: this header, then the slots of d, a, b, c */
@@ -15,7 +15,11 @@ enum { MMA_SAT = 1, MMA_AND_POPC = 2 };
 /* wmma loads and stores: insn.list: M, N, K, form, which (0 a, 1 b, 2 c), column-major, count, slots */
 enum { WMMA_M, WMMA_N, WMMA_K, WMMA_FORM, WMMA_WHICH, WMMA_COLUMN, WMMA_COUNT, WMMA_HEADER };
 
-int mma_form_bits(enum mma_form f);
+static inline int mma_form_bits(enum mma_form f)
+{
+    static const int bits[] = {16, 16, 32, 32, 64, 8, 8, 32, 8, 8, 4, 4, 1};
+    return bits[f];
+}
 
 float emu_fp8(uint8_t v, bool e4m3);
 /* wgmma's A from registers: rows 8 h on, k0 to k0 + 7 of the warp, in row order. */

@@ -3,7 +3,7 @@
 #define BENCH_TESTS_EMU_COVERAGE_H
 
 #include "base/dtype.h"
-#include "emu/emu.h"
+#include "emu/device/emu.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
  *   speed SCENARIO [ROW-GLOB]   $SPEED_ROUNDS: launches of each kind, default 5 */
 #include "base/pool.h"
 #include "base/text.h"
-#include "emu/emu.h"
+#include "emu/device/emu.h"
 #include "run/child/private.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "emu/emu.h"
+#include "emu/device/emu.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

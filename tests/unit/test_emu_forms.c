@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "emu_run.h"
-#include "emu/ptx.h"
+#include "device/ptx/ptx.h"
 
 /* Launches 32 threads of `k(in, out)`: in[lane] as given, 8 bytes of `out` a lane. */
 static void run_lanes(const char *ptx, const uint64_t in[32], uint64_t *got, size_t bytes)

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "emu/slow.h"
-#include "emu/tensormap.h"
+#include "emu/handlers.h"
+#include "emu/run/tensormap.h"
 #include "emu_run.h"
 
 static float in[4096];

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "emu_run.h"
-#include "emu/races.h"
+#include "emu/check/races.h"
 #include <unistd.h>
 
 struct planted {

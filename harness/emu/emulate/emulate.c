@@ -1,5 +1,5 @@
 #include "emu/emulate/emulate.h"
-#include "emu/emulate/emulate_parts.h"
+#include "emu/emulate/parts.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "base/spec.h"
 #include "base/text.h"
 #include "device/cuda/cuda.h"
-#include "emu/emu.h"
+#include "emu/device/emu.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,80 @@
+/* emu/check/known: which bytes of global memory the host or a kernel has written. */
+#include "base/text.h"
+#include "emu/handlers.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- bytes never written: global ----
+ * A read is reported when nothing it reads was ever written: words read whole and masked afterwards are no error. */
+bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store)
+{
+    bool known = store;
+    for (uint64_t k = offset; k < offset + bytes;) { /* a bitmap byte at a time */
+        uint64_t n = 8 - (k & 7) < offset + bytes - k ? 8 - (k & 7) : offset + bytes - k;
+        uint8_t bits = (uint8_t)(((1u << n) - 1) << (k & 7)), seen = __atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED);
+        if (store && (seen & bits) != bits)
+            __atomic_fetch_or(&b->known[k >> 3], bits, __ATOMIC_RELAXED);
+        known |= (seen & bits) != 0;
+        k += n;
+    }
+    if (!known)
+        emu_report(w, ip, lane, "uninitialised", "global read of %u bytes at 0x%llx, offset %llu of `%s`, never written", bytes,
+                   (unsigned long long)(b->base + offset), (unsigned long long)offset, b->label);
+    return known;
+}
+
+void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes,
+                  bool store)
+{
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint64_t at = offset + (uint64_t)(int64_t)m->rel[i];
+        if (!store && !(at & 7) && bytes == 8 && __atomic_load_n(&b->known[at >> 3], __ATOMIC_RELAXED) == 0xff)
+            continue;
+        known_lane(w, ip, i, b, at, bytes, store);
+    }
+}
+
+void buffer_know(struct buffer *b, uint64_t offset, size_t bytes, bool known)
+{
+    if (!b->known && known)
+        return;
+    if (known && offset == 0 && bytes == b->bytes) {
+        free(b->known);
+        b->known = NULL;
+        return;
+    }
+    if (!b->known) {
+        b->known = xmalloc(b->bytes / 8 + 1);
+        memset(b->known, 0xff, b->bytes / 8 + 1);
+    }
+    uint64_t k = offset, end = offset + bytes;
+    for (; k < end && (k & 7); k++)
+        b->known[k >> 3] = (uint8_t)(known ? b->known[k >> 3] | 1u << (k & 7) : b->known[k >> 3] & ~(1u << (k & 7)));
+    if (end - k >= 8) {
+        memset(b->known + (k >> 3), known ? 0xff : 0, (end - k) >> 3);
+        k += (end - k) & ~7ull;
+    }
+    for (; k < end; k++)
+        b->known[k >> 3] = (uint8_t)(known ? b->known[k >> 3] | 1u << (k & 7) : b->known[k >> 3] & ~(1u << (k & 7)));
+}
+
+bool buffer_known(const struct buffer *b, uint64_t offset, size_t bytes, bool exact)
+{
+    bool known = true;
+    for (uint64_t k = offset; b->known && k < offset + bytes; k++)
+        known &= (b->known[k >> 3] >> (k & 7) & 1) || (!exact && b->written[k >> 5]);
+    return known;
+}
+
+bool buffer_written(const struct buffer *b)
+{
+    return b->stored || b->written[0] || memcmp(b->written, b->written + 1, b->bytes / 32 + 1);
+}
+
+void buffer_clear(struct buffer *b)
+{
+    b->stored = buffer_written(b);
+    memset(b->read, 0, b->bytes / 32 + 2);
+    memset(b->written, 0, b->bytes / 32 + 2);
+}

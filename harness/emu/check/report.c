@@ -1,0 +1,72 @@
+/* emu/check/report: adds findings to the launch's table of reports. */
+#include "emu/check/report.h"
+#include "emu/check/shadow.h"
+#include "emu/handlers.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- reports ---- */
+static void thread_index(const struct warp *w, int lane, uint32_t out[3])
+{
+    const uint32_t *dim = w->runner->launch->block;
+    uint32_t t = (uint32_t)w->id * 32 + (uint32_t)(lane < 0 ? __builtin_ctz(w->mask | 1u << 31) : lane);
+    out[0] = t % dim[0];
+    out[1] = t / dim[0] % dim[1];
+    out[2] = t / dim[0] / dim[1];
+}
+
+static void report_add(struct warp *w, const struct insn *ip, int lane, bool note, const char *kind, const char *format, va_list args)
+{
+    struct report_table *t = w->runner->launch->reports;
+    uint64_t position = w->block->number << 16 | (uint64_t)w->id << 6 | (uint64_t)(lane < 0 ? 0 : lane + 1);
+    const struct cold *c = &w->program->cold[ip->index];
+    pthread_mutex_lock(&t->lock);
+    struct report_entry *e = NULL;
+    for (int i = 0; i < t->count && !e; i++)
+        if (t->entries[i].index == ip->index && !strcmp(t->entries[i].r.kind, kind))
+            e = &t->entries[i];
+    bool fresh = !e;
+    if (!e && t->count < REPORT_MAX) {
+        e = &t->entries[t->count++];
+        *e = (struct report_entry){.index = ip->index, .note = note};
+        snprintf(e->r.kind, sizeof e->r.kind, "%s", kind);
+    }
+    if (e) {
+        e->r.count++;
+        if (fresh || position < e->position) {
+            char what[256], op[64];
+            uint32_t at[3];
+            vsnprintf(what, sizeof what, format, args);
+            thread_index(w, lane, at);
+            e->position = position;
+            e->r.line = c->line;
+            const char *file = c->file > 0 && c->file < w->program->module->file_count ? w->program->module->files[c->file] : NULL;
+            snprintf(e->r.file, sizeof e->r.file, "%s", file ? file : "");
+            ptx_instr_text(c->source, op, sizeof op);
+            if (c->line > 0)
+                snprintf(e->r.text, sizeof e->r.text, "%s (block %u,%u,%u thread %u,%u,%u)", what, w->block->index[0], w->block->index[1],
+                         w->block->index[2], at[0], at[1], at[2]);
+            else
+                snprintf(e->r.text, sizeof e->r.text, "PTX line %d (%s): %s (block %u,%u,%u thread %u,%u,%u)", c->source->ptx_line, op,
+                         what, w->block->index[0], w->block->index[1], w->block->index[2], at[0], at[1], at[2]);
+        }
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report_add(w, ip, lane, false, kind, format, args);
+    va_end(args);
+}
+
+void emu_note(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    report_add(w, ip, lane, true, kind, format, args);
+    va_end(args);
+}

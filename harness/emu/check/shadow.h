@@ -1,0 +1,23 @@
+/* emu/check/shadow: what the race check knows of shared memory. */
+#ifndef BENCH_EMU_CHECK_SHADOW_H
+#define BENCH_EMU_CHECK_SHADOW_H
+
+#include <stdint.h>
+
+/* Of each grain of shared memory (1 << program.shared_shift bytes): who wrote it last and who has read it. Simple kernels: watch.inc;
+ * others: (warp's clock << 7 | atomic << 6 | warp), 0 = nobody; reader warp 63: several. */
+struct shadow {
+    uint32_t *writer, *reader;
+    uint32_t *lane_read;                  /* of the last read that a lane may overtake; NULL: there are none */
+    uint32_t *source;                     /* of the bulk copy or wgmma that reads it, agents.h; NULL: there are none */
+    uint32_t *lane;                       /* of the last write: warp.synced | the lane, MANY_LANES or NO_LANE */
+    uint32_t *far_writer, *far_reader[2]; /* cluster.h; readers of the block itself, of others; NULL: no cluster */
+    uint32_t grains;
+};
+#define KNOWN_PENDING 0x80         /* in shared_known: copied by a cp.async that nobody has waited for */
+#define EPOCH_MAX ((1u << 25) - 1) /* what fits a tag */
+#define SHADOW_MANY 63u
+#define SHADOW_ATOMIC 64u
+#define SHADOW_UNREAD 64u /* of a reader: told of at an mbarrier before it was used */
+
+#endif

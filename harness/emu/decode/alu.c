@@ -1,0 +1,560 @@
+/* emu/decode/alu: integers, bits, predicates, moves, conversions. */
+#include "emu/decode/decode.h"
+
+/* By width: op16, op32, op64. */
+enum op decode_by_width(struct decode *d, enum ptx_type t, enum op op16, enum op op32, enum op op64)
+{
+    enum op op = ptx_type_bytes(t) == 2 ? op16 : ptx_type_bytes(t) == 4 ? op32 : ptx_type_bytes(t) == 8 ? op64 : OP_none;
+    if (op == OP_none)
+        decode_fail(d, "type '.%s' is not supported here", ptx_type_name(t));
+    return op;
+}
+
+/* Emits op with d and n sources, all of type t. */
+bool decode_simple(struct decode *d, enum op op, enum ptx_type t, int n)
+{
+    uint32_t s[3] = {NO_REF, NO_REF, NO_REF};
+    for (int i = 0; i < n; i++)
+        s[i] = decode_source(d, decode_operand(d, 1 + i), t, false);
+    uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
+    if (op == OP_none)
+        return decode_fail(d, "type '.%s' is not supported here", ptx_type_name(t));
+    struct insn *ip = decode_emit(d, op);
+    ip->d = to;
+    ip->a = s[0];
+    ip->b = s[1];
+    ip->c = s[2];
+    return true;
+}
+
+static enum op signed_op(enum ptx_type t, enum op u16, enum op s16, enum op u32, enum op s32, enum op u64, enum op s64)
+{
+    switch (t) {
+    case T_U16: return u16;
+    case T_S16: return s16;
+    case T_U32: return u32;
+    case T_S32: return s32;
+    case T_U64: return u64;
+    case T_S64: return s64;
+    default: return OP_none;
+    }
+}
+
+/* add.cc, addc, sub.cc, subc */
+static bool with_carry(struct decode *d, enum ptx_type t, bool reads, bool subtract)
+{
+    bool writes = decode_take(d, "cc");
+    if (!decode_simple(d, ptx_type_bytes(t) == 4 ? OP_addc_32 : ptx_type_bytes(t) == 8 ? OP_addc_64 : OP_none, t, 2))
+        return true;
+    d->p->code[d->p->count - 1].flags = (uint8_t)(reads | writes << 1 | subtract << 2);
+    return true;
+}
+
+static bool decode_addsub(struct decode *d, bool subtract)
+{
+    enum ptx_type t = decode_take_type(d);
+    if (instr_has(d->in, "cc"))
+        return with_carry(d, t, false, subtract);
+    if (decode_take(d, "sat")) {
+        decode_simple(d, t == T_S32 ? (subtract ? OP_sub_sat_s32 : OP_add_sat_s32) : OP_none, t, 2);
+        return true;
+    }
+    if (t == T_U16X2 || t == T_S16X2) {
+        decode_simple(d, subtract ? OP_none : OP_add_16x2, t, 2);
+        return true;
+    }
+    decode_simple(
+        d, subtract ? decode_by_width(d, t, OP_sub_16, OP_sub_32, OP_sub_64) : decode_by_width(d, t, OP_add_16, OP_add_32, OP_add_64), t,
+        2);
+    return true;
+}
+
+static enum ptx_type doubled(enum ptx_type t)
+{
+    switch (t) {
+    case T_U16: return T_U32;
+    case T_S16: return T_S32;
+    case T_U32: return T_U64;
+    case T_S32: return T_S64;
+    default: return T_NONE;
+    }
+}
+
+static bool wide_product(struct decode *d, enum ptx_type t, bool mad)
+{
+    enum op op = mad ? (t == T_U16   ? OP_madwide_u16
+                        : t == T_S16 ? OP_madwide_s16
+                        : t == T_U32 ? OP_madwide_u32
+                        : t == T_S32 ? OP_madwide_s32
+                                     : OP_none)
+                     : (t == T_U16   ? OP_mulwide_u16
+                        : t == T_S16 ? OP_mulwide_s16
+                        : t == T_U32 ? OP_mulwide_u32
+                        : t == T_S32 ? OP_mulwide_s32
+                                     : OP_none);
+    if (op == OP_none)
+        return decode_fail(d, "type '.%s' is not supported here", ptx_type_name(t)) || true;
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false),
+             c = mad ? decode_source(d, decode_operand(d, 3), doubled(t), false) : NO_REF;
+    uint32_t to = decode_target(d, decode_operand(d, 0), doubled(t), false);
+    struct insn *ip = decode_emit(d, op);
+    ip->d = to, ip->a = a, ip->b = b, ip->c = c;
+    return true;
+}
+
+static bool decode_mul(struct decode *d, bool mad)
+{
+    static const char *const halves[] = {"lo", "hi", "wide", NULL};
+    bool reads = decode_is(d, "madc"), writes = decode_take(d, "cc");
+    int half = decode_take_word(d, halves);
+    enum ptx_type t = decode_take_type(d);
+    if (half == 2)
+        return wide_product(d, t, mad);
+    if (reads || writes) {
+        if (decode_simple(d, ptx_type_bytes(t) == 4 ? OP_madc_32 : ptx_type_bytes(t) == 8 ? OP_madc_64 : OP_none, t, 3)) {
+            struct insn *ip = &d->p->code[d->p->count - 1];
+            ip->flags = (uint8_t)(reads | writes << 1);
+            ip->kind = half == 1 ? 1 + ptx_type_signed(t) : 0;
+        }
+        return true;
+    }
+    if (half == 1 && mad)
+        decode_simple(d, signed_op(t, OP_none, OP_none, OP_madhi_u32, OP_madhi_s32, OP_madhi_u64, OP_madhi_s64), t, 3);
+    else if (half == 1)
+        decode_simple(d, signed_op(t, OP_mulhi_u16, OP_mulhi_s16, OP_mulhi_u32, OP_mulhi_s32, OP_mulhi_u64, OP_mulhi_s64), t, 2);
+    else if (mad)
+        decode_simple(d, decode_by_width(d, t, OP_madlo_16, OP_madlo_32, OP_madlo_64), t, 3);
+    else
+        decode_simple(d, decode_by_width(d, t, OP_mullo_16, OP_mullo_32, OP_mullo_64), t, 2);
+    return true;
+}
+
+static bool decode_mul24(struct decode *d, bool add)
+{
+    bool high = decode_take(d, "hi"), saturated = high && add && decode_take(d, "sat");
+    if (!high && !decode_take(d, "lo"))
+        return decode_fail(d, ".lo or .hi is wanted") || true;
+    enum ptx_type t = decode_take_type(d);
+    if (high) {
+        decode_simple(d,
+                      t == T_U32 && !saturated ? (add ? OP_mad24_hi_u32 : OP_mul24_hi_u32)
+                      : t == T_S32             ? (saturated ? OP_mad24_hi_sat_s32
+                                                  : add     ? OP_mad24_hi_s32
+                                                            : OP_mul24_hi_s32)
+                                               : OP_none,
+                      t, 2 + add);
+        return true;
+    }
+    decode_simple(d,
+                  t == T_U32   ? (add ? OP_mad24_u32 : OP_mul24_u32)
+                  : t == T_S32 ? (add ? OP_mad24_s32 : OP_mul24_s32)
+                               : OP_none,
+                  t, 2 + add);
+    return true;
+}
+
+static bool decode_minmax(struct decode *d, bool min)
+{
+    bool relu = decode_take(d, "relu");
+    enum ptx_type t = decode_take_type(d);
+    if (t == T_U16X2 || t == T_S16X2) {
+        decode_simple(d, t == T_U16X2 ? (min ? OP_min_u16x2 : OP_max_u16x2) : min ? OP_min_s16x2 : OP_max_s16x2, t, 2);
+        return true;
+    }
+    decode_simple(d,
+                  min ? signed_op(t, OP_min_u16, OP_min_s16, OP_min_u32, OP_min_s32, OP_min_u64, OP_min_s64)
+                      : signed_op(t, OP_max_u16, OP_max_s16, OP_max_u32, OP_max_s32, OP_max_u64, OP_max_s64),
+                  t, 2);
+    if (relu && !d->failed) {
+        uint32_t to = d->p->code[d->p->count - 1].d;
+        struct insn *ip = decode_emit_internal(d, OP_relu_s32);
+        ip->d = ip->a = to;
+        if (t != T_S32)
+            decode_fail(d, "'.relu' wants .s32");
+    }
+    return true;
+}
+
+static bool decode_shift(struct decode *d, bool left)
+{
+    enum ptx_type t = decode_take_type(d);
+    enum op op;
+    if (left)
+        op = decode_by_width(d, t, OP_shl_16, OP_shl_32, OP_shl_64);
+    else if (ptx_type_signed(t))
+        op = decode_by_width(d, t, OP_shr_s16, OP_shr_s32, OP_shr_s64);
+    else
+        op = decode_by_width(d, t, OP_shr_u16, OP_shr_u32, OP_shr_u64);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), T_U32, false),
+             to = decode_target(d, decode_operand(d, 0), t, false);
+    struct insn *ip = decode_emit(d, op);
+    ip->d = to, ip->a = a, ip->b = b;
+    return true;
+}
+
+static bool decode_funnel(struct decode *d)
+{
+    bool left = decode_take(d, "l");
+    if (!left)
+        decode_take(d, "r");
+    bool wrap = decode_take(d, "wrap");
+    if (!wrap)
+        decode_take(d, "clamp");
+    enum ptx_type t = decode_take_type(d);
+    decode_simple(d, left ? (wrap ? OP_shf_l_wrap : OP_shf_l_clamp) : wrap ? OP_shf_r_wrap : OP_shf_r_clamp, t, 3);
+    return true;
+}
+
+/* d is 32 bits whatever the source's width */
+static bool counting(struct decode *d, enum op op32, enum op op64, int flags)
+{
+    enum ptx_type t = decode_take_type(d);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), to = decode_target(d, decode_operand(d, 0), T_U32, false);
+    struct insn *ip = decode_emit(d, ptx_type_bytes(t) == 8 ? op64 : op32);
+    ip->d = to, ip->a = a, ip->flags = (uint8_t)flags;
+    return true;
+}
+
+static bool decode_bfind(struct decode *d)
+{
+    int amount = decode_take(d, "shiftamt");
+    bool is_signed = instr_has(d->in, "s32") || instr_has(d->in, "s64");
+    return counting(d, is_signed ? OP_bfind_s32 : OP_bfind_u32, is_signed ? OP_bfind_s64 : OP_bfind_u64, amount);
+}
+
+static bool decode_fields(struct decode *d, bool insert)
+{
+    enum ptx_type t = decode_take_type(d);
+    bool wide = ptx_type_bytes(t) == 8;
+    uint32_t to = decode_target(d, decode_operand(d, 0), t, false), a = decode_source(d, decode_operand(d, 1), t, false);
+    uint32_t b = decode_source(d, decode_operand(d, 2), insert ? t : T_U32, false),
+             c = decode_source(d, decode_operand(d, 3), T_U32, false), *l = NULL;
+    if (insert) {
+        l = decode_list(d, 1);
+        l[0] = decode_source(d, decode_operand(d, 4), T_U32, false);
+    }
+    struct insn *ip = decode_emit(d, insert               ? (wide ? OP_bfi_64 : OP_bfi_32)
+                                     : ptx_type_signed(t) ? (wide ? OP_bfe_s64 : OP_bfe_s32)
+                                     : wide               ? OP_bfe_u64
+                                                          : OP_bfe_u32);
+    ip->d = to, ip->a = a, ip->b = b, ip->c = c, ip->list = l;
+    return true;
+}
+
+static bool decode_prmt(struct decode *d)
+{
+    static const char *const modes[] = {"f4e", "b4e", "rc8", "ecl", "ecr", "rc16", NULL};
+    int mode = decode_take_word(d, modes) + 1;
+    enum ptx_type t = decode_take_type(d);
+    if (decode_simple(d, OP_prmt, t, 3))
+        d->p->code[d->p->count - 1].aux = (uint16_t)mode;
+    return true;
+}
+
+static bool decode_lop3(struct decode *d)
+{
+    enum ptx_type t = decode_take_type(d);
+    const struct ptx_operand *table = decode_operand(d, 4);
+    if (table->kind != OPERAND_INT || d->in->count != 5)
+        return decode_fail(d, "this form is not supported") || true;
+    if (decode_simple(d, OP_lop3, t, 3))
+        d->p->code[d->p->count - 1].imm = (int64_t)(table->bits & 255);
+    return true;
+}
+
+static bool decode_dot(struct decode *d, bool four)
+{
+    static const char *const halves[] = {"lo", "hi", NULL};
+    int half = four ? 0 : decode_take_word(d, halves);
+    enum ptx_type ta = decode_take_type(d), tb = decode_take_type(d);
+    if (decode_simple(d, four ? OP_dp4a : OP_dp2a, T_B32, 3))
+        d->p->code[d->p->count - 1].flags = (uint8_t)(ptx_type_signed(ta) | ptx_type_signed(tb) << 1 | (half == 1) << 2);
+    return true;
+}
+
+/* ---- logic, on registers and predicates ---- */
+bool decode_predicate_logic(struct decode *d, enum op op)
+{
+    bool na, nb = false;
+    uint32_t a = decode_pred(d, decode_operand(d, 1), &na), b = op == OP_mov_pred ? NO_REF : decode_pred(d, decode_operand(d, 2), &nb);
+    const struct ptx_operand *o = decode_operand(d, 0);
+    if (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)
+        return decode_fail(d, "the result must be a predicate") || true;
+    struct insn *ip = decode_emit(d, op);
+    ip->d = decode_slot(d, o->reg), ip->a = a, ip->b = b;
+    ip->flags = (uint8_t)(na | nb << 1);
+    return true;
+}
+
+static bool decode_logic(struct decode *d)
+{
+    enum ptx_type t = decode_take_type(d);
+    if (decode_is(d, "not")) {
+        if (t != T_PRED)
+            decode_simple(d, decode_by_width(d, t, OP_not_16, OP_not_32, OP_not_64), t, 1);
+        else if (decode_predicate_logic(d, OP_mov_pred) && !d->failed)
+            d->p->code[d->p->count - 1].flags ^= 1;
+        return true;
+    }
+    if (t == T_PRED)
+        return decode_predicate_logic(d, decode_is(d, "and") ? OP_and_pred : decode_is(d, "or") ? OP_or_pred : OP_xor_pred);
+    if (decode_is(d, "and"))
+        decode_simple(d, decode_by_width(d, t, OP_and_16, OP_and_32, OP_and_64), t, 2);
+    else if (decode_is(d, "or"))
+        decode_simple(d, decode_by_width(d, t, OP_or_16, OP_or_32, OP_or_64), t, 2);
+    else
+        decode_simple(d, decode_by_width(d, t, OP_xor_16, OP_xor_32, OP_xor_64), t, 2);
+    return true;
+}
+
+/* ---- comparisons ---- */
+static const char *const compare_words[] = {"eq",  "ne",  "lt",  "le",  "gt", "ge", "equ", "neu", "ltu", "leu",
+                                            "gtu", "geu", "num", "nan", "lo", "ls", "hi",  "hs",  NULL};
+static int take_compare(struct decode *d)
+{
+    static const int unsigned_words[] = {CMP_LT, CMP_LE, CMP_GT, CMP_GE};
+    int k = decode_take_word(d, compare_words);
+    if (k < 0)
+        decode_fail(d, "a comparison was expected");
+    return k >= 14 ? unsigned_words[k - 14] : k;
+}
+
+static enum op compare_op(enum ptx_type t)
+{
+    switch (t) {
+    case T_B16:
+    case T_U16: return OP_setp_u16;
+    case T_S16: return OP_setp_s16;
+    case T_B32:
+    case T_U32: return OP_setp_u32;
+    case T_S32: return OP_setp_s32;
+    case T_B64:
+    case T_U64: return OP_setp_u64;
+    case T_S64: return OP_setp_s64;
+    case T_F32: return OP_setp_f32;
+    case T_F64: return OP_setp_f64;
+    case T_F16:
+    case T_BF16:
+    case T_F16X2:
+    case T_BF16X2: return OP_setp_half;
+    default: return OP_none;
+    }
+}
+
+/* Flushes an f32 operand of a .ftz comparison into scratch. */
+static uint32_t flushed(struct decode *d, uint32_t ref)
+{
+    struct insn *ip = decode_emit_internal(d, OP_flush_f32);
+    ip->a = ref;
+    return ip->d = decode_scratch(d);
+}
+
+static bool decode_setp(struct decode *d)
+{
+    static const char *const joins[] = {"and", "or", "xor", NULL};
+    int compare = take_compare(d), join = decode_take_word(d, joins) + 1;
+    bool ftz = decode_take(d, "ftz"), negated = false;
+    enum ptx_type t = decode_take_type(d);
+    enum op op = compare_op(t);
+    const struct ptx_operand *o = decode_operand(d, 0);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = NO_REF,
+             *l = decode_list(d, 1);
+    if (join)
+        c = decode_pred(d, decode_operand(d, 3), &negated);
+    if (op == OP_none || (o->kind != OPERAND_SINK && (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)) ||
+        (o->reg2 >= 0 && d->f->regs[o->reg2] != T_PRED))
+        return decode_fail(d, "these operands do not fit") || true;
+    if (ftz && t == T_F32) {
+        a = flushed(d, a);
+        b = flushed(d, b);
+    }
+    struct insn *ip = decode_emit(d, op);
+    ip->d = o->kind == OPERAND_SINK ? NO_REF : decode_slot(d, o->reg);
+    ip->a = a, ip->b = b, ip->c = c;
+    ip->aux = (uint16_t)compare;
+    ip->flags = (uint8_t)(join | (negated ? JOIN_NEGATED : 0));
+    ip->size = (uint8_t)ptx_type_bytes(t);
+    ip->kind = t == T_BF16 || t == T_BF16X2;
+    ip->imm = ftz;
+    if (o->reg2 >= 0) {
+        ip->count = 2;
+        l[0] = decode_slot(d, o->reg2);
+        ip->list = l;
+    }
+    return true;
+}
+
+/* set: -1 or 1.0 where true, else 0. Halves at once; others by a comparison into scratch and a selection. */
+static bool decode_set(struct decode *d)
+{
+    int compare = take_compare(d);
+    if (decode_take(d, "and") || decode_take(d, "or") || decode_take(d, "xor"))
+        return decode_fail(d, "a boolean operand is not supported") || true;
+    bool ftz = decode_take(d, "ftz");
+    enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
+    uint32_t a = decode_source(d, decode_operand(d, 1), ts, false), b = decode_source(d, decode_operand(d, 2), ts, false),
+             to = decode_target(d, decode_operand(d, 0), td, false);
+    if (compare_op(ts) == OP_setp_half) {
+        struct insn *ip = decode_emit(d, OP_set_half);
+        ip->d = to, ip->a = a, ip->b = b;
+        ip->aux = (uint16_t)compare;
+        ip->size = (uint8_t)ptx_type_bytes(ts);
+        ip->kind = ts == T_BF16 || ts == T_BF16X2;
+        ip->count = ptx_type_float(td) ? td == T_BF16 || td == T_BF16X2 : 2;
+        ip->imm = ftz;
+        return true;
+    }
+    if (compare_op(ts) == OP_none || ptx_type_bytes(td) != 4)
+        return decode_fail(d, "these types are not supported") || true;
+    if (ftz) {
+        a = flushed(d, a);
+        b = flushed(d, b);
+    }
+    uint32_t yes = decode_constant(d, td == T_F32 ? 0x3f800000u : 0xffffffffu, 4), no = decode_constant(d, 0, 4), p = decode_scratch(d);
+    struct insn *ip = decode_emit(d, compare_op(ts));
+    ip->d = p, ip->a = a, ip->b = b;
+    ip->aux = (uint16_t)compare;
+    ip = decode_emit_internal(d, OP_selp_32);
+    ip->d = to, ip->a = yes, ip->b = no, ip->c = p;
+    return true;
+}
+
+static bool decode_select(struct decode *d)
+{
+    enum ptx_type t = decode_take_type(d);
+    bool negated;
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false),
+             c = decode_pred(d, decode_operand(d, 3), &negated);
+    uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
+    struct insn *ip = decode_emit(d, decode_by_width(d, t, OP_selp_16, OP_selp_32, OP_selp_64));
+    ip->d = to, ip->a = a, ip->b = b, ip->c = c;
+    ip->flags = negated ? 4 : 0;
+    return true;
+}
+
+static bool decode_slct(struct decode *d)
+{
+    decode_take(d, "ftz");
+    enum ptx_type t = decode_take_type(d), tc = decode_take_type(d);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false),
+             c = decode_source(d, decode_operand(d, 3), tc, false), to = decode_target(d, decode_operand(d, 0), t, false);
+    struct insn *ip = decode_emit(d, tc == T_F32              ? (ptx_type_bytes(t) == 4 ? OP_slctf_32 : OP_none)
+                                     : ptx_type_bytes(t) == 8 ? OP_slct_64
+                                                              : OP_slct_32);
+    ip->d = to, ip->a = a, ip->b = b, ip->c = c;
+    return ip->op != OP_none || decode_fail(d, "these types are not supported") || true;
+}
+
+static bool decode_abs_neg(struct decode *d, bool absolute)
+{
+    enum ptx_type t = decode_take_type(d);
+    decode_simple(
+        d, absolute ? decode_by_width(d, t, OP_abs_s16, OP_abs_s32, OP_abs_s64) : decode_by_width(d, t, OP_neg_16, OP_neg_32, OP_neg_64), t,
+        1);
+    return true;
+}
+
+/* Is the first type among the modifiers a floating one? Those go to decode_float. */
+static bool float_type(const struct ptx_instr *in)
+{
+    for (int i = 0; i < in->mod_count; i++) {
+        enum ptx_type t = ptx_type_parse(in->mods[i]);
+        if (t != T_NONE)
+            return ptx_type_float(t);
+    }
+    return false;
+}
+
+static bool decode_bits(struct decode *d)
+{
+    if (decode_is(d, "shl") || decode_is(d, "shr"))
+        return decode_shift(d, decode_is(d, "shl"));
+    if (decode_is(d, "shf"))
+        return decode_funnel(d);
+    if (decode_is(d, "popc"))
+        return counting(d, OP_popc_32, OP_popc_64, 0);
+    if (decode_is(d, "clz"))
+        return counting(d, OP_clz_32, OP_clz_64, 0);
+    if (decode_is(d, "bfind"))
+        return decode_bfind(d);
+    if (decode_is(d, "bfe") || decode_is(d, "bfi"))
+        return decode_fields(d, decode_is(d, "bfi"));
+    if (decode_is(d, "prmt"))
+        return decode_prmt(d);
+    if (decode_is(d, "lop3"))
+        return decode_lop3(d);
+    if (decode_is(d, "dp4a") || decode_is(d, "dp2a"))
+        return decode_dot(d, decode_is(d, "dp4a"));
+    if (decode_is(d, "and") || decode_is(d, "or") || decode_is(d, "xor") || decode_is(d, "not"))
+        return decode_logic(d);
+    if (decode_is(d, "cnot")) {
+        enum ptx_type t = decode_take_type(d);
+        decode_simple(d, decode_by_width(d, t, OP_cnot_16, OP_cnot_32, OP_cnot_64), t, 1);
+        return true;
+    }
+    if (decode_is(d, "brev")) {
+        enum ptx_type t = decode_take_type(d);
+        decode_simple(d, decode_by_width(d, t, OP_none, OP_brev_32, OP_brev_64), t, 1);
+        return true;
+    }
+    if (decode_is(d, "bmsk")) {
+        bool wrap = decode_take(d, "wrap");
+        decode_take(d, "clamp");
+        decode_simple(d, wrap ? OP_bmsk_wrap : OP_bmsk_clamp, decode_take_type(d), 2);
+        return true;
+    }
+    if (decode_is(d, "szext")) {
+        bool wrap = decode_take(d, "wrap");
+        decode_take(d, "clamp");
+        enum ptx_type t = decode_take_type(d);
+        decode_simple(d, ptx_type_signed(t) ? (wrap ? OP_szext_wrap_s32 : OP_szext_s32) : wrap ? OP_szext_wrap_u32 : OP_szext_u32, t, 2);
+        return true;
+    }
+    if (decode_is(d, "fns")) {
+        decode_simple(d, OP_fns, decode_take_type(d), 3);
+        return true;
+    }
+    return false;
+}
+
+bool decode_alu(struct decode *d)
+{
+    if (decode_is(d, "setp"))
+        return decode_setp(d);
+    if (decode_is(d, "set"))
+        return decode_set(d);
+    if (decode_is(d, "selp"))
+        return decode_select(d);
+    if (decode_is(d, "slct"))
+        return decode_slct(d);
+    if (float_type(d->in))
+        return false;
+    if (decode_is(d, "add") || decode_is(d, "sub"))
+        return decode_addsub(d, decode_is(d, "sub"));
+    if (decode_is(d, "addc") || decode_is(d, "subc")) {
+        enum ptx_type t = decode_take_type(d);
+        return with_carry(d, t, true, decode_is(d, "subc"));
+    }
+    if (decode_is(d, "mul") || decode_is(d, "mad") || decode_is(d, "madc"))
+        return decode_mul(d, !decode_is(d, "mul"));
+    if (decode_is(d, "mul24") || decode_is(d, "mad24"))
+        return decode_mul24(d, decode_is(d, "mad24"));
+    if (decode_is(d, "min") || decode_is(d, "max"))
+        return decode_minmax(d, decode_is(d, "min"));
+    if (decode_is(d, "abs") || decode_is(d, "neg"))
+        return decode_abs_neg(d, decode_is(d, "abs"));
+    if (decode_is(d, "div") || decode_is(d, "rem")) {
+        enum ptx_type t = decode_take_type(d);
+        decode_simple(d,
+                      decode_is(d, "div") ? signed_op(t, OP_div_u16, OP_div_s16, OP_div_u32, OP_div_s32, OP_div_u64, OP_div_s64)
+                                          : signed_op(t, OP_rem_u16, OP_rem_s16, OP_rem_u32, OP_rem_s32, OP_rem_u64, OP_rem_s64),
+                      t, 2);
+        return true;
+    }
+    if (decode_is(d, "sad")) {
+        enum ptx_type t = decode_take_type(d);
+        decode_simple(d, signed_op(t, OP_sad_u16, OP_sad_s16, OP_sad_u32, OP_sad_s32, OP_sad_u64, OP_sad_s64), t, 3);
+        return true;
+    }
+    return decode_bits(d);
+}

@@ -1,0 +1,124 @@
+/* emu/decode/decode: from the PTX tree to internal operations. */
+#ifndef BENCH_EMU_DECODE_DECODE_H
+#define BENCH_EMU_DECODE_DECODE_H
+
+#include "emu/convert.h"
+#include "emu/exec.h"
+#include "emu/decode/flow.h"
+#include "emu/ops.h"
+#include <string.h>
+
+#define FUNCTION_HANDLE 0x0000790000000000ull /* what function pointers hold: + 16 * number in the module */
+
+struct placed { /* a variable's place in this program */
+    const struct ptx_var *var;
+    uint64_t at; /* shared: offset; local: offset from the activation's base; parameter: offset in the frame or in the parameter buffer */
+    uint32_t stride; /* frame parameters: bytes a lane */
+    int function;    /* -1: shared */
+};
+struct decode {
+    struct program *p;
+    const struct ptx_module *m;
+    struct error *err;
+    struct placed *placed;
+    int placed_count, placed_room;
+    /* growing arrays of the program */
+    uint32_t code_room, flow_room, constant_room;
+    int function_room;
+    /* the function at hand */
+    int function;
+    const struct ptx_function *f;
+    struct graph graph;
+    struct slots slots;
+    uint32_t first_flow; /* flow of block 0 */
+    int32_t *origins;    /* by register: decode_origin.c */
+    uint8_t *overtaken;  /* by instruction, a bit: a load that another lane's store may overtake: decode_origin.c */
+    uint8_t *unread;     /* the same: an ldmatrix of which an mbarrier is told before anything has used it */
+    uint16_t *uses;      /* by register: how often it is read, to know unused results */
+    /* the instruction at hand */
+    const struct ptx_instr *in;
+    int at;         /* its number in the function */
+    uint32_t flow;  /* current */
+    uint32_t taken; /* modifiers understood, as bits */
+    int scratch;
+    uint64_t dynamic_align;
+    struct constant_seen {
+        uint64_t bits;
+        int bytes;
+        uint32_t ref;
+    } seen[4096];
+    bool failed;
+};
+
+/* NULL + err. The variables of the module must have their addresses. */
+struct program *decode_entry(const struct ptx_module *m, const struct ptx_function *entry, struct error *err);
+void decode_free(struct program *p);
+/* Lays out an entry's parameters: offset of each, total size. */
+uint32_t decode_param_layout(const struct ptx_var *params, uint32_t *offsets, int max);
+
+/* ---- shared by decode*.c ---- */
+bool decode_fail(struct decode *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same of what no GPU takes either: the kernel is broken, not skipped. */
+bool decode_wrong(struct decode *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool decode_take(struct decode *d, const char *mod);              /* the modifier is there: consume it */
+enum ptx_type decode_take_type(struct decode *d);                 /* the next type among the modifiers; T_NONE */
+int decode_take_word(struct decode *d, const char *const *words); /* the first of the words that is there, -1 */
+void decode_take_prefix(struct decode *d, const char *prefix);    /* consumes all that begin so: hints of caches */
+struct insn *decode_emit(struct decode *d, enum op op);
+struct insn *decode_emit_internal(struct decode *d, enum op op);   /* counts nothing */
+const struct ptx_operand *decode_operand(struct decode *d, int k); /* fails when it is missing */
+/* Slot of an operand that is read as `t`; wide: a register of more bytes is fine, too. */
+uint32_t decode_source(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide);
+uint32_t decode_target(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide);
+uint32_t decode_constant(struct decode *d, uint64_t bits, int bytes);
+uint32_t decode_pred(struct decode *d, const struct ptx_operand *o, bool *negated);
+int decode_reg_bytes(const struct decode *d, int reg);
+uint32_t decode_slot(const struct decode *d, int reg);
+uint32_t decode_scratch(struct decode *d);
+uint32_t *decode_list(struct decode *d, int n);
+/* An address operand: its slot and offset; `space` tells the width. Call it before decode_emit(): it may emit, too. */
+struct place_ref {
+    uint32_t a;
+    int64_t imm;
+    uint8_t flags; /* 1: a shared or local address in a 64-bit slot */
+};
+bool decode_address(struct decode *d, const struct ptx_operand *o, enum ptx_space space, struct place_ref *out);
+enum ptx_space decode_take_space(struct decode *d);
+
+/* ---- decode_alu.c ---- */
+enum op decode_by_width(struct decode *d, enum ptx_type t, enum op op16, enum op op32, enum op op64);
+/* d, a, b, c: n sources of type t; OP_none fails. */
+bool decode_simple(struct decode *d, enum op op, enum ptx_type t, int n);
+bool decode_predicate_logic(struct decode *d, enum op op);
+/* ---- decode_place.c ---- */
+void decode_origins(struct decode *d);
+void decode_overtaken(struct decode *d);
+void decode_unread(struct decode *d);
+void decode_is_unread(struct decode *d); /* of the operation that was just emitted */
+uint16_t decode_origin_of(struct decode *d, const struct ptx_operand *o);
+const struct placed *decode_find_placed(const struct decode *d, const struct ptx_var *v, int function);
+/* Shared variables of the entry and all it may call, which are gathered in program.functions. */
+void decode_place_shared(struct decode *d, const struct ptx_function *entry);
+/* Local variables and parameter areas of the function at hand. */
+bool decode_place_function(struct decode *d, struct function *fn);
+bool decode_call(struct decode *d, uint32_t next_flow);
+
+/* One family each: true when the op was theirs (or failed). */
+bool decode_alu(struct decode *d);
+bool decode_move(struct decode *d); /* mov, cvt */
+bool decode_float(struct decode *d);
+bool decode_memory(struct decode *d);
+bool decode_warp(struct decode *d);
+bool decode_video(struct decode *d);  /* SIMD on the parts of a register */
+bool decode_tensor(struct decode *d); /* matrix instructions */
+bool decode_async(struct decode *d);  /* cp.async, mbarrier, bulk copies, wgmma, clusters */
+/* The class an instruction counts in, its FLOP per thread. */
+void decode_classify(const struct ptx_instr *in, struct cold *c);
+
+/* Is it this instruction, by the word before the first point? */
+static inline bool decode_is(const struct decode *d, const char *op)
+{
+    return !strcmp(d->in->op, op);
+}
+
+#endif

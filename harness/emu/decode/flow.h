@@ -1,0 +1,39 @@
+/* emu/decode/flow: basic blocks of a PTX function, the order they prefer to run in, and where its registers live.
+ *
+ * NVVM's PTX is in SSA form: thousands of virtual registers. Liveness and a linear scan fold them into few slots of a frame.
+ * A slot holds 32 lanes (16, 32, 64 or 128 bit) or one predicate mask. Lanes that parted share slots safely because every
+ * write is masked and each lane follows one path. */
+#ifndef BENCH_EMU_DECODE_FLOW_H
+#define BENCH_EMU_DECODE_FLOW_H
+
+#include "device/ptx/ptx.h"
+
+struct graph_block {
+    int first, end; /* instructions */
+    int *next;      /* successors */
+    int next_count;
+    int order; /* loop-aware topological */
+};
+struct graph {
+    struct graph_block *blocks;
+    int count;
+    int *block_of; /* by instruction, instr_count + 1 entries */
+};
+/* All memory comes from the arena. */
+bool graph_build(struct arena *arena, const struct ptx_module *m, const struct ptx_function *f, struct graph *g, struct error *err);
+
+/* How many leading operands an instruction writes, and whether those are also read. */
+int instr_writes(const struct ptx_instr *in, bool *also_read);
+bool instr_ends_block(const struct ptx_instr *in);
+
+struct slots {
+    uint32_t *offset; /* by register: byte offset in the frame */
+    uint32_t bytes;
+    bool undefined; /* some register may be read before it is written */
+};
+#define SLOT_SCRATCH 4096u /* the first bytes of every frame: for multi-step instructions */
+bool slots_assign(struct arena *arena, const struct ptx_module *m, const struct ptx_function *f, const struct graph *g, struct slots *out,
+                  struct error *err);
+int slot_bytes(enum ptx_type t); /* 4 for a predicate, else 32 lanes; 8-bit registers take 16 bits */
+
+#endif

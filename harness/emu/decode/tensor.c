@@ -1,0 +1,247 @@
+/* emu/decode/tensor: mma, wmma, ldmatrix, stmatrix, movmatrix. */
+#include "emu/decode/decode.h"
+#include "emu/tensor.h"
+#include <stdio.h>
+#include <string.h>
+
+static bool take_shape(struct decode *d, int *m, int *n, int *k)
+{
+    for (int i = 0; i < d->in->mod_count; i++) {
+        char rest;
+        if (!(d->taken >> i & 1) && sscanf(d->in->mods[i], "m%dn%dk%d%c", m, n, k, &rest) == 3) {
+            d->taken |= 1u << i;
+            return *m >= 8 && *m <= 32 && *n >= 8 && *n <= 32 && *k >= 4 && *k <= 256;
+        }
+    }
+    return false;
+}
+
+/* The next element type; -1 when there is none. s4, u4, b1 are types only here. */
+static int take_form(struct decode *d)
+{
+    static const struct {
+        const char *word;
+        enum mma_form form;
+    } words[] = {{"f16", MMA_F16}, {"bf16", MMA_BF16}, {"tf32", MMA_TF32}, {"f32", MMA_F32},   {"f64", MMA_F64},
+                 {"s8", MMA_S8},   {"u8", MMA_U8},     {"s32", MMA_S32},   {"e4m3", MMA_E4M3}, {"e5m2", MMA_E5M2},
+                 {"s4", MMA_S4},   {"u4", MMA_U4},     {"b1", MMA_B1}};
+    for (int i = 0; i < d->in->mod_count; i++) {
+        if (d->taken >> i & 1)
+            continue;
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+            if (!strcmp(d->in->mods[i], words[k].word)) {
+                d->taken |= 1u << i;
+                return (int)words[k].form;
+            }
+    }
+    return -1;
+}
+
+static enum ptx_type reg_type(int form)
+{
+    return form == MMA_F64 ? T_F64 : T_B32;
+}
+
+/* Registers that a matrix of that many elements needs; fragments may hold more (repeated). */
+static int registers(int rows, int cols, int form)
+{
+    int bits = mma_form_bits((enum mma_form)form);
+    return rows * cols * (bits > 32 ? 32 : bits) / 32 / 32 > 0 ? rows * cols * (bits > 32 ? 32 : bits) / 32 / 32 : 1;
+}
+
+static uint32_t *vector_refs(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool write, uint32_t *out)
+{
+    if (o->kind != OPERAND_VECTOR) {
+        *out = write ? decode_target(d, o, t, false) : decode_source(d, o, t, false);
+        return out + 1;
+    }
+    for (int i = 0; i < o->count; i++)
+        *out++ = write ? decode_target(d, &o->items[i], t, false) : decode_source(d, &o->items[i], t, false);
+    return out;
+}
+
+/* The largest matrix that one instruction of the machine adds to is 16 x 8 (sm_80 and later): a wmma of 16 x 16 is two of them, as counted
+ * on an H200. */
+#define MACHINE_RESULTS 128
+
+static int length(const struct ptx_operand *o)
+{
+    return o->kind == OPERAND_VECTOR ? o->count : 1;
+}
+
+static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, int fb, int fc, uint32_t flags)
+{
+    const struct ptx_operand *o[4] = {decode_operand(d, 0), decode_operand(d, 1), decode_operand(d, 2), decode_operand(d, 3)};
+    if (fd < 0 || fa < 0 || fb < 0 || fc < 0)
+        return decode_fail(d, "these element types are not supported") || true;
+    int count = 0, want[4] = {registers(m, n, fd), registers(m, k, fa), registers(k, n, fb), registers(m, n, fc)};
+    for (int i = 0; i < 4; i++) {
+        if (length(o[i]) < want[i])
+            return decode_fail(d, "operand %d has %d registers, %d are needed", i + 1, length(o[i]), want[i]) || true;
+        count += length(o[i]);
+    }
+    uint32_t *l = decode_list(d, MMA_HEADER + count), *at = l + MMA_HEADER;
+    const uint32_t header[MMA_HEADER] = {(uint32_t)m,
+                                         (uint32_t)n,
+                                         (uint32_t)k,
+                                         (uint32_t)fa,
+                                         (uint32_t)fb,
+                                         (uint32_t)fc,
+                                         (uint32_t)fd,
+                                         flags,
+                                         (uint32_t)length(o[0]),
+                                         (uint32_t)length(o[1]),
+                                         (uint32_t)length(o[2]),
+                                         (uint32_t)length(o[3])};
+    memcpy(l, header, sizeof header);
+    at = vector_refs(d, o[0], reg_type(fd), true, at);
+    at = vector_refs(d, o[1], reg_type(fa), false, at);
+    at = vector_refs(d, o[2], reg_type(fb), false, at);
+    vector_refs(d, o[3], reg_type(fc), false, at);
+    bool half = (fa == MMA_F16 || fa == MMA_BF16) && fa == fb && fc == fd && (fd == MMA_F32 || fd == MMA_F16) && n % 8 == 0 &&
+                m % 16 == 0 && m * n <= 512 && (k == 8 || k == 16);
+    struct insn *ip = decode_emit(d, half ? OP_mma_half : OP_mma);
+    ip->list = l;
+    d->p->cold[ip->index].macs = (uint32_t)(m * n * k);
+    d->p->cold[ip->index].mmas = (uint8_t)((m * n + MACHINE_RESULTS - 1) / MACHINE_RESULTS);
+    return true;
+}
+
+static bool decode_mma(struct decode *d)
+{
+    int m = 0, n = 0, k = 0;
+    decode_take(d, "sync");
+    decode_take(d, "aligned");
+    uint32_t flags = 0;
+    bool shape =
+        decode_take_word(d, (const char *const[]){"sp", "sp::ordered_metadata", "block_scale", NULL}) < 0 && take_shape(d, &m, &n, &k);
+    if (!shape)
+        return decode_fail(d, "this shape is not supported") || true;
+    decode_take(d, "row");
+    decode_take(d, "col");
+    flags |= decode_take(d, "satfinite") ? MMA_SAT : 0;
+    decode_take(d, "kind::f8f6f4");
+    int fd = take_form(d), fa = take_form(d), fb = take_form(d), fc = take_form(d);
+    if (decode_take(d, "and")) {
+        decode_take(d, "popc");
+        flags |= MMA_AND_POPC;
+    } else if (decode_take(d, "xor")) {
+        decode_take(d, "popc");
+    }
+    if (m == 8 && k == 4 && fa == MMA_F16)
+        return decode_fail(d, "the shape of Volta is not supported") || true;
+    return finish_mma(d, m, n, k, fd, fa, fb, fc, flags);
+}
+
+static bool wmma_mma(struct decode *d, int m, int n, int k)
+{
+    static const char *const layouts[] = {"row", "col", NULL};
+    while (decode_take_word(d, layouts) >= 0)
+        ;
+    uint32_t flags = decode_take(d, "satfinite") ? MMA_SAT : 0;
+    decode_take(d, "rn"); /* f64 */
+    int first = take_form(d), second = take_form(d), third = take_form(d), fourth = take_form(d);
+    if (fourth >= 0) /* d, a, b, c */
+        return finish_mma(d, m, n, k, first, second, third, fourth, flags);
+    /* f16 operands: only d and c are named */
+    return finish_mma(d, m, n, k, first, MMA_F16, MMA_F16, second, flags);
+}
+
+static bool wmma_memory(struct decode *d, int m, int n, int k, int which, bool store)
+{
+    enum ptx_space space = decode_take_space(d);
+    bool column = decode_take(d, "col");
+    if (!column)
+        decode_take(d, "row");
+    int form = take_form(d);
+    struct place_ref at;
+    const struct ptx_operand *regs = decode_operand(d, store ? 1 : 0);
+    if (form < 0 || mma_form_bits((enum mma_form)form) < 8)
+        return decode_fail(d, "this element type is not supported") || true;
+    if (!decode_address(d, decode_operand(d, store ? 0 : 1), space, &at))
+        return true;
+    uint32_t stride = d->in->count > 2 ? decode_source(d, decode_operand(d, 2), T_U32, false)
+                                       : decode_constant(d,
+                                                         (uint64_t)(which == 0   ? (column ? m : k)
+                                                                    : which == 1 ? (column ? k : n)
+                                                                    : column     ? m
+                                                                                 : n),
+                                                         4);
+    uint32_t bytes = (uint32_t)mma_form_bits((enum mma_form)form) / 8; /* neighbours may be of two lanes */
+    while (store && space != SPACE_SHARED && 1u << d->p->global_shift > bytes)
+        d->p->global_shift--;
+    while (store && space != SPACE_GLOBAL && 1u << d->p->shared_shift > bytes)
+        d->p->shared_shift--;
+    int rows = which == 1 ? k : m, cols = which == 0 ? k : n;
+    if (length(regs) < registers(rows, cols, form))
+        return decode_fail(d, "%d registers, %d are needed", length(regs), registers(rows, cols, form)) || true;
+    uint32_t *l = decode_list(d, WMMA_HEADER + length(regs));
+    const uint32_t header[WMMA_HEADER] = {(uint32_t)m,     (uint32_t)n, (uint32_t)k,           (uint32_t)form,
+                                          (uint32_t)which, column,      (uint32_t)length(regs)};
+    memcpy(l, header, sizeof header);
+    vector_refs(d, regs, reg_type(form), !store, l + WMMA_HEADER);
+    struct insn *ip = decode_emit(d, store ? OP_wmma_store : OP_wmma_load);
+    ip->a = at.a, ip->imm = at.imm, ip->flags = at.flags;
+    ip->b = stride;
+    ip->list = l;
+    ip->aux = (uint16_t)space;
+    return true;
+}
+
+static bool decode_wmma(struct decode *d)
+{
+    static const char *const what[] = {"load", "store", "mma", NULL}, *const fragments[] = {"a", "b", "c", "d", NULL};
+    int m = 0, n = 0, k = 0, kind = decode_take_word(d, what), which = kind < 2 ? decode_take_word(d, fragments) : 0;
+    decode_take(d, "sync");
+    decode_take(d, "aligned");
+    if (kind < 0 || which < 0 || !take_shape(d, &m, &n, &k))
+        return decode_fail(d, "this form is not supported") || true;
+    return kind == 2 ? wmma_mma(d, m, n, k) : wmma_memory(d, m, n, k, which > 2 ? 2 : which, kind == 1);
+}
+
+static bool decode_matrix_move(struct decode *d, bool store)
+{
+    static const char *const counts[] = {"x1", "x2", "x4", NULL};
+    decode_take(d, "sync");
+    decode_take(d, "aligned");
+    bool shape = decode_take(d, "m8n8");
+    int count = decode_take_word(d, counts);
+    bool trans = decode_take(d, "trans");
+    enum ptx_space space = decode_take_space(d);
+    enum ptx_type t = decode_take_type(d);
+    const struct ptx_operand *regs = decode_operand(d, store ? 1 : 0);
+    struct place_ref at;
+    if (!shape || count < 0 || t != T_B16 || (space != SPACE_SHARED && space != SPACE_GENERIC) || length(regs) != 1 << count)
+        return decode_fail(d, "this form is not supported") || true;
+    if (!decode_address(d, decode_operand(d, store ? 0 : 1), space, &at))
+        return true;
+    uint32_t *l = decode_list(d, 4);
+    vector_refs(d, regs, T_B32, !store, l);
+    struct insn *ip = decode_emit(d, store ? OP_stmatrix : OP_ldmatrix);
+    ip->a = at.a, ip->imm = at.imm;
+    ip->flags = at.flags | (space == SPACE_GENERIC); /* a generic address of shared memory: its low 32 bits */
+    ip->count = (uint8_t)(1 << count);
+    ip->kind = trans;
+    ip->list = l;
+    if (!store)
+        decode_is_unread(d);
+    return true;
+}
+
+bool decode_tensor(struct decode *d)
+{
+    if (decode_is(d, "mma"))
+        return decode_mma(d);
+    if (decode_is(d, "wmma"))
+        return decode_wmma(d);
+    if (decode_is(d, "ldmatrix") || decode_is(d, "stmatrix"))
+        return decode_matrix_move(d, decode_is(d, "stmatrix"));
+    if (decode_is(d, "movmatrix")) {
+        d->taken = ~0u;
+        uint32_t to = decode_target(d, decode_operand(d, 0), T_B32, false), a = decode_source(d, decode_operand(d, 1), T_B32, false);
+        struct insn *ip = decode_emit(d, OP_movmatrix);
+        ip->d = to, ip->a = a;
+        return true;
+    }
+    return false;
+}

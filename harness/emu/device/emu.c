@@ -1,0 +1,586 @@
+#include "emu/device/emu.h"
+#include "base/text.h"
+#include "emu/run/buffer.h"
+#include "emu/check/report.h"
+#include "emu/check/shadow.h"
+#include "emu/device/count.h"
+#include "emu/decode/decode.h"
+#include "emu/check/races.h"
+#include "emu/run/tensormap.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONSTANT_MAX 65536  /* bytes of a module's constants, as ptxas has it */
+#define TURNS_MAX (1 << 17) /* of 32768 block entries each */
+#define TURNS_REORDERED 64  /* where who waits may wait for ever */
+
+struct emu {
+    struct address_space space;
+    struct device_report *reports;
+    int report_count;
+    struct device_report *notes;
+    int note_count;
+    struct totals totals;
+    int checks, threads, seed;
+    bool reordered, ordered; /* the seed is a caller's of reorder; a kernel ran since whose results may hang on it */
+};
+struct device_module {
+    struct ptx_module *ptx;
+    struct device_function *functions;
+    struct device_module *next;
+    char *label, *path;
+};
+struct device_function {
+    struct program *program;
+    struct param *params;
+    int param_count;
+    struct device_module *module;
+    struct device_function *next;
+};
+
+/* ---- open, close ---- */
+static bool emu_open(struct device *dev, const char *spec, struct error *err)
+{
+    char name[64] = "GH100"; /* "GH100", "no-check", "GH100,no-check" */
+    size_t length = spec ? strcspn(spec, ",") : 0;
+    const char *option = spec && spec[length] ? spec + length + 1 : "";
+    if (length && !*option && !strcmp(spec, "no-check"))
+        option = spec;
+    else if (length)
+        snprintf(name, sizeof name, "%.*s", (int)length, spec);
+    bool checked = strcmp(option, "no-check") != 0;
+    const struct chip *chip = chip_find(name);
+    if (checked && *option)
+        return error_set(err, ERROR_USAGE, "emu knows no option '%.40s'", option) || error_hint(err, "emu:%s,no-check", name);
+    if (!chip) {
+        error_set(err, ERROR_USAGE, "emu knows no chip '%s'", name);
+        const char *near = text_nearest_in(name, chip_names());
+        return near ? error_hint(err, "did you mean emu:%s?", near) : false;
+    }
+    struct emu *e = xcalloc(1, sizeof *e);
+    e->space.next = GLOBAL_BASE;
+    dev->chip = *chip;
+    snprintf(dev->about, sizeof dev->about, "emu · %.40s (%.15s)%s", chip->name, chip->arch, checked ? "" : " · only bounds are checked");
+    dev->private_data = e;
+    emu_set_checks(dev, checked);
+    return true;
+}
+
+static void emu_close(struct device *dev)
+{
+    struct emu *e = dev->private_data;
+    if (!e)
+        return;
+    for (int i = 0; i < e->space.count; i++)
+        buffer_free(e->space.buffers[i]);
+    free(e->space.buffers);
+    free(e->space.moments);
+    free(e->reports);
+    free(e->notes);
+    totals_clear(&e->totals);
+    free(e);
+    dev->private_data = NULL;
+}
+
+void emu_set_threads(struct device *dev, int threads)
+{
+    ((struct emu *)dev->private_data)->threads = threads;
+}
+void emu_set_seed(struct device *dev, int seed)
+{
+    ((struct emu *)dev->private_data)->seed = seed;
+}
+static bool emu_reorder(struct device *dev, int seed)
+{
+    struct emu *e = dev->private_data;
+    bool ordered = e->ordered;
+    e->seed = seed;
+    e->reordered = seed != 0;
+    e->ordered = false;
+    return ordered;
+}
+void emu_set_checks(struct device *dev, bool on)
+{
+    ((struct emu *)dev->private_data)->checks = on ? CHECK_ALL : CHECK_BOUNDS;
+}
+const char *emu_isa_name(void)
+{
+    const char *name;
+    isa_table(&name);
+    return name;
+}
+const char *emu_source_file(const struct device *dev)
+{
+    return ((const struct emu *)dev->private_data)->totals.file;
+}
+
+/* ---- buffers ---- */
+static void buffer_remove(struct emu *e, uint64_t address)
+{
+    for (int i = 0; i < e->space.count; i++)
+        if (e->space.buffers[i]->base == address) {
+            buffer_free(e->space.buffers[i]);
+            memmove(e->space.buffers + i, e->space.buffers + i + 1, (size_t)(e->space.count - i - 1) * sizeof *e->space.buffers);
+            e->space.count--;
+            return;
+        }
+}
+
+static bool emu_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
+{
+    if (bytes == 0)
+        return error_set(err, ERROR_INTERNAL, "a buffer of 0 bytes");
+    struct buffer *b = buffer_new(&((struct emu *)dev->private_data)->space, label, bytes, false, err);
+    if (b)
+        *address = b->base;
+    return b != NULL;
+}
+
+static void emu_release(struct device *dev, uint64_t address)
+{
+    buffer_remove(dev->private_data, address);
+}
+
+/* The buffer that holds all these bytes. */
+static struct buffer *range(struct device *dev, uint64_t address, size_t bytes, const char *what, struct error *err)
+{
+    struct emu *e = dev->private_data;
+    struct buffer *b = space_find(&e->space, address);
+    if (b && bytes <= b->bytes - (address - b->base))
+        return b;
+    error_set(err, ERROR_INTERNAL, "%s of %zu bytes at 0x%llx is not inside one buffer", what, bytes, (unsigned long long)address);
+    return NULL;
+}
+
+static bool emu_write(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
+{
+    struct buffer *b = range(dev, address, bytes, "a write", err);
+    if (!b)
+        return false;
+    memcpy(b->host + (address - b->base), from, bytes);
+    buffer_know(b, address - b->base, bytes, true);
+    b->stored = false;
+    return true;
+}
+
+static bool emu_stored(struct device *dev, uint64_t address)
+{
+    const struct buffer *b = range(dev, address, 1, "asking", NULL);
+    return b && buffer_written(b);
+}
+
+static const uint8_t *emu_known(struct device *dev, uint64_t address)
+{
+    const struct buffer *b = range(dev, address, 1, "asking", NULL);
+    return b && b->known && (((struct emu *)dev->private_data)->checks & CHECK_KNOWN) ? b->known + (address - b->base) / 8 : NULL;
+}
+
+bool emu_written(struct device *dev, uint64_t address, size_t bytes)
+{
+    const struct buffer *b = range(dev, address, bytes, "asking", NULL);
+    return b && buffer_known(b, address - b->base, bytes, ((struct emu *)dev->private_data)->checks & CHECK_KNOWN);
+}
+
+static bool emu_read(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err)
+{
+    const struct buffer *b = range(dev, address, bytes, "a read", err);
+    if (b)
+        memcpy(to, b->host + (address - b->base), bytes);
+    return b != NULL;
+}
+
+static bool emu_fill(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
+{
+    struct buffer *b = range(dev, address, bytes, "a fill", err);
+    if (!b)
+        return false;
+    uint8_t *to = b->host + (address - b->base);
+    for (size_t i = 0; i < bytes; i += 4)
+        memcpy(to + i, &pattern, bytes - i < 4 ? bytes - i : 4);
+    buffer_know(b, address - b->base, bytes, true);
+    return true;
+}
+
+static bool emu_copy(struct device *dev, uint64_t to, uint64_t from, size_t bytes, struct error *err)
+{
+    struct buffer *t = range(dev, to, bytes, "a copy to", err);
+    const struct buffer *f = t ? range(dev, from, bytes, "a copy from", err) : NULL;
+    if (!f)
+        return false;
+    memmove(t->host + (to - t->base), f->host + (from - f->base), bytes);
+    buffer_know(t, to - t->base, bytes, true);
+    return true;
+}
+
+static void emu_forget(struct device *dev, uint64_t address, size_t bytes)
+{
+    struct buffer *b = range(dev, address, bytes, "forgetting", NULL);
+    if (b)
+        buffer_know(b, address - b->base, bytes, false);
+}
+
+/* ---- modules ---- */
+static void emu_unload(struct device *dev, struct device_module *module)
+{
+    struct emu *e = dev->private_data;
+    if (!module)
+        return;
+    for (struct device_function *f = module->functions, *next; f; f = next) {
+        next = f->next;
+        decode_free(f->program);
+        free(f->params);
+        free(f);
+    }
+    for (struct ptx_var *v = module->ptx ? module->ptx->vars : NULL; v; v = v->next)
+        if (v->address && (v->space == SPACE_GLOBAL || v->space == SPACE_CONST))
+            buffer_remove(e, v->address);
+    ptx_free(module->ptx);
+    free(module->label);
+    free(module->path);
+    free(module);
+}
+
+/* Writes the addresses that initial values name. */
+static bool apply_relocs(struct emu *e, const struct ptx_module *m, const struct ptx_var *v, struct error *err)
+{
+    struct buffer *b = space_find(&e->space, v->address);
+    for (const struct ptx_reloc *r = v->relocs; b && r; r = r->next) {
+        const struct ptx_var *to = ptx_find_var(m, r->name);
+        uint64_t value = to ? to->address + (uint64_t)r->add : 0;
+        int number = 0;
+        for (const struct ptx_function *f = m->functions; f && !value; f = f->next, number++)
+            if (!strcmp(f->name, r->name))
+                value = FUNCTION_HANDLE + 16ull * (uint64_t)number;
+        if (!value)
+            return error_set(err, ERROR_USAGE, "%s: the initial value of '%s' names '%s', which is not here", m->label, v->name, r->name);
+        memcpy(b->host + r->offset, &value, r->bytes < 8 ? r->bytes : 8);
+    }
+    return true;
+}
+
+static bool emu_load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err)
+{
+    struct emu *e = dev->private_data;
+    if (!image->ptx)
+        return error_set(err, ERROR_USAGE, "%s: emu runs PTX, and there is none", image->label ? image->label : "image");
+    struct device_module *m = xcalloc(1, sizeof *m);
+    m->label = xstrdup(image->label ? image->label : "");
+    m->path = xstrdup(image->path ? image->path : "");
+    bool ok = false;
+    m->ptx = ptx_parse(m->label, image->ptx, image->ptx_bytes ? image->ptx_bytes : strlen(image->ptx), err);
+    if (!m->ptx)
+        goto done;
+    uint64_t constant = 0;
+    for (struct ptx_var *v = m->ptx->vars; v; v = v->next) {
+        constant += v->space == SPACE_CONST ? v->bytes : 0;
+        if (constant > CONSTANT_MAX) {
+            error_set(err, ERROR_USAGE, "%s: more than %d bytes of constant memory, at '%s'", m->label, CONSTANT_MAX, v->name);
+            goto done;
+        }
+        if ((v->space != SPACE_GLOBAL && v->space != SPACE_CONST) || v->bytes == 0 || (v->is_extern && !v->init))
+            continue;
+        struct buffer *b = buffer_new(&e->space, v->name, v->bytes, true, err);
+        if (!b)
+            goto done;
+        v->address = b->base;
+        b->constant = v->space == SPACE_CONST;
+        if (v->init)
+            memcpy(b->host, v->init, v->bytes);
+    }
+    for (struct ptx_var *v = m->ptx->vars; v; v = v->next)
+        if (v->address && !apply_relocs(e, m->ptx, v, err))
+            goto done;
+    ok = true;
+done:
+    if (!ok) {
+        emu_unload(dev, m);
+        return false;
+    }
+    *module = m;
+    return true;
+}
+
+static void fill_signature(struct device_function *f, const struct ptx_function *entry)
+{
+    uint32_t offsets[1024];
+    int n = 0;
+    decode_param_layout(entry->params, offsets, 1024);
+    for (const struct ptx_var *v = entry->params; v && n < 1024; v = v->next)
+        n++;
+    f->params = xcalloc((size_t)n + 1, sizeof *f->params);
+    f->param_count = n;
+    const struct ptx_var *v = entry->params;
+    for (int i = 0; i < n; i++, v = v->next) {
+        bool array = v->bytes != (uint64_t)ptx_type_bytes(v->type);
+        f->params[i] = (struct param){.kind = array                     ? PARAM_BYTES
+                                              : ptx_type_float(v->type) ? PARAM_FLOAT
+                                                                        : PARAM_INT,
+                                      .bytes = (uint32_t)v->bytes,
+                                      .align = v->align,
+                                      .offset = offsets[i]};
+    }
+}
+
+static bool emu_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function,
+                         struct error *err)
+{
+    const struct ptx_function *entry = ptx_find_function(module->ptx, name);
+    if (!entry || !entry->is_entry || !entry->has_body) {
+        error_set(err, ERROR_USAGE, "%s: there is no kernel '%s'", module->label, name);
+        for (const struct ptx_function *f = module->ptx->functions; f; f = f->next)
+            if (f->is_entry)
+                return error_hint(err, "there is '%s'", f->name);
+        return false;
+    }
+    for (struct device_function *f = module->functions; f; f = f->next)
+        if (f->program->functions[0].ptx == entry) {
+            *function = f;
+            return true;
+        }
+    struct program *p = decode_entry(module->ptx, entry, err);
+    if (!p)
+        return false;
+    isa_bind(p);
+    struct device_function *f = xcalloc(1, sizeof *f);
+    f->program = p;
+    f->module = module;
+    fill_signature(f, entry);
+    f->next = module->functions;
+    module->functions = f;
+    *function = f;
+    return true;
+}
+
+static int emu_signature(struct device *dev, const struct device_function *function, const struct param **params, size_t *param_bytes)
+{
+    *params = function->params;
+    *param_bytes = function->program->param_bytes;
+    return function->param_count;
+}
+
+static bool emu_symbol(struct device *dev, struct device_module *module, const char *name, uint64_t *address, size_t *bytes,
+                       struct error *err)
+{
+    const struct ptx_var *v = ptx_find_var(module->ptx, name);
+    if (!v || !v->address)
+        return error_set(err, ERROR_USAGE, "%s: there is no variable '%s'", module->label, name);
+    *address = v->address;
+    *bytes = v->bytes;
+    return true;
+}
+
+/* ---- launch ---- */
+static bool check_launch(const struct device *dev, const struct device_function *f, const struct device_launch *l, struct error *err)
+{
+    const struct ptx_function *entry = f->program->functions[0].ptx;
+    const char *label = f->module->label;
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    int most = dev->chip.threads_per_block > 0 ? dev->chip.threads_per_block : 1024;
+    size_t smem = (size_t)(f->program->shared_bytes - SHARED_RESERVED) + l->smem,
+           limit = dev->chip.smem_per_block_optin ? dev->chip.smem_per_block_optin : 232448;
+    for (int i = 0; i < 3; i++) {
+        if (!l->grid[i] || !l->block[i] || l->grid[i] > (i ? 65535u : 0x7fffffffu) || l->block[i] > 1024)
+            return error_set(err, ERROR_USAGE, "%s: grid %u,%u,%u block %u,%u,%u cannot be launched", label, l->grid[0], l->grid[1],
+                             l->grid[2], l->block[0], l->block[1], l->block[2]);
+        if (l->cluster[i] > 1 && l->grid[i] % l->cluster[i])
+            return error_set(err, ERROR_USAGE, "%s: the grid is no multiple of the cluster", label);
+        if (entry->req_threads[0] && (uint32_t)entry->req_threads[i] != l->block[i])
+            return error_set(err, ERROR_USAGE, "%s: '%s' wants blocks of %d,%d,%d threads", label, entry->name, entry->req_threads[0],
+                             entry->req_threads[1], entry->req_threads[2]);
+    }
+    if (threads > (uint64_t)most)
+        return error_set(err, ERROR_USAGE, "%s: %llu threads in a block; %d at most", label, (unsigned long long)threads, most);
+    if (entry->max_threads > 0 && threads > (uint64_t)entry->max_threads)
+        return error_set(err, ERROR_USAGE, "%s: %llu threads in a block; __launch_bounds__ of '%s' says %d", label,
+                         (unsigned long long)threads, entry->name, entry->max_threads);
+    if (smem > limit)
+        return error_set(err, ERROR_USAGE, "%s: %zu bytes of shared memory in a block; %s has %zu", label, smem, dev->chip.name, limit);
+    if (l->param_bytes != f->program->param_bytes)
+        return error_set(err, ERROR_USAGE, "%s: %zu bytes of parameters; '%s' takes %u", label, l->param_bytes, entry->name,
+                         f->program->param_bytes);
+    uint64_t cluster =
+        (uint64_t)(l->cluster[0] ? l->cluster[0] : 1) * (l->cluster[1] ? l->cluster[1] : 1) * (l->cluster[2] ? l->cluster[2] : 1);
+    if (l->cooperative && l->cluster[1] * l->cluster[2] > 1)
+        return error_set(err, ERROR_USAGE, "%s: a cooperative grid of clusters in y or z is not interpreted", label);
+    if (cluster > CLUSTER_MAX)
+        return error_set(err, ERROR_USAGE, "%s: a cluster of %llu blocks; %d at most", label, (unsigned long long)cluster, CLUSTER_MAX);
+    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    for (int i = 0; l->only && i < l->only_count; i++) {
+        if (l->only[i] >= blocks || cluster > 1 || l->cooperative)
+            return error_set(err, ERROR_INTERNAL, "%s: block %llu alone cannot be run", label, (unsigned long long)l->only[i]);
+        for (int k = 0; k < i; k++)
+            if (l->only[k] == l->only[i])
+                return error_set(err, ERROR_INTERNAL, "%s: block %llu is to be run twice", label, (unsigned long long)l->only[i]);
+    }
+    if (l->cooperative && blocks > (uint64_t)(dev->chip.sm_count > 0 ? dev->chip.sm_count : 132) * 32)
+        return error_set(err, ERROR_USAGE, "%s: a cooperative grid of %llu blocks does not fit on the chip at once", label,
+                         (unsigned long long)blocks);
+    return true;
+}
+
+static void keep_report(struct device_report **list, int *count, const struct device_report *r)
+{
+    for (int k = 0; k < *count; k++)
+        if ((*list)[k].line == r->line && !strcmp((*list)[k].kind, r->kind) && !strcmp((*list)[k].text, r->text)) {
+            (*list)[k].count += r->count;
+            return;
+        }
+    *APPEND(*list, *count) = *r;
+}
+
+static int by_line(const void *a, const void *b)
+{
+    const struct report_entry *x = a, *y = b;
+    if (x->r.line != y->r.line)
+        return (x->r.line > y->r.line) - (x->r.line < y->r.line);
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    return strcmp(x->r.kind, y->r.kind);
+}
+
+static bool emu_launch(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err)
+{
+    struct emu *e = dev->private_data;
+    if (!check_launch(dev, function, launch, err))
+        return false;
+    struct report_table *t = xcalloc(1, sizeof *t);
+    pthread_mutex_init(&t->lock, NULL);
+    t->label = function->module->label;
+    uint8_t *params = xcalloc(1, launch->param_bytes + 64); /* loads never reach beyond, vectors are checked */
+    if (launch->param_bytes)
+        memcpy(params, launch->params, launch->param_bytes);
+    struct launch l = {.program = function->program,
+                       .space = &e->space,
+                       .chip = &dev->chip,
+                       .params = params,
+                       .checks = e->checks,
+                       .cooperative = launch->cooperative,
+                       .threads = e->threads,
+                       .seed = (uint64_t)e->seed,
+                       .turns_max = launch->entries_max ? launch->entries_max / WARP_FUEL + 1
+                                    : e->reordered      ? TURNS_REORDERED
+                                                        : TURNS_MAX,
+                       .limit_s = launch->time_limit_s,
+                       .only = launch->only,
+                       .only_count = launch->only_count,
+                       .reports = t};
+    e->ordered |= function->program->ordered;
+    const int *fixed = function->program->functions[0].ptx->cluster;
+    for (int i = 0; i < 3; i++) {
+        l.grid[i] = launch->grid[i];
+        l.block[i] = launch->block[i];
+        l.cluster[i] = launch->cluster[i] > 1                                                      ? launch->cluster[i]
+                       : fixed[0] > 0 && fixed[i] > 0 && launch->grid[i] % (uint32_t)fixed[i] == 0 ? (uint32_t)fixed[i]
+                                                                                                   : 1;
+    }
+    l.dynamic_at = function->program->shared_bytes;
+    l.shared_bytes = l.dynamic_at + launch->smem;
+    struct buffer *workspace = launch->cooperative ? buffer_new(&e->space, "grid workspace", 64, true, err) : NULL;
+    l.workspace = workspace ? workspace->base : 0;
+    l.heap.buffer = function->program->uses_heap ? buffer_new(&e->space, "device heap", HEAP_BYTES, false, err) : NULL;
+    bool ok = (!launch->cooperative || workspace) && (!function->program->uses_heap || l.heap.buffer) && launch_run(&l, err);
+    if (workspace)
+        buffer_remove(e, workspace->base);
+    if (l.heap.buffer)
+        buffer_remove(e, l.heap.buffer->base);
+    totals_add(&e->totals, &l, function->module->path);
+    launch_free(&l);
+    qsort(t->entries, (size_t)t->count, sizeof *t->entries, by_line);
+    for (int i = 0; i < t->count; i++) {
+        const struct report_entry *r = &t->entries[i];
+        keep_report(r->note ? &e->notes : &e->reports, r->note ? &e->note_count : &e->report_count, &r->r);
+    }
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+    free(params);
+    return ok;
+}
+
+static bool emu_tensor_map(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err)
+{
+    return tensormap_encode(map, out128, err);
+}
+static bool emu_sync(struct device *dev, struct error *err)
+{
+    return true;
+}
+
+/* ---- counters and reports ---- */
+static void emu_counters(struct device *dev, void (*visit)(void *context, const struct device_counter *counter, int line, double value),
+                         void *context)
+{
+    struct emu *e = dev->private_data;
+    uint64_t read = 0, written = 0;
+    totals_each(&e->totals, visit, context);
+    for (int i = 0; i < e->space.count; i++) {
+        const struct buffer *b = e->space.buffers[i];
+        for (uint64_t s = 0; s <= (b->bytes - 1) / 32; s++) {
+            uint64_t bytes = b->bytes - s * 32 < 32 ? b->bytes - s * 32 : 32;
+            read += b->read[s] ? bytes : 0;
+            written += b->written[s] ? bytes : 0;
+        }
+    }
+    visit(context, &(struct device_counter){"emu.unique_bytes_read", "unique_bytes_read", "B", false}, 0, (double)read);
+    visit(context, &(struct device_counter){"emu.unique_bytes_written", "unique_bytes_written", "B", false}, 0, (double)written);
+}
+
+static int emu_instructions(struct device *dev, const struct device_instruction **instructions)
+{
+    *instructions = ((const struct emu *)dev->private_data)->totals.code;
+    return ((const struct emu *)dev->private_data)->totals.code_count;
+}
+
+static int emu_reports(struct device *dev, const struct device_report **reports)
+{
+    struct emu *e = dev->private_data;
+    *reports = e->reports;
+    return e->report_count;
+}
+
+int emu_notes(const struct device *dev, const struct device_report **notes)
+{
+    const struct emu *e = dev->private_data;
+    *notes = e->notes;
+    return e->note_count;
+}
+
+static void emu_clear(struct device *dev)
+{
+    struct emu *e = dev->private_data;
+    e->report_count = e->note_count = 0;
+    totals_clear(&e->totals);
+    for (int i = 0; i < e->space.count; i++)
+        buffer_clear(e->space.buffers[i]);
+}
+
+const struct device_ops emu_device = {
+    .name = "emu",
+    .version = DEVICE_OPS_VERSION,
+    .keeps_time = false,
+    .open = emu_open,
+    .close = emu_close,
+    .alloc = emu_alloc,
+    .release = emu_release,
+    .write = emu_write,
+    .read = emu_read,
+    .fill = emu_fill,
+    .copy = emu_copy,
+    .forget = emu_forget,
+    .stored = emu_stored,
+    .known = emu_known,
+    .load = emu_load,
+    .unload = emu_unload,
+    .function = emu_function,
+    .signature = emu_signature,
+    .symbol = emu_symbol,
+    .tensor_map = emu_tensor_map,
+    .launch = emu_launch,
+    .sync = emu_sync,
+    .counters = emu_counters,
+    .instructions = emu_instructions,
+    .reports = emu_reports,
+    .reorder = emu_reorder,
+    .clear = emu_clear,
+};

@@ -1,0 +1,299 @@
+/* emu/emulate/check: what came out, held to what a launch expects - numbers, an array of NumPy's, or a reference kernel in double -
+ * and saved. */
+#include "base/file.h"
+#include "base/npy.h"
+#include "emu/emulate/parts.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REFERENCE_BLOCK 128
+
+char *emulate_file(const struct emulation *e, const char *name)
+{
+    char *dir = file_dir(e->request->launch->file), *path = file_join(dir, name);
+    free(dir);
+    return path;
+}
+
+/* Of the expected value, or of the root mean square of all of them where that is more: a value near 0 is as good as its neighbours are. */
+static double default_tolerance(enum dtype t)
+{
+    return t == DTYPE_F32 ? 1e-5 : t == DTYPE_F16 ? 2e-3 : t == DTYPE_BF16 ? 1.6e-2 : t == DTYPE_F64 ? 1e-12 : 0;
+}
+
+struct truth {
+    double *value, *magnitude; /* magnitude: what errors are relative to; NULL: the value */
+};
+
+static void truth_free(struct truth *t)
+{
+    free(t->value);
+    free(t->magnitude);
+}
+
+static void hold(struct emulation *e, const struct buffer_wanted *b, const void *got, const struct truth *t, double tolerance)
+{
+    struct emulate_expectation *x = APPEND(e->out->expectations, e->out->expectation_count);
+    *x = (struct emulate_expectation){.count = b->count, .first = -1, .tolerance = tolerance};
+    snprintf(x->name, sizeof x->name, "%s", b->name);
+    double squares = 0;
+    for (int64_t i = 0; i < b->count; i++)
+        squares += isfinite(t->value[i]) ? t->value[i] * t->value[i] : 0;
+    double usual = sqrt(squares / (double)b->count);
+    for (int64_t i = 0; i < b->count; i++) {
+        bool unwritten = b->unwritten && b->unwritten[i];
+        double g = unwritten ? NAN : dtype_get(b->type, got, (size_t)i), w = t->value[i];
+        double scale = t->magnitude ? fmax(t->magnitude[i], fabs(w)) : fmax(fabs(w), usual), error = fabs(g - w);
+        bool same = g == w || (isnan(g) && isnan(w)), right = !unwritten && (same || error <= tolerance * scale);
+        double share = same ? 0 : error / scale;
+        x->unwritten += unwritten;
+        if (!unwritten && !(share <= x->worst))
+            x->worst = share;
+        if (!right && x->wrong++ == 0) {
+            x->first = i;
+            x->got = g;
+            x->first_unwritten = unwritten;
+            x->want = w;
+        }
+    }
+}
+
+/* The buffer as a tensor of an op: `t` may be empty. */
+static void keep_tensor(struct emulation *e, const struct buffer_wanted *b, const void *got, const struct truth *t, double tolerance)
+{
+    struct emulate_tensor *k = APPEND(e->out->tensors, e->out->tensor_count);
+    size_t bytes = (size_t)b->count * dtype_bytes(b->type), floats = (size_t)b->count * sizeof(float);
+    *k = (struct emulate_tensor){.type = b->type, .count = b->count, .rank = b->rank ? b->rank : 1, .symbol = !b->node};
+    snprintf(k->name, sizeof k->name, "%s", b->name);
+    memcpy(k->dim, b->dim, sizeof k->dim);
+    k->dim[0] = b->rank ? k->dim[0] : b->count;
+    k->read = !b->node || !b->none || b->unwritten; /* what the launch leaves alone begins as 0 elsewhere, too */
+    k->written = b->node && (b->none || node_get(b->node, "expect") || memcmp(got, b->initial, bytes));
+    k->before = memcpy(xmalloc(bytes), b->initial ? b->initial : got, bytes);
+    k->expected = xmalloc(floats);
+    k->allowed = xmalloc(floats);
+    double squares = 0;
+    for (int64_t i = 0; i < b->count; i++) {
+        double v = t->value ? t->value[i] : dtype_get(b->type, got, (size_t)i);
+        k->expected[i] = (float)v;
+        squares += isfinite(v) ? v * v : 0;
+    }
+    double usual = sqrt(squares / (double)b->count);
+    for (int64_t i = 0; i < b->count; i++)
+        k->allowed[i] = (float)(tolerance * fmax(t->magnitude ? t->magnitude[i] : usual, fabs((double)k->expected[i])));
+}
+
+/* A number for all, a list that repeats, an array. */
+static bool read_truth(struct emulation *e, const struct buffer_wanted *b, const struct node *n, struct truth *t, struct error *err)
+{
+    t->value = xcalloc((size_t)b->count, sizeof *t->value);
+    bool list = n->kind == NODE_LIST && n->count > 0;
+    if (n->kind == NODE_SCALAR && text_ends(n->text, ".npy")) {
+        struct npy a;
+        char *path = emulate_file(e, n->text);
+        bool ok = npy_read(path, &a, err) || node_error(n, err, "%s", err->text);
+        free(path);
+        if (ok && (int64_t)a.count != b->count)
+            ok = node_error(n, err, "%s has %zu elements, '%s' has %lld", n->text, a.count, b->name, (long long)b->count);
+        if (ok)
+            memcpy(t->value, a.value, a.count * sizeof *a.value);
+        npy_free(&a);
+        return ok;
+    }
+    if (!list && n->kind != NODE_SCALAR)
+        return node_error(n, err, "expect: a number, a list, an .npy or 'reference'");
+    for (int64_t i = 0; i < b->count; i++) {
+        if (i < (list ? n->count : 1)) {
+            if (!emulate_real(e, list ? n->items[i] : n, "expect", &t->value[i], err))
+                return false;
+        } else {
+            t->value[i] = t->value[list ? i % n->count : 0];
+        }
+    }
+    return true;
+}
+
+/* ---- the reference kernel: read buffers are f32 of what they held before the launch, expected ones and their magnitudes f64 ---- */
+static bool expects_reference(const struct buffer_wanted *b)
+{
+    const struct node *n = b->node ? node_get(b->node, "expect") : NULL;
+    return n && n->kind == NODE_SCALAR && !strcmp(n->text, "reference");
+}
+
+static bool mirror(struct emulation *e, struct buffer_wanted *b, struct error *err)
+{
+    bool wanted = expects_reference(b);
+    size_t bytes = (size_t)b->count * (wanted ? 8 : 4);
+    void *host = xmalloc(bytes);
+    for (int64_t i = 0; i < b->count; i++)
+        if (wanted)
+            ((double *)host)[i] = NAN;
+        else
+            ((float *)host)[i] = (float)dtype_get(b->type, b->initial, (size_t)i);
+    bool ok = emu_device.alloc(&e->dev, b->name, bytes, &b->address, err) && emu_device.write(&e->dev, b->address, host, bytes, err);
+    free(host);
+    return ok;
+}
+
+static bool add_magnitudes(struct emulation *e, const struct node *args, struct error *err)
+{
+    for (int i = 0; i < args->count; i++) {
+        const char *text = args->items[i]->kind == NODE_SCALAR ? args->items[i]->text : "";
+        for (int k = 0; k < e->argument_buffers && e->magnitude_count < EMULATE_RANK_MAX; k++) {
+            size_t length = strlen(e->buffers[k].name);
+            if (strncmp(text, e->buffers[k].name, length) || strcmp(text + length, "_magnitude") || !expects_reference(&e->buffers[k]))
+                continue;
+            struct buffer_wanted *m = &e->magnitudes[e->magnitude_count++];
+            *m = e->buffers[k];
+            m->name = text;
+            if (!mirror(e, m, err))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool read_doubles(struct emulation *e, const struct buffer_wanted *b, double **out, const struct node *at, struct error *err)
+{
+    *out = xmalloc((size_t)b->count * sizeof **out);
+    if (!emu_device.read(&e->dev, b->address, *out, (size_t)b->count * sizeof **out, err))
+        return false;
+    for (int64_t i = 0; i < b->count; i++)
+        if (isnan((*out)[i]))
+            return node_error(at, err, "the reference leaves element %lld of '%s' unwritten, or NaN", (long long)i, b->name);
+    return true;
+}
+
+static bool launch_reference(struct emulation *e, const struct node *n, struct error *err)
+{
+    struct device_module *module = e->module;
+    struct device_launch launch = {.block = {REFERENCE_BLOCK, 1, 1}, .grid = {1, 1, 1}, .cluster = {1, 1, 1}};
+    struct device_function *function;
+    const char *wanted = node_get(n, "kernel") ? node_text(node_get(n, "kernel"), "kernel", err) : NULL, *ptx = e->request->reference_ptx;
+    int64_t threads;
+    if (!wanted || !node_get(n, "threads"))
+        return node_error(n, err, "a reference needs 'kernel', 'threads' and 'args'");
+    if (!emulate_int(e, node_get(n, "threads"), "threads", 1, (int64_t)1 << 38, &threads, err))
+        return false;
+    launch.grid[0] = (uint32_t)((threads + REFERENCE_BLOCK - 1) / REFERENCE_BLOCK);
+    launch.time_limit_s = e->launch.time_limit_s * 4;
+    struct device_image image = {.label = "the reference", .ptx = ptx, .ptx_bytes = ptx ? strlen(ptx) : 0};
+    if (ptx && !emu_device.load(&e->dev, &image, &e->reference_module, err))
+        return false;
+    char *entry = emulate_find_kernel("the reference", ptx ? ptx : e->request->ptx, wanted, err);
+    bool ok = entry && emu_device.function(&e->dev, ptx ? e->reference_module : module, entry, &function, err) &&
+              emulate_set_arguments(e, node_get(n, "args"), n, function, &launch, err);
+    free(entry);
+    if (!ok)
+        return false;
+    const struct device_report *reports;
+    emu_device.clear(&e->dev);
+    ok = emu_device.launch(&e->dev, function, &launch, err);
+    if (emu_device.reports(&e->dev, &reports))
+        return node_error(n, err, "the reference itself is wrong: %s:%d: %s: %s", reports[0].file, reports[0].line, reports[0].kind,
+                          reports[0].text);
+    return ok;
+}
+
+static bool run_reference(struct emulation *e, const struct node *n, struct truth *truths, struct error *err)
+{
+    static const char *const keys[] = {"kernel", "source", "threads", "args", NULL};
+    uint64_t address[EMULATE_BUFFERS_MAX];
+    bool ok = node_check_keys(n, "a reference", keys, err), any = false;
+    const struct node *args = node_get(n, "args");
+    if (ok && (!args || args->kind != NODE_LIST))
+        ok = node_error(n, err, "a reference needs 'args', a list of buffers, fields and numbers");
+    ok = ok && add_magnitudes(e, args, err);
+    for (int i = 0; i < e->argument_buffers; i++) {
+        address[i] = e->buffers[i].address;
+        any |= expects_reference(&e->buffers[i]);
+        ok = ok && mirror(e, &e->buffers[i], err);
+    }
+    if (ok && !any)
+        ok = node_error(n, err, "there is a reference, but no buffer says 'expect: reference'");
+    ok = ok && launch_reference(e, n, err);
+    for (int i = 0; i < e->argument_buffers; i++) {
+        struct buffer_wanted *b = &e->buffers[i];
+        if (ok && expects_reference(b))
+            ok = read_doubles(e, b, &truths[i].value, n, err);
+        for (int k = 0; ok && k < e->magnitude_count; k++)
+            if (e->magnitudes[k].node == b->node)
+                ok = read_doubles(e, &e->magnitudes[k], &truths[i].magnitude, n, err);
+        b->address = address[i];
+    }
+    return ok;
+}
+
+/* ---- all of it ---- */
+static bool save(struct emulation *e, const struct buffer_wanted *b, const void *got, struct error *err)
+{
+    const struct node *n = node_get(b->node, "save");
+    const char *name = n ? node_text(n, "save", err) : NULL;
+    if (!n)
+        return true;
+    if (!name)
+        return false;
+    char *path = emulate_file(e, name);
+    int64_t flat = b->count;
+    bool ok = npy_write_as(path, b->rank ? b->dim : &flat, b->rank ? b->rank : 1, b->type, got, err);
+    if (!ok) {
+        enum error_kind kind = err->kind; /* a full disk is the machine's */
+        node_error(n, err, "%s", err->text);
+        err->kind = kind;
+    }
+    free(path);
+    return ok;
+}
+
+static bool check_buffer(struct emulation *e, const struct buffer_wanted *b, struct truth *t, struct error *err)
+{
+    const struct node *expect = node_get(b->node, "expect"), *tolerance = node_get(b->node, "tolerance");
+    double allowed = default_tolerance(b->type);
+    size_t bytes = (size_t)b->count * dtype_bytes(b->type);
+    if (tolerance && !expect)
+        return node_error(tolerance, err, "'tolerance' is of 'expect', which '%s' does not have", b->name);
+    if (tolerance && !node_real(tolerance, "tolerance", 0, 1e6, &allowed, err))
+        return false;
+    if (!expect && !node_get(b->node, "save") && !e->request->keep)
+        return true;
+    if (expects_reference(b) && !t->value)
+        return node_error(expect, err, "'expect: reference' needs a 'reference' of the launch: {kernel: NAME, threads: N, args: [...]}");
+    void *got = xmalloc(bytes);
+    bool ok = emu_device.read(&e->dev, b->address, got, bytes, err);
+    for (int64_t i = 0; ok && b->unwritten && node_get(b->node, "save") && i < b->count; i++)
+        if (b->unwritten[i] && !dtype_is_whole(b->type))
+            dtype_set(b->type, got, (size_t)i, NAN);
+    ok = ok && save(e, b, got, err);
+    if (ok && expect && !t->value)
+        ok = read_truth(e, b, expect, t, err);
+    if (ok && expect)
+        hold(e, b, got, t, allowed);
+    if (ok && e->request->keep)
+        keep_tensor(e, b, got, t, allowed);
+    free(got);
+    return ok;
+}
+
+bool emulate_check(struct emulation *e, struct error *err)
+{
+    const struct node *reference = node_get(e->request->launch, "reference");
+    struct truth *truths = xcalloc((size_t)e->argument_buffers + 1, sizeof *truths);
+    bool ok = !reference || run_reference(e, reference, truths, err);
+    for (int i = 0; i < e->argument_buffers; i++) {
+        ok = ok && check_buffer(e, &e->buffers[i], &truths[i], err);
+        truth_free(&truths[i]);
+    }
+    free(truths);
+    for (int i = e->argument_buffers; i < e->buffer_count && ok && e->request->keep; i++) { /* symbols */
+        const struct buffer_wanted *b = &e->buffers[i];
+        size_t bytes = (size_t)b->count * dtype_bytes(b->type);
+        void *got = xmalloc(bytes);
+        ok = emu_device.read(&e->dev, b->address, got, bytes, err);
+        if (ok)
+            keep_tensor(e, b, got, &(struct truth){0}, 0);
+        free(got);
+    }
+    return ok;
+}

@@ -1,0 +1,207 @@
+/* emu/handlers: everything the handlers call that is not compiled per instruction set. */
+#ifndef BENCH_EMU_HANDLERS_H
+#define BENCH_EMU_HANDLERS_H
+
+#include "emu/exec.h"
+#include "emu/ops.h"
+
+#define SLOT(T, w, ref) ((T *)(void *)((w)->base[(ref)&1] + (ref)))
+
+/* ---- memory.c ---- */
+/* insn.flags of accesses */
+enum {
+    ACCESS_STRONG = 2,
+    ACCESS_CONSTANT = 4 /* .nc */,
+    ACCESS_CHOSEN = 8 /* of loads: the next instruction takes the value or another */,
+    ACCESS_NARROW = 16,
+    ACCESS_ACQUIRE = 32,
+    ACCESS_RELEASE = 64,
+    ACCESS_OVERTAKEN = 128 /* of shared memory, by another lane's store */
+};
+enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
+/* Learns the pattern of the active lanes' addresses; false: too irregular (several buffers, no buffer, other spaces). */
+bool memo_global(struct warp *w, const struct insn *ip, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes);
+void memo_rows(struct memo *m, const uint32_t *a, int matrices);
+uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap);
+#define SECTOR_GAP 32 /* accesses are aligned to their size, so none reaches into the next one's sector unless that begins there, too */
+/* The buffer that the instruction's pointer is of; NULL: not known. */
+const struct buffer *origin_buffer(const struct warp *w, const struct insn *ip);
+void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const uint32_t *a, uint32_t bytes);
+/* Different 32-byte sectors, and 128-byte lines, of a learnt global pattern whose first lane is at `at`. */
+static inline uint32_t span_sectors(const struct memo *m, int64_t at, uint32_t *lines)
+{
+    uint32_t sectors = 0, line_count = 0;
+    int64_t line = -1;
+    for (int s = 0; s < m->spans; s++) {
+        int64_t low = (at + m->from[s]) >> 5, high = (at + m->to[s] - 1) >> 5;
+        sectors += (uint32_t)(high - low) + 1;
+        line_count += (uint32_t)((high >> 2) - (low >> 2)) + (low >> 2 != line);
+        line = high >> 2;
+    }
+    *lines = line_count;
+    return sectors;
+}
+/* The host address of one lane's access after every check, or NULL when it was reported and must not happen. */
+uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_space space, uint64_t address, uint32_t bytes,
+                      enum access access);
+/* Counts an access of several lanes by space; pointers NULL are left out. */
+void count_lanes(struct warp *w, const struct insn *ip, enum ptx_space space, const uint64_t *address, uint32_t mask, uint32_t bytes);
+/* Global memory that was touched, for the counters and for the race check. */
+void mark_sectors(struct warp *w, struct buffer *b, uint64_t offset, uint64_t bytes, enum access access);
+/* What lane i is about to store. */
+void lane_out(struct warp *w, const struct insn *ip, int i, uint8_t *to);
+const struct insn *emu_load_any(struct warp *w, const struct insn *ip, enum ptx_space space);
+const struct insn *emu_store_any(struct warp *w, const struct insn *ip, enum ptx_space space);
+void emu_load_frame(struct warp *w, const struct insn *ip);
+void emu_store_frame(struct warp *w, const struct insn *ip);
+void emu_discard(struct warp *w, const struct insn *ip);
+void emu_isspace(struct warp *w, const struct insn *ip);
+/* Lane addresses of operand a + imm as 64 bit, whatever its slot's width. */
+void lane_addresses(const struct warp *w, const struct insn *ip, enum ptx_space space, uint64_t *out);
+enum ptx_space space_of(uint64_t generic);
+int shared_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes, int *ideal);
+void emu_poll(struct warp *w);
+
+/* ---- checks.c ---- */
+/* Adds to the launch's reports; lane < 0: the warp. The example kept is the first in block, warp, lane order. */
+void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* What is worth knowing and no error: emu_notes(). */
+void emu_note(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes,
+                  bool store);
+bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store);
+void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, uint32_t offset, uint32_t bytes, bool store);
+void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes,
+                       enum access access);
+/* Order between the warps of a block: everyone in `mask` has waited for everyone in `arrived`. */
+void race_join(struct block *b, uint64_t arrived, uint64_t waiting);
+/* The warp's lanes have met: what one wrote to shared memory before, the others may read. */
+void lanes_meet(struct warp *w);
+/* At an atomic or a volatile access: lanes that have parted may have waited for one another that way. */
+static inline void lanes_parted(struct warp *w)
+{
+    if (w->mask != w->born)
+        lanes_meet(w);
+}
+void lanes_meet_some(struct warp *w, uint32_t who);
+/* Did a lane of this warp leave this tag, and has `lane` not met it since? Of several lanes the last stretch counts. */
+#define MANY_LANES 32u
+#define NO_LANE 63u /* an atomic or volatile write */
+static inline bool lanes_apart(const struct warp *w, uint32_t tag, uint32_t lane)
+{
+    uint32_t other = tag & 63;
+    if (other == lane || other == NO_LANE)
+        return false;
+    if ((tag ^ w->synced) < 64)
+        return true;
+    for (int i = w->part_count - 1; i > 0 && other < 32; i--) {
+        if (w->parts[i].who >> lane & w->parts[i].who >> other & 1)
+            return false;
+        if ((tag & ~63u) == w->parts[i - 1].synced)
+            return true;
+    }
+    return false;
+}
+/* The same of a read. */
+static inline bool reads_apart(const struct warp *w, uint32_t tag, uint32_t lane)
+{
+    uint32_t other = tag & 63;
+    if (w->used == w->synced)
+        return lanes_apart(w, tag, lane);
+    return other != lane && other != NO_LANE && (tag ^ w->used) < 64;
+}
+/* They exchange values: what they read before was read before what comes of it is written; what they wrote is not there for others. */
+void lanes_exchange(struct warp *w);
+/* Bytes of a finished cp.async count as written now. */
+void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes);
+
+/* ---- convert.c, move.c, video.c ---- */
+enum { VIDEO_ADD, VIDEO_SUB, VIDEO_AVERAGE, VIDEO_DIFFERENCE, VIDEO_MIN, VIDEO_MAX, VIDEO_LEFT, VIDEO_RIGHT }; /* insn.kind */
+enum { VIDEO_D_SIGNED = 1, VIDEO_A_SIGNED = 2, VIDEO_B_SIGNED = 4, VIDEO_SAT = 8, VIDEO_SUM = 16 };            /* insn.flags */
+void emu_video(struct warp *w, const struct insn *ip);
+void emu_convert(struct warp *w, const struct insn *ip);
+void move_pack(struct warp *w, const struct insn *ip);
+void move_unpack(struct warp *w, const struct insn *ip);
+void move_special(struct warp *w, const struct insn *ip);
+
+/* ---- together.c: what a warp does together ---- */
+const struct insn *emu_shfl(struct warp *w, const struct insn *ip);
+const struct insn *emu_vote(struct warp *w, const struct insn *ip);
+const struct insn *emu_match(struct warp *w, const struct insn *ip);
+const struct insn *emu_redux(struct warp *w, const struct insn *ip);
+const struct insn *emu_elect(struct warp *w, const struct insn *ip);
+const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip);
+/* ---- heap.c ---- */
+void emu_malloc(struct warp *w, const struct insn *ip, int lane, uint64_t bytes, uint64_t *address); /* 0: none left */
+void emu_free(struct warp *w, const struct insn *ip, int lane, uint64_t address);
+/* An access to the heap's buffer: false and a report when it is of nothing that malloc gave, or that was given back. */
+bool heap_allows(struct warp *w, const struct insn *ip, int lane, uint64_t offset, uint32_t bytes, enum access access);
+void heap_leaks(struct launch *l); /* reports what nobody gave back */
+/* alloca: d = the address in local memory of a = size bytes, imm = alignment; imm < 0: stackrestore of a, -2: stacksave into d */
+const struct insn *emu_alloca(struct warp *w, const struct insn *ip);
+/* ---- atomics.c ---- */
+enum atomic_op { ATOMIC_ADD, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_INC, ATOMIC_DEC, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR, ATOMIC_EXCH, ATOMIC_CAS };
+/* to[i] = to[i] op from[i] for each element of a stretch, each by itself atomic; `to` aligned to the element. */
+void atomic_reduce(uint8_t *to, const uint8_t *from, uint64_t bytes, enum atomic_op op, enum ptx_type t);
+const struct insn *emu_atom(struct warp *w, const struct insn *ip);
+/* ---- control.c ---- */
+/* insn.kind of a fence: further than the block; of mbarrier.init; to what the async proxy does with shared, with global memory */
+enum fence_kind { FENCE_WIDE = 1, FENCE_INIT = 2, FENCE_ASYNC_SHARED = 4, FENCE_ASYNC_GLOBAL = 8 };
+const struct insn *emu_fence(struct warp *w, const struct insn *ip);
+const struct insn *emu_brx(struct warp *w, const struct insn *ip);
+const struct insn *emu_call(struct warp *w, const struct insn *ip);
+const struct insn *emu_trap(struct warp *w, const struct insn *ip);
+const struct insn *emu_unsupported(struct warp *w, const struct insn *ip);
+const struct insn *emu_bar(struct warp *w, const struct insn *ip);
+const struct insn *emu_yield(struct warp *w, const struct insn *ip);
+enum call_kind { CALL_DIRECT, CALL_INDIRECT, CALL_VPRINTF, CALL_ASSERTFAIL, CALL_MALLOC, CALL_FREE };
+/* The warp's lanes have all come to a barrier (state WARP_BARRIER) / a warp ended. */
+void barrier_warp_arrives(struct warp *w);
+void barrier_warp_done(struct block *b);
+/* Text of printf, kept in block order until the launch ends. */
+void emu_print(struct launch *l, uint64_t block, const char *text, size_t bytes);
+/* Writes it to the standard output and drops it; drops it unwritten. */
+void emu_print_show(struct launch *l);
+void emu_print_drop(struct launch *l);
+/* ---- tensor.c, wgmma.c, async.c, bulk.c, cluster.c ---- */
+const struct insn *emu_mma(struct warp *w, const struct insn *ip);
+const struct insn *emu_wmma_load(struct warp *w, const struct insn *ip);
+const struct insn *emu_wmma_store(struct warp *w, const struct insn *ip);
+const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip);
+const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip);
+/* What stmatrix writes where the lane's address says. */
+void matrix_row(const struct warp *w, const struct insn *ip, int lane, uint8_t *row);
+const struct insn *emu_movmatrix(struct warp *w, const struct insn *ip);
+const struct insn *emu_cp_async(struct warp *w, const struct insn *ip);
+#define COPY_BYPASS 8 /* flag: cp.async.cg, past the L1 */
+void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask,
+                      uint64_t plain, uint64_t ideal);
+/* The same of learnt patterns whose first lanes are at `from` and `to`; what it comes to is remembered. */
+void emu_count_bypass_again(struct memo *global, struct memo *shared, uint64_t from, uint32_t to, uint32_t full, uint32_t mask);
+/* Bytes of shared memory that a cp.async fills: nobody may read them before it was waited for. */
+void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes);
+/* What cp.async reads from global memory it may read until it is waited for: the warp of the block that has such a copy there, or NULL. */
+void copy_source(struct warp *w, uint64_t address, uint32_t bytes);
+const struct warp *copy_reads(const struct block *b, uint64_t address, uint32_t bytes);
+const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip);
+const struct insn *emu_cp_async_commit(struct warp *w, const struct insn *ip);
+const struct insn *emu_cp_async_arrive(struct warp *w, const struct insn *ip);
+const struct insn *emu_mbarrier(struct warp *w, const struct insn *ip);
+const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip);
+const struct insn *emu_store_async(struct warp *w, const struct insn *ip);
+const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip);
+const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip);
+const struct insn *emu_mapa(struct warp *w, const struct insn *ip);
+const struct insn *emu_bulk_group(struct warp *w, const struct insn *ip);
+const struct insn *emu_wgmma_group(struct warp *w, const struct insn *ip);
+/* The warp waits: the same instruction is tried again in a later turn. */
+const struct insn *warp_retry(struct warp *w, const struct insn *ip);
+/* Shared memory that wgmma reads, 16 bytes at `offset`: is it ordered, and known to the async proxy? */
+void agent_matrix(struct warp *w, const struct insn *ip, uint32_t offset);
+/* The pending bulk copies of the runner's blocks arrive. */
+void bulk_land(struct runner *k);
+void bulk_drop(struct runner *k); /* or are lost */
+
+#endif

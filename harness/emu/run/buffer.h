@@ -1,0 +1,12 @@
+/* emu/run/buffer: buffers of the device's memory, zero at first. A large one takes memory of the host where it is touched, and no more. */
+#ifndef BENCH_EMU_RUN_BUFFER_H
+#define BENCH_EMU_RUN_BUFFER_H
+
+#include "base/error.h"
+#include "emu/exec.h"
+
+/* known: all of it counts as written. NULL + err: there is no memory for it. */
+struct buffer *buffer_new(struct address_space *space, const char *label, size_t bytes, bool known, struct error *err);
+void buffer_free(struct buffer *b);
+
+#endif

@@ -1,0 +1,290 @@
+/* emu/run/convert: cvt in its general form: every lane through one exact intermediate and one rounding. */
+#include "base/dtype.h"
+#include "emu/convert.h"
+#include "emu/handlers.h"
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+
+/* kind = source form, size = bytes of the source's lanes, count = bytes of the destination's lanes, aux = destination form,
+ * imm = bits of convert.h. For packed results (f16x2, bf16x2, e4m3x2, e5m2x2) a goes to the upper half, b to the lower. */
+
+struct number { /* exact: integers as i or u, floats as f */
+    enum { IS_SIGNED, IS_UNSIGNED, IS_FLOAT } is;
+    int64_t i;
+    uint64_t u;
+    double f;
+};
+
+static bool form_is_float(int form)
+{
+    return form >= FORM_F16;
+}
+static int form_bits(int form)
+{
+    return form <= FORM_S8 ? 8 : form <= FORM_S16 ? 16 : form <= FORM_S32 ? 32 : form <= FORM_S64 ? 64 : 0;
+}
+
+static double fp8_value(uint8_t v, bool e4m3)
+{
+    int exponent = e4m3 ? v >> 3 & 15 : v >> 2 & 31, mantissa = e4m3 ? v & 7 : v & 3, bits = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15;
+    double r;
+    if (e4m3 ? (v & 0x7f) == 0x7f : exponent == 31 && mantissa)
+        return NAN;
+    if (!e4m3 && exponent == 31)
+        r = INFINITY;
+    else if (exponent == 0)
+        r = ldexp(mantissa, 1 - bias - bits);
+    else
+        r = ldexp(mantissa + (1 << bits), exponent - bias - bits);
+    return v & 0x80 ? -r : r;
+}
+
+/* Saturating to the largest finite value, as .satfinite (the only form there is). */
+static uint8_t fp8_round(double d, bool e4m3)
+{
+    uint8_t sign = signbit(d) ? 0x80 : 0;
+    double a = fabs(d), most = e4m3 ? 448.0 : 57344.0;
+    if (d != d)
+        return 0x7f;
+    if (a > most)
+        a = most;
+    int bits = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15, exponent;
+    if (a == 0)
+        return sign;
+    frexp(a, &exponent);
+    exponent--;
+    if (exponent < 1 - bias)
+        exponent = 1 - bias;
+    long q = lrint(ldexp(a, bits - exponent)); /* to even */
+    if (q >= 2L << bits) {
+        q >>= 1;
+        exponent++;
+    }
+    if (ldexp((double)q, exponent - bits) > most)
+        return sign | (e4m3 ? 0x7e : 0x7b);
+    if (q < 1L << bits)
+        return (uint8_t)(sign | q);
+    return (uint8_t)(sign | (exponent + bias) << bits | (q - (1L << bits)));
+}
+
+static struct number fetch(const uint8_t *lane, int form, uint32_t bits)
+{
+    struct number n = {IS_UNSIGNED, 0, 0, 0};
+    uint64_t v = 0;
+    float f;
+    memcpy(&v, lane, bits);
+    switch (form) {
+    case FORM_U8: n.u = (uint8_t)v; break;
+    case FORM_U16: n.u = (uint16_t)v; break;
+    case FORM_U32: n.u = (uint32_t)v; break;
+    case FORM_U64: n.u = v; break;
+    case FORM_S8: n.is = IS_SIGNED, n.i = (int8_t)v; break;
+    case FORM_S16: n.is = IS_SIGNED, n.i = (int16_t)v; break;
+    case FORM_S32: n.is = IS_SIGNED, n.i = (int32_t)v; break;
+    case FORM_S64: n.is = IS_SIGNED, n.i = (int64_t)v; break;
+    case FORM_F16: n.is = IS_FLOAT, n.f = (double)f16_to_f32((uint16_t)v); break;
+    case FORM_BF16: n.is = IS_FLOAT, n.f = (double)bf16_to_f32((uint16_t)v); break;
+    case FORM_E4M3: n.is = IS_FLOAT, n.f = fp8_value((uint8_t)v, true); break;
+    case FORM_E5M2: n.is = IS_FLOAT, n.f = fp8_value((uint8_t)v, false); break;
+    case FORM_F64: n.is = IS_FLOAT, memcpy(&n.f, &v, 8); break;
+    default: n.is = IS_FLOAT, memcpy(&f, &v, 4), n.f = (double)f; break;
+    }
+    return n;
+}
+
+static double round_integral(double x, int mode)
+{
+    switch (mode) {
+    case ROUND_Z: return trunc(x);
+    case ROUND_M: return floor(x);
+    case ROUND_P: return ceil(x);
+    default: return rint(x);
+    }
+}
+
+/* To an integer of so many bits; floats saturate, integers wrap unless .sat. */
+static uint64_t to_integer(struct number n, int form, int64_t flags)
+{
+    int bits = form_bits(form);
+    bool is_signed = form == FORM_S8 || form == FORM_S16 || form == FORM_S32 || form == FORM_S64;
+    double low = is_signed ? -ldexp(1, bits - 1) : 0, high = ldexp(1, is_signed ? bits - 1 : bits); /* high: first value too large */
+    uint64_t most = is_signed ? ((uint64_t)1 << (bits - 1)) - 1 : bits == 64 ? ~0ull : ((uint64_t)1 << bits) - 1;
+    if (n.is == IS_FLOAT) {
+        if (n.f != n.f)
+            return flags & CONVERT_UNPACK ? 0 : (flags >> 16 & 1 || bits == 64) ? (uint64_t)1 << (bits - 1) : 0;
+        double r = round_integral(n.f, (int)(flags & CONVERT_MODE));
+        if (r >= high)
+            return most;
+        if (r < low)
+            return is_signed ? (uint64_t)1 << (bits - 1) : 0;
+        return is_signed ? (uint64_t)(int64_t)r : (uint64_t)r;
+    }
+    if (!(flags & CONVERT_SAT))
+        return n.is == IS_SIGNED ? (uint64_t)n.i : n.u;
+    if (n.is == IS_SIGNED) {
+        if (!is_signed && n.i < 0)
+            return 0;
+        if (n.i >= 0 && (uint64_t)n.i > most)
+            return most;
+        if (is_signed && n.i < -(int64_t)most - 1)
+            return (uint64_t)(-(int64_t)most - 1);
+        return (uint64_t)n.i;
+    }
+    return n.u > most ? most : n.u;
+}
+
+/* One rounding of an exact number to float or double, in the mode. */
+static float to_float(struct number n, int mode)
+{
+    static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD, FE_TONEAREST};
+    volatile double d = n.f;
+    volatile int64_t i = n.i;
+    volatile uint64_t u = n.u;
+    fesetround(modes[mode]);
+    volatile float f = n.is == IS_FLOAT ? (float)d : n.is == IS_SIGNED ? (float)i : (float)u;
+    fesetround(FE_TONEAREST);
+    return f;
+}
+static double to_double(struct number n, int mode)
+{
+    static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD, FE_TONEAREST};
+    volatile int64_t i = n.i;
+    volatile uint64_t u = n.u;
+    if (n.is == IS_FLOAT)
+        return n.f;
+    fesetround(modes[mode]);
+    volatile double d = n.is == IS_SIGNED ? (double)i : (double)u;
+    fesetround(FE_TONEAREST);
+    return d;
+}
+
+/* To a short float of p significant bits, least exponent e (of the lowest normal), in any mode; exact numbers in. */
+static double round_short(double d, int p, int e, int mode)
+{
+    int exponent;
+    if (d == 0 || d != d || isinf(d))
+        return d;
+    frexp(d, &exponent);
+    exponent--;
+    if (exponent < e)
+        exponent = e;
+    double scaled = ldexp(d, p - 1 - exponent);
+    double r = mode == ROUND_A ? copysign(floor(fabs(scaled) + 0.5), scaled) : round_integral(scaled, mode);
+    return ldexp(r, exponent - p + 1);
+}
+
+static uint64_t to_half(struct number n, bool bf16, int64_t flags)
+{
+    /* integers beyond 2^53 lose nothing that matters: they overflow f16 and are rounded to odd for bf16 below */
+    double d = n.is == IS_FLOAT ? n.f : n.is == IS_SIGNED ? (double)n.i : (double)n.u;
+    int mode = (int)(flags & CONVERT_MODE);
+    if (d != d)
+        return 0x7fff;
+    if ((flags & CONVERT_RELU) && d < 0)
+        d = 0;
+    if (bf16) {
+        double r = round_short(d, 8, -126, mode);
+        float f = (float)r;
+        uint32_t u;
+        if (isinf(f) && !isinf(d) && (mode == ROUND_Z || (mode == ROUND_M && d > 0) || (mode == ROUND_P && d < 0)))
+            return (signbit(d) ? 0x8000 : 0) | 0x7f7f;
+        memcpy(&u, &f, 4);
+        return u >> 16;
+    }
+    double r = round_short(d, 11, -14, mode);
+    if (fabs(r) > 65504.0 && !isinf(d) && (mode == ROUND_Z || (mode == ROUND_M && d > 0) || (mode == ROUND_P && d < 0)))
+        return (signbit(d) ? 0x8000 : 0) | 0x7bff;
+    return f16_from_f64(r);
+}
+
+static float flush_small(float f)
+{
+    return fabsf(f) < 0x1p-126f ? copysignf(0, f) : f;
+}
+
+static uint64_t convert_one(struct number n, int form, int64_t flags)
+{
+    uint64_t v = 0;
+    float f;
+    double d;
+    int mode = (int)(flags & CONVERT_MODE);
+    if ((flags & CONVERT_FTZ) && n.is == IS_FLOAT && fabs(n.f) < 0x1p-126)
+        n.f = copysign(0, n.f);
+    if (!form_is_float(form))
+        return to_integer(n, form, flags);
+    if ((flags & CONVERT_INTEGRAL) && n.is == IS_FLOAT)
+        n.f = round_integral(n.f, mode);
+    if ((flags & CONVERT_SAT) && n.is == IS_FLOAT)
+        n.f = n.f > 0 ? (n.f < 1 ? n.f : 1) : 0;
+    switch (form) {
+    case FORM_F16: return to_half(n, false, flags);
+    case FORM_BF16: return to_half(n, true, flags);
+    case FORM_E4M3:
+    case FORM_E5M2:
+        if ((flags & CONVERT_RELU) && n.f < 0)
+            n.f = 0;
+        return fp8_round(n.f, form == FORM_E4M3);
+    case FORM_TF32:
+        if ((flags & CONVERT_RELU) && n.f < 0)
+            n.f = 0;
+        f = (float)round_short(n.f, 11, -126, mode);
+        memcpy(&v, &f, 4);
+        return n.f != n.f ? 0x7fffffff : v;
+    case FORM_F64:
+        d = to_double(n, mode);
+        memcpy(&v, &d, 8);
+        return v;
+    default:
+        f = to_float(n, flags & CONVERT_INTEGRAL ? ROUND_N : mode);
+        if (flags & CONVERT_FTZ)
+            f = flush_small(f);
+        memcpy(&v, &f, 4);
+        return f != f ? 0x7fffffff : v;
+    }
+}
+
+static uint8_t *lane_at(struct warp *w, uint32_t ref, uint32_t bytes, int i)
+{
+    return SLOT(uint8_t, w, ref) + (size_t)i * bytes;
+}
+
+static void convert_packed(struct warp *w, const struct insn *ip, int i)
+{
+    int64_t flags = ip->imm;
+    int width = ip->aux == FORM_E4M3 || ip->aux == FORM_E5M2 ? 8 : 16;
+    uint64_t v;
+    if (flags & CONVERT_UNPACK) { /* e4m3x2 -> f16x2: lower to lower */
+        uint16_t in;
+        memcpy(&in, lane_at(w, ip->a, ip->size, i), 2);
+        uint8_t low = (uint8_t)in, high = (uint8_t)(in >> 8);
+        v = convert_one(fetch(&high, ip->kind, 1), ip->aux, flags & ~CONVERT_UNPACK) << 16 |
+            convert_one(fetch(&low, ip->kind, 1), ip->aux, flags & ~CONVERT_UNPACK);
+    } else if (ip->b == NO_REF) { /* f16x2 -> e4m3x2 */
+        const uint8_t *in = lane_at(w, ip->a, ip->size, i);
+        v = convert_one(fetch(in + 2, ip->kind, 2), ip->aux, flags) << width | convert_one(fetch(in, ip->kind, 2), ip->aux, flags);
+    } else {
+        v = convert_one(fetch(lane_at(w, ip->a, ip->size, i), ip->kind, ip->size), ip->aux, flags) << width |
+            convert_one(fetch(lane_at(w, ip->b, ip->size, i), ip->kind, ip->size), ip->aux, flags);
+    }
+    memcpy(lane_at(w, ip->d, ip->count, i), &v, ip->count);
+}
+
+void emu_convert(struct warp *w, const struct insn *ip)
+{
+    int64_t flags = ip->imm | (ip->kind == FORM_F64 ? (int64_t)1 << 16 : 0);
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        if (flags & (CONVERT_PACK | CONVERT_UNPACK)) {
+            convert_packed(w, ip, i);
+            continue;
+        }
+        uint64_t v = convert_one(fetch(lane_at(w, ip->a, ip->size, i), ip->kind, ip->size), ip->aux, flags);
+        int bits = form_bits(ip->aux);
+        if (bits && bits < 64) { /* sign or zero extended into a wider register */
+            bool is_signed = ip->aux == FORM_S8 || ip->aux == FORM_S16 || ip->aux == FORM_S32;
+            v = is_signed ? (uint64_t)((int64_t)(v << (64 - bits)) >> (64 - bits)) : v & (((uint64_t)1 << bits) - 1);
+        }
+        memcpy(lane_at(w, ip->d, ip->count, i), &v, ip->count);
+    }
+}

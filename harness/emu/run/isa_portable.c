@@ -1,0 +1,47 @@
+/* emu/run/isa_portable: the handlers for any processor. */
+#include "base/dtype.h"
+#include "emu/async.h"
+#include "emu/check/report.h"
+#include "emu/check/shadow.h"
+#include "emu/check/races.h"
+#include "emu/handlers.h"
+#include "emu/tensor.h"
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+#include <stdlib.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#define ISA_TABLE isa_table_portable
+#include "emu/run/isa_body.inc"
+
+const op_fn *isa_table(const char **name)
+{
+    const char *wanted = getenv("BENCH_EMU_ISA");
+    int level = 0;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c"))
+        level = 1;
+    if (level && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        level = 2;
+#endif
+    if (wanted && !strcmp(wanted, "portable"))
+        level = 0;
+    if (wanted && !strcmp(wanted, "v3") && level > 1)
+        level = 1;
+    static const char *const names[] = {"portable", "v3", "v4"};
+    const op_fn *const tables[] = {isa_table_portable, isa_table_v3, isa_table_v4};
+    if (name)
+        *name = names[level];
+    return tables[level];
+}
+
+void isa_bind(struct program *p)
+{
+    const op_fn *table = isa_table(NULL);
+    for (uint32_t i = 0; i < p->count; i++)
+        p->code[i].fn = table[p->code[i].op];
+}

@@ -1,0 +1,244 @@
+/* emu/run/together: shuffles, votes, matches, reductions across the lanes of a warp. */
+#include "emu/handlers.h"
+#include <string.h>
+
+/* Lanes of the instruction's mask that are alive but elsewhere are waited for. True: the running lanes were set aside. */
+static bool wait_for(struct warp *w, const struct insn *ip, uint32_t members, const struct insn **next)
+{
+    if (!w->others || w->guarded || !(members & w->alive & ~w->mask))
+        return false;
+    warp_park(w, NULL, ip, FRAGMENT_SYNC, members);
+    *next = warp_next_fragment(w);
+    return true;
+}
+
+/* All lanes that some running lane names as its partners. */
+static uint32_t member_mask(const struct warp *w, uint32_t ref)
+{
+    uint32_t all = 0;
+    if (ref == NO_REF)
+        return w->mask;
+    if (ref & 1) /* a constant */
+        return SLOT(const uint32_t, w, ref)[0];
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1)
+        all |= SLOT(const uint32_t, w, ref)[__builtin_ctz(rest)];
+    return all;
+}
+
+/* Lanes of different masks may run one instruction together, as the tiles of cooperative groups do: those of `rest` that share the first
+ * one's. */
+static uint32_t next_group(struct warp *w, const struct insn *ip, uint32_t ref, uint32_t rest, uint32_t *members)
+{
+    uint32_t group = 0;
+    *members = ref == NO_REF ? w->mask : SLOT(const uint32_t, w, ref)[__builtin_ctz(rest)];
+    if (ref == NO_REF || (ref & 1))
+        group = rest;
+    else
+        for (uint32_t k = rest; k; k &= k - 1)
+            group |= SLOT(const uint32_t, w, ref)[__builtin_ctz(k)] == *members ? k & (0u - k) : 0;
+    uint32_t outside = group & ~*members;
+    if ((w->checks & CHECK_SYNC) && outside)
+        emu_report(w, ip, __builtin_ctz(outside), "inactive_lane", "lane %d runs this but is not in its mask 0x%08x",
+                   __builtin_ctz(outside), *members);
+    lanes_exchange(w);
+    return group;
+}
+#define EACH_GROUP(ref) \
+    for (uint32_t rest_ = w->mask, group, members; rest_ && (group = next_group(w, ip, ref, rest_, &members), true); rest_ &= ~group)
+
+/* a = value, b = lane or delta, c = clamp and segment; list: [0] member mask or NO_REF, [1] predicate d2 or NO_REF; kind: 0 up, 1 down, 2
+ * bfly, 3 idx */
+const struct insn *emu_shfl(struct warp *w, const struct insn *ip)
+{
+    const struct insn *next;
+    if (wait_for(w, ip, member_mask(w, ip->list[0]), &next))
+        return next;
+    const uint32_t *a = SLOT(const uint32_t, w, ip->a), *b = SLOT(const uint32_t, w, ip->b), *c = SLOT(const uint32_t, w, ip->c);
+    uint32_t out[32], inside = 0;
+    EACH_GROUP(ip->list[0])
+    for (uint32_t rest = group; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest), from;
+        int delta = (int)(b[lane] & 31), clamp = (int)(c[lane] & 31), segment = (int)(c[lane] >> 8 & 31);
+        int most = (lane & segment) | (clamp & ~segment), least = lane & segment;
+        bool ok;
+        switch (ip->kind) {
+        case 0:
+            from = lane - delta;
+            ok = from >= most;
+            break;
+        case 1:
+            from = lane + delta;
+            ok = from <= most;
+            break;
+        case 2:
+            from = lane ^ delta;
+            ok = from <= most;
+            break;
+        default:
+            from = least | (delta & ~segment);
+            ok = from <= most;
+            break;
+        }
+        if (!ok)
+            from = lane;
+        inside |= ok ? 1u << lane : 0;
+        if (!(group >> from & 1) && (w->checks & CHECK_SYNC))
+            emu_report(w, ip, lane, "inactive_lane", "lane %d reads lane %d, which does not take part (mask 0x%08x)", lane, from, members);
+        out[lane] = group >> from & 1 ? a[from] : a[lane];
+    }
+    if (ip->d != NO_REF)
+        for (uint32_t rest = w->mask; rest; rest &= rest - 1)
+            SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = out[__builtin_ctz(rest)];
+    if (ip->list[1] != NO_REF) {
+        uint32_t *p = SLOT(uint32_t, w, ip->list[1]);
+        *p = (*p & ~w->mask) | (inside & w->mask);
+    }
+    return ip + 1;
+}
+
+static uint32_t predicate(const struct warp *w, const struct insn *ip)
+{
+    return *SLOT(const uint32_t, w, ip->a) ^ (ip->flags & 1 ? ~0u : 0);
+}
+
+/* kind: 0 all, 1 any, 2 uni, 3 ballot; b = member mask or NO_REF */
+const struct insn *emu_vote(struct warp *w, const struct insn *ip)
+{
+    const struct insn *next;
+    if (wait_for(w, ip, member_mask(w, ip->b), &next))
+        return next;
+    uint32_t all = predicate(w, ip), yes = 0, out[32];
+    EACH_GROUP(ip->b)
+    {
+        uint32_t who = members & group, p = all & who;
+        yes |= (ip->kind == 0 ? p == who : ip->kind == 1 ? p != 0 : p == 0 || p == who) ? group : 0;
+        for (uint32_t rest = group; rest; rest &= rest - 1)
+            out[__builtin_ctz(rest)] = p;
+    }
+    uint32_t *d = SLOT(uint32_t, w, ip->d);
+    if (ip->kind != 3)
+        *d = (*d & ~w->mask) | (yes & w->mask);
+    else
+        for (uint32_t rest = w->mask; rest; rest &= rest - 1)
+            d[__builtin_ctz(rest)] = out[__builtin_ctz(rest)];
+    return ip + 1;
+}
+
+/* size = 4 or 8, kind: 0 any, 1 all; b = members; c = predicate result of all, or NO_REF */
+const struct insn *emu_match(struct warp *w, const struct insn *ip)
+{
+    const struct insn *next;
+    uint32_t out[32], same_all = 0;
+    if (wait_for(w, ip, member_mask(w, ip->b), &next))
+        return next;
+    EACH_GROUP(ip->b)
+    for (uint32_t rest = group; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint32_t found = 0;
+        for (uint32_t all = members & group; all; all &= all - 1) {
+            int k = __builtin_ctz(all);
+            bool same = ip->size == 8 ? SLOT(const uint64_t, w, ip->a)[i] == SLOT(const uint64_t, w, ip->a)[k]
+                                      : SLOT(const uint32_t, w, ip->a)[i] == SLOT(const uint32_t, w, ip->a)[k];
+            found |= same ? 1u << k : 0;
+        }
+        bool everyone = found == (members & group);
+        same_all |= everyone ? 1u << i : 0;
+        out[i] = ip->kind == 0 || everyone ? found : 0;
+    }
+    for (uint32_t rest = w->mask; rest && ip->d != NO_REF; rest &= rest - 1)
+        SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = out[__builtin_ctz(rest)];
+    if (ip->c != NO_REF) {
+        uint32_t *p = SLOT(uint32_t, w, ip->c);
+        *p = (*p & ~w->mask) | (same_all & w->mask);
+    }
+    return ip + 1;
+}
+
+static float as_float(uint32_t u)
+{
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+
+/* kind: 0 add, 1 min u, 2 max u, 3 min s, 4 max s, 5 and, 6 or, 7 xor, 8 fmin, 9 fmax; flags 1 = .abs, 2 = .NaN */
+static uint32_t redux_of(const struct insn *ip, const uint32_t *a, uint32_t who)
+{
+    uint32_t r = 0;
+    bool first = true;
+    for (uint32_t rest = who; rest; rest &= rest - 1, first = false) {
+        uint32_t v = a[__builtin_ctz(rest)];
+        if (ip->kind >= 8 && (ip->flags & 1))
+            v &= 0x7fffffffu;
+        if (first) {
+            r = v;
+            continue;
+        }
+        float x = as_float(r), y = as_float(v);
+        switch (ip->kind) {
+        case 0: r += v; break;
+        case 1: r = v < r ? v : r; break;
+        case 2: r = v > r ? v : r; break;
+        case 3: r = (int32_t)v < (int32_t)r ? v : r; break;
+        case 4: r = (int32_t)v > (int32_t)r ? v : r; break;
+        case 5: r &= v; break;
+        case 6: r |= v; break;
+        case 7: r ^= v; break;
+        default:
+            if (x != x || y != y)
+                r = ip->flags & 2 ? 0x7fffffffu : x != x ? v : r;
+            else if (ip->kind == 8 ? y < x : y > x)
+                r = v;
+            break;
+        }
+    }
+    return r;
+}
+
+/* b = members */
+const struct insn *emu_redux(struct warp *w, const struct insn *ip)
+{
+    const struct insn *next;
+    uint32_t a[32];
+    if (wait_for(w, ip, member_mask(w, ip->b), &next))
+        return next;
+    memcpy(a, SLOT(const uint32_t, w, ip->a), sizeof a);
+    EACH_GROUP(ip->b)
+    {
+        uint32_t r = redux_of(ip, a, members & group);
+        for (uint32_t rest = group; rest; rest &= rest - 1)
+            SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = r;
+    }
+    return ip + 1;
+}
+
+/* d = lane id or NO_REF, c = predicate; the lowest member is elected */
+const struct insn *emu_elect(struct warp *w, const struct insn *ip)
+{
+    const struct insn *next;
+    uint32_t elected = 0, leaders[32];
+    if (wait_for(w, ip, member_mask(w, ip->b), &next))
+        return next;
+    EACH_GROUP(ip->b)
+    {
+        uint32_t who = members & group ? members & group : group, leader = (uint32_t)__builtin_ctz(who);
+        elected |= 1u << leader;
+        for (uint32_t rest = group; rest; rest &= rest - 1)
+            leaders[__builtin_ctz(rest)] = leader;
+    }
+    for (uint32_t rest = w->mask; rest && ip->d != NO_REF; rest &= rest - 1)
+        SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = leaders[__builtin_ctz(rest)];
+    uint32_t *p = SLOT(uint32_t, w, ip->c);
+    *p = (*p & ~w->mask) | (elected & w->mask);
+    return ip + 1;
+}
+
+const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip)
+{
+    const struct insn *next;
+    if (wait_for(w, ip, member_mask(w, ip->a), &next))
+        return next;
+    EACH_GROUP(ip->a)
+    lanes_meet_some(w, group);
+    return ip + 1;
+}
