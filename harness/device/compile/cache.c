@@ -1,5 +1,6 @@
 /* Compiled items on disk: one file an item in the cache, many in a bundle. Each item carries a checksum: a damaged one is as good as
- * absent. */
+ * absent. A file is written beside its place under a name of its own and renamed, so that processes and hosts may write one entry at once.
+ */
 #include "base/file.h"
 #include "device/compile/private.h"
 #include <errno.h>
@@ -10,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ENTRY_MAGIC "bench-compiled 2\n"
-#define BUNDLE_MAGIC "bench-bundle 1\n"
+#define ENTRY_MAGIC "bench-compiled 3\n"
+#define BUNDLE_MAGIC "bench-bundle 2\n"
 #define ENTRY_MAX_BYTES (256u << 20)
 #define BUNDLE_MAX_BYTES (1024u << 20)
 
@@ -37,6 +38,7 @@ void entry_write(struct text *t, const struct compiled *c)
     char seconds[40];
     snprintf(seconds, sizeof seconds, "%.6f", c->seconds);
     add_field(t, seconds, strlen(seconds));
+    add_field(t, c->paths ? c->paths : "", c->paths ? strlen(c->paths) : 0);
     add_field(t, c->log ? c->log : "", c->log ? strlen(c->log) : 0);
     add_field(t, c->ptx ? c->ptx : "", c->ptx_bytes);
     add_field(t, c->cubin ? c->cubin : "", c->cubin_bytes);
@@ -93,6 +95,7 @@ bool entry_read(const char *data, size_t bytes, struct compiled *c, size_t *next
     read_text_field(&r, c->arch, sizeof c->arch);
     read_text_field(&r, seconds, sizeof seconds);
     c->seconds = strtod(seconds, NULL);
+    c->paths = read_field(&r, NULL);
     c->log = read_field(&r, NULL);
     c->ptx = read_field(&r, &c->ptx_bytes);
     c->cubin = read_field(&r, &c->cubin_bytes);
@@ -249,6 +252,7 @@ bool bundle_find(const char *request, const char *compiler, struct compiled *out
         out->cubin = xmalloc(c->cubin_bytes + 1);
         memcpy(out->cubin, c->cubin, c->cubin_bytes);
         out->log = xstrdup(c->log);
+        out->paths = xstrdup(c->paths);
         out->from_bundle = true;
         found = true;
     }

@@ -34,5 +34,6 @@ void compiled_free(struct compiled *c)
     free(c->ptx);
     free(c->cubin);
     free(c->log);
+    free(c->paths);
     *c = (struct compiled){0};
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define FORMAT "compile 1" /* changes when keys mean something else */
 
@@ -34,6 +36,29 @@ static bool compiler_parse(const char *name, enum compiler_kind *kind, const cha
     return true;
 }
 
+/* Which CUDA headers lie there: the compiler's build says most of it, and those of another release have other sizes. */
+static void identify_headers(struct compiler *c)
+{
+    static const char *const names[] = {"cuda_fp16.h",
+                                        "cuda_fp16.hpp",
+                                        "cuda_bf16.h",
+                                        "cuda_bf16.hpp",
+                                        "cuda_fp8.hpp",
+                                        "mma.h",
+                                        "cuda_pipeline_helpers.h",
+                                        "cooperative_groups.h",
+                                        "cccl/cuda/std/__cccl/version.h"};
+    struct hash *h = hash_begin();
+    for (size_t i = 0; c->include && i < sizeof names / sizeof *names; i++) {
+        char *path = file_join(c->include, names[i]);
+        struct stat st = {0};
+        stat(path, &st);
+        hash_add(h, &st.st_size, sizeof st.st_size);
+        free(path);
+    }
+    hash_end(h, c->headers);
+}
+
 /* Opened once a process and kept; safe from several threads. */
 static const struct compiler *compiler_open(const char *name, struct error *err)
 {
@@ -54,6 +79,7 @@ static const struct compiler *compiler_open(const char *name, struct error *err)
         struct compiler *c = &compilers[compiler_count].compiler;
         *c = (struct compiler){.kind = kind};
         if (kind == COMPILER_NVRTC ? nvrtc_open(c, path, err) : nvcc_open(c, path, err)) {
+            identify_headers(c);
             compilers[compiler_count++].name = xstrdup(name);
             found = c;
         }
@@ -91,38 +117,70 @@ static void hash_request(const struct source *s, const struct compile_request *r
     hash_end(h, out);
 }
 
-/* The cache's file also depends on where things lie: PTX and line tables carry the paths that messages show; and on how it was made. */
-static char *entry_name(const struct source *s, const struct compiler *c, const char *key, bool apart)
+/* The cache's file is named by content and by how it was made, so that a second checkout finds what the first compiled. Code that holds
+ * paths which cannot be changed (paths_bound) is also named by the paths. */
+static char *entry_name(const struct compiler *c, const char *key, const char *bound, bool apart)
 {
     char out[HASH_TEXT];
     struct hash *h = hash_begin();
     hash_add_text(h, key);
-    hash_add_text(h, s->path);
-    hash_add_text(h, s->folders[1] ? s->folders[1] : "");
-    hash_add_text(h, c->include ? c->include : "");
+    hash_add_text(h, c->headers);
+    hash_add_text(h, bound ? bound : "");
     if (!apart)
         hash_add_text(h, "beside a driver");
     hash_end(h, out);
     return text_format("%s.compiled", out);
 }
 
-static bool from_cache(const struct source *s, const struct compiler *compiler, const char *key, bool apart, struct compiled *out)
+/* What a name depends on where the paths themselves do: also of a name that paths_of() cannot put into its list. */
+static char *bound_name(const struct source *s, const struct compiler *c)
+{
+    char *paths = paths_of(s, c->include), *cwd = paths ? NULL : getcwd(NULL, 0);
+    char *name = paths ? paths : text_format("%s\n%s\n%s\n%s", cwd ? cwd : "", s->path, s->folders[1], c->include ? c->include : "");
+    free(cwd);
+    return name;
+}
+
+static bool from_entry(const struct compiler *compiler, const char *key, const char *bound, const char *paths, bool apart,
+                       struct compiled *out)
 {
     size_t bytes, next;
     struct compiled c;
-    char *name = entry_name(s, compiler, key, apart), *data = compile_cache_load(name, &bytes);
+    char *name = entry_name(compiler, key, bound, apart), *data = compile_cache_load(name, &bytes);
     bool ok = data && entry_read(data, bytes, &c, &next);
     free(name);
     free(data);
     if (!ok)
         return false;
-    if (next != bytes || strcmp(c.key, key)) {
+    if (next != bytes || strcmp(c.key, key) || (!bound && !paths_move(&c, paths))) {
         compiled_free(&c);
         return false;
     }
     *out = c;
     out->from_cache = true;
     return true;
+}
+
+static bool from_cache(const struct source *s, const struct compiler *c, const char *key, bool apart, struct compiled *out)
+{
+    char *paths = paths_of(s, c->include), *bound = bound_name(s, c);
+    bool ok = (paths && from_entry(c, key, NULL, paths, apart, out)) || from_entry(c, key, bound, paths, apart, out);
+    free(paths);
+    free(bound);
+    return ok;
+}
+
+static void to_cache(const struct source *s, const struct compiler *c, const char *key, bool apart, struct compiled *made)
+{
+    struct text entry = {0};
+    free(made->paths);
+    made->paths = paths_of(s, c->include);
+    char *bound = paths_bound(made) ? bound_name(s, c) : NULL, *name = entry_name(c, key, bound, apart);
+    entry_write(&entry, made);
+    compile_cache_save(name, entry.data, entry.len);
+    text_free(&entry);
+    free(name);
+    free(bound);
 }
 
 static bool compile_now(const struct compiler *c, const struct source *s, const struct compile_request *r, bool apart, struct compiled *out,
@@ -163,6 +221,9 @@ bool compile(const struct compile_request *r, struct compiled *out, struct error
         goto done;
     hash_request(&s, r, kind, "", request);
     if (bundle_find(request, r->compiler, out)) {
+        char *paths = paths_of(&s, NULL);
+        paths_move(out, paths); /* what cannot be moved keeps the paths of where it was compiled */
+        free(paths);
         ok = true;
         goto done;
     }
@@ -184,12 +245,7 @@ bool compile(const struct compile_request *r, struct compiled *out, struct error
     memcpy(out->request, request, sizeof request);
     snprintf(out->compiler, sizeof out->compiler, "%s", c->version);
     snprintf(out->arch, sizeof out->arch, "%s", r->arch);
-    struct text entry = {0};
-    char *name = entry_name(&s, c, key, apart);
-    entry_write(&entry, out);
-    compile_cache_save(name, entry.data, entry.len);
-    text_free(&entry);
-    free(name);
+    to_cache(&s, c, key, apart, out);
     ok = true;
 done:
     source_free(&s);

@@ -28,6 +28,7 @@ struct compiled {
     void *cubin;
     size_t cubin_bytes;
     char *log;         /* compiler's and ptxas's, -v */
+    char *paths;       /* where its files lay when it was compiled, a line each (paths.c) */
     char compiler[96]; /* "nvrtc 13.0.88" */
     char arch[16];
     char key[HASH_TEXT];     /* of source, every included file, -D, flags, compiler build, arch; the same wherever the files lie */

@@ -94,19 +94,32 @@ static bool probe_build(const struct nvrtc *n, char *out, size_t room, struct er
     return true;
 }
 
-/* The probe costs some 70 ms: the cache remembers it by the library's path, size and time. */
-static bool find_build(const struct nvrtc *n, struct compiler *c, struct error *err)
+/* A library's first mebibyte has its symbols and their places, which no other build shares: a copy of it elsewhere is the same. */
+static bool hash_library(const char *path, char key[HASH_TEXT])
 {
     struct stat st = {0};
+    FILE *f = fopen(path, "rb");
+    char *head = xmalloc(1 << 20);
+    size_t n = f ? fread(head, 1, 1 << 20, f) : 0;
+    struct hash *h = hash_begin();
+    bool ok = n > 0 && !fstat(fileno(f), &st);
+    hash_add_text(h, "a library by content");
+    hash_add(h, &st.st_size, sizeof st.st_size);
+    hash_add(h, head, n);
+    hash_end(h, key);
+    free(head);
+    if (f)
+        fclose(f);
+    return ok;
+}
+
+/* The probe costs some 70 ms: the cache remembers what it said of this library. */
+static bool find_build(const struct nvrtc *n, struct compiler *c, struct error *err)
+{
     char key[HASH_TEXT], text[160];
     size_t bytes = 0;
-    stat(c->path, &st);
-    struct hash *h = hash_begin();
-    hash_add_text(h, c->path);
-    hash_add(h, &st.st_size, sizeof st.st_size);
-    hash_add(h, &st.st_mtim, sizeof st.st_mtim);
-    hash_end(h, key);
-    char *name = text_format("%s.compiler", key), *known = st.st_size ? compile_cache_load(name, &bytes) : NULL;
+    bool readable = hash_library(c->path, key);
+    char *name = text_format("%s.compiler", key), *known = readable ? compile_cache_load(name, &bytes) : NULL;
     bool ok = known && bytes < sizeof text && strncmp(known, "nvrtc ", 6) == 0 && strchr(known, '\n');
     if (ok)
         snprintf(text, sizeof text, "%s", known);

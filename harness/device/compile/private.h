@@ -16,10 +16,11 @@
 enum compiler_kind { COMPILER_NVRTC, COMPILER_NVCC };
 struct compiler {
     enum compiler_kind kind;
-    char path[4096];  /* the library, or the nvcc */
-    char version[96]; /* "nvrtc 13.0.88" */
-    char build[96];   /* version and build number: part of the key */
-    char *include;    /* CUDA headers, or NULL */
+    char path[4096];         /* the library, or the nvcc */
+    char version[96];        /* "nvrtc 13.0.88" */
+    char build[96];          /* version and build number: part of the key */
+    char *include;           /* CUDA headers, or NULL */
+    char headers[HASH_TEXT]; /* which headers they are, wherever they lie */
     void *private_data;
 };
 extern pthread_mutex_t compile_loading; /* held where a library is loaded, and where a process is forked that may load one */
@@ -44,6 +45,12 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
 /* One compiled item as bytes with a checksum, and back. `next` is where the following item starts. */
 void entry_write(struct text *t, const struct compiled *c);
 bool entry_read(const char *data, size_t bytes, struct compiled *c, size_t *next);
+/* The folders of a compilation, as an entry keeps them; NULL where a name among them cannot be told. Caller frees. */
+char *paths_of(const struct source *s, const char *cuda);
+/* Changes the paths in PTX, line table and log into those of another reader; false where that cannot be done, and the entry is of no use.
+ */
+bool paths_move(struct compiled *c, const char *paths);
+bool paths_bound(const struct compiled *c); /* it holds paths that cannot be changed: __FILE__ */
 /* The item of the opened bundle with this request, made by this kind of compiler when one is named. */
 bool bundle_find(const char *request, const char *compiler, struct compiled *out);
 const char *bundle_path(void); /* NULL: none is open */
