@@ -1,7 +1,7 @@
 /* cli/fields: see fields.h. */
 #include "cli/fields.h"
 #include "base/text.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include "kernel/head.h"
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
-#include "op/file.h"
+#include "op/op_file.h"
+#include "op/ops.h"
 #include "report/form/document.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "cli/fields.h"
 #include "op/change.h"
 #include "op/op.h"
+#include "op/mask.h"
 #include "report/view/number.h"
 #include <math.h>
 #include <stdio.h>

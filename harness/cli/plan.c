@@ -3,7 +3,9 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "device/chip/floor.h"
-#include "op/file.h"
+#include "op/op_file.h"
+#include "op/file_values.h"
+#include "op/mask.h"
 #include "report/form/document.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A step `stages:`: the stages of an op cut into launches (op/stage.h, kernels/include/stage/chain.cuh). */
 #include "kernel/bind.h"
 #include "base/text.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include "op/stage.h"
 #include <stdio.h>
 #include <string.h>

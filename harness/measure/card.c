@@ -7,10 +7,13 @@
 #include "op/bound.h"
 #include "op/chain.h"
 #include "op/epilogue.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include "op/formula.h"
 #include "op/generate.h"
 #include "op/shape.h"
+#include "op/data.h"
+#include "op/mask.h"
+#include "op/reach.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

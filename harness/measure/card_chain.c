@@ -1,9 +1,11 @@
-/* A network's reference on the device: its links one after another in double, as op/chain.c walks them on the CPU. Activations never leave
- * the device but for a sample of each link, whose rows the CPU computes from the device's own inputs of that link. */
+/* A network's reference on the device: its links one after another in double, as op/chain_data.c walks them on the CPU. Activations never
+ * leave the device but for a sample of each link, whose rows the CPU computes from the device's own inputs of that link. */
 #include "measure/card_private.h"
 #include "op/chain.h"
 #include "op/epilogue.h"
 #include "op/shape.h"
+#include "op/data.h"
+#include "op/mask.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,7 +199,7 @@ static bool link_run(struct net *k, const struct work *w, bool again, struct lin
     return ok;
 }
 
-/* What a link's own sums and roundings come to, as op/chain.c's add_own has it; then what it leaves inactive is nothing. */
+/* What a link's own sums and roundings come to, as chain_errors_add_own computes it; then what it leaves inactive is nothing. */
 static bool add_own(struct net *k, const struct work *w, const struct link_data *own, uint64_t reference, struct chain_errors *e,
                     struct error *err)
 {

@@ -5,6 +5,7 @@
 #include "measure/verify_private.h"
 #include "op/generate.h"
 #include "op/shape.h"
+#include "op/data.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

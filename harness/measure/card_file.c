@@ -4,8 +4,9 @@
 #include "measure/card_private.h"
 #include "measure/reference_private.h"
 #include "op/bound.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include "op/generate.h"
+#include "op/data.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -7,7 +7,9 @@
 #include "measure/reference_private.h"
 #include "op/bound.h"
 #include "op/chain.h"
-#include "op/file.h"
+#include "op/op_file.h"
+#include "op/data.h"
+#include "op/stage.h"
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -138,7 +140,7 @@ static bool run_threads(const struct reference_run *r, int64_t *threads, struct 
         *threads = r->tensors[i].written ? (int64_t)tensor_elements(&r->tensors[i]) : *threads;
     if (!r->file->threads)
         return true;
-    return op_file_int(r->work, r->file->threads, threads, err) &&
+    return work_int(r->work, r->file->threads, threads, err) &&
            (*threads > 0 || error_set(err, ERROR_USAGE, "threads: %s is %lld", expr_text(r->file->threads), (long long)*threads));
 }
 

@@ -1,5 +1,5 @@
 /* measure/reference: data and reference results of a work, also where these need a device or another program: of an op that is a file
- * (op/file.h) they come from a kernel in double, which runs here, from a function of Python or from .npy files. Ops in C make their own.
+ * (op/op_file.h) they come from a kernel in double, which runs here, from a function of Python or from .npy files. Ops in C make their own.
  *
  * A reference is held to what a row is: a kernel that reads or writes where it must not (emu says so), or leaves an element of a result
  * unwritten, is an error that names it. What Python made is kept in the compiler's cache, by the hash of the work, its data and the file.

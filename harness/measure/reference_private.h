@@ -4,7 +4,8 @@
 
 #include "device/compile/compile.h"
 #include "measure/reference.h"
-#include "op/file.h"
+#include "op/op_file.h"
+#include "op/data.h"
 
 #define REFERENCE_LIMIT_MOST_S 540 /* less than what making data may take */
 /* How long a reference may take: what BENCH_REFERENCE_LIMIT says, else `otherwise`; 0 + err where that is no such time. */

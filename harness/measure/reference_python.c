@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/reference_private.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "measure/rig_private.h"
 #include "measure/room.h"
 #include "op/chain.h"
+#include "op/mask.h"
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>

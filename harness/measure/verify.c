@@ -3,6 +3,7 @@
 #include "measure/verify_private.h"
 #include "op/bound.h"
 #include "op/convert.h"
+#include "op/tiles.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

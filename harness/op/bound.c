@@ -1,6 +1,5 @@
 #include "op/bound.h"
-#include "op/chain.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include <math.h>
 #include <string.h>
 

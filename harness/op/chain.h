@@ -11,19 +11,6 @@
 /* The rows that every network has beside those of one variant each: the library on every layer, the fastest of each layer. */
 #define CHAIN_ROW_LIBRARY "chain/library"
 #define CHAIN_ROW_BEST "chain/best"
-#define CHAIN_INPUT (-1) /* the chain's own input */
-#define CHAIN_NONE (-2)
-#define CHAIN_MAX_LINKS 1000
-struct chain_link {
-    struct work work;    /* as it runs: its layout, its seed */
-    const char *name;    /* of the layer, for messages; borrowed */
-    int input, residual; /* an earlier link, CHAIN_INPUT or (residual) CHAIN_NONE; of add and concat: whose output is the second tensor */
-    int layer;           /* the run of a layer that it is, counted from 0 in the network's order; -1: a layout change that a plan added */
-};
-struct chain {
-    struct chain_link *links;
-    int count;
-};
 /* A kernel of op chain is given, beside input and output:
  *   filter  all filters one after another, each in logical order (k, c, r, s)
  *   bias    all biases, f32; zeros for a link without one
@@ -44,7 +31,6 @@ bool chain_part(const struct chain *chain, int first, int count, struct chain *o
 /* The work of the whole; it borrows the chain. False: the links' tensors do not fit (err names the link). The mask of the first link's work
  * is that of the whole: see below. */
 bool chain_work(const struct chain *chain, struct work *out, struct error *err);
-void chain_free(struct chain *chain);
 
 /* Data of the whole: the input; filter and bias of each layer run in data->links, by `layer`; reference and bound of the last
  * output.
@@ -78,10 +64,6 @@ struct chain_maker {
 };
 /* maker: NULL where no link needs one. */
 bool chain_data_make(const struct work *work, enum data_part part, const struct chain_maker *maker, struct op_data *out, struct error *err);
-/* What the network's input is drawn as: the first link's, in the network's set of inputs. */
-struct work chain_input(const struct work *work);
-/* Without masks: op_data_inputs adds them. reserve: of the input, room. */
-bool chain_data_inputs(const struct work *work, bool reserve, struct op_data *out, struct error *err);
 
 /* Links whose op is a file (chain_file.c): its tensors `input` and `output` are images, or [rows, cols] that are the pixels and channels of
  * an image stored NHWC. Its reference is made by its maker; what errors of its input become is found by asking it again, with the input off
@@ -122,9 +104,5 @@ bool chain_file_moves(const struct work *work);
  *
  * Only a straight row of links that each read the one before, without residual and with outputs where their marks are, passes marks on. */
 bool chain_passes_marks(const struct chain *chain, struct error *err);
-/* Active outputs of a link from the marks that it is given: n*1*p*q of its work, malloc'd. */
-float *chain_marks(const struct chain_link *link, const float *in);
-/* FLOP of the active outputs of all links, from the marks of the chain's input. */
-double chain_useful_flop(const struct chain *chain, const float *in);
 
 #endif

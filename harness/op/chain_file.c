@@ -1,7 +1,7 @@
 /* Links of a chain whose op is a file: what of it fits into a network, and its reference there. */
 #include "base/text.h"
 #include "op/chain.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include "op/generate.h"
 #include <math.h>
 #include <stdlib.h>

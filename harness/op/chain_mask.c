@@ -1,7 +1,5 @@
-/* Masks of a chain: what each link is told, and what it tells the next one. */
-#include "base/text.h"
+/* Which chains pass the marks of a mask from link to link. */
 #include "op/chain.h"
-#include <stdlib.h>
 
 /* What keeps a link from passing marks on; NULL: nothing. */
 static const char *hindrance(const struct chain *chain, int i)
@@ -34,27 +32,4 @@ bool chain_passes_marks(const struct chain *chain, struct error *err)
                              chain->links[i].name, why);
     }
     return true;
-}
-
-float *chain_marks(const struct chain_link *link, const float *in)
-{
-    const struct work *w = &link->work;
-    float *out = xmalloc((size_t)(w->n * w->p * w->q) * sizeof *out);
-    mask_dilate(w, in, out);
-    return out;
-}
-
-double chain_useful_flop(const struct chain *chain, const float *in)
-{
-    float *marks = NULL;
-    double flop = 0;
-    for (int i = 0; i < chain->count; i++) {
-        const struct work *w = &chain->links[i].work;
-        float *next = chain_marks(&chain->links[i], marks ? marks : in);
-        flop += work_flop(w) * mask_density(next, (size_t)(w->n * w->p * w->q));
-        free(marks);
-        marks = next;
-    }
-    free(marks);
-    return flop;
 }

@@ -1,10 +1,13 @@
+#include "op/data.h"
 #include "base/pool.h"
 #include "base/text.h"
 #include "op/bound.h"
-#include "op/chain.h"
-#include "op/epilogue.h"
-#include "op/file.h"
+#include "op/epilogue_row.h"
 #include "op/generate.h"
+#include "op/image.h"
+#include "op/mask.h"
+#include "op/op_file.h"
+#include "op/reach.h"
 #include "op/shape.h"
 #include <math.h>
 #include <stdatomic.h>
@@ -111,10 +114,10 @@ static bool data_inputs(const struct work *work, enum data_part part, bool reser
     bool full = part & DATA_FULL;
     enum data_part which = (enum data_part)((int)part & ~(int)DATA_FULL);
     struct tensor list[OP_MAX_TENSORS];
-    if (work->chain && !chain_data_inputs(work, reserve, out, err))
+    if (work->op->data_inputs && !work->op->data_inputs(work, reserve, out, err))
         return false;
-    int count = work->chain ? 0 : work->op->tensors(work, list);
-    if (!work->chain)
+    int count = work->op->data_inputs ? 0 : work->op->tensors(work, list);
+    if (!work->op->data_inputs)
         *out = (struct op_data){.exact = which == DATA_PART_EXACT};
     for (int i = 0; i < count; i++) {
         const struct tensor *t = &list[i];
@@ -128,7 +131,7 @@ static bool data_inputs(const struct work *work, enum data_part part, bool reser
         bool weights = t->role->values == VALUES_WEIGHT || t->role->values == VALUES_BIAS,
              whole = !reserve || (work->op->file ? !generate_by_index(work, t) : weights), made = true;
         if (t->role->values == VALUES_FILE || (work->picture[0] && t->role->values == VALUES_INPUT))
-            made = op_file_values(work, t, value, err);
+            made = work->op->file_values(work, t, value, err);
         else if (whole)
             generate_tensor(work, t, which, value);
         if (!made) {
@@ -307,8 +310,8 @@ bool op_data_reference(const struct work *work, struct op_data *data, struct err
 
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
 {
-    if (work->chain)
-        return chain_data_make(work, part, NULL, out, err);
+    if (work->op->data_make)
+        return work->op->data_make(work, part, out, err);
     if (!op_data_inputs(work, part, out, err))
         return false;
     if (op_data_reference(work, out, err))

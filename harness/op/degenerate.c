@@ -1,5 +1,5 @@
 /* Is the work a task at all? Looked at on a small work like it, by the reference alone. */
-#include "op/op.h"
+#include "op/data.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -147,24 +147,6 @@ bool op_file_read_fields(struct op_file *f, const struct node *n, struct error *
     return true;
 }
 
-static bool name_known(void *context, const char *name, bool call)
-{
-    const struct op_file *f = context;
-    for (int i = 0; !call && f->symbol_names[i]; i++)
-        if (!strcmp(f->symbol_names[i], name))
-            return true;
-    return false;
-}
-
-struct expr *op_file_expr(struct op_file *f, const struct node *n, struct error *err)
-{
-    struct expr *e = expr_parse(n, err);
-    if (!e || expr_check(e, name_known, f, f->symbol_names, err))
-        return e;
-    expr_free(e);
-    return NULL;
-}
-
 bool op_file_optional(struct op_file *f, const struct node *map, const char *key, struct expr **out, struct error *err)
 {
     const struct node *n = node_get(map, key);

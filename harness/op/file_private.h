@@ -1,15 +1,8 @@
-/* op/file_private: what the files of op/file share. */
+/* op/file_private: what the files that read ops share. */
 #ifndef BENCH_OP_FILE_PRIVATE_H
 #define BENCH_OP_FILE_PRIVATE_H
 
-#include "op/file.h"
-
-/* Read when first asked for: op_file_hash(). */
-struct op_file_hash {
-    char *text; /* the file's; NULL: `hash` stands */
-    size_t bytes;
-    char hash[HASH_TEXT];
-};
+#include "op/op_file.h"
 
 /* Everything that is read stays: an op lives as long as the process. NULL on error. */
 struct op_file *op_file_read(const char *path, struct error *err);
@@ -17,18 +10,13 @@ struct op_file *op_file_read(const char *path, struct error *err);
 /* Of a file that was refused, or that nobody has any more. */
 void op_file_free(struct op_file *f);
 
-/* The hooks of its struct op. */
+/* Hooks of struct op. */
 bool op_file_finish(struct work *work, struct error *err);
 int op_file_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS]);
 double op_file_flop(const struct work *work);
-void op_image_row(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
-void op_image_settle(const struct work *work, struct op_data *data);
-/* By its name; TRUNCATE_COUNT: it is none. */
-enum truncate op_image_norm(const char *name);
 /* Reads what an op of images has in its file; its fields and lets are there. */
 bool op_image_read(struct op_file *f, struct error *err);
 void op_image_free(struct op_file *f);
-#define OP_IMAGE_KERNEL 255 /* the most that a field `kernel` may be */
 /* n, c, h, w, which such an op has unless its file says more of them. */
 #define OP_IMAGE_FIELDS 4
 extern const struct op_field op_image_fields[OP_IMAGE_FIELDS];

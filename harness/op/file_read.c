@@ -2,7 +2,9 @@
 #include "op/file_private.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "op/file_values.h"
 #include "op/shape.h"
+#include "op/stage.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -427,7 +429,8 @@ struct op_file *op_file_read(const char *path, struct error *err)
                         .file = f,
                         .finish = op_file_finish,
                         .tensors = op_file_tensors,
-                        .flop = op_file_flop};
+                        .flop = op_file_flop,
+                        .file_values = op_file_values};
     f->root = text ? node_parse_text(path, text, bytes, 1, 1, err) : NULL;
     bool ok =
         f->root &&

@@ -2,9 +2,11 @@
  * nothing changed. */
 #include "base/pool.h"
 #include "base/text.h"
-#include "op/chain.h"
+#include "op/data.h"
 #include "op/epilogue.h"
 #include "op/generate.h"
+#include "op/mask.h"
+#include "op/reach.h"
 #include "op/shape.h"
 #include <stdlib.h>
 

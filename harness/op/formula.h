@@ -49,7 +49,6 @@ struct formula {
 /* What a formula says, and so which names it has: of the outputs' values tensors, weights, sums and the place of the output (of a volume
  * only its column and channel); of an axis the place along it and the tap. */
 enum formula_of { FORMULA_OF_VALUES, FORMULA_OF_ROWS, FORMULA_OF_COLUMNS, FORMULA_OF_PLANES };
-extern const enum formula_of op_image_axes[]; /* by enum op_file_axis */
 /* False + err at its place: what a formula cannot have, or too much of it. */
 bool formula_make(const struct expr *e, const struct work *work, enum formula_of of, struct formula *out, struct error *err);
 /* Is there a step of this kind? */

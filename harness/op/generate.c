@@ -1,29 +1,10 @@
 #include "op/generate.h"
 #include "base/pool.h"
 #include "op/convert.h"
-#include "op/file.h"
+#include "op/image.h"
+#include "op/op_file.h"
 #include <math.h>
 #include <stdlib.h>
-
-/* The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014; constants by Stafford): a bijection in which every input bit flips
- * each output bit about half of the time. */
-uint64_t generate_mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-uint64_t generate_bits(uint64_t seed, uint64_t stream, uint64_t index)
-{
-    return generate_mix(generate_mix(generate_mix(seed + UINT64_C(0x9e3779b97f4a7c15)) ^ stream * UINT64_C(0xd1342543de82ef95)) +
-                        index * UINT64_C(0x9e3779b97f4a7c15));
-}
-
-double generate_uniform(uint64_t seed, uint64_t stream, uint64_t index)
-{
-    return (double)(generate_bits(seed, stream, index) >> 11) * 0x1p-53;
-}
 
 /* Normal with mean 0 and variance 1: the sum of twelve 16-bit uniforms (support +-6) plus 32 bits below them, so that the mantissa is full.
  * Integers only: logarithms and cosines differ between C libraries. */
@@ -305,7 +286,7 @@ static void fill_boxes(const struct work *work, const struct op_file_tensor *fro
         op_file_box(work, from, i, size);
         for (int k = 0; k < 2; k++) {
             int64_t within = size[k];
-            op_file_int(work, from->within[1 - k], &within, NULL);
+            work_int(work, from->within[1 - k], &within, NULL);
             to[i * 4 + (size_t)k + 2] = (float)size[k];
             to[i * 4 + (size_t)k] = (float)(generate_bits(key, i, (uint64_t)k) % (uint64_t)(within - size[k] + 1));
         }
@@ -325,7 +306,7 @@ void generate_tensor(const struct work *work, const struct tensor *t, enum data_
     size_t length = (size_t)t->dim[t->rank - 1];
     int64_t below = 1;
     if (t->role->values == VALUES_INDICES)
-        fill_indices(job.recipe.key, op_file_int(work, from->below, &below, NULL) && below > 0 ? below : 1, job.count / length, length, to);
+        fill_indices(job.recipe.key, work_int(work, from->below, &below, NULL) && below > 0 ? below : 1, job.count / length, length, to);
     else if (t->role->values == VALUES_BOXES)
         fill_boxes(work, from, job.recipe.key, job.count / 4, to);
     else

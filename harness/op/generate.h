@@ -4,6 +4,7 @@
 #define BENCH_OP_GENERATE_H
 
 #include "op/op.h"
+#include "op/random.h"
 
 /* Bounds of the exact data: every sum of any subset of products, plus bias, plus residual, is an integer that the dtype and the
  * accumulator hold. */
@@ -40,11 +41,5 @@ bool generate_by_index(const struct work *work, const struct tensor *t);
 void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to);
 /* Fills `to` with the values of a tensor, already representable in its dtype. */
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to);
-/* A bijection in which every bit of z flips each bit of the result about half of the time. */
-uint64_t generate_mix(uint64_t z);
-/* 64 random bits of (seed, stream, index). */
-uint64_t generate_bits(uint64_t seed, uint64_t stream, uint64_t index);
-/* The same as a real in [0, 1). */
-double generate_uniform(uint64_t seed, uint64_t stream, uint64_t index);
 
 #endif

@@ -1,31 +1,12 @@
+#include "op/mask.h"
 #include "base/image.h"
 #include "base/pool.h"
 #include "base/text.h"
-#include "op/chain.h"
-#include "op/generate.h"
-#include "op/op.h"
 #include "op/pattern.h"
-#include <ctype.h>
-#include <stdio.h>
+#include "op/random.h"
+#include "op/reach.h"
 #include <stdlib.h>
 #include <string.h>
-
-void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes)
-{
-    const char *percent = strchr(mask->path, '%');
-    const char *end = percent ? percent + 1 : NULL;
-    while (end && isdigit((unsigned char)*end))
-        end++;
-    if (!end || *end != 'd' || end - percent > 3) { /* no frame number in it */
-        snprintf(out, bytes, "%s", mask->path);
-        return;
-    }
-    bool zeros = percent[1] == '0';
-    int width = atoi(percent + 1);
-    char number[128];
-    snprintf(number, sizeof number, zeros ? "%0*d" : "%*d", width, frame);
-    snprintf(out, bytes, "%.*s%s%s", (int)(percent - mask->path), mask->path, number, end + 1);
-}
 
 /* Brighter than half of the largest value is active; of colours, any channel. */
 static bool make_file(const struct work *work, int64_t h, int64_t w, float *out, struct error *err)
@@ -68,8 +49,7 @@ bool mask_make(const struct work *work, float *out, struct error *err)
         struct mask_plane p = {
             .mask = &work->mask, .at = out + i * h * w, .d = planes, .h = h / planes, .w = w, .stream = (uint64_t)(1000 + i)};
         memset(p.at, 0, (size_t)(h * w) * sizeof *p.at);
-        if (mask_patterns[work->mask.pattern]->draw)
-            mask_patterns[work->mask.pattern]->draw(&p);
+        mask_pattern_draw[work->mask.pattern](&p);
     }
     return true;
 }
@@ -249,4 +229,27 @@ bool work_useful(const struct work *w, struct useful *out, struct error *err)
     free(in);
     free(active);
     return ok;
+}
+
+float *chain_marks(const struct chain_link *link, const float *in)
+{
+    const struct work *w = &link->work;
+    float *out = xmalloc((size_t)(w->n * w->p * w->q) * sizeof *out);
+    mask_dilate(w, in, out);
+    return out;
+}
+
+double chain_useful_flop(const struct chain *chain, const float *in)
+{
+    float *marks = NULL;
+    double flop = 0;
+    for (int i = 0; i < chain->count; i++) {
+        const struct work *w = &chain->links[i].work;
+        float *next = chain_marks(&chain->links[i], marks ? marks : in);
+        flop += work_flop(w) * mask_density(next, (size_t)(w->n * w->p * w->q));
+        free(marks);
+        marks = next;
+    }
+    free(marks);
+    return flop;
 }

@@ -1,6 +1,7 @@
 #include "op/min_work.h"
 #include "base/text.h"
-#include "op/chain.h"
+#include "op/mask.h"
+#include "op/reach.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

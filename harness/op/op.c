@@ -1,77 +1,11 @@
 #include "op/op.h"
 #include "base/text.h"
-#include "op/pattern.h"
 #include "op/epilogue.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include "op/shape.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define OP_MAX 320
-const struct op *op_at(int i)
-{
-    int own = 0;
-    while (op_table[own])
-        own++;
-    return i < own ? op_table[i] : op_file_at(i - own);
-}
-
-const struct op *op_find(const char *name)
-{
-    const struct op *op = NULL;
-    for (int i = 0; name && (op = op_at(i)); i++)
-        if (!strcmp(op->name, name))
-            return op;
-    return NULL;
-}
-
-const struct op *op_of_changes(const struct op *op)
-{
-    return op->of_changes ? op_find(op->of_changes) : op;
-}
-
-const struct op *op_for(enum op_task task)
-{
-    const struct op *op;
-    int i = 0;
-    while ((op = op_at(i)) && op->task != task)
-        i++;
-    return op;
-}
-
-bool op_is_for(const char *name, enum op_task task)
-{
-    const struct op *op = op_find(name);
-    return op && op->task == task;
-}
-
-const struct op *op_of_variant(const char *name)
-{
-    size_t length = strcspn(name, "/ ");
-    char *folder = xstrndup(name, length);
-    const struct op *op = name[length] == '/' ? op_find(folder) : NULL;
-    free(folder);
-    return op;
-}
-
-const char *const *op_names(void)
-{
-    static const char *names[OP_MAX + 1];
-    const struct op *op;
-    int i = 0;
-    for (; i < OP_MAX && (op = op_at(i)); i++)
-        names[i] = op->name;
-    names[i] = NULL;
-    return names;
-}
-
-bool op_unknown(struct error *err)
-{
-    char said[sizeof err->hint];
-    snprintf(said, sizeof said, "%s", err ? err->hint : "");
-    return error_hint(err, "%.900s%san op of your own: --ops FILE.yaml", said, text_ends(said, "?") ? " " : *said ? "; " : "");
-}
 
 /* Input and output dimensions are checked before anything divides or multiplies them. */
 static bool check_tensors(const struct work *work, struct error *err)
@@ -178,7 +112,7 @@ static bool check_mask(const struct work *work, struct error *err)
         return error_set(err, ERROR_USAGE, "unknown mask pattern");
     if (!(m->density >= 0 && m->density <= 1))
         return error_set(err, ERROR_USAGE, "mask density %g is not between 0 and 1", m->density);
-    if (mask_patterns[m->pattern]->radius && (m->radius < 1 || m->radius > 4096))
+    if ((mask_pattern_keys[m->pattern] & MASK_RADIUS) && (m->radius < 1 || m->radius > 4096))
         return error_set(err, ERROR_USAGE, "mask %s: radius %ld is not between 1 and 4096 pixels", mask_pattern_names[m->pattern],
                          (long)m->radius);
     if (m->pattern == MASK_FILE && !m->path[0])
@@ -282,19 +216,19 @@ int64_t work_terms(const struct work *work)
     const struct op *op = work->op;
     int64_t terms = 0;
     if (op->file)
-        return op->file->terms && op_file_int(work, op->file->terms, &terms, NULL) ? terms : 0;
+        return op->file->terms && work_int(work, op->file->terms, &terms, NULL) ? terms : 0;
     if (op->image && op->image->terms)
-        return op_file_int(work, op->image->terms, &terms, NULL) ? terms : 0;
+        return work_int(work, op->image->terms, &terms, NULL) ? terms : 0;
     return op->has_filter ? work->c / work->groups * work_filter_taps(work) : 0;
 }
 
 double work_bytes(const struct work *work)
 {
     struct value v;
-    if (work->op->file && work->op->file->bytes && op_file_value(work, work->op->file->bytes, &v, NULL))
+    if (work->op->file && work->op->file->bytes && work_value(work, work->op->file->bytes, &v, NULL))
         return v.kind == VALUE_INT ? (double)v.i : v.d;
-    if (work->op->file && work->op->file->stages)
-        return stage_bytes(work);
+    if (work->op->bytes)
+        return work->op->bytes(work);
     struct tensor list[OP_MAX_TENSORS];
     int count = work->op->tensors(work, list);
     double bytes = 0;
@@ -343,20 +277,41 @@ bool work_symbol(const struct work *work, const char *name, struct value *out)
 #define MAX_SYMBOLS 32
 const char *const *work_symbol_names(const struct op *op)
 {
-    static const char *names[OP_MAX][MAX_SYMBOLS];
-    int slot = 0, count = 0;
+    static const char *names[MAX_SYMBOLS];
+    int count = 0;
     if (op->file || op->image)
         return (op->file ? op->file : op->image)->symbol_names;
-    while (slot < OP_MAX - 1 && op_table[slot] && op_table[slot] != op)
-        slot++;
     for (const struct op_symbol *s = op->symbols; s->name && count < MAX_SYMBOLS - 6; s++)
-        names[slot][count++] = s->name;
+        names[count++] = s->name;
     for (const struct op_field *f = op->fields; f->name && count < MAX_SYMBOLS - 6; f++)
         if (f->kind == FIELD_REAL)
-            names[slot][count++] = f->name;
+            names[count++] = f->name;
     static const char *const texts[] = {"layout", "dtype", "math", "mode", "to"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        names[slot][count++] = texts[i];
-    names[slot][count] = NULL;
-    return names[slot];
+        names[count++] = texts[i];
+    names[count] = NULL;
+    return names;
+}
+
+static bool symbol_of(void *context, const char *name, struct value *out, struct error *err)
+{
+    (void)err;
+    return work_symbol(context, name, out);
+}
+
+struct expr_env work_env(const struct work *work)
+{
+    return (struct expr_env){(void *)(uintptr_t)work, symbol_of, NULL, work_symbol_names(work->op)};
+}
+
+bool work_value(const struct work *work, const struct expr *e, struct value *out, struct error *err)
+{
+    const struct expr_env env = work_env(work);
+    return expr_eval(e, &env, out, err);
+}
+
+bool work_int(const struct work *work, const struct expr *e, int64_t *out, struct error *err)
+{
+    const struct expr_env env = work_env(work);
+    return expr_eval_int(e, &env, out, err);
 }

@@ -1,26 +1,13 @@
-/* The mask patterns of a few lines; op/pattern_blobs.c has the longer one. */
-#include "op/generate.h"
+/* The short mask patterns; pattern_blobs.c has the longer one. */
 #include "op/pattern.h"
 #include <math.h>
-#include <string.h>
 
-double mask_draw(struct mask_plane *p)
-{
-    return generate_uniform(p->mask->seed, p->stream, p->drawn++);
-}
+#define MASK_DECLARE(upper, lower, keys) void mask_pattern_##lower(struct mask_plane *p);
+MASK_PATTERNS(MASK_DECLARE)
+#define MASK_ENTRY(upper, lower, keys) mask_pattern_##lower,
+void (*const mask_pattern_draw[])(struct mask_plane *p) = {MASK_PATTERNS(MASK_ENTRY)};
 
-int64_t mask_draw_below(struct mask_plane *p, int64_t n)
-{
-    int64_t v = (int64_t)(mask_draw(p) * (double)n);
-    return v < n ? v : n - 1;
-}
-
-int64_t mask_wanted_pixels(const struct mask_plane *p)
-{
-    return (int64_t)llround(p->mask->density * (double)(p->d * p->h * p->w));
-}
-
-static void iid_draw(struct mask_plane *p)
+void mask_pattern_iid(struct mask_plane *p)
 {
     for (int64_t i = 0; i < p->d * p->h * p->w; i++)
         p->at[i] = mask_draw(p) < p->mask->density;
@@ -32,7 +19,7 @@ static int64_t between(int64_t v, int64_t low, int64_t high)
 }
 
 /* One rectangle of the image's own proportions, in a volume one cuboid. */
-static void box_draw(struct mask_plane *p)
+void mask_pattern_box(struct mask_plane *p)
 {
     int64_t wanted = mask_wanted_pixels(p);
     if (wanted < 1)
@@ -49,7 +36,7 @@ static void box_draw(struct mask_plane *p)
 }
 
 /* Whole rows, evenly spread. */
-static void scanline_draw(struct mask_plane *p)
+void mask_pattern_scanline(struct mask_plane *p)
 {
     int64_t all = p->d * p->h, rows = llround(p->mask->density * (double)all), phase = mask_draw_below(p, all);
     for (int64_t y = 0; y < all; y++) {
@@ -59,49 +46,28 @@ static void scanline_draw(struct mask_plane *p)
     }
 }
 
-static void full_draw(struct mask_plane *p)
+void mask_pattern_full(struct mask_plane *p)
 {
     for (int64_t i = 0; i < p->d * p->h * p->w; i++)
         p->at[i] = 1;
 }
 
-static void pixel_draw(struct mask_plane *p)
+void mask_pattern_pixel(struct mask_plane *p)
 {
     p->at[mask_draw_below(p, p->d * p->h * p->w)] = 1;
 }
 
-static void checkerboard_draw(struct mask_plane *p)
+void mask_pattern_checkerboard(struct mask_plane *p)
 {
     for (int64_t i = 0; i < p->d * p->h * p->w; i++)
         p->at[i] = (float)(((uint64_t)(i / p->w / p->h + i / p->w % p->h + i % p->w) + p->mask->seed) & 1);
 }
 
-#define MASK_DECLARE(upper, lower) extern const struct mask_pattern_kind mask_pattern_##lower;
-MASK_PATTERNS(MASK_DECLARE)
-const struct mask_pattern_kind mask_pattern_none = {.name = "none"};
-const struct mask_pattern_kind mask_pattern_full = {.name = "full", .draw = full_draw};
-const struct mask_pattern_kind mask_pattern_empty = {.name = "empty"};
-const struct mask_pattern_kind mask_pattern_iid = {.name = "iid", .density = true, .seed = true, .draw = iid_draw};
-const struct mask_pattern_kind mask_pattern_box = {.name = "box", .density = true, .seed = true, .draw = box_draw};
-const struct mask_pattern_kind mask_pattern_scanline = {.name = "scanline", .density = true, .seed = true, .draw = scanline_draw};
-const struct mask_pattern_kind mask_pattern_pixel = {.name = "pixel", .seed = true, .draw = pixel_draw};
-const struct mask_pattern_kind mask_pattern_checkerboard = {.name = "checkerboard", .seed = true, .draw = checkerboard_draw};
-const struct mask_pattern_kind mask_pattern_file = {.name = "file", .path = true};
-
-#define MASK_ENTRY(upper, lower) &mask_pattern_##lower,
-const struct mask_pattern_kind *const mask_patterns[] = {MASK_PATTERNS(MASK_ENTRY)};
-#define MASK_NAME(upper, lower) #lower,
-const char *const mask_pattern_names[] = {MASK_PATTERNS(MASK_NAME) NULL};
-
-bool mask_pattern_has_density(const char *name)
-{
-    for (int p = 0; p < MASK_PATTERN_COUNT; p++)
-        if (strcmp(mask_pattern_names[p], name) == 0)
-            return mask_patterns[p]->density || mask_patterns[p]->path;
-    return false;
-}
-
-bool mask_pattern_is_end(const char *name)
-{
-    return strcmp(name, mask_pattern_names[MASK_FULL]) == 0 || strcmp(name, mask_pattern_names[MASK_EMPTY]) == 0;
-}
+#define DRAWS_NOTHING(name) \
+    void mask_pattern_##name(struct mask_plane *p) \
+    { \
+        (void)p; \
+    }
+DRAWS_NOTHING(none)
+DRAWS_NOTHING(empty)
+DRAWS_NOTHING(file)

@@ -35,7 +35,8 @@ static int64_t add_disc(struct mask_plane *p, int64_t centre, int64_t radius, in
 }
 
 /* Union of discs of one radius at random centres, until exactly the wanted share is covered (the last disc is smaller). */
-static void blobs_draw(struct mask_plane *p)
+void mask_pattern_blobs(struct mask_plane *p);
+void mask_pattern_blobs(struct mask_plane *p)
 {
     int64_t wanted = mask_wanted_pixels(p), radius = p->mask->radius, across_h = 2 * radius + 1 < p->h ? 2 * radius + 1 : p->h;
     int64_t across_w = 2 * radius + 1 < p->w ? 2 * radius + 1 : p->w, across_d = 2 * radius + 1 < p->d ? 2 * radius + 1 : p->d,
@@ -51,6 +52,3 @@ static void blobs_draw(struct mask_plane *p)
     }
     free(space);
 }
-
-extern const struct mask_pattern_kind mask_pattern_blobs;
-const struct mask_pattern_kind mask_pattern_blobs = {.name = "blobs", .density = true, .radius = true, .seed = true, .draw = blobs_draw};

@@ -1,7 +1,6 @@
 #include "op/program.h"
 #include "base/dtype.h"
 #include "base/text.h"
-#include "op/chain.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,11 +5,15 @@
 #define BENCH_OP_PROGRAM_H
 
 #include "op/op.h"
-#include "op/tiles.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 #define PROGRAM_NAME 96
+/* A tile of h x w outputs (before any epilogue) that lie `every` pixels apart, both ways: with dilation d a kernel may take every d-th
+ * pixel, so that neighbours in the tile share inputs. h 0: the variant declares no tiles. */
+struct tile {
+    int64_t h, w, every, d; /* d: planes of a volume that a tile spans (then `every` is 1); 0 in images */
+};
 /* How a unit's code comes: compiled from CUDA C, or made elsewhere and only loaded. */
 enum code { CODE_CUDA, CODE_PTX, CODE_CUBIN, CODE_LIBRARY };
 /* One source file compiled with one set of -D. A completed variant (decision 3) has several. */

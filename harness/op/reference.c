@@ -1,6 +1,6 @@
 #include "op/reference.h"
 #include "base/pool.h"
-#include "op/file_private.h"
+#include "op/op_file.h"
 #include "op/shape.h"
 #include "base/text.h"
 #include <math.h>

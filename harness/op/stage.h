@@ -9,10 +9,9 @@
 #define BENCH_OP_STAGE_H
 
 #include "base/node.h"
-#include "op/op.h"
+#include "op/op_file.h"
 
-#define STAGE_FAMILY "stages" /* the op whose variants every op with stages has */
-#define STAGE_MOST 256        /* in one op, repetitions counted */
+#define STAGE_MOST 256 /* in one op, repetitions counted */
 #define STAGE_PARAMS 8
 #define STAGE_FILES 16 /* different ones: kernels/include/stage/files.cuh */
 #define STAGE_BRANCHES 8

@@ -2,7 +2,7 @@
  * in a pixel needs; of a picture of 3840 x 2160 that becomes 224 x 224 between four pixels that is one part in 42. A kernel that reads no
  * more moves these bytes, so a floor that counted the whole picture would be beaten. */
 #include "base/text.h"
-#include "op/file.h"
+#include "op/stage.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "op/tiles.h"
 #include "base/text.h"
-#include "op/chain.h"
+#include "op/reach.h"
 #include <stdlib.h>
 
 /* One axis cut into tiles: the outputs of each and the inputs that these read, each input once. `made`: of a chain, by link, how many

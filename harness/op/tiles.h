@@ -3,13 +3,8 @@
 #define BENCH_OP_TILES_H
 
 #include "base/text.h"
-#include "op/work.h"
+#include "op/program.h"
 
-/* A tile of h x w outputs (before any epilogue) that lie `every` pixels apart, both ways: with dilation d a kernel may take every d-th
- * pixel, so that neighbours in the tile share inputs. h 0: the variant declares no tiles. */
-struct tile {
-    int64_t h, w, every, d; /* d: planes of a volume that a tile spans (then `every` is 1); 0 in images */
-};
 /* Tiles by the marked inputs that any of their outputs reads: bin 0 none, 1 one, 2 two, 3 3-4, 4 5-8 ... and the last everything above. */
 #define TILE_BINS 12
 struct tile_stats {

@@ -1,10 +1,6 @@
 #include "op/work.h"
-#include "base/file.h"
-#include "base/image.h"
-#include "op/chain.h"
-#include "op/file.h"
-#include "op/op.h"
-#include "op/pattern.h"
+#include "base/text.h"
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +8,10 @@
 const char *const epilogue_names[] = {"bias", "relu", "leaky_relu", "residual", "depth_to_space", "layout", NULL};
 const char *const truncate_names[] = {"max", "l2", "rms", NULL};
 const char *const data_kind_names[] = {"normal", "relu", NULL};
+#define MASK_NAME(upper, lower, keys) #lower,
+const char *const mask_pattern_names[] = {MASK_PATTERNS(MASK_NAME) NULL};
+#define MASK_KEYS(upper, lower, keys) keys,
+const unsigned mask_pattern_keys[] = {MASK_PATTERNS(MASK_KEYS)};
 
 const char *epilogue_name(enum epilogue_kind kind)
 {
@@ -58,163 +58,47 @@ double work_slope(const struct work *work)
     return work_epilogue_find(work, EPILOGUE_RELU) >= 0 ? 0 : leaky >= 0 ? work->epilogue[leaky].alpha : 1;
 }
 
-static void describe_filter(const struct work *w, struct text *t)
+void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes)
 {
-    if (w->op->volume)
-        text_addf(t, " %ldx%ldx%ld", (long)w->t, (long)w->r, (long)w->s);
-    else
-        text_addf(t, " %ldx%ld", (long)w->r, (long)w->s);
-    if (w->stride != 1)
-        text_addf(t, " s%ld", (long)w->stride);
-    if (w->pad * 2 != w->dilation * (w->r - 1) || w->pad * 2 != w->dilation * (w->s - 1)) /* not "same" padding */
-        text_addf(t, " p%ld", (long)w->pad);
-    if (w->output_pad)
-        text_addf(t, " op%ld", (long)w->output_pad);
-    if (w->dilation > 1)
-        text_addf(t, " d%ld", (long)w->dilation);
-    if (w->groups > 1)
-        text_addf(t, " g%ld", (long)w->groups);
-}
-
-void work_describe_epilogue(const struct work *w, struct text *t)
-{
-    for (int i = 0; i < w->epilogue_count; i++) {
-        const struct epilogue *e = &w->epilogue[i];
-        text_addf(t, "%s%s", i ? "+" : " +", epilogue_name(e->kind));
-        if (e->kind == EPILOGUE_LEAKY_RELU)
-            text_addf(t, ":%g", e->alpha);
-        if (e->kind == EPILOGUE_DEPTH_TO_SPACE)
-            text_addf(t, ":%ld:%s", (long)e->block, d2s_mode_name(e->mode));
-        if (e->kind == EPILOGUE_LAYOUT)
-            text_addf(t, ":%s", layout_name(e->layout));
-    }
-}
-
-void work_describe(const struct work *w, struct text *t)
-{
-    text_add(t, w->op->name);
-    if (w->op->file) {
-        op_file_describe(w, t);
+    const char *percent = strchr(mask->path, '%');
+    const char *end = percent ? percent + 1 : NULL;
+    while (end && isdigit((unsigned char)*end))
+        end++;
+    if (!end || *end != 'd' || end - percent > 3) { /* no frame number in it */
+        snprintf(out, bytes, "%s", mask->path);
         return;
     }
-    if (w->k != w->c || w->op->has_filter)
-        text_addf(t, " %ld->%ld", (long)w->c, (long)w->k);
-    else
-        text_addf(t, " %ld", (long)w->c);
-    if ((w->op->has_filter || w->op->tap_sums) && !w->chain)
-        describe_filter(w, t);
-    if (w->above > 0) {
-        struct value norm;
-        text_addf(t, " %s > %g", work_symbol(w, "norm", &norm) && norm.kind == VALUE_TEXT ? norm.text : truncate_names[0], w->above);
-    }
-    if (w->chain)
-        text_addf(t, " %d layer runs", w->chain->count);
-    if (w->block)
-        text_addf(t, " x%ld", (long)w->block);
-    if (w->mode != D2S_NONE)
-        text_addf(t, " %s", d2s_mode_name(w->mode));
-    work_describe_epilogue(w, t);
-    text_addf(t, "  %ldx", (long)w->n);
-    if (w->op->volume)
-        text_addf(t, "%ldx", (long)w->d);
-    text_addf(t, "%ldx%ld %s", (long)(w->op->volume ? w->plane : w->h), (long)w->w, dtype_name(w->dtype));
-    if (w->math == MATH_TF32)
-        text_add(t, " tf32");
-    if (w->math == MATH_F16_ACC32 || w->math == MATH_BF16_ACC32 || w->math == MATH_I8_ACC32)
-        text_add(t, " acc32");
-    if (w->math == MATH_F16_ACC16)
-        text_add(t, " acc16");
-    text_addf(t, " %s", layout_name(w->layout));
-    if (w->to != LAYOUT_NONE)
-        text_addf(t, "->%s", layout_name(w->to));
+    bool zeros = percent[1] == '0';
+    int width = atoi(percent + 1);
+    char number[128];
+    snprintf(number, sizeof number, zeros ? "%0*d" : "%*d", width, frame);
+    snprintf(out, bytes, "%.*s%s%s", (int)(percent - mask->path), mask->path, number, end + 1);
 }
 
-/* What the pattern ignores is left out, so that it cannot split equal works. A file counts by its content. */
-static void key_mask(const struct mask *m, struct text *t)
+bool mask_pattern_has_density(const char *name)
 {
-    text_addf(t, "mask=%s;", mask_pattern_names[m->pattern]);
-    if (m->pattern == MASK_NONE)
+    for (int p = 0; p < MASK_PATTERN_COUNT; p++)
+        if (strcmp(mask_pattern_names[p], name) == 0)
+            return mask_pattern_keys[p] & (MASK_DENSITY | MASK_PATH);
+    return false;
+}
+
+bool mask_pattern_is_end(const char *name)
+{
+    return strcmp(name, mask_pattern_names[MASK_FULL]) == 0 || strcmp(name, mask_pattern_names[MASK_EMPTY]) == 0;
+}
+
+void chain_free(struct chain *chain)
+{
+    if (!chain)
         return;
-    text_addf(t, "mask.marks=%s;", m->marks_output ? "output" : "input");
-    const struct mask_pattern_kind *kind = mask_patterns[m->pattern];
-    if (kind->density)
-        text_addf(t, "mask.density=%.17g;", m->density);
-    if (kind->seed)
-        text_addf(t, "mask.seed=%llu;", (unsigned long long)m->seed);
-    if (kind->radius)
-        text_addf(t, "mask.radius=%ld;", (long)m->radius);
-    if (!kind->path)
-        return;
-    char hash[HASH_TEXT] = "unread", path[sizeof m->path + 32];
-    size_t bytes;
-    mask_frame_path(m, 0, path, sizeof path);
-    char *content = file_read(path, IMAGE_MAX_BYTES, &bytes, NULL);
-    if (content)
-        hash_bytes(content, bytes, hash);
-    free(content);
-    text_addf(t, "mask.path=%s;mask.content=%s;", m->path, hash);
+    free(chain->links);
+    *chain = (struct chain){0};
 }
 
-void work_key(const struct work *w, char out[HASH_TEXT])
+struct work chain_input(const struct work *work)
 {
-    /* Names stand in the text and fields at 0 are left out: a field that is added later changes no key of works that do not use it. */
-    struct text t = {0};
-    text_addf(&t, "work 1;op=%s;", w->op->name);
-    if (w->op->file || w->op->image)
-        op_file_key(w, &t);
-    const struct {
-        const char *name;
-        int64_t value;
-    } sizes[] = {{"n", w->n},           {"c", w->c},
-                 {"h", w->h},           {"w", w->w},
-                 {"k", w->k},           {"r", w->r},
-                 {"s", w->s},           {"stride", w->stride},
-                 {"pad", w->pad},       {"dilation", w->dilation},
-                 {"groups", w->groups}, {"output_pad", w->output_pad},
-                 {"block", w->block},   {"norm", w->norm},
-                 {"d", w->d},           {"t", w->t}};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (sizes[i].value)
-            text_addf(&t, "%s=%ld;", sizes[i].name, (long)sizes[i].value);
-    if (w->above > 0 || w->slope > 0)
-        text_addf(&t, "above=%.17g;slope=%.17g;", w->above, w->slope);
-    text_addf(&t, "dtype=%s;layout=%s;", dtype_name(w->dtype), layout_name(w->layout));
-    if (w->mode != D2S_NONE)
-        text_addf(&t, "mode=%s;", d2s_mode_name(w->mode));
-    if (w->to != LAYOUT_NONE)
-        text_addf(&t, "to=%s;", layout_name(w->to));
-    if (w->math != MATH_NONE)
-        text_addf(&t, "math=%s;", math_name(w->math));
-    for (int i = 0; i < w->epilogue_count; i++) {
-        const struct epilogue *e = &w->epilogue[i];
-        text_addf(&t, "epilogue=%s", epilogue_name(e->kind));
-        if (e->kind == EPILOGUE_LEAKY_RELU)
-            text_addf(&t, ":%.17g", e->alpha);
-        if (e->kind == EPILOGUE_DEPTH_TO_SPACE)
-            text_addf(&t, ":%ld:%s", (long)e->block, d2s_mode_name(e->mode));
-        if (e->kind == EPILOGUE_LAYOUT)
-            text_addf(&t, ":%s", layout_name(e->layout));
-        text_add(&t, ";");
-    }
-    for (int i = 0; w->chain && i < w->chain->count; i++) {
-        const struct chain_link *l = &w->chain->links[i];
-        char link[HASH_TEXT];
-        work_key(&l->work, link);
-        text_addf(&t, "link=%s:%d:%d:%d;", link, l->input, l->residual, l->layer);
-    }
-    key_mask(&w->mask, &t);
-    if (w->every_size)
-        text_add(&t, "every_size=1;");
-    text_addf(&t, "data=%s;seed=%llu;", w->data < DATA_KIND_COUNT ? data_kind_names[w->data] : "?", (unsigned long long)w->seed);
-    hash_bytes(text_get(&t), t.len, out);
-    text_free(&t);
-}
-
-void work_signature(const struct work *w, char out[HASH_TEXT])
-{
-    struct work layer = *w;
-    layer.seed = 0;
-    layer.data = DATA_NORMAL;
-    layer.mask.seed = 0;
-    work_key(&layer, out);
+    struct work first = work->chain->links[0].work;
+    first.set_seed = work->set_seed;
+    return first;
 }

@@ -38,18 +38,19 @@ extern const char *const truncate_names[]; /* NULL-terminated */
 
 /* Which pixels of a sparse update are active (decision 4). To add a pattern: one line here, and `mask_pattern_NAME` in a .c of op/
  * (op/pattern.h). NONE: no mask tensor at all. */
+enum mask_key { MASK_DENSITY = 1, MASK_RADIUS = 2, MASK_SEED = 4, MASK_PATH = 8 };
 #define MASK_PATTERNS(X) \
-    X(NONE, none) \
-    X(FULL, full) \
-    X(EMPTY, empty) \
-    X(IID, iid) \
-    X(BLOBS, blobs) \
-    X(BOX, box) \
-    X(SCANLINE, scanline) \
-    X(PIXEL, pixel) \
-    X(CHECKERBOARD, checkerboard) \
-    X(FILE, file)
-#define MASK_ENUM(upper, lower) MASK_##upper,
+    X(NONE, none, 0) \
+    X(FULL, full, 0) \
+    X(EMPTY, empty, 0) \
+    X(IID, iid, MASK_DENSITY | MASK_SEED) \
+    X(BLOBS, blobs, MASK_DENSITY | MASK_RADIUS | MASK_SEED) \
+    X(BOX, box, MASK_DENSITY | MASK_SEED) \
+    X(SCANLINE, scanline, MASK_DENSITY | MASK_SEED) \
+    X(PIXEL, pixel, MASK_SEED) \
+    X(CHECKERBOARD, checkerboard, MASK_SEED) \
+    X(FILE, file, MASK_PATH)
+#define MASK_ENUM(upper, lower, keys) MASK_##upper,
 enum mask_pattern { MASK_PATTERNS(MASK_ENUM) MASK_PATTERN_COUNT };
 #undef MASK_ENUM
 struct mask {
@@ -68,6 +69,12 @@ bool mask_same(const struct mask *a, const struct mask *b);
 /* `0.10`, `0.005`: at least two decimals, so that a density is written one way in every id. */
 void mask_density_text(double density, char *out, size_t bytes);
 extern const char *const mask_pattern_names[]; /* NULL-terminated, by enum value */
+extern const unsigned mask_pattern_keys[];     /* the keys that a scenario gives for it, enum mask_key; it refuses others */
+/* Has the pattern of that name masks of many densities? full and empty are the ends of every one that has. */
+bool mask_pattern_has_density(const char *name);
+bool mask_pattern_is_end(const char *name);
+/* The file of frame `frame`: the first %d or %0Nd in mask->path becomes the number. */
+void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes);
 
 /* Distribution of the precision data. normal: N(0,1) full mantissa; relu: max(0, normal). */
 enum data_kind { DATA_NORMAL, DATA_RELU, DATA_KIND_COUNT };
@@ -106,8 +113,25 @@ struct work {
     bool any_boxes;                             /* rectangles are of any size from half of what the op says up to that */
     bool every_size;                            /* values that are only moved or compared are of every size that their type has */
     char picture[200], picture_hash[17];        /* the file that `input` is read from, and what is in it; "": its values are drawn */
-    int64_t value[WORK_VALUES];                 /* an op that is a file: its fields, reals as their bits, then its lets (op/file.h) */
+    int64_t value[WORK_VALUES];                 /* an op that is a file: its fields, reals as their bits, then its lets (op/op_file.h) */
 };
+
+#define CHAIN_INPUT (-1) /* the chain's own input */
+#define CHAIN_NONE (-2)
+#define CHAIN_MAX_LINKS 1000
+struct chain_link {
+    struct work work;    /* as it runs: its layout, its seed */
+    const char *name;    /* of the layer, for messages; borrowed */
+    int input, residual; /* an earlier link, CHAIN_INPUT or (residual) CHAIN_NONE; of add and concat: whose output is the second tensor */
+    int layer;           /* the run of a layer that it is, counted from 0 in the network's order; -1: a layout change that a plan added */
+};
+struct chain {
+    struct chain_link *links;
+    int count;
+};
+void chain_free(struct chain *chain);
+/* The work as which a chain's input is drawn: the first link's, with the chain's set of inputs. */
+struct work chain_input(const struct work *work);
 
 /* Taps of a filter or window; 1 without. */
 static inline int64_t work_filter_taps(const struct work *w)

@@ -2,6 +2,7 @@
  * mask. */
 #include "fuzz/common.h"
 #include "op/file_private.h"
+#include "op/data.h"
 #include <string.h>
 
 /* Sizes that follow from the bytes: 1 to 7, or what the field has at least. */

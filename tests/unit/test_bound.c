@@ -3,6 +3,7 @@
 #include "works.h"
 #include "op/bound.h"
 #include "op/chain.h"
+#include "op/ops.h"
 #include <stdint.h>
 
 #define N_MAX 9216

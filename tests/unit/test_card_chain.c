@@ -7,6 +7,7 @@
 #include "measure/rig.h"
 #include "op/chain.h"
 #include "op/shape.h"
+#include "op/data.h"
 #include <math.h>
 
 /* Residuals, both layouts, d2s, a stride, a transposed and an upsampled convolution. */

@@ -2,6 +2,7 @@
 #include "op/shape.h"
 #include "op/compose.h"
 #include "op/min_work.h"
+#include "op/data.h"
 #include "scenario_text.h"
 #include "small_network.h"
 #include "plan/rows/choose.h"

@@ -2,6 +2,7 @@
  */
 #include "op/shape.h"
 #include "op/chain.h"
+#include "op/data.h"
 #include "scenario_text.h"
 #include <math.h>
 

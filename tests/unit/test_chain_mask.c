@@ -3,6 +3,8 @@
 #include "op/shape.h"
 #include "op/compose.h"
 #include "op/tiles.h"
+#include "op/data.h"
+#include "op/mask.h"
 #include "scenario_text.h"
 #include "plan/rows/choose.h"
 #include "plan/rows/plan.h"

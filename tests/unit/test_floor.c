@@ -4,6 +4,8 @@
 #include "device/chip/floor.h"
 #include "op/chain.h"
 #include "op/min_work.h"
+#include "op/mask.h"
+#include "op/ops.h"
 
 static struct need all_of(const struct work *w)
 {

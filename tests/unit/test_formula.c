@@ -2,9 +2,12 @@
 #include "works.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include "op/generate.h"
 #include "op/shape.h"
+#include "op/data.h"
+#include "op/ops.h"
+#include "op/reach.h"
 #include "scenario_text.h"
 #include <stdio.h>
 #include <unistd.h>

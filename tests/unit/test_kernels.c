@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "op/op.h"
+#include "op/ops.h"
 #include "kernel/variant.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,8 @@
  * mask each), hostile PGM files. */
 #include "works.h"
 #include "op/shape.h"
+#include "op/data.h"
+#include "op/mask.h"
 #include <stdio.h>
 #include <unistd.h>
 

@@ -3,6 +3,8 @@
 #include "scenario_text.h"
 #include "works.h"
 #include "plan/rows/plan.h"
+#include "op/data.h"
+#include "op/ops.h"
 #include <math.h>
 
 static struct plan plan;

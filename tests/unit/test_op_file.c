@@ -3,8 +3,11 @@
 #include "base/file.h"
 #include "base/npy.h"
 #include "base/text.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include "op/min_work.h"
+#include "op/data.h"
+#include "op/ops.h"
+#include "op/stage.h"
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>

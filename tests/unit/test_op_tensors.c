@@ -6,6 +6,7 @@
 #include "run/child/devices.h"
 #include "measure/rig.h"
 #include "op/bound.h"
+#include "op/data.h"
 #include "kernel/variant.h"
 #include <stdio.h>
 #include <unistd.h>

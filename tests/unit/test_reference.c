@@ -4,6 +4,7 @@
 #include "op/shape.h"
 #include "op/bound.h"
 #include "op/convert.h"
+#include "op/data.h"
 #include <time.h>
 
 /* y[n][k][p][q] from the definition of cross-correlation; `round` is applied to every operand (NULL: none). */

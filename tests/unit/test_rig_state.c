@@ -5,6 +5,7 @@
 #include "measure/rig.h"
 #include "op/generate.h"
 #include "op/shape.h"
+#include "op/data.h"
 #include "run/child/devices.h"
 #include <stdio.h>
 

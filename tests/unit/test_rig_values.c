@@ -5,6 +5,8 @@
 #include "base/npy.h"
 #include "measure/rig_private.h"
 #include "op/chain.h"
+#include "op/data.h"
+#include "op/tiles.h"
 #include "run/child/devices.h"
 #include <stdio.h>
 #include <sys/stat.h>

@@ -3,6 +3,9 @@
 #include "works.h"
 #include "op/shape.h"
 #include "op/tiles.h"
+#include "op/data.h"
+#include "op/mask.h"
+#include "op/ops.h"
 #include <stdio.h>
 
 static struct tile_stats stats_of(const struct work *w, struct tile tile)

@@ -6,6 +6,7 @@
 #include "heads.h"
 #include "kernel/head.h"
 #include "kernel/variant.h"
+#include "op/ops.h"
 #include <sys/stat.h>
 #include <unistd.h>
 

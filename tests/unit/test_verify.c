@@ -2,6 +2,8 @@
 #include "verify_bench.h"
 #include "base/file.h"
 #include "op/bound.h"
+#include "op/ops.h"
+#include "op/reach.h"
 #include <stdio.h>
 #include <unistd.h>
 

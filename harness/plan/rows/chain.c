@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "op/bound.h"
 #include "op/compose.h"
+#include "op/ops.h"
 #include "plan/rows/private.h"
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,9 @@
 #include "base/file.h"
 #include "base/named.h"
 #include "base/text.h"
-#include "op/file.h"
+#include "op/op_file.h"
+#include "op/mask.h"
+#include "op/ops.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "device/chip/floor.h"
 #include "op/compose.h"
 #include "op/min_work.h"
+#include "op/tiles.h"
 #include "plan/scenario/scenario.h"
 #include "store/row.h"
 #include "kernel/variant.h"

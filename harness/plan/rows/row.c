@@ -2,7 +2,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "device/chip/floor.h"
-#include "op/pattern.h"
+#include "op/mask.h"
 #include "plan/rows/private.h"
 #include "store/family.h"
 #include <math.h>
@@ -164,9 +164,9 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
     if (mask->pattern == MASK_NONE)
         return true;
     row_set(&row->mask_pattern, mask_pattern_names[mask->pattern]);
-    row->mask_radius = mask_patterns[mask->pattern]->radius ? mask->radius : -1;
-    row->mask_seed = mask_patterns[mask->pattern]->seed ? (int64_t)mask->seed : -1;
-    row->mask_density = mask_patterns[mask->pattern]->density ? mask->density : -1;
+    row->mask_radius = mask_pattern_keys[mask->pattern] & MASK_RADIUS ? mask->radius : -1;
+    row->mask_seed = mask_pattern_keys[mask->pattern] & MASK_SEED ? (int64_t)mask->seed : -1;
+    row->mask_density = mask_pattern_keys[mask->pattern] & MASK_DENSITY ? mask->density : -1;
     row->density_in = useful.input_share;
     row->density_out = useful.output_share;
     row->flop_useful = useful.flop;

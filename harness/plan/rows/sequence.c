@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "plan/rows/private.h"
+#include "op/ops.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* Cases that a run finds it needs: those of the scenario at other densities of their mask. */
 #include "base/text.h"
-#include "op/pattern.h"
 #include "plan/scenario/private.h"
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +69,7 @@ bool extra_cases_add(const struct scenario *s, const struct node *crop, struct s
             case_want_all(added);
         else if (added && added->only) /* where all are wanted already they stay so */
             want(added, wish);
-        if (added || !like || !mask_patterns[like->work.mask.pattern]->density)
+        if (added || !like || !(mask_pattern_keys[like->work.mask.pattern] & MASK_DENSITY))
             continue;
         if (!make_extra(s, crop, like, wish->density, &one, err))
             return false;

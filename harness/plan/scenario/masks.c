@@ -2,7 +2,6 @@
 #include "base/file.h"
 #include "base/frames.h"
 #include "base/text.h"
-#include "op/pattern.h"
 #include "plan/scenario/private.h"
 #include <ctype.h>
 #include <string.h>
@@ -61,11 +60,11 @@ static bool check_wants(const struct node *n, enum mask_pattern p, struct error 
     const struct {
         const char *key;
         bool wanted, needed;
-    } keys[] = {{"frame", mask_patterns[p]->path, false},
-                {"density", mask_patterns[p]->density, true},
-                {"radius", mask_patterns[p]->radius, false},
-                {"seed", mask_patterns[p]->seed, false},
-                {"path", mask_patterns[p]->path, true}};
+    } keys[] = {{"frame", mask_pattern_keys[p] & MASK_PATH, false},
+                {"density", mask_pattern_keys[p] & MASK_DENSITY, true},
+                {"radius", mask_pattern_keys[p] & MASK_RADIUS, false},
+                {"seed", mask_pattern_keys[p] & MASK_SEED, false},
+                {"path", mask_pattern_keys[p] & MASK_PATH, true}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const struct node *value = node_get(n, keys[i].key);
         if (value && !keys[i].wanted)
@@ -91,7 +90,7 @@ char *mask_value_label(const struct mask *mask, bool density, bool seed)
     struct text label = {0};
     char text[32];
     text_add(&label, mask_pattern_names[mask->pattern]);
-    if (mask_patterns[mask->pattern]->radius)
+    if (mask_pattern_keys[mask->pattern] & MASK_RADIUS)
         text_addf(&label, "%lld", (long long)mask->radius);
     if (density) {
         mask_density_text(mask->density, text, sizeof text);
@@ -110,11 +109,11 @@ static bool add_one(const struct scenario *s, const struct node *n, struct mask 
         return false;
     if (seed && !node_int(seed, "seed", 0, INT64_MAX, &value, err))
         return false;
-    mask.seed = mask_patterns[mask.pattern]->seed ? (uint64_t)value : 0;
+    mask.seed = mask_pattern_keys[mask.pattern] & MASK_SEED ? (uint64_t)value : 0;
     SCOPED char *said = mask_value_label(&mask, density != NULL, seed != NULL);
     SCOPED_TEXT label = {0};
     text_add(&label, said);
-    if (mask_patterns[mask.pattern]->path && !parse_path(s, node_get(n, "path"), frame, &mask, &label, err))
+    if ((mask_pattern_keys[mask.pattern] & MASK_PATH) && !parse_path(s, node_get(n, "path"), frame, &mask, &label, err))
         return false;
     return sink->add(sink->context, n, &mask, text_take(&label), err);
 }
@@ -173,13 +172,14 @@ bool masks_parse(const struct scenario *s, const struct node *n, bool marks_outp
     mask.pattern = (enum mask_pattern)p;
     if (!check_wants(n, mask.pattern, err)) {
         if (n->kind != NODE_MAP)
-            error_hint(err, mask_patterns[p]->density ? "{pattern: %s, density: 0.1}" : "{pattern: %s, path: masks/frame_%%03d.pgm}",
+            error_hint(err,
+                       mask_pattern_keys[p] & MASK_DENSITY ? "{pattern: %s, density: 0.1}" : "{pattern: %s, path: masks/frame_%%03d.pgm}",
                        mask_pattern_names[p]);
         return false;
     }
     if (p != MASK_NONE)
         mask.marks_output = marks_output;
-    if (mask_patterns[p]->radius)
+    if (mask_pattern_keys[p] & MASK_RADIUS)
         mask.radius = 24;
     if (node_get(n, "radius") && !node_int(node_get(n, "radius"), "radius", 1, 4096, &mask.radius, err))
         return false;
@@ -187,7 +187,7 @@ bool masks_parse(const struct scenario *s, const struct node *n, bool marks_outp
         return node_error(values_of(density) ? seed : density, err, "mask: an empty list selects nothing");
     if ((int64_t)values_of(density) * values_of(seed) > SCENARIO_MAX_VALUES)
         return node_error(n, err, "mask: more than %d masks in one entry", SCENARIO_MAX_VALUES);
-    if (mask_patterns[p]->path)
+    if (mask_pattern_keys[p] & MASK_PATH)
         return add_frames(s, n, mask, sink, err);
     for (int d = 0; d < values_of(density); d++)
         for (int i = 0; i < values_of(seed); i++)

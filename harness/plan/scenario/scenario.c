@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/image.h"
 #include "base/text.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include "plan/scenario/private.h"
 #include <stdio.h>
 #include <stdlib.h>

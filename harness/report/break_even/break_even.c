@@ -2,7 +2,7 @@
 #include "report/break_even/break_even.h"
 #include "base/node.h"
 #include "op/work.h"
-#include "op/pattern.h"
+#include "op/work.h"
 #include "base/stats/estimate.h"
 #include <math.h>
 #include <stdio.h>
@@ -295,7 +295,7 @@ static bool has_density(const struct row *row)
 {
     for (int i = 0; row->mask_pattern && mask_pattern_names[i]; i++)
         if (!strcmp(mask_pattern_names[i], row->mask_pattern))
-            return mask_patterns[i]->density;
+            return mask_pattern_keys[i] & MASK_DENSITY;
     return false;
 }
 

@@ -1,7 +1,8 @@
 /* What the rows of a case are fed and held to: made once, kept until another case is asked for. */
 #include "base/text.h"
 #include "measure/reference.h"
-#include "op/file.h"
+#include "op/op_file.h"
+#include "op/data.h"
 #include "run/child/private.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * Never while something is timed, the ceilings included. They wait in the device's memory, of which they take a part, and are taken where
  * they would else be made (worker_data_set); what went wrong is met there again. */
 #include "op/chain.h"
+#include "op/data.h"
 #include "run/child/private.h"
 #include <stdlib.h>
 

@@ -6,8 +6,9 @@
 #include "base/text.h"
 #include "measure/card.h"
 #include "measure/reference.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include "op/generate.h"
+#include "op/data.h"
 #include "run/child/private.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,9 @@
  * that the row is verified on, and with other sets of inputs. */
 #include "base/file.h"
 #include "base/text.h"
-#include "op/file.h"
+#include "op/op_file.h"
 #include "op/generate.h"
+#include "op/data.h"
 #include "run/child/private.h"
 #include <stdlib.h>
 #include <string.h>

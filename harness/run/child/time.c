@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "measure/sample.h"
 #include "op/chain.h"
+#include "op/ops.h"
 #include "run/child/bout.h"
 #include "run/message/wire.h"
 #include <math.h>

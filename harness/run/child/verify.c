@@ -4,7 +4,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "run/message/wire.h"
-#include "op/file.h"
+#include "op/op_file.h"
+#include "op/data.h"
 #include "store/family.h"
 #include "run/child/private.h"
 #include <math.h>

@@ -1,13 +1,12 @@
-/* op/file: an op that is a file, kernels/ops/NAME.yaml or one of the user's (grammar: docs/OP.md).
+/* op/op_file: an op that is a file, kernels/ops/NAME.yaml or one of the user's (grammar: docs/OP.md).
  *
  * The file fills a struct op like any other: its fields, and the whole numbers it names, live in work->value; shapes, FLOP and the like are
  * expressions of them. Its reference is made by measure/reference, which has a device to run it on. An op of images (its file says
  * `output:`) has the sizes of struct work and the tensors of op/shape.h instead, and op/formula makes its reference. */
-#ifndef BENCH_OP_FILE_H
-#define BENCH_OP_FILE_H
+#ifndef BENCH_OP_OP_FILE_H
+#define BENCH_OP_OP_FILE_H
 
 #include "op/op.h"
-#include "op/stage.h"
 
 /* Along which axis an expression of `reads` goes. */
 enum op_file_axis { IMAGE_ROWS, IMAGE_COLUMNS, IMAGE_PLANES, IMAGE_AXES };
@@ -29,6 +28,15 @@ struct op_file_tensor {
     int rank;
     bool image; /* four axes n, c, h, w, stored in the case's layout */
 };
+/* Read when first asked for (op_file_hash). */
+struct op_file_hash {
+    char *text; /* the file's; NULL: `hash` is there */
+    size_t bytes;
+    char hash[HASH_TEXT];
+};
+#define STAGE_FAMILY "stages" /* the op whose variants every op with stages has */
+#define OP_IMAGE_KERNEL 255   /* largest value of a field `kernel` of an op of images */
+struct stage_use;
 struct op_file {
     struct op op; /* first: what everybody else sees */
     char *path;
@@ -62,32 +70,22 @@ struct op_file {
     enum truncate sent_norm;
 };
 
-/* Where the op's file is; NULL: it is C. */
+/* Path of the op's file; NULL: the op is in C. */
 const char *op_path(const struct op *op);
-/* Op i of those that are files; NULL behind the last. */
-const struct op *op_file_at(int i);
-
-/* Hash of the file and of what its reference is made of: all headers of kernels/include, if that includes by a macro. Made when first
- * asked. */
+/* Hash of the file and of the sources of its reference: all headers of kernels/include, if that includes by a macro. Computed at the first
+ * call. */
 const char *op_file_hash(const struct op_file *f);
-/* An expression over the op's fields and lets; NULL on error. */
+/* Parses an expression over the op's fields and lets; NULL on error. */
 struct expr *op_file_expr(struct op_file *f, const struct node *n, struct error *err);
-/* The value of an expression of the op for a work. */
-bool op_file_value(const struct work *work, const struct expr *e, struct value *out, struct error *err);
-bool op_file_int(const struct work *work, const struct expr *e, int64_t *out, struct error *err);
 /* Width and height of rectangle i of a tensor of VALUES_BOXES. */
 void op_file_box(const struct work *work, const struct op_file_tensor *of, size_t i, int64_t size[2]);
-/* Can the work's input be read from a picture? It is an image of u8 or u16. */
+/* True if the work's input can be read from a picture: it is an image of u8 or u16. */
 bool op_file_takes_picture(const struct op *op);
-/* What it says of a tensor of its own. */
+/* What the file says of a tensor of its own; NULL for an op of images. */
 const struct op_file_tensor *op_file_tensor(const struct op *op, const struct tensor_role *role);
-/* The values of a tensor that are those of a .npy file, or of a picture: the op's own, or the one that the work's input is read from. */
-bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err);
-/* Can the files that hold values or results of the work be read, and are they of its shape? */
-bool op_file_values_fit(const struct work *work, struct error *err);
-/* "rows 1024 cols 1000", appended; and `name=value;` of each field of its own and what the op's file is, for a key: of images only where it
- * is not bench's. */
+/* Appends "rows 1024 cols 1000". */
 void op_file_describe(const struct work *work, struct text *t);
+/* Appends `name=value;` for each of the op's own fields, and the hash of its file: for an op of images only if the file is not bench's. */
 void op_file_key(const struct work *work, struct text *t);
 
 #endif
