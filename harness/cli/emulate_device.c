@@ -5,7 +5,7 @@
 #include "base/npy.h"
 #include "cli/cli.h"
 #include "cli/emulate_device.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

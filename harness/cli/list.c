@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "cli/fields.h"
 #include "op/op_file.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include "report/form/document.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
-#include "op/change.h"
+#include "op/mask/change.h"
 #include "op/op.h"
-#include "op/mask.h"
+#include "op/mask/mask.h"
 #include "report/view/number.h"
 #include <math.h>
 #include <stdio.h>

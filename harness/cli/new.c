@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/fields.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

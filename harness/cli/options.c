@@ -1,7 +1,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "cli/cli.h"
 #include "device/chip/floor.h"
 #include "op/op_file.h"
-#include "op/file_values.h"
-#include "op/mask.h"
+#include "op/file/values.h"
+#include "op/mask/mask.h"
 #include "report/form/document.h"
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "gate/baseline.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* A step `stages:`: the stages of an op cut into launches (op/stage.h, kernels/include/stage/chain.cuh). */
+/* A step `stages:`: the stages of an op cut into launches (op/stage/stage.h, kernels/include/stage/chain.cuh). */
 #include "kernel/bind.h"
 #include "base/text.h"
 #include "op/op_file.h"
-#include "op/stage.h"
+#include "op/stage/stage.h"
 #include <stdio.h>
 #include <string.h>
 

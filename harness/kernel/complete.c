@@ -1,7 +1,7 @@
 /* What a variant does not fuse runs as further steps (decision 3), so that fused and unfused do the same work. */
 #include "kernel/bind.h"
 #include "base/text.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <string.h>
 
 #define STAGES_MAX (2 * WORK_MAX_EPILOGUE + 2) /* each item can bring a change of layout, and the end one more */

@@ -1,7 +1,7 @@
 /* The keys of a head that are neither types (head_types.c), values (head_values.c) nor steps (head_steps.c). */
 #include "kernel/head.h"
 #include "base/text.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

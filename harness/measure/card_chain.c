@@ -1,11 +1,11 @@
-/* A network's reference on the device: its links one after another in double, as op/chain_data.c walks them on the CPU. Activations never
+/* A network's reference on the device: its links one after another in double, as op/chain/data.c walks them on the CPU. Activations never
  * leave the device but for a sample of each link, whose rows the CPU computes from the device's own inputs of that link. */
 #include "measure/card_private.h"
-#include "op/chain.h"
+#include "op/chain/chain.h"
 #include "op/epilogue.h"
 #include "op/shape.h"
-#include "op/data.h"
-#include "op/mask.h"
+#include "op/reference/data.h"
+#include "op/mask/mask.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

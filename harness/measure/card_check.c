@@ -3,9 +3,9 @@
 #include "base/text.h"
 #include "measure/card_private.h"
 #include "measure/verify_private.h"
-#include "op/generate.h"
+#include "op/reference/generate.h"
 #include "op/shape.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static bool rows_agree(const struct card_data *d, const struct card_layer *g, co
 {
     const struct op_values *want = &d->host->at[SLOT_OUTPUT];
     size_t from = 0;
-    /* the CPU adds magnitudes up in float, and enlarges them by what that may have lost (op/reference.c) */
+    /* the CPU adds magnitudes up in float, and enlarges them by what that may have lost (op/reference/sums.c) */
     double apart = 0x1p-10 + 2 * (g->terms + 2) * 0x1p-24;
     for (int64_t r = 0; r < l->count; r++)
         for (int64_t c = 0; c < l->channels; c++)

@@ -1,6 +1,6 @@
 /* What rows are fed from the device's values, and sums over the bits of what lies there. */
 #include "measure/card_private.h"
-#include "op/generate.h"
+#include "op/reference/generate.h"
 
 void card_strides(const struct tensor *t, int64_t dim[4], int64_t stride[4])
 {

@@ -3,10 +3,10 @@
 #include "base/text.h"
 #include "measure/card_private.h"
 #include "measure/reference_private.h"
-#include "op/bound.h"
+#include "op/reference/bound.h"
 #include "op/op_file.h"
-#include "op/generate.h"
-#include "op/data.h"
+#include "op/reference/generate.h"
+#include "op/reference/data.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #define BENCH_MEASURE_CARD_PRIVATE_H
 
 #include "measure/card.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 
 #define CARD_THREADS 256
 #define CARD_LINE 32   /* LINE and */

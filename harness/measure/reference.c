@@ -5,11 +5,11 @@
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/reference_private.h"
-#include "op/bound.h"
-#include "op/chain.h"
+#include "op/reference/bound.h"
+#include "op/chain/chain.h"
 #include "op/op_file.h"
-#include "op/data.h"
-#include "op/stage.h"
+#include "op/reference/data.h"
+#include "op/stage/stage.h"
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>

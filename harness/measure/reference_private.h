@@ -5,7 +5,7 @@
 #include "device/compile/compile.h"
 #include "measure/reference.h"
 #include "op/op_file.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 
 #define REFERENCE_LIMIT_MOST_S 540 /* less than what making data may take */
 /* How long a reference may take: what BENCH_REFERENCE_LIMIT says, else `otherwise`; 0 + err where that is no such time. */

@@ -4,7 +4,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "measure/reference_private.h"
-#include "op/generate.h"
+#include "op/reference/generate.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

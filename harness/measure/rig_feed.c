@@ -3,8 +3,8 @@
 #include "measure/card.h"
 #include "measure/rig_private.h"
 #include "measure/room.h"
-#include "op/chain.h"
-#include "op/mask.h"
+#include "op/chain/chain.h"
+#include "op/mask/mask.h"
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Which of a library step's plans runs: a race of all of them. */
 #include "measure/sample_private.h"
-#include "op/generate.h"
+#include "op/reference/generate.h"
 #include <math.h>
 #include <stdlib.h>
 

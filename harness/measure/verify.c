@@ -1,9 +1,9 @@
 #include "measure/verify.h"
 #include "base/pool.h"
 #include "measure/verify_private.h"
-#include "op/bound.h"
+#include "op/reference/bound.h"
 #include "op/convert.h"
-#include "op/tiles.h"
+#include "op/mask/tiles.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

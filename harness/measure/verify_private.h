@@ -17,7 +17,7 @@ struct verify_look {
     struct tensor t;
     int64_t fold[4];          /* its shape as images of channels of rows */
     bool image;               /* it has images and channels */
-    double factor, roundings; /* op/bound.h */
+    double factor, roundings; /* op/reference/bound.h */
     const float *mask;        /* data->mask_out where that says which elements count, or NULL */
     unsigned char *spared;    /* by output of the mask: inactive, but of a tile that is worked on as a whole; NULL: there are none */
     int64_t block;            /* output pixels per mask pixel, each direction */

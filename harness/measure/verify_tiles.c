@@ -1,7 +1,7 @@
 /* What a sparse variant leaves alone, found where its head does not say: every inactive output, or the outputs of whole tiles. */
 #include "base/text.h"
 #include "measure/verify_private.h"
-#include "op/tiles.h"
+#include "op/mask/tiles.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -48,7 +48,7 @@ struct op_values {
     double *reference; /* an output's result in double, unrounded; else NULL */
     float *bound;      /* precision data: the largest |output - reference| of a correct kernel, per element, before the algorithm's factor
                         * and the rounding of the output itself (measure/verify); 0: the element must be exact. NULL for exact data, unless
-                        * the slope of a leaky_relu makes some values inexact (op/bound.h) */
+                        * the slope of a leaky_relu makes some values inexact (op/reference/bound.h) */
     float *carried;    /* op chain: how much the roundings of all links but the last may add to an element's error; else NULL */
     size_t elements;   /* of reference, bound */
     bool guessed;      /* bounds of sums whose reference gives no magnitude */
@@ -117,8 +117,8 @@ struct op {
     double (*flop)(const struct work *work);
     /* Compulsory bytes, if not every tensor has to be moved whole; NULL: every tensor once. */
     double (*bytes)(const struct work *work);
-    /* Makes input data, and input data with references, of an op that has its own way (chains); NULL: op/data.c does. `reserve`: allocates
-     * large inputs and leaves them unset. */
+    /* Makes input data, and input data with references, of an op that has its own way (chains); NULL: op/reference/data.c does. `reserve`:
+     * allocates large inputs and leaves them unset. */
     bool (*data_inputs)(const struct work *work, bool reserve, struct op_data *out, struct error *err);
     bool (*data_make)(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
     /* Reads the values of a tensor that come from a file. NULL: no tensor has such values. */

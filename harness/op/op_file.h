@@ -53,7 +53,7 @@ struct op_file {
     const char **need_says; /* what is wrong otherwise, in words; NULL: the condition itself says it */
     int need_count;
     struct expr *flop, *bytes, *terms; /* NULL: 0; each tensor once; 0 */
-    struct stage_use *stages;          /* op/stage.h; NULL: none */
+    struct stage_use *stages;          /* op/stage/stage.h; NULL: none */
     int stage_count, stage_kinds;
     double tolerance; /* how far off a value may be, of its magnitude; 0: as sums of `terms` are bounded */
     bool exact;       /* on small whole numbers every right kernel gives the same bits */

@@ -12,7 +12,7 @@
 
 #define TENSOR_MAX_RANK 8
 
-/* How the values of a tensor are drawn (op/generate.h). */
+/* How the values of a tensor are drawn (op/reference/generate.h). */
 enum tensor_values {
     VALUES_OPERAND,
     VALUES_INPUT,

@@ -37,7 +37,7 @@ enum truncate { TRUNCATE_MAX, TRUNCATE_L2, TRUNCATE_RMS, TRUNCATE_COUNT };
 extern const char *const truncate_names[]; /* NULL-terminated */
 
 /* Which pixels of a sparse update are active (decision 4). To add a pattern: one line here, and `mask_pattern_NAME` in a .c of op/
- * (op/pattern.h). NONE: no mask tensor at all. */
+ * (op/mask/pattern.h). NONE: no mask tensor at all. */
 enum mask_key { MASK_DENSITY = 1, MASK_RADIUS = 2, MASK_SEED = 4, MASK_PATH = 8 };
 #define MASK_PATTERNS(X) \
     X(NONE, none, 0) \
@@ -108,8 +108,8 @@ struct work {
     uint64_t seed;
     uint64_t set_seed; /* other values in all that is no weight and no mask: another set of inputs of the same work, which is none of its
                         * identity; 0: those of `seed` */
-    int64_t runs, width, straight, back, plain; /* op chain: what all its links have in common (op/chain.h); derived */
-    const struct chain *chain;                  /* op chain: its links (op/chain.h); not owned */
+    int64_t runs, width, straight, back, plain; /* op chain: what all its links have in common (op/chain/chain.h); derived */
+    const struct chain *chain;                  /* op chain: its links (op/chain/chain.h); not owned */
     bool any_boxes;                             /* rectangles are of any size from half of what the op says up to that */
     bool every_size;                            /* values that are only moved or compared are of every size that their type has */
     char picture[200], picture_hash[17];        /* the file that `input` is read from, and what is in it; "": its values are drawn */

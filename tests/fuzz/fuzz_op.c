@@ -1,8 +1,8 @@
 /* The file of an op. What is taken is given small sizes; of an op of images what its formula makes of data is computed, with and without a
  * mask. */
 #include "fuzz/common.h"
-#include "op/file_private.h"
-#include "op/data.h"
+#include "op/file/private.h"
+#include "op/reference/data.h"
 #include <string.h>
 
 /* Sizes that follow from the bytes: 1 to 7, or what the field has at least. */

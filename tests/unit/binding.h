@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "heads.h"
 #include "kernel/variant.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 
 static struct variant_set set;
 static struct program p;

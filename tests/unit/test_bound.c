@@ -1,9 +1,9 @@
 /* op/bound against kernels that are simulated here: the right algorithm stays well inside, a lesser type or a dropped part falls out. The
  * sums that tensor cores cut off are simulated as products of 16 added exactly, then cut to 24 bits. */
 #include "works.h"
-#include "op/bound.h"
-#include "op/chain.h"
-#include "op/ops.h"
+#include "op/reference/bound.h"
+#include "op/chain/chain.h"
+#include "op/file/ops.h"
 #include <stdint.h>
 
 #define N_MAX 9216
@@ -359,7 +359,7 @@ static void near(double is, double should, const char *what, double n)
         fail_msg("%s, %g terms: %.15g, want %.15g", what, n, is, should);
 }
 
-/* What op/bound.h and docs/HEAD.md say in words. */
+/* What op/reference/bound.h and docs/HEAD.md say in words. */
 static void the_bounds_as_they_are_promised(void **state)
 {
     static const double counts[] = {1, 2, 9, 10, 11, 33, 34, 35, 576, 9216, 1e6};

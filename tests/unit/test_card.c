@@ -9,8 +9,8 @@
 #include "measure/rig.h"
 #include "op/epilogue.h"
 #include "op/shape.h"
-#include "op/data.h"
-#include "op/ops.h"
+#include "op/reference/data.h"
+#include "op/file/ops.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>

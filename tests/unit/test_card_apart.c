@@ -5,7 +5,7 @@
 #include "measure/card.h"
 #include "measure/room.h"
 #include "op/shape.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 #include "run/child/devices.h"
 #include <stdint.h>
 #include <stdio.h>

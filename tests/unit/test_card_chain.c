@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/rig.h"
-#include "op/chain.h"
+#include "op/chain/chain.h"
 #include "op/shape.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 #include <math.h>
 
 /* Residuals, both layouts, d2s, a stride, a transposed and an upsampled convolution. */

@@ -6,8 +6,8 @@
 #include "measure/card_private.h"
 #include "measure/reference.h"
 #include "run/child/devices.h"
-#include "op/data.h"
-#include "op/ops.h"
+#include "op/reference/data.h"
+#include "op/file/ops.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

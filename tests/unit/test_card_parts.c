@@ -5,8 +5,8 @@
 #include "measure/rig_private.h"
 #include "works.h"
 #include "op/shape.h"
-#include "op/data.h"
-#include "op/ops.h"
+#include "op/reference/data.h"
+#include "op/file/ops.h"
 #include <pthread.h>
 
 static struct work layer(void)

@@ -1,8 +1,8 @@
 /* op/chain, scenario/chain, op/compose: a network run whole, against loops written here and counts done by hand. */
 #include "op/shape.h"
-#include "op/compose.h"
-#include "op/min_work.h"
-#include "op/data.h"
+#include "op/chain/compose.h"
+#include "op/mask/min_work.h"
+#include "op/reference/data.h"
 #include "scenario_text.h"
 #include "small_network.h"
 #include "plan/rows/choose.h"

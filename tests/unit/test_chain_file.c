@@ -1,8 +1,8 @@
-/* op/chain_file: a layer whose op is a file in a network, its reference made by the test: where its values lie, and what becomes of errors.
+/* op/chain/file: a layer whose op is a file in a network, its reference made by the test: where its values lie, and what becomes of errors.
  */
 #include "op/shape.h"
-#include "op/chain.h"
-#include "op/data.h"
+#include "op/chain/chain.h"
+#include "op/reference/data.h"
 #include "scenario_text.h"
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /* op/chain with masks: what each link is told, the values between links, D, A and E, and how programs pass marks on; against loops written
  * here. */
 #include "op/shape.h"
-#include "op/compose.h"
-#include "op/tiles.h"
-#include "op/data.h"
-#include "op/mask.h"
+#include "op/chain/compose.h"
+#include "op/mask/tiles.h"
+#include "op/reference/data.h"
+#include "op/mask/mask.h"
 #include "scenario_text.h"
 #include "plan/rows/choose.h"
 #include "plan/rows/plan.h"

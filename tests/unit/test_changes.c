@@ -2,8 +2,8 @@
  * masks and against the ops that pass changes. */
 #include "works.h"
 #include "op/shape.h"
-#include "op/data.h"
-#include "op/mask.h"
+#include "op/reference/data.h"
+#include "op/mask/mask.h"
 
 static struct work pool(const char *op, int64_t kernel, int64_t stride, int64_t pad)
 {

@@ -2,10 +2,10 @@
  * sheet, and 790, 400, 60 TFLOP/s and 4.3 TB/s measured. */
 #include "works.h"
 #include "device/chip/floor.h"
-#include "op/chain.h"
-#include "op/min_work.h"
-#include "op/mask.h"
-#include "op/ops.h"
+#include "op/chain/chain.h"
+#include "op/mask/min_work.h"
+#include "op/mask/mask.h"
+#include "op/file/ops.h"
 
 static struct need all_of(const struct work *w)
 {

@@ -3,10 +3,10 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "op/op_file.h"
-#include "op/generate.h"
+#include "op/reference/generate.h"
 #include "op/shape.h"
-#include "op/data.h"
-#include "op/ops.h"
+#include "op/reference/data.h"
+#include "op/file/ops.h"
 #include "op/reach.h"
 #include "scenario_text.h"
 #include <stdio.h>

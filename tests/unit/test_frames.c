@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "base/frames.h"
-#include "op/change.h"
-#include "op/generate.h"
+#include "op/mask/change.h"
+#include "op/reference/generate.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "op/op.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include "kernel/variant.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* op/mask: densities, shapes of the patterns, dilation against its definition, figures of kernels.md section 1 (one simulated 720x1280
+/* op/mask/mask: densities, shapes of the patterns, dilation against its definition, figures of kernels.md section 1 (one simulated 720x1280
  * mask each), hostile PGM files. */
 #include "works.h"
 #include "op/shape.h"
-#include "op/data.h"
-#include "op/mask.h"
+#include "op/reference/data.h"
+#include "op/mask/mask.h"
 #include <stdio.h>
 #include <unistd.h>
 

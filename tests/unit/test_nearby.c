@@ -3,8 +3,8 @@
 #include "scenario_text.h"
 #include "works.h"
 #include "plan/rows/plan.h"
-#include "op/data.h"
-#include "op/ops.h"
+#include "op/reference/data.h"
+#include "op/file/ops.h"
 #include <math.h>
 
 static struct plan plan;

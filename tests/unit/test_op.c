@@ -2,8 +2,8 @@
  * thread), which were worked out from the layer shapes alone, without this code. */
 #include "works.h"
 #include "op/shape.h"
-#include "op/data.h"
-#include "op/ops.h"
+#include "op/reference/data.h"
+#include "op/file/ops.h"
 
 static struct work layer(int64_t c, int64_t k, int64_t h, int64_t w, enum dtype t)
 {

@@ -4,10 +4,10 @@
 #include "base/npy.h"
 #include "base/text.h"
 #include "op/op_file.h"
-#include "op/min_work.h"
-#include "op/data.h"
-#include "op/ops.h"
-#include "op/stage.h"
+#include "op/mask/min_work.h"
+#include "op/reference/data.h"
+#include "op/file/ops.h"
+#include "op/stage/stage.h"
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -5,8 +5,8 @@
 #include "device/compile/compile.h"
 #include "run/child/devices.h"
 #include "measure/rig.h"
-#include "op/bound.h"
-#include "op/data.h"
+#include "op/reference/bound.h"
+#include "op/reference/data.h"
 #include "kernel/variant.h"
 #include <stdio.h>
 #include <unistd.h>

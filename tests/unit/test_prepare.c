@@ -1,7 +1,7 @@
 /* variant/: what `prepare:` may touch, and who writes a scratch buffer. Who writes what in the shipped heads is said here by hand, from
  * their kernels. */
 #include "binding.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <unistd.h>
 
 #define HEAD "op: conv2d\nwhat: x\nepilogue: [bias]\n"

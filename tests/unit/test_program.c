@@ -2,7 +2,7 @@
  * against loops written here. */
 #include "works.h"
 #include "op/shape.h"
-#include "op/mask.h"
+#include "op/mask/mask.h"
 
 static const char *const defines_a[] = {"T=1", "U=2"}, *const defines_b[] = {"T=1", "U=3"};
 

@@ -1,10 +1,10 @@
-/* op/data: references against loops written straight from the definitions, data against what they promise, bounds against simulated
- * kernels, right and wrong. */
+/* op/reference/data: references against loops written straight from the definitions, data against what they promise, bounds against
+ * simulated kernels, right and wrong. */
 #include "works.h"
 #include "op/shape.h"
-#include "op/bound.h"
+#include "op/reference/bound.h"
 #include "op/convert.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 #include <time.h>
 
 /* y[n][k][p][q] from the definition of cross-correlation; `round` is applied to every operand (NULL: none). */
@@ -530,7 +530,7 @@ static void test_bounds_accept_and_refuse(void **state)
     assert_true(share_outside(tf32, as_bf16, DTYPE_F32) > 0.001);
 }
 
-/* The formula that op/bound.h states, at both ends. */
+/* The formula that op/reference/bound.h states, at both ends. */
 static void test_bound_formula(void **state)
 {
     const double u = 0x1p-24;

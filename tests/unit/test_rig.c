@@ -5,7 +5,7 @@
 #include "measure/card_private.h"
 #include "measure/rig_private.h"
 #include "measure/room.h"
-#include "op/chain.h"
+#include "op/chain/chain.h"
 #include <stdint.h>
 #include <stdio.h>
 

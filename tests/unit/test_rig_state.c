@@ -3,9 +3,9 @@
 #include "measure/card.h"
 #include "measure/verify.h"
 #include "measure/rig.h"
-#include "op/generate.h"
+#include "op/reference/generate.h"
 #include "op/shape.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 #include "run/child/devices.h"
 #include <stdio.h>
 

@@ -4,9 +4,9 @@
 #include "base/file.h"
 #include "base/npy.h"
 #include "measure/rig_private.h"
-#include "op/chain.h"
-#include "op/data.h"
-#include "op/tiles.h"
+#include "op/chain/chain.h"
+#include "op/reference/data.h"
+#include "op/mask/tiles.h"
 #include "run/child/devices.h"
 #include <stdio.h>
 #include <sys/stat.h>

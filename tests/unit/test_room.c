@@ -4,7 +4,7 @@
 #include "measure/rig_private.h"
 #include "measure/room.h"
 #include "op/shape.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 
 /* What a launch wrote around a buffer, to the end of its page, is this launch's, and not that of the next row on the same buffers. */
 static void who_wrote_is_told(void **state)

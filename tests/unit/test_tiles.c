@@ -1,11 +1,12 @@
-/* op/tiles: against the definition, written out; the histogram against the binomial distribution and the table of DeltaCNN's tiles that
- * seed-systems.md gives. And the reach of a mask through a transposed convolution and an upsampling, scattered forward from the inputs. */
+/* op/mask/tiles: against the definition, written out; the histogram against the binomial distribution and the table of DeltaCNN's tiles
+ * that seed-systems.md gives. And the reach of a mask through a transposed convolution and an upsampling, scattered forward from the
+ * inputs. */
 #include "works.h"
 #include "op/shape.h"
-#include "op/tiles.h"
-#include "op/data.h"
-#include "op/mask.h"
-#include "op/ops.h"
+#include "op/mask/tiles.h"
+#include "op/reference/data.h"
+#include "op/mask/mask.h"
+#include "op/file/ops.h"
 #include <stdio.h>
 
 static struct tile_stats stats_of(const struct work *w, struct tile tile)

@@ -1,6 +1,6 @@
 /* variant/: binding a head to a work. Expected numbers are worked out by hand from the heads and the shapes. */
 #include "op/shape.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include "binding.h"
 
 static void test_one_kernel(void **state)

@@ -6,7 +6,7 @@
 #include "heads.h"
 #include "kernel/head.h"
 #include "kernel/variant.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 /* measure/verify: kernels that are wrong in one way each, each of which must be caught and named; and right ones, which must pass. */
 #include "verify_bench.h"
 #include "base/file.h"
-#include "op/bound.h"
-#include "op/ops.h"
+#include "op/reference/bound.h"
+#include "op/file/ops.h"
 #include "op/reach.h"
 #include <stdio.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* measure/verify: how far off an element may be, by IEEE 754 and the bounds of op/bound. */
 #include "verify_bench.h"
-#include "op/bound.h"
+#include "op/reference/bound.h"
 
 /* The store rounds once: beyond the bound of the sum an element may be off by half a unit in its last place and by no more. f16 has 11
  * bits, bf16 8; values near 1.5 have units of 2^-10 and 2^-7. */

@@ -6,8 +6,8 @@
 #include "device/compile/compile.h"
 #include "measure/reference.h"
 #include "run/child/devices.h"
-#include "op/data.h"
-#include "op/ops.h"
+#include "op/reference/data.h"
+#include "op/file/ops.h"
 
 static struct device *dev, *witness;
 static struct device_ops faulty;

@@ -1,6 +1,6 @@
 /* worker/ahead on emu with the check on the device: a case is judged the same, however far the thread has come that began with it. */
 #include "op/shape.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 #include "measure/card_private.h"
 #include "run/message/options.h"
 #include "scenario_text.h"

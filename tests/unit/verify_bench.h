@@ -4,7 +4,7 @@
 
 #include "works.h"
 #include "op/shape.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 #include "measure/verify_private.h"
 
 /* A work, its data, and the storage that a correct kernel leaves: the reference rounded to the dtype. */

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 #include "op/op.h"
 #include "op/program.h"
-#include "op/data.h"
-#include "op/ops.h"
+#include "op/reference/data.h"
+#include "op/file/ops.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

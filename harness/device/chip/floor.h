@@ -12,7 +12,7 @@ struct floor {
     enum floor_by by;
     double compute_ns, memory_ns, launch_ns;
 };
-/* What cannot be left out (op/min_work.h). */
+/* What cannot be left out (op/mask/min_work.h). */
 struct need {
     double flop, read_bytes, write_bytes;
 };

@@ -1,8 +1,8 @@
 /* The cases and rows of networks that are run whole, and their programs once the variants are chosen. */
 #include "base/text.h"
-#include "op/bound.h"
-#include "op/compose.h"
-#include "op/ops.h"
+#include "op/reference/bound.h"
+#include "op/chain/compose.h"
+#include "op/file/ops.h"
 #include "plan/rows/private.h"
 #include <math.h>
 #include <stdlib.h>

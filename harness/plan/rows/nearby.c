@@ -1,7 +1,7 @@
 /* Works like a row's own: the same op, types, layouts, filter and epilogue on images of other sizes, in other numbers and, where its code
  * stays the same, with other channels. Of ops that are files with tensors of their own: nearby_file.c. */
 #include "op/op_file.h"
-#include "op/generate.h"
+#include "op/reference/generate.h"
 #include "plan/rows/private.h"
 #include <string.h>
 

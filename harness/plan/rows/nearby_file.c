@@ -1,7 +1,7 @@
 /* Works like a row's own of an op that is a file with tensors of its own: its sizes are those of its fields that a tensor's shape is made
  * of. Words, reals and whole numbers that no shape asks for are what is computed, and stay. */
 #include "op/op_file.h"
-#include "op/generate.h"
+#include "op/reference/generate.h"
 #include "plan/rows/private.h"
 #include <string.h>
 

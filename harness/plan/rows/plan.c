@@ -3,8 +3,8 @@
 #include "base/named.h"
 #include "base/text.h"
 #include "op/op_file.h"
-#include "op/mask.h"
-#include "op/ops.h"
+#include "op/mask/mask.h"
+#include "op/file/ops.h"
 #include <stdlib.h>
 #include <string.h>
 

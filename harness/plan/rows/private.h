@@ -4,7 +4,7 @@
 
 #include "base/glob_list.h"
 #include "plan/rows/plan.h"
-#include "op/mask.h"
+#include "op/mask/mask.h"
 
 /* Configurations of the variants that a plan uses; kept because programs and rows refer to them. */
 struct configs {

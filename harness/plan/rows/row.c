@@ -2,7 +2,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "device/chip/floor.h"
-#include "op/mask.h"
+#include "op/mask/mask.h"
 #include "plan/rows/private.h"
 #include "store/family.h"
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "plan/rows/private.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <stdlib.h>
 #include <string.h>
 

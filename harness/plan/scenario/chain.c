@@ -1,7 +1,7 @@
 /* A network as a chain: its groups written out, every residual found, layout changes put in where a plan has them. */
 #include "base/text.h"
 #include "plan/scenario/private.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <stdlib.h>
 
 const char *const layout_plan_names[] = {"given", "NCHW", "NHWC", "per_op", "ends", NULL};

@@ -1,7 +1,7 @@
 /* A layer's keys become a work. */
 #include "base/text.h"
 #include "plan/scenario/private.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

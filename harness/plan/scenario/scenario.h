@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/node.h"
-#include "op/chain.h"
+#include "op/chain/chain.h"
 #include "op/op.h"
 
 struct layer {

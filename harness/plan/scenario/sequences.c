@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "plan/scenario/private.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* report/page/network_chain: the network run whole, beside the sum of its layers. */
 #include "counter/layout_kernels.h"
-#include "op/chain.h"
-#include "op/ops.h"
+#include "op/chain/chain.h"
+#include "op/file/ops.h"
 #include "report/page/network.h"
 #include "report/view/number.h"
 #include "report/shown.h"

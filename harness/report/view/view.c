@@ -4,7 +4,7 @@
 #include "report/view/verdict.h"
 #include "report/shown.h"
 #include "op/op.h"
-#include "op/ops.h"
+#include "op/file/ops.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

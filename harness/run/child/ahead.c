@@ -2,7 +2,7 @@
  * its own. It is made by a thread of the lowest priority while this case is timed and counted. The thread asks the driver for nothing and
  * holds no lock that a timed launch wants; whoever wants something else of this process ends it first. */
 #include "run/child/private.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -11,7 +11,7 @@
 #include "run/message/wire.h"
 #include "store/family.h"
 #include "run/child/private.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

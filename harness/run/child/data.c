@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "measure/reference.h"
 #include "op/op_file.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 #include "run/child/private.h"
 #include <stdlib.h>
 #include <string.h>

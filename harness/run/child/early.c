@@ -1,8 +1,8 @@
 /* Data of cases with their references, made while compilers work and the device has nothing to do: half of what a run spends on data.
  * Never while something is timed, the ceilings included. They wait in the device's memory, of which they take a part, and are taken where
  * they would else be made (worker_data_set); what went wrong is met there again. */
-#include "op/chain.h"
-#include "op/data.h"
+#include "op/chain/chain.h"
+#include "op/reference/data.h"
 #include "run/child/private.h"
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * whether a step that need not wait for the one before it does. */
 #include "base/text.h"
 #include "device/compile/cubin.h"
-#include "op/bound.h"
+#include "op/reference/bound.h"
 #include "run/child/private.h"
 #include <stdlib.h>
 

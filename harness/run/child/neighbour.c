@@ -7,8 +7,8 @@
 #include "measure/card.h"
 #include "measure/reference.h"
 #include "op/op_file.h"
-#include "op/generate.h"
-#include "op/data.h"
+#include "op/reference/generate.h"
+#include "op/reference/data.h"
 #include "run/child/private.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Memory of bench's own on the device: the values that all rows of a case are fed. No row has a pointer to them, and yet a wild write may
  * meet them: then every row behind it would be wrong. */
 #include "run/child/private.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 
 static bool is_sound(const struct op_data *data, bool *sound, struct error *err)
 {

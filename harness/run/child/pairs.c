@@ -4,7 +4,7 @@
  * pair is decided (statistics/decision, where a sitting is a placement); a pair that is takes no part in the next sitting. */
 #include "base/clock.h"
 #include "base/text.h"
-#include "op/generate.h"
+#include "op/reference/generate.h"
 #include "base/stats/decision.h"
 #include "run/child/bout.h"
 #include <math.h>

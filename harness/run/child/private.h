@@ -144,7 +144,7 @@ uint64_t worker_secret(const struct worker *w);
 /* The data that a row is timed on. A row that runs dense on a case whose mask marks inputs gets an input full of data: a dense kernel
  * meets no zeros in real use, and a multiplier fed with zeros draws less power. */
 enum data_part worker_timed_part(const struct worker *w, int row);
-/* And the data that it is verified on: the part, but of a network with a mask a dense row is held to the dense net (op/chain.h). */
+/* And the data that it is verified on: the part, but of a network with a mask a dense row is held to the dense net (op/chain/chain.h). */
 enum data_part worker_verified_part(const struct worker *w, int row, enum data_part part);
 
 /* Compiled units of one row (facts.c). */

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "run/child/bout.h"
 #include "run/child/sequence_private.h"
-#include "op/mask.h"
+#include "op/mask/mask.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "op/convert.h"
-#include "op/data.h"
-#include "op/mask.h"
+#include "op/reference/data.h"
+#include "op/mask/mask.h"
 #include "run/child/sequence_private.h"
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "device/cuda/nvml.h"
 #include "device/nvtx.h"
-#include "op/chain.h"
+#include "op/chain/chain.h"
 #include "run/message/options.h"
 #include "run/message/wire.h"
 #include <poll.h>

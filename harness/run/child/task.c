@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "op/op_file.h"
-#include "op/generate.h"
-#include "op/data.h"
+#include "op/reference/generate.h"
+#include "op/reference/data.h"
 #include "run/child/private.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * again. */
 #include "base/text.h"
 #include "measure/sample.h"
-#include "op/chain.h"
-#include "op/ops.h"
+#include "op/chain/chain.h"
+#include "op/file/ops.h"
 #include "run/child/bout.h"
 #include "run/message/wire.h"
 #include <math.h>

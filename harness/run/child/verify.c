@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "run/message/wire.h"
 #include "op/op_file.h"
-#include "op/data.h"
+#include "op/reference/data.h"
 #include "store/family.h"
 #include "run/child/private.h"
 #include <math.h>

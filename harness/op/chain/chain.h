@@ -1,0 +1,108 @@
+/* op/chain/chain: works that run one after another, tensors flowing from each to the next: a network, run whole.
+ *
+ * A work of op `chain` has the shape of the whole (n, c, h, w in; k, p, q out) and points to its links. Links are in logical order of
+ * execution; each names where its input and residual come from. Weights are seeded: each layer run has filter and bias of its own, the same
+ * ones under every layout plan. */
+#ifndef BENCH_OP_CHAIN_H
+#define BENCH_OP_CHAIN_H
+
+#include "op/op.h"
+
+/* The rows that every network has beside those of one variant each: the library on every layer, the fastest of each layer. */
+#define CHAIN_ROW_LIBRARY "chain/library"
+#define CHAIN_ROW_BEST "chain/best"
+/* A kernel of op chain is given, beside input and output:
+ *   filter  all filters one after another, each in logical order (k, c, r, s)
+ *   bias    all biases, f32; zeros for a link without one
+ *   links   f32, CHAIN_COLUMNS for each link: c, k, source of its input, source of its residual, slope for negative values (1: no
+ * activation), first element in filter, first element in bias, 0. A source is 0 for the chain's input, i + 1 for the output of link i, -1
+ * for none. and may ask, beside n c h w k p q: runs (links); r s stride pad dilation groups (what all links are convolutions with; 0 when
+ * they differ); width (c and k of every link; 0 when they differ); straight (1: each link reads the one before it); back (how many links
+ * back a residual comes from at most; that of the chain's input does not count); plain (1: no epilogue beyond bias and either an activation
+ * or a residual). */
+#define CHAIN_COLUMNS 8
+/* Values of filter, bias or links for a run of links, malloc'd; weights of data. */
+float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, const struct tensor_role *role,
+                      size_t elements);
+/* Links first .. first + count - 1 as a chain of their own, when everything they read comes from among them or is one tensor outside, and
+ * nobody outside reads any but the last of them. Free with chain_free. */
+bool chain_part(const struct chain *chain, int first, int count, struct chain *out);
+
+/* The work of the whole; it borrows the chain. False: the links' tensors do not fit (err names the link). The mask of the first link's work
+ * is that of the whole: see below. */
+bool chain_work(const struct chain *chain, struct work *out, struct error *err);
+
+/* Data of the whole: the input; filter and bias of each layer run in data->links, by `layer`; reference and bound of the last
+ * output.
+ *
+ * Values: the input is that of the first link's own precision data. Filters are N(0, 1) times sqrt(g / terms), g = 2 before relu, 2 / (1 +
+ * a^2) before leaky relu, 1 else, so that activations keep their size from link to link (He et al. 2015); a link that adds a residual has a
+ * quarter of that, so that a row of residual blocks does not grow beyond f16. The biases are a tenth of N(0, 1).
+ *
+ * Reference: the whole net in double, nothing rounded between links, weights as the dtype holds them.
+ *
+ * Bound: a link's own error is at most b = its bound (op/reference/bound.h) plus one rounding of what it stores, u |y|. It meets the errors
+ * of its input, which the filter mixes: as independent quantities they add in squares, e_out^2 = sum over taps of w^2 e_in^2 + e_residual^2
+ * + b^2. (A bound that assumes the worst sign at every tap grows by sum |w|, about 19 times a layer at 64 channels, and would accept
+ * anything.) The allowed error of the output is CHAIN_SPREAD times its e; the algorithm's factor is on top. So it grows with depth, as the
+ * square root of the number of links where activations keep their size. */
+#define CHAIN_SPREAD 4.0
+/* Mean squares of errors, by channel: of what sums lose (times the algorithm's factor), and of what is rounded when it is stored. */
+struct chain_errors {
+    double *sums, *roundings;
+    int64_t channels;
+};
+struct chain_errors chain_errors_new(int64_t channels);
+void chain_errors_free(struct chain_errors *errors);
+/* Those of a link's output that its input and residual (NULL: none) bring. */
+struct chain_errors chain_carried(const struct chain_link *link, const float *filter, const struct chain_errors *in,
+                                  const struct chain_errors *residual);
+/* Who makes reference and bounds of a link whose op is a file, from inputs that are there (measure/reference). */
+struct chain_maker {
+    bool (*make)(void *context, const struct work *work, struct op_data *data, struct error *err);
+    void *context;
+};
+/* maker: NULL where no link needs one. */
+bool chain_data_make(const struct work *work, enum data_part part, const struct chain_maker *maker, struct op_data *out, struct error *err);
+
+/* Links whose op is a file (chain_file.c): its tensors `input` and `output` are images, or [rows, cols] that are the pixels and channels of
+ * an image stored NHWC. Its reference is made by its maker; what errors of its input become is found by asking it again, with the input off
+ * by them. */
+/* Can it be a layer of a network at all? */
+bool chain_takes(const struct work *work, struct error *err);
+/* Is what one layer leaves what another takes? */
+bool chain_joins(const struct tensor *given, const struct tensor *wanted);
+/* What a link leaves, as the image that it is; CHAIN_INPUT: what the chain reads. */
+bool chain_flow(const struct chain *chain, int link, struct tensor *out);
+/* The fields that its input's shape names, as the image has them. */
+void chain_size(struct work *work, const struct tensor *flow);
+struct chain_file {
+    const struct chain *chain;
+    int link;
+    const struct op_data *constants; /* the link's own; NULL: none */
+    const struct chain_maker *maker;
+    uint64_t set_seed;
+    int64_t images;
+    size_t inputs;
+    int probes; /* 1 says what a channel's mean is, CHAIN_PROBES what an element's is */
+};
+#define CHAIN_PROBES 8
+bool chain_file_constants(const struct work *work, struct op_data *out, struct error *err);
+/* Reference and bound in the image's order, what errors of its input (`in`) become, and the mean square of each element's of those, which
+ * of a softmax's large values is more than the channel's. All malloc'd. */
+bool chain_file_reference(struct chain_file *file, const double *input, const struct chain_errors *in, struct op_values *made,
+                          struct chain_errors *out, double **local, struct error *err);
+/* Does it compute nothing? */
+bool chain_file_moves(const struct work *work);
+
+/* Masks: where the links' works have one, the first one's marks the inputs that changed. Each link's active outputs are its receptive
+ * field's dilation of the marks it is given, and these are the marks that the next link is given (only the pattern of the others' masks
+ * counts for nothing: their own layers' cases have it). A pixel that a link leaves inactive counts as 0 for the next one, whatever its
+ * buffer holds: nothing changed there. So the values are those of the links' sparse kernels run one after another, and with a bias they are
+ * not the dense net's: that has act(bias) there. Dense rows are held to the dense net: DATA_FULL gives the full input and the net without
+ * masks between its links, of which the active outputs count.
+ *
+ * Only a straight row of links that each read the one before, without residual and with outputs where their marks are, passes marks on. */
+bool chain_passes_marks(const struct chain *chain, struct error *err);
+
+#endif

@@ -1,0 +1,43 @@
+/* op/chain/compose: one program made of the programs of a chain's links, so that a network is set up, run, checked and timed like any row.
+ */
+#ifndef BENCH_OP_COMPOSE_H
+#define BENCH_OP_COMPOSE_H
+
+#include "op/chain/chain.h"
+#include "op/program.h"
+
+/* parts and spans: by link. spans[i] = 1: parts[i] is bound to that link; more: to the chain of as many links from there (chain_part),
+ * whose parts and spans are not looked at. parts: each bound to the link's work and feasible. `out` gets work (of chain_work), tensors
+ * (input, output), the links' weights as constants, their scratch, units (equal ones once) and steps (all prepare steps first, each with
+ * its link); variant, params and what are the caller's. What flows between links lies in as few buffers as the chain's shape allows. Of a
+ * masked work the masks between the links lie in scratch, too, when the parts use them. Infeasible, with a reason, when a part wants an
+ * activation in another layout than the chain has, when one part works on marked pixels and another on all, or when a part needs of the one
+ * before it what that does not leave. Everything is copied: the parts may go. */
+bool compose_chain(const struct work *work, const struct program *const *parts, const int *spans, struct program *out, struct error *err);
+
+/* A network that is sent only what changed from frame to frame: its layers take changes and leave changes (op_of_changes), and between them
+ * stands kernels/sequence/delta.cu, which keeps each layer's sums and what of them was sent on. */
+struct changes {
+    const struct chain *layers; /* the network itself: its biases and activations */
+    const char *kernels;        /* path of delta.cu */
+    const char *include;        /* folder of the headers it shares, borrowed; NULL: this installation's */
+    double threshold;           /* of the frame's pixels */
+    enum truncate truncate;     /* how a pixel's change is measured behind an activation, and above what it is sent on */
+    double above;
+};
+/* Where the masks of a link lie: of what it is sent, of its second tensor (may be none), of what it leaves. */
+struct changed_link {
+    struct buffer_ref marks, second, left;
+};
+struct changed {
+    struct changed_link *links;
+    struct buffer_ref first; /* one word, written by who runs the frames: 1 for frame 0, which is sent whole, then 0 */
+    int64_t state_bytes;     /* kept from frame to frame */
+};
+/* work: of the layers as they take changes, in a chain whose `residual` is the second tensor of an add or concat; parts: by link, feasible,
+ * each with a mask_out. The prepare steps begin a sequence anew, the others are one frame; the tensors are the frame and the last layer's
+ * sums before its activation, both f32. The caller frees run->links. */
+void compose_changes(const struct work *work, const struct program *const *parts, const struct changes *changes, struct changed *run,
+                     struct program *out);
+
+#endif

@@ -1,0 +1,166 @@
+#include "op/file/ops.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "op/file/private.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILES_MAX 256
+#define OP_MAX 320
+static struct {
+    struct op_file *items[FILES_MAX];
+    int count;
+    bool installed;
+    struct error broken; /* why the installed ones are not all there */
+} files;
+
+static bool add_file(const char *path, bool own, struct error *err)
+{
+    char *real = realpath(path, NULL), *name = xstrndup(file_base(path), strcspn(file_base(path), "."));
+    bool known = false;
+    for (int i = 0; i < files.count; i++)
+        known |= !strcmp(files.items[i]->path, real ? real : path);
+    const struct op *other = known ? NULL : op_find(name);
+    struct op_file *f = NULL;
+    bool ok = known;
+    if (other)
+        error_set(err, ERROR_USAGE, "%s: there is an op '%s' already%s%s", path, name, op_path(other) ? ": " : "",
+                  op_path(other) ? op_path(other) : "");
+    else if (!known && files.count == FILES_MAX)
+        error_set(err, ERROR_USAGE, "%s: more than %d ops", path, FILES_MAX);
+    else if (!known && (f = op_file_read(path, err))) {
+        f->installed = !own;
+        files.items[files.count++] = f;
+        ok = true;
+    }
+    free(real);
+    free(name);
+    return ok;
+}
+
+/* Of the installation every op that can be read is there; the first error is kept. */
+static bool add_folder(const char *dir, bool own, struct error *err)
+{
+    char **names;
+    int count = file_list(dir, ".yaml", &names, err);
+    bool ok = count >= 0;
+    for (int i = 0; i < count; i++) {
+        char *path = file_join(dir, names[i]);
+        struct error later;
+        if (ok)
+            ok = add_file(path, own, err);
+        else if (!own)
+            add_file(path, false, &later);
+        free(path);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    return ok && own && !count ? error_set(err, ERROR_USAGE, "--ops %s: the folder has no op (no .yaml)", dir) : ok;
+}
+
+/* Once, when the first op is asked for: an op of an installation is always there. */
+static void add_installed(void)
+{
+    if (files.installed)
+        return;
+    files.installed = true;
+    char *dir = file_share("kernels/ops");
+    if (file_is_dir(dir))
+        add_folder(dir, false, &files.broken);
+    free(dir);
+}
+
+/* Op i of those that are files; NULL behind the last. */
+static const struct op *op_file_at(int i)
+{
+    add_installed();
+    return i < files.count ? &files.items[i]->op : NULL;
+}
+
+bool op_load(const char *const *extra, struct error *err)
+{
+    add_installed();
+    if (files.broken.kind != ERROR_NONE) {
+        if (err)
+            *err = files.broken;
+        return false;
+    }
+    for (int i = 0; extra && extra[i]; i++) {
+        if (!file_exists(extra[i]))
+            return error_set(err, ERROR_USAGE, "--ops %s: there is no such file or folder", extra[i]);
+        if (!(file_is_dir(extra[i]) ? add_folder(extra[i], true, err) : add_file(extra[i], true, err)))
+            return false;
+    }
+    for (int i = 0; i < files.count; i++) { /* now that all are there */
+        const struct op *op = &files.items[i]->op;
+        if (op->of_changes && !op_find(op->of_changes))
+            return node_error(node_get(files.items[i]->root, "changes"), err, "changes: there is no op '%s'", op->of_changes);
+    }
+    return true;
+}
+
+const struct op *op_at(int i)
+{
+    int in_c = 0;
+    while (op_table[in_c])
+        in_c++;
+    return i < in_c ? op_table[i] : op_file_at(i - in_c);
+}
+
+const struct op *op_find(const char *name)
+{
+    const struct op *op = NULL;
+    for (int i = 0; name && (op = op_at(i)); i++)
+        if (!strcmp(op->name, name))
+            return op;
+    return NULL;
+}
+
+const struct op *op_of_changes(const struct op *op)
+{
+    return op->of_changes ? op_find(op->of_changes) : op;
+}
+
+const struct op *op_for(enum op_task task)
+{
+    const struct op *op;
+    int i = 0;
+    while ((op = op_at(i)) && op->task != task)
+        i++;
+    return op;
+}
+
+bool op_is_for(const char *name, enum op_task task)
+{
+    const struct op *op = op_find(name);
+    return op && op->task == task;
+}
+
+const struct op *op_of_variant(const char *name)
+{
+    size_t length = strcspn(name, "/ ");
+    char *folder = xstrndup(name, length);
+    const struct op *op = name[length] == '/' ? op_find(folder) : NULL;
+    free(folder);
+    return op;
+}
+
+const char *const *op_names(void)
+{
+    static const char *names[OP_MAX + 1];
+    const struct op *op;
+    int i = 0;
+    for (; i < OP_MAX && (op = op_at(i)); i++)
+        names[i] = op->name;
+    names[i] = NULL;
+    return names;
+}
+
+bool op_unknown(struct error *err)
+{
+    char said[sizeof err->hint];
+    snprintf(said, sizeof said, "%s", err ? err->hint : "");
+    return error_hint(err, "%.900s%san op of your own: --ops FILE.yaml", said, text_ends(said, "?") ? " " : *said ? "; " : "");
+}

@@ -1,0 +1,28 @@
+/* op/file/ops: the ops that there are: one in C (op/chain/chain.c), all others files, the installation's and the user's (--ops). */
+#ifndef BENCH_OP_OPS_H
+#define BENCH_OP_OPS_H
+
+#include "op/op.h"
+
+/* Reads every op of this installation, and those of `extra` (files, or folders of them; NULL-terminated; may be NULL). Does not read an op
+ * again that it has read before. Fails at the first bad file, with FILE:LINE:COLUMN. */
+bool op_load(const char *const *extra, struct error *err);
+/* The ops in C, NULL-terminated. */
+extern const struct op *const op_table[];
+/* Op i of all of them: those in C first; NULL behind the last. */
+const struct op *op_at(int i);
+/* By name; NULL: unknown. */
+const struct op *op_find(const char *name);
+const char *const *op_names(void);
+/* Adds to the hint that is already in `err` how an op of the user's own is found. Returns false. */
+bool op_unknown(struct error *err);
+/* The op for a task of bench itself. */
+const struct op *op_for(enum op_task task);
+/* True if the op of this name (may be NULL) is the one for the task. */
+bool op_is_for(const char *name, enum op_task task);
+/* The op of a variant by the variant's name, "layout/convert"; NULL: no op has the name of that folder. */
+const struct op *op_of_variant(const char *name);
+/* The op that computes changes of the output from changes of the input. */
+const struct op *op_of_changes(const struct op *op);
+
+#endif

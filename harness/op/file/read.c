@@ -1,0 +1,454 @@
+/* An op's YAML, checked, as a struct op_file. */
+#include "op/file/private.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "op/file/values.h"
+#include "op/shape.h"
+#include "op/stage/stage.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define F64_HINT \
+    "types: f32 f16 bf16 i8 u8 u16 i32 u32; a kernel of doubles runs under `bench emulate`, or reads and writes f32 and sums in double"
+
+/* A path that stands in the file is relative to the file's folder. */
+static char *beside(const struct op_file *f, const char *name)
+{
+    char *dir = file_dir(f->path), *path = file_join(dir, name);
+    free(dir);
+    return path;
+}
+
+/* {within: [h, w], sizes: [[34, 25], ...]}: width and height of each, in turn */
+static bool read_boxes(struct op_file *f, struct op_file_tensor *t, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"within", "sizes", NULL};
+    const struct node *within = node_get(n, "within"), *sizes = node_get(n, "sizes");
+    if (!within || within->kind != NODE_LIST || within->count != 2 || !sizes || sizes->kind != NODE_LIST || !sizes->count || t->rank != 2)
+        return node_error(n, err, "boxes: a tensor of shape [count, 4] and {within: [h, w], sizes: [[34, 25]]} are expected");
+    t->sizes = xcalloc((size_t)sizes->count, sizeof *t->sizes);
+    for (int i = 0; i < sizes->count; i++) {
+        const struct node *s = sizes->items[i];
+        if (s->kind != NODE_LIST || s->count != 2)
+            return node_error(s, err, "sizes: width and height are expected, like [34, 25]");
+        for (int k = 0; k < 2; k++)
+            if (!node_int(s->items[k], "sizes", 1, 1 << 20, &t->sizes[i][k], err))
+                return false;
+        t->size_count++;
+    }
+    return node_check_keys(n, "boxes", keys, err) && (t->within[0] = op_file_expr(f, within->items[0], err)) &&
+           (t->within[1] = op_file_expr(f, within->items[1], err));
+}
+
+static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct node *n, struct error *err)
+{
+    static const char *const words[] = {"normal", "weight", "bias", "addend", "uniform", "bytes", "indices",
+                                        "sorted", "boxes",  "npy",  "image",  "mask",    NULL};
+    static const enum tensor_values values[] = {VALUES_OPERAND, VALUES_WEIGHT, VALUES_BIAS,  VALUES_ADDEND, VALUES_UNIFORM, VALUES_BYTES,
+                                                VALUES_INDICES, VALUES_SORTED, VALUES_BOXES, VALUES_FILE,   VALUES_FILE,    VALUES_MASK};
+    _Static_assert(sizeof words / sizeof *words == sizeof values / sizeof *values + 1, "a kind for each word");
+    bool map = n && n->kind == NODE_MAP;
+    int word = !n ? 0 : map && n->count != 1 ? -1 : node_word(map ? n->keys[0] : n, "data", words, err);
+    const struct node *with = map && word >= 0 ? n->items[0] : NULL;
+    t->role.values = word < 0 ? VALUES_OPERAND : f->tensor_count == 0 && values[word] == VALUES_OPERAND ? VALUES_INPUT : values[word];
+    t->high = 1;
+    if (map && n->count != 1)
+        return node_error(n, err, "data: a word, or a map of one word, like {uniform: [0, 1]} or {indices: rows}");
+    if (word < 0)
+        return false;
+    if (values[word] == VALUES_INDICES)
+        return with ? (t->below = op_file_expr(f, with, err)) != NULL
+                    : node_error(n, err, "data: indices below what? like {indices: rows}");
+    if (values[word] == VALUES_BOXES)
+        return read_boxes(f, t, with ? with : n, err);
+    if (values[word] == VALUES_FILE) {
+        const char *name = with ? node_text(with, words[word], err) : NULL;
+        t->values_file = name ? beside(f, name) : NULL;
+        if (name && text_ends(name, ".npy") != !strcmp(words[word], "npy"))
+            return node_error(with, err, "data: `npy:` is a .npy file, `image:` a picture (PNG, PPM, PGM)");
+        return name || (!with && node_error(n, err, "data: which file? like {npy: input.npy} or {image: photo.png}"));
+    }
+    if (values[word] == VALUES_MASK)
+        return with ? node_real(with, "mask", 0, 1, &t->high, err) : node_error(n, err, "data: which share is 1? like {mask: 0.25}");
+    if (values[word] == VALUES_UNIFORM && with)
+        return (with->kind == NODE_LIST && (with->count == 2 || with->count == 3)) ||
+                       node_error(with, err, "uniform: a list of two or three is expected, like [0, 1] or [0, 1, 100]")
+                   ? node_real(with->items[0], "uniform", -1e30, 1e30, &t->low, err) &&
+                         node_real(with->items[1], "uniform", t->low, 1e30, &t->high, err) &&
+                         (with->count == 2 || node_real(with->items[2], "uniform", -1e30, 1e30, &t->step, err))
+                   : false;
+    return !with || node_error(with, err, "data: %s takes no value", words[word]);
+}
+
+static bool read_tensor(struct op_file *f, const struct node *key, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"shape", "dtype", "data", "written", "constant", "layout", "when", "what", NULL},
+                             *const layouts[] = {"linear", "image", "NCHW", "NHWC", NULL};
+    struct op_file_tensor *t = &f->tensors[f->tensor_count];
+    const struct node *shape = node_get(n, "shape"), *dtype = node_get(n, "dtype"), *data = node_get(n, "data"),
+                      *written = node_get(n, "written"), *constant = node_get(n, "constant"), *layout = node_get(n, "layout"),
+                      *when = node_get(n, "when"), *what = node_get(n, "what");
+    if (n->kind != NODE_MAP)
+        return node_error(n, err, "tensor '%s': a map is expected, like {shape: [rows, cols]}", key->text);
+    if (!node_check_keys(n, key->text, keys, err) || !op_file_new_name(f, key, "tensor", err))
+        return false;
+    if (!shape || shape->kind != NODE_LIST || shape->count < 1 || shape->count > TENSOR_MAX_RANK)
+        return node_error(shape ? shape : key, err, "tensor '%s': a `shape:` of 1 to %d sizes, outermost first, like [rows, cols]",
+                          key->text, TENSOR_MAX_RANK);
+    *t = (struct op_file_tensor){.role = {.name = key->text, .slot = f->tensor_count}, .node = key};
+    int word = dtype ? node_word(dtype, "dtype", dtype_names, err) : 0, place = layout ? node_word(layout, "layout", layouts, err) : 0;
+    if (word < 0 || place < 0 || (written && !node_bool(written, "written", &t->role.output, err)) ||
+        (constant && !node_bool(constant, "constant", &t->role.constant, err)) || (what && !(t->what = node_text(what, "what", err))) ||
+        !op_file_exprs(f, shape, &t->shape, &t->rank, err) || (when && !(t->when = op_file_expr(f, when, err))))
+        return false;
+    t->image = place > 0;
+    t->layout = place == 2 ? LAYOUT_NCHW : place == 3 ? LAYOUT_NHWC : LAYOUT_NONE;
+    t->role.dtype = dtype ? dtype_parse(dtype_names[word]) : DTYPE_NONE;
+    t->role.layouts = t->layout ? BIT(t->layout) : t->image ? LAYOUTS_ALL : BIT(LAYOUT_LINEAR);
+    if (t->image && t->rank != 4)
+        return node_error(shape, err, "tensor '%s': an image has four axes, [n, c, h, w]", key->text);
+    if (t->role.dtype == DTYPE_F64)
+        return node_error(dtype, err, "tensor '%s': values are drawn and compared in f32 at most", key->text) || error_hint(err, F64_HINT);
+    if (t->role.output && data)
+        return node_error(data, err, "tensor '%s' is written: it has no data", key->text);
+    if (!read_data(f, t, data, err))
+        return false;
+    f->tensor_count++;
+    return true;
+}
+
+static bool read_tensors(struct op_file *f, const struct node *n, struct error *err)
+{
+    const struct tensor_role **roles = xcalloc(OP_MAX_TENSORS + 1, sizeof *roles);
+    bool reads = false, writes = false;
+    f->op.roles = roles;
+    if (!n || n->kind != NODE_MAP)
+        return node_error(n ? n : f->root, err, "an op has `tensors:`, a map: {input: {shape: [n]}, output: {shape: [n], written: yes}}");
+    if (n->count > OP_MAX_TENSORS)
+        return node_error(n, err, "%d tensors; at most %d", n->count, OP_MAX_TENSORS);
+    for (int i = 0; i < n->count; i++) {
+        if (!read_tensor(f, n->keys[i], n->items[i], err))
+            return false;
+        roles[i] = &f->tensors[i].role;
+        f->op.layouts |= f->tensors[i].layout ? 0 : f->tensors[i].role.layouts;
+        reads |= !f->tensors[i].role.output;
+        f->exact &= f->tensors[i].role.values != VALUES_FILE || node_get(f->root, "exact"); /* a file's values are what they are */
+        writes |= f->tensors[i].role.output;
+    }
+    f->op.layouts = f->op.layouts & LAYOUTS_ALL ? LAYOUTS_ALL : BIT(LAYOUT_LINEAR);
+    if (!reads || f->tensors[0].role.output)
+        return node_error(n, err, "tensors: the first one is read (it gives `same` in heads its meaning)");
+    return writes || node_error(n, err, "tensors: none is `written: yes`");
+}
+
+static bool read_dtypes(struct op_file *f, const struct node *n, struct error *err)
+{
+    int total = !n ? 0 : n->kind == NODE_LIST ? n->count : 1;
+    if (!n)
+        f->op.dtypes = BIT(DTYPE_F32);
+    for (int i = 0; i < total; i++) {
+        int word = node_word(n->kind == NODE_LIST ? n->items[i] : n, "dtype", dtype_names, err);
+        if (word < 0)
+            return false;
+        if (dtype_parse(dtype_names[word]) == DTYPE_F64)
+            return node_error(n->kind == NODE_LIST ? n->items[i] : n, err, "dtype: f64: values are drawn and compared in f32 at most") ||
+                   error_hint(err, F64_HINT);
+        f->op.dtypes |= BIT(dtype_parse(dtype_names[word]));
+    }
+    return f->op.dtypes || node_error(n, err, "dtype: an empty list");
+}
+
+/* An argument of the reference kernel is a tensor, what goes with a written one (NAME_magnitude, NAME_bound), a field or a let. */
+static bool read_args(struct op_file *f, const struct node *n, struct error *err)
+{
+    static const char *const behind[] = {"_magnitude", "_bound"};
+    const char *words[OP_MAX_TENSORS * 3 + WORK_VALUES * 2 + 4];
+    char *made[OP_MAX_TENSORS * 2];
+    int count = 0, more = 0;
+    bool ok = n && n->kind == NODE_LIST && n->count;
+    for (int i = 0; i < f->tensor_count; i++) {
+        words[count++] = f->tensors[i].role.name;
+        for (int k = 0; k < 2 && f->tensors[i].role.output; k++)
+            words[count++] = made[more++] = text_format("%s%s", f->tensors[i].role.name, behind[k]);
+    }
+    for (int i = 0; f->symbol_names[i + 3]; i++)
+        words[count++] = f->symbol_names[i];
+    words[count] = NULL;
+    if (!ok)
+        node_error(n ? n : f->root, err, "reference: `args:`, a list of tensors and fields in the order of the kernel's parameters");
+    f->args = xcalloc(ok ? (size_t)n->count + 1 : 1, sizeof *f->args);
+    for (int i = 0; ok && i < n->count; i++) {
+        int word = node_word(n->items[i], "args", words, err);
+        ok = word >= 0;
+        if (ok)
+            f->args[f->arg_count++] = xstrdup(words[word]);
+    }
+    while (more)
+        free(made[--more]);
+    return ok;
+}
+
+static bool read_kernel(struct op_file *f, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"kernel", "source", "threads", "args", NULL};
+    const struct node *source = node_get(n, "source"), *threads = node_get(n, "threads");
+    const char *name = node_check_keys(n, "reference", keys, err) ? node_text(node_get(n, "kernel"), "kernel", err) : NULL;
+    if (!name || (source && !node_text(source, "source", err)))
+        return false;
+    if (!threads)
+        return node_error(n, err, "reference: `threads:`, how many the kernel is launched with, like rows * cols");
+    char *usual = text_format("%s.cu", f->op.name);
+    f->from = REFERENCE_KERNEL;
+    f->function = xstrdup(name);
+    f->source = beside(f, source ? source->text : usual);
+    free(usual);
+    if (!file_exists(f->source))
+        return node_error(source ? source : n, err, "reference: there is no %s", f->source);
+    return (f->threads = op_file_expr(f, threads, err)) && read_args(f, node_get(n, "args"), err);
+}
+
+static bool read_python(struct op_file *f, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"python", NULL};
+    const struct node *where = node_get(n, "python");
+    const char *text = node_check_keys(n, "reference", keys, err) ? node_text(where, "python", err) : NULL,
+               *colon = text ? strrchr(text, ':') : NULL;
+    if (!text)
+        return false;
+    if (!colon || colon == text || !colon[1])
+        return node_error(where, err, "python: FILE:FUNCTION is expected, like softmax.py:softmax");
+    char *file = xstrndup(text, (size_t)(colon - text));
+    f->from = REFERENCE_PYTHON;
+    f->function = xstrdup(colon + 1);
+    f->source = beside(f, file);
+    free(file);
+    return file_exists(f->source) || node_error(where, err, "reference: there is no %s", f->source);
+}
+
+static bool read_npy(struct op_file *f, const struct node *n, struct error *err)
+{
+    const struct node *files = node_get(n, "npy");
+    f->from = REFERENCE_NPY;
+    if (files->kind != NODE_MAP)
+        return node_error(files, err, "npy: a map of the written tensors is expected, like {output: output.npy}");
+    for (int i = 0; i < f->tensor_count; i++) {
+        struct op_file_tensor *t = &f->tensors[i];
+        const struct node *file = node_get(files, t->role.name);
+        if (t->role.output && (!file || !node_text(file, "npy", err)))
+            return node_error(files, err, "npy: no file for the written tensor %s", t->role.name);
+        if (!t->role.output && t->role.values != VALUES_FILE)
+            return node_error(t->node, err,
+                              "reference npy: tensor %s needs `data: {npy: FILE}` too: the result in a file is that of one input",
+                              t->role.name);
+        if (t->role.output)
+            t->reference_npy = beside(f, file->text);
+    }
+    const char *names[OP_MAX_TENSORS + 1];
+    int count = 0;
+    for (int i = 0; i < f->tensor_count; i++)
+        if (f->tensors[i].role.output)
+            names[count++] = f->tensors[i].role.name;
+    names[count] = NULL;
+    return node_check_keys(files, "npy", names, err);
+}
+
+static bool read_reference(struct op_file *f, struct error *err)
+{
+    static const char *const keys[] = {"kernel", "source", "threads", "args", "python", "npy", NULL};
+    const struct node *n = node_get(f->root, "reference");
+    if (!n && f->stages)
+        return stage_reference(f);
+    if (!n)
+        return node_error(f->root, err, "an op has a `reference:` - a kernel in double, a function of Python, or .npy files");
+    if (!node_check_keys(n, "reference", keys, err))
+        return false;
+    if (node_get(n, "kernel"))
+        return read_kernel(f, n, err);
+    if (node_get(n, "python"))
+        return read_python(f, n, err);
+    return node_get(n, "npy") ? read_npy(f, n, err) : node_error(n, err, "reference: `kernel:`, `python:` or `npy:`");
+}
+
+static void add_flow(const struct node *n, struct text *t)
+{
+    if (n->kind == NODE_MAP || n->kind == NODE_LIST) {
+        text_add(t, n->kind == NODE_MAP ? "{" : "[");
+        for (int i = 0; i < n->count; i++) {
+            text_addf(t, "%s%s%s", i ? ", " : "", n->kind == NODE_MAP ? n->keys[i]->text : "", n->kind == NODE_MAP ? ": " : "");
+            add_flow(n->items[i], t);
+        }
+        text_add(t, n->kind == NODE_MAP ? "}" : "]");
+    } else {
+        text_add(t, n->text ? n->text : "null");
+    }
+}
+
+/* Of a layer of `trial:` are there the op's fields, and what any layer may say. */
+static bool check_layer(const struct op_file *f, const struct node *layer, const char *name, struct error *err)
+{
+    static const char *const common[] = {"dtype", "layout", "math", "epilogue", "mask", "marks", "repeat", "variants", NULL};
+    SCOPED const char **names = xcalloc((size_t)f->field_count + sizeof common / sizeof *common, sizeof *names);
+    SCOPED char *what = text_format("trial: layer '%.60s'", name);
+    for (int i = 0; i < f->field_count; i++)
+        names[i] = f->op.fields[i].name;
+    memcpy(names + f->field_count, common, sizeof common);
+    return node_check_keys(layer, what, names, err);
+}
+
+/* What `bench try` runs; the values of its layers are read like any layer's when it does. */
+static bool read_trial(struct op_file *f, struct error *err)
+{
+    const struct node *trial = node_get(f->root, "trial"), *crop = node_get(f->root, "crop");
+    struct text t = {0};
+    if (!trial || trial->kind != NODE_MAP || !trial->count)
+        return node_error(trial ? trial : f->root, err, "an op has `trial:`, the layers of bench try: {usual: {rows: 1024, cols: 1000}}");
+    text_add(&t, "layers:\n");
+    for (int i = 0; i < trial->count; i++) {
+        if (trial->items[i]->kind != NODE_MAP) {
+            text_free(&t);
+            return node_error(trial->items[i], err, "trial: layer '%s' is a map, like {rows: 1024}", trial->keys[i]->text);
+        }
+        if (!check_layer(f, trial->items[i], trial->keys[i]->text, err)) {
+            text_free(&t);
+            return false;
+        }
+        text_addf(&t, "  %s: {op: %s%s", trial->keys[i]->text, f->op.name, trial->items[i]->count ? ", " : "");
+        struct text layer = {0};
+        add_flow(trial->items[i], &layer);
+        text_addf(&t, "%s\n", text_get(&layer) + 1); /* its own brace closes ours */
+        text_free(&layer);
+    }
+    f->op.trial = text_take(&t);
+    if (!crop)
+        return true;
+    const char **names = xcalloc((size_t)f->field_count + 1, sizeof *names);
+    int64_t ignored;
+    for (int i = 0; i < f->field_count; i++)
+        names[i] = f->op.fields[i].name;
+    bool ok = node_check_keys(crop, "crop", names, err);
+    for (int i = 0; ok && i < crop->count; i++)
+        ok = node_int(crop->items[i], crop->keys[i]->text, 1, SHAPE_MAX_ELEMENTS, &ignored, err);
+    free(names);
+    add_flow(crop, &t);
+    f->op.crop = text_take(&t);
+    return ok;
+}
+
+static bool read_words(struct op_file *f, struct error *err)
+{
+    static const char *const keys[] = {"about", "fields", "let",   "needs", "tensors", "dtype", "math",      "flop",      "bytes", "terms",
+                                       "exact", "stages", "naive", "row0",  "trial",   "crop",  "reference", "tolerance", NULL},
+                             *const of_images[] = {"about", "fields", "let",      "needs",   "tensors", "dtype",   "flop",   "terms",
+                                                   "naive", "row0",   "trial",    "crop",    "output",  "reads",   "weight", "magnitude",
+                                                   "taps",  "mask",   "epilogue", "changes", "sent",    "spreads", "exact",  NULL},
+                             *const maths[] = {"none", NULL};
+    const struct node *about = node_get(f->root, "about"), *naive = node_get(f->root, "naive"), *row0 = node_get(f->root, "row0"),
+                      *math = node_get(f->root, "math"), *exact = node_get(f->root, "exact"), *tolerance = node_get(f->root, "tolerance");
+    if (!node_check_keys(f->root, f->op.name, op_file_is_image(f) ? of_images : keys, err))
+        return false;
+    if (!about)
+        return node_error(f->root, err, "an op has `about:`, a sentence that says what it computes");
+    f->exact = !node_get(f->root, "stages");
+    f->op.about = node_text(about, "about", err);
+    f->op.naive = naive ? node_text(naive, "naive", err) : node_get(f->root, "stages") ? STAGE_FAMILY "/apart" : "naive";
+    f->op.row0 = row0 ? node_text(row0, "row0", err) : NULL;
+    f->op.has_math = !math;
+    return f->op.about && f->op.naive && (!row0 || f->op.row0) && (!math || node_word(math, "math", maths, err) >= 0) &&
+           (!exact || node_bool(exact, "exact", &f->exact, err)) &&
+           (!tolerance || node_real(tolerance, "tolerance", 1e-15, 1, &f->tolerance, err));
+}
+
+static char *elements_of(const struct op_file *f)
+{
+    struct text t = {0};
+    int i = 0;
+    while (!f->tensors[i].role.output)
+        i++;
+    for (int k = 0; k < f->tensors[i].rank; k++) {
+        const char *size = expr_text(f->tensors[i].shape[k]);
+        bool plain = !strpbrk(size, " +-/%");
+        text_addf(&t, "%s%s%s%s", k ? " * " : "", plain ? "" : "(", size, plain ? "" : ")");
+    }
+    return text_take(&t);
+}
+
+static void free_exprs(struct expr **list, int count)
+{
+    for (int i = 0; list && i < count; i++)
+        expr_free(list[i]);
+    free(list);
+}
+
+static void free_tensor(struct op_file_tensor *t)
+{
+    free_exprs(t->shape, t->rank);
+    expr_free(t->when);
+    expr_free(t->below);
+    expr_free(t->within[0]);
+    expr_free(t->within[1]);
+    free(t->sizes);
+    free(t->values_file);
+    free(t->reference_npy);
+}
+
+void op_file_free(struct op_file *f)
+{
+    for (int i = 0; i < OP_MAX_TENSORS; i++)
+        free_tensor(&f->tensors[i]);
+    for (const struct op_field *field = f->op.fields; field && field->name; field++)
+        free((void *)(uintptr_t)field->words);
+    for (int i = 0; i < f->arg_count; i++)
+        free(f->args[i]);
+    const void *const plain[] = {f->op.name, f->op.fields,   f->op.symbols,   f->op.roles,    f->op.trial,
+                                 f->op.crop, f->op.elements, f->let_names,    f->let_offsets, f->need_says,
+                                 f->source,  f->function,    f->symbol_names, f->path,        f->args};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        free((void *)(uintptr_t)plain[i]);
+    free_exprs(f->lets, f->let_count + 1);
+    free_exprs(f->needs, f->need_count);
+    expr_free(f->flop);
+    expr_free(f->bytes);
+    expr_free(f->terms);
+    expr_free(f->threads);
+    if (f->hash)
+        free(f->hash->text);
+    free(f->hash);
+    op_image_free(f);
+    stage_free_all(f);
+    node_free(f->root);
+    free(f);
+}
+
+struct op_file *op_file_read(const char *path, struct error *err)
+{
+    struct op_file *f = xcalloc(1, sizeof *f);
+    size_t bytes;
+    char *text = file_read(path, NODE_MAX_BYTES, &bytes, err), *real = realpath(path, NULL);
+    f->path = real ? real : xstrdup(path);
+    f->op = (struct op){.name = xstrndup(file_base(path), strlen(file_base(path)) - strlen(".yaml")),
+                        .file = f,
+                        .finish = op_file_finish,
+                        .tensors = op_file_tensors,
+                        .flop = op_file_flop,
+                        .file_values = op_file_values};
+    f->root = text ? node_parse_text(path, text, bytes, 1, 1, err) : NULL;
+    bool ok =
+        f->root &&
+        (op_file_name_ok(f->op.name) || node_error(f->root, err, "an op's file is called as the op: lower case letters, digits, _")) &&
+        read_words(f, err) && op_file_read_fields(f, node_get(f->root, "fields"), err) &&
+        op_file_read_lets(f, node_get(f->root, "let"), err) && op_file_read_needs(f, node_get(f->root, "needs"), err) &&
+        (op_file_is_image(f) || read_tensors(f, node_get(f->root, "tensors"), err)) && read_dtypes(f, node_get(f->root, "dtype"), err) &&
+        op_file_optional(f, f->root, "flop", &f->flop, err) && op_file_optional(f, f->root, "bytes", &f->bytes, err) &&
+        op_file_optional(f, f->root, "terms", &f->terms, err) &&
+        (op_file_is_image(f) ? op_image_read(f, err) : stage_read(f, node_get(f->root, "stages"), err) && read_reference(f, err)) &&
+        read_trial(f, err);
+    if (ok) {
+        f->hash = xcalloc(1, sizeof *f->hash);
+        *f->hash = (struct op_file_hash){.text = text, .bytes = bytes};
+        f->op.elements = op_file_is_image(f) ? NULL : elements_of(f);
+        return f;
+    }
+    free(text);
+    op_file_free(f);
+    return NULL;
+}

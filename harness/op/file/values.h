@@ -1,0 +1,12 @@
+/* op/file/values: values that come from files: a .npy, or a picture or video. */
+#ifndef BENCH_OP_FILE_VALUES_H
+#define BENCH_OP_FILE_VALUES_H
+
+#include "op/op.h"
+
+/* Reads the values of a tensor: those of the file that the op names, or of the picture that the work's input is read from. */
+bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err);
+/* True if the files that hold values or results of the work can be read and have its shape. */
+bool op_file_values_fit(const struct work *work, struct error *err);
+
+#endif

@@ -1,0 +1,27 @@
+/* op/mask/min_work: the least that must be done for a work's result, by algorithm. Lower bounds: nothing here is an estimate of what a
+ * kernel does.
+ *
+ * Products of the filter, as FLOP (2 a product), padding left out; with a mask, those of a marked input with an active output:
+ * direct: every tap that lies inside the image. collapsed: taps of an output that fall on the same input pixel count once
+ * (upsample_conv2d). winograd: m outputs from r taps by m + r - 1 products along each axis (S. Winograd, Arithmetic Complexity of
+ * Computations, 1980; Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015: F(2x2, 3x3) 16 for 4 outputs in place of
+ * 36, F(4x4, 3x3) 36 for 16 in place of 144), at the largest m that anybody uses, 6; a stride parts the taps into classes that are
+ * transformed apart. fft: of a transform of real data half the points are enough, 3 real products each, so 1.5 an output for each class,
+ * however large the filter and the tiles. Transforms themselves, which cost more, count nothing. Strassen's method over the channels is
+ * left out: no kernel here gains from it. */
+#ifndef BENCH_OP_MIN_WORK_H
+#define BENCH_OP_MIN_WORK_H
+
+#include "op/op.h"
+
+struct min_work {
+    double direct, collapsed, winograd, fft; /* FLOP */
+    double read_bytes, write_bytes;          /* of the tensors: what is needed of the inputs once, each output once */
+};
+/* `in`, `active`: the work's masks (mask_both), NULL without a mask. */
+void min_work_of(const struct work *work, const float *in, const float *active, struct min_work *out);
+/* FLOP that a kernel of this algorithm (`direct`, `winograd` ... of a head) cannot do without; of `library`, a word that is not known, or
+ * NULL the fewest of all. A kernel of an algorithm is always free to do the work directly. */
+double min_work_flop(const struct min_work *least, const char *algorithm);
+
+#endif

@@ -1,0 +1,108 @@
+#include "op/reference/bound.h"
+#include "op/op_file.h"
+#include <math.h>
+#include <string.h>
+
+#define ROUNDED 12.0 /* g of a sum that is rounded to nearest: 7.4 at most was seen in 59 million outputs */
+#define TRANSFORMED 16.0
+#define PARTS 48.0 /* of split3: three times 2^-20, of which parts that are cut off leave each operand and the dropped product one */
+#define BEGUN 3.0  /* half a unit in the last place is 0.58 u in the root mean square at most: five of that */
+#define CUT 2.0    /* of split3, whose sums are cut off: this times sqrt(n + 2) more */
+
+/* Share of the sum of magnitudes that the roundings of the sum may cost. */
+double bound_share(enum math math, double terms)
+{
+    double u = math == MATH_F16_ACC16 ? 0x1p-11 : 0x1p-24;
+    bool cuts = math == MATH_TF32 || math == MATH_F16_ACC32 || math == MATH_BF16_ACC32;
+    double gu = (cuts ? 2 * fmin(terms + 2, 6 * sqrt(terms + 2)) : fmin(terms + 2, ROUNDED)) * u;
+    return gu < 0.5 ? gu / (1 - gu) : 2 * gu;
+}
+
+double bound_one_sign(enum math math, double terms)
+{
+    return fmax(1, fmin(terms + 2, 6 * sqrt(terms + 2)) * (math == MATH_F16_ACC16 ? 0x1p-11 : 0x1p-24) / bound_share(math, terms));
+}
+
+double bound_rounded_filter(enum math math, double terms, double u)
+{
+    return 1 + fmin(6 / sqrt(terms), 1) * u / bound_share(math, terms);
+}
+
+double bound_begun(enum math math, double terms)
+{
+    bool rounds = math == MATH_F32 || math == MATH_F16_ACC16;
+    return rounds ? fmin(terms + 2, BEGUN * sqrt(terms + 2)) * (math == MATH_F16_ACC16 ? 0x1p-11 : 0x1p-24) : 0;
+}
+
+double bound_sum(enum math math, double terms, double least, double y, double magnitudes)
+{
+    if (math == MATH_I8_ACC32)
+        return 0x1p-23 * fabs(y); /* exact in 32 bits; turned into f32 once, and room for one further rounding */
+    double error = bound_share(math, terms) * magnitudes;
+    if (math == MATH_TF32)
+        error += 0x1p-10 * (2 * fabs(y) + fmin(6 / sqrt(least), 2) * magnitudes);
+    return error;
+}
+
+/* Transforms mix the values of a tile, so that an output errs with its neighbours, however small its own products are: the fewer there are
+ * to sum, the more so. Of sums that are cut off the slack for that holds it. */
+static double transform_factor(enum math math, double terms)
+{
+    bool rounds = math == MATH_F32 || math == MATH_F16_ACC16;
+    return rounds ? TRANSFORMED * (1 + 6 / sqrt(terms)) * ROUNDED / fmin(terms + 2, ROUNDED) : TRANSFORMED;
+}
+
+static bool is_transform(const char *algorithm)
+{
+    return !strcmp(algorithm, "winograd") || !strcmp(algorithm, "fft") || !strcmp(algorithm, "library");
+}
+
+double bound_roundings(const char *algorithm)
+{
+    return algorithm && !strcmp(algorithm, "library") ? 2 : 1;
+}
+
+double bound_factor(const char *algorithm, const struct work *w)
+{
+    double terms = (double)((w->c > 0 ? w->c : 1) / (w->groups > 0 ? w->groups : 1) * work_filter_taps(w)), most = 1;
+    for (int i = 0; w->chain && i < w->chain->count; i++)
+        most = fmax(most, bound_factor(algorithm, &w->chain->links[i].work));
+    if (w->chain || !algorithm)
+        return most;
+    if (!strcmp(algorithm, "collapsed") && work_collapsed_share(w) < 1) /* taps that meet no other on their pixel are not added up */
+        return bound_rounded_filter(w->math, (double)(w->c * w->r * w->s), dtype_unit_roundoff(w->dtype));
+    if (!strcmp(algorithm, "split3") && w->math == MATH_F32) /* other modes have that slack, or no parts */
+        return 1 + (CUT * sqrt(terms + 2) + PARTS * fmin(6 / sqrt(terms), 1)) / fmin(terms + 2, ROUNDED);
+    if (is_transform(algorithm) && (!strcmp(algorithm, "library") || work_filter_taps(w) > 1)) /* one tap has no transform */
+        return transform_factor(w->math, terms);
+    return 1; /* an unknown word earns no slack */
+}
+
+double bound_factor_rounded(const char *algorithm, const struct work *w)
+{
+    double factor = bound_factor(algorithm, w), terms = (double)work_terms(w);
+    struct work rounded = *w;
+    if (w->chain || w->epilogue_count || !algorithm || is_transform(algorithm) || !(terms > 0) || !op_is_exact(w->op) ||
+        (w->op->file && w->op->file->tolerance > 0) || (w->math != MATH_F16_ACC32 && w->math != MATH_BF16_ACC32))
+        return factor;
+    rounded.math = MATH_F32;
+    if (!strcmp(algorithm, "collapsed"))
+        factor = bound_factor(algorithm, &rounded);
+    return factor * bound_share(MATH_F32, terms) / bound_share(w->math, terms);
+}
+
+unsigned bound_factors(enum math math, const char *algorithm)
+{
+    bool split = algorithm && !strcmp(algorithm, "split3");
+    switch (math) {
+    case MATH_F32: return split ? FACTOR_F64 | FACTOR_TF32 | FACTOR_F16 | FACTOR_BF16 : FACTOR_F64;
+    case MATH_TF32: return FACTOR_F64 | FACTOR_TF32 | FACTOR_F16;
+    case MATH_F16_ACC32: return FACTOR_F64 | FACTOR_TF32 | FACTOR_F16;
+    case MATH_F16_ACC16: return FACTOR_F64 | FACTOR_TF32 | FACTOR_F16 | FACTOR_SUM_F16;
+    case MATH_BF16_ACC32: return FACTOR_F64 | FACTOR_TF32 | FACTOR_BF16;
+    case MATH_I8_ACC32: return FACTOR_F64 | FACTOR_TF32 | FACTOR_F16 | FACTOR_I8;
+    case MATH_NONE:
+    case MATH_COUNT: break;
+    }
+    return ~0u;
+}

@@ -1,0 +1,61 @@
+/* op/reference/bound: how far a correct kernel's sum may be from the exact one.
+ *
+ * For a sum of n products, y = sum x w, A = sum |x w|, unit roundoff u of the accumulator (f32 2^-24, f16 2^-11):
+ *
+ *     |error| <= g u / (1 - g u) A
+ *
+ * g = min(n + 2, 12) where every addition rounds to nearest (f32, f16_acc16). n + 2 is the worst case for any order of summation (Higham,
+ * Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1: gamma_n), with one rounding to spare for a final scaling. Products
+ * of random signs do not add up to A on the way: partial sums grow like its share 1 / sqrt(n), their roundings are as random, and the error
+ * is 0.47 u A in the root mean square whatever n is (simulated for n = 9 to 9216 in tests/unit/test_bound.c). 12 is 26 times that, and 1.6
+ * times the largest that honest kernels showed in any output on an H200. TF32 operands cost 10000 u A at n = 9 and 350 at n = 9216; two
+ * bf16 parts 340 and 10; fp8 in f16_acc16 170 and 5.
+ *
+ * g = 2 min(n + 2, 6 sqrt(n + 2)) on tensor cores, which cut off instead of rounding (Fasi, Higham, Mikaitis and Pranesh, "Numerical
+ * behavior of NVIDIA tensor cores", PeerJ CS 7:e330, 2021), so that errors lean one way; 6 sqrt(n) is the probabilistic form of the worst
+ * case (Higham and Mary, SIAM J. Sci. Comput. 41(5), 2019). split3 adds 2 sqrt(n + 2) to the g of f32 for that: three times what its sums
+ * lose when each step of 16 is cut off, and below the 980 (n = 576) and 240 (n = 9216) that a dropped part costs; and 48 min(6 / sqrt(n),
+ * 1), as two parts of 11 bits, cut off, leave 2^-20 of each operand, and the product of the small parts, which is left out, is as much.
+ *
+ * tf32 loses bits of the operands first: a relative 2^-10 each if they are cut off (2^-11 if rounded). Cut off, every product shrinks, on
+ * average by 2^-10 of its value; the rest is random: 2^-10 (2 |y| + min(6 / sqrt(m), 2) A), where m is how many products are not zero. Of a
+ * mask's outputs that may be the channels of one marked pixel; without a mask it is n.
+ *
+ * i8_acc32 sums whole numbers exactly; only the change to f32 rounds: 2^-23 |y|.
+ *
+ * Roundings of an epilogue that is not fused (each item reads and stores the tensor's type) are added by op/epilogue.c; the rounding of
+ * the final store by measure/verify.c. The algorithm's own factor (Winograd ...) multiplies all of it, there too. */
+#ifndef BENCH_OP_BOUND_H
+#define BENCH_OP_BOUND_H
+
+#include "op/work.h"
+
+/* g u / (1 - g u): the share of the sum of magnitudes that the roundings of a sum of `terms` products may cost. */
+double bound_share(enum math math, double terms);
+/* How many times as far off may be a sum of terms of one sign, squares say, or whatever an op with roots and quotients sums: its partial
+ * sums grow to A, and so do their roundings. g is 6 sqrt(n + 2) or the worst case, whichever is less. */
+double bound_one_sign(enum math math, double terms);
+/* A sum may begin with a bias or a residual v, so that its partial sums are of v's size from the first on: each of the n additions rounds
+ * by half a unit in v's last place at most, at random: min(n + 2, 3 sqrt(n + 2)) u |v| more. The factor of |v|; 0 where sums are cut off,
+ * whose bound holds it. */
+double bound_begun(enum math math, double terms);
+/* How many times as far off is a sum whose filter was changed first and rounded once more, each value by at most u: 1 + min(6 / sqrt(n), 1)
+ * u A over the bound above (without the part that stems from the operands' type). */
+double bound_rounded_filter(enum math math, double terms, double u);
+/* least: the fewest products that are not zero in a sum of `terms` of them. */
+double bound_sum(enum math math, double terms, double least, double y, double magnitudes);
+/* How many times as far off as a direct sum an algorithm may be: "direct" 1, "winograd" 16, "split3" as above, others as docs/HEAD.md says;
+ * 1 for a word that is not known. */
+double bound_factor(const char *algorithm, const struct work *work);
+/* The same of a row in whose code nothing cuts sums off: in f16_acc32 and bf16_acc32 its plain sums round as those of f32 do, and g is
+ * theirs, with an epilogue excepted, whose roundings lie in the same bound. */
+double bound_factor_rounded(const char *algorithm, const struct work *work);
+/* How often a result may have been rounded to the tensor's own type: once, where it is stored; a library's twice (cuDNN's softmax in f16
+ * and bf16 keeps its powers in that type before it divides). */
+double bound_roundings(const char *algorithm);
+
+/* Which factors of tensor cores (enum factor_type, bits) give the accuracy of a math mode under an algorithm: tolerances alone would let a
+ * lesser type pass where sums are long. */
+unsigned bound_factors(enum math math, const char *algorithm);
+
+#endif

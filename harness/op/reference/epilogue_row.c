@@ -1,0 +1,138 @@
+#include "op/reference/epilogue_row.h"
+#include "op/reference/bound.h"
+#include "op/shape.h"
+#include <math.h>
+#include <string.h>
+
+/* Does a float of this type hold v exactly? */
+static bool holds(enum dtype t, double v)
+{
+    switch (t) {
+    case DTYPE_F32: return (double)(float)v == v;
+    case DTYPE_F16: {
+        float f = (float)v;
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        if ((double)f == v && fabsf(f) >= 0x1p-14f && fabsf(f) <= 65504) /* the usual case: a normal number with the low bits clear */
+            return (bits & 0x1fff) == 0;
+        return (double)f16_to_f32(f16_from_f64(v)) == v;
+    }
+    case DTYPE_BF16: return (double)bf16_to_f32(bf16_from_f32((float)v)) == v;
+    default: return true;
+    }
+}
+
+/* A result that one kernel stores as `t` and the next reads again: |round(v') - v'| <= u (|v| + e) when |v' - v| <= e. Nothing is lost
+ * where the value is exact and representable. */
+static double stored(enum dtype t, double v, double e)
+{
+    if (e == 0 && holds(t, v))
+        return 0;
+    return e + dtype_unit_roundoff(t) * (fabs(v) + e) + dtype_underflow(t);
+}
+
+/* A sum in the accumulator's type (f32, or f16 where the math mode says so). */
+static double summed(const struct work *work, double v, double e)
+{
+    return stored(work->math == MATH_F16_ACC16 ? DTYPE_F16 : DTYPE_F32, v, e);
+}
+
+/* plane_step 0: one value per channel (a bias); wide: in place of values. asked: of the columns before the epilogue; NULL: all. begun: what
+ * the sum loses, of the value, if it begins with it. */
+static void add_array(const struct work *work, const struct stage *s, const float *values, const double *wide, size_t plane_step,
+                      size_t row_at, const bool *asked, double begun, struct epilogue_row *row, int64_t rows)
+{
+    size_t line = (size_t)s->w, each = line / (size_t)work->q;
+    for (size_t k = 0; k < (size_t)(s->c * rows); k++)
+        for (size_t x = 0; x < line; x++) {
+            if (asked && !asked[x / each])
+                continue;
+            size_t at = k * line + x, c = k / (size_t)rows;
+            double before = row->y[at];
+            size_t from = plane_step ? c * plane_step + row_at + k % (size_t)rows * line + x : c;
+            double value = wide ? wide[from] : (double)values[from];
+            row->y[at] = before + value;
+            if (row->e)
+                row->e[at] = summed(work, row->y[at], stored(work_result_dtype(work), before, row->e[at])) +
+                             (row->e[at] > 0 ? begun * fabs(value) : 0);
+        }
+}
+
+static void slope_one(const struct work *work, double alpha, double slope, size_t i, struct epilogue_row *row)
+{
+    double v = row->y[i];
+    if (v < 0)
+        row->y[i] = alpha == 0 ? 0 : v * alpha; /* never -0 */
+    if (!row->e)
+        return;
+    double e = row->e[i];
+    if (alpha != 0 && (v < 0 || e > 0)) { /* the slope itself is a float, and the product is rounded: two roundings of f32 */
+        double scaled = fabs(v * alpha) + slope * e;
+        bool exact = e == 0 && (double)(float)alpha == alpha && holds(work_result_dtype(work), v) && holds(DTYPE_F32, v * alpha);
+        e = slope * stored(work_result_dtype(work), v, e) + (exact ? 0 : 2.01 * 0x1p-24 * scaled);
+        if (work->math == MATH_F16_ACC16 && !exact)
+            e += 2.01 * 0x1p-11 * scaled;
+    }
+    row->e[i] = e;
+}
+
+static void apply_slope(const struct work *work, double alpha, size_t lines, size_t line, const bool *asked, struct epilogue_row *row)
+{
+    double slope = fabs(alpha) > 1 ? fabs(alpha) : 1; /* how much the function can stretch an error */
+    for (size_t i = 0; i < lines * line; i++)
+        if (!asked || asked[i % line * (size_t)work->q / line])
+            slope_one(work, alpha, slope, i, row);
+}
+
+static void rearrange(const struct stage *s, const struct epilogue *item, int64_t rows, struct epilogue_row *row)
+{
+    int64_t b = item->block, channels = s->c / (b * b), out_w = s->w * b;
+    for (int64_t c = 0; c < channels; c++)
+        for (int64_t y = 0; y < rows * b; y++)
+            for (int64_t x = 0; x < out_w; x++) {
+                int64_t phase = (y % b) * b + x % b;
+                int64_t source = item->mode == D2S_DCR ? phase * channels + c : c * b * b + phase;
+                size_t from = (size_t)((source * rows + y / b) * s->w + x / b), to = (size_t)((c * rows * b + y) * out_w + x);
+                row->y2[to] = row->y[from];
+                if (row->e)
+                    row->e2[to] = row->e[from];
+            }
+    double *swap = row->y;
+    row->y = row->y2;
+    row->y2 = swap;
+    swap = row->e;
+    row->e = row->e2;
+    row->e2 = swap;
+}
+
+void epilogue_apply(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, struct epilogue_row *row)
+{
+    int64_t rows = 1; /* rows of this stage that raw row p_i has become */
+    double begun = work_terms(work) > 0 ? bound_begun(work->math, (double)work_terms(work)) : 0;
+    for (int i = 0; i < work->epilogue_count; i++) {
+        const struct epilogue *item = &work->epilogue[i];
+        struct stage s = epilogue_stage(work, i);
+        size_t plane = (size_t)s.h * (size_t)s.w;
+        switch (item->kind) {
+        case EPILOGUE_BIAS: add_array(work, &s, data->at[SLOT_BIAS].value, NULL, 0, 0, data->columns, begun, row, rows); break;
+        case EPILOGUE_RESIDUAL:
+            add_array(work, &s, data->at[SLOT_RESIDUAL].value, data->wide_residual, plane,
+                      (size_t)n_i * (size_t)s.c * plane + (size_t)(p_i * rows) * (size_t)s.w, data->columns, begun, row, rows);
+            break;
+        case EPILOGUE_RELU:
+            begun = 0; /* what is added behind an activation is no part of the sum */
+            apply_slope(work, 0, (size_t)(s.c * rows), (size_t)s.w, data->columns, row);
+            break;
+        case EPILOGUE_LEAKY_RELU:
+            begun = 0;
+            apply_slope(work, item->alpha, (size_t)(s.c * rows), (size_t)s.w, data->columns, row);
+            break;
+        case EPILOGUE_DEPTH_TO_SPACE:
+            rearrange(&s, item, rows, row);
+            rows *= item->block;
+            break;
+        case EPILOGUE_LAYOUT:
+        case EPILOGUE_COUNT: break;
+        }
+    }
+}

@@ -1,0 +1,316 @@
+#include "op/reference/generate.h"
+#include "base/pool.h"
+#include "op/convert.h"
+#include "op/reference/image.h"
+#include "op/op_file.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* Normal with mean 0 and variance 1: the sum of twelve 16-bit uniforms (support +-6) plus 32 bits below them, so that the mantissa is full.
+ * Integers only: logarithms and cosines differ between C libraries. */
+static double normal(uint64_t key, uint64_t index)
+{
+    uint64_t sum = 0, i = index * 4;
+    for (uint64_t part = 0; part < 3; part++) {
+        uint64_t b = generate_mix(key + (i + part) * UINT64_C(0x9e3779b97f4a7c15));
+        sum += (b & 0xffff) + (b >> 16 & 0xffff) + (b >> 32 & 0xffff) + (b >> 48);
+    }
+    uint64_t low = generate_mix(key + (i + 3) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+    return ((double)sum - 393209.5 + ((double)low + 0.5) * 0x1p-32) * 0x1p-16; /* 12 x 65535 / 2 = 393,210, less a half for `low` */
+}
+
+/* How many tensors of the op are drawn so: weights that it multiplies by, a bias that a file adds. */
+static int plan_count(const struct work *w, enum tensor_values values)
+{
+    int count = 0;
+    for (int i = 0; w->op->roles[i]; i++)
+        count += w->op->roles[i]->values == values;
+    return count;
+}
+
+struct exact_plan generate_plan(const struct work *w)
+{
+    double largest = dtype_exact_integer(work_result_dtype(w)); /* i8: what f32 holds of the sums */
+    if (w->math == MATH_F16_ACC16)
+        largest = fmin(largest, dtype_exact_integer(DTYPE_F16));
+    largest /= op_grain(w); /* weights between 0 and 1 */
+    int64_t limit = largest > 2 ? (int64_t)largest : 2, share = limit < 8 ? 1 : limit / 8 < 1000 ? limit / 8 : 1000;
+    struct exact_plan plan = {.input = 1, .filter = 1, .unit = 1};
+    int biases = w->op->file ? plan_count(w, VALUES_BIAS) : work_epilogue_find(w, EPILOGUE_BIAS) >= 0,
+        addends = w->op->file ? plan_count(w, VALUES_ADDEND) : work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0;
+    while (share > 1 && share * (biases + addends) > limit / 2)
+        share /= 2;
+    plan.bias = biases ? share : 0;
+    plan.residual = addends ? share : 0;
+    limit -= share * (biases + addends);
+    if (w->op->file && !plan_count(w, VALUES_WEIGHT)) { /* sums of what is read, or of products of two such */
+        int64_t terms = work_terms(w);
+        plan.input = terms ? (int64_t)sqrt((double)limit / (double)terms) : 7; /* moved or compared: ties are common */
+        plan.input = plan.input < 1 ? 1 : plan.input;
+        plan.residual = plan.bias = share;
+        return plan;
+    }
+    if (!w->op->file && !w->op->has_filter) { /* nothing is summed: as many different values as there are */
+        struct tensor list[OP_MAX_TENSORS];
+        bool two = false;
+        for (int i = 0, count = w->op->tensors(w, list); i < count; i++)
+            two |= !list[i].written && !tensor_role_is_mask(list[i].role) && list[i].role->values == VALUES_OPERAND;
+        plan.unit = op_means(w); /* a mean of whole numbers that is one too */
+        if (plan.unit > 1)       /* before it is divided, the sum too is a number that f32 holds */
+            limit = (int64_t)fmin((double)limit, dtype_exact_integer(DTYPE_F32) / (double)plan.unit);
+        plan.input = (two ? limit / 4 : limit - 1) / plan.unit;
+        plan.input = op_largest(w, plan.input < 1 ? 1 : plan.input, (double)limit);
+        return plan;
+    }
+    plan.terms = plan.nonzero = work_terms(w) > 0 ? work_terms(w) : 1;
+    if (plan.terms > limit)
+        plan.nonzero = limit;
+    for (bool grown = true; grown;) {
+        grown = false;
+        if (plan.input < 15 && plan.nonzero * (plan.input + 1) * plan.filter <= limit)
+            plan.input++, grown = true;
+        if (plan.filter < 7 && plan.nonzero * plan.input * (plan.filter + 1) <= limit)
+            plan.filter++, grown = true;
+    }
+    return plan;
+}
+
+struct job {
+    struct generate_recipe recipe;
+    float *to;
+    size_t count;
+};
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    return b ? gcd(b, a % b) : a;
+}
+
+/* Which taps of output channel k are not zero: a window of `nonzero` over a fixed permutation of all taps, moving on by its own length
+ * from channel to channel, so that together the channels use every tap. */
+static bool tap_is_used(const struct generate_recipe *r, size_t index)
+{
+    int64_t n = r->terms, k = (int64_t)(index / (size_t)n), tap = (int64_t)(index % (size_t)n);
+    int64_t at = (tap % n * r->step + k % n * r->nonzero) % n;
+    return at < r->nonzero;
+}
+
+static float exact_value(const struct generate_recipe *r, size_t i)
+{
+    if (r->terms && !tap_is_used(r, i))
+        return 0;
+    uint64_t b = generate_mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
+    float magnitude = (float)(r->unit * (int64_t)(1 + (b >> 33) % (uint64_t)r->magnitude));
+    return b & 1 ? -magnitude : magnitude;
+}
+
+static double drawn_value(const struct generate_recipe *r, size_t i)
+{
+    uint64_t random = generate_mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
+    double share = (double)(random >> 11) * 0x1p-53;
+    if (r->draw != DRAW_UNIFORM)
+        return r->draw == DRAW_BITS ? (double)(random >> (64 - r->bits)) : share < r->ones;
+    size_t line = r->higher != 0 ? i / (size_t)r->length : 0, end = line % 4 == 1 ? 0 : (size_t)r->length - 1;
+    double v = r->low + r->range * share;
+    return line % 2 && i % (size_t)r->length != end ? v + r->higher : v;
+}
+
+/* Where values are compared and not summed, whoever leaves out an end of a line is only seen where the largest, or the least, lies there,
+ * and whoever begins with 0, or a number near it, where all are below it, or above: of eight lines four have such an end, two have one sign
+ * (and where they are no small whole numbers are as far out as an end). */
+static float in_line(const struct generate_recipe *r, size_t i, float v)
+{
+    size_t line = i / (size_t)r->line, kind = line % 8, end = line % 2 ? 0 : (size_t)r->line - 1;
+    bool one_sign = kind == 5 || kind == 6;
+    if (!one_sign && (kind > 3 || i % (size_t)r->line != end))
+        return v;
+    float most = !r->exact ? 6 + fabsf(v) : one_sign ? fabsf(v) : (float)(r->magnitude + 1);
+    v = kind < 2 || kind == 6 ? most : -most;
+    convert_round(r->round_to, &v, 1);
+    return v;
+}
+
+/* What is only moved or compared: of eight values two are small, down to the least that the type holds, and one is 0, but for lines of one
+ * sign; of two lines (values, where lines mean nothing) one is larger, but so that a square is a number. */
+static float of_any_size(const struct generate_recipe *r, size_t i, float v)
+{
+    bool half = r->round_to == DTYPE_F16;
+    size_t line = r->line ? i / (size_t)r->line : i;
+    bool one_sign = r->line && (line % 8 == 5 || line % 8 == 6);
+    uint64_t place = (i + generate_bits(r->key, 1, i / 8)) % 8, size = generate_bits(r->key, 2, i), large = generate_bits(r->key, 3, line);
+    if (!one_sign && place == 0)
+        v = 0;
+    else if (!one_sign && place % 4 == 1)
+        v = ldexpf(v, -(half ? 8 + (int)(size % 16) : 14 + (int)(size % 122)));
+    if ((line + generate_bits(r->key, 4, line / 2)) % 2)
+        v = ldexpf(v, half ? 2 + (int)(large % 3) : 2 + (int)(large % 49));
+    convert_round(r->round_to, &v, 1);
+    return v;
+}
+
+void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (r->draw == DRAW_EXACT) {
+            to[i] = exact_value(r, first + i);
+        } else if (r->draw == DRAW_NORMAL) {
+            double v = normal(r->key, first + i);
+            to[i] = (float)(r->rectify && v < 0 ? 0 : v * r->scale);
+        } else {
+            to[i] = (float)drawn_value(r, first + i);
+        }
+    }
+    if (r->draw == DRAW_NORMAL || r->draw == DRAW_UNIFORM || r->draw == DRAW_ONES)
+        convert_round(r->round_to, to, count);
+    for (size_t i = 0; r->line && i < count; i++)
+        to[i] = in_line(r, first + i, to[i]);
+    for (size_t i = 0; r->every_size && i < count; i++)
+        to[i] = of_any_size(r, first + i, to[i]);
+}
+
+#define CHUNK 8192
+static void fill_chunk(void *context, int64_t chunk, int thread)
+{
+    struct job *job = context;
+    size_t from = (size_t)chunk * CHUNK, left = job->count - from;
+    generate_some(&job->recipe, from, left < CHUNK ? left : CHUNK, job->to + from);
+}
+
+/* What only files ask for (docs/OP.md); the rest is drawn as for every op. */
+static void recipe_of_file(const struct work *work, const struct tensor *t, bool first, struct generate_recipe *r)
+{
+    const struct op_file_tensor *from = op_file_tensor(work->op, t->role);
+    enum tensor_values values = t->role->values;
+    bool whole = values == VALUES_OPERAND || values == VALUES_INPUT, bytes = t->dtype == DTYPE_U8 || t->dtype == DTYPE_U16;
+    r->low = from->low;
+    r->range = from->high - from->low;
+    r->ones = from->high;
+    r->higher = from->step;
+    r->length = t->dim[t->rank - 1];
+    r->bits = t->dtype == DTYPE_U16 && values != VALUES_BYTES ? 16 : 8;
+    if (values == VALUES_BYTES || (whole && bytes))
+        r->draw = DRAW_BITS;
+    else if (values == VALUES_MASK)
+        r->draw = DRAW_ONES;
+    else if (values == VALUES_UNIFORM && !(first && op_is_exact(work->op))) /* in an op that is exact small whole numbers */
+        r->draw = DRAW_UNIFORM;
+    else if (whole && t->rank > 1 && work_terms(work) == 0)
+        r->line = t->dim[t->rank - 1];
+    if (r->draw == DRAW_EXACT && r->magnitude > (int64_t)dtype_exact_integer(t->dtype))
+        r->magnitude = (int64_t)dtype_exact_integer(t->dtype);
+    if (r->draw == DRAW_EXACT && (bytes || t->dtype == DTYPE_U32)) { /* no sign: from 0 on */
+        r->draw = DRAW_BITS;
+        for (r->bits = 1; (int64_t)2 << r->bits <= r->magnitude + 1;)
+            r->bits++;
+        r->line = 0;
+    }
+    r->exact = r->draw == DRAW_EXACT;
+}
+
+/* Is nothing computed of t's values, so that they come out bit for bit whatever they are? */
+static bool only_moved(const struct work *w, const struct tensor *t)
+{
+    const struct op_file *f = w->op->file ? w->op->file : w->op->image;
+    struct tensor list[OP_MAX_TENSORS];
+    bool other = t->role->values != VALUES_INPUT && t->role->values != VALUES_OPERAND;
+    if (other || !f || !f->exact || f->stages || f->tolerance > 0 || f->sent_above || work_terms(w) > 0 || op_means(w) > 1)
+        return false;
+    for (int i = 0; i < w->epilogue_count; i++)
+        if (w->epilogue[i].kind != EPILOGUE_DEPTH_TO_SPACE && w->epilogue[i].kind != EPILOGUE_LAYOUT)
+            return false;
+    for (int i = 0, count = w->op->tensors(w, list); i < count; i++)
+        if (list[i].written && !tensor_role_is_mask(list[i].role) && list[i].dtype != t->dtype)
+            return false;
+    return t->dtype == DTYPE_F32 || t->dtype == DTYPE_F16 || t->dtype == DTYPE_BF16;
+}
+
+bool generate_by_index(const struct work *work, const struct tensor *t)
+{
+    enum tensor_values values = t->role->values;
+    return values != VALUES_SORTED && values != VALUES_INDICES && values != VALUES_BOXES && values != VALUES_FILE &&
+           !(values == VALUES_INPUT && work->picture[0]);
+}
+
+struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part)
+{
+    struct exact_plan plan = generate_plan(work);
+    bool first =
+        part == DATA_PART_EXACT; /* of an op that is never exact more of the other: few values would round alike, and their errors add up */
+    struct generate_recipe r = {.exact = first && op_is_exact(work->op), .scale = 1};
+    r.key = generate_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)first, t->role->constant ? 0 : work->set_seed);
+    /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
+    bool own = work->op->file && (dtype_is_whole(t->dtype) || dtype_unit_roundoff(t->dtype) > dtype_unit_roundoff(work_result_dtype(work)));
+    r.round_to = t->role->values == VALUES_BIAS && !own ? work_result_dtype(work) : t->dtype;
+    r.rectify = t->role->values == VALUES_INPUT && work->data == DATA_RELU;
+    r.unit = t->role->values == VALUES_INPUT ? plan.unit : 1;
+    const int64_t magnitudes[] = {
+        [VALUES_FILE] = 0,           [VALUES_SORTED] = plan.input,  [VALUES_UNIFORM] = plan.input, [VALUES_OPERAND] = plan.input,
+        [VALUES_INPUT] = plan.input, [VALUES_WEIGHT] = plan.filter, [VALUES_BIAS] = plan.bias,     [VALUES_ADDEND] = plan.residual};
+    r.magnitude = magnitudes[t->role->values];
+    if (t->role->values == VALUES_WEIGHT) { /* outputs of variance 1 */
+        r.scale = 1 / sqrt((double)plan.terms);
+        for (r.step = (int64_t)(0.618 * (double)plan.terms) | 1; gcd(r.step, plan.terms) != 1;)
+            r.step++;
+        r.terms = plan.nonzero < plan.terms ? plan.terms : 0;
+        r.nonzero = plan.nonzero;
+    }
+    if (t->dtype == DTYPE_I8) /* whole numbers over most of -127 .. 127 */
+        r.scale = 32;
+    r.draw = r.exact ? DRAW_EXACT : DRAW_NORMAL;
+    if (work->op->file)
+        recipe_of_file(work, t, first, &r);
+    r.every_size = work->every_size && r.draw == DRAW_NORMAL && only_moved(work, t);
+    return r;
+}
+
+/* Numbers below `below`, each row a beginning of another order of them all: i goes to where a + b i lies, b without a common factor, so
+ * that no two are equal. */
+static void fill_indices(uint64_t key, int64_t below, size_t rows, size_t length, float *to)
+{
+    for (size_t row = 0; row < rows; row++) {
+        int64_t start = (int64_t)(generate_bits(key, row, 0) % (uint64_t)below),
+                step = (int64_t)(generate_bits(key, row, 1) % (uint64_t)below);
+        step = step < 1 ? 1 : step;
+        while (gcd(step, below) != 1)
+            step++;
+        for (size_t i = 0; i < length; i++)
+            to[row * length + i] = (float)((start + (int64_t)i % below * step) % below);
+    }
+}
+
+/* x, y, width, height of rectangles inside an image: sizes in turn, anywhere. */
+static void fill_boxes(const struct work *work, const struct op_file_tensor *from, uint64_t key, size_t boxes, float *to)
+{
+    for (size_t i = 0; i < boxes; i++) {
+        int64_t size[2]; /* width, height */
+        op_file_box(work, from, i, size);
+        for (int k = 0; k < 2; k++) {
+            int64_t within = size[k];
+            work_int(work, from->within[1 - k], &within, NULL);
+            to[i * 4 + (size_t)k + 2] = (float)size[k];
+            to[i * 4 + (size_t)k] = (float)(generate_bits(key, i, (uint64_t)k) % (uint64_t)(within - size[k] + 1));
+        }
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to)
+{
+    struct job job = {.recipe = generate_recipe(work, t, part), .to = to, .count = tensor_elements(t)};
+    const struct op_file_tensor *from = op_file_tensor(work->op, t->role);
+    size_t length = (size_t)t->dim[t->rank - 1];
+    int64_t below = 1;
+    if (t->role->values == VALUES_INDICES)
+        fill_indices(job.recipe.key, work_int(work, from->below, &below, NULL) && below > 0 ? below : 1, job.count / length, length, to);
+    else if (t->role->values == VALUES_BOXES)
+        fill_boxes(work, from, job.recipe.key, job.count / 4, to);
+    else
+        pool_for((int64_t)((job.count + CHUNK - 1) / CHUNK), pool_threads_for((int64_t)job.count, 2 * CHUNK), fill_chunk, &job);
+    for (size_t i = 0; t->role->values == VALUES_SORTED && i < job.count; i += length)
+        qsort(to + i, length, sizeof *to, ascending);
+}

@@ -1,0 +1,45 @@
+/* op/reference/generate: the values of inputs. A value depends on its seed, tensor and index alone, through integer arithmetic and
+ * correctly rounded operations: it is the same on every machine, for every number of threads. */
+#ifndef BENCH_OP_GENERATE_H
+#define BENCH_OP_GENERATE_H
+
+#include "op/op.h"
+#include "op/random.h"
+
+/* Bounds of the exact data: every sum of any subset of products, plus bias, plus residual, is an integer that the dtype and the
+ * accumulator hold. */
+struct exact_plan {
+    int64_t input, filter, bias, residual; /* magnitudes are 1 .. this (never 0: a dropped term shows) */
+    int64_t unit;                          /* inputs are multiples of it: window of a mean */
+    int64_t terms;                         /* of one output's reduction */
+    int64_t nonzero;                       /* filter taps that are not 0, per output channel; < terms where the dtype holds no larger sum */
+};
+struct exact_plan generate_plan(const struct work *work);
+/* What makes the values of a tensor: whoever follows it makes the same bits (generate_tensor here, kernels/reference/data.cu on a device).
+ */
+enum generate_draw { DRAW_NORMAL, DRAW_EXACT, DRAW_BITS, DRAW_UNIFORM, DRAW_ONES };
+struct generate_recipe {
+    uint64_t key;
+    enum generate_draw draw;
+    bool exact;              /* DRAW_EXACT */
+    int bits;                /* DRAW_BITS: whole numbers of so many */
+    double low, range, ones; /* DRAW_UNIFORM: reals from low on; DRAW_ONES: 1 with this probability, else 0 */
+    double higher;           /* DRAW_UNIFORM: by how much every second line of `length` is, but for its first or its last value */
+    int64_t length;
+    int64_t line;                 /* of lines of this length some have their largest or least at an end, some one sign; 0: none has */
+    int64_t magnitude, unit;      /* exact: unit * 1 .. unit * magnitude, of either sign */
+    int64_t terms, nonzero, step; /* exact, of a filter: which taps are not 0 (tap_is_used); terms 0: all */
+    double scale;                 /* else: normal values times this, */
+    bool rectify;                 /* negative ones 0, */
+    enum dtype round_to;          /* rounded to what this type holds */
+    bool every_size;              /* normal values: some far smaller or larger, some 0; of neighbours alone, which the CPU makes */
+};
+struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);
+/* Do its values each depend on their index alone? Not those of files, nor where they are sorted, apart from each other or rectangles. */
+bool generate_by_index(const struct work *work, const struct tensor *t);
+/* Values first, first + 1, ... of a tensor that has this recipe, to to[0], to[1], ... */
+void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to);
+/* Fills `to` with the values of a tensor, already representable in its dtype. */
+void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to);
+
+#endif
