@@ -1,5 +1,5 @@
 # make            ./bench, on all processors (JOBS=N, -jN: on N)
-# make test       unit, check, cli and fault tests; needs no GPU
+# make test       check, unit, cli and fault tests; needs no GPU
 # make unit       the unit tests of what changed since they passed; unit-all: all of them
 # make test-all, long  the same, then what takes long; that alone
 # make check      layers, headers, heads, columns, help (ci/check)
@@ -91,7 +91,7 @@ $(FUZZERS): %: %.o $(BUILD)/fuzz/driver.o $(LIBRARY)
 	$(call say,LINK,$@)$(LINK) $(CFLAGS) -o $@ $^ $(LIBS)
 units: $(UNIT)
 test: all units $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
-	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit check cli faults
+	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run check unit cli faults
 test-all: test
 	@$(MAKE) --no-print-directory long
 long: all $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
