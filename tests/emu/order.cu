@@ -1,5 +1,5 @@
 /* What seems to order two accesses and does not, one a kernel, and honest kernels that look like it; the line is what test_emu_races.c wants.
- * NVRTC 13.0 with -lineinfo, compute_90a; compute_100 for order_100.ptx. Blocks of 256 threads, 4 of them. */
+ * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
 #define KERNEL extern "C" __global__ void
 __device__ int flag;
 

@@ -1,6 +1,6 @@
 /* mbarriers and bulk copies once more (async.cu): what is overwritten, never written, or still read when its block ends; honest ones beside.
  * The line is what test_emu_races.c wants.
- * nvcc -lineinfo -arch=compute_90a -ptx -o pending.ptx pending.cu; compute_100 for pending_100.ptx. Blocks of 256 threads, 4 of them. */
+ * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
 #define KERNEL extern "C" __global__ void
 #define WHERE (blockIdx.x * 256 + threadIdx.x)
 typedef unsigned long long mbarrier;

@@ -1,5 +1,5 @@
 /* More planted bugs, and clean kernels that look like them; the line is what test_emu_planted.c wants.
- * nvcc -lineinfo -arch=compute_90a -ptx -o planted.ptx planted.cu; compute_100 for planted_100.ptx. */
+ * Compiled for sm_90a and sm_100 when a test needs it. */
 #include <assert.h>
 #define KERNEL extern "C" __global__ void
 

@@ -1,7 +1,7 @@
 /* What a bulk copy overwrites: stores of the ordinary proxy without a fence.proxy.async, of lanes that have not met the one that copies, in
  * shared memory, in another block's, in global memory; mbarriers used as data; lanes that tell for others. One mistake a kernel, and honest kernels that look like it.
  * The line is what test_emu_races.c wants.
- * nvcc -lineinfo -arch=compute_90a -ptx -o proxies.ptx proxies.cu; compute_100 for proxies_100.ptx. Blocks of 256 threads, 4 of them. */
+ * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
 #define KERNEL extern "C" __global__ void
 #define PAIR extern "C" __global__ void __cluster_dims__(2, 1, 1)
 #define T threadIdx.x

@@ -1,5 +1,5 @@
 /* Races in global memory, one a kernel, and honest kernels that look like them; the line is what test_emu_races.c wants.
- * nvcc -lineinfo -arch=compute_90a -ptx -o races.ptx races.cu; compute_100 for races_100.ptx. Blocks of 256 threads, 4 of them. */
+ * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
 #define KERNEL extern "C" __global__ void
 __device__ unsigned arrived;
 __device__ int flag, counter;

@@ -1,6 +1,6 @@
 /* What compute-sanitizer, Oclgrind and others look for beside races in global memory (races.cu): one a kernel, and honest kernels that look like it.
  * The line is what test_emu_races.c wants.
- * nvcc -lineinfo -arch=compute_90a -ptx -o sanitizer.ptx sanitizer.cu; compute_100 for sanitizer_100.ptx. Blocks of 256 threads, 4 of them. */
+ * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
 #define KERNEL extern "C" __global__ void
 __device__ unsigned at_shared(const void *p)
 {

@@ -1,6 +1,6 @@
 /* Who is told of what, and when: phases and lanes of mbarriers, the ends of bulk copies, arrivals without a release, lanes that exchange values
  * and nothing else. One mistake a kernel, and honest kernels that look like it. The line is what test_emu_races.c wants.
- * nvcc -lineinfo -arch=compute_90a -ptx -o told.ptx told.cu; compute_100 for told_100.ptx. Blocks of 256 threads, 4 of them. */
+ * Compiled for sm_90a and sm_100 when a test needs it. Blocks of 256 threads, 4 of them. */
 #define KERNEL extern "C" __global__ void
 #define PAIR extern "C" __global__ void __cluster_dims__(2, 1, 1)
 #define WHERE (blockIdx.x * 256 + threadIdx.x)

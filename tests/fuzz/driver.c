@@ -34,15 +34,25 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool seed_read(const char *path, struct seed *s)
+static bool seed_read(const char *path, int times, struct seed *s)
 {
     FILE *f = fopen(path, "rb");
     if (!f)
         return false;
     s->data = malloc(FUZZ_MAX_BYTES);
-    s->bytes = s->data ? fread(s->data, 1, FUZZ_MAX_BYTES, f) : 0;
+    s->bytes = s->data && fuzz_read_seed ? fuzz_read_seed(path, times, s->data, FUZZ_MAX_BYTES) : 0;
+    if (s->data && !s->bytes)
+        s->bytes = fread(s->data, 1, FUZZ_MAX_BYTES, f);
     fclose(f);
     return s->data != NULL;
+}
+
+static int times_before(char **names, int at)
+{
+    int n = 0;
+    for (int i = 0; i < at; i++)
+        n += !strcmp(names[i], names[at]);
+    return n;
 }
 
 /* Makes room for, or removes, `bytes` at `at`. */
@@ -156,7 +166,7 @@ int main(int argc, char **argv)
     if (!seeds)
         return 2;
     for (int i = 0; i < count; i++)
-        if (!seed_read(argv[4 + i], &seeds[i])) {
+        if (!seed_read(argv[4 + i], times_before(argv + 4, i), &seeds[i])) {
             fprintf(stderr, "cannot read %s\n", argv[4 + i]);
             return 2;
         }

@@ -13,6 +13,9 @@ void fuzz_one(const uint8_t *data, size_t bytes);
 /* Optional: damages the input in a way its format allows (a token for another), so that more than the parser is reached. Returns the new
  * length, at most `room`. */
 size_t fuzz_mutate(uint8_t *data, size_t bytes, size_t room, uint64_t *rng) __attribute__((weak));
+/* Optional: reads a seed file that is not an input itself. Returns its length, at most `room`; 0: the file is an input as it is. `times`
+ * says how often the file was listed before. */
+size_t fuzz_read_seed(const char *path, int times, uint8_t *data, size_t room) __attribute__((weak));
 /* xorshift64: the next number of a repeatable series. */
 static inline uint64_t fuzz_next(uint64_t *state)
 {

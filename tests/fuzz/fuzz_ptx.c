@@ -1,6 +1,8 @@
 /* PTX on the interpreter: whatever loads is launched, with buffers for its pointers, few blocks and a short time limit. The damage is done
  * by token: one kernel of the file is kept, and in it operands, modifiers, numbers and lines are exchanged, so that most of it still loads
  * and runs. */
+#include "base/text.h"
+#include "device/compile/compile.h"
 #include "device/device.h"
 #include "run/child/devices.h"
 #include "fuzz/common.h"
@@ -8,6 +10,21 @@
 #include <string.h>
 
 #define BUFFER_BYTES 2048
+
+/* A source is compiled: for sm_90a, and for sm_100 where it is listed a second time. Without a compiler its text is no PTX, and is refused.
+ */
+size_t fuzz_read_seed(const char *path, int times, uint8_t *data, size_t room)
+{
+    struct compiled c;
+    size_t n = 0;
+    if (!text_ends(path, ".cu") ||
+        !compile(&(struct compile_request){.path = path, .label = path, .arch = times ? "sm_100" : "sm_90a"}, &c, NULL))
+        return 0;
+    if (c.ptx_bytes <= room)
+        memcpy(data, c.ptx, n = c.ptx_bytes);
+    compiled_free(&c);
+    return n;
+}
 
 static void launch(struct device *dev, struct device_module *module, const char *name, uint64_t buffer, uint32_t dice)
 {

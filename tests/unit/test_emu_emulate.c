@@ -9,14 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "emu_run.h"
 
 static bool run(const char *fixture, const char *yaml, struct emulate_result *out, struct error *err)
 {
     char path[128];
-    size_t bytes;
-    snprintf(path, sizeof path, "tests/emu/%s.ptx", fixture);
-    char *ptx = file_read(path, 1 << 24, &bytes, err);
-    assert_non_null(ptx);
+    snprintf(path, sizeof path, "%s.ptx", fixture);
+    char *ptx = emu_test_ptx(path);
+    size_t bytes = strlen(ptx);
     snprintf(path, sizeof path, "tests/emu/%s.cu", fixture);
     struct node *n = node_parse_text("launch.yaml", yaml, strlen(yaml), 1, 1, err);
     if (!n)

@@ -1,5 +1,5 @@
 /* Divergence, early exit, calls, recursion, function pointers, locks inside a warp, barriers of some warps, hangs and deadlocks: kernels of
- * tests/emu/flow.cu as nvcc compiled them for five architectures, against the same functions in C. */
+ * tests/emu/flow.cu, compiled for five architectures, against the same functions in C. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
