@@ -4,60 +4,7 @@
 #include "base/text.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-struct value value_int(int64_t i)
-{
-    return (struct value){.kind = VALUE_INT, .i = i};
-}
-
-struct value value_real(double d)
-{
-    return (struct value){.kind = VALUE_REAL, .d = d};
-}
-
-struct value value_text(const char *s)
-{
-    struct value v = {.kind = VALUE_TEXT};
-    snprintf(v.text, sizeof v.text, "%s", s);
-    return v;
-}
-
-/* long double holds every int64 and every double exactly on x86-64. */
-static long double expr_number(const struct value *v)
-{
-    return v->kind == VALUE_INT ? (long double)v->i : (long double)v->d;
-}
-
-bool value_equal(const struct value *a, const struct value *b)
-{
-    if (a->kind == VALUE_TEXT || b->kind == VALUE_TEXT)
-        return a->kind == b->kind && !strcmp(a->text, b->text);
-    return expr_number(a) == expr_number(b);
-}
-
-double value_number(const struct value *v)
-{
-    return v->kind == VALUE_INT ? (double)v->i : v->kind == VALUE_REAL ? v->d : NAN;
-}
-
-void value_print(const struct value *v, char *out, size_t bytes)
-{
-    if (v->kind == VALUE_INT) {
-        snprintf(out, bytes, "%lld", (long long)v->i);
-    } else if (v->kind == VALUE_TEXT) {
-        snprintf(out, bytes, "%s", v->text);
-    } else {
-        char s[40];
-        for (int digits = 6; digits <= 17; digits++) { /* the shortest that reads back as the same number */
-            snprintf(s, sizeof s, "%.*g", digits, v->d);
-            if (strtod(s, NULL) == v->d)
-                break;
-        }
-        snprintf(out, bytes, "%s", s);
-    }
-}
 
 struct eval {
     const struct expr *e;
@@ -132,7 +79,7 @@ static bool arithmetic(struct eval *x, const struct term *t, const struct value 
         *out = value_int(r);
         return !over || overflow(x, t, a, b);
     }
-    double l = (double)expr_number(a), r = (double)expr_number(b), d;
+    double l = (double)value_exact(a), r = (double)value_exact(b), d;
     switch (t->op) {
     case OP_ADD: d = l + r; break;
     case OP_SUB: d = l - r; break;
@@ -169,7 +116,7 @@ static bool compare(struct eval *x, const struct term *t, const struct value *a,
     }
     if (text)
         return expr_error(x->e, t->at, x->err, "texts have no order: '%s', '%s'", a->text, b->text);
-    long double l = expr_number(a), r = expr_number(b);
+    long double l = value_exact(a), r = value_exact(b);
     *truth = t->op == OP_LT ? l < r : t->op == OP_LE ? l <= r : t->op == OP_GT ? l > r : l >= r;
     return true;
 }
@@ -179,7 +126,7 @@ static bool eval_truth(struct eval *x, const struct term *t, bool *truth)
     struct value v;
     if (!eval(x, t, &v) || !wants_number(x, t, &v))
         return false;
-    *truth = expr_number(&v) != 0;
+    *truth = value_exact(&v) != 0;
     return true;
 }
 
@@ -238,7 +185,7 @@ static bool rounded(struct eval *x, const struct term *t, const struct value *v,
     bool up = t->name[0] == 'c';
     struct value one = value_int(1);
     const struct value *a = v, *b = t->count == 2 ? v + 1 : &one;
-    if (expr_number(b) == 0)
+    if (value_exact(b) == 0)
         return expr_error(x->e, t->at, x->err, "division by zero in %s(..., 0)", t->name);
     if (a->kind == VALUE_INT && b->kind == VALUE_INT) {
         if (b->i == -1 && a->i == INT64_MIN)
@@ -248,7 +195,7 @@ static bool rounded(struct eval *x, const struct term *t, const struct value *v,
         *out = value_int(quotient + (inexact && up && positive) - (inexact && !up && !positive));
         return true;
     }
-    double d = (double)(expr_number(a) / expr_number(b));
+    double d = (double)(value_exact(a) / value_exact(b));
     return whole(x, t, up ? ceil(d) : floor(d), out);
 }
 
@@ -257,7 +204,7 @@ static bool least_or_most(const struct term *t, const struct value *v, struct va
     bool least = t->name[1] == 'i';
     int best = 0;
     for (int i = 1; i < t->count; i++)
-        if (least ? expr_number(&v[i]) < expr_number(&v[best]) : expr_number(&v[i]) > expr_number(&v[best]))
+        if (least ? value_exact(&v[i]) < value_exact(&v[best]) : value_exact(&v[i]) > value_exact(&v[best]))
             best = i;
     *out = v[best];
     return true;
@@ -276,10 +223,10 @@ static bool power_of_two(struct eval *x, const struct term *t, const struct valu
 
 static bool logarithm(struct eval *x, const struct term *t, const struct value *v, struct value *out)
 {
-    if (!(expr_number(v) > 0))
+    if (!(value_exact(v) > 0))
         return expr_error(x->e, t->at, x->err, "log2 wants a number above 0");
     bool power = v->kind == VALUE_INT && (v->i & (v->i - 1)) == 0;
-    *out = power ? value_int(63 - __builtin_clzll((unsigned long long)v->i)) : value_real(log2((double)expr_number(v)));
+    *out = power ? value_int(63 - __builtin_clzll((unsigned long long)v->i)) : value_real(log2((double)value_exact(v)));
     return true;
 }
 

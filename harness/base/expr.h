@@ -24,6 +24,8 @@ struct value value_int(int64_t i);
 struct value value_real(double d);
 struct value value_text(const char *s);
 bool value_equal(const struct value *a, const struct value *b);
+/* The number without rounding; 0 of a text. */
+long double value_exact(const struct value *v);
 /* NaN of a text. */
 double value_number(const struct value *v);
 /* "12", "0.5", "NHWC" */

@@ -183,3 +183,10 @@ void columns_free(enum column_group group, void *base)
         }
     }
 }
+
+void row_set(char **field, const char *value)
+{
+    char *copy = value ? xstrdup(value) : NULL; /* first: value may be the field itself */
+    free(*field);
+    *field = copy;
+}

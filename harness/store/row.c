@@ -6,39 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const status_names[ROW_STATUS_COUNT] = {
-    [ROW_PLANNED] = "planned",
-    [ROW_OK] = "ok",
-    [ROW_FOIL] = "foil",
-    [ROW_WRONG] = "wrong",
-    [ROW_UNSAFE] = "unsafe",
-    [ROW_STATEFUL] = "stateful",
-    [ROW_IMPOSSIBLE] = "impossible",
-    [ROW_CRASHED] = "crashed",
-    [ROW_HUNG] = "hung",
-    [ROW_BROKEN] = "broken",
-    [ROW_INFEASIBLE] = "infeasible",
-    [ROW_SKIPPED] = "skipped",
-};
-
-const char *row_status_name(enum row_status s)
-{
-    return (unsigned)s < ROW_STATUS_COUNT ? status_names[s] : "planned";
-}
-
-enum row_status row_status_parse(const char *name)
-{
-    for (int i = 0; name && i < ROW_STATUS_COUNT; i++)
-        if (strcmp(name, status_names[i]) == 0)
-            return (enum row_status)i;
-    return ROW_PLANNED; /* an unknown word promises nothing, so the row must be done again */
-}
-
-bool row_status_failed(enum row_status s)
-{
-    return s >= ROW_WRONG && s <= ROW_BROKEN;
-}
-
 struct row *row_new(void)
 {
     struct row *row = xcalloc(1, sizeof *row);
@@ -57,13 +24,6 @@ void row_free(struct row *row)
     columns_free(COLUMN_CASE, row);
     columns_free(COLUMN_RESULT, row);
     free(row);
-}
-
-void row_set(char **field, const char *value)
-{
-    char *copy = value ? xstrdup(value) : NULL; /* first: value may be the field itself */
-    free(*field);
-    *field = copy;
 }
 
 void row_set_reason(struct row *row, const struct error *why)

@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORM_ENTRY(name) &form_##name,
-static const struct form *const forms[] = {FORMS(FORM_ENTRY)};
-#define FORM_COUNT (sizeof forms / sizeof *forms)
-
 static char *copy_of(const char *s)
 {
     return s ? xstrdup(s) : NULL;
@@ -303,22 +299,6 @@ void document_lines(struct document *d, const char *heading, const char *label, 
         p += n + (p[n] == '\n');
     }
     text_free(lines);
-}
-
-/* ---- forms ---- */
-
-const struct form *form_find(const char *name)
-{
-    for (size_t i = 0; i < FORM_COUNT; i++)
-        if (strcmp(forms[i]->name, name) == 0)
-            return forms[i];
-    return NULL;
-}
-
-void form_names(struct text *t)
-{
-    for (size_t i = 0; i < FORM_COUNT; i++)
-        text_addf(t, "%s%s", i ? ", " : "", forms[i]->name);
 }
 
 const struct block *document_next(const struct document *d, int *at, bool full)

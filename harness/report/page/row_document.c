@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *row_anchor(const struct row *row)
-{
-    return text_format("%s%s%s", row->id ? row->id : "?", row->side ? " " : "", row->side ? row->side : "");
-}
-
 static struct table *part_table(struct document *d, const char *name, const char *heading)
 {
     struct table *t = table_new();

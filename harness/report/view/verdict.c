@@ -7,24 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void judge_open(struct judge *j)
-{
-    *j = (struct judge){0};
-    j->ready = counter_groups_load(NULL, NULL, &j->groups, &j->missing) && counter_rules_load(&j->groups, &j->rules, &j->missing);
-}
-
-void judge_close(struct judge *j)
-{
-    counter_groups_free(&j->rules);
-    counter_groups_free(&j->groups);
-    *j = (struct judge){0};
-}
-
-const struct counter_groups *case_groups(const struct case_view *c)
-{
-    return c->judge && c->judge->ready ? &c->judge->groups : NULL;
-}
-
 static double percent(double share)
 {
     return 100 * share;
@@ -138,11 +120,6 @@ struct judging {
     bool alone;   /* the rules for rows of which no other holds */
     char lift[200];
 };
-
-double case_limit(const struct case_view *c, const char *name)
-{
-    return c->judge ? counter_limit(c->judge->groups.limits, name) : NAN;
-}
 
 static double fact(void *context, const char *name)
 {

@@ -2,9 +2,6 @@
 #include "report/view/view.h"
 #include "base/spec.h"
 #include "report/view/verdict.h"
-#include "report/shown.h"
-#include "op/op.h"
-#include "op/file/ops.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,124 +14,6 @@ int case_end(struct row *const *rows, int count, int from)
     while (i < count && strcmp(rows[i]->case_id ? rows[i]->case_id : "", rows[from]->case_id ? rows[from]->case_id : "") == 0)
         i++;
     return i;
-}
-
-/* Is it a variant of the row's own op? Then tables leave out its folder. */
-static bool is_own(const struct row *row, const struct row_part *part)
-{
-    SCOPED char *full = text_format("%s/%s", row->op ? row->op : "", part->name);
-    return !strcmp(full, part->variant);
-}
-
-bool row_is_of_op(const struct row *row)
-{
-    return row->part_count && is_own(row, row->parts);
-}
-
-const char *case_short(const struct row *row)
-{
-    return row->case_name && row->case_name[0] ? row->case_name : row->case_id ? row->case_id : "?";
-}
-
-const char *variant_short(const struct row *row)
-{
-    bool own = row->part_count && row->variant && is_own(row, &row->parts[0]);
-    return own ? row->variant + strlen(row->op) + 1 : row->variant ? row->variant : "?";
-}
-
-/* Of its own variant alone. */
-static const char *base_of(const struct row *row)
-{
-    const struct row_part *part = row->part_count ? &row->parts[0] : NULL;
-    return !part ? variant_short(row) : is_own(row, part) ? part->name : part->variant;
-}
-
-const char *variant_base(const struct row *row, char out[VARIANT_BASE])
-{
-    snprintf(out, VARIANT_BASE, "%s", base_of(row));
-    return out;
-}
-
-/* The name as tables show it: what completes it without the folder of an op. */
-static void print_name(const struct row *row, char *out, size_t size)
-{
-    SCOPED_TEXT t = {0};
-    text_add(&t, base_of(row));
-    for (int i = 1; i < row->part_count; i++) {
-        const struct row_part *part = &row->parts[i];
-        text_addf(&t, " + %s", op_of_variant(part->variant) ? part->name : part->variant);
-    }
-    snprintf(out, size, "%s", text_get(&t));
-}
-
-bool row_runs_dense(const struct row *row)
-{
-    return !row->tile && row->flop_scheduled == row->flop;
-}
-
-bool row_same_configuration(const struct row *a, const struct row *b)
-{
-    return text_same(a->variant, b->variant) && text_same(a->params, b->params) && text_same(a->side, b->side);
-}
-
-bool row_only_moves(const struct row *row)
-{
-    return row->status == ROW_FOIL && !strcmp(variant_short(row), "copy");
-}
-
-const char *row_note(const struct row *row, bool counters)
-{
-    const char *note = counters ? row->uncounted : row->note;
-    return note ? note : "";
-}
-
-double view_value(const struct view *v, int step, const char *name)
-{
-    const struct row_metric *m = metric_find(&v->metrics, step, name);
-    return m ? m->value : NAN;
-}
-
-double view_hardware(const struct view *v, int step, const char *value)
-{
-    char name[128];
-    snprintf(name, sizeof name, METRIC_HARDWARE "%s", value);
-    return view_value(v, step, name);
-}
-
-double view_metric(const struct view *v, int step, enum metric metric)
-{
-    return view_value(v, step, metric_names[metric]);
-}
-
-double view_counted(const struct view *v, int step, const char *name)
-{
-    double value = step >= 0 ? view_value(v, step, name) : NAN;
-    return isnan(value) && v->steps <= 1 ? view_value(v, -1, name) : value;
-}
-
-double known_sum(double a, double b)
-{
-    return isnan(a) ? b : isnan(b) ? a : a + b;
-}
-
-double view_total(const struct view *v, const char *name)
-{
-    double total = view_value(v, -1, name), sum = NAN;
-    if (!isnan(total))
-        return total;
-    for (int i = 0; i < v->row->step_count; i++) {
-        const struct row_metric *m = metric_find(&v->metrics, i, name);
-        if (m && !strcmp(m->source, "cupti")) /* hardware counters of a row are its own: shares and ratios of steps do not add up */
-            return NAN;
-        if (m && !v->row->steps[i].prepare && !isnan(m->value))
-            sum = isnan(sum) ? m->value : sum + m->value;
-    }
-    return sum;
-}
-
-double view_part(const struct view *v, int step, enum metric metric)
-{
-    return step < 0 ? view_total(v, metric_names[metric]) : view_metric(v, step, metric);
 }
 
 /* Does the parameter take more than one value among the case's rows of this variant? */
@@ -152,7 +31,7 @@ static void name_row(struct view *v, struct row *const *rows, int count)
 {
     const struct row *row = v->row;
     SCOPED_TEXT more = {0};
-    print_name(row, v->name, sizeof v->name);
+    variant_print(row, v->name, sizeof v->name);
     if (row->engine_number >= 0 && !row_is_network(row)) /* of a network each layer has its own */
         text_addf(&more, " engine %d", row->engine_number);
     for (int i = 0; i < row->param_count; i++) {
@@ -185,16 +64,6 @@ static void pick_mode(struct case_view *c)
     }
 }
 
-const struct row_time *step_time(const struct case_view *c, const struct row *row, int step)
-{
-    for (int i = 0; i < row->time_count; i++) {
-        const struct row_time *t = &row->times[i];
-        if (t->step == step && strcmp(t->cache, c->cache) == 0 && strcmp(t->load, c->load) == 0)
-            return t;
-    }
-    return NULL;
-}
-
 /* The step whose facts stand for the row: the longest by time, else by instructions, else the last kernel. */
 static int longest_step(const struct case_view *c, const struct view *v)
 {
@@ -214,20 +83,6 @@ static int longest_step(const struct case_view *c, const struct view *v)
         }
     }
     return best;
-}
-
-double quotient(double a, double b)
-{
-    return b > 0 ? a / b : NAN; /* NaN stays NaN */
-}
-
-double view_emu_bytes(const struct view *v, int step)
-{
-    double loads = view_part(v, step, METRIC_EMU_SECTORS + SIDE_LOAD), stores = view_part(v, step, METRIC_EMU_SECTORS + SIDE_STORE),
-           atomics = view_part(v, step, METRIC_EMU_ATOMIC), copied = view_part(v, step, METRIC_EMU_COPIED);
-    if (isnan(loads) && isnan(stores) && isnan(atomics))
-        return NAN;
-    return SECTOR_BYTES * (fmax(loads, 0) + fmax(stores, 0) + fmax(atomics, 0) + fmax(copied, 0)); /* NaN gives way */
 }
 
 static void add_counters(struct view *v)
@@ -301,7 +156,7 @@ static void find_zero(struct case_view *c)
         c->zero = c->rows[i]->row_index == 0 ? &c->views[i] : NULL;
     if (c->zero) {
         const struct row *row = c->zero->row;
-        snprintf(c->zero_name, sizeof c->zero_name, "%s", row->part_count ? row->parts[0].name : base_of(row));
+        snprintf(c->zero_name, sizeof c->zero_name, "%s", row->part_count ? row->parts[0].name : variant_short(row));
     }
 }
 
@@ -371,11 +226,6 @@ bool case_next(struct case_walk *w)
     if (w->judge)
         case_judge(&w->view, w->judge);
     return true;
-}
-
-bool view_itemises(const struct view *v)
-{
-    return v->steps > 1 && v->steps <= SHOWN_STEPS;
 }
 
 void case_view_free(struct case_view *c)
@@ -485,11 +335,6 @@ void reason_groups_free(struct reason_group *groups, int count)
     for (int i = 0; i < count; i++)
         text_free(&groups[i].names);
     free(groups);
-}
-
-bool row_is_network(const struct row *row)
-{
-    return op_is_for(row->op, TASK_NETWORK) || (row->op && !strcmp(row->op, ROW_SEQUENCE));
 }
 
 void winner_name(const struct view *v, struct text *t)

@@ -82,6 +82,8 @@ const char *case_short(const struct row *row);
 const char *variant_short(const struct row *row);
 /* That without the steps that completed it: "mma_sync" of "mma_sync + depth_to_space/d2s_native". Returns out. */
 const char *variant_base(const struct row *row, char out[VARIANT_BASE]);
+/* The name as tables show it, with the steps that complete it, those without the folder of an op. */
+void variant_print(const struct row *row, char *out, size_t size);
 /* A warning about the row, or why it has no hardware counters; "" when there is none. */
 const char *row_note(const struct row *row, bool counters);
 /* Of one variant and side, with the same parameters, whatever their cases call them. */
