@@ -3,29 +3,13 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "device/device.h"
+#include "device/ptx/query.h"
 #include "op/op.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define PARAMS_MAX 64
 #define PTX_MAX (64u << 20)
-
-/* Threads of a block as the entry demands or bounds them; 0: it does not say. The directives stand between its parameters and its body. */
-static int block_of(const char *ptx, const char *entry)
-{
-    static const char *const words[] = {".reqntid", ".maxntid"};
-    size_t n = strlen(entry);
-    for (const char *p = ptx; (p = strstr(p, entry)); p += n) {
-        const char *body = strchr(p, '{');
-        bool declared = p > ptx && (p[-1] == ' ' || p[-1] == '\t') && strchr("( \n", p[n]) && p - ptx > 7 && !strncmp(p - 7, ".entry", 6);
-        for (int i = 0; declared && body && i < 2; i++) {
-            const char *found = strstr(p, words[i]);
-            if (found && found < body)
-                return atoi(found + strlen(words[i]));
-        }
-    }
-    return 0;
-}
 
 static bool is_pointer(const struct param *p)
 {
@@ -95,16 +79,16 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
     SCOPED char *ptx = file_read(path, PTX_MAX, &bytes, err);
     if (!ptx)
         return false;
-    int count = device_ptx_entries(ptx, &entries), parameters = -1;
+    int count = ptx_entries(ptx, &entries), parameters = -1;
     if (!kernel && count)
         kernel = entries[0];
     if (!kernel)
         error_set(err, ERROR_USAGE, "%s has no .entry", path);
     else
-        parameters = device_ptx_signature(ptx, kernel, params, PARAMS_MAX, NULL, err);
+        parameters = ptx_signature(ptx, kernel, params, PARAMS_MAX, NULL, err);
     if (parameters >= 0) {
         const char *base = strrchr(path, '/');
-        int block = block_of(ptx, kernel);
+        int block = ptx_block(ptx, kernel);
         text_addf(t, "op: %s\nwhat: %s   # one line: what this variant does that others do not\nsource: %s\n", op->name, kernel,
                   base ? base + 1 : path);
         text_addf(t, "# needs: %s%s   # shapes that my kernel is right for; others become rows with this reason\n",

@@ -212,21 +212,4 @@ bool device_cuda_present(char *why, size_t why_bytes);
 /* The UUID of cuda:N without opening it: whoever asks is not on the GPU. Loads the driver, too. */
 bool device_cuda_uuid(const char *spec, char *uuid, size_t bytes, struct error *err);
 
-/* Scans PTX text for the parameters of an entry: count, or -1 with err when there is no such entry (the error lists those there are). */
-int device_ptx_signature(const char *ptx, const char *entry, struct param *params, int max, size_t *param_bytes, struct error *err);
-/* Entry names in PTX text; caller frees each and the array. */
-int device_ptx_entries(const char *ptx, char ***names);
-/* What tensor cores multiply and sum in, in an entry and in all functions that are not inlined: enum factor_type of base/dtype.h, bits. */
-unsigned device_ptx_factors(const char *ptx, const char *entry);
-/* Does an entry, or a function that is not inlined, wait for the launch before it (griddepcontrol.wait)? */
-bool device_ptx_waits(const char *ptx, const char *entry);
-/* What code could keep from launch to launch: the module's variables in global memory that it refers to (not those that are merely there),
- * and whether it calls malloc, whose memory outlives a launch. How many names; caller frees each and the array. */
-int device_ptx_state(const char *ptx, char ***names, bool *heap);
-/* The special register that it reads by which one launch differs from the next: the grid's number, the graph that runs, counts of a
- * profiler. NULL: none. Clocks are none of them: they tell what takes how long. */
-const char *device_ptx_launches(const char *ptx);
-/* The text with those variables made visible, so that a driver that compiles it finds them by name. Malloc'd. */
-char *device_ptx_expose(const char *ptx);
-
 #endif

@@ -3,6 +3,7 @@
 #include "device/compile/cubin.h"
 #include "measure/card.h"
 #include "measure/rig_private.h"
+#include "device/ptx/query.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ struct device_memory *rig_look(const struct device_image *image, struct error *e
 {
     struct device_memory *m = xcalloc(1, sizeof *m);
     if (image->ptx)
-        m->count = device_ptx_state(image->ptx, &m->names, &m->heap), m->launches = device_ptx_launches(image->ptx);
+        m->count = ptx_state(image->ptx, &m->names, &m->heap), m->launches = ptx_launches(image->ptx);
     else if (image->cubin)
         m->count = cubin_state(image->cubin, image->cubin_bytes, &m->names, &m->heap, err);
     if (m->count >= 0)
@@ -119,7 +120,7 @@ static struct device_image exposed(const struct device *dev, const struct device
         known.cubin = memcpy(xmalloc(image->cubin_bytes), image->cubin, image->cubin_bytes);
         cubin_expose((void *)(uintptr_t)known.cubin, image->cubin_bytes);
     } else if (dev->ops->keeps_time) {
-        known.ptx = device_ptx_expose(image->ptx);
+        known.ptx = ptx_expose(image->ptx);
         known.ptx_bytes = strlen(known.ptx);
     }
     return known;

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "device/device.h"
+#include "device/ptx/query.h"
 #include "run/child/devices.h"
 #include "fuzz/common.h"
 #include <ctype.h>
@@ -90,7 +91,7 @@ void fuzz_one(const uint8_t *data, size_t bytes)
         dice = dice * 31 + data[i];
     if (dice & 64)
         dev->ops->fill(dev, buffer, 0x3f800001, BUFFER_BYTES, NULL);
-    int count = device_ptx_entries(ptx, &names);
+    int count = ptx_entries(ptx, &names);
     struct device_image image = {.label = "fuzz", .path = "fuzz.cu", .ptx = ptx, .ptx_bytes = strlen(ptx)};
     struct device_module *module = NULL;
     if (dev->ops->load(dev, &image, &module, &err)) {

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
-#include "device/device.h"
+#include "device/ptx/query.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +84,7 @@ static void gives_ptx_cubin_and_log(void **state)
     assert_int_equal(strncmp(c.compiler, "nvrtc 1", 7), 0);
     assert_string_equal(c.arch, "sm_90a");
     struct param p[8];
-    assert_int_equal(device_ptx_signature(c.ptx, "scale", p, 8, NULL, &err), 3);
+    assert_int_equal(ptx_signature(c.ptx, "scale", p, 8, NULL, &err), 3);
     struct kernel_facts *facts;
     assert_int_equal(cubin_read(c.cubin, c.cubin_bytes, &facts, &err), 1);
     must(cubin_add_log(c.log, facts, 1, &err), &err); /* cross-check of log and ELF on live output */

@@ -4,6 +4,7 @@
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
 #include "device/device.h"
+#include "device/ptx/query.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static void both_readings_agree(void **state)
         for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
             if (kernels[k].hopper && !hopper)
                 continue;
-            unsigned text = device_ptx_factors(ptx, kernels[k].kernel), code = cubin_factors(c.cubin, c.cubin_bytes, kernels[k].kernel);
+            unsigned text = ptx_factors(ptx, kernels[k].kernel), code = cubin_factors(c.cubin, c.cubin_bytes, kernels[k].kernel);
             if (text != kernels[k].factors || code != kernels[k].factors)
                 fail_msg("%s for %s: %u, the PTX says %u, the machine code %u", kernels[k].kernel, archs[i], kernels[k].factors, text,
                          code);
@@ -61,13 +62,13 @@ static void who_waits(void **state)
     static const char ptx[] = ".visible .entry a() { griddepcontrol.launch_dependents; // griddepcontrol.wait;\n ret; }\n"
                               ".visible .entry b() { { griddepcontrol.launch_dependents; } griddepcontrol.wait; }\n.entry bb() { ret; }\n";
     static const char calls[] = ".entry b() { griddepcontrol.wait; }\n.func f() { griddepcontrol.wait; }\n.entry a() { call f; }";
-    assert_true(device_ptx_waits(ptx, "b"));
-    assert_false(device_ptx_waits(ptx, "a"));
-    assert_false(device_ptx_waits(ptx, "bb"));
-    assert_true(device_ptx_waits(calls, "a"));
+    assert_true(ptx_waits(ptx, "b"));
+    assert_false(ptx_waits(ptx, "a"));
+    assert_false(ptx_waits(ptx, "bb"));
+    assert_true(ptx_waits(calls, "a"));
     for (size_t n = 0; n < sizeof ptx; n++) { /* every prefix ends */
         char *part = xstrndup(ptx, n);
-        device_ptx_waits(part, "b");
+        ptx_waits(part, "b");
         free(part);
     }
 }

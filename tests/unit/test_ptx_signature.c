@@ -4,6 +4,7 @@
 #include "base/dtype.h"
 #include "base/text.h"
 #include "device/device.h"
+#include "device/ptx/query.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -61,7 +62,7 @@ static void offsets_follow_c(void **state)
         struct param p[32];
         struct error err = {0};
         size_t total = 0;
-        assert_int_equal(device_ptx_signature(dialects[d], "p1", p, 32, &total, &err), 11);
+        assert_int_equal(ptx_signature(dialects[d], "p1", p, 32, &total, &err), 11);
         for (int i = 0; i < 11; i++) {
             assert_int_equal(p[i].offset, offset[i]);
             assert_int_equal(p[i].bytes, bytes[i]);
@@ -90,7 +91,7 @@ static void types_are_known(void **state)
         size_t total = 0;
         char *ptx =
             text_format(".file 1 \"a\\\\\" .entry k(.param .u8 first, .param .%s p)", types[i].type); /* a name that ends in a backslash */
-        assert_int_equal(device_ptx_signature(ptx, "k", p, 2, &total, &err), 2);
+        assert_int_equal(ptx_signature(ptx, "k", p, 2, &total, &err), 2);
         assert_true(p[1].kind == types[i].kind && p[1].bytes == types[i].bytes && p[1].offset == p[1].bytes && total == 2 * p[1].bytes);
         free(ptx);
     }
@@ -103,9 +104,9 @@ static void arrays_and_pointers(void **state)
     struct param p[6];
     size_t total = 0;
     assert_int_equal(
-        device_ptx_signature(".entry k(.param .u8 a, .param .u32 b[2], .param .u64 .ptr .shared .align 16 c, .param .align 1 .b8 d[3],"
-                             ".param .u64 .ptr .const .align 4 e, .param .u64 .ptr .local .align 2 f)",
-                             "k", p, 6, &total, &err),
+        ptx_signature(".entry k(.param .u8 a, .param .u32 b[2], .param .u64 .ptr .shared .align 16 c, .param .align 1 .b8 d[3],"
+                      ".param .u64 .ptr .const .align 4 e, .param .u64 .ptr .local .align 2 f)",
+                      "k", p, 6, &total, &err),
         6);
     assert_true(p[1].offset == 4 && p[1].bytes == 8 && p[2].offset == 16 && p[3].offset == 24 && p[4].offset == 32 && p[5].offset == 40 &&
                 total == 48);
@@ -116,14 +117,14 @@ static void arrays_and_pointers(void **state)
 static void entries_are_listed(void **state)
 {
     char **names;
-    assert_int_equal(device_ptx_entries(nvvm7, &names), 3);
+    assert_int_equal(ptx_entries(nvvm7, &names), 3);
     assert_string_equal(names[0], "p1");
     assert_string_equal(names[1], "empty");
     assert_string_equal(names[2], "bare");
     for (int i = 0; i < 3; i++)
         free(names[i]);
     free(names);
-    assert_int_equal(device_ptx_entries("/*/ .entry b() */ .entry a()", &names), 1); /* a remark does not end where it begins */
+    assert_int_equal(ptx_entries("/*/ .entry b() */ .entry a()", &names), 1); /* a remark does not end where it begins */
     assert_string_equal(names[0], "a");
     free(names[0]);
     free(names);
@@ -131,7 +132,7 @@ static void entries_are_listed(void **state)
         "/**/ .entry a() {}",      ".entry a() {} /* .entry b", ".file 1 \"x\\\" .entry b() \\\"\" .entry a()",
         ".file 1 \"\" .entry a()", ".file 1 \"xy\" .entry a()", ".file 1 \"xyz\" .entry a()"};
     for (int i = 0; i < 6; i++) { /* remarks of nothing, or without an end; quotes within a text */
-        assert_int_equal(device_ptx_entries(between[i], &names), 1);
+        assert_int_equal(ptx_entries(between[i], &names), 1);
         assert_string_equal(names[0], "a");
         free(names[0]);
         free(names);
@@ -139,22 +140,22 @@ static void entries_are_listed(void **state)
     struct error err = {0};
     struct param p[4];
     size_t bytes = 99;
-    assert_int_equal(device_ptx_signature(nvvm7, "empty", p, 4, &bytes, &err), 0);
+    assert_int_equal(ptx_signature(nvvm7, "empty", p, 4, &bytes, &err), 0);
     assert_int_equal(bytes, 0);
-    assert_int_equal(device_ptx_signature(nvvm7, "bare", p, 4, &bytes, &err), 0);
+    assert_int_equal(ptx_signature(nvvm7, "bare", p, 4, &bytes, &err), 0);
 }
 
 static void a_missing_entry_names_those_there_are(void **state)
 {
     struct error err = {0};
     struct param p[4];
-    assert_int_equal(device_ptx_signature(nvvm7, "emtpy", p, 4, NULL, &err), -1);
+    assert_int_equal(ptx_signature(nvvm7, "emtpy", p, 4, NULL, &err), -1);
     assert_non_null(strstr(err.text, "p1, empty, bare"));
     assert_non_null(strstr(err.hint, "empty"));
-    assert_int_equal(device_ptx_signature("", "k", p, 4, NULL, &err), -1);
-    assert_int_equal(device_ptx_signature(nvvm7, "_Z6helperfi", p, 4, NULL, &err), -1); /* a device function is no entry */
-    assert_int_equal(device_ptx_signature(nvvm7, "quoted", p, 4, NULL, &err), -1);
-    assert_int_equal(device_ptx_signature(nvvm7, "in_comment", p, 4, NULL, &err), -1);
+    assert_int_equal(ptx_signature("", "k", p, 4, NULL, &err), -1);
+    assert_int_equal(ptx_signature(nvvm7, "_Z6helperfi", p, 4, NULL, &err), -1); /* a device function is no entry */
+    assert_int_equal(ptx_signature(nvvm7, "quoted", p, 4, NULL, &err), -1);
+    assert_int_equal(ptx_signature(nvvm7, "in_comment", p, 4, NULL, &err), -1);
 }
 
 static void hostile_text(void **state)
@@ -201,20 +202,54 @@ static void hostile_text(void **state)
         char words[64] = "or more than 32764 bytes of them";
         if (bad[i].at >= 0)
             snprintf(words, sizeof words, "parameter %d of entry k cannot be read", bad[i].at);
-        if (device_ptx_signature(bad[i].ptx, "k", p, 4, NULL, &err) != -1 || !strstr(err.text, words))
+        if (ptx_signature(bad[i].ptx, "k", p, 4, NULL, &err) != -1 || !strstr(err.text, words))
             fail_msg("%s: '%s'", bad[i].ptx, err.text);
     }
     struct error err = {0};
     struct param p[2];
-    assert_int_equal(device_ptx_signature(".entry k(.param .b8 a[32764])", "k", p, 2, NULL, &err), 1);
-    assert_int_equal(device_ptx_signature(".entry k(.param .u32 a, .param .u32 b, .param .u32 c)", "k", p, 2, NULL, &err), -1);
+    assert_int_equal(ptx_signature(".entry k(.param .b8 a[32764])", "k", p, 2, NULL, &err), 1);
+    assert_int_equal(ptx_signature(".entry k(.param .u32 a, .param .u32 b, .param .u32 c)", "k", p, 2, NULL, &err), -1);
     /* Every prefix of real text ends without reading past its end. */
     for (size_t n = 0; n < sizeof nvvm7; n++) {
         char *part = xstrndup(nvvm7, n);
         struct param q[32];
-        device_ptx_signature(part, "p1", q, 32, NULL, NULL);
+        ptx_signature(part, "p1", q, 32, NULL, NULL);
         free(part);
     }
+}
+
+/* What this parser does not know hides nothing else: directives, attributes, types, instructions. */
+static void a_newer_ptx_is_read(void **state)
+{
+    static const char ptx[] =
+        ".version 99.0\n.target sm_999\n.newer \"thing\" { .entry no() { } };\n.global .b4x32 packed[4];\n"
+        ".func (.newer .b256 r) odd (.param .b256 a) { griddepcontrol.wait; }\n"
+        ".visible .entry k(.param .u32 a, .param .u64 .ptr .newer .align 8 b) { ret; }\n"
+        ".visible .entry m(.param .u32 a, .param .u64 b) .newer 7, (1) .reqntid 64\n{ newer.op<3> {%r1 : %r2}, [packed] @!; "
+        "mma.newer.f32.e4m3.e4m3.f32 {}; }\n.visible .entry last(.param .f32 x) .maxntid 96, 2 { }\n";
+    struct param p[4];
+    struct error err = {0};
+    char **names, **kept;
+    size_t bytes = 0;
+    bool heap;
+    assert_int_equal(ptx_entries(ptx, &names), 3);
+    assert_string_equal(names[2], "last");
+    assert_int_equal(ptx_signature(ptx, "k", p, 4, NULL, &err), -1); /* its own head is not guessed at */
+    assert_non_null(strstr(err.text, "parameter 1 of entry k cannot be read"));
+    assert_int_equal(ptx_signature(ptx, "m", p, 4, &bytes, &err), 2);
+    assert_int_equal(bytes, 16);
+    assert_int_equal(ptx_signature(ptx, "last", p, 4, &bytes, &err), 1);
+    assert_int_equal(ptx_factors(ptx, "m"), FACTOR_F8);
+    assert_int_equal(ptx_factors(ptx, "last"), 0);
+    assert_int_equal(ptx_block(ptx, "last"), 96);
+    assert_int_equal(ptx_block(ptx, "k"), 0);
+    assert_int_equal(ptx_state(ptx, &kept, &heap), 1);
+    assert_string_equal(kept[0], "packed");
+    free(kept[0]);
+    free(kept);
+    for (int i = 0; i < 3; i++)
+        free(names[i]);
+    free(names);
 }
 
 /* Instructions as the PTX ISA 8.x writes them. */
@@ -250,15 +285,14 @@ static void factors_are_read(void **state)
         char *ptx = text_format(".visible .entry other() { mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc {%%r1}; }\n"
                                 ".visible .entry k(.param .u64 p)\n{\n%s\n}\n",
                                 cases[i].body);
-        if (device_ptx_factors(ptx, "k") != cases[i].factors)
-            fail_msg("%s: %u instead of %u", cases[i].body, device_ptx_factors(ptx, "k"), cases[i].factors);
-        assert_int_equal(device_ptx_factors(ptx, "other"), FACTOR_BITS);
+        if (ptx_factors(ptx, "k") != cases[i].factors)
+            fail_msg("%s: %u instead of %u", cases[i].body, ptx_factors(ptx, "k"), cases[i].factors);
+        assert_int_equal(ptx_factors(ptx, "other"), FACTOR_BITS);
         free(ptx);
     }
-    assert_true(device_ptx_factors(".entry k() { mma.f16.f16.f16.f16.f16.f16.f16.f16.f16.f16.f16.f16 {%r1}; }", "k") & FACTOR_F16);
-    assert_int_equal(
-        device_ptx_factors(".func f() { mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1}; }\n.entry k() { call f; }", "k"),
-        FACTOR_TF32); /* what is not inlined counts for every entry */
+    assert_true(ptx_factors(".entry k() { mma.f16.f16.f16.f16.f16.f16.f16.f16.f16.f16.f16.f16 {%r1}; }", "k") & FACTOR_F16);
+    assert_int_equal(ptx_factors(".func f() { mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1}; }\n.entry k() { call f; }", "k"),
+                     FACTOR_TF32); /* what is not inlined counts for every entry */
 }
 
 int main(void)
@@ -270,6 +304,7 @@ int main(void)
         cmocka_unit_test(entries_are_listed),
         cmocka_unit_test(a_missing_entry_names_those_there_are),
         cmocka_unit_test(hostile_text),
+        cmocka_unit_test(a_newer_ptx_is_read),
         cmocka_unit_test(factors_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

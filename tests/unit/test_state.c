@@ -3,6 +3,7 @@
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
 #include "device/device.h"
+#include "device/ptx/query.h"
 #include "base/text.h"
 #include "measure/rig.h"
 #include <elf.h>
@@ -51,7 +52,7 @@ static void what_code_refers_to(void **state)
         char **names;
         bool asks;
         char *text = xstrndup(c.ptx, c.ptx_bytes);
-        int count = device_ptx_state(text, &names, &asks);
+        int count = ptx_state(text, &names, &asks);
         assert_int_equal(asks, heap);
         are(names, count, "hits kept table"); /* `unused` is there, but no code names it; constants no kernel can write */
         count = cubin_state(c.cubin, c.cubin_bytes, &names, &asks, &err);
@@ -78,7 +79,7 @@ static void in_text(void **state)
                               "st.global.f32 [far+4], %f1;\nld.global.u32 %r1, [seen];\nmov.u64 %rd2, shared_one;\n}\n";
     char **names;
     bool heap;
-    int count = device_ptx_state(ptx, &names, &heap);
+    int count = ptx_state(ptx, &names, &heap);
     are(names, count, "chain far seen shared_one");
     assert_false(heap);
     struct text many = {0}, all = {0}; /* more than there is room for at first, and than at second */
@@ -90,23 +91,25 @@ static void in_text(void **state)
         text_addf(&all, "%sv%d", i > 10 ? " " : "", i);
     }
     text_add(&many, " }");
-    count = device_ptx_state(text_get(&many), &names, &heap);
+    count = ptx_state(text_get(&many), &names, &heap);
     are(names, count, text_get(&all));
     text_free(&many);
     text_free(&all);
-    count = device_ptx_state(".extern .func (.param .b64 r) malloc (.param .b64 n);\n.entry k() { ret; }\n", &names, &heap);
+    count = ptx_state(".extern .func (.param .b64 r) malloc (.param .b64 n);\n.entry k() { ret; }\n", &names, &heap);
     are(names, count, "");
     assert_false(heap); /* declared, not called */
-    count = device_ptx_state(".entry k() { { call.uni (r), malloc, (n); } }\n", &names, &heap);
+    count = ptx_state(".entry k() { { call.uni (r), malloc, (n); } }\n", &names, &heap);
     are(names, count, "");
     assert_true(heap);
-    count = device_ptx_state(".global/* */.u32 hidden;\n.entry k() { st.global.u32 [hidden], 1; }\n", &names, &heap);
+    count = ptx_state(".global/* */.u32 hidden;\n.entry k() { st.global.u32 [hidden], 1; }\n", &names, &heap);
     are(names, count, "hidden");
-    count = device_ptx_state(".global ;\n.global .align 4 .b8 ;\n.entry k() { ld.global.u32 %r1, [none]; }\n", &names, &heap);
-    are(names, count, "");                    /* of no name */
+    count = ptx_state(".global ;\n.global .align 4 .b8 ;\n.entry k() { ld.global.u32 %r1, [none]; }\n", &names, &heap);
+    are(names, count, ""); /* of no name */
+    count = ptx_state(".global .u32 v;\n.entry k() { ret; }\n.section .debug_info {\n.b64 v\n}\n", &names, &heap);
+    are(names, count, "");                    /* a debugger's table is no code */
     for (size_t n = 0; n < sizeof ptx; n++) { /* every prefix ends */
         char *part = xstrndup(ptx, n);
-        count = device_ptx_state(part, &names, &heap);
+        count = ptx_state(part, &names, &heap);
         for (int i = 0; i < count; i++)
             free(names[i]);
         free(names);
@@ -117,21 +120,21 @@ static void in_text(void **state)
 /* Each of the registers by itself; a name that begins alike is another. */
 static void launches_are_told_apart(void **state)
 {
-    assert_string_equal(device_ptx_launches(".entry k() { mov.u64 %rd1, %gridid; }"), "%gridid");
-    assert_string_equal(device_ptx_launches(".entry k() { mov.u64 %rd1, %current_graph_exec; }"), "%current_graph_exec");
-    assert_string_equal(device_ptx_launches(".entry k() { mov.u32 %r1, %pm0; }"), "%pm0");
-    assert_string_equal(device_ptx_launches(".entry k() { mov.u64 %rd1, %pm6_64; }"), "%pm6_64");
-    assert_null(device_ptx_launches(".entry k() { mov.u32 %pm0_64x, %gridid1; /* %gridid */ mov.u64 %rd1, %clock64; }"));
+    assert_string_equal(ptx_launches(".entry k() { mov.u64 %rd1, %gridid; }"), "%gridid");
+    assert_string_equal(ptx_launches(".entry k() { mov.u64 %rd1, %current_graph_exec; }"), "%current_graph_exec");
+    assert_string_equal(ptx_launches(".entry k() { mov.u32 %r1, %pm0; }"), "%pm0");
+    assert_string_equal(ptx_launches(".entry k() { mov.u64 %rd1, %pm6_64; }"), "%pm6_64");
+    assert_null(ptx_launches(".entry k() { mov.u32 %pm0_64x, %gridid1; /* %gridid */ mov.u64 %rd1, %clock64; }"));
 }
 
 static void made_visible(void **state)
 {
-    char *text = device_ptx_expose(".version 8.0\n.global .u32 a;\n.visible .global .u32 b;\n.extern .global .u32 c; // .global\n"
-                                   ".entry k(.param .u64 .ptr .global g) { ld.global.u32 %r, [a]; }\n.global .f32 d = 1;");
+    char *text = ptx_expose(".version 8.0\n.global .u32 a;\n.visible .global .u32 b;\n.extern .global .u32 c; // .global\n"
+                            ".entry k(.param .u64 .ptr .global g) { ld.global.u32 %r, [a]; }\n.global .f32 d = 1;");
     assert_string_equal(text, ".version 8.0\n.visible .global .u32 a;\n.visible .global .u32 b;\n.extern .global .u32 c; // .global\n"
                               ".entry k(.param .u64 .ptr .global g) { ld.global.u32 %r, [a]; }\n.visible .global .f32 d = 1;");
     free(text);
-    text = device_ptx_expose(".global .u32 first;\n.weak .global .u32 e;\n.common .global .u32 f;"); /* as a text begins, too */
+    text = ptx_expose(".global .u32 first;\n.weak .global .u32 e;\n.common .global .u32 f;"); /* as a text begins, too */
     assert_string_equal(text, ".visible .global .u32 first;\n.weak .global .u32 e;\n.common .global .u32 f;");
     free(text);
 }

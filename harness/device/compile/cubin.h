@@ -29,10 +29,10 @@ struct kernel_facts {
 };
 /* Reads a cubin's ELF; the buffer may be hostile. Returns how many kernels (facts malloc'd), -1 + err. */
 int cubin_read(const void *cubin, size_t bytes, struct kernel_facts **facts, struct error *err);
-/* As device_ptx_factors, of machine code without PTX. 0 too where the chip's encoding is not known; products of tcgen05, whose type is in a
+/* As ptx_factors, of machine code without PTX. 0 too where the chip's encoding is not known; products of tcgen05, whose type is in a
  * descriptor, are not seen. */
 unsigned cubin_factors(const void *cubin, size_t bytes, const char *kernel);
-/* As device_ptx_state, of machine code without PTX: the variables of .nv.global* that a relocation names. -1 + err: not to be read. */
+/* As ptx_state, of machine code without PTX: the variables of .nv.global* that a relocation names. -1 + err: not to be read. */
 int cubin_state(const void *cubin, size_t bytes, char ***names, bool *heap, struct error *err);
 /* Makes the module's variables known outside of it, so that a driver finds them by name: those of a source that nobody links to are local.
  * The code stays as it is. What cannot be read is left alone. */

@@ -2,6 +2,7 @@
 #include "base/dtype.h"
 #include "base/text.h"
 #include "device/cuda/private.h"
+#include "device/ptx/query.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,7 @@ bool cuda_function(struct device *dev, struct device_module *module, const char 
     f->name = xstrdup(name);
     bool ok = false;
     if (module->ptx)
-        f->param_count = device_ptx_signature(module->ptx, name, f->params, PARAMS_MAX, &f->param_bytes, err);
+        f->param_count = ptx_signature(module->ptx, name, f->params, PARAMS_MAX, &f->param_bytes, err);
     if (f->param_count < 0)
         goto done;
     CUresult found = s->api->cuModuleGetFunction(&f->handle, module->handle, name);

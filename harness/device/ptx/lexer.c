@@ -148,3 +148,21 @@ void lexer_next(struct lexer *lx, struct token *t)
     }
     t->len = (int)(lx->p - t->at);
 }
+
+void lexer_skip_braces(struct lexer *lx)
+{
+    for (int depth = 1; depth > 0 && lx->p < lx->end;) {
+        char c = *lx->p;
+        if (c == '/' || c == '\n') {
+            const char *before = lx->p;
+            skip_blank(lx);
+            lx->p += lx->p == before; /* a slash alone */
+        } else if (c == '"') {
+            struct token text;
+            lexer_next(lx, &text);
+        } else {
+            depth += (c == '{') - (c == '}');
+            lx->p++;
+        }
+    }
+}

@@ -19,6 +19,8 @@ static bool parse_params(struct parser *p, struct ptx_var **list, bool is_entry)
         struct ptx_var *v = is_register ? parse_reg_param(p) : parse_var(p, SPACE_PARAM, false);
         if (!v || (!is_register && !name_add(p, v->name, NAME_VAR, 0, 0, v)))
             return false;
+        if (!parser_is_punct(p, ',') && !parser_is_punct(p, ')'))
+            return parser_expect(p, ')');
         *tail = v;
         tail = &v->next;
     } while (parser_accept(p, ','));
@@ -54,7 +56,7 @@ static bool begins_a_declaration(const struct parser *p)
 
 static bool function_attributes(struct parser *p, struct ptx_function *f)
 {
-    int dims[3];
+    int *dims = f->max_dims;
     int64_t n = 0;
     while (p->t.kind == TOKEN_WORD && p->t.at[0] == '.' && !begins_a_declaration(p)) {
         if (parser_word(p, ".maxntid")) {
@@ -81,35 +83,64 @@ static bool function_attributes(struct parser *p, struct ptx_function *f)
     return true;
 }
 
-/* The word .func or .entry is read. A body replaces an earlier declaration. */
-static bool parse_function(struct parser *p, bool is_entry)
+static bool function_head(struct parser *p, struct ptx_function *f)
 {
-    struct ptx_function *f = arena_alloc(&p->m->arena, sizeof *f);
-    f->is_entry = is_entry;
-    f->max_threads = -1;
-    f->line = p->t.line;
-    p->f = f;
-    p->place = p->inlined = (struct ptx_place){0, 0};
-    scope_open(p);
     if (p->t.kind == TOKEN_WORD && parser_is(p, ".attribute")) {
         parser_next(p);
         if (!parser_skip_parentheses(p))
             return false;
     }
-    if (parser_accept(p, '(') && !parse_params(p, &f->results, is_entry))
+    if (parser_accept(p, '(') && !parse_params(p, &f->results, f->is_entry))
         return false;
     if (!(f->name = parser_take_name(p, "a function's name")))
         return false;
-    if (parser_accept(p, '(') && !parse_params(p, &f->params, is_entry))
+    if (parser_accept(p, '(') && !parse_params(p, &f->params, f->is_entry)) {
+        f->unread = 0;
+        for (const struct ptx_var *v = f->params; v; v = v->next)
+            f->unread++;
         return false;
-    if (!function_attributes(p, f))
-        return false;
-    if (parser_is_punct(p, '{')) {
-        if (!parse_body(p))
-            return false;
-    } else {
-        parser_accept(p, ';');
     }
+    return function_attributes(p, f);
+}
+
+/* Behind what could not be read of a function's head, up to its body or what follows it. */
+static bool skip_head(struct parser *p, const struct ptx_function *f)
+{
+    int depth = f->unread >= 0;
+    p->failed = false;
+    while (p->t.kind != TOKEN_END && !parser_is_punct(p, '{') && (depth > 0 || (!parser_is_punct(p, ';') && !begins_a_declaration(p)))) {
+        depth += parser_is_punct(p, '(') - parser_is_punct(p, ')');
+        parser_next(p);
+    }
+    return true;
+}
+
+static bool skip_body(struct parser *p)
+{
+    p->f->body = p->lx.p;
+    lexer_skip_braces(&p->lx);
+    p->f->body_bytes = (size_t)(p->lx.p - p->f->body);
+    p->f->has_body = true;
+    parser_next(p);
+    return true;
+}
+
+/* The word .func or .entry is read. A body replaces an earlier declaration. */
+static bool parse_function(struct parser *p, bool is_entry)
+{
+    struct ptx_function *f = arena_alloc(&p->m->arena, sizeof *f);
+    f->is_entry = is_entry;
+    f->max_threads = f->unread = -1;
+    f->line = p->t.line;
+    p->f = f;
+    p->place = p->inlined = (struct ptx_place){0, 0};
+    scope_open(p);
+    if (!function_head(p, f) && !(p->outline && f->name && skip_head(p, f)))
+        return false;
+    if (!parser_is_punct(p, '{'))
+        parser_accept(p, ';');
+    else if (p->outline ? !skip_body(p) : !parse_body(p))
+        return false;
     scope_close(p);
     p->pending_count = 0;
     struct ptx_function *old = ptx_find_function(p->m, f->name);
@@ -149,11 +180,14 @@ static bool parse_alias(struct parser *p)
     return parser_expect(p, ';');
 }
 
-static bool module_var(struct parser *p, enum ptx_space space, bool is_extern)
+/* `at`: the word of its space. */
+static bool module_var(struct parser *p, enum ptx_space space, const char *at, bool is_extern, bool linked)
 {
     struct ptx_var *v = parse_var(p, space, is_extern);
     if (!v)
         return false;
+    v->at = at;
+    v->linked = linked;
     const struct name *old = name_find(p, v->name);
     if (old && old->kind == NAME_VAR && old->var->is_extern && !v->is_extern && old->var->space == space) {
         struct ptx_var *next = old->var->next; /* a definition behind its declaration */
@@ -213,7 +247,7 @@ static bool parse_target(struct parser *p)
 
 static bool parse_top(struct parser *p)
 {
-    bool is_extern = false;
+    bool is_extern = false, linked = false;
     int64_t n = 0;
     if (parser_word(p, ".version")) {
         double v = 0;
@@ -234,18 +268,21 @@ static bool parse_top(struct parser *p)
         return parse_loc(p);
     while (parser_is(p, ".extern") || parser_is(p, ".visible") || parser_is(p, ".weak") || parser_is(p, ".common")) {
         is_extern |= parser_is(p, ".extern");
+        linked = true;
         parser_next(p);
     }
+    parser_split(p);
+    const char *at = p->t.at;
     if (parser_word(p, ".func"))
         return parse_function(p, false);
     if (parser_word(p, ".entry"))
         return parse_function(p, true);
     if (parser_word(p, ".global"))
-        return module_var(p, SPACE_GLOBAL, is_extern);
+        return module_var(p, SPACE_GLOBAL, at, is_extern, linked);
     if (parser_word(p, ".const"))
-        return module_var(p, SPACE_CONST, is_extern);
+        return module_var(p, SPACE_CONST, at, is_extern, linked);
     if (parser_word(p, ".shared"))
-        return module_var(p, SPACE_SHARED, is_extern);
+        return module_var(p, SPACE_SHARED, at, is_extern, linked);
     if (parser_word(p, ".alias"))
         return parse_alias(p);
     if (parser_word(p, ".pragma")) {
@@ -253,6 +290,24 @@ static bool parse_top(struct parser *p)
         return parser_expect(p, ';');
     }
     return parser_fail(p, "this is not supported at module level");
+}
+
+static struct parser parser_open(const char *label, const char *text, size_t bytes, struct error *err)
+{
+    struct ptx_module *m = xcalloc(1, sizeof *m);
+    m->label = arena_text(&m->arena, label, strlen(label));
+    struct parser p = {.lx = {text, text + bytes, 1}, .m = m, .err = err, .buckets = xmalloc(BUCKETS * sizeof *p.buckets)};
+    for (int i = 0; i < BUCKETS; i++)
+        p.buckets[i] = -1;
+    parser_next(&p);
+    return p;
+}
+
+static void parser_close(struct parser *p)
+{
+    free(p->buckets);
+    free(p->names);
+    free(p->pending);
 }
 
 struct ptx_module *ptx_parse(const char *label, const char *text, size_t bytes, struct error *err)
@@ -263,24 +318,40 @@ struct ptx_module *ptx_parse(const char *label, const char *text, size_t bytes, 
     }
     while (bytes && text[bytes - 1] == 0)
         bytes--;
-    struct ptx_module *m = xcalloc(1, sizeof *m);
-    m->label = arena_text(&m->arena, label, strlen(label));
-    struct parser p = {.lx = {text, text + bytes, 1}, .m = m, .err = err};
-    p.buckets = xmalloc(BUCKETS * sizeof *p.buckets);
-    for (int i = 0; i < BUCKETS; i++)
-        p.buckets[i] = -1;
-    parser_next(&p);
+    struct parser p = parser_open(label, text, bytes, err);
     while (p.t.kind != TOKEN_END && !p.failed)
         if (!parse_top(&p))
             parser_fail(&p, "not understood");
-    if (!p.failed && !m->target[0])
+    if (!p.failed && !p.m->target[0])
         parser_fail(&p, "no '.target' in this text: is it PTX?");
-    free(p.buckets);
-    free(p.names);
-    free(p.pending);
+    parser_close(&p);
     if (p.failed) {
-        ptx_free(m);
+        ptx_free(p.m);
         return NULL;
     }
-    return m;
+    return p.m;
+}
+
+/* Behind what could not be read, up to the next declaration. */
+static void skip_declaration(struct parser *p)
+{
+    p->failed = false;
+    while (p->depth > 0)
+        scope_close(p);
+    while (p->t.kind != TOKEN_END && !begins_a_declaration(p)) {
+        if (parser_is_punct(p, '{'))
+            lexer_skip_braces(&p->lx);
+        parser_next(p);
+    }
+}
+
+struct ptx_module *ptx_outline(const char *text, size_t bytes)
+{
+    struct parser p = parser_open("", text, bytes, NULL);
+    p.outline = true;
+    while (p.t.kind != TOKEN_END)
+        if (!parse_top(&p))
+            skip_declaration(&p);
+    parser_close(&p);
+    return p.m;
 }

@@ -27,6 +27,7 @@ struct parser {
     struct ptx_function *f;
     struct error *err;
     bool failed;
+    bool outline; /* ptx_outline: bodies are skipped, and what is not known */
     struct name *names;
     int name_count, name_room;
     int *buckets;

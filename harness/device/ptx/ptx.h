@@ -78,6 +78,8 @@ struct lexer {
     const char *p, *end;
     int line;
 };
+/* Moves behind the brace that closes an open one, or to the end. */
+void lexer_skip_braces(struct lexer *lx);
 /* A word may hold dots and `::` ("ld.global.v4.f32", "%tid.x", ".shared::cta"). */
 void lexer_next(struct lexer *lx, struct token *t);
 
@@ -97,6 +99,9 @@ struct ptx_var {
     uint64_t bytes;              /* 0: extern shared array of open size */
     int vector;                  /* 1, 2 or 4 elements of the type */
     bool is_extern, in_register; /* in_register: a function's parameter that its body has in `reg`, one for each element */
+    bool array;                  /* declared with dimensions */
+    bool linked;                 /* .visible, .extern, .weak or .common stands before it */
+    const char *at;              /* a module's variable: the word of its space, in the text */
     int reg;
     uint8_t *init; /* NULL: zeros */
     struct ptx_reloc *relocs;
@@ -157,7 +162,11 @@ struct ptx_function {
     int reg_count, reg_room;
     struct ptx_instr **instrs;
     int instr_count, instr_room;
+    const char *body; /* of an outline: what stands between the braces, in the text */
+    size_t body_bytes;
+    int unread;         /* of an outline: the number of the first parameter that could not be read; -1: all could */
     int max_threads;    /* -1 = not given */
+    int max_dims[3];    /* .maxntid; 0 = not given */
     int req_threads[3]; /* 0 = not given */
     int cluster[3];     /* .reqnctapercluster; 0 = not given */
     int line;
@@ -176,7 +185,12 @@ struct ptx_module {
 
 /* Parses; NULL + err. `label` names the text in messages. */
 struct ptx_module *ptx_parse(const char *label, const char *text, size_t bytes, struct error *err);
+/* The module without its bodies (functions have `body` instead of instructions), whatever the text: what this parser does not know, as in
+ * a newer PTX, it skips up to the next declaration. Points into the text. */
+struct ptx_module *ptx_outline(const char *text, size_t bytes);
 void ptx_free(struct ptx_module *m);
+/* Offset of each parameter of an entry in its buffer; returns the buffer's size. */
+uint32_t ptx_param_layout(const struct ptx_var *params, uint32_t *offsets, int max);
 struct ptx_function *ptx_find_function(const struct ptx_module *m, const char *name);
 struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name);
 bool instr_is(const struct ptx_instr *in, const char *op);

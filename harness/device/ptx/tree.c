@@ -125,3 +125,17 @@ bool instr_has(const struct ptx_instr *in, const char *mod)
             return true;
     return false;
 }
+
+uint32_t ptx_param_layout(const struct ptx_var *params, uint32_t *offsets, int max)
+{
+    uint64_t at = 0;
+    int n = 0;
+    for (const struct ptx_var *v = params; v; v = v->next) {
+        at = v->align > 1 ? (at + v->align - 1) & ~((uint64_t)v->align - 1) : at;
+        if (offsets && n < max)
+            offsets[n] = (uint32_t)at;
+        n++;
+        at += v->bytes;
+    }
+    return at > 1 << 20 ? 1 << 20 : (uint32_t)at;
+}

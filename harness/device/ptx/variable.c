@@ -84,7 +84,8 @@ static bool var_dims(struct parser *p, struct ptx_var *v)
         uint64_t n = 0;
         if (!parser_is_punct(p, ']') && !parser_constant(p, &n))
             return false;
-        if (n > 0 && v->bytes > PTX_MAX_VAR_BYTES / n)
+        v->array = true;
+        if (n > 0 && v->bytes > PTX_MAX_VAR_BYTES / n && !(p->outline && v->space != SPACE_PARAM))
             return parser_fail(p, "variable '%s' is larger than %llu bytes", v->name, (unsigned long long)PTX_MAX_VAR_BYTES);
         v->bytes *= n;
         if (!parser_expect(p, ']'))
@@ -133,6 +134,9 @@ static bool var_attributes(struct parser *p, struct ptx_var *v, int *vector)
             continue;
         } else if (type != T_NONE && ptx_type_bytes(type) && v->type == T_NONE) {
             v->type = type;
+            parser_next(p);
+        } else if (p->outline && v->space != SPACE_PARAM) { /* a type of a newer PTX */
+            v->type = v->type == T_NONE ? T_B8 : v->type;
             parser_next(p);
         } else {
             return parser_fail(p, "'%.*s' is not supported in a declaration", p->t.len, p->t.at);

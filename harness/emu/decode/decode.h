@@ -53,8 +53,6 @@ struct decode {
 /* NULL + err. The variables of the module must have their addresses. */
 struct program *decode_entry(const struct ptx_module *m, const struct ptx_function *entry, struct error *err);
 void decode_free(struct program *p);
-/* Lays out an entry's parameters: offset of each, total size. */
-uint32_t decode_param_layout(const struct ptx_var *params, uint32_t *offsets, int max);
 
 /* ---- shared by decode*.c ---- */
 bool decode_fail(struct decode *d, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -19,20 +19,6 @@ static uint64_t align_up(uint64_t v, uint64_t a)
     return a > 1 ? (v + a - 1) & ~(a - 1) : v;
 }
 
-uint32_t decode_param_layout(const struct ptx_var *params, uint32_t *offsets, int max)
-{
-    uint64_t at = 0;
-    int n = 0;
-    for (const struct ptx_var *v = params; v; v = v->next) {
-        at = align_up(at, v->align);
-        if (offsets && n < max)
-            offsets[n] = (uint32_t)at;
-        n++;
-        at += v->bytes;
-    }
-    return at > 1 << 20 ? 1 << 20 : (uint32_t)at;
-}
-
 static void shared_operand(struct decode *d, const struct ptx_operand *o)
 {
     const struct ptx_var *v = o->var;
@@ -142,7 +128,7 @@ bool decode_place_function(struct decode *d, struct function *fn)
     fn->params = decode_list(d, 2 * counts[0]);
     fn->results = decode_list(d, 2 * counts[1]);
     uint32_t *offsets = decode_list(d, counts[0]);
-    uint32_t total = f->is_entry ? decode_param_layout(f->params, offsets, counts[0]) : 0;
+    uint32_t total = f->is_entry ? ptx_param_layout(f->params, offsets, counts[0]) : 0;
     for (int r = 0; r < 2; r++) {
         int k = 0;
         for (const struct ptx_var *v = r ? f->results : f->params; v; v = v->next, k++) {

@@ -1,3 +1,4 @@
+#include "device/ptx/query.h"
 #include "emu/device/emu.h"
 #include "base/text.h"
 #include "emu/run/buffer.h"
@@ -304,23 +305,12 @@ done:
 
 static void fill_signature(struct device_function *f, const struct ptx_function *entry)
 {
-    uint32_t offsets[1024];
     int n = 0;
-    decode_param_layout(entry->params, offsets, 1024);
+    size_t bytes;
     for (const struct ptx_var *v = entry->params; v && n < 1024; v = v->next)
         n++;
     f->params = xcalloc((size_t)n + 1, sizeof *f->params);
-    f->param_count = n;
-    const struct ptx_var *v = entry->params;
-    for (int i = 0; i < n; i++, v = v->next) {
-        bool array = v->bytes != (uint64_t)ptx_type_bytes(v->type);
-        f->params[i] = (struct param){.kind = array                     ? PARAM_BYTES
-                                              : ptx_type_float(v->type) ? PARAM_FLOAT
-                                                                        : PARAM_INT,
-                                      .bytes = (uint32_t)v->bytes,
-                                      .align = v->align,
-                                      .offset = offsets[i]};
-    }
+    f->param_count = ptx_params(entry, f->params, n, &bytes);
 }
 
 static bool emu_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function,

@@ -1,5 +1,6 @@
 #include "emu/emulate/emulate.h"
 #include "emu/emulate/parts.h"
+#include "device/ptx/query.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted
 {
     char **names = NULL, *found = NULL;
     struct text all = {0};
-    int count = device_ptx_entries(ptx, &names), matching = 0, exact = -1, last = -1;
+    int count = ptx_entries(ptx, &names), matching = 0, exact = -1, last = -1;
     for (int i = 0; i < count; i++) {
         if (wanted && !strcmp(names[i], wanted))
             exact = i;

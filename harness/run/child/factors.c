@@ -4,6 +4,7 @@
 #include "device/compile/cubin.h"
 #include "op/reference/bound.h"
 #include "run/child/private.h"
+#include "device/ptx/query.h"
 #include <stdlib.h>
 
 bool worker_sums_round(const struct program *p, const struct device_image *images)
@@ -11,7 +12,7 @@ bool worker_sums_round(const struct program *p, const struct device_image *image
     for (int i = 0; i < p->step_count; i++) {
         const struct step *s = &p->steps[i];
         if (s->kind == STEP_CUDNN || s->kind == STEP_CALL ||
-            (s->kind == STEP_KERNEL && (!images[s->unit].ptx || device_ptx_factors(images[s->unit].ptx, s->name))))
+            (s->kind == STEP_KERNEL && (!images[s->unit].ptx || ptx_factors(images[s->unit].ptx, s->name))))
             return false;
     }
     return true;
@@ -28,7 +29,7 @@ void worker_fits_math(const struct worker *w, int index, const struct build *bui
             continue;
         const struct work *work = program_step_work(p, s);
         unsigned may = work->op->has_math ? bound_factors(work->math, p->algorithm) : ~0u;
-        unsigned does = image->ptx ? device_ptx_factors(image->ptx, s->name) : cubin_factors(image->cubin, image->cubin_bytes, s->name);
+        unsigned does = image->ptx ? ptx_factors(image->ptx, s->name) : cubin_factors(image->cubin, image->cubin_bytes, s->name);
         if (!(does & ~may))
             continue;
         factor_type_names(does & ~may, lesser, sizeof lesser);
@@ -66,7 +67,7 @@ void worker_waits(const struct worker *w, int index, const struct build *build, 
         const struct step *before = &p->steps[i - 1], *s = &p->steps[i];
         const char *name;
         if (s->kind != STEP_KERNEL || !s->pdl || before->kind != STEP_KERNEL || before->prepare != s->prepare ||
-            !build->images[s->unit].ptx || !is_shared(p, before, s, &name) || device_ptx_waits(build->images[s->unit].ptx, s->name))
+            !build->images[s->unit].ptx || !is_shared(p, before, s, &name) || ptx_waits(build->images[s->unit].ptx, s->name))
             continue;
         char *reason =
             text_format("%s may begin before %s is done (pdl), and never waits for it (griddepcontrol.wait): what it finds in `%s` is "
