@@ -104,6 +104,12 @@ if command -v git >/dev/null 2>&1; then
         "$@" start && git tag self-test-start && "$@" "$(printf %061d 0)"'
     unset SUBJECTS_FROM
 fi
+expect references 'harness/base/zz.c:1: timing.c is no file' append harness/base/zz.c 'int zz; /* timing.c reads it */'
+expect references 'harness/base/zz.c:2: base/zz_gone.h is no file' append harness/base/zz.c 'const char *zz = "/* no comment"; // none\nint y; // base/zz_gone.h has it'
+expect references 'harness/base/zz.c:3: op/zz_gone.c is no file' append harness/base/zz.c '/* Two\n * lines:\n * op/zz_gone.c */'
+expect references 'harness/base/zz.c:1: decision 7: the tree has no list' append harness/base/zz.c '/* an id (decision 7) */'
+expect references 'docs/zz.md:1: gone.cu is no file' sh -c 'mkdir -p docs; echo "See gone.cu." >docs/zz.md'
+expect references 'ci/setup:' append ci/setup '# as zz_gone.md has it'
 expect statics 'zz_same() is a static function of 4 files' sh -c 'for i in 1 2 3 4; do echo "static int zz_same(void) { return 1; }" >harness/base/zz$i.c; done'
 expect help 'bench run --help: fails' sed -i '/run --help/d' bin/bench
 expect help 'does not name the exit codes' sed -i 's/; exit codes: 0//' bin/bench

@@ -56,7 +56,7 @@ enum layout layout_parse(const char *name);
 const char *layout_name(enum layout l);
 extern const char *const layout_names[];
 
-/* Arithmetic of the products and sums (decision 5). f32: IEEE single, no TF32. tf32: products of operands rounded to
+/* Arithmetic of the products and sums. f32: IEEE single, no TF32. tf32: products of operands rounded to
  * TF32, f32 sums. f16_acc32 / bf16_acc32: exact products of 16-bit operands, f32 sums. f16_acc16: f16 sums. i8_acc32: products and sums of
  * whole numbers in 32 bits, exact; the result is stored as f32. */
 enum math { MATH_NONE, MATH_F32, MATH_TF32, MATH_F16_ACC32, MATH_F16_ACC16, MATH_BF16_ACC32, MATH_I8_ACC32, MATH_COUNT };

@@ -62,7 +62,7 @@ enum ptx_space space_of(uint64_t generic);
 int shared_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes, int *ideal);
 void emu_poll(struct warp *w);
 
-/* ---- checks.c ---- */
+/* ---- report.c ---- */
 /* Adds to the launch's reports; lane < 0: the warp. The example kept is the first in block, warp, lane order. */
 void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
@@ -165,7 +165,7 @@ void emu_print(struct launch *l, uint64_t block, const char *text, size_t bytes)
 /* Writes it to the standard output and drops it; drops it unwritten. */
 void emu_print_show(struct launch *l);
 void emu_print_drop(struct launch *l);
-/* ---- tensor.c, wgmma.c, async.c, bulk.c, cluster.c ---- */
+/* ---- tensor.c, wgmma.inc, async.c, bulk.c, cluster.c ---- */
 const struct insn *emu_mma(struct warp *w, const struct insn *ip);
 const struct insn *emu_wmma_load(struct warp *w, const struct insn *ip);
 const struct insn *emu_wmma_store(struct warp *w, const struct insn *ip);

@@ -1,4 +1,4 @@
-/* What a variant does not fuse runs as further steps (decision 3), so that fused and unfused do the same work. */
+/* What a variant does not fuse runs as further steps, so that fused and unfused do the same work. */
 #include "kernel/bind.h"
 #include "base/text.h"
 #include "op/file/ops.h"

@@ -68,7 +68,7 @@ static bool load_folder(struct variant_set *set, const char *dir, const char *fo
 {
     int before = set->count, notes = set->note_count;
     bool done = load_files(set, dir, folder, ".cu", places, err) && load_files(set, dir, folder, ".yaml", places, err);
-    if (done && own && set->count == before) /* a folder that selects nothing is an error (decision 13) */
+    if (done && own && set->count == before) /* a folder that selects nothing is an error */
         error_set(err, ERROR_USAGE, "--variants %s=%s: the folder has no variant (no .cu file with a `bench 1` head)", folder, dir);
     if (done && own && set->count == before && set->note_count > notes)
         error_hint(err, "%s", set->notes[notes]);

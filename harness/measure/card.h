@@ -1,4 +1,4 @@
-/* measure/card: verification where the outputs lie (decision 16). Inputs are made on the device bit for bit as op/reference/generate.c
+/* measure/card: verification where the outputs lie. Inputs are made on the device bit for bit as op/reference/generate.c
  * makes them, the reference in double by kernels of its own (kernels/reference/), outputs are compared there, and only counts come back.
  *
  * A case's device reference is trusted because the CPU's agrees with it on a sample in every case: rows of the output at the upper

@@ -1,5 +1,5 @@
-/* measure/count: hardware counters of several rigs on one device, and the kernels they launch, through CUPTI (device/cupti_range.h,
- * cupti_trace.h).
+/* measure/count: hardware counters of several rigs on one device, and the kernels they launch, through CUPTI (device/cupti/range.h,
+ * device/cupti/trace.h).
  *
  * Every kernel is a range of its own, so that its elapsed cycles are its own, as under ncu; what a row or a step is comes of its kernels by
  * counter/combine. Everything is counted again in every pass, from the same state: inputs are never written (a row that did is unsafe and

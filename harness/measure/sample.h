@@ -1,4 +1,4 @@
-/* measure/sample: times several rigs interleaved on one device with events (decision 6). Only for a device that keeps time.
+/* measure/sample: times several rigs interleaved on one device with events. Only for a device that keeps time.
  *
  * One round visits every entrant once, in a random order, the next one in the reverse of it: drift cancels in pairs, and nobody always
  * follows the same neighbour. All of a round have the same set of inputs and the same seat (measure/room.h), drawn for it; the warm-up goes

@@ -1,5 +1,5 @@
-/* measure/source: where the warps of a rig's steps stand, and why, by source line, through CUPTI's PC sampling (device/cupti_pc.h); and how
- * often each line ran, with how many lanes, and what it moved, through its SASS metrics (device/cupti_sass.h).
+/* measure/source: where the warps of a rig's steps stand, and why, by source line, through CUPTI's PC sampling (device/cupti/pc.h); and how
+ * often each line ran, with how many lanes, and what it moved, through its SASS metrics (device/cupti/sass.h).
  *
  * Every step is looked at by itself, so that two steps with one kernel are told apart, from the state that the steps before it leave, the
  * first from the state of the time beside it (cold or warm). Code that was inlined from a header counts at the line that calls it. Nothing

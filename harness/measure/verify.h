@@ -1,4 +1,4 @@
-/* measure/verify: is an output right? (decision 10) Success-form tests: NaN never passes; the whole output is looked at. */
+/* measure/verify: is an output right? Success-form tests: NaN never passes; the whole output is looked at. */
 #ifndef BENCH_MEASURE_VERIFY_H
 #define BENCH_MEASURE_VERIFY_H
 

@@ -16,7 +16,7 @@ struct tile {
 };
 /* How a unit's code comes: compiled from CUDA C, or made elsewhere and only loaded. */
 enum code { CODE_CUDA, CODE_PTX, CODE_CUBIN, CODE_LIBRARY };
-/* One source file compiled with one set of -D. A completed variant (decision 3) has several. */
+/* One source file compiled with one set of -D. A completed variant has several. */
 struct unit {
     char *path; /* absolute path of the .cu, or of foreign code (NULL: no kernel in it, as for cudnn and copy) */
     enum code code;

@@ -1,6 +1,6 @@
 /* op/work: one fully resolved piece of work: an op, its shape, dtypes, layout, math mode, ordered epilogue, mask and data.
  *
- * A scenario's case is a work with an id; a variant is bound to a work; the key of a row hashes the work (decision 7). */
+ * A scenario's case is a work with an id; a variant is bound to a work; the key of a row hashes the work. */
 #ifndef BENCH_OP_WORK_H
 #define BENCH_OP_WORK_H
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What follows the op, in order (decision 3). */
+/* What follows the op, in order. */
 enum epilogue_kind {
     EPILOGUE_BIAS,
     EPILOGUE_RELU,
@@ -36,7 +36,7 @@ extern const char *const epilogue_names[];          /* NULL-terminated */
 enum truncate { TRUNCATE_MAX, TRUNCATE_L2, TRUNCATE_RMS, TRUNCATE_COUNT };
 extern const char *const truncate_names[]; /* NULL-terminated */
 
-/* Which pixels of a sparse update are active (decision 4). To add a pattern: one line here, and `mask_pattern_NAME` in a .c of op/
+/* Which pixels of a sparse update are active. To add a pattern: one line here, and `mask_pattern_NAME` in a .c of op/
  * (op/mask/pattern.h). NONE: no mask tensor at all. */
 enum mask_key { MASK_DENSITY = 1, MASK_RADIUS = 2, MASK_SEED = 4, MASK_PATH = 8 };
 #define MASK_PATTERNS(X) \

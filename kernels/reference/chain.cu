@@ -1,5 +1,5 @@
 /* What a network's reference needs between its layers: activations in double, nothing rounded, and what their errors come to, channel by channel
- * (harness/op/chain.h). The layers themselves are conv.cu's. */
+ * (harness/op/chain/chain.h). The layers themselves are conv.cu's. */
 #include "storage.cuh"
 
 extern "C" __global__ void chain_widen(const float *from, double *to, int64_t count)

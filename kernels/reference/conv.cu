@@ -1,5 +1,5 @@
 /* The convolutions in double: plain sums over channels and taps, some outputs a thread, or what the formula of an op without a filter says; then
- * the epilogue item by item, and beside each value the largest error that a correct kernel may show (harness/op/bound.h,
+ * the epilogue item by item, and beside each value the largest error that a correct kernel may show (harness/op/reference/bound.h,
  * harness/op/epilogue.c). Written from those definitions: a case is trusted only where the CPU's sums agree. */
 #include "storage.cuh"
 

@@ -1,4 +1,4 @@
-/* The values of inputs, made where they are used: bit for bit those of harness/op/generate.c, since integers are mixed and every rounding
+/* The values of inputs, made where they are used: bit for bit those of harness/op/reference/generate.c, since integers are mixed and every rounding
  * is named. Then into the type and layout in which a variant wants them, and back to a sum over all bits. */
 #include "storage.cuh"
 

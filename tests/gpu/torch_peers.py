@@ -3,7 +3,7 @@
 
 usage: torch_peers.py SCENARIO.yaml [-o FILE.json] [--rounds N] [--layers A,B] [--compile] [--callable LAYER=FILE.py:FUNCTION] [EXPORT.json]
 
-Protocol (decision 6): a rest of 1 ms; 144 KiB of code that is no op's; flush by writing, then reading back, 2x L2; event; the layer's ops; event; nothing waited for in between;
+Protocol: a rest of 1 ms; 144 KiB of code that is no op's; flush by writing, then reading back, 2x L2; event; the layer's ops; event; nothing waited for in between;
 median of the rounds.
 A kernel that only waits stands before the flush, long enough that the host has queued the ops by the time the first event is reached: else the GPU would wait for Python
 between the events (on an H200 that was 1 to 21 % of the layers of scenarios/peers.yaml). A sample whose first event had passed too early is taken again behind a longer one.

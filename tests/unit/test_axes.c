@@ -1,4 +1,4 @@
-/* Axes, ids and filters: the values they come to, how ids are written (decision 7), what --layer and --set keep. */
+/* Axes, ids and filters: the values they come to, how ids are written, what --layer and --set keep. */
 #include "scenario_text.h"
 
 static void expands_to(const char *more, const char *want)
@@ -130,7 +130,7 @@ static void masks(void **state)
     scenario_free(s);
 }
 
-/* Adding an axis at the value that a layer has leaves the case's id and key alone (decision 7). */
+/* Adding an axis at the value that a layer has leaves the case's id and key alone. */
 static void an_axis_at_its_old_default_renames_nothing(void **state)
 {
     char before[HASH_TEXT], after[HASH_TEXT];

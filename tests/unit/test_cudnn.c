@@ -184,8 +184,8 @@ static void numbers_equal_the_header(void **state)
 #endif
 }
 
-/* kernels.md 2.1: 40 configurations of mode A, engine 62 first, three of FALLBACK. */
-/* Decision 5, note by note; a bit is one that cudnn.h names. */
+/* 40 configurations of mode A, engine 62 first, three of FALLBACK. */
+/* The notes; a bit is one that cudnn.h names. */
 static void a_mode_admits_no_lesser_engine(void **state)
 {
     const unsigned tensor = 1u << NOTE_TENSOR_CORE, narrow = 1u << NOTE_DOWN_CONVERT_INPUTS, low = 1u << NOTE_REDUCED_PRECISION_REDUCTION,

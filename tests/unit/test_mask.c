@@ -1,4 +1,4 @@
-/* op/mask/mask: densities, shapes of the patterns, dilation against its definition, figures of kernels.md section 1 (one simulated 720x1280
+/* op/mask/mask: densities, shapes of the patterns, dilation against its definition, figures of an independent simulation (one 720x1280
  * mask each), hostile PGM files. */
 #include "works.h"
 #include "op/shape.h"
@@ -118,7 +118,7 @@ static void test_published_masks(void **state)
         int64_t radius;
         double density, dilated, tiles_8x8, tiles_16x16, slack;
     } table[] = {
-        /* kernels.md, S2: one mask each, of discs of "radius ~24" and "~8" that vary, so tiles agree within an eighth */
+        /* One simulated mask each, of discs of "radius ~24" and "~8" that vary, so tiles agree within an eighth */
         {MASK_IID, 0, 0.01, 0.086, 0.63, 0.96, 0.01},       {MASK_IID, 0, 0.05, 0.37, 0.994, 1, 0.006},
         {MASK_BLOBS, 24, 0.05, 0.055, 0.072, 0.093, 0.006}, {MASK_BLOBS, 24, 0.10, 0.11, 0.146, 0.19, 0.012},
         {MASK_BLOBS, 24, 0.25, 0.27, 0.344, 0.43, 0.02},    {MASK_BLOBS, 24, 0.50, 0.54, 0.65, 0.76, 0.03},

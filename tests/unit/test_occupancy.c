@@ -1,6 +1,6 @@
 /* device/chip/occupancy: cases worked out by hand from the rules of the occupancy calculator (per warp, registers x 32 rounded up to 256; a
- * quarter of 65,536 per scheduler; shared memory rounded to 128 bytes plus 1,024 of the system's; block and warp slots), and those of
- * experience.md, which were taken from cubins. */
+ * quarter of 65,536 per scheduler; shared memory rounded to 128 bytes plus 1,024 of the system's; block and warp slots), and some that
+ * were taken from cubins. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ static void test_by_hand(void **state)
         {"sm_86", 64, 16, 0, 16, LIMIT_BLOCKS},
         {"sm_89", 32, 16, 0, 24, LIMIT_BLOCKS},
         {"sm_89", 256, 128, 0, 2, LIMIT_REGISTERS},
-        {"sm_90", 256, 168, 198 * 1024, 1, LIMIT_REGISTERS}, /* experience.md D: cudnn engine 62; ties go to the earlier word */
+        {"sm_90", 256, 168, 198 * 1024, 1, LIMIT_REGISTERS}, /* cudnn engine 62; ties go to the earlier word */
         {"sm_90", 256, 80, 43 * 1024, 3, LIMIT_REGISTERS},   /* tile_list: 38 % */
         {"sm_90", 256, 105, 48 * 1024, 2, LIMIT_REGISTERS},  /* halo_regs TH8 TW16: 25 % */
         {"sm_90", 1024, 64, 77 * 1024, 1, LIMIT_REGISTERS},  /* halo_regs TH16 TW32: 50 % */
@@ -86,7 +86,7 @@ static void lifts(struct occupancy o, const char *words)
 
 static void test_lift(void **state)
 {
-    lifts(of("sm_90", 256, 105, 48 * 1024), "25 fewer registers (80) give 3 blocks per SM"); /* experience.md E */
+    lifts(of("sm_90", 256, 105, 48 * 1024), "25 fewer registers (80) give 3 blocks per SM");
     lifts(of("sm_90", 1024, 64, 77 * 1024), "32 fewer registers (32) give 2 blocks per SM");
     lifts(of("sm_90", 256, 32, 100 * 1024), "25600 fewer bytes of shared memory (76800) give 3 blocks per SM");
     lifts(of("sm_90", 256, 168, 198 * 1024),

@@ -1,5 +1,5 @@
-/* op/: shapes, refusals, FLOP and bytes. Figures: kernels.md section 1 (floors) and seed-systems.md section 5.1 (the depth_to_space
- * thread), which were worked out from the layer shapes alone, without this code. */
+/* op/: shapes, refusals, FLOP and bytes. Figures (floors, depth_to_space), which were worked out from the layer shapes alone, without this
+ * code. */
 #include "works.h"
 #include "op/shape.h"
 #include "op/reference/data.h"
@@ -76,7 +76,7 @@ static void test_the_thread(void **state)
 
 static void test_conv_shapes(void **state)
 {
-    const struct { /* h, kernel, stride, pad, dilation -> p: from the list of seed-systems.md section 6 and by hand */
+    const struct { /* h, kernel, stride, pad, dilation -> p: by hand */
         int64_t h, kernel, stride, pad, dilation, p;
     } table[] = {{227, 11, 4, 0, 1, 55}, {224, 11, 4, 0, 1, 54}, {224, 7, 2, 3, 1, 112}, {6, 6, 1, 0, 1, 1}, {28, 5, 1, 2, 1, 28},
                  {56, 3, 2, 1, 1, 28},   {17, 3, 2, 0, 1, 8},    {10, 3, 1, 2, 2, 10},   {7, 4, 1, 0, 2, 1}, {1, 1, 3, 0, 1, 1}};

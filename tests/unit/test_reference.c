@@ -139,7 +139,7 @@ static void test_conv_transpose2d(void **state)
     op_data_free(&d);
 }
 
-/* depth_to_space as reshape, transpose, reshape (seed-systems.md 5.1): DCR (n,r,r,C',h,w) -> 0,3,4,1,5,2; CRD (n,C',r,r,h,w) ->
+/* depth_to_space as reshape, transpose, reshape: DCR (n,r,r,C',h,w) -> 0,3,4,1,5,2; CRD (n,C',r,r,h,w) ->
  * 0,1,4,2,5,3. */
 static void test_depth_to_space(void **state)
 {

@@ -1,6 +1,5 @@
-/* op/mask/tiles: against the definition, written out; the histogram against the binomial distribution and the table of DeltaCNN's tiles
- * that seed-systems.md gives. And the reach of a mask through a transposed convolution and an upsampling, scattered forward from the
- * inputs. */
+/* op/mask/tiles: against the definition, written out; the histogram against the binomial distribution and the table of DeltaCNN's tiles.
+ * And the reach of a mask through a transposed convolution and an upsampling, scattered forward from the inputs. */
 #include "works.h"
 #include "op/shape.h"
 #include "op/mask/tiles.h"
@@ -97,7 +96,7 @@ static void test_definition(void **state)
         }
 }
 
-/* 6x6 outputs read 8x8 inputs: the number marked is binomial. seed-systems.md 1.1: 52.6 % empty and 47.4 % with one to four at 1 %. */
+/* 6x6 outputs read 8x8 inputs: the number marked is binomial. 52.6 % empty and 47.4 % with one to four at 1 %. */
 static void test_random_pixels(void **state)
 {
     static const struct {

@@ -29,7 +29,7 @@
  *
  * The clock is the highest the SM can run at, not the "boost" that a data sheet's tensor rate is quoted for: 989 TFLOP/s of an H200 is
  * 132 SMs x 4096 at 1.83 GHz, but the card runs up to 1.98 GHz where power allows, so only 1,070 TFLOP/s is a rate that nothing can beat
- * (decision 8). Boards sold with other clocks report their own to the driver. A rate halved on GeForce (fp32 accumulation) stands at the
+ *. Boards sold with other clocks report their own to the driver. A rate halved on GeForce (fp32 accumulation) stands at the
  * silicon's full value for the same reason. L2 bandwidth: no figure is published; 0. */
 
 #define SM_COMMON \

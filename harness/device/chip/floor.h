@@ -1,4 +1,4 @@
-/* device/chip/floor: the physical floor of a piece of work on a chip, and the roof with measured ceilings (decision 8). */
+/* device/chip/floor: the physical floor of a piece of work on a chip, and the roof with measured ceilings. */
 #ifndef BENCH_MODEL_FLOOR_H
 #define BENCH_MODEL_FLOOR_H
 

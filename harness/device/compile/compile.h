@@ -1,4 +1,4 @@
-/* device/compile/compile: CUDA C to PTX and cubin with the pinned NVRTC, cached by content (decision 9). Needs no GPU and no driver. */
+/* device/compile/compile: CUDA C to PTX and cubin with the pinned NVRTC, cached by content. Needs no GPU and no driver. */
 #ifndef BENCH_DEVICE_COMPILE_COMPILE_H
 #define BENCH_DEVICE_COMPILE_COMPILE_H
 

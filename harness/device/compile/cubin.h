@@ -1,4 +1,4 @@
-/* device/compile/cubin: what the compiler says of each kernel: registers, spills, stack, shared memory, code (emulator.md section 3). Needs
+/* device/compile/cubin: what the compiler says of each kernel: registers, spills, stack, shared memory, code. Needs
  * no GPU.
  */
 #ifndef BENCH_DEVICE_COMPILE_CUBIN_H

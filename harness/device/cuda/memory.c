@@ -95,8 +95,8 @@ bool cuda_copy(struct device *dev, uint64_t to, uint64_t from, size_t bytes, str
 }
 
 /* Two kernels walk the buffer in 16-byte steps, one step a thread and iteration. The reader keeps a sum and stores it (into
- * the flush buffer) only if it happens to equal an argument, so that no load can be left out (tests/unit/test_cuda.c looks for them in the
- * SASS). PTX, so that a machine without the compiler can flush. */
+ * the flush buffer) only if it happens to equal an argument, so that no load can be left out (tests/unit/test_device_table.c looks for them
+ * in the SASS). PTX, so that a machine without the compiler can flush. */
 const char cuda_flush_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
                               ".visible .entry flush_write(.param .u64 buffer, .param .u64 count, .param .u32 value)\n{\n"
                               ".reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %d<8>;\n"

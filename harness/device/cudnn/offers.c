@@ -192,7 +192,7 @@ static bool cudnn_plan_describe(struct cudnn *h, void *configuration, bool narro
     return ok;
 }
 
-/* Decision 5: what a mode permits. f32: IEEE products, so neither tensor cores nor narrower inputs. tf32: tensor cores, but on the f32 data
+/* What a mode permits. f32: IEEE products, so neither tensor cores nor narrower inputs. tf32: tensor cores, but on the f32 data
  * as they are. 16-bit modes with f32 sums: no engine that sums in less. f16_acc16: anything. */
 bool cudnn_obeys(enum math math, unsigned notes)
 {

@@ -1,7 +1,7 @@
 /* device/cupti/cupti: hardware counters planned with no GPU: which metrics a chip has, and how many passes a set of them takes.
  *
  * libcupti is loaded when it is first needed and stays. Everything here runs without a driver, except metrics whose name says `_sass_`
- * when they are collected (device/cupti_range.h). A missing library is an ERROR_ENVIRONMENT; a name that is not known is an ERROR_USAGE
+ * when they are collected (range.h). A missing library is an ERROR_ENVIRONMENT; a name that is not known is an ERROR_USAGE
  * with the nearest one as hint. */
 #ifndef BENCH_DEVICE_CUPTI_CUPTI_H
 #define BENCH_DEVICE_CUPTI_CUPTI_H

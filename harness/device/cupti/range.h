@@ -19,11 +19,11 @@
 #define CUPTI_RANGES_MAX 1024 /* of one count; CUPTI refuses some thousands */
 
 struct cupti_session;
-/* `context` is the CUcontext (device/cuda.h: cuda_native), current on this thread; `device` its CUDA ordinal. */
+/* `context` is the CUcontext (device/cuda/cuda.h: cuda_native), current on this thread; `device` its CUDA ordinal. */
 bool cupti_session_open(void *context, int device, struct cupti_session **session_out, struct error *err);
 void cupti_session_close(struct cupti_session *session);
 /* Disables the profiler until the next count, which then costs the first range's 0.2 s again. Call it before modules are unloaded that were
- * counted, and before something is traced (device/cupti_trace.h): CUPTI 13.0 goes on using what it learned of them, and dies of it at a
+ * counted, and before something is traced (trace.h): CUPTI 13.0 goes on using what it learned of them, and dies of it at a
  * later launch (seen on an H200, about once in eight such counts). */
 void cupti_session_rest(struct cupti_session *session);
 /* The session's chip, for cupti_has and cupti_describe; closed with the session. */

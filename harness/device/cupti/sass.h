@@ -2,7 +2,7 @@
  * the code for it, so that the kernel counts itself: exact, whatever else the hardware does, and nothing may be timed meanwhile.
  *
  * What CUPTI 13.0 does on an H200, and does not say: a process can set the metrics once, and never again after taking them back; and only
- * where PC sampling has been on before (device/cupti_pc.h, opened and closed) is every function patched - else it is the first one that is
+ * where PC sampling has been on before (pc.h, opened and closed) is every function patched - else it is the first one that is
  * launched, and no other ever after. So there is one of these in a process, opened behind PC sampling and kept to the end. It is at rest
  * between runs, when PC sampling and the range profiler can work. What a machine refuses is an ERROR_ENVIRONMENT with the cure as hint. One
  * thread at a time. */

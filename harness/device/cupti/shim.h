@@ -1,6 +1,6 @@
 /* device/cupti/shim: CUPTI 13's host API as plain C. Its header, cupti_profiler_host.h, is C++ only, so one .cpp file stands between.
  *
- * Every function returns CUPTI's own result code (0 = done; device/cupti_error.h puts it into words). Names and lists belong to CUPTI
+ * Every function returns CUPTI's own result code (0 = done; error.h puts it into words). Names and lists belong to CUPTI
  * and live as long as the host object, the chips as long as the library. */
 #ifndef BENCH_DEVICE_CUPTI_SHIM_H
 #define BENCH_DEVICE_CUPTI_SHIM_H

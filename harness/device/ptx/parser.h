@@ -1,4 +1,4 @@
-/* device/ptx/parser: what parse.c (module level) and body.c (inside functions) share. */
+/* device/ptx/parser: what module.c (module level) and body.c (inside functions) share. */
 #ifndef BENCH_DEVICE_PTX_PARSER_H
 #define BENCH_DEVICE_PTX_PARSER_H
 
@@ -80,7 +80,7 @@ bool parse_reg_type(struct parser *p, enum ptx_type *type, int *vector);
 bool add_register(struct parser *p, enum ptx_type type, int count, int *first); /* unnamed ones, side by side */
 bool declare_register(struct parser *p, const char *name, enum ptx_type type, int vector, int *first);
 
-/* ---- parse_call.c: parameters in registers ---- */
+/* ---- call.c: parameters in registers ---- */
 struct ptx_operand parser_registers(struct parser *p, const char *name, int first, int count);
 struct ptx_var *parse_reg_param(struct parser *p);
 bool parser_enter_function(struct parser *p);

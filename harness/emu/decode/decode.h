@@ -31,8 +31,8 @@ struct decode {
     struct graph graph;
     struct slots slots;
     uint32_t first_flow; /* flow of block 0 */
-    int32_t *origins;    /* by register: decode_origin.c */
-    uint8_t *overtaken;  /* by instruction, a bit: a load that another lane's store may overtake: decode_origin.c */
+    int32_t *origins;    /* by register: origin.c */
+    uint8_t *overtaken;  /* by instruction, a bit: a load that another lane's store may overtake: origin.c */
     uint8_t *unread;     /* the same: an ldmatrix of which an mbarrier is told before anything has used it */
     uint16_t *uses;      /* by register: how often it is read, to know unused results */
     /* the instruction at hand */
@@ -83,12 +83,12 @@ struct place_ref {
 bool decode_address(struct decode *d, const struct ptx_operand *o, enum ptx_space space, struct place_ref *out);
 enum ptx_space decode_take_space(struct decode *d);
 
-/* ---- decode_alu.c ---- */
+/* ---- alu.c ---- */
 enum op decode_by_width(struct decode *d, enum ptx_type t, enum op op16, enum op op32, enum op op64);
 /* d, a, b, c: n sources of type t; OP_none fails. */
 bool decode_simple(struct decode *d, enum op op, enum ptx_type t, int n);
 bool decode_predicate_logic(struct decode *d, enum op op);
-/* ---- decode_place.c ---- */
+/* ---- place.c ---- */
 void decode_origins(struct decode *d);
 void decode_overtaken(struct decode *d);
 void decode_unread(struct decode *d);

@@ -1,4 +1,4 @@
-/* emu/run/video: runs the SIMD video instructions (decode_video.c decodes them). */
+/* emu/run/video: runs the SIMD video instructions (decode/video.c decodes them). */
 #include "emu/handlers.h"
 
 static int64_t part(uint32_t v, int index, int bits, bool is_signed)

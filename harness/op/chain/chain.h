@@ -65,7 +65,7 @@ struct chain_maker {
 /* maker: NULL where no link needs one. */
 bool chain_data_make(const struct work *work, enum data_part part, const struct chain_maker *maker, struct op_data *out, struct error *err);
 
-/* Links whose op is a file (chain_file.c): its tensors `input` and `output` are images, or [rows, cols] that are the pixels and channels of
+/* Links whose op is a file (file.c): its tensors `input` and `output` are images, or [rows, cols] that are the pixels and channels of
  * an image stored NHWC. Its reference is made by its maker; what errors of its input become is found by asking it again, with the input off
  * by them. */
 /* Can it be a layer of a network at all? */

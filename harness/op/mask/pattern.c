@@ -1,4 +1,4 @@
-/* The short mask patterns; pattern_blobs.c has the longer one. */
+/* The short mask patterns; blobs.c has the longer one. */
 #include "op/mask/pattern.h"
 #include <math.h>
 

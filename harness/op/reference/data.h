@@ -4,7 +4,7 @@
 
 #include "op/op.h"
 
-/* Makes inputs and the reference of one part of the verification (decision 10); seeded by work->seed, same on every machine and thread
+/* Makes inputs and the reference of one part of the verification; seeded by work->seed, same on every machine and thread
  * count. Exact: small integers scaled so that every partial sum in any order, and every intermediate rounding of an unfused epilogue, is
  * representable in the work's dtype and accumulator. Precision: work->data distribution, full mantissa, filters scaled by
  * 1/sqrt(reduction). False when out of memory (err). Free with op_data_free. */

@@ -163,7 +163,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
 /* The same of all, case by case on all cores: a mask of 720p with what it leaves takes 30 ms of one. known (may be NULL): of these rows
  * nothing is wanted that a mask is drawn for. */
 void plan_rows_new(const struct plan *plan, const char *device, const bool *known, struct row **rows);
-/* Key of a row (decision 11): work, sources, parameters, compiler, device, timing. */
+/* Key of a row: work, sources, parameters, compiler, device, timing. */
 void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT]);
 /* The tiles of a row whose variant declares them, counted on the CPU. False with err when the mask cannot be made. */
 bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, struct error *err);

@@ -20,7 +20,7 @@ struct expansion {
 /* An axis as one layer has it. */
 struct turn {
     const struct axis *axis;
-    bool *silent; /* by value: the layer has it already, so the id does not name it (decision 7) */
+    bool *silent; /* by value: the layer has it already, so the id does not name it */
     int at;
 };
 

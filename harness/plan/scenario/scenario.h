@@ -20,13 +20,13 @@ struct layer {
 struct coordinate {
     char *axis, *value;
     double number; /* NaN: the value is a word */
-    bool silent;   /* the layer has it already, so the id does not name it (decision 7) */
+    bool silent;   /* the layer has it already, so the id does not name it */
 };
 struct scenario_only { /* a variant, and what is in its rows' `params` ("EDGE=3,FEW=2"); NULL: all configurations */
     char *variant, *params;
 };
 struct scenario_case {
-    char *id; /* SCENARIO/LAYER[@HxW][axis=value,...] (decision 7) */
+    char *id; /* SCENARIO/LAYER[@HxW][axis=value,...] */
     const struct layer *layer;
     struct work work; /* cropped, axes applied, finished */
     bool cropped;
@@ -134,7 +134,7 @@ struct scenario_filter {
 /* Does it tell cases apart by their masks alone, if at all? */
 bool scenario_filter_by_mask(const struct scenario_filter *filter);
 /* Expands for a device kind ("emu", "cuda": picks `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing is an error that
- * names it (decision 13). Returns the count; -1 on error. */
+ * names it. Returns the count; -1 on error. */
 int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases,
                     struct error *err);
 void scenario_cases_free(struct scenario_case *cases, int count);

@@ -1,4 +1,4 @@
-/* run/child/bout: rows of one case that are timed together in one worker; shared by timing.c and tune.c. */
+/* run/child/bout: rows of one case that are timed together in one worker; shared by time.c, pairs.c and race.c. */
 #ifndef BENCH_WORKER_BOUT_H
 #define BENCH_WORKER_BOUT_H
 

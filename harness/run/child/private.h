@@ -178,7 +178,7 @@ bool worker_remembers(struct worker *w, int row);
 bool worker_recall(struct worker *w, int row);
 void worker_remember(struct worker *w, int index, const struct row *row);
 
-/* quarantine.c, timing.c */
+/* verify.c */
 bool worker_verify(struct worker *w, int row, struct error *err);
 /* Says of a right row whether a further launch left the bits of its first one; of one that was launched twice before nothing more. */
 void worker_same_bits(const struct worker *w, int index, const struct rig *rig, struct row *row);

@@ -80,7 +80,7 @@ enum outcome session_answer(struct session *s, struct child *child, double limit
 bool session_launch(const struct session *s, struct child *child, struct error *err);
 /* A worker that is set up: launched now, if it was not. */
 bool session_start(struct session *s, struct child *child, struct error *err);
-/* Whether this run counts at all; an error when counters are required and cannot be (counting.c). */
+/* Whether this run counts at all; an error when counters are required and cannot be (count.c). */
 bool session_counts(const struct session *s, bool *counts, struct error *err);
 /* Asks the machine once, before anything is timed: what it refuses, and metrics that nobody has, are told early. False: they are needed.
  * session_count_launch asks, and the counting worker comes up meanwhile; session_count_check waits for the answer, the first time. */
@@ -144,7 +144,7 @@ bool session_gate_identify(struct session *s, struct error *err);
 /* The verified rows of a case that make pairs, with the library's first one; *gate: what else is said to the worker. New references. */
 json_t *session_gate_rows(struct session *s, int first, int last, json_t **gate);
 
-/* ablating.c: asks for the parts of each verified row of a case that offers them; what fails is a note of the row and nothing more. */
+/* ablate.c: asks for the parts of each verified row of a case that offers them; what fails is a note of the row and nothing more. */
 bool session_ablate(struct session *s, int first, int last, struct error *err);
 
 /* wisdom.c. What was remembered for --tuned, as plan_options.tuned wants it, from the run's own database; *list is NULL when there is none.

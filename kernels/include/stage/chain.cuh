@@ -1,6 +1,6 @@
 /* stage/chain: stages one behind another, cut into kernels.
  *
- * The compiler is told what the stages are by -D names (harness/op/stage.h): STAGE_FILE_0 ... are their headers and STAGES is a list of
+ * The compiler is told what the stages are by -D names (harness/op/stage/stage.h): STAGE_FILE_0 ... are their headers and STAGES is a list of
  *
  *     SOURCE(0, 0, input, T, C, n, h, w)                       what is read
  *     POINT, SAMPLE or BOXES(i, b, name, T, C, n, h, w, ...)   what stage i makes of what stage b made: C channels of T, n images of at most h x w; its parameters
