@@ -118,13 +118,13 @@ echo sequence/delta >>"$work/shipped"
 {
     echo '# compute-sanitizer over every shipped kernel'
     echo
-    echo "Written by \`sh tests/gpu/sanitize.sh\` on $(date -u +%Y-%m-%d); $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 | sed 's/, / · driver /'); compute-sanitizer $(compute-sanitizer --version | sed -n 's/.*Version \([0-9.]*\).*/\1/p' | head -n 1); bench $("$bench" --version | sed -n 's/^bench *//p' | head -n 1)."
+    echo "\`sh tests/gpu/sanitize.sh\` wrote this page on $(date -u +%Y-%m-%d); $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 | sed 's/, / · driver /'); compute-sanitizer $(compute-sanitizer --version | sed -n 's/.*Version \([0-9.]*\).*/\1/p' | head -n 1); bench $("$bench" --version | sed -n 's/^bench *//p' | head -n 1)."
     echo
     echo '| job | tool | rows verified | findings | s | |'
     echo '|---|---|---|---|---|---|'
     awk -F, '{printf "| %s | %s | %s | %s | %s | %s |\n", $1, $2, $3, $4 == "" ? "-" : $4, $5, $6}' "$work/results"
     echo
-    echo "Rows of each variant in jobs that gave a result, by tool. Each row is verified against the CPU in the same process, and launched several times."
+    echo "Rows of each variant in jobs with a result, by tool. bench compares each row with the CPU in the same process, and launches it several times."
     echo
     echo "| variant | $(echo "$tools" | sed 's/ / | /g') |"
     echo "|---|$(echo "$tools" | sed 's/[a-z]* */---|/g')"
