@@ -1,8 +1,7 @@
 /* emu/tensor: matrix instructions: which lane holds what, and the arithmetic model.
  *
  * A register of lane (g = lane / 4, t = lane % 4) holds E = 32 / bits neighbouring elements along k. As 32 lanes x E elements, a register
- * is therefore an 8 x 4E tile in row order. Model: products exact; sums in f32, one fused rounding per product, k ascending, starting from
- * c (tf32, f16, bf16, fp8); f16 results are rounded once at the end; integers exact; f64 fused in order. */
+ * is therefore an 8 x 4E tile in row order. f16, bf16, tf32 and fp8 add as tensor_sum.h says; integers are exact; f64 is fused in order. */
 #ifndef BENCH_EMU_TENSOR_H
 #define BENCH_EMU_TENSOR_H
 
@@ -20,6 +19,8 @@ static inline int mma_form_bits(enum mma_form f)
     static const int bits[] = {16, 16, 32, 32, 64, 8, 8, 32, 8, 8, 4, 4, 1};
     return bits[f];
 }
+/* The enum tensor_type (run/tensor_sum.h) of f16, bf16, tf32, e4m3 and e5m2. */
+int tensor_type_of(enum mma_form f);
 
 float emu_fp8(uint8_t v, bool e4m3);
 /* wgmma's A from registers: rows 8 h on, k0 to k0 + 7 of the warp, in row order. */

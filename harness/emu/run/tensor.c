@@ -1,9 +1,21 @@
 #include "emu/check/races.h"
 #include "emu/tensor.h"
+#include "emu/run/tensor_sum.h"
 #include "base/dtype.h"
 #include "emu/async.h"
 #include <math.h>
 #include <string.h>
+
+int tensor_type_of(enum mma_form f)
+{
+    switch (f) {
+    case MMA_F16: return TENSOR_F16;
+    case MMA_BF16: return TENSOR_BF16;
+    case MMA_E4M3: return TENSOR_E4M3;
+    case MMA_E5M2: return TENSOR_E5M2;
+    default: return TENSOR_TF32;
+    }
+}
 
 /* Element e of register r of a lane: its row and its k (a), its k and column (b: row = k), its row and column (c). */
 static void mma_place_a(int m, int k, int bits, int r, int lane, int e, int *row, int *col)
@@ -138,7 +150,7 @@ static void gather(const struct warp *w, const uint32_t *l, const uint32_t *refs
             }
 }
 
-static double sum_one(const struct tiles *t, const uint32_t *l, int row, int col)
+static double sum_one(const struct tiles *t, const uint32_t *l, int row, int col, int cc)
 {
     int n = (int)l[MMA_N], k = (int)l[MMA_K];
     double sum = t->c[row * n + col];
@@ -155,10 +167,15 @@ static double sum_one(const struct tiles *t, const uint32_t *l, int row, int col
             s = s > INT32_MAX ? INT32_MAX : s < INT32_MIN ? INT32_MIN : s;
         sum = (double)(int32_t)(uint32_t)(uint64_t)s;
     } else {
-        float f = (float)sum;
-        for (int i = 0; i < k; i++)
-            f = fmaf((float)t->a[row * k + i], (float)t->b[i * n + col], f);
-        sum = (double)f;
+        const enum tensor_type ta = (enum tensor_type)tensor_type_of((enum mma_form)l[MMA_FA]),
+                               tb = (enum tensor_type)tensor_type_of((enum mma_form)l[MMA_FB]);
+        const struct tensor_rule rule = tensor_rule_of(cc, TENSOR_MMA, ta);
+        float x[TENSOR_K_MAX], y[TENSOR_K_MAX];
+        for (int i = 0; i < k; i++) {
+            x[i] = (float)t->a[row * k + i];
+            y[i] = (float)t->b[i * n + col];
+        }
+        sum = (double)tensor_sum(&rule, x, ta, y, tb, k, (float)sum, l[MMA_FD] == MMA_F16);
     }
     return sum;
 }
@@ -200,7 +217,7 @@ const struct insn *emu_mma(struct warp *w, const struct insn *ip)
     double d[32 * 32];
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
-            d[i * n + j] = sum_one(&t, l, i, j);
+            d[i * n + j] = sum_one(&t, l, i, j, w->runner->launch->chip->cc);
     for (uint32_t r = 0; r < l[MMA_COUNT_D]; r++)
         for (uint32_t rest = w->mask; rest; rest &= rest - 1)
             for (int e = 0; e < (l[MMA_FD] == MMA_F16 ? 2 : 1); e++) {
