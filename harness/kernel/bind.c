@@ -8,50 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void set_reason(struct bind *b, const char *clause, const char *format, va_list args)
-{
-    struct text t = {0};
-    char *kept = clause ? xstrdup(clause) : NULL;
-    text_vaddf(&t, format, args);
-    free(b->program->reason);
-    free(b->program->clause);
-    b->program->reason = text_take(&t);
-    b->program->clause = kept;
-}
-
-bool bind_infeasible(struct bind *b, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set_reason(b, NULL, format, args);
-    va_end(args);
-    return false;
-}
-
-bool bind_refused(struct bind *b, const char *clause, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    set_reason(b, clause, format, args);
-    va_end(args);
-    return false;
-}
-
-bool bind_conditions(struct bind *b, const struct expr_list *all, const char *key, const char *config, struct error *err)
-{
-    for (int i = 0; i < all->count; i++) {
-        bool truth;
-        char why[400];
-        if (!expr_test(all->items[i], &b->env, &truth, why, sizeof why, err))
-            return false;
-        if (truth)
-            continue;
-        SCOPED char *failing = expr_failing(all->items[i], &b->env), *clause = text_format("%s %s", key, failing);
-        return bind_refused(b, clause, "%s %s%s%s", key, why, config[0] ? ", with " : "", config);
-    }
-    return true;
-}
-
 static bool match_where(struct bind *b, struct error *err)
 {
     return bind_conditions(b, &b->h->where, "where", b->config->label, err);
@@ -192,22 +148,6 @@ static bool bind_tile(struct bind *b, struct error *err)
     return true;
 }
 
-/* Does the head claim this work? It speaks of its own kernels at the default configuration, so that what completes a row takes the claim
- * away. */
-bool bind_claim(struct bind *b, struct error *err)
-{
-    bool claims = b->h->claims.count > 0 && !b->completed;
-    for (int i = 0; i < b->config->count && claims; i++)
-        claims = value_equal(&b->config->values[i], &b->h->params[head_param_find(b->h, b->config->names[i])].fallback);
-    for (int i = 0; i < b->h->claims.count && claims; i++) {
-        char why[400];
-        if (!expr_test(b->h->claims.items[i], &b->env, &claims, why, sizeof why, err))
-            return false;
-    }
-    b->program->claims = claims;
-    return true;
-}
-
 /* The slack of a library is for what it computes: a word alone is held as a direct sum. */
 static void bind_library(struct program *p)
 {
@@ -242,11 +182,17 @@ static void begin_program(struct bind *b)
     p->algorithm = xstrdup(v->algorithm);
 }
 
-bool bind_at_depth(const struct variant_set *set, const struct variant_config *config, const struct work *work, const struct chip *chip,
-                   int depth, struct program *program, struct error *err)
+static bool bind_at_depth(const struct variant_set *set, const struct variant_config *config, const struct work *work,
+                          const struct chip *chip, int depth, struct program *program, struct error *err)
 {
-    struct bind b = {
-        .set = set, .config = config, .h = config->variant->parsed, .work = work, .chip = chip, .depth = depth, .program = program};
+    struct bind b = {.set = set,
+                     .config = config,
+                     .h = config->variant->parsed,
+                     .work = work,
+                     .chip = chip,
+                     .depth = depth,
+                     .program = program,
+                     .bind = bind_at_depth};
     bind_env_init(&b);
     begin_program(&b);
     if (depth > BIND_MAX_DEPTH) {
@@ -279,4 +225,19 @@ bool variant_bind(const struct variant_set *set, const struct variant_config *co
                   struct program *program, struct error *err)
 {
     return bind_at_depth(set, config, work, chip, 0, program, err);
+}
+
+bool variant_bind_choice(const struct variant_set *set, const struct variant_config *rule, const struct variant_config *choice,
+                         const struct work *work, const struct chip *chip, struct program *program, struct error *err)
+{
+    struct bind b = {.set = set, .config = rule, .h = rule->variant->parsed, .work = work, .chip = chip, .program = program};
+    struct program inner;
+    if (!bind_at_depth(set, choice, work, chip, 1, &inner, err))
+        return false;
+    *program = (struct program){0};
+    if (inner.feasible)
+        bind_adopt(&b, choice->variant, &inner);
+    else
+        *program = inner;
+    return true;
 }

@@ -31,6 +31,9 @@ struct bind {
     bool trying[HEAD_MAX_TABLES];
     struct expr_env env;
     struct program *program;
+    /* Binds another variant, for a step or a choice that is one. */
+    bool (*bind)(const struct variant_set *set, const struct variant_config *config, const struct work *work, const struct chip *chip,
+                 int depth, struct program *program, struct error *err);
 };
 
 /* The reason is of one clause, which other rows fail with other values. Always returns false. */
@@ -39,10 +42,7 @@ bool bind_refused(struct bind *b, const char *clause, const char *format, ...) _
 bool bind_conditions(struct bind *b, const struct expr_list *all, const char *key, const char *config, struct error *err);
 /* Sets the reason. Always returns false. */
 bool bind_infeasible(struct bind *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool bind_at_depth(const struct variant_set *set, const struct variant_config *config, const struct work *work, const struct chip *chip,
-                   int depth, struct program *program, struct error *err);
 
-/* bind.c */
 /* Says in the program whether the head claims the work. */
 bool bind_claim(struct bind *b, struct error *err);
 
@@ -60,15 +60,17 @@ enum dtype bind_scratch_dtype(const struct bind *b, int scratch);
 int bind_fused(const struct head *h, const struct work *work);
 bool bind_match(struct bind *b, struct error *err);
 
-/* bind_steps.c */
+/* bind_buffers.c */
 bool bind_scratch(struct bind *b, struct error *err);
-bool bind_maps(struct bind *b, struct error *err);
-bool bind_steps(struct bind *b, struct error *err);
-struct step *bind_step_new(struct program *p, enum step_kind kind, bool prepare);
-bool bind_columns(struct bind *b, struct error *err);
 struct buffer_ref bind_buffer(const struct bind *b, const struct head_buffer *of); /* BUFFER_NONE: this work has no such tensor */
 uint64_t bind_buffer_bytes(const struct program *p, struct buffer_ref ref);
 int bind_scratch_add(struct program *p, const char *name, enum dtype dtype, int64_t elements);
+struct step *bind_step_new(struct program *p, enum step_kind kind, bool prepare);
+
+/* bind_steps.c */
+bool bind_maps(struct bind *b, struct error *err);
+bool bind_steps(struct bind *b, struct error *err);
+bool bind_columns(struct bind *b, struct error *err);
 
 /* bind_prepare.c */
 /* Of the steps that the head's step `s` became, those from `from` on: when they are run by prepare, do they read only what stays the same
@@ -88,6 +90,8 @@ bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref a
 bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *err);
 
 /* select.c */
+/* Gives the rule's program the steps of the chosen variant: `conv2d/auto[is=wgmma_rs]`. */
+void bind_adopt(struct bind *b, const struct variant *v, struct program *inner);
 /* The program becomes that of the first variant of `select:` that can do the work. */
 bool bind_select(struct bind *b, struct error *err);
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const span_cuts[] = {[CUT_EACH] = "each", [CUT_SAMPLED] = "sampled", [CUT_NONE] = "whole", [CUT_NONE + 1] = NULL};
 #define BLOCK_X 32 /* as chain.cuh has it */
 #define BLOCK_Y 8
 #define BLOCK (BLOCK_X * BLOCK_Y)

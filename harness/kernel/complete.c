@@ -110,7 +110,7 @@ static bool try_variant(struct bind *b, const struct stage *stage, const struct 
         return false;
     }
     int count = variant_configs(v, NULL, &configs, err);
-    bool done = count > 0 && bind_at_depth(b->set, &configs[0], &w, b->chip, BIND_MAX_DEPTH - 1, inner, err);
+    bool done = count > 0 && b->bind(b->set, &configs[0], &w, b->chip, BIND_MAX_DEPTH - 1, inner, err);
     variant_configs_free(configs, count < 0 ? 0 : count);
     if (!done)
         return false;

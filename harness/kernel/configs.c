@@ -185,13 +185,3 @@ bool variant_at(const struct variant *v, const char *label, struct variant_confi
     }
     return count == 1;
 }
-
-void variant_configs_free(struct variant_config *configs, int count)
-{
-    for (int i = 0; i < count; i++) {
-        free(configs[i].names);
-        free(configs[i].values);
-        free(configs[i].label);
-    }
-    free(configs);
-}

@@ -175,7 +175,7 @@ bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *
     if (count < 0)
         return false;
     bool done = count == 1 || node_error(s->params, err, "a step is one configuration of %s, not %d", v->name, count);
-    done = done && bind_at_depth(b->set, &configs[0], &w, b->chip, b->depth + 1, &inner, err);
+    done = done && b->bind(b->set, &configs[0], &w, b->chip, b->depth + 1, &inner, err);
     variant_configs_free(configs, count);
     if (!done)
         return false;

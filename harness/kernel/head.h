@@ -192,6 +192,8 @@ void head_free(struct head *h);
 
 /* For the parts of the reader. */
 bool head_is_identifier(const char *s);
+/* Appends one expression; a list of them, in brackets or separated by commas outside parentheses. */
+bool head_expr_add(struct expr_list *out, const struct node *n, const char *what, int max, struct error *err);
 bool head_expr_list(const struct node *n, const char *what, int max, struct expr_list *out, struct error *err);
 bool head_buffer(const struct head *h, const struct node *n, const char *name, struct head_buffer *out, struct error *err);
 bool head_read_steps(struct head *h, const struct node *root, struct error *err);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *const span_cuts[] = {[CUT_EACH] = "each", [CUT_SAMPLED] = "sampled", [CUT_NONE] = "whole", [CUT_NONE + 1] = NULL};
+
 /* `yes` and `no` are numbers here, so that a value may also be an expression. */
 static struct expr *read_switch(const struct node *n, struct error *err)
 {

@@ -17,13 +17,13 @@ static bool bind_candidate(struct bind *b, const struct head_step *s, const stru
     if (count < 0)
         return false;
     bool done = count == 1 || node_error(s->params, err, "a choice is one configuration of %s, not %d", v->name, count);
-    done = done && bind_at_depth(b->set, &configs[0], b->work, b->chip, b->depth + 1, inner, err);
+    done = done && b->bind(b->set, &configs[0], b->work, b->chip, b->depth + 1, inner, err);
     variant_configs_free(configs, count);
     return done;
 }
 
 /* The candidate's program takes the rule's place: `conv2d/auto[is=wgmma_rs]`, with what completes it behind its name. */
-static void adopt(struct bind *b, const struct variant *v, struct program *inner)
+void bind_adopt(struct bind *b, const struct variant *v, struct program *inner)
 {
     const char *own = b->config->variant->name, *rest = strlen(inner->variant) > strlen(v->name) ? inner->variant + strlen(v->name) : "";
     char *name = text_format("%s%s", own, rest);
@@ -42,21 +42,6 @@ static bool was_measured(const struct bind *b, bool *measured, struct error *err
     for (int i = 0; i < b->h->measured.count && *measured; i++)
         if (!expr_test(b->h->measured.items[i], &b->env, measured, clause, sizeof clause, err))
             return false;
-    return true;
-}
-
-bool variant_bind_choice(const struct variant_set *set, const struct variant_config *rule, const struct variant_config *choice,
-                         const struct work *work, const struct chip *chip, struct program *program, struct error *err)
-{
-    struct bind b = {.set = set, .config = rule, .h = rule->variant->parsed, .work = work, .chip = chip, .program = program};
-    struct program inner;
-    if (!bind_at_depth(set, choice, work, chip, 1, &inner, err))
-        return false;
-    *program = (struct program){0};
-    if (inner.feasible)
-        adopt(&b, choice->variant, &inner);
-    else
-        *program = inner;
     return true;
 }
 
@@ -80,7 +65,7 @@ bool bind_select(struct bind *b, struct error *err)
             broken = true;
         } else if (inner.feasible && (inner.claims || !s->claimed)) {
             bool measured;
-            adopt(b, v, &inner);
+            bind_adopt(b, v, &inner);
             /* a rule without claims has those of its choice */
             done = (b->h->claims.count == 0 || bind_claim(b, err)) && was_measured(b, &measured, err);
             b->program->guess = done && !measured;

@@ -1,6 +1,8 @@
 /* What a plan is made of, as it is added: configurations, ways, cases, rows. */
 #include "base/text.h"
 #include "plan/rows/private.h"
+#include <stdlib.h>
+#include <string.h>
 
 struct variant_config *plan_configs_keep(struct plan *plan, struct variant_config *configs, int count)
 {
@@ -39,4 +41,14 @@ int plan_case_add(struct plan *plan, const struct way *way, char *id)
     *APPEND(plan->cases, plan->case_count) = (struct scenario_case){
         .id = id, .layer = &way->layer, .work = way->work, .axes = xcalloc(1, sizeof(struct coordinate)), .repeat = 1, .place = place};
     return plan->case_count - 1;
+}
+
+void plan_note(struct plan *plan, char *note)
+{
+    for (int i = 0; i < plan->note_count; i++)
+        if (!strcmp(plan->notes[i], note)) {
+            free(note);
+            return;
+        }
+    *APPEND(plan->notes, plan->note_count) = note;
 }

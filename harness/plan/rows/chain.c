@@ -11,13 +11,6 @@
 /* On emu, which takes seconds for a deep network, single variants run whole in short ones only. */
 #define EMU_SINGLES_MAX 16
 
-const char *plan_row_variant(const struct plan_row *row)
-{
-    if (row->variant)
-        return row->variant->name;
-    return row->chain->pick == CHAIN_LIBRARY ? CHAIN_ROW_LIBRARY : row->chain->pick == CHAIN_BEST ? CHAIN_ROW_BEST : row->chain->single;
-}
-
 /* The rows of one network, as they are added. */
 struct network_rows {
     struct plan *plan;

@@ -10,16 +10,6 @@
 
 #define HEADER_MAX_BYTES (16u << 20)
 
-const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op)
-{
-    SCOPED char *full = strchr(name, '/') ? xstrdup(name) : text_format("%s/%s", op->name, name);
-    const struct variant *found = NULL;
-    for (int i = 0; i < set->count && !found; i++)
-        if (!strcmp(set->items[i]->name, full) && op_has_variants_of(op, set->items[i]->op))
-            found = set->items[i];
-    return found;
-}
-
 bool plan_pinned(const struct plan *plan, int index)
 {
     const struct plan_row *row = &plan->rows[index];
@@ -53,11 +43,6 @@ static struct variant_config *tuned_config_of(struct plan *plan, const struct va
     *note = text_format("the remembered configuration %s of %s is none of its configurations any more; the declared ones run", t->params,
                         t->variant);
     return NULL;
-}
-
-const struct variant_set *plan_set(const struct plan *plan, const struct side *side)
-{
-    return side ? &plan->side_sets[side - plan->sides] : &plan->variants;
 }
 
 /* A rule takes what was found best for its layer where that can do the work. */
@@ -427,16 +412,6 @@ done:
     if (!ok)
         plan_free(plan);
     return ok;
-}
-
-void plan_note(struct plan *plan, char *note)
-{
-    for (int i = 0; i < plan->note_count; i++)
-        if (!strcmp(plan->notes[i], note)) {
-            free(note);
-            return;
-        }
-    *APPEND(plan->notes, plan->note_count) = note;
 }
 
 void plan_lacks_free(struct plan_lacks *lacks)

@@ -82,49 +82,6 @@ static bool at_default(const struct axis *axis, const struct axis_value *value, 
     return !strcmp(a, b);
 }
 
-void scenario_case_free(struct scenario_case *c)
-{
-    for (int i = 0; i < c->axis_count; i++) {
-        free(c->axes[i].axis);
-        free(c->axes[i].value);
-    }
-    free(c->axes);
-    free(c->id);
-    free(c->like);
-    case_want_all(c);
-}
-
-/* "@8x256": what is left of the fields that the crop names, in the op's order. */
-static void name_crop(const struct node *crop, const struct scenario_case *c, struct text *t)
-{
-    const char *between = "@";
-    for (const struct op_field *f = c->work.op->fields; f->name; f++)
-        if (f->kind == FIELD_INT && node_get(crop, f->name)) {
-            text_addf(t, "%s%lld", between, *(const long long *)(const void *)((const char *)&c->work + f->offset));
-            between = "x";
-        }
-}
-
-char *case_name(const struct scenario *s, const struct node *crop, const struct scenario_case *c)
-{
-    struct text t = {0};
-    bool open = false;
-    text_addf(&t, "%s/%s", s->name, c->layer->name);
-    if (c->cropped && c->work.op->file)
-        name_crop(crop, c, &t);
-    else if (c->cropped && c->work.op->volume)
-        text_addf(&t, "@%lldx%lldx%lld", (long long)c->work.d, (long long)c->work.plane, (long long)c->work.w);
-    else if (c->cropped)
-        text_addf(&t, "@%lldx%lld", (long long)c->work.h, (long long)c->work.w);
-    for (int i = 0; i < c->axis_count; i++)
-        if (!c->axes[i].silent) {
-            text_addf(&t, "%s%s=%s", open ? "," : "[", c->axes[i].axis, c->axes[i].value);
-            open = true;
-        }
-    text_add(&t, open ? "]" : "");
-    return text_take(&t);
-}
-
 /* The error of a case that cannot be: at the value of its last axis, with all of them named. */
 static bool impossible(const struct expansion *x, const struct scenario_case *c, const struct node *place, const char *when,
                        const struct error *why)
@@ -283,11 +240,4 @@ done:
         return x.count;
     scenario_cases_free(x.cases, x.count);
     return -1;
-}
-
-void scenario_cases_free(struct scenario_case *cases, int count)
-{
-    for (int i = 0; i < count; i++)
-        scenario_case_free(&cases[i]);
-    free(cases);
 }

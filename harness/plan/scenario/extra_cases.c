@@ -42,17 +42,6 @@ static struct scenario_case *find_added(struct scenario_case *cases, int count, 
     return NULL;
 }
 
-void case_want_all(struct scenario_case *c)
-{
-    for (int i = 0; i < c->only_count; i++) {
-        free(c->only[i].variant);
-        free(c->only[i].params);
-    }
-    free(c->only);
-    c->only = NULL;
-    c->only_count = 0;
-}
-
 static void want(struct scenario_case *c, const struct scenario_wish *w)
 {
     *APPEND(c->only, c->only_count) = (struct scenario_only){xstrdup(w->variant), w->params ? xstrdup(w->params) : NULL};

@@ -43,7 +43,7 @@ struct parsed {
 
 /* A word or a list of different words: the flag of each is set, the others are not. */
 bool scenario_words(const struct node *n, const char *what, const char *const *words, bool *flags, struct error *err);
-/* scenario.c: what a layer or a network may be called: it stands in ids and lists. */
+/* True if a layer or a network may have this name, which stands in ids and lists. */
 bool scenario_name_ok(const struct node *key, const char *what, struct error *err);
 
 /* layers.c: a layer's map over the defaults -> a finished work. */
@@ -104,14 +104,16 @@ bool answers_parse(struct scenario *s, const struct node *list, struct error *er
 /* expand.c: cuts a work to the crop of a device kind (NULL: not). */
 bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err);
 
-/* extra_cases.c: every variant is wanted there. */
+/* cases.c */
+/* Makes every variant run on the case. */
 void case_want_all(struct scenario_case *c);
+void scenario_case_free(struct scenario_case *c);
+/* The id of a case, from its layer, crop and coordinates. Caller frees. */
+char *case_name(const struct scenario *s, const struct node *crop, const struct scenario_case *c);
+
 /* extra_cases.c: adds the cases of scenario_filter.extra, the first at `place`. */
 bool extra_cases_add(const struct scenario *s, const struct node *crop, struct scenario_case **cases, int *count, int place,
                      const struct scenario_wish *wish, struct error *err);
-/* expand.c: the id that its layer, crop and coordinates make. Caller frees. */
-void scenario_case_free(struct scenario_case *c);
-char *case_name(const struct scenario *s, const struct node *crop, const struct scenario_case *c);
 
 /* sequences.c */
 bool sequences_parse(struct scenario *s, struct error *err);

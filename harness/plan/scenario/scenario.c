@@ -28,14 +28,6 @@ static bool parse_name(struct scenario *s, struct error *err)
     return true;
 }
 
-bool scenario_name_ok(const struct node *key, const char *what, struct error *err)
-{
-    const char *text = key->text;
-    if (*text && strlen(text) <= 80 && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")])
-        return true;
-    return node_error(key, err, "%s has letters, digits, _ - . and at most 80 characters", what);
-}
-
 static bool parse_layers(struct scenario *s, struct error *err)
 {
     const struct node *layers = node_get(s->root, "layers"), *defaults = node_get(s->root, "defaults");
@@ -105,23 +97,6 @@ static bool parse_data(struct scenario *s, struct error *err)
         s->layers[i].work.data = (enum data_kind)kind;
     }
     return !file || take_picture(s, input, err);
-}
-
-bool scenario_words(const struct node *n, const char *what, const char *const *words, bool *flags, struct error *err)
-{
-    int count = n->kind == NODE_LIST ? n->count : 1;
-    for (int i = 0; words[i]; i++)
-        flags[i] = false;
-    for (int i = 0; i < count; i++) {
-        const struct node *one = n->kind == NODE_LIST ? n->items[i] : n;
-        int word = node_word(one, what, words, err);
-        if (word < 0)
-            return false;
-        if (flags[word])
-            return node_error(one, err, "%s: %s stands twice", what, words[word]);
-        flags[word] = true;
-    }
-    return count > 0 || node_error(n, err, "%s: an empty list selects nothing", what);
 }
 
 static bool parse_budget(const struct node *n, double *out, struct error *err)
