@@ -25,6 +25,8 @@ enum phase {
 const char *phase_name(enum phase phase);
 /* PHASE_COUNT when there is none of that name. */
 enum phase phase_find(const char *name);
+/* The stage at which a counting worker asks the machine for its counters: what fails there fails for every case. At most 20 characters. */
+#define PHASE_STAGE_COUNTERS "open counters"
 
 #define PHASE_DEPTH 32 /* twice what nests anywhere; what is deeper counts as the phase around it */
 #define PHASE_PARTS 64 /* more than there are; what is beyond counts for its phase alone */

@@ -12,7 +12,6 @@
 
 struct room;
 
-#define ROOM_SETS 3
 #define ROOM_SEATS 2
 
 /* card: not owned, outlives the room; NULL: nothing is summed up. */

@@ -1,41 +1,39 @@
 /* run/child/factors: what is said of a row by its code alone, before it runs. */
 #include "works.h"
 #include "base/dtype.h"
-#include "run/child/private.h"
+#include "run/child/factors.h"
+#include <stdio.h>
 
 #define ENTRY(name, body) ".visible .entry " name "(.param .u64 p)\n{\n" body "\nret;\n}\n"
 #define F16 "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f2};"
 #define TF32 "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1}, {%r1}, {%r2}, {%f2};"
 
 static struct step steps[3];
-static struct plan_row row_of_plan;
+static struct program program;
 static struct row row;
 
 /* The row of these steps, all of one file, under a math mode and an algorithm; what its reason is, "" none. */
 static const char *said(int count, const char *ptx, enum math math, const char *algorithm,
-                        void (*ask)(const struct worker *, int, const struct build *, struct row *))
+                        void (*ask)(const struct program *, const struct build *, struct row *))
 {
     static struct tensor_role result = {.result = true}, input;
     static struct tensor tensors[2] = {{.role = &input}, {.role = &result}};
     static struct tensor_map map = {.buffer = {BUFFER_TENSOR, 1}};
-    static struct worker w;
     struct device_image image = {.ptx = ptx};
     struct build build = {.images = &image, .count = 1};
-    row_of_plan.program.work = conv_work(64, 64, 20, 20, 3);
-    row_of_plan.program.work.dtype = DTYPE_F32;
-    row_of_plan.program.work.math = math;
-    row_of_plan.program.algorithm = (char *)(uintptr_t)algorithm;
-    row_of_plan.program.steps = steps;
-    row_of_plan.program.step_count = count;
-    row_of_plan.program.tensors = tensors;
-    row_of_plan.program.tensor_count = 2;
-    row_of_plan.program.tensor_maps = &map;
-    row_of_plan.program.tensor_map_count = 1;
-    w.plan.rows = &row_of_plan;
-    w.plan.row_count = 1;
+    program.work = conv_work(64, 64, 20, 20, 3);
+    program.work.dtype = DTYPE_F32;
+    program.work.math = math;
+    program.algorithm = (char *)(uintptr_t)algorithm;
+    program.steps = steps;
+    program.step_count = count;
+    program.tensors = tensors;
+    program.tensor_count = 2;
+    program.tensor_maps = &map;
+    program.tensor_map_count = 1;
     free(row.reason);
     row = (struct row){.status = ROW_PLANNED};
-    ask(&w, 0, &build, &row);
+    ask(&program, &build, &row);
     return row.reason ? row.reason : "";
 }
 
@@ -50,23 +48,23 @@ static void lesser_types(void **state)
 {
     const char *ptx = ENTRY("a", F16) ENTRY("b", TF32) ENTRY("c", "");
     steps[0] = kernel("c", BUFFER_SCRATCH, 0), steps[1] = kernel("a", BUFFER_SCRATCH, 0), steps[2] = kernel("b", BUFFER_SCRATCH, 0);
-    assert_string_equal(said(1, ptx, MATH_F32, "direct", worker_fits_math), "");
+    assert_string_equal(said(1, ptx, MATH_F32, "direct", code_check_factors), "");
     assert_int_equal(row.status, ROW_PLANNED);
-    assert_string_equal(said(3, ptx, MATH_F32, "direct", worker_fits_math), /* the first that is not allowed */
+    assert_string_equal(said(3, ptx, MATH_F32, "direct", code_check_factors), /* the first that is not allowed */
                         "tensor cores multiply f16 in a, which f32 with algorithm `direct` does not allow");
     assert_int_equal(row.status, ROW_WRONG);
     steps[0] = steps[2]; /* were it the first */
-    assert_non_null(strstr(said(1, ptx, MATH_F32, "direct", worker_fits_math), "tf32 in b"));
+    assert_non_null(strstr(said(1, ptx, MATH_F32, "direct", code_check_factors), "tf32 in b"));
     steps[0] = kernel("c", BUFFER_SCRATCH, 0);
     steps[1] = steps[2];
-    assert_string_equal(said(2, ptx, MATH_F32, "winograd", worker_fits_math),
+    assert_string_equal(said(2, ptx, MATH_F32, "winograd", code_check_factors),
                         "tensor cores multiply tf32 in b, which f32 with algorithm `winograd` does not allow");
-    assert_string_equal(said(2, ptx, MATH_TF32, "direct", worker_fits_math), "");
-    assert_string_equal(said(2, ptx, MATH_F32, "split3", worker_fits_math), "");
+    assert_string_equal(said(2, ptx, MATH_TF32, "direct", code_check_factors), "");
+    assert_string_equal(said(2, ptx, MATH_F32, "split3", code_check_factors), "");
     steps[1].kind = STEP_FILL; /* launches nothing */
-    assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_fits_math), "");
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_factors), "");
     steps[0].kind = STEP_FILL, steps[1].kind = STEP_KERNEL; /* and what comes behind it is looked at */
-    assert_non_null(strstr(said(2, ptx, MATH_F32, "direct", worker_fits_math), "tf32 in b"));
+    assert_non_null(strstr(said(2, ptx, MATH_F32, "direct", code_check_factors), "tf32 in b"));
 }
 
 static void overlapping_steps(void **state)
@@ -74,36 +72,36 @@ static void overlapping_steps(void **state)
     const char *ptx = ENTRY("a", "griddepcontrol.launch_dependents;") ENTRY("b", "") ENTRY("waits", "griddepcontrol.wait;");
     const char *early = "b may begin before a is done (pdl), and never waits for it (griddepcontrol.wait): what it finds in `sums` is luck";
     steps[0] = kernel("a", BUFFER_SCRATCH, 0), steps[1] = kernel("b", BUFFER_SCRATCH, 0);
-    assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_waits), ""); /* one after the other */
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), ""); /* one after the other */
     steps[1].pdl = true;
-    assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_waits), early);
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), early);
     assert_int_equal(row.status, ROW_UNSAFE);
     steps[1].args[0].buffer.index = 1; /* another buffer */
-    assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_waits), "");
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), "");
     steps[0].args[0].buffer = steps[1].args[0].buffer = (struct buffer_ref){BUFFER_TENSOR, 0}; /* both read the input */
-    assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_waits), "");
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), "");
     steps[0].args[0].buffer = steps[1].args[0].buffer = (struct buffer_ref){BUFFER_TENSOR, 1}; /* both write the output */
-    assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_waits), early);
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), early);
     steps[1].args[0].kind = ARG_TENSOR_MAP; /* through a map */
     steps[1].args[0].buffer = (struct buffer_ref){BUFFER_NONE, 0};
-    assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_waits), early);
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), early);
     steps[0].args[0] = steps[1].args[0]; /* both */
-    assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_waits), early);
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), early);
     steps[0].args[0].kind = ARG_BUFFER;
     steps[0].args[0].buffer = (struct buffer_ref){BUFFER_TENSOR, 1};
     steps[1].args[0].map = ARG_NO_MAP;
-    assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_waits), "");
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), "");
     steps[1] = kernel("waits", BUFFER_TENSOR, 1);
     steps[1].pdl = true;
-    assert_string_equal(said(2, ptx, MATH_F32, "direct", worker_waits), "");
+    assert_string_equal(said(2, ptx, MATH_F32, "direct", code_check_waits), "");
     steps[2] = kernel("b", BUFFER_TENSOR, 1);
     steps[2].pdl = true;
-    assert_non_null(strstr(said(3, ptx, MATH_F32, "direct", worker_waits), "b may begin before waits is done"));
+    assert_non_null(strstr(said(3, ptx, MATH_F32, "direct", code_check_waits), "b may begin before waits is done"));
     steps[1].kind = STEP_FILL; /* what is no kernel is done before the next begins */
-    assert_string_equal(said(3, ptx, MATH_F32, "direct", worker_waits), "");
+    assert_string_equal(said(3, ptx, MATH_F32, "direct", code_check_waits), "");
     steps[1] = steps[0];
     steps[1].prepare = true; /* nor does a timed step begin while another run is prepared */
-    assert_string_equal(said(3, ptx, MATH_F32, "direct", worker_waits), "");
+    assert_string_equal(said(3, ptx, MATH_F32, "direct", code_check_waits), "");
 }
 
 int main(void)

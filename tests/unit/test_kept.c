@@ -7,7 +7,8 @@
 #include "run/parent/child.h"
 #include "variant_folder.h"
 #include "virtual_clock.h"
-#include "run/child/private.h"
+#include "run/child/serve.h"
+#include "run/child/worker.h"
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -38,16 +39,16 @@ static void take(void *context, json_t *event)
 static enum { TAME, WILD, WILD_NEAR } wild;
 static bool spoil(struct error *err)
 {
-    const struct op_data *own = world.w.data_case[0][DATA_PART_EXACT] < 0 ? NULL : &world.w.data[0][DATA_PART_EXACT],
+    const struct op_data *own = world.w.data.data_case[0][DATA_PART_EXACT] < 0 ? NULL : &world.w.data.data[0][DATA_PART_EXACT],
                          *near = world.w.neighbours.count ? &world.w.neighbours.items[0].data : NULL, *fed = wild == WILD ? own : near;
     unsigned char byte;
     if (wild == TAME || !fed || !fed->card)
         return true;
     wild = TAME;
     uint64_t at = fed->card->at[SLOT_FILTER].value + 6;
-    bool ok = world.emu->read(world.w.dev, at, &byte, 1, err);
+    bool ok = world.emu->read(world.w.job.dev, at, &byte, 1, err);
     byte ^= 0x40;
-    return ok && world.emu->write(world.w.dev, at, &byte, 1, err);
+    return ok && world.emu->write(world.w.job.dev, at, &byte, 1, err);
 }
 
 static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
@@ -103,20 +104,20 @@ static void open_world(void)
                             wire_chip(chip_find("GH100")), "files", world.plan.files, "time_limit", 60.0);
     if (!worker_handle(&world.w, world.setup, &err))
         fail_msg("%s", err.text);
-    world.emu = world.w.dev->ops;
+    world.emu = world.w.job.dev->ops;
     world.ops = *world.emu;
     clock_give(&world.ops, 1000);
     world.ops.launch = launch;
     world.ops.read = sized_read;
     world.ops.write = sized_write;
-    world.w.dev->ops = &world.ops;
+    world.w.job.dev->ops = &world.ops;
     for (int i = 0; i < ROWS_MOST; i++)
         world.rows[i] = row_new();
 }
 
 static void close_world(void)
 {
-    world.w.dev->ops = world.emu;
+    world.w.job.dev->ops = world.emu;
     worker_close(&world.w);
     plan_free(&world.plan);
     json_decref(world.setup);
@@ -151,14 +152,14 @@ static void verified_code_is_what_is_timed(void **state)
     open_world();
     int row = world.ours[0];
     verify(row);
-    assert_true(world.w.kept && world.w.kept[row].count == 1);
+    assert_true(world.w.builds.kept && world.w.builds.kept[row].count == 1);
     char *path = file_join(variant_folder, "ours.cu");
     assert_int_equal(unlink(path), 0);
     if (!handle(json_pack("{s:s,s:[i]}", "do", "measure", "rows", row), &err))
         fail_msg("%s", err.text);
     const struct row *r = world.rows[row];
     assert_true(r->status == ROW_OK && r->time_count == 1 && r->times[0].median_ns == 1000);
-    assert_true(!world.w.kept[row].count);
+    assert_true(!world.w.builds.kept[row].count);
     assert_false(handle(json_pack("{s:s,s:[i]}", "do", "measure", "rows", row), &err));
     assert_non_null(strstr(err.text, "ours.cu"));
     free(path);
@@ -172,7 +173,7 @@ static void another_case_drops_it(void **state)
     open_world();
     verify(world.ours[0]);
     verify(world.ours[1]);
-    assert_true(!world.w.kept[world.ours[0]].count && world.w.kept[world.ours[1]].count == 1);
+    assert_true(!world.w.builds.kept[world.ours[0]].count && world.w.builds.kept[world.ours[1]].count == 1);
     close_world();
 }
 
@@ -188,7 +189,7 @@ static void a_network_has_no_exact_reference(void **state)
         row++;
     assert_true(row < world.plan.row_count && !world.plan.rows[row].program.exact);
     for (int part = DATA_PART_EXACT; part <= DATA_PART_PRECISION; part++)
-        if (!worker_data(&world.w, row, (enum data_part)part, &data[part], &err))
+        if (!data_get(&world.w.data, row, (enum data_part)part, 0, &data[part], &err))
             fail_msg("%s", err.text);
     assert_non_null(data[DATA_PART_EXACT]->at[SLOT_INPUT].value);
     assert_null(data[DATA_PART_EXACT]->at[SLOT_OUTPUT].reference);
@@ -219,9 +220,9 @@ static void what_is_made_ahead_ends(void **state)
     need_compiler();
     struct error err = {0};
     open_world();
-    world.w.waiting = waiting;
-    world.w.clock.draw_open = see_range;
-    world.w.clock.draw_close = see_end;
+    world.w.job.waiting = waiting;
+    world.w.job.clock.draw_open = see_range;
+    world.w.job.clock.draw_close = see_end;
     for (int i = 0; i < 2; i++) {
         json_t *rows = json_array();
         for (int row = 0; row < world.plan.row_count; row++)
@@ -259,9 +260,9 @@ static void make_early(void)
 
 static struct card_data *early(int in_case, int set, enum data_part part)
 {
-    for (int i = 0; i < world.w.early_count; i++)
-        if (world.w.early[i].in_case == in_case && world.w.early[i].set == set && world.w.early[i].slot == worker_slot(part))
-            return world.w.early[i].data.card;
+    for (int i = 0; i < world.w.data.early_count; i++)
+        if (world.w.data.early[i].in_case == in_case && world.w.data.early[i].set == set && world.w.data.early[i].slot == data_slot(part))
+            return world.w.data.early[i].data.card;
     return NULL;
 }
 
@@ -272,43 +273,43 @@ static void data_made_early_are_taken(void **state)
     need_compiler();
     struct error err = {0};
     open_world();
-    world.w.waiting = waiting;
+    world.w.job.waiting = waiting;
     world.ops.spare = spare;
     const int first = world.ours[0], second = world.ours[1];
     is_wanted = true; /* somebody waits already */
     spare_bytes = 1 << 20;
     make_early();
-    assert_int_equal(world.w.early_count, 0);
+    assert_int_equal(world.w.data.early_count, 0);
     is_wanted = false;
     spare_bytes = 100; /* and there is no room */
     make_early();
-    assert_int_equal(world.w.early_count, 0);
+    assert_int_equal(world.w.data.early_count, 0);
     spare_bytes = 1 << 20;
     make_early();
-    int all = world.w.early_count, cases = world.plan.case_count;
+    int all = world.w.data.early_count, cases = world.plan.case_count;
     assert_int_equal(cases, 3);
-    assert_int_equal(all, cases * (1 + ROOM_SETS)); /* exact, and in all sets of full precision */
+    assert_int_equal(all, cases * (1 + DATA_SETS)); /* exact, and in all sets of full precision */
     make_early();                                   /* they are there */
-    assert_int_equal(world.w.early_count, all);
+    assert_int_equal(world.w.data.early_count, all);
     struct card_data *made = early(0, 0, DATA_PART_PRECISION), *unused = early(0, 0, DATA_PART_EXACT);
     assert_true(made && unused && early(0, 2, DATA_PART_PRECISION) && early(2, 1, DATA_PART_PRECISION));
     struct op_data *data;
-    assert_true(worker_data(&world.w, first, DATA_PART_PRECISION, &data, &err));
+    assert_true(data_get(&world.w.data, first, DATA_PART_PRECISION, 0, &data, &err));
     assert_ptr_equal(data->card, made);
     assert_null(early(0, 0, DATA_PART_PRECISION));
     verify(first);
     if (!handle(json_pack("{s:s,s:[i]}", "do", "measure", "rows", first), &err))
         fail_msg("%s", err.text);
     assert_true(world.rows[first]->status == ROW_OK && world.rows[first]->time_count == 1);
-    assert_int_equal(world.w.early_count, all - 1 - ROOM_SETS);
+    assert_int_equal(world.w.data.early_count, all - 1 - DATA_SETS);
     made = early(1, 0, DATA_PART_PRECISION);
-    assert_true(worker_data(&world.w, first + 0, DATA_PART_PRECISION, &data, &err)); /* it stays until another case has its place */
-    assert_true(worker_data(&world.w, second, DATA_PART_PRECISION, &data, &err));
+    assert_true(data_get(&world.w.data, first + 0, DATA_PART_PRECISION, 0, &data, &err)); /* it stays until another case has its place */
+    assert_true(data_get(&world.w.data, second, DATA_PART_PRECISION, 0, &data, &err));
     assert_ptr_equal(data->card, made);
     verify(second);
-    assert_true(worker_data(&world.w, world.plan.row_count - 1, DATA_PART_PRECISION, &data, &err));
-    for (int i = 0; i < world.w.early_count; i++)
-        assert_int_equal(world.w.early[i].in_case, 2);
+    assert_true(data_get(&world.w.data, world.plan.row_count - 1, DATA_PART_PRECISION, 0, &data, &err));
+    for (int i = 0; i < world.w.data.early_count; i++)
+        assert_int_equal(world.w.data.early[i].in_case, 2);
     close_world();
 }
 
@@ -339,7 +340,7 @@ static void a_wild_write_is_not_the_next_rows(void **state)
     verify(row); /* its neighbours are there now */
     assert_true(world.w.neighbours.count > 0);
     wild = WILD_NEAR;
-    char **like = &world.w.plan.cases[world.w.plan.rows[row].case_index].like;
+    char **like = &world.w.job.plan.cases[world.w.job.plan.rows[row].case_index].like;
     *like = xstrdup("a row without neighbours");
     if (!handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err))
         fail_msg("%s", err.text);
@@ -378,7 +379,8 @@ static void neighbours_are_judged_there(void **state)
     assert_int_equal(world.rows[row]->status, ROW_WRONG);
     assert_non_null(strstr(world.rows[row]->reason, "right on its own shape, but on a neighbour that its head accepts, conv2d"));
     assert_non_null(strstr(world.rows[row]->reason, "zero"));
-    char **like = &world.w.plan.cases[world.w.plan.rows[row].case_index].like; /* a density that bisection added has none of its own */
+    char **like =
+        &world.w.job.plan.cases[world.w.job.plan.rows[row].case_index].like; /* a density that bisection added has none of its own */
     *like = xstrdup("the case that asked for it");
     assert_true(handle(json_pack("{s:s,s:i}", "do", "verify", "row", row), &err));
     assert_int_equal(world.rows[row]->status, ROW_OK);

@@ -38,7 +38,7 @@ static const struct row_time *cold(const struct result *r, const char *name)
     return time_of(r, name, "cold", "isolated");
 }
 
-#define EACH (ROOM_SETS * ROOM_SEATS) /* each set and seat has a module of its own */
+#define EACH (DATA_SETS * ROOM_SEATS) /* each set and seat has a module of its own */
 /* What the next functions were that a bout loaded, from number `at`, by kernel. */
 static bool was_loaded(int at, const char *first, const char *second, const char *third)
 {

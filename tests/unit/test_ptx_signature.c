@@ -2,7 +2,6 @@
  * NVVM. */
 #include "base/text.h"
 #include "base/dtype.h"
-#include "base/text.h"
 #include "device/device.h"
 #include "device/ptx/query.h"
 #include <setjmp.h>

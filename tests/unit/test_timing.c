@@ -499,8 +499,8 @@ static void modes_share_the_budget(void **state)
 /* Every mode that is asked for, and no other; meanwhile the next case is begun. */
 static void was_begun(struct worker *w)
 {
-    assert_non_null(w->ahead);
-    worker_ahead_end(w);
+    assert_non_null(w->prefetch.thread);
+    prefetch_end(&w->prefetch);
 }
 static void modes_are_those_asked_for(void **state)
 {

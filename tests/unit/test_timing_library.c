@@ -78,13 +78,13 @@ static void run_as_graph(struct worker *w)
 {
     struct error err = {0};
     struct rig *rig;
-    int row = layer_of(&w->plan, "my/cudnn_lib");
-    struct program p = w->plan.rows[row].program;
+    int row = layer_of(&w->job.plan, "my/cudnn_lib");
+    struct program p = w->job.plan.rows[row].program;
     struct op_data *data;
     const struct device_image none[4] = {{.label = "none"}};
     p.graph = true;
-    assert_true(worker_data(w, row, DATA_PART_PRECISION, &data, &err));
-    if (!rig_open(w->dev, w->library, &p, none, false, &rig, &err) || !rig_feed(rig, data, &err))
+    assert_true(data_get(&w->data, row, DATA_PART_PRECISION, 0, &data, &err));
+    if (!rig_open(w->job.dev, w->library.cudnn, &p, none, false, &rig, &err) || !rig_feed(rig, data, &err))
         fail_msg("%s", err.text);
     static const int runs[][2] = {{1, 0}, {2, 0}, {2, 0}, {2, 1}, {2, 1}}; /* by itself; captured, launched; another plan is captured */
     for (int i = 0; i < 5; i++) {
@@ -103,7 +103,7 @@ static void verify_row(struct worker *w)
 {
     struct error err = {0};
     const struct result *r = w->context;
-    int row = layer_of(&w->plan, "my/cudnn_lib");
+    int row = layer_of(&w->job.plan, "my/cudnn_lib");
     json_t *verify = json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", row, "choice");
     if (!worker_handle(w, verify, &err))
         fail_msg("%s", err.text);
@@ -118,20 +118,20 @@ static void verify_row(struct worker *w)
 
 static void give_library(struct worker *w)
 {
-    library.dev = w->dev;
+    library.dev = w->job.dev;
     library.api = api;
     library.api.cudnnBackendExecute = run_library;
-    w->library = xcalloc(1, sizeof *w->library);
-    w->library->api = &library.api;
-    w->library->dev = w->dev;
-    w->library->handle = &a_handle;
+    w->library.cudnn = xcalloc(1, sizeof *w->library.cudnn);
+    w->library.cudnn->api = &library.api;
+    w->library.cudnn->dev = w->job.dev;
+    w->library.cudnn->handle = &a_handle;
     if (library.known)
-        cudnn_choose(w->library, &convolution, &library.known->facts, library.known->among);
+        cudnn_choose(w->library.cudnn, &convolution, &library.known->facts, library.known->among);
     if (library.known)
-        memcpy(w->library->choices[0].raced, library.known->raced, sizeof library.known->raced);
-    for (int i = 0; library.ahead && i < w->plan.row_count; i++)
-        if (!strncmp(plan_row_variant(&w->plan.rows[i]), "my/", 3))
-            rig_library_ahead(w->library, &w->plan.rows[i].program);
+        memcpy(w->library.cudnn->choices[0].raced, library.known->raced, sizeof library.known->raced);
+    for (int i = 0; library.ahead && i < w->job.plan.row_count; i++)
+        if (!strncmp(plan_row_variant(&w->job.plan.rows[i]), "my/", 3))
+            rig_library_ahead(w->library.cudnn, &w->job.plan.rows[i].program);
     library.asked_ahead = world.asked[HEURISTIC_A];
     if (library.is_graph)
         run_as_graph(w);
@@ -147,10 +147,10 @@ static void settle_without_bias(struct worker *w)
     struct op_data *data;
     const struct device_image none[4] = {{.label = "none"}};
     int row = 0;
-    while (strcmp(plan_row_variant(&w->plan.rows[row]), "chain/library") != 0)
+    while (strcmp(plan_row_variant(&w->job.plan.rows[row]), "chain/library") != 0)
         row++;
-    if (!worker_data(w, row, DATA_PART_PRECISION, &data, &err) ||
-        !rig_open(w->dev, w->library, &w->plan.rows[row].program, none, false, &rig, &err) || !rig_feed(rig, data, &err))
+    if (!data_get(&w->data, row, DATA_PART_PRECISION, 0, &data, &err) ||
+        !rig_open(w->job.dev, w->library.cudnn, &w->job.plan.rows[row].program, none, false, &rig, &err) || !rig_feed(rig, data, &err))
         fail_msg("%s", err.text);
     assert_true(rig_library_step(rig, 0) == 0 && rig_library_step(rig, 1) == -1);
     assert_true(rig_plan_settle(rig, &err));
@@ -164,9 +164,9 @@ static void ask_library(struct worker *w)
 {
     if (library.unsettled)
         settle_without_bias(w);
-    library.choices = w->library->choice_count;
+    library.choices = w->library.cudnn->choice_count;
     if (library.choices)
-        library.choice = w->library->choices[0];
+        library.choice = w->library.cudnn->choices[0];
 }
 
 static void offer(char mode, int engine, double ns)

@@ -151,7 +151,7 @@ static bool refuses(int index, const char *hash, int spills, int blocks)
     snprintf(s->limit, sizeof s->limit, "smem");
     s->block[0] = 8, s->block[1] = 4, s->block[2] = 2;
     s->static_smem = 1000, s->dynamic_smem = 24;
-    return worker_refuses(&w, index, row);
+    return tried_refuse(&w.tried, &w.job, index, row);
 }
 
 /* Points that spill, of which no block fits, or that are the same launches of the same code as one before, of the same variant and case. */
@@ -167,7 +167,7 @@ static void points_that_are_not_worth_it(void **state)
     const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs, .tune = true};
     if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
         fail_msg("%s", err.text);
-    w = (struct worker){.plan = plan};
+    w = (struct worker){.job.plan = plan};
     int ours[4], even = -1, other_case = -1, count = 0;
     for (int i = 0; i < plan.row_count; i++) {
         bool first = !plan.rows[i].case_index;
@@ -199,10 +199,10 @@ static void points_that_are_not_worth_it(void **state)
     assert_false(refuses(even, "aa", 0, 3)); /* another variant */
     plan.rows[even].program.steps[0] = saved;
     assert_false(refuses(other_case, "aa", 0, 3));
-    assert_int_equal(w.tried_count, 1); /* of another case the others are forgotten */
+    assert_int_equal(w.tried.count, 1); /* of another case the others are forgotten */
     plan.rows[ours[3]].program.feasible = false;
     assert_false(refuses(ours[3], "aa", 9, 0)); /* is told by others */
-    free(w.tried);
+    free(w.tried.items);
     row_free(row);
     plan_free(&plan);
     unlink(path);

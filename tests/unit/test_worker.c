@@ -3,7 +3,10 @@
 #include "scenario_text.h"
 #include "measure/source.h"
 #include "run/message/options.h"
-#include "run/child/private.h"
+#include "run/child/code.h"
+#include "run/child/serve.h"
+#include "run/child/worker.h"
+#include "run/message/wire.h"
 #include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
@@ -39,8 +42,8 @@ static void data_of_the_first_case_are_made(void **state)
                               "files", plan.files);
     if (!worker_inside.handle(w, setup, &err))
         fail_msg("%s", err.text);
-    assert_true(worker_timed_part(w, row) & DATA_FULL);
-    if (!worker_data(w, row, worker_timed_part(w, row), &data, &err))
+    assert_true(job_timed_part(&w->job, row) & DATA_FULL);
+    if (!data_get(&w->data, row, job_timed_part(&w->job, row), 0, &data, &err))
         fail_msg("%s", err.text);
     assert_non_null(data->at[SLOT_INPUT].value);
     for (int i = 0; i < 2 * 8 * 40; i++)
@@ -134,13 +137,13 @@ static void the_device_checks_in_every_run(void **state)
     for (int run = 0; run < 3; run++) {
         if (!worker_inside.handle(w, setup, &err))
             fail_msg("%s", err.text);
-        emu = emu ? emu : w->dev->ops;
+        emu = emu ? emu : w->job.dev->ops;
         timed = *emu;
         timed.keeps_time = run > 0; /* of the first run's device the CPU checks */
-        w->dev->ops = &timed;
-        assert_int_equal(worker_card(w) != NULL, run > 0);
+        w->job.dev->ops = &timed;
+        assert_int_equal(data_card(&w->data) != NULL, run > 0);
     }
-    w->dev->ops = emu;
+    w->job.dev->ops = emu;
     worker_inside.close(w);
     json_decref(setup);
     plan_free(&plan);
@@ -169,7 +172,7 @@ static void the_hottest_instructions_are_kept(void **state)
                                    .wavefronts = i == 90 ? 2 : NAN,
                                    .wavefronts_ideal = NAN,
                                    .samples = NAN};
-    worker_keep_code(row, all, 400);
+    code_keep(row, all, 400);
     free(all);
     int of_five = 0, moving = 0;
     assert_int_equal(row->code_count, 192);
@@ -187,7 +190,7 @@ static void the_hottest_instructions_are_kept(void **state)
     for (int i = 0; i < 100; i++)
         all[i] = (struct row_code){
             .address = i, .line = 5, .text = strdup("x"), .executed = 50, .samples = i == 60 ? 9 : 3, .sectors = i == 90 ? 1 : NAN};
-    worker_keep_code(row, all, 100);
+    code_keep(row, all, 100);
     free(all);
     assert_int_equal(row->code_count, 12);
     assert_int_equal(row->code[9].address, 9); /* the first ten, the one that moves and the one where most stood */
@@ -208,9 +211,9 @@ static void samples_and_counts_meet(void **state)
     sampled[1].waits[0] = (struct source_wait){"barrier", 30};
     struct code_list list = {0};
     struct row *row = row_new();
-    worker_code_of_card(&list, &(struct source_values){.code = sampled, .code_count = 2});
-    worker_code_of_card(&list, &(struct source_values){.code = ran, .code_count = 2});
-    worker_keep_list(row, &list);
+    code_of_gpu(&list, &(struct source_values){.code = sampled, .code_count = 2});
+    code_of_gpu(&list, &(struct source_values){.code = ran, .code_count = 2});
+    code_keep_list(row, &list);
     assert_int_equal(row->code_count, 3);
     const struct row_code *c = row->code;
     assert_true(c[0].step == 0 && c[0].address == 0 && c[0].samples == 0 && c[0].executed == 400 && !c[0].wait[0]);
@@ -234,17 +237,17 @@ static void others_are_told(void **state)
         _exit(read(pipe_to[0], &c, 1) != 0);
     }
     const long pids[] = {getpid(), getppid(), child}, strangers[] = {child, 999999999}, gone[] = {getpid(), 999999999, 99999999};
-    worker_others_of(pids, 3, &o);
+    others_add(pids, 3, &o);
     char *want = text_format("pid %ld test_worker", (long)child);
     assert_string_equal(text_get(&o.said), want);
-    worker_others_of(pids, 3, &o); /* told once */
+    others_add(pids, 3, &o); /* told once */
     assert_string_equal(text_get(&o.said), want);
-    worker_others_free(&o);
-    worker_others_of(strangers, 2, &o); /* NVML does not list this process: it counts otherwise, and nobody is accused */
+    others_free(&o);
+    others_add(strangers, 2, &o); /* NVML does not list this process: it counts otherwise, and nobody is accused */
     assert_int_equal(o.count, 0);
-    worker_others_of(gone, 3, &o); /* of another container; a pid that begins another one is told as well */
+    others_add(gone, 3, &o); /* of another container; a pid that begins another one is told as well */
     assert_string_equal(text_get(&o.said), "pid 999999999, pid 99999999");
-    worker_others_free(&o);
+    others_free(&o);
     free(want);
     close(pipe_to[1]);
     waitpid(child, NULL, 0);
@@ -333,24 +336,24 @@ static void a_look_leaves_the_round_open(void **state)
     struct scenario_case one = {.id = "s/a"};
     struct worker w;
     worker_init(&w, drop, NULL);
-    w.plan = (struct plan){.rows = rows, .row_count = 2, .cases = &one, .case_count = 1};
-    w.clock.draw_open = draw_open;
-    w.clock.draw_close = draw_close;
-    phase_open(&w.clock, "s");
-    worker_stage(&w, 0, "time", 1);
-    worker_stage(&w, -1, "time", 1);
+    w.job.plan = (struct plan){.rows = rows, .row_count = 2, .cases = &one, .case_count = 1};
+    w.job.clock.draw_open = draw_open;
+    w.job.clock.draw_close = draw_close;
+    phase_open(&w.job.clock, "s");
+    job_stage(&w.job, 0, "time", 1);
+    job_stage(&w.job, -1, "time", 1);
     for (int round = 0; round < 2; round++) {
-        phase_open(&w.clock, "round");
-        int depth = phase_depth(&w.clock);
-        phase_open(&w.clock, "s/a/two");
-        worker_stage(&w, -1, "data", 1);
-        worker_stage(&w, 1, "verify", 1);
+        phase_open(&w.job.clock, "round");
+        int depth = phase_depth(&w.job.clock);
+        phase_open(&w.job.clock, "s/a/two");
+        job_stage(&w.job, -1, "data", 1);
+        job_stage(&w.job, 1, "verify", 1);
         if (!round) /* the second look ends without a word */
-            worker_stage(&w, -1, "time", 1);
-        phase_unwind(&w.clock, depth);
-        phase_pop(&w.clock);
+            job_stage(&w.job, -1, "time", 1);
+        phase_unwind(&w.job.clock, depth);
+        phase_pop(&w.job.clock);
     }
-    worker_stage(&w, 1, "run", 1);
+    job_stage(&w.job, 1, "run", 1);
     assert_string_equal(drawn, "s(s/a(s/a/one(measuring())measuring("
                                "round(s/a/two(data()verifying()))round(s/a/two(data()verifying())))s/a/two(verifying(run(");
 }

@@ -4,7 +4,9 @@
 #include "measure/card_private.h"
 #include "run/message/options.h"
 #include "scenario_text.h"
-#include "run/child/private.h"
+#include "run/child/serve.h"
+#include "run/child/worker.h"
+#include "run/message/wire.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,44 +57,44 @@ static void judged_the_same(void **state)
     for (first = 0; plan.rows[first].case_index == 0;)
         first++;
     last = plan.row_count;
-    json_t *rows = json_array();
+    int *rows = xcalloc((size_t)last, sizeof *rows), count = 0;
     for (int i = first; i < last; i++)
-        json_array_append_new(rows, json_integer(i));
+        rows[count++] = i;
     for (size_t round = 0; round < sizeof pauses_ns / sizeof *pauses_ns; round++) { /* in the first nothing is made ahead */
         struct worker *w = worker_inside.open(take, NULL);
         json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip",
                                   wire_chip(chip_find("GH100")), "files", plan.files);
-        if (!worker_inside.handle(w, setup, &err) || !card_open(w->dev, NULL, &w->card, &err)) {
+        if (!worker_inside.handle(w, setup, &err) || !card_open(w->job.dev, NULL, &w->data.card, &err)) {
             print_message("skipped: %s\n", err.text);
             skip();
         }
         json_decref(setup);
-        w->card_tried = true;
+        w->data.card_tried = true;
         verified(w, 0, first);
         text_free(&said);
         bool drawn = pauses_ns[round] < 0; /* the neighbours alone, all of them */
         for (int i = first; drawn && i < last; i++)
-            worker_neighbours_data(w, i, &w->neighbours, &(atomic_bool){false});
+            neighbours_draw(&w->neighbours, i, &(atomic_bool){false});
         assert_int_equal(w->neighbours.drawn_count, drawn ? 6 : 0); /* of each row of ours */
         w->neighbours.case_index = drawn ? plan.rows[first].case_index : w->neighbours.case_index;
         if (round && !drawn)
-            worker_ahead_begin(w, rows);
-        assert_int_equal(w->ahead != NULL, round > 0 && !drawn);
+            prefetch_begin(&w->prefetch, rows, count);
+        assert_int_equal(w->prefetch.thread != NULL, round > 0 && !drawn);
         if (!drawn)
             nanosleep(&(struct timespec){.tv_nsec = pauses_ns[round]}, NULL);
         verified(w, first, last);
-        assert_null(w->ahead);
+        assert_null(w->prefetch.thread);
         assert_true(w->neighbours.drawn_count <= 2); /* of right rows each was visited: emu says what sums of outputs nobody wrote read */
         if (!round)
             want = xstrdup(text_get(&said));
         assert_non_null(strstr(want, "ok exact"));
         assert_string_equal(text_get(&said), want);
-        worker_ahead_begin(w, rows); /* and is given back when nobody comes for it */
+        prefetch_begin(&w->prefetch, rows, count); /* and is given back when nobody comes for it */
         worker_inside.close(w);
     }
     free(want);
     text_free(&said);
-    json_decref(rows);
+    free(rows);
     plan_free(&plan);
     unlink(path);
     free(path);
@@ -103,9 +105,9 @@ static struct op_data *full_of(struct worker *w, const struct plan *plan, int in
     struct error err = {0};
     struct op_data *data;
     int row = 0;
-    while (plan->rows[row].case_index != in_case || !(worker_timed_part(w, row) & DATA_FULL))
+    while (plan->rows[row].case_index != in_case || !(job_timed_part(&w->job, row) & DATA_FULL))
         row++;
-    if (!worker_data_set(w, row, worker_timed_part(w, row), set, &data, &err))
+    if (!data_get(&w->data, row, job_timed_part(&w->job, row), set, &data, &err))
         fail_msg("%s", err.text);
     return data;
 }
@@ -136,22 +138,22 @@ static void masks_share_what_is_full(void **state)
     struct worker *w = worker_inside.open(take, NULL);
     json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
                               "files", plan.files);
-    if (!worker_inside.handle(w, setup, &err) || !card_open(w->dev, NULL, &w->card, &err)) {
+    if (!worker_inside.handle(w, setup, &err) || !card_open(w->job.dev, NULL, &w->data.card, &err)) {
         print_message("skipped: %s\n", err.text);
         skip();
     }
     json_decref(setup);
-    w->card_tried = true;
-    struct card_data *made[ROOM_SETS];
-    struct device_ops counting = *(of_emu = w->dev->ops);
+    w->data.card_tried = true;
+    struct card_data *made[DATA_SETS];
+    struct device_ops counting = *(of_emu = w->job.dev->ops);
     counting.alloc = counted_alloc;
-    w->dev->ops = &counting;
-    for (int set = 0; set < ROOM_SETS; set++) {
+    w->job.dev->ops = &counting;
+    for (int set = 0; set < DATA_SETS; set++) {
         struct op_data *data = full_of(w, &plan, 0, set), want;
         struct work bare = plan.cases[0].work;
         made[set] = data->card;
         bare.mask = (struct mask){0};
-        bare.set_seed = set ? worker_secret(w) + (uint64_t)set : 0;
+        bare.set_seed = set ? job_seed(&w->job) + (uint64_t)set : 0;
         assert_true(card_fetch(data->card, &err) && op_data_make(&bare, DATA_PART_PRECISION, &want, &err));
         assert_null(data->mask_out);
         for (size_t i = 0; i < want.at[SLOT_OUTPUT].elements; i++)
@@ -160,17 +162,17 @@ static void masks_share_what_is_full(void **state)
         op_data_free(&want);
     }
     allocated = 0;
-    for (int set = 0; set < ROOM_SETS; set++)
+    for (int set = 0; set < DATA_SETS; set++)
         assert_ptr_equal(full_of(w, &plan, 1, set)->card, made[set]);
     assert_int_equal(allocated, 0);
     uint64_t filter = made[1]->at[SLOT_FILTER].value;
-    assert_true(w->dev->ops->write(w->dev, filter, &(float){77}, sizeof(float), &err));
+    assert_true(w->job.dev->ops->write(w->job.dev, filter, &(float){77}, sizeof(float), &err));
     struct op_data *again = full_of(w, &plan, 0, 1);
     float first;
-    assert_true(w->dev->ops->read(w->dev, again->card->at[SLOT_FILTER].value, &first, sizeof first, &err) && first < 70);
+    assert_true(w->job.dev->ops->read(w->job.dev, again->card->at[SLOT_FILTER].value, &first, sizeof first, &err) && first < 70);
     int elements = (int)again->at[SLOT_OUTPUT].elements;
     assert_int_not_equal(full_of(w, &plan, 2, 1)->at[SLOT_OUTPUT].elements, elements);
-    w->dev->ops = of_emu;
+    w->job.dev->ops = of_emu;
     worker_inside.close(w);
     plan_free(&plan);
     unlink(path);
@@ -192,14 +194,14 @@ static void full_is_the_layer_without_a_mask(void **state)
         "variants: [copy]\n");
     const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .seed = "7"};
     struct error err = {0};
-    struct worker w = {.options = {.seed = "7"}};
-    if (!plan_make(&options, "emu", chip_find("GH100"), &w.plan, &err))
+    struct worker w = {.job.options = {.seed = "7"}};
+    if (!plan_make(&options, "emu", chip_find("GH100"), &w.job.plan, &err))
         fail_msg("%s", err.text);
-    assert_int_equal(w.plan.case_count, 14);
-    for (int k = 0; k < w.plan.case_count * ROOM_SETS; k++) {
-        int set = k % ROOM_SETS, in_case = k / ROOM_SETS;
+    assert_int_equal(w.job.plan.case_count, 14);
+    for (int k = 0; k < w.job.plan.case_count * DATA_SETS; k++) {
+        int set = k % DATA_SETS, in_case = k / DATA_SETS;
         enum data_part full = (enum data_part)(DATA_PART_PRECISION | DATA_FULL), part = full;
-        struct work bare = worker_data_work(&w, in_case, &part, set), masked = w.plan.cases[in_case].work;
+        struct work bare = data_work(&w.job, in_case, &part, set), masked = w.job.plan.cases[in_case].work;
         struct op_data one, other;
         struct tensor list[OP_MAX_TENSORS];
         masked.set_seed = bare.set_seed;
@@ -214,7 +216,7 @@ static void full_is_the_layer_without_a_mask(void **state)
         op_data_free(&one);
         op_data_free(&other);
     }
-    plan_free(&w.plan);
+    plan_free(&w.job.plan);
     unlink(path);
     free(path);
 }
@@ -223,13 +225,12 @@ static void full_is_the_layer_without_a_mask(void **state)
 static void nothing_to_begin(void **state)
 {
     struct worker *w = worker_inside.open(take, NULL);
-    json_t *rows = json_pack("[i,i]", -1, 3);
-    worker_ahead_begin(w, NULL);
-    assert_null(w->ahead);
-    worker_ahead_begin(w, rows);
-    assert_null(w->ahead);
-    worker_ahead_end(w);
-    json_decref(rows);
+    const int rows[] = {-1, 3};
+    prefetch_begin(&w->prefetch, NULL, 0);
+    assert_null(w->prefetch.thread);
+    prefetch_begin(&w->prefetch, rows, 2);
+    assert_null(w->prefetch.thread);
+    prefetch_end(&w->prefetch);
     worker_inside.close(w);
 }
 

@@ -2,7 +2,9 @@
 #include "op/shape.h"
 #include "run/message/options.h"
 #include "variant_folder.h"
-#include "run/child/private.h"
+#include "run/child/serve.h"
+#include "run/child/worker.h"
+#include "run/message/wire.h"
 #include <math.h>
 
 /* A convolution of f32 NCHW. `before` stands at the start of the kernel, `value` is what is stored of `sum`, `after` follows the store. */
@@ -229,10 +231,10 @@ static struct row *verified_there(const char *layer, const char *variant, bool t
     struct worker w;
     struct error err = {0};
     int index = worker_for(&w, row, layer, variant);
-    if (!card_open(w.dev, NULL, &w.card, &err))
+    if (!card_open(w.job.dev, NULL, &w.data.card, &err))
         fail_msg("%s", err.text);
     tell(&w, json_pack("{s:s,s:i,s:[],s:b}", "do", "verify", "row", index, "choice", "timed", timed));
-    *kept = w.data_case[1][DATA_PART_PRECISION] == w.plan.rows[index].case_index;
+    *kept = w.data.data_case[1][DATA_PART_PRECISION] == w.job.plan.rows[index].case_index;
     worker_close(&w);
     return row;
 }

@@ -9,7 +9,9 @@
 #include "variant_folder.h"
 #include "virtual_clock.h"
 #include "run/message/options.h"
-#include "run/child/private.h"
+#include "run/child/serve.h"
+#include "run/child/worker.h"
+#include "run/message/wire.h"
 #include <math.h>
 
 #define FLUSH_NS 74000.0
@@ -426,17 +428,17 @@ static struct {
 } kept;
 static void take_kept(struct worker *w)
 {
-    w->card = kept.card;
-    w->card_tried = kept.card != NULL;
+    w->data.card = kept.card;
+    w->data.card_tried = kept.card != NULL;
     kept.dev = NULL;
     kept.card = NULL;
 }
 static void keep(struct worker *w)
 {
-    kept.dev = w->dev;
-    kept.card = w->card;
-    w->dev = NULL;
-    w->card = NULL;
+    kept.dev = w->job.dev;
+    kept.card = w->data.card;
+    w->job.dev = NULL;
+    w->data.card = NULL;
     kept.dev->clock = NULL;
 }
 static int tear_down(void **state)
@@ -475,7 +477,7 @@ static struct result timed(const char *variants, const char *time)
     struct error err = {0};
     struct worker w;
     worker_init(&w, take, &r);
-    w.dev = kept.dev;
+    w.job.dev = kept.dev;
     json_t *rows = json_array(), *setup;
     struct plan plan;
     if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
@@ -485,7 +487,7 @@ static struct result timed(const char *variants, const char *time)
     if (!worker_handle(&w, setup, &err))
         fail_msg("%s", err.text);
     take_kept(&w);
-    give_clock(w.dev);
+    give_clock(w.job.dev);
     for (int i = 0; i < plan.row_count && i < ROWS_MOST; i++) {
         r.rows[i] = row_new();
         snprintf(r.names[i], sizeof r.names[i], "%s", plan_row_variant(&plan.rows[i]));
@@ -516,7 +518,7 @@ static struct result timed(const char *variants, const char *time)
     if (r.ok) /* else it may be lost, with all that is on it */
         keep(&w);
     else
-        w.dev->ops = timing.emu;
+        w.job.dev->ops = timing.emu;
     worker_close(&w);
     if (r.ok) {
         kept.dev->ops = timing.emu;

@@ -2,8 +2,8 @@
 #include "base/text.h"
 #include "measure/sample.h"
 #include "base/stats/estimate.h"
-#include "run/message/wire.h"
-#include "run/child/private.h"
+#include "run/child/code.h"
+#include "run/child/ablate.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,15 +50,15 @@ static void forget(struct ablated *a)
     build_free(&a->build);
 }
 
-static bool ablate_set_up(struct worker *w, int row, struct ablated *a, int part, struct error *err)
+static bool ablate_set_up(const struct ablator *of, int row, struct ablated *a, int part, struct error *err)
 {
     struct op_data *data;
     double ns;
-    worker_stage(w, row, "ablate", LOAD_LIMIT_S);
-    without(a, &w->plan.rows[row].program, part);
-    return build_make(w, &a->program, &a->build, err) && worker_data(w, row, worker_timed_part(w, row), &data, err) &&
-           rig_open(w->dev, w->library, &a->program, a->build.images, false, &a->rig, err) && rig_feed(a->rig, data, err) &&
-           rig_prepare(a->rig, &ns, err) && rig_run(a->rig, err) && w->dev->ops->sync(w->dev, err);
+    job_stage(of->job, row, "ablate", LOAD_LIMIT_S);
+    without(a, &of->job->plan.rows[row].program, part);
+    return build_make(of->job, &a->program, &a->build, err) && data_get(of->data, row, job_timed_part(of->job, row), 0, &data, err) &&
+           rig_open(of->job->dev, of->library->cudnn, &a->program, a->build.images, false, &a->rig, err) && rig_feed(a->rig, data, err) &&
+           rig_prepare(a->rig, &ns, err) && rig_run(a->rig, err) && of->job->dev->ops->sync(of->job->dev, err);
 }
 
 /* `what`: ns or instructions. */
@@ -69,7 +69,7 @@ static void ablate_put(struct row *row, int part, const char *what, const char *
     row_add_metric(row, -1, 0, name, unit, source, value);
 }
 
-static bool time_parts(struct worker *w, int row, struct ablated *parts, struct row *out, struct error *err)
+static bool time_parts(const struct ablator *of, int row, struct ablated *parts, struct row *out, struct error *err)
 {
     struct rig *rigs[WHOLE + 1];
     int which[WHOLE + 1], count = 0;
@@ -80,8 +80,8 @@ static bool time_parts(struct worker *w, int row, struct ablated *parts, struct 
             rigs[count++] = parts[i].rig;
         }
     for (int r = -WARMUP; r < ROUNDS; r++) {
-        worker_stage(w, row, "ablate", w->time_limit_s * (count + 1) + 5);
-        if (!sample_round(w->dev, rigs, count, r + WARMUP, ns, err))
+        job_stage(of->job, row, "ablate", of->job->time_limit_s * (count + 1) + 5);
+        if (!sample_round(of->job->dev, rigs, count, r + WARMUP, ns, err))
             return false;
         for (int i = 0; i < count && r >= 0; i++)
             samples[i][r] = ns[i];
@@ -91,41 +91,34 @@ static bool time_parts(struct worker *w, int row, struct ablated *parts, struct 
     return true;
 }
 
-static bool count_parts(struct worker *w, struct ablated *parts, struct row *out, struct error *err)
+static bool count_parts(const struct ablator *of, struct ablated *parts, struct row *out, struct error *err)
 {
     for (int i = WHOLE; i >= 0; i--) {
         if (!parts[i].rig)
             continue;
-        w->dev->ops->clear(w->dev);
-        if (!rig_run(parts[i].rig, err) || !w->dev->ops->sync(w->dev, err))
+        of->job->dev->ops->clear(of->job->dev);
+        if (!rig_run(parts[i].rig, err) || !of->job->dev->ops->sync(of->job->dev, err))
             return false;
-        ablate_put(out, i, "instructions", "", "emu", worker_instructions(w->dev));
+        ablate_put(out, i, "instructions", "", "emu", code_instructions(of->job->dev));
     }
     return true;
 }
 
-bool worker_ablate(struct worker *w, int index, struct error *err)
+bool ablation_run(const struct ablator *of, int index, struct row *out, struct error *err)
 {
     struct ablated parts[WHOLE + 1] = {0};
-    const struct program *p = &w->plan.rows[index].program;
-    struct row *out = row_new();
+    const struct program *p = &of->job->plan.rows[index].program;
     bool ok = true;
     for (int i = 0; i <= WHOLE && ok; i++)
         if (i == WHOLE || p->ablations[i])
-            ok = ablate_set_up(w, index, &parts[i], i, err);
-    ok =
-        ok && (w->dev->ops->keeps_time ? time_parts(w, index, parts, out, err) : !w->dev->ops->counters || count_parts(w, parts, out, err));
-    if (ok) {
-        json_t *fields = wire_row(out);
-        json_object_del(fields, "status"); /* the row was judged elsewhere */
-        w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", index, "fields", fields));
-    }
+            ok = ablate_set_up(of, index, &parts[i], i, err);
+    ok = ok && (of->job->dev->ops->keeps_time ? time_parts(of, index, parts, out, err)
+                                              : !of->job->dev->ops->counters || count_parts(of, parts, out, err));
     for (int i = 0; i <= WHOLE; i++) {
         if (ok)
             rig_close(parts[i].rig); /* else the context may be lost, and this process ends */
         if (parts[i].units)
             forget(&parts[i]);
     }
-    row_free(out);
     return ok;
 }

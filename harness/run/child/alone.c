@@ -2,7 +2,9 @@
 #include "base/text.h"
 #include "device/cuda/cuda.h"
 #include "plan/rows/choose.h"
-#include "run/child/private.h"
+#include "run/child/devices.h"
+#include "run/child/serve.h"
+#include "run/child/worker.h"
 #include <stdio.h>
 
 static void drop(void *context, json_t *event)
@@ -15,25 +17,25 @@ static void drop(void *context, json_t *event)
 static bool has_library(const struct worker *w, const struct plan_row *row, struct error *err)
 {
     const struct program *p = &row->program;
-    const char *why = w->dev->ops->keeps_time ? w->library_error : "cuDNN needs a GPU";
-    for (int i = 0; i < p->step_count && !w->library; i++)
+    const char *why = w->job.dev->ops->keeps_time ? w->library.error : "cuDNN needs a GPU";
+    for (int i = 0; i < p->step_count && !w->library.cudnn; i++)
         if (p->steps[i].kind == STEP_CUDNN)
             return p->work.chain ? error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: layer '%s' is cuDNN's: %s", row->id,
-                                             w->dev->ops->name, p->work.chain->links[p->steps[i].link].name, why)
-                                 : error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: %s", row->id, w->dev->ops->name, why);
+                                             w->job.dev->ops->name, p->work.chain->links[p->steps[i].link].name, why)
+                                 : error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: %s", row->id, w->job.dev->ops->name, why);
     return true;
 }
 
 /* All frames, as often as it is asked for. */
 static bool run_frames(struct worker *w, int index, int repeat, struct text *says, struct error *err)
 {
-    const struct plan_row *p = &w->plan.rows[index];
+    const struct plan_row *p = &w->job.plan.rows[index];
     struct build build = {0};
-    bool ok = build_make(w, &p->program, &build, err);
+    bool ok = build_make(&w->job, &p->program, &build, err);
     for (int i = 0; ok && i < repeat; i++) {
         struct rig *rig = NULL;
         struct row *row = row_new();
-        ok = worker_sequence_verify(w, index, &build, row, &rig, err) &&
+        ok = sequence_verify(&w->sequence, index, &build, row, &rig, err) &&
              (row->status == ROW_OK || error_set(err, ERROR_WRONG, "%s: %s", p->id, row->reason));
         if (ok && i == repeat - 1)
             text_addf(says, "right, %s", row->check);
@@ -47,7 +49,7 @@ static bool run_frames(struct worker *w, int index, int repeat, struct text *say
 static bool run_alone(struct worker *w, int index, int repeat, const struct library_plan *which, const char *save, struct text *says,
                       struct error *err)
 {
-    const struct plan_row *p = &w->plan.rows[index];
+    const struct plan_row *p = &w->job.plan.rows[index];
     struct build build = {0};
     struct rig *rig = NULL;
     struct op_data *data;
@@ -55,21 +57,22 @@ static bool run_alone(struct worker *w, int index, int repeat, const struct libr
     struct text unsafe = {0};
     double ns;
     bool ok = false;
-    worker_stage(w, index, "load", 0);
-    if (!build_make(w, &p->program, &build, err) || !worker_data(w, index, worker_timed_part(w, index), &data, err) ||
-        !worker_open_rig(w, &p->program, build.images, true, which, &rig, err) || !rig_feed(rig, data, err) || !rig_prepare(rig, &ns, err))
+    job_stage(&w->job, index, "load", 0);
+    if (!build_make(&w->job, &p->program, &build, err) || !data_get(&w->data, index, job_timed_part(&w->job, index), 0, &data, err) ||
+        !vendor_open_rig(&w->library, w->job.dev, &p->program, build.images, true, which, &rig, err) || !rig_feed(rig, data, err) ||
+        !rig_prepare(rig, &ns, err))
         goto done;
-    worker_stage(w, index, "run", 0);
+    job_stage(&w->job, index, "run", 0);
     for (int i = 0; i < repeat; i++) { /* each as cold as a time is; a profiler that leaves the caches alone sees what is counted */
-        if (w->dev->ops->keeps_time && !cuda_flush_uncounted(w->dev, err))
+        if (w->job.dev->ops->keeps_time && !cuda_flush_uncounted(w->job.dev, err))
             goto done;
-        phase_open(&w->clock, "launches"); /* what a profiler is to look at: not what makes the data, nor what checks the result */
+        phase_open(&w->job.clock, "launches"); /* what a profiler is to look at: not what makes the data, nor what checks the result */
         bool ran = rig_run(rig, err);
-        phase_pop(&w->clock);
+        phase_pop(&w->job.clock);
         if (!ran)
             goto done;
     }
-    worker_stage(w, index, "verify", 0);
+    job_stage(&w->job, index, "verify", 0);
     if ((save && !rig_save(rig, save, err)) || !rig_check(rig, data, &v, &unsafe, NULL, err))
         goto done;
     text_addf(says, "%s%s%s", v.ok ? p->program.checked ? "right" : "ran (nothing to check)" : v.text, unsafe.len ? "; it " : "",
@@ -94,30 +97,30 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
     bool ok = false;
     int index;
     worker_init(&w, drop, NULL);
-    w.options = *options;
-    if (!device_open(options->device ? options->device : "emu", &w.dev, err))
+    w.job.options = *options;
+    if (!device_open(options->device ? options->device : "emu", &w.job.dev, err))
         goto done;
-    if (w.dev->ops->keeps_time && !cudnn_open(w.dev, &w.library, &own)) { /* only a cuDNN row needs it, and says so */
-        w.library = NULL;
-        snprintf(w.library_error, sizeof w.library_error, "%.500s", own.text);
+    if (w.job.dev->ops->keeps_time && !cudnn_open(w.job.dev, &w.library.cudnn, &own)) { /* only a cuDNN row needs it, and says so */
+        w.library.cudnn = NULL;
+        snprintf(w.library.error, sizeof w.library.error, "%.500s", own.text);
     }
-    w.planned = plan_make(options, w.dev->ops->name, &w.dev->chip, &w.plan, err);
-    if (!w.planned || (index = plan_find(&w.plan, row_id, err)) < 0)
+    w.planned = plan_make(options, w.job.dev->ops->name, &w.job.dev->chip, &w.job.plan, err);
+    if (!w.planned || (index = plan_find(&w.job.plan, row_id, err)) < 0)
         goto done;
-    text_add(id, w.plan.rows[index].id);
-    if (w.plan.rows[index].kind == PLAN_CHAIN && !choose_unseen(&w.plan, index, err))
+    text_add(id, w.job.plan.rows[index].id);
+    if (w.job.plan.rows[index].kind == PLAN_CHAIN && !choose_unseen(&w.job.plan, index, err))
         goto done;
-    if (w.plan.rows[index].broken || !w.plan.rows[index].program.feasible) {
-        error_set(err, ERROR_USAGE, "%s cannot run: %s", w.plan.rows[index].id,
-                  w.plan.rows[index].broken ? w.plan.rows[index].broken->text : w.plan.rows[index].program.reason);
+    if (w.job.plan.rows[index].broken || !w.job.plan.rows[index].program.feasible) {
+        error_set(err, ERROR_USAGE, "%s cannot run: %s", w.job.plan.rows[index].id,
+                  w.job.plan.rows[index].broken ? w.job.plan.rows[index].broken->text : w.job.plan.rows[index].program.reason);
         goto done;
     }
     worker_ready(&w);
-    ok = has_library(&w, &w.plan.rows[index], err) &&
-         (w.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, says, err)
-                                                   : run_alone(&w, index, repeat, which, save, says, err));
+    ok = has_library(&w, &w.job.plan.rows[index], err) &&
+         (w.job.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, says, err)
+                                                       : run_alone(&w, index, repeat, which, save, says, err));
 done:
-    w.options = (struct plan_options){0}; /* the caller's */
+    w.job.options = (struct plan_options){0}; /* the caller's */
     worker_close(&w);
     return ok;
 }

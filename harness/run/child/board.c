@@ -1,9 +1,7 @@
-/* The board while rows are timed: its clock, power and temperature, and who else computes on it: a time that was taken beside others is no
- * kernel's own. */
+#include "run/child/board.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "device/cuda/nvml.h"
-#include "run/child/bout.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,9 +21,9 @@ static bool board_opened(void)
     return open;
 }
 
-static bool board_read(const struct worker *w, struct nvml_sample *s)
+static bool board_read(const struct device *dev, struct nvml_sample *s)
 {
-    return board_opened() && nvml_read(w->dev->uuid, s);
+    return board_opened() && nvml_read(dev->uuid, s);
 }
 
 /* The pid's parent, and its name in `name` (16 bytes). 0: it cannot be seen from here. */
@@ -53,7 +51,7 @@ static bool is_told(const struct others *others, long pid)
     return false;
 }
 
-void worker_others_of(const long *pids, int count, struct others *others)
+void others_add(const long *pids, int count, struct others *others)
 {
     long self = getpid(), family = getppid();
     bool seen = false; /* NVML counts processes as we do: in a container it may not, and then who is who is not known */
@@ -69,48 +67,59 @@ void worker_others_of(const long *pids, int count, struct others *others)
     }
 }
 
-void worker_look_around(struct worker *w)
-{
-    long pids[PIDS];
-    if (!w->dev->ops->keeps_time || !board_opened())
-        return;
-    worker_others_of(pids, nvml_processes(w->dev->uuid, pids, PIDS), &w->others);
-}
-
-void worker_others_free(struct others *others)
+void others_free(struct others *others)
 {
     text_free(&others->said);
     free(others->pids);
     *others = (struct others){0};
 }
 
-/* NVML itself looks at the board no more often than this: what was read stands for the rounds until then. */
-void bout_sense(void *context, double *power_w, double *throttle)
+void board_begin(struct board *board, const struct device *dev)
 {
-    struct bout *b = context;
-    struct nvml_sample s;
-    if (!b->sensed_s || clock_s() - b->sensed_s > SENSE_S) {
-        bool there = board_read(b->w, &s);
-        b->power_w = there && s.power_w >= 0 ? s.power_w : NAN;
-        b->throttle = there && s.throttle >= 0 ? (double)s.throttle : NAN;
-        b->sensed_s = clock_s();
-        if (b->sensed_s - b->looked_s > LOOK_S) {
-            worker_look_around(b->w);
-            b->looked_s = clock_s();
-        }
-    }
-    *power_w = b->power_w;
-    *throttle = b->throttle;
+    others_free(&board->others);
+    board->dev = dev;
+    board_look(board);
 }
 
-void bout_board(struct bout *b)
+void board_look(struct board *board)
+{
+    long pids[PIDS];
+    if (!board->dev->ops->keeps_time || !board_opened())
+        return;
+    others_add(pids, nvml_processes(board->dev->uuid, pids, PIDS), &board->others);
+}
+
+void board_restart(struct board *board)
+{
+    board->sensed_s = board->looked_s = 0;
+}
+
+/* NVML itself samples the board no more often than this: a reading stands for all rounds until the next one. */
+void board_sense(struct board *board, double *power_w, double *throttle)
 {
     struct nvml_sample s;
-    if (!board_read(b->w, &s))
+    if (!board->sensed_s || clock_s() - board->sensed_s > SENSE_S) {
+        bool there = board_read(board->dev, &s);
+        board->power_w = there && s.power_w >= 0 ? s.power_w : NAN;
+        board->throttle = there && s.throttle >= 0 ? (double)s.throttle : NAN;
+        board->sensed_s = clock_s();
+        if (board->sensed_s - board->looked_s > LOOK_S) {
+            board_look(board);
+            board->looked_s = clock_s();
+        }
+    }
+    *power_w = board->power_w;
+    *throttle = board->throttle;
+}
+
+void board_report(const struct board *board, struct row *const *rows, int count)
+{
+    struct nvml_sample s;
+    if (!board_read(board->dev, &s))
         return;
-    for (int i = 0; i < b->count; i++)
-        if (b->rows[i]->time_count) {
-            b->rows[i]->memory_clock_mhz = s.memory_clock_hz >= 0 ? s.memory_clock_hz / 1e6 : NAN;
-            b->rows[i]->temperature_c = s.temperature_c >= 0 ? s.temperature_c : NAN;
+    for (int i = 0; i < count; i++)
+        if (rows[i]->time_count) {
+            rows[i]->memory_clock_mhz = s.memory_clock_hz >= 0 ? s.memory_clock_hz / 1e6 : NAN;
+            rows[i]->temperature_c = s.temperature_c >= 0 ? s.temperature_c : NAN;
         }
 }

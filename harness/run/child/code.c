@@ -1,8 +1,5 @@
-/* run/child/code: which instructions of a row's kernels are kept beside its counts: of the source lines that take most those that take
- * most. The others are in the lines' and the steps' sums. */
+#include "run/child/code.h"
 #include "base/text.h"
-#include "measure/source.h"
-#include "run/child/private.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +26,7 @@ static int by_address(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-void worker_keep_code(struct row *row, struct row_code *all, int count)
+void code_keep(struct row *row, struct row_code *all, int count)
 {
     int kept = 0, end;
     double whole = 0;
@@ -72,7 +69,7 @@ static char *bare(const char *p, size_t bytes)
     return t.len ? text_take(&t) : xstrdup("");
 }
 
-void worker_code_of_emu(struct device *dev, const struct device_image *image, struct row *row, int step)
+void code_of_emu(struct device *dev, const struct device_image *image, struct row *row, int step)
 {
     const struct device_instruction *ran;
     int count = dev->ops->instructions ? dev->ops->instructions(dev, &ran) : 0, line = 1;
@@ -99,7 +96,7 @@ void worker_code_of_emu(struct device *dev, const struct device_image *image, st
                                    .samples = NAN};
         memcpy(all[i].inlined, d->inlined, sizeof all[i].inlined);
     }
-    worker_keep_code(row, all, count);
+    code_keep(row, all, count);
     free(all);
 }
 
@@ -111,7 +108,7 @@ static void put_counts(struct row_code *to, const double *counts)
         *at[i] = counts[i] > 0 || i < 2 ? counts[i] : NAN;
 }
 
-void worker_code_of_card(struct code_list *list, const struct source_values *values)
+void code_of_gpu(struct code_list *list, const struct source_values *values)
 {
     for (int i = 0; i < values->code_count; i++) {
         const struct source_code *from = &values->code[i];
@@ -150,15 +147,28 @@ static int by_step(const void *a, const void *b)
     return x->step != y->step ? x->step - y->step : by_address(a, b);
 }
 
-void worker_keep_list(struct row *row, struct code_list *list)
+void code_keep_list(struct row *row, struct code_list *list)
 {
     if (list->count)
         qsort(list->items, (size_t)list->count, sizeof *list->items, by_step);
     for (int i = 0, end; i < list->count; i = end) {
         for (end = i; end < list->count && list->items[end].step == list->items[i].step; end++)
             ;
-        worker_keep_code(row, list->items + i, end - i);
+        code_keep(row, list->items + i, end - i);
     }
     free(list->items);
     *list = (struct code_list){0};
+}
+
+static void take_instructions(void *context, const struct device_counter *c, int line, double value)
+{
+    if (!line && !strcmp(c->name, "emu.warp_instructions"))
+        *(double *)context += value;
+}
+
+double code_instructions(struct device *dev)
+{
+    double instructions = 0;
+    dev->ops->counters(dev, take_instructions, &instructions);
+    return instructions;
 }

@@ -1,5 +1,4 @@
-/* Verified rows of some cases, counted in a worker that times nothing: it opens a session of CUPTI once and keeps it for all cases that
- * follow, at rest between them. */
+#include "run/child/tally.h"
 #include "base/clock.h"
 #include "base/spec.h"
 #include "base/text.h"
@@ -8,9 +7,8 @@
 #include "device/cuda/cuda.h"
 #include "measure/count.h"
 #include "measure/source.h"
-#include "run/message/wire.h"
 #include "store/family.h"
-#include "run/child/private.h"
+#include "run/child/code.h"
 #include "op/reference/data.h"
 #include <math.h>
 #include <stdlib.h>
@@ -20,8 +18,8 @@
 #define LOAD_LIMIT_S 120.0
 
 struct tally {
-    struct worker *w;
-    const json_t *asked; /* by row: {"row":i,"plan":[..],"facts":{NAME:NUMBER},"steps":{"0":{..}}} */
+    struct counters *c;
+    const struct count_request *asked; /* by row */
     int count;
     int *index; /* plan row of each */
     struct build *builds;
@@ -40,13 +38,13 @@ struct tally {
 static void stage(struct tally *t, int i, const char *name, double limit_s)
 {
     t->blame = i < 0 ? -1 : t->index[i];
-    worker_stage(t->w, t->blame, name, limit_s);
+    job_stage(t->c->job, t->blame, name, limit_s);
 }
 
 static void announce(void *context, int item)
 {
     struct tally *t = context;
-    stage(t, t->first + item, "count", t->w->time_limit_s * 2 + 30);
+    stage(t, t->first + item, "count", t->c->job->time_limit_s * 2 + 30);
 }
 
 static bool count_has(void *context, const char *metric)
@@ -54,17 +52,19 @@ static bool count_has(void *context, const char *metric)
     return cupti_has(context, metric);
 }
 
-/* Opened for the first case; afterwards only the set is there already. */
-static bool open_counters(struct worker *w, struct error *err)
+/* For the first case; later ones find the set made. */
+static bool open_counters(struct counters *counters, struct error *err)
 {
     void *context, *stream;
-    if (w->cupti)
+    const struct job *job = counters->job;
+    if (counters->cupti)
         return true;
-    if (!cuda_native(w->dev, &context, &stream, err) || !cupti_session_open(context, atoi(spec_option(w->dev->spec)), &w->cupti, err))
+    if (!cuda_native(job->dev, &context, &stream, err) ||
+        !cupti_session_open(context, atoi(spec_option(job->dev->spec)), &counters->cupti, err))
         return false;
-    cupti_session_rest(w->cupti); /* it can be had; the rows are traced before they are counted */
-    struct cupti_chip *chip = cupti_session_chip(w->cupti);
-    const struct counter_choice *c = &w->plan.counters;
+    cupti_session_rest(counters->cupti); /* it can be had; the rows are traced before they are counted */
+    struct cupti_chip *chip = cupti_session_chip(counters->cupti);
+    const struct counter_choice *c = &job->plan.counters;
     struct counter_chip asked = {cupti_name(chip), count_has, chip};
     struct cupti_metric ignored;
     for (int i = 0; i < c->metric_count; i++)
@@ -75,29 +75,25 @@ static bool open_counters(struct worker *w, struct error *err)
     memcpy(extra, c->metrics, (size_t)c->metric_count * sizeof *extra);
     extra[c->metric_count] = counter_weight_time;
     extra[c->metric_count + 1] = counter_weight_active;
-    bool ok = counter_set_make(c->groups, c->count, extra, c->metric_count + 2, &asked, &w->set, err);
+    bool ok = counter_set_make(c->groups, c->count, extra, c->metric_count + 2, &asked, &counters->set, err);
     free(extra);
     return ok;
 }
 
-bool worker_count_check(struct worker *w, struct error *err)
+bool counters_check(struct counters *c, struct error *err)
 {
-    bool ok = open_counters(w, err);
-    counter_set_free(&w->set);
-    cupti_session_close(w->cupti);
-    w->cupti = NULL;
+    bool ok = open_counters(c, err);
+    counter_set_free(&c->set);
+    cupti_session_close(c->cupti);
+    c->cupti = NULL;
     return ok;
 }
 
-bool worker_open_rig(struct worker *w, const struct program *program, const struct device_image *images, bool keep_inputs,
-                     const struct library_plan *which, struct rig **rig, struct error *err)
+void counters_close(struct counters *c)
 {
-    if (w->library)
-        cudnn_only(w->library, which);
-    bool ok = rig_open(w->dev, w->library, program, images, keep_inputs, rig, err);
-    if (w->library)
-        cudnn_only(w->library, NULL);
-    return ok;
+    counter_set_free(&c->set);
+    cupti_sass_close(c->sass);
+    cupti_session_close(c->cupti);
 }
 
 /* lost: what was on the device is no more. */
@@ -115,14 +111,14 @@ static void drop_data(struct tally *t, bool lost)
 /* Inputs as the timed rows had them: rigs have copies of them. */
 static bool get_data(struct tally *t, int i, struct op_data **data, struct error *err)
 {
-    enum data_part part = worker_timed_part(t->w, t->index[i]);
-    int slot = part & DATA_FULL ? 1 : 0, in_case = t->w->plan.rows[t->index[i]].case_index;
+    enum data_part part = job_timed_part(t->c->job, t->index[i]);
+    int slot = part & DATA_FULL ? 1 : 0, in_case = t->c->job->plan.rows[t->index[i]].case_index;
     if (t->data_case != in_case)
         drop_data(t, false);
     t->data_case = in_case;
     if (!t->has_data[slot]) {
-        const struct work *work = &t->w->plan.cases[in_case].work;
-        struct card *card = worker_card(t->w);
+        const struct work *work = &t->c->job->plan.cases[in_case].work;
+        struct card *card = data_card(t->c->data);
         stage(t, -1, "data", DATA_LIMIT_S);
         if (!(card ? card_data_inputs(card, work, part, &t->data[slot], err) : op_data_inputs(work, part, &t->data[slot], err)))
             return false;
@@ -134,8 +130,9 @@ static bool get_data(struct tally *t, int i, struct op_data **data, struct error
 
 static bool enter(struct tally *t, int i, struct error *err)
 {
-    struct worker *w = t->w;
-    const struct plan_row *p = &w->plan.rows[t->index[i]];
+    const struct job *job = t->c->job;
+    const struct plan_row *p = &job->plan.rows[t->index[i]];
+    const struct count_request *asked = &t->asked[i];
     struct op_data *data;
     double ns;
     if (!get_data(t, i, &data, err))
@@ -143,14 +140,10 @@ static bool enter(struct tally *t, int i, struct error *err)
     stage(t, i, "load", LOAD_LIMIT_S);
     struct rig **rig = &t->items[i].rig;
     t->items[i].name = p->id;
-    const json_t *plan = json_object_get(json_array_get(t->asked, (size_t)i), "plan");
-    const char *mode = json_string_value(json_array_get(plan, 1));
-    struct library_plan which = {.engine = (int)json_integer_value(json_array_get(plan, 0)),
-                                 .heuristic = mode ? mode[0] : 0,
-                                 .rank = (int)json_integer_value(json_array_get(plan, 2))};
-    return build_make(w, &p->program, &t->builds[i], err) &&
-           worker_open_rig(w, &p->program, t->builds[i].images, false, plan ? &which : NULL, rig, err) && rig_feed(*rig, data, err) &&
-           rig_prepare(*rig, &ns, err) && rig_run(*rig, err) && w->dev->ops->sync(w->dev, err);
+    return build_make(job, &p->program, &t->builds[i], err) &&
+           vendor_open_rig(t->c->library, job->dev, &p->program, t->builds[i].images, false, asked->has_plan ? &asked->plan : NULL, rig,
+                           err) &&
+           rig_feed(*rig, data, err) && rig_prepare(*rig, &ns, err) && rig_run(*rig, err) && job->dev->ops->sync(job->dev, err);
 }
 
 /* The kernels of one run, for the reader and for telling the counted ones apart. */
@@ -159,7 +152,7 @@ static bool trace(struct tally *t, int i, struct error *err)
     struct counted *item = &t->items[i];
     struct row *row = t->rows[i];
     stage(t, i, "trace", LOAD_LIMIT_S);
-    if (!count_trace(t->w->dev, item, t->warm, err))
+    if (!count_trace(t->c->job->dev, item, t->warm, err))
         return false;
     row->launched = 0;
     for (int step = 0; step < rig_program(item->rig)->step_count; step++) {
@@ -188,7 +181,7 @@ static bool trace(struct tally *t, int i, struct error *err)
 static void put_lines(struct tally *t, int i, enum metric_family family, struct source_values *values)
 {
     struct row *row = t->rows[i];
-    worker_code_of_card(&t->code[i], values);
+    code_of_gpu(&t->code[i], values);
     for (int k = 0; k < values->count; k++) {
         const struct source_value *v = &values->items[k];
         row_add_member(row, family, v->step, v->line, v->name, v->unit, "cupti", v->value);
@@ -198,12 +191,8 @@ static void put_lines(struct tally *t, int i, enum metric_family family, struct 
 
 static struct source_job source_job(struct tally *t, int i)
 {
-    const json_t *facts = json_object_get(json_array_get(t->asked, (size_t)i), "facts"), *time = json_object_get(facts, "time_ns");
-    return (struct source_job){.dev = t->w->dev,
-                               .rig = t->items[i].rig,
-                               .images = t->builds[i].images,
-                               .warm = t->warm,
-                               .time_ns = json_is_number(time) ? json_number_value(time) : NAN};
+    return (struct source_job){
+        .dev = t->c->job->dev, .rig = t->items[i].rig, .images = t->builds[i].images, .warm = t->warm, .time_ns = t->asked[i].time_ns};
 }
 
 /* Where the warps of the row's steps stand, by source line. */
@@ -224,28 +213,32 @@ static bool sample(struct tally *t, int i, struct error *err)
 /* How often the lines of all rows ran, once they were sampled. */
 static bool count_lines(struct tally *t, struct error *err)
 {
-    struct worker *w = t->w;
+    struct counters *c = t->c;
+    const struct job *job = c->job;
     void *context, *stream;
-    stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
-    if (!w->sass && (!cuda_native(w->dev, &context, &stream, err) ||
-                     !cupti_sass_open(context, atoi(spec_option(w->dev->spec)), source_metrics, source_metric_count, &w->sass, err)))
+    stage(t, -1, PHASE_STAGE_COUNTERS, OPEN_LIMIT_S);
+    if (!c->sass && (!cuda_native(job->dev, &context, &stream, err) ||
+                     !cupti_sass_open(context, atoi(spec_option(job->dev->spec)), source_metrics, source_metric_count, &c->sass, err)))
         return false;
     for (int i = t->begin; i < t->end; i++) {
-        struct source_job job = source_job(t, i);
+        struct source_job lines = source_job(t, i);
         struct source_values values;
         stage(t, i, "count lines", LOAD_LIMIT_S);
-        if (!source_count(&job, w->sass, &values, err))
+        if (!source_count(&lines, c->sass, &values, err))
             return false;
         put_lines(t, i, FAMILY_LINE, &values);
-        worker_keep_list(t->rows[i], &t->code[i]);
+        code_keep_list(t->rows[i], &t->code[i]);
     }
     return true;
 }
 
 static double fact(void *context, const char *name)
 {
-    const json_t *j = json_object_get(context, name);
-    return json_is_number(j) ? json_number_value(j) : NAN;
+    const struct count_facts *facts = context;
+    for (int i = 0; facts && i < facts->count; i++)
+        if (!strcmp(facts->items[i].name, name))
+            return facts->items[i].value;
+    return NAN;
 }
 
 /* Where the values of one range go. */
@@ -261,32 +254,33 @@ static void put_value(void *context, const struct counter_value *value, double n
                    value->unit, "cupti", number);
 }
 
-static void count_take(struct tally *t, int i, int step, const double *measured, const json_t *facts)
+static void count_take(struct tally *t, int i, int step, const double *measured, const struct count_facts *facts)
 {
-    struct worker *w = t->w;
+    struct counters *c = t->c;
+    const struct job *job = c->job;
     struct counter_known known = {.fact = fact, .context = (void *)facts};
     struct sheet s = {.row = t->rows[i], .step = step};
-    counter_set_each(&w->set, measured, &known, put_value, &s);
-    for (int m = 0; m < w->plan.counters.metric_count; m++) { /* the set has them first */
+    counter_set_each(&c->set, measured, &known, put_value, &s);
+    for (int m = 0; m < job->plan.counters.metric_count; m++) { /* the set has them first */
         struct cupti_metric about;
-        bool described = cupti_describe(cupti_session_chip(w->cupti), w->set.metrics[m], &about, NULL);
+        bool described = cupti_describe(cupti_session_chip(c->cupti), c->set.metrics[m], &about, NULL);
         if (isfinite(measured[m]))
-            row_add_metric(t->rows[i], step, 0, w->set.metrics[m], described ? about.unit : "", "cupti", measured[m]);
+            row_add_metric(t->rows[i], step, 0, c->set.metrics[m], described ? about.unit : "", "cupti", measured[m]);
     }
 }
 
 static bool is_slow(const struct tally *t, int i)
 {
-    return t->w->plan.counters.unasked && json_is_true(json_object_get(json_array_get(t->asked, (size_t)i), "slow"));
+    return t->c->job->plan.counters.unasked && t->asked[i].slow;
 }
 
 static void report(struct tally *t, int i, const double *row, double *const *steps, int passes, double seconds)
 {
-    const json_t *asked = json_array_get(t->asked, (size_t)i), *facts = json_object_get(asked, "steps");
-    count_take(t, i, -1, row, json_object_get(asked, "facts"));
+    const struct count_request *asked = &t->asked[i];
+    count_take(t, i, -1, row, &asked->facts);
     for (int k = 0; steps && k < rig_program(t->items[i].rig)->step_count; k++)
         if (steps[k])
-            count_take(t, i, k, steps[k], json_array_get(facts, (size_t)k));
+            count_take(t, i, k, steps[k], k < asked->step_count ? &asked->steps[k] : NULL);
     row_add_member(t->rows[i], FAMILY_HARDWARE, -1, 0, "passes", "", "cupti", passes);
     row_add_member(t->rows[i], FAMILY_HARDWARE, -1, 0, "cost_s", "s", "cupti", seconds);
     row_add_member(t->rows[i], FAMILY_HARDWARE, -1, 0, "kernels", "", "cupti", t->items[i].trace.kernel_count);
@@ -305,12 +299,12 @@ static double *spread(const struct counter_set *set, const int *which, int count
 
 static bool count_rows(struct tally *t, int first, int last, const int *which, int count, struct error *err)
 {
-    struct worker *w = t->w;
+    struct counters *c = t->c;
     const char **metrics = xcalloc((size_t)count + 1, sizeof *metrics);
     for (int m = 0; m < count; m++)
-        metrics[m] = w->set.metrics[which[m]];
-    struct count_job job = {.dev = w->dev,
-                            .session = w->cupti,
+        metrics[m] = c->set.metrics[which[m]];
+    struct count_job job = {.dev = c->job->dev,
+                            .session = c->cupti,
                             .items = t->items + first,
                             .count = last - first,
                             .announce = announce,
@@ -328,10 +322,10 @@ static bool count_rows(struct tally *t, int first, int last, const int *which, i
             row_set(&t->rows[i]->uncounted, result.why[i - first]);
             continue;
         }
-        double **steps = result.steps[i - first], *row = spread(&w->set, which, count, result.rows[i - first]);
+        double **steps = result.steps[i - first], *row = spread(&c->set, which, count, result.rows[i - first]);
         for (int k = 0; steps && k < rig_program(t->items[i].rig)->step_count; k++) {
             double *own = steps[k];
-            steps[k] = own ? spread(&w->set, which, count, own) : NULL;
+            steps[k] = own ? spread(&c->set, which, count, own) : NULL;
             free(own);
         }
         report(t, i, row, steps, result.passes, seconds);
@@ -346,7 +340,7 @@ static bool count_rows(struct tally *t, int first, int last, const int *which, i
 /* As many rows at once as CUPTI has ranges for, all slow or none; those that launch no kernel are passed over. */
 static bool count_some(struct tally *t, int first, int *next, struct error *err)
 {
-    struct worker *w = t->w;
+    struct counters *c = t->c;
     int ranges = 0, last = first;
     bool slow = is_slow(t, first);
     while (last < t->end && is_slow(t, last) == slow && t->items[last].trace.kernel_count &&
@@ -359,7 +353,7 @@ static bool count_some(struct tally *t, int first, int *next, struct error *err)
                 none ? "it launches no kernel, only copies" : "it launches more kernels than CUPTI can tell apart");
         return true;
     }
-    int *which = xcalloc((size_t)w->set.count, sizeof *which), count = slow ? counter_set_slow(&w->set, which) : w->set.count;
+    int *which = xcalloc((size_t)c->set.count, sizeof *which), count = slow ? counter_set_slow(&c->set, which) : c->set.count;
     for (int m = 0; !slow && m < count; m++)
         which[m] = m;
     bool ok = count_rows(t, first, last, which, count, err);
@@ -395,13 +389,14 @@ static bool enter_some(struct tally *t, struct error *err)
 /* Those that were entered. */
 static bool tally_some(struct tally *t, struct error *err)
 {
-    struct worker *w = t->w;
+    struct counters *c = t->c;
+    const struct job *job = c->job;
     cupti_pc_close(t->pc);
     t->pc = NULL;
-    if (w->options.counters.source && !count_lines(t, err))
+    if (job->options.counters.source && !count_lines(t, err))
         return error_where(err, "--source");
-    stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
-    if (!open_counters(w, err))
+    stage(t, -1, PHASE_STAGE_COUNTERS, OPEN_LIMIT_S);
+    if (!open_counters(c, err))
         return false;
     for (int i = t->begin; i < t->end; i++)
         if (!trace(t, i, err))
@@ -410,20 +405,21 @@ static bool tally_some(struct tally *t, struct error *err)
         if (!count_some(t, i, &i, err))
             return false;
     stage(t, -1, "count", LOAD_LIMIT_S);
-    cupti_session_rest(w->cupti);
+    cupti_session_rest(c->cupti);
     return true;
 }
 
 static bool tally(struct tally *t, struct error *err)
 {
-    struct worker *w = t->w;
+    struct counters *c = t->c;
+    const struct job *job = c->job;
     while (t->begin < t->count) {
-        stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
-        if (w->options.counters.source) { /* the range profiler is at rest meanwhile: the two exclude each other */
+        stage(t, -1, PHASE_STAGE_COUNTERS, OPEN_LIMIT_S);
+        if (job->options.counters.source) { /* the range profiler is at rest meanwhile: the two exclude each other */
             void *context, *stream;
-            if (!cuda_native(w->dev, &context, &stream, err) || !cupti_pc_open(context, &t->pc, err))
+            if (!cuda_native(job->dev, &context, &stream, err) || !cupti_pc_open(context, &t->pc, err))
                 return error_where(err, "--source");
-        } else if (!open_counters(w, err)) {
+        } else if (!open_counters(c, err)) {
             return false;
         }
         if (!enter_some(t, err) || !tally_some(t, err))
@@ -435,30 +431,29 @@ static bool tally(struct tally *t, struct error *err)
     return true;
 }
 
-bool worker_count(struct worker *w, const json_t *command, int *blame, struct error *err)
+bool counters_run(struct counters *c, const struct count_request *asked, int row_count, bool warm, int *blame, struct error *err)
 {
-    const json_t *asked = json_object_get(command, "rows");
-    size_t count = json_array_size(asked);
-    struct tally t = {
-        .w = w, .asked = asked, .count = (int)count, .blame = -1, .data_case = -1, .warm = json_is_true(json_object_get(command, "warm"))};
+    size_t count = (size_t)row_count;
+    const struct job *job = c->job;
+    struct tally t = {.c = c, .asked = asked, .count = row_count, .blame = -1, .data_case = -1, .warm = warm};
     t.index = xcalloc(count, sizeof *t.index);
     t.rows = xcalloc(count, sizeof *t.rows);
     t.builds = xcalloc(count, sizeof *t.builds);
     t.items = xcalloc(count, sizeof *t.items);
     t.code = xcalloc(count, sizeof *t.code);
     for (size_t i = 0; i < count; i++) {
-        t.index[i] = (int)json_integer_value(json_object_get(json_array_get(asked, i), "row"));
+        t.index[i] = asked[i].row;
         t.rows[i] = row_new();
-        t.rows[i]->status = w->plan.rows[t.index[i]].program.checked ? ROW_OK : ROW_FOIL;
+        t.rows[i]->status = job->plan.rows[t.index[i]].program.checked ? ROW_OK : ROW_FOIL;
     }
     bool ok = count > 0 && tally(&t, err);
     *blame = t.blame;
     cupti_pc_close(t.pc);
     for (size_t i = 0; i < count; i++) {
         if (ok)
-            w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", t.index[i], "fields", wire_row(t.rows[i])));
-        leave(&t, (int)i, !ok);                  /* the context may be lost, and this process ends */
-        worker_keep_list(t.rows[i], &t.code[i]); /* where something failed between */
+            job_row(job, t.index[i], t.rows[i]);
+        leave(&t, (int)i, !ok);                /* the context may be lost, and this process ends */
+        code_keep_list(t.rows[i], &t.code[i]); /* where something failed between */
         row_free(t.rows[i]);
     }
     drop_data(&t, !ok);

@@ -1,66 +1,68 @@
-/* What the rows of a case are fed and held to: made once, kept until another case is asked for. */
+#include "run/child/data.h"
 #include "base/text.h"
 #include "measure/reference.h"
+#include "op/chain/chain.h"
 #include "op/op_file.h"
 #include "op/reference/data.h"
-#include "run/child/private.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Gives back what a slot holds. */
-void worker_data_drop(struct worker *w, int set, int slot)
+void data_open(struct data_store *d, struct job *job)
 {
-    struct op_data *data = &w->data[set][slot];
-    if (w->data_case[set][slot] < 0)
+    *d = (struct data_store){.job = job};
+    for (int i = 0; i < DATA_SETS * DATA_SLOTS; i++)
+        d->data_case[i / DATA_SLOTS][i % DATA_SLOTS] = d->host_case[i / DATA_SLOTS][i % DATA_SLOTS] = -1;
+}
+
+void data_drop(struct data_store *d, int set, int slot)
+{
+    struct op_data *data = &d->data[set][slot];
+    if (d->data_case[set][slot] < 0)
         return;
     card_data_free(data->card);
     op_data_free(data);
-    w->data_case[set][slot] = -1;
+    d->data_case[set][slot] = -1;
 }
 
-/* A device that keeps time checks for itself; what stands in the way is told, and the CPU does it. */
-struct card *worker_card(struct worker *w)
+/* A device that keeps time checks outputs itself. If it cannot, the reason is reported and the CPU checks. */
+struct card *data_card(struct data_store *d)
 {
     struct error err = {0};
-    if (w->card_tried || !w->dev->ops->keeps_time)
-        return w->card;
-    w->card_tried = true;
-    if (!card_open(w->dev, w->options.compiler, &w->card, &err))
-        w->emit(w->context, event_new(EVENT_ENVIRONMENT, "{s:s,s:s}", "name", "cpu_checks", "value", err.text));
-    return w->card;
+    if (d->card_tried || !d->job->dev->ops->keeps_time)
+        return d->card;
+    d->card_tried = true;
+    if (!card_open(d->job->dev, d->job->options.compiler, &d->card, &err))
+        job_environment(d->job, "cpu_checks", err.text);
+    return d->card;
 }
 
-void worker_witness(struct worker *w, const struct op *op)
+void data_witness(struct data_store *d, const struct op *op)
 {
     int count;
+    struct device *dev = d->job->dev;
     const struct chip *chips = chip_table(&count);
     struct error err = {0};
     char *spec = NULL;
-    if (w->witness || !w->dev->ops->keeps_time || !reference_source(op))
+    if (d->witness || !dev->ops->keeps_time || !reference_source(op))
         return;
     for (int i = 0; i < count && !spec; i++)
-        if (!strcmp(chips[i].arch, w->dev->chip.arch))
+        if (!strcmp(chips[i].arch, dev->chip.arch))
             spec = text_format("emu:%s", chips[i].name);
-    if (!device_open(spec ? spec : "emu", &w->witness, &err))
-        w->emit(w->context, event_new(EVENT_ENVIRONMENT, "{s:s,s:s}", "name", "no_witness", "value", err.text));
-    w->dev->witness = w->witness;
+    if (!d->job->open(spec ? spec : "emu", &d->witness, &err))
+        job_environment(d->job, "no_witness", err.text);
+    dev->witness = d->witness;
     free(spec);
 }
 
-uint64_t worker_secret(const struct worker *w)
+int data_slot(enum data_part part)
 {
-    return w->options.seed ? strtoull(w->options.seed, NULL, 0) : 0;
+    return part & DATA_FULL ? DATA_SLOTS - 1 : (int)part;
 }
 
-int worker_slot(enum data_part part)
+struct work data_work(const struct job *job, int in_case, enum data_part *part, int set)
 {
-    return part & DATA_FULL ? WORKER_DATA - 1 : (int)part;
-}
-
-struct work worker_data_work(const struct worker *w, int in_case, enum data_part *part, int set)
-{
-    struct work work = w->plan.cases[in_case].work;
-    work.set_seed = set ? worker_secret(w) + (uint64_t)set : 0;
+    struct work work = job->plan.cases[in_case].work;
+    work.set_seed = set ? job_seed(job) + (uint64_t)set : 0;
     if (!(*part & DATA_FULL) || work.chain || work.op->file)
         return work;
     work.mask = (struct mask){0};
@@ -69,65 +71,172 @@ struct work worker_data_work(const struct worker *w, int in_case, enum data_part
 }
 
 /* Of a case's data without zeros. False: they depend on its mask. */
-static bool full_key(const struct worker *w, int in_case, char key[HASH_TEXT])
+static bool full_key(const struct job *job, int in_case, char key[HASH_TEXT])
 {
     enum data_part part = (enum data_part)(DATA_PART_PRECISION | DATA_FULL);
-    struct work work = worker_data_work(w, in_case, &part, 0);
+    struct work work = data_work(job, in_case, &part, 0);
     work_key(&work, key);
     return !(part & DATA_FULL);
 }
 
-bool worker_data_shared(const struct worker *w, int one, int other, int slot)
+bool data_is_shared(const struct job *job, int one, int other, int slot)
 {
     char keys[2][HASH_TEXT];
-    return one >= 0 && other >= 0 && slot == worker_slot((enum data_part)(DATA_PART_PRECISION | DATA_FULL)) && full_key(w, one, keys[0]) &&
-           full_key(w, other, keys[1]) && !strcmp(keys[0], keys[1]);
+    return one >= 0 && other >= 0 && slot == data_slot((enum data_part)(DATA_PART_PRECISION | DATA_FULL)) && full_key(job, one, keys[0]) &&
+           full_key(job, other, keys[1]) && !strcmp(keys[0], keys[1]);
 }
 
-bool worker_data_make(struct worker *w, int in_case, enum data_part part, int set, struct op_data *data, struct error *err)
+bool data_is_sound(const struct op_data *data, bool *sound, struct error *err)
 {
-    int slot = worker_slot(part);
-    struct work work = worker_data_work(w, in_case, &part, set);
-    struct card *card = worker_card(w);
-    worker_witness(w, work.op);
+    *sound = true;
+    return !data->card || card_untouched(data->card, sound, err);
+}
+
+/* ---- made ahead ---- */
+
+/* Of that case, or of another one that has the same. */
+static bool is_of(const struct data_store *d, const struct early_data *e, int in_case, int set, int slot)
+{
+    return e->set == set && e->slot == slot && (e->in_case == in_case || data_is_shared(d->job, e->in_case, in_case, slot));
+}
+
+bool data_has_early(const struct data_store *d, int in_case, int set, int slot)
+{
+    bool has = false;
+    for (int i = 0; i < d->early_count && !has; i++)
+        has = is_of(d, &d->early[i], in_case, set, slot);
+    return has;
+}
+
+void data_put_early(struct data_store *d, int in_case, int set, int slot, const struct op_data *data)
+{
+    struct early_data *made = APPEND(d->early, d->early_count);
+    *made = (struct early_data){in_case, set, slot, *data};
+}
+
+static void free_early(struct early_data *e)
+{
+    card_data_free(e->data.card);
+    op_data_free(&e->data);
+}
+
+static bool find_early(struct data_store *d, int in_case, int set, int slot, struct op_data *data)
+{
+    bool found = false;
+    for (int i = d->early_count - 1; i >= 0; i--) {
+        struct early_data *e = &d->early[i];
+        bool wanted = !found && is_of(d, e, in_case, set, slot);
+        if (wanted) {
+            *data = e->data;
+            card_data_moved(data->card, data);
+            found = true;
+        } else if (e->in_case < in_case) { /* its case is over, and nobody asked for it */
+            free_early(e);
+        }
+        if (wanted || e->in_case < in_case)
+            *e = d->early[--d->early_count];
+    }
+    return found;
+}
+
+/* Only if the device's copy is still sound. */
+static bool take_early(struct data_store *d, int in_case, int set, int slot, struct op_data *data)
+{
+    struct error ignored = {0}; /* of a lost device: it is met again when the data are made */
+    bool sound;
+    if (!find_early(d, in_case, set, slot, data))
+        return false;
+    if (data_is_sound(data, &sound, &ignored) && sound)
+        return true;
+    card_data_free(data->card);
+    op_data_free(data);
+    return false;
+}
+
+/* The data in hand, if the wanted case has the same. */
+static bool take_shared(struct data_store *d, int in_case, int set, int slot)
+{
+    struct error ignored = {0};
+    bool sound;
+    if (!data_is_shared(d->job, d->data_case[set][slot], in_case, slot) || !data_is_sound(&d->data[set][slot], &sound, &ignored) || !sound)
+        return false;
+    d->data_case[set][slot] = in_case;
+    return true;
+}
+
+static bool take_host(struct data_store *d, int in_case, int set, int slot, struct op_data *host)
+{
+    if (d->host_case[set][slot] < 0)
+        return false;
+    bool wanted = d->host_case[set][slot] == in_case;
+    d->host_case[set][slot] = -1;
+    if (wanted)
+        *host = d->host[set][slot];
+    else
+        op_data_free(&d->host[set][slot]);
+    return wanted;
+}
+
+void data_put_host(struct data_store *d, int in_case, int set, int slot, const struct op_data *host)
+{
+    if (d->host_case[set][slot] >= 0)
+        op_data_free(&d->host[set][slot]);
+    d->host_case[set][slot] = in_case;
+    d->host[set][slot] = *host;
+}
+
+void data_drop_ahead(struct data_store *d)
+{
+    for (int i = 0; i < DATA_SETS * DATA_SLOTS; i++) {
+        if (d->host_case[i / DATA_SLOTS][i % DATA_SLOTS] >= 0)
+            op_data_free(&d->host[i / DATA_SLOTS][i % DATA_SLOTS]);
+        d->host_case[i / DATA_SLOTS][i % DATA_SLOTS] = -1;
+    }
+    for (int i = 0; i < d->early_count; i++)
+        free_early(&d->early[i]);
+    free(d->early);
+    d->early = NULL;
+    d->early_count = 0;
+}
+
+/* ---- in hand ---- */
+
+bool data_make(struct data_store *d, int in_case, enum data_part part, int set, struct op_data *data, struct error *err)
+{
+    int slot = data_slot(part);
+    struct job *job = d->job;
+    struct work work = data_work(job, in_case, &part, set);
+    struct card *card = data_card(d);
+    data_witness(d, work.op);
     bool unjudged = work.chain && part == DATA_PART_EXACT; /* small whole numbers do not stay small through a network */
-    bool begun = card && worker_ahead_host(w, in_case, set, slot, data);
+    bool begun = card && take_host(d, in_case, set, slot, data);
     return (unjudged ? card ? card_data_inputs(card, &work, part, data, err) : op_data_inputs(&work, part, data, err)
             : begun ? card_data_finish(card, &work, part, data, err)
             : card   ? card_data_make(card, &work, part, data, err)
-                     : reference_data_make(w->dev, w->options.compiler, &work, part, data, err)) ||
-           error_where(err, "data of %s", w->plan.cases[in_case].id);
+                     : reference_data_make(job->dev, job->options.compiler, &work, part, data, err)) ||
+           error_where(err, "data of %s", job->plan.cases[in_case].id);
 }
 
-bool worker_data_set(struct worker *w, int row, enum data_part part, int set, struct op_data **data, struct error *err)
+bool data_get(struct data_store *d, int row, enum data_part part, int set, struct op_data **data, struct error *err)
 {
-    int wanted = w->plan.rows[row].case_index, slot = worker_slot(part);
-    struct op_data *own = &w->data[set][slot];
-    if (w->data_case[set][slot] != wanted && !worker_own_share(w, wanted, set, slot)) {
-        worker_data_drop(w, set, slot);
-        if (!worker_own_take(w, wanted, set, slot, own) && !worker_data_make(w, wanted, part, set, own, err))
+    int wanted = d->job->plan.rows[row].case_index, slot = data_slot(part);
+    struct op_data *own = &d->data[set][slot];
+    if (d->data_case[set][slot] != wanted && !take_shared(d, wanted, set, slot)) {
+        data_drop(d, set, slot);
+        if (!take_early(d, wanted, set, slot, own) && !data_make(d, wanted, part, set, own, err))
             return false;
-        w->data_case[set][slot] = wanted;
+        d->data_case[set][slot] = wanted;
     }
     *data = own;
     return true;
 }
 
-bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err)
+void data_forget(struct data_store *d)
 {
-    return worker_data_set(w, row, part, 0, data, err);
-}
-
-enum data_part worker_timed_part(const struct worker *w, int row)
-{
-    const struct program *p = &w->plan.rows[row].program;
-    const struct mask *mask = &w->plan.cases[w->plan.rows[row].case_index].work.mask;
-    bool full = mask->pattern != MASK_NONE && !mask->marks_output && !p->uses_mask;
-    return full ? (enum data_part)(DATA_PART_PRECISION | DATA_FULL) : DATA_PART_PRECISION;
-}
-
-enum data_part worker_verified_part(const struct worker *w, int row, enum data_part part)
-{
-    bool dense = worker_timed_part(w, row) & DATA_FULL;
-    return dense && w->plan.rows[row].kind == PLAN_CHAIN ? (enum data_part)(part | DATA_FULL) : part;
+    data_drop_ahead(d);
+    for (int i = 0; i < DATA_SETS * DATA_SLOTS; i++)
+        data_drop(d, i / DATA_SLOTS, i % DATA_SLOTS);
+    card_close(d->card); /* it borrows the compiler's name */
+    d->card = NULL;
+    d->card_tried = false;
 }

@@ -1,13 +1,11 @@
-/* What its code says of a row before it runs: what tensor cores multiply in, held against what the row says that it computes in; and
- * whether a step that need not wait for the one before it does. */
+#include "run/child/factors.h"
 #include "base/text.h"
 #include "device/compile/cubin.h"
 #include "op/reference/bound.h"
-#include "run/child/private.h"
 #include "device/ptx/query.h"
 #include <stdlib.h>
 
-bool worker_sums_round(const struct program *p, const struct device_image *images)
+bool code_sums_round(const struct program *p, const struct device_image *images)
 {
     for (int i = 0; i < p->step_count; i++) {
         const struct step *s = &p->steps[i];
@@ -18,9 +16,8 @@ bool worker_sums_round(const struct program *p, const struct device_image *image
     return true;
 }
 
-void worker_fits_math(const struct worker *w, int index, const struct build *build, struct row *row)
+void code_check_factors(const struct program *p, const struct build *build, struct row *row)
 {
-    const struct program *p = &w->plan.rows[index].program;
     char lesser[96];
     for (int i = 0; i < p->step_count && row->status == ROW_PLANNED; i++) {
         const struct step *s = &p->steps[i];
@@ -60,9 +57,8 @@ static bool is_shared(const struct program *p, const struct step *a, const struc
     return false;
 }
 
-void worker_waits(const struct worker *w, int index, const struct build *build, struct row *row)
+void code_check_waits(const struct program *p, const struct build *build, struct row *row)
 {
-    const struct program *p = &w->plan.rows[index].program;
     for (int i = 1; i < p->step_count && row->status == ROW_PLANNED; i++) {
         const struct step *before = &p->steps[i - 1], *s = &p->steps[i];
         const char *name;

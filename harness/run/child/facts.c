@@ -1,128 +1,15 @@
-/* What the compiler made of a row: images for the device, facts for the reader. */
+#include "run/child/facts.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "device/compile/cubin.h"
 #include "device/chip/occupancy.h"
+#include "device/compile/cubin.h"
 #include "store/family.h"
-#include "run/child/private.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CODE_MAX_BYTES (1u << 30)
-
-/* Code that was made elsewhere: its bytes are the image. A library is opened by the rig. */
-static bool load_code(const struct unit *u, struct compiled *c, struct error *err)
-{
-    size_t bytes;
-    char *code = u->code == CODE_LIBRARY ? NULL : file_read(u->path, CODE_MAX_BYTES, &bytes, err);
-    snprintf(c->compiler, sizeof c->compiler, "foreign %s", strrchr(u->path, '.') + 1);
-    if (u->code == CODE_PTX) {
-        c->ptx = code;
-        c->ptx_bytes = bytes;
-    } else if (u->code == CODE_CUBIN) {
-        c->cubin = (unsigned char *)code;
-        c->cubin_bytes = bytes;
-    }
-    return code || u->code == CODE_LIBRARY;
-}
-
-struct compile_request build_request(const struct worker *w, const struct unit *u)
-{
-    return (struct compile_request){.path = u->path,
-                                    .include = u->include,
-                                    .label = u->label,
-                                    .defines = (const char *const *)u->defines,
-                                    .define_count = u->define_count,
-                                    .arch = w->plan.chip.arch,
-                                    .compiler = w->options.compiler};
-}
-
-bool build_make(const struct worker *w, const struct program *program, struct build *build, struct error *err)
-{
-    *build = (struct build){.count = program->unit_count};
-    build->units = xcalloc((size_t)program->unit_count, sizeof *build->units);
-    build->images = xcalloc((size_t)program->unit_count, sizeof *build->images);
-    for (int i = 0; i < program->unit_count; i++) {
-        const struct unit *u = &program->units[i];
-        struct compiled *c = &build->units[i];
-        if (!u->path)
-            continue;
-        if (u->code != CODE_CUDA) {
-            if (!load_code(u, c, err)) {
-                build_free(build);
-                return false;
-            }
-            build->images[i] = (struct device_image){.label = u->label,
-                                                     .path = u->path,
-                                                     .ptx = c->ptx,
-                                                     .ptx_bytes = c->ptx_bytes,
-                                                     .cubin = c->cubin,
-                                                     .cubin_bytes = c->cubin_bytes};
-            continue;
-        }
-        struct compile_request request = build_request(w, u);
-        if (!compile(&request, c, err)) {
-            build_free(build);
-            return false;
-        }
-        build->images[i] = (struct device_image){
-            .label = u->label, .path = u->path, .ptx = c->ptx, .ptx_bytes = c->ptx_bytes, .cubin = c->cubin, .cubin_bytes = c->cubin_bytes};
-    }
-    return true;
-}
-
-void build_look(struct build *build)
-{
-    struct error ignored = {0}; /* met again, and told, by whoever loads it */
-    for (int i = 0; i < build->count; i++)
-        if (!build->images[i].memory)
-            build->images[i].memory = rig_look(&build->images[i], &ignored);
-}
-
-void build_drop(struct worker *w)
-{
-    for (int i = 0; w->kept && i < w->plan.row_count; i++)
-        build_free(&w->kept[i]);
-    free(w->kept);
-    w->kept = NULL;
-}
-
-void build_keep(struct worker *w, int row, struct build *build)
-{
-    const struct plan_row *p = &w->plan.rows[row];
-    if (!w->dev->ops->keeps_time || p->kind != PLAN_LAYER)
-        return;
-    if (w->kept && w->kept_case != p->case_index)
-        build_drop(w);
-    if (!w->kept)
-        w->kept = xcalloc((size_t)w->plan.row_count, sizeof *w->kept);
-    w->kept_case = p->case_index;
-    build_free(&w->kept[row]);
-    w->kept[row] = *build;
-    *build = (struct build){0};
-}
-
-bool build_kept(struct worker *w, int row, struct build *build)
-{
-    if (!w->kept || !w->kept[row].count)
-        return false;
-    *build = w->kept[row];
-    w->kept[row] = (struct build){0};
-    return true;
-}
-
-void build_free(struct build *build)
-{
-    for (int i = 0; i < build->count; i++) {
-        compiled_free(&build->units[i]);
-        rig_look_free((struct device_memory *)(uintptr_t)build->images[i].memory);
-    }
-    free(build->units);
-    free(build->images);
-    *build = (struct build){0};
-}
 
 static void add_sass(struct row *row, int step, const struct kernel_facts *f)
 {

@@ -4,44 +4,6 @@
 #include "run/child/bout.h"
 #include <stdlib.h>
 
-/* Of the first launch on a set of inputs. */
-static const char *on_meeting(int set)
-{
-    return set ? "(in the measuring process, on other inputs)" : "(in the measuring process, before timing)";
-}
-
-bool bout_check(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err)
-{
-    struct verdict v;
-    struct text unsafe = {0};
-    b->blame = b->index[i];
-    worker_stage(b->w, b->blame, "verify", DATA_LIMIT_S);
-    bool ok = rig_check(b->rigs[i], data, &v, &unsafe, NULL, err);
-    if (ok && (!v.ok || unsafe.len)) {
-        char *reason = text_format("%s%s%s %s", v.ok ? "" : v.text, !v.ok && unsafe.len ? "; it also " : "", text_get(&unsafe), when);
-        b->rows[i]->status = v.ok ? ROW_UNSAFE : ROW_WRONG;
-        row_set(&b->rows[i]->reason, reason);
-        free(reason);
-    } else if (ok && (ok = rig_state_check(b->rigs[i], &unsafe, err)) && unsafe.len) {
-        text_addf(&unsafe, " %s", when);
-        b->rows[i]->status = ROW_STATEFUL;
-        row_set(&b->rows[i]->reason, text_get(&unsafe));
-    }
-    text_free(&unsafe);
-    return ok;
-}
-
-bool bout_data(struct bout *b, int i, int set, struct op_data **data, struct error *err)
-{
-    worker_stage(b->w, -1, "data", DATA_LIMIT_S);
-    return worker_data_set(b->w, b->index[i], worker_timed_part(b->w, b->index[i]), set, data, err);
-}
-
-bool bout_is_sound(const struct bout *b, int i)
-{
-    return b->rows[i]->status == ROW_OK || b->rows[i]->status == ROW_FOIL;
-}
-
 /* A timed launch left other bits than the verified one: that is no fault where they are right too (sums in another order). What is wrong
  * here was right when it was looked at. */
 bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
@@ -69,7 +31,7 @@ bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *r
     }
     bool first = left == RIG_UNSEEN, replays = rig_replays(b->rigs[i]) >= 0; /* of a set that was never seen that may be its own result */
     if ((first || !replays) &&
-        !bout_check(b, i, data, first ? on_meeting(set) : "(what a timed launch left; it was right when it was looked at)", err))
+        !bout_check(b, i, data, first ? bout_first_on(set) : "(what a timed launch left; it was right when it was looked at)", err))
         return false;
     if (replays && !(first && bout_is_sound(b, i))) {
         row->status = ROW_WRONG;
@@ -83,18 +45,11 @@ bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *r
     return true;
 }
 
-bool bout_try(struct bout *b, int i, int set, const struct op_data *data, struct error *err)
-{
-    struct rig *rig = b->rigs[i];
-    return bout_prepare(b, i, set, err) && rig_poison(rig, err) && rig_run(rig, err) && bout_check(b, i, data, on_meeting(set), err) &&
-           rig_trust(rig, err) && rig_wipe(rig, err);
-}
-
 /* What a row keeps in its module. */
 static bool check_state(struct bout *b, int i, struct error *err)
 {
     struct text changed = {0};
-    worker_stage(b->w, b->blame, "verify", DATA_LIMIT_S);
+    job_stage(b->timing->job, b->blame, "verify", DATA_LIMIT_S);
     bool ok = rig_state_check(b->rigs[i], &changed, err);
     if (changed.len) {
         text_add(&changed, " (in the timed loop)");

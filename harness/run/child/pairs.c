@@ -122,15 +122,15 @@ static bool run_rounds(struct contest *c, struct bout *part, int sitting, double
                                .spacing_ns = SAMPLE_SPACING_NS,
                                .sets = room_sets(part->room),
                                .seats = room_seats(part->room),
-                               .seed = worker_secret(part->w) + (uint64_t)sitting,
+                               .seed = job_seed(part->timing->job) + (uint64_t)sitting,
                                .enough = enough,
                                .context = &look};
     struct sample_result result;
     struct entrant *entrants = xcalloc((size_t)c->here_count, sizeof *entrants);
     for (int k = 0; k < c->here_count; k++)
         entrants[k].rig = part->rigs[k];
-    bool ok = sample_run(part->w->dev, entrants, c->here_count, &plan, &watch, &result, err);
-    worker_look_around(part->w);
+    bool ok = sample_run(part->timing->job->dev, entrants, c->here_count, &plan, &watch, &result, err);
+    board_look(&part->timing->board);
     if (ok) {
         take(c, entrants, result.rounds, sitting);
         c->rounds += result.rounds;
@@ -171,24 +171,24 @@ static bool time_here(struct contest *c, int sitting, double left_s, struct erro
 }
 
 /* Something that nobody uses, so that what follows lies elsewhere. */
-static bool make_pads(struct worker *w, int sitting, struct place pads[2], struct error *err)
+static bool make_pads(const struct job *job, int sitting, struct place pads[2], struct error *err)
 {
-    uint64_t drawn = generate_bits(worker_secret(w), STREAM, (uint64_t)sitting);
-    return place_make(w->dev, "pad", PAD_SMALL * (1 + drawn % 1024), 0, 0, &pads[0], err) &&
-           place_make(w->dev, "pad", PAD_LARGE * (1 + (drawn >> 32) % 31), 0, 0, &pads[1], err);
+    uint64_t drawn = generate_bits(job_seed(job), STREAM, (uint64_t)sitting);
+    return place_make(job->dev, "pad", PAD_SMALL * (1 + drawn % 1024), 0, 0, &pads[0], err) &&
+           place_make(job->dev, "pad", PAD_LARGE * (1 + (drawn >> 32) % 31), 0, 0, &pads[1], err);
 }
 
 static bool sit_down(struct contest *c, int sitting, double left_s, struct error *err)
 {
     struct bout *b = c->b;
-    struct worker *w = b->w;
+    const struct job *job = b->timing->job;
     struct room *own = b->room; /* the library's, which stays: its plans are chosen once */
     struct place pads[2];
     seat_rows(c, sitting);
     b->blame = -1; /* of what failed before the first row sits down */
-    if (!make_pads(w, sitting, pads, err))
+    if (!make_pads(job, sitting, pads, err))
         return false;
-    b->room = room_open(w->dev, worker_card(w), ROOM_SETS, ROOM_SEATS);
+    b->room = room_open(job->dev, data_card(b->timing->data), DATA_SETS, ROOM_SEATS);
     for (int k = 0; k < c->here_count; k++)
         if (!b->rigs[c->here[k]] && !bout_enter(b, c->here[k], err))
             return false;
@@ -206,7 +206,7 @@ static bool sit_down(struct contest *c, int sitting, double left_s, struct error
     room_close(b->room, false);
     b->room = own;
     for (int i = 0; i < 2; i++)
-        w->dev->ops->release(w->dev, pads[i].base);
+        job->dev->ops->release(job->dev, pads[i].base);
     return true;
 }
 
@@ -226,8 +226,8 @@ static bool sit_until_decided(struct contest *c, struct error *err)
 
 static bool enter_library(struct contest *c, struct error *err)
 {
-    struct worker *w = c->b->w;
-    c->b->room = room_open(w->dev, worker_card(w), ROOM_SETS, ROOM_SEATS);
+    const struct job *job = c->b->timing->job;
+    c->b->room = room_open(job->dev, data_card(c->b->timing->data), DATA_SETS, ROOM_SEATS);
     return c->library < 0 || bout_enter(c->b, c->library, err);
 }
 
@@ -246,33 +246,30 @@ static void report_rows(struct contest *c)
     }
 }
 
-static int row_in(const struct bout *b, const json_t *plan_row)
+static int row_in(const struct bout *b, int plan_row)
 {
     for (int i = 0; i < b->count; i++)
-        if (b->index[i] == json_integer_value(plan_row))
+        if (b->index[i] == plan_row)
             return i;
     return -1;
 }
 
-static void contest_open(struct contest *c, struct bout *b, const json_t *gate)
+static void contest_open(struct contest *c, struct bout *b, const struct pair_request *request)
 {
-    const json_t *pairs = json_object_get(gate, "pairs"), *one;
-    size_t count = (size_t)b->count + 1, i;
+    size_t count = (size_t)b->count + 1;
     *c = (struct contest){.b = b,
-                          .library = row_in(b, json_object_get(gate, "library")),
-                          .alpha = json_number_value(json_object_get(gate, "alpha")),
-                          .budget_s = json_number_value(json_object_get(gate, "budget")),
+                          .library = row_in(b, request->library),
+                          .alpha = request->alpha,
+                          .budget_s = request->budget_s,
                           .ns = xcalloc(count, sizeof *c->ns),
                           .taken = xcalloc(count, sizeof *c->taken),
                           .here = xcalloc(count, sizeof *c->here),
                           .sitting = xcalloc(ROUNDS_MOST, sizeof *c->sitting)};
     for (int k = 0; k < b->count; k++)
         c->ns[k] = xcalloc(ROUNDS_MOST, sizeof **c->ns);
-    json_array_foreach(pairs, i, one)
-    {
-        struct pair p = {.base = row_in(b, json_object_get(one, "base")),
-                         .head = row_in(b, json_object_get(one, "head")),
-                         .margin = json_number_value(json_object_get(one, "margin"))};
+    for (int i = 0; i < request->count; i++) {
+        const struct pair_of_rows *one = &request->pairs[i];
+        struct pair p = {.base = row_in(b, one->base), .head = row_in(b, one->head), .margin = one->margin};
         if (p.base >= 0 && p.head >= 0)
             *APPEND(c->pairs, c->pair_count) = p;
     }
@@ -289,14 +286,14 @@ static void contest_close(struct contest *c)
     free(c->pairs);
 }
 
-bool bout_pairs(struct bout *b, const json_t *gate, struct error *err)
+bool bout_pairs(struct bout *b, const struct pair_request *request, struct error *err)
 {
     struct contest c;
-    contest_open(&c, b, gate);
+    contest_open(&c, b, request);
     bool ok = enter_library(&c, err) && sit_until_decided(&c, err);
     if (ok) {
         report_rows(&c);
-        bout_board(b);
+        board_report(&b->timing->board, b->rows, b->count);
     }
     contest_close(&c);
     return ok;

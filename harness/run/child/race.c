@@ -1,6 +1,7 @@
 /* The worker's part of `bench tune`: which configurations are worth a run, and the races between those that are. */
 #include "run/child/bout.h"
 #include "base/clock.h"
+#include "base/stats/estimate.h"
 #include "base/text.h"
 #include "measure/race.h"
 #include "measure/sample.h"
@@ -13,83 +14,12 @@
 #define ROUNDS_MAX 400
 #define WATCH_S 60.0 /* the parent hears from a race this often at the least */
 
-struct tried {
-    int row;
-    char launches[HASH_TEXT];
-};
-
-/* Equal hashes are equal runs, whatever the parameters are called. */
-static void hash_launches(const struct worker *w, int index, const struct row *facts, char out[HASH_TEXT])
-{
-    const struct program *p = &w->plan.rows[index].program;
-    const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
-    for (int i = 0; i < p->step_count; i++)
-        codes[i] = p->steps[i].kind == STEP_KERNEL ? facts->steps[i].sass_hash : NULL;
-    program_hash(p, &w->plan.cases[w->plan.rows[index].case_index].work, codes, out);
-    free(codes);
-}
-
-static char *refusal(const struct worker *w, int index, const struct row *facts)
-{
-    const struct program *p = &w->plan.rows[index].program;
-    for (int i = 0; i < p->step_count; i++) {
-        const struct row_step *f = &facts->steps[i];
-        if (p->steps[i].kind != STEP_KERNEL)
-            continue;
-        if (f->spill_store_bytes > 0 || f->spill_load_bytes > 0)
-            return text_format("%s spills: %d bytes a thread stored, %d loaded, with %d registers", f->name, f->spill_store_bytes,
-                               f->spill_load_bytes, f->registers);
-        if (f->blocks_per_sm == 0)
-            return text_format("%s: no block fits on an SM, limited by %s: %lld threads with %d registers, %d bytes of shared memory",
-                               f->name, f->limit, (long long)(f->block[0] * f->block[1] * f->block[2]), f->registers,
-                               f->static_smem + f->dynamic_smem);
-    }
-    return NULL;
-}
-
-/* The configuration that was found before with the same launches, or NULL; else this one is remembered. */
-static const struct plan_row *same_as(struct worker *w, int index, const struct row *facts)
-{
-    const struct plan_row *own = &w->plan.rows[index];
-    char launches[HASH_TEXT];
-    hash_launches(w, index, facts, launches);
-    if (w->tried_count && w->plan.rows[w->tried[0].row].case_index != own->case_index)
-        w->tried_count = 0;
-    for (int i = 0; i < w->tried_count; i++) {
-        const struct plan_row *other = &w->plan.rows[w->tried[i].row];
-        if (w->tried[i].row != index && other->variant == own->variant && !strcmp(w->tried[i].launches, launches))
-            return other;
-    }
-    w->tried = xrealloc(w->tried, sizeof *w->tried * (size_t)(w->tried_count + 1));
-    w->tried[w->tried_count].row = index;
-    memcpy(w->tried[w->tried_count++].launches, launches, sizeof launches);
-    return NULL;
-}
-
-bool worker_refuses(struct worker *w, int index, struct row *row)
-{
-    if (plan_pinned(&w->plan, index) || !w->plan.rows[index].program.feasible)
-        return false;
-    char *why = refusal(w, index, row);
-    const struct plan_row *twin = why ? NULL : same_as(w, index, row);
-    if (twin) {
-        why = text_format("the same launches of the same machine code as %s", twin->config->label);
-        row_set(&row->twin, twin->id);
-    }
-    if (!why)
-        return false;
-    row->status = ROW_INFEASIBLE;
-    row_set(&row->reason, why);
-    free(why);
-    return true;
-}
-
 /* ---- the races: one for each variant ---- */
 
 struct search {
     struct bout b;
-    int *pinned, pinned_count;  /* indices into the bout */
-    int *configs, config_count; /* of the variant in hand */
+    int *pinned, pinned_count; /* indices into the bout */
+    int *configs, config_count;  /* of the variant in hand */
     struct racer *racers;
     double *pinned_ns; /* [pinned][ROUNDS_MAX] of the heat that is on */
     int pinned_rounds;
@@ -120,9 +50,10 @@ static bool config_leave(void *context, int contender, struct error *err)
     int i = s->configs[contender];
     s->b.blame = s->b.index[i];
     struct op_data *data;
-    if (!s->racers[contender].out && (!worker_data(s->b.w, s->b.index[i], worker_timed_part(s->b.w, s->b.index[i]), &data, err) ||
-                                      !rig_wipe(s->b.rigs[i], err) || !rig_prepare(s->b.rigs[i], NULL, err) ||
-                                      !rig_run(s->b.rigs[i], err) || !bout_check(&s->b, i, data, "(after the timed loop)", err)))
+    if (!s->racers[contender].out &&
+        (!data_get(s->b.timing->data, s->b.index[i], job_timed_part(s->b.timing->job, s->b.index[i]), 0, &data, err) ||
+         !rig_wipe(s->b.rigs[i], err) || !rig_prepare(s->b.rigs[i], NULL, err) || !rig_run(s->b.rigs[i], err) ||
+         !bout_check(&s->b, i, data, "(after the timed loop)", err)))
         return false;
     s->b.blame = -1;
     s->told_s = 0;
@@ -138,12 +69,12 @@ static bool race_round(void *context, const int *who, int count, int round, doub
     struct rig **rigs = xcalloc((size_t)all, sizeof *rigs);
     double *times = xcalloc((size_t)all, sizeof *times);
     if (race_now_s(NULL) - s->told_s > WATCH_S / 4) {
-        worker_stage(s->b.w, -1, "race", WATCH_S + s->b.w->time_limit_s * all);
+        job_stage(s->b.timing->job, -1, "race", WATCH_S + s->b.timing->job->time_limit_s * all);
         s->told_s = race_now_s(NULL);
     }
     for (int i = 0; i < all; i++)
         rigs[i] = s->b.rigs[i < s->pinned_count ? s->pinned[i] : s->configs[who[i - s->pinned_count]]];
-    bool ok = sample_round(s->b.w->dev, rigs, all, round, times, err);
+    bool ok = sample_round(s->b.timing->job->dev, rigs, all, round, times, err);
     for (int i = 0; ok && i < all; i++)
         if (i < s->pinned_count)
             s->pinned_ns[(size_t)i * ROUNDS_MAX + (size_t)round] = pinned_ns[i] = times[i];
@@ -186,7 +117,7 @@ static void report_race(struct search *s, const struct race_result *result)
 
 static int at_once(const struct search *s)
 {
-    const struct program *p = &s->b.w->plan.rows[s->b.index[s->configs[0]]].program;
+    const struct program *p = &s->b.timing->job->plan.rows[s->b.index[s->configs[0]]].program;
     double bytes = (double)program_scratch_bytes(p);
     for (int i = 0; i < p->tensor_count; i++)
         bytes += (double)tensor_bytes(&p->tensors[i]);
@@ -196,7 +127,7 @@ static int at_once(const struct search *s)
 
 static bool race_variant(struct search *s, double budget_s, struct error *err)
 {
-    const struct timing_plan *t = &s->b.w->plan.time;
+    const struct timing_plan *t = &s->b.timing->job->plan.time;
     struct race_plan plan = {.at_once = at_once(s), .rounds_max = ROUNDS_MAX, .half_width = t->half_width, .budget_s = budget_s};
     struct race_ops ops = {s, config_enter, config_leave, race_round, race_now_s};
     struct race_result result;
@@ -215,7 +146,7 @@ static bool race_variant(struct search *s, double budget_s, struct error *err)
 static bool race_all(struct search *s, struct error *err)
 {
     struct bout *b = &s->b;
-    const struct plan *plan = &b->w->plan;
+    const struct plan *plan = &b->timing->job->plan;
     int variants = 0;
     for (int i = 0; i < b->count; i++) {
         bool pinned = plan_pinned(plan, b->index[i]);
@@ -235,14 +166,14 @@ static bool race_all(struct search *s, struct error *err)
         if (s->config_count && !race_variant(s, plan->time.budget_s / variants, err))
             return false;
     }
-    bout_board(b);
+    board_report(&b->timing->board, b->rows, b->count);
     return true;
 }
 
-bool worker_race(struct worker *w, const json_t *rows, int *blame, struct error *err)
+bool timing_race(struct timing_context *timing, const int *rows, int count, int *blame, struct error *err)
 {
     struct search s = {0};
-    bout_open(&s.b, w, rows);
+    bout_open(&s.b, timing, rows, count);
     s.pinned = xcalloc((size_t)s.b.count, sizeof *s.pinned);
     s.configs = xcalloc((size_t)s.b.count, sizeof *s.configs);
     bool ok = race_all(&s, err);

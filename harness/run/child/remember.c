@@ -1,10 +1,9 @@
-/* What emu found out of a row, kept from run to run: emu is exact, so the same code, launched in the same way on the same data by the same
- * build of bench, is not run again. */
+#include "run/child/remember.h"
 #include "base/file.h"
 #include "base/spec.h"
 #include "base/text.h"
 #include "run/message/wire.h"
-#include "run/child/private.h"
+#include "run/child/build.h"
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,58 +30,59 @@ static int find_build(struct dl_phdr_info *info, size_t size, void *to)
 }
 
 /* This build: another one may count otherwise. Without the linker's word for it, all of its file. */
-static bool hash_self(struct worker *w)
+static bool hash_self(char self_hash[HASH_TEXT])
 {
     size_t bytes;
-    if (!w->self[0])
-        dl_iterate_phdr(find_build, w->self);
-    char *self = w->self[0] ? NULL : file_read(file_self(), SELF_MAX_BYTES, &bytes, NULL);
+    if (!self_hash[0])
+        dl_iterate_phdr(find_build, self_hash);
+    char *self = self_hash[0] ? NULL : file_read(file_self(), SELF_MAX_BYTES, &bytes, NULL);
     if (self)
-        hash_bytes(self, bytes, w->self);
+        hash_bytes(self, bytes, self_hash);
     free(self);
-    return w->self[0] != 0;
+    return self_hash[0] != 0;
 }
 
 /* A unit's compilation, and the heads that asked for it. */
-static bool hash_unit(const struct worker *w, const struct unit *u, struct hash *h, char key[HASH_TEXT])
+static bool hash_unit(const struct job *job, const struct unit *u, struct hash *h, char key[HASH_TEXT])
 {
-    struct compile_request request = build_request(w, u);
+    struct compile_request request = build_request(job, u);
     hash_add_text(h, u->label);
-    for (int i = 0; i < w->plan.variants.count; i++)
-        if (!strcmp(w->plan.variants.items[i]->name, u->label))
-            hash_add_text(h, w->plan.variants.items[i]->hash);
+    for (int i = 0; i < job->plan.variants.count; i++)
+        if (!strcmp(job->plan.variants.items[i]->name, u->label))
+            hash_add_text(h, job->plan.variants.items[i]->hash);
     return !u->path || (u->code == CODE_CUDA && compile_key(&request, key, NULL));
 }
 
 /* False: of this row nothing can be remembered. */
-static bool memory_key(struct worker *w, int index, char out[HASH_TEXT])
+static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
 {
-    const struct plan_row *row = &w->plan.rows[index];
+    const struct job *job = m->job;
+    const struct plan_row *row = &job->plan.rows[index];
     const struct program *p = &row->program;
-    const char *device = w->options.device;
-    if (!w->options.remember || spec_is_timed(device) || w->options.bundle || row->kind == PLAN_SEQUENCE || row->side || !p->feasible ||
-        !p->unit_count || !hash_self(w))
+    const char *device = job->options.device;
+    if (!job->options.remember || spec_is_timed(device) || job->options.bundle || row->kind == PLAN_SEQUENCE || row->side || !p->feasible ||
+        !p->unit_count || !hash_self(m->self))
         return false;
     char(*keys)[HASH_TEXT] = xcalloc((size_t)p->unit_count, sizeof *keys), launches[HASH_TEXT];
     const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
     struct hash *h = hash_begin();
     bool known = true;
     hash_add_text(h, MEMORY_FORMAT);
-    hash_add_text(h, w->self);
+    hash_add_text(h, m->self);
     hash_add_text(h, device);
-    hash_add_text(h, w->plan.chip.arch);
+    hash_add_text(h, job->plan.chip.arch);
     if (row->variant) {
         hash_add_text(h, row->variant->hash);
         hash_add_text(h, row->config->label);
     }
     for (int i = 0; known && i < p->unit_count; i++)
-        known = hash_unit(w, &p->units[i], h, keys[i]);
+        known = hash_unit(job, &p->units[i], h, keys[i]);
     for (int i = 0; known && i < p->step_count; i++) {
         known = p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL;
         codes[i] = p->steps[i].kind == STEP_KERNEL || p->steps[i].kind == STEP_SYMBOL ? keys[p->steps[i].unit] : NULL;
     }
     if (known)
-        program_hash(p, &w->plan.cases[row->case_index].work, codes, launches);
+        program_hash(p, &job->plan.cases[row->case_index].work, codes, launches);
     hash_add_text(h, known ? launches : "");
     hash_end(h, out);
     free(codes);
@@ -107,31 +107,29 @@ static json_t *entry_load(const char *key)
     return fields;
 }
 
-bool worker_remembers(struct worker *w, int index)
+bool memory_has(struct memory *m, int index)
 {
     char key[HASH_TEXT];
-    json_t *fields = memory_key(w, index, key) ? entry_load(key) : NULL;
+    json_t *fields = memory_key(m, index, key) ? entry_load(key) : NULL;
     json_decref(fields);
     return fields != NULL;
 }
 
-bool worker_recall(struct worker *w, int index)
+json_t *memory_recall(struct memory *m, int index)
 {
     char key[HASH_TEXT];
-    json_t *fields = memory_key(w, index, key) ? entry_load(key) : NULL, *step;
-    const struct program *p = &w->plan.rows[index].program;
+    json_t *fields = memory_key(m, index, key) ? entry_load(key) : NULL, *step;
+    const struct program *p = &m->job->plan.rows[index].program;
     size_t i;
     json_array_foreach(json_object_get(fields, "steps"), i, step) if (json_object_get(step, "file"))
         json_object_set_new(step, "file", json_string(p->units[p->steps[i].unit].path)); /* the files may lie elsewhere now */
-    if (fields)
-        w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", index, "fields", fields));
-    return fields != NULL;
+    return fields;
 }
 
-void worker_remember(struct worker *w, int index, const struct row *row)
+void memory_keep(struct memory *m, int index, const struct row *row)
 {
     char key[HASH_TEXT], check[HASH_TEXT];
-    if ((row->status != ROW_OK && row->status != ROW_FOIL) || !memory_key(w, index, key))
+    if ((row->status != ROW_OK && row->status != ROW_FOIL) || !memory_key(m, index, key))
         return;
     json_t *fields = wire_row(row);
     char *text = json_dumps(fields, JSON_COMPACT | JSON_SORT_KEYS), *name = text_format("%s.emu", key);

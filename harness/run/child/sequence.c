@@ -1,8 +1,7 @@
-/* A row of a sequence: its program, which is one frame, run over all frames; looked at, or timed. */
+#include "run/child/sequence.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "run/child/bout.h"
-#include "run/child/sequence_private.h"
+#include "run/child/blame.h"
 #include "op/mask/mask.h"
 #include <math.h>
 #include <stdio.h>
@@ -10,71 +9,54 @@
 
 #define OUTPUT_BITS 48 /* a double has 53 */
 
-/* Frames and references are the same for every row of a sequence, so they are kept from one to the next. */
-struct sequence_hold {
-    struct sequence_source source;
-    int of; /* the case of `source`; -1: none */
-};
-
-/* One row on its way through the frames. */
-struct frames_run {
-    struct worker *w;
-    int index;
-    const struct plan_row *p;
-    struct sequence_source *source;
-    struct rig *rig;
-    struct row *row;
-    bool nobodys;   /* no frame could be had */
-    double *shares; /* by layer: of marked inputs, summed over the frames after the first */
-    struct sequence_error error;
-    struct hash *outputs; /* the last layer's bits in the frames that are looked at */
-};
-
-static bool hold(struct worker *w, int row, struct sequence_source **source, struct error *err)
+static bool hold(struct sequence *q, int row, struct sequence_source **source, struct error *err)
 {
-    int wanted = w->plan.rows[row].case_index;
-    struct sequence_hold *h = w->sequence;
-    if (!h) {
-        h = w->sequence = xcalloc(1, sizeof *h);
-        h->of = -1;
-    }
-    *source = &h->source;
-    if (h->of == wanted)
+    int wanted = q->job->plan.rows[row].case_index;
+    *source = &q->source;
+    if (q->in_case == wanted)
         return true;
-    if (h->of >= 0)
-        source_close(&h->source);
-    h->of = -1;
-    worker_stage(w, row, "weights", SEQUENCE_HOST_LIMIT_S);
-    if (!source_open(w->plan.rows[row].sequence, &h->source, err))
+    sequence_close(q);
+    job_stage(q->job, row, "weights", SEQUENCE_HOST_LIMIT_S);
+    if (!source_open(q->job->plan.rows[row].sequence, &q->source, err))
         return false;
-    h->of = wanted;
+    q->in_case = wanted;
     return true;
 }
 
-void worker_sequence_close(struct worker *w)
+void sequence_init(struct sequence *q, struct job *job, const struct vendor_library *library)
 {
-    if (w->sequence && w->sequence->of >= 0)
-        source_close(&w->sequence->source);
-    free(w->sequence);
-    w->sequence = NULL;
+    *q = (struct sequence){.job = job, .library = library, .in_case = -1};
+}
+
+void sequence_close(struct sequence *q)
+{
+    if (q->in_case >= 0)
+        source_close(&q->source);
+    q->in_case = -1;
+}
+
+bool sequence_begin(struct frames_run *r, struct sequence *q, int index, struct row *row, struct error *err)
+{
+    *r = (struct frames_run){.q = q, .index = index, .p = &q->job->plan.rows[index], .row = row};
+    return hold(q, index, &r->source, err);
 }
 
 /* ---- frames ---- */
 
 static bool take_frame(struct frames_run *r, int frame, struct error *err)
 {
-    worker_stage(r->w, r->index, "pixels", SEQUENCE_HOST_LIMIT_S);
+    job_stage(r->q->job, r->index, "pixels", SEQUENCE_HOST_LIMIT_S);
     r->nobodys = !source_take(r->source, frame, err);
     return !r->nobodys;
 }
 
-static bool sequence_open(struct frames_run *r, const struct device_image *images, struct error *err)
+bool sequence_open_rig(struct frames_run *r, const struct device_image *images, struct error *err)
 {
     struct op_data data = {.links = r->source->data, .link_count = r->source->layers->count};
-    if (!take_frame(r, 0, err) || !rig_open(r->w->dev, r->w->library, &r->p->program, images, false, &r->rig, err))
+    if (!take_frame(r, 0, err) || !rig_open(r->q->job->dev, r->q->library->cudnn, &r->p->program, images, false, &r->rig, err))
         return false;
     op_data_of(r->p->program.work.op, &data, "input")->value = r->source->now;
-    rig_time_limit(r->rig, r->w->time_limit_s);
+    rig_time_limit(r->rig, r->q->job->time_limit_s);
     return rig_feed(r->rig, &data, err) && rig_prepare(r->rig, NULL, err);
 }
 
@@ -86,24 +68,24 @@ static bool upload(struct frames_run *r, struct error *err)
     uint32_t first = r->source->frame == 0;
     unsigned char *stored = xmalloc(tensor_bytes(t));
     tensor_pack(t, r->source->now, stored);
-    const struct device_ops *ops = r->w->dev->ops;
-    bool ok =
-        ops->write(r->w->dev, rig_address(r->rig, frame), stored, tensor_bytes(t), err) &&
-        (!r->p->sequence->sparse || ops->write(r->w->dev, rig_address(r->rig, r->p->sequence->changed.first), &first, sizeof first, err));
+    const struct device_ops *ops = r->q->job->dev->ops;
+    bool ok = ops->write(r->q->job->dev, rig_address(r->rig, frame), stored, tensor_bytes(t), err) &&
+              (!r->p->sequence->sparse ||
+               ops->write(r->q->job->dev, rig_address(r->rig, r->p->sequence->changed.first), &first, sizeof first, err));
     free(stored);
     return ok;
 }
 
 /* ns: of the device between two events, everything that a frame needs; NULL: nobody asks. */
-static bool run_frame(struct frames_run *r, int frame, double *ns, struct error *err)
+bool sequence_run_frame(struct frames_run *r, int frame, double *ns, struct error *err)
 {
-    struct device *dev = r->w->dev;
+    struct device *dev = r->q->job->dev;
     struct device_event *from = NULL, *to = NULL;
     char stage[32];
     if (!take_frame(r, frame, err) || !upload(r, err))
         return false;
     snprintf(stage, sizeof stage, "frame %d/%d", frame + 1, r->source->q->frames);
-    worker_stage(r->w, r->index, stage, r->p->program.step_count * r->w->time_limit_s + 5);
+    job_stage(r->q->job, r->index, stage, r->p->program.step_count * r->q->job->time_limit_s + 5);
     if (!ns)
         return rig_run(r->rig, err) && dev->ops->sync(dev, err);
     phase_push(dev->clock, PHASE_MEASURING);
@@ -122,7 +104,7 @@ static bool run_frame(struct frames_run *r, int frame, double *ns, struct error 
 
 static bool read_back(struct frames_run *r, struct buffer_ref from, void *to, size_t bytes, struct error *err)
 {
-    return r->w->dev->ops->read(r->w->dev, rig_address(r->rig, from), to, bytes, err);
+    return r->q->job->dev->ops->read(r->q->job->dev, rig_address(r->rig, from), to, bytes, err);
 }
 
 /* A mask of a link as it is on the device. NULL on error; the caller frees. */
@@ -198,7 +180,7 @@ static bool judge(struct frames_run *r, struct error *err)
     float slope = (float)work_slope(&layers->links[layers->count - 1].work);
     unsigned char *stored = xmalloc(tensor_bytes(t));
     float *got = xmalloc(tensor_elements(t) * sizeof *got);
-    worker_stage(r->w, r->index, "verify", SEQUENCE_HOST_LIMIT_S);
+    job_stage(r->q->job, r->index, "verify", SEQUENCE_HOST_LIMIT_S);
     bool ok = read_back(r, output, stored, tensor_bytes(t), err);
     if (ok) {
         hash_add(r->outputs, stored, tensor_bytes(t));
@@ -276,10 +258,10 @@ static bool look_at_guards(struct frames_run *r, struct error *err)
 /* All frames from the first, into the row. False on an error. */
 static bool look_at_frames(struct frames_run *r, const struct device_image *images, struct error *err)
 {
-    if (!sequence_open(r, images, err))
+    if (!sequence_open_rig(r, images, err))
         return false;
     for (int n = 0; n < r->source->q->frames; n++) {
-        if (!run_frame(r, n, NULL, err) || (r->p->sequence->sparse && !look_at_masks(r, err)))
+        if (!sequence_run_frame(r, n, NULL, err) || (r->p->sequence->sparse && !look_at_masks(r, err)))
             return false;
         if (r->row->status != ROW_PLANNED)
             return true;
@@ -290,73 +272,27 @@ static bool look_at_frames(struct frames_run *r, const struct device_image *imag
     return r->row->status != ROW_OK || look_at_guards(r, err);
 }
 
-bool worker_sequence_verify(struct worker *w, int index, const struct build *build, struct row *row, struct rig **rig, struct error *err)
+bool sequence_verify(struct sequence *q, int index, const struct build *build, struct row *row, struct rig **rig, struct error *err)
 {
-    struct frames_run r = {.w = w, .index = index, .p = &w->plan.rows[index], .row = row};
+    struct frames_run r;
     char unread[HASH_TEXT];
-    if (!hold(w, index, &r.source, err))
+    struct device *dev = q->job->dev;
+    if (!sequence_begin(&r, q, index, row, err))
         return false;
     r.shares = xcalloc((size_t)r.source->layers->count, sizeof *r.shares);
     r.outputs = hash_begin();
-    if (w->dev->ops->clear)
-        w->dev->ops->clear(w->dev);
-    bool ok = look_at_frames(&r, build->images, err) || (!r.nobodys && worker_blame(w, row, err, r.rig ? ROW_CRASHED : ROW_BROKEN));
+    if (dev->ops->clear)
+        dev->ops->clear(dev);
+    bool ok = look_at_frames(&r, build->images, err);
+    if (!ok && !r.nobodys) {
+        failure_blame(dev, row, err, r.rig ? ROW_CRASHED : ROW_BROKEN);
+        ok = true;
+    }
     if (ok && row->status != ROW_CRASHED)
-        worker_take_reports(w, row);
+        failure_take_reports(dev, row);
     if (r.outputs)
         hash_end(r.outputs, unread);
     free(r.shares);
     *rig = r.rig;
     return ok;
-}
-
-/* ---- timing ---- */
-
-/* Each row's frames are its own, not pairs: the far ends of both intervals. */
-static void compare(const struct bout *b)
-{
-    bool has_zero = b->w->plan.rows[b->index[0]].row_index == 0;
-    const struct row_time *of = has_zero ? row_time(b->rows[0], "warm", "isolated") : NULL;
-    for (int i = 1; of && i < b->count; i++)
-        for (int k = 0; k < b->rows[i]->time_count; k++) {
-            struct row_time *t = &b->rows[i]->times[k];
-            t->ratio = of->median_ns / t->median_ns;
-            t->ratio_low = of->low_ns / t->high_ns;
-            t->ratio_high = of->high_ns / t->low_ns;
-        }
-}
-
-static bool time_frames(struct bout *b, int i, struct error *err)
-{
-    struct frames_run r = {.w = b->w, .index = b->index[i], .p = &b->w->plan.rows[b->index[i]], .row = b->rows[i]};
-    b->blame = -1;
-    if (!hold(b->w, r.index, &r.source, err))
-        return false;
-    b->blame = r.index;
-    int frames = r.source->q->frames;
-    double *ns = xcalloc((size_t)frames, sizeof *ns);
-    bool ok = build_make(b->w, &r.p->program, &b->builds[i], err) && sequence_open(&r, b->builds[i].images, err);
-    b->rigs[i] = r.rig;
-    ok = ok && (rig_library_step(r.rig, 0) < 0 || bout_plans(b, i, err));
-    for (int n = 0; ok && n < frames; n++)
-        ok = run_frame(&r, n, &ns[n], err);
-    if (ok) {
-        bout_time(r.row, -1, "warm", "isolated", &(struct bout_rounds){.ns = ns + 1, .count = frames - 1, .family = 1});
-        row_add_metric(r.row, -1, 0, "sequence.frame0_ns", "ns", "measured", ns[0]);
-        rig_close(r.rig); /* the next row needs the memory */
-        b->rigs[i] = NULL;
-    }
-    free(ns);
-    return ok;
-}
-
-bool bout_sequence(struct bout *b, struct error *err)
-{
-    for (int i = 0; i < b->count; i++)
-        if (!time_frames(b, i, err))
-            return false;
-    b->blame = -1;
-    compare(b);
-    bout_board(b);
-    return true;
 }

@@ -1,10 +1,9 @@
-/* The frames of a sequence, made up from a seed or read from a video, and the dense result of each on the CPU. */
+#include "run/child/sequence_source.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "op/convert.h"
 #include "op/reference/data.h"
 #include "op/mask/mask.h"
-#include "run/child/sequence_private.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

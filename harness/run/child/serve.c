@@ -1,13 +1,17 @@
-#include "base/spec.h"
-#include "run/child/private.h"
-#include "plan/rows/choose.h"
+#include "run/child/serve.h"
 #include "base/crash.h"
+#include "base/spec.h"
 #include "base/text.h"
-#include "device/cuda/nvml.h"
-#include "device/nvtx.h"
+#include "device/cuda/cuda.h"
+#include "measure/roofs.h"
 #include "op/chain/chain.h"
+#include "plan/rows/choose.h"
+#include "run/child/devices.h"
+#include "run/child/early.h"
+#include "run/child/worker.h"
 #include "run/message/options.h"
 #include "run/message/wire.h"
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,102 +19,68 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), void *context)
+/* Takes the reference to the fields. */
+static void emit_fields(struct worker *w, int row, json_t *fields)
 {
-    *w = (struct worker){.emit = emit, .context = context};
-    for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
-        w->data_case[i / WORKER_DATA][i % WORKER_DATA] = w->host_case[i / WORKER_DATA][i % WORKER_DATA] = -1;
-    w->range_case = w->range_row = w->task_case = w->neighbours.case_index = -1;
-    phase_begin(&w->clock, PHASE_WAITING);
-    w->clock.draw_open = nvtx_open;
-    w->clock.draw_close = nvtx_close;
+    w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", row, "fields", fields));
 }
 
-static enum phase phase_of(const char *stage)
-{
-    static const struct {
-        const char *stage;
-        enum phase phase;
-    } phases[] = {{"compile", PHASE_COMPILING}, {"data", PHASE_DATA},
-                  {"weights", PHASE_DATA},      {"pixels", PHASE_DATA},
-                  {"load", PHASE_LOADING},      {"plans", PHASE_PLANS},
-                  {"time", PHASE_MEASURING},    {"race", PHASE_MEASURING},
-                  {"ablate", PHASE_MEASURING},  {WORKER_STAGE_COUNTERS, PHASE_COUNTING},
-                  {"trace", PHASE_COUNTING},    {"count", PHASE_COUNTING},
-                  {"sample", PHASE_COUNTING},   {"count lines", PHASE_COUNTING}};
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
-        if (!strcmp(phases[i].stage, stage))
-            return phases[i].phase;
-    return PHASE_VERIFYING; /* a row runs, or what it wrote is looked at */
-}
-
-/* Ends the ranges of what is over; those of the case and the row stay while they are in hand. Of phases that have several, the stage is a
- * range of its own. */
-static void enter_phase(struct worker *w, int row, enum phase phase, const char *stage)
-{
-    if (w->stage_depth && phase_depth(&w->clock) > w->stage_depth) { /* in the midst of a timed round, which goes on afterwards */
-        if (!w->inside || phase_depth(&w->clock) < w->inside)
-            w->inside = phase_depth(&w->clock);
-        phase_unwind(&w->clock, w->inside);
-        if (phase != w->stage_phase)
-            phase_push(&w->clock, phase);
-        return;
-    }
-    int in_case = row >= 0 ? w->plan.rows[row].case_index : w->range_case;
-    bool same_case = in_case == w->range_case, same_row = same_case && row == w->range_row;
-    phase_unwind(&w->clock, 1 + (same_case && in_case >= 0) + (same_row && row >= 0));
-    if (!same_case)
-        phase_open(&w->clock, w->plan.cases[in_case].id);
-    if (!same_row && row >= 0)
-        phase_open(&w->clock, w->plan.rows[row].id);
-    phase_push(&w->clock, phase);
-    if (phase == PHASE_VERIFYING || phase == PHASE_COUNTING)
-        phase_part(&w->clock, stage);
-    w->stage_phase = phase;
-    w->stage_depth = phase_depth(&w->clock);
-    w->inside = 0;
-    w->range_case = in_case;
-    w->range_row = row;
-}
-
-/* emu ends a kernel by the time of its own threads: the watch is there for what does not even do that, on a machine with much else to do.
- */
-#define EMU_PATIENCE 5
-
-static void tell_stage(struct worker *w, double limit_s, const struct error *late)
-{
-    if (w->dev && spec_is(w->dev->spec, SPEC_COUNTS))
-        limit_s *= EMU_PATIENCE;
-    w->emit(w->context, event_new(EVENT_STAGE, "{s:i,s:s,s:s,s:f,s:s*,s:s*,s:o}", "row", w->stage_row, "stage", w->stage, "phase",
-                                  phase_name(phase_of(w->stage)), "limit", limit_s, "late", late ? late->text : NULL, "hint",
-                                  late ? late->hint : NULL, "spent", wire_spent(&w->clock)));
-}
-
-void worker_stage(struct worker *w, int row, const char *stage, double limit_s)
-{
-    enter_phase(w, row, phase_of(stage), stage);
-    w->stage_row = row;
-    w->stage_limit_s = limit_s;
-    snprintf(w->stage, sizeof w->stage, "%s", stage);
-    tell_stage(w, limit_s, NULL);
-}
-
-/* A reference kernel begins, in the midst of a stage, or has ended. */
-static void watch_endless(void *context, double limit_s, const struct error *late)
+static void tell_stage(void *context, int row, const char *stage, double limit_s)
 {
     struct worker *w = context;
-    if (w->stage[0])
-        tell_stage(w, late ? limit_s : w->stage_limit_s, late);
+    progress_stage(&w->progress, row, stage, limit_s);
+}
+
+static void tell_row(void *context, int row, const struct row *found)
+{
+    emit_fields(context, row, wire_row(found));
+}
+
+static void tell_environment(void *context, const char *name, const char *value)
+{
+    struct worker *w = context;
+    w->emit(w->context, event_new(EVENT_ENVIRONMENT, "{s:s,s:s}", "name", name, "value", value));
+}
+
+static const struct job_events events = {tell_stage, tell_row, tell_environment};
+
+void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), void *context)
+{
+    *w = (struct worker){.emit = emit, .context = context, .degenerate.in_case = -1};
+    struct job *job = &w->job;
+    *job = (struct job){.open = device_open, .events = &events, .context = w};
+    progress_init(&w->progress, job, emit, context);
+    data_open(&w->data, job);
+    neighbours_open(&w->neighbours, job, &w->data, &w->library);
+    sequence_init(&w->sequence, job, &w->library);
+    w->memory.job = job;
+    w->prefetch =
+        (struct prefetch){.job = job, .data = &w->data, .builds = &w->builds, .neighbours = &w->neighbours, .degenerate = &w->degenerate};
+    w->verifier = (struct verifier){.job = job,
+                                    .data = &w->data,
+                                    .library = &w->library,
+                                    .builds = &w->builds,
+                                    .neighbours = &w->neighbours,
+                                    .degenerate = &w->degenerate,
+                                    .tried = &w->tried,
+                                    .sequence = &w->sequence,
+                                    .first = &w->first};
+    w->timing = (struct timing_context){.job = job,
+                                        .data = &w->data,
+                                        .library = &w->library,
+                                        .builds = &w->builds,
+                                        .first = &w->first,
+                                        .prefetch = &w->prefetch,
+                                        .sequence = &w->sequence};
+    w->counters = (struct counters){.job = job, .data = &w->data, .library = &w->library};
+    w->ablation = (struct ablator){job, &w->data, &w->library};
 }
 
 void worker_ready(struct worker *w)
 {
-    phase_open(&w->clock, w->plan.scenario->name);
-    if (w->dev) {
-        w->dev->clock = &w->clock;
-        w->dev->endless = watch_endless;
-        w->dev->endless_context = w;
-    }
+    phase_open(&w->job.clock, w->job.plan.scenario->name);
+    if (w->job.dev)
+        progress_watch(&w->progress);
 }
 
 static const char *text_of(const json_t *o, const char *key)
@@ -118,30 +88,14 @@ static const char *text_of(const json_t *o, const char *key)
     return json_string_value(json_object_get(o, key));
 }
 
-/* The library's choices of earlier runs hold as long as nothing changes that may make another plan the fastest. */
-static void remember_plans(struct worker *w)
+/* malloc'd. */
+static int *rows_of(const json_t *list, int *count)
 {
-    char version[128];
-    struct nvml_sample s = {.power_limit_w = -1};
-    struct error ignored = {0};
-    cudnn_version(w->library, version, sizeof version);
-    if (nvml_open(&ignored))
-        nvml_read(w->dev->uuid, &s);
-    free(w->library_state);
-    w->library_state = text_format("%s, driver %s, %s, SM at %.0f MHz at most, power limit %.0f W", version, w->dev->driver, w->dev->uuid,
-                                   w->dev->chip.clock_max_hz / 1e6, s.power_limit_w);
-    cudnn_remember(w->library, w->library_state);
-}
-
-static void open_library(struct worker *w)
-{
-    struct error err = {0};
-    if (w->library || w->library_error[0] || !w->dev->ops->keeps_time)
-        return;
-    if (!cudnn_open(w->dev, &w->library, &err))
-        snprintf(w->library_error, sizeof w->library_error, "%.500s", err.text);
-    else
-        remember_plans(w);
+    *count = (int)json_array_size(list);
+    int *rows = xcalloc((size_t)*count + 1, sizeof *rows);
+    for (int i = 0; i < *count; i++)
+        rows[i] = (int)json_integer_value(json_array_get(list, (size_t)i));
+    return rows;
 }
 
 /* What will compile: "bundle" where nothing can but a bundle is to be had; "" when nobody asked. */
@@ -168,15 +122,16 @@ static bool probe(struct worker *w, const json_t *command, struct error *err)
     char why[512] = "", version[128] = "";
     if (!spec)
         spec = device_cuda_present(why, sizeof why) ? "cuda:0" : emu ? emu : "emu";
-    if (!device_open(spec, &w->dev, err) || !probe_compiler(command, compiler, sizeof compiler, err))
+    if (!device_open(spec, &w->job.dev, err) || !probe_compiler(command, compiler, sizeof compiler, err))
         return false;
-    open_library(w);
-    char *described = w->library ? cudnn_device(w->library) : NULL;
-    if (w->library)
-        cudnn_version(w->library, version, sizeof version);
-    w->emit(w->context, event_new(EVENT_DEVICE, "{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s,s:s,s:o}", "spec", w->dev->spec, "about", w->dev->about,
-                                  "uuid", w->dev->uuid, "driver", w->dev->driver, "library", version, "library_device", described,
-                                  "library_state", w->library_state, "compiler", compiler, "why", why, "chip", wire_chip(&w->dev->chip)));
+    vendor_open(&w->library, w->job.dev);
+    char *described = w->library.cudnn ? cudnn_device(w->library.cudnn) : NULL;
+    if (w->library.cudnn)
+        cudnn_version(w->library.cudnn, version, sizeof version);
+    w->emit(w->context,
+            event_new(EVENT_DEVICE, "{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s,s:s,s:o}", "spec", w->job.dev->spec, "about", w->job.dev->about,
+                      "uuid", w->job.dev->uuid, "driver", w->job.dev->driver, "library", version, "library_device", described,
+                      "library_state", w->library.state, "compiler", compiler, "why", why, "chip", wire_chip(&w->job.dev->chip)));
     free(described);
     return true;
 }
@@ -196,28 +151,21 @@ static bool tell_uuid(struct worker *w, const json_t *command, struct error *err
 /* What a worker has of the run before: all but its device and what is open on it. */
 static void forget_plan(struct worker *w)
 {
-    phase_unwind(&w->clock, 0);
-    worker_ahead_drop(w);
-    worker_early_drop(w);
-    for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
-        worker_data_drop(w, i / WORKER_DATA, i % WORKER_DATA);
-    build_drop(w);
-    worker_neighbours_drop(w);
-    card_close(w->card); /* it has borrowed the compiler's name */
-    worker_sequence_close(w);
+    phase_unwind(&w->job.clock, 0);
+    prefetch_end(&w->prefetch);
+    build_drop(&w->builds);
+    neighbours_drop(&w->neighbours); /* before the check on the device, to which they belong */
+    data_forget(&w->data);
+    sequence_close(&w->sequence);
+    first_launch_forget(&w->first);
     if (w->planned)
-        plan_free(&w->plan);
-    options_free(&w->options);
-    free(w->tried);
+        plan_free(&w->job.plan);
+    options_free(&w->job.options);
+    free(w->tried.items);
+    w->tried = (struct tried_list){0};
     json_decref(w->setup);
     w->setup = NULL;
-    w->card = NULL;
-    w->card_tried = false;
-    w->tried = NULL;
-    w->tried_count = 0;
-    free(w->left);
-    w->left = NULL;
-    w->task_case = -1;
+    w->degenerate.in_case = -1;
     w->planned = false;
 }
 
@@ -225,45 +173,31 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
 {
     forget_plan(w);
     w->setup = json_deep_copy(command);
-    options_read(json_object_get(w->setup, "options"), &w->options);
-    const struct plan_options *o = &w->options;
+    options_read(json_object_get(w->setup, "options"), &w->job.options);
+    const struct plan_options *o = &w->job.options;
     const char *device = o->device;
-    w->dump_dir = text_of(w->setup, "dump");
-    w->time_limit_s = json_number_value(json_object_get(w->setup, "time_limit"));
+    w->verifier.dump_dir = text_of(w->setup, "dump");
+    w->job.time_limit_s = json_number_value(json_object_get(w->setup, "time_limit"));
     struct chip chip;
     if (!device || !wire_chip_read(json_object_get(w->setup, "chip"), &chip))
         return error_set(err, ERROR_INTERNAL, "a worker was set up without a chip");
     if (o->bundle && !compile_bundle_use(o->bundle, err))
         return false;
-    if (!plan_make(o, spec_kind(device), &chip, &w->plan, err))
+    if (!plan_make(o, spec_kind(device), &chip, &w->job.plan, err))
         return false;
     w->planned = true;
     const char *files = text_of(w->setup, "files");
-    if (!files || strcmp(files, w->plan.files))
+    if (!files || strcmp(files, w->job.plan.files))
         return error_set(err, ERROR_USAGE, "the scenario or a variant file changed while the run went on; start it again");
     if (!json_is_true(json_object_get(w->setup, "compile_only"))) {
-        if (w->dev && strcmp(w->dev->spec, device)) /* it was asked what another device is */
-            return error_set(err, ERROR_INTERNAL, "a worker that has %s was set up for %s", w->dev->spec, device);
-        if (!w->dev && !device_open(device, &w->dev, err))
+        if (w->job.dev && strcmp(w->job.dev->spec, device)) /* it was asked what another device is */
+            return error_set(err, ERROR_INTERNAL, "a worker that has %s was set up for %s", w->job.dev->spec, device);
+        if (!w->job.dev && !device_open(device, &w->job.dev, err))
             return false;
-        open_library(w);
+        vendor_open(&w->library, w->job.dev);
     }
     worker_ready(w);
     return true;
-}
-
-/* The library as it is described to a process that only compiles; NULL where it is not. */
-static struct cudnn *described_library(struct worker *w)
-{
-    const char *device = text_of(w->setup, "library_device"), *state = text_of(w->setup, "library_state");
-    struct error ignored = {0};
-    if (w->library || w->library_error[0] || !device || !*device || !state || !*state)
-        return w->library;
-    if (cudnn_describe(device, &w->library, &ignored))
-        cudnn_remember(w->library, state);
-    else
-        snprintf(w->library_error, sizeof w->library_error, "%.500s", ignored.text);
-    return w->library;
 }
 
 static void compile_rows(struct worker *w, const json_t *command)
@@ -274,33 +208,34 @@ static void compile_rows(struct worker *w, const json_t *command)
         parts = (int)json_integer_value(json_object_get(command, "parts"));
     json_array_foreach(json_object_get(command, "checks"), i, one)
     {
-        enter_phase(w, -1, PHASE_COMPILING, "checks");
-        card_compile((int)json_integer_value(one), w->plan.chip.arch, w->options.compiler);
+        progress_enter(&w->progress, -1, PHASE_COMPILING, "checks");
+        card_compile((int)json_integer_value(one), w->job.plan.chip.arch, w->job.options.compiler);
     }
     json_array_foreach(json_object_get(command, "plans"), i, one)
     {
         int row = (int)json_integer_value(one);
-        enter_phase(w, row, PHASE_COMPILING, "plans");
-        if (parts > 0 && described_library(w))
-            rig_library_compile(w->library, &w->plan.rows[row].program, part, parts);
+        progress_enter(&w->progress, row, PHASE_COMPILING, "plans");
+        struct cudnn *library = vendor_described(&w->library, text_of(w->setup, "library_device"), text_of(w->setup, "library_state"));
+        if (parts > 0 && library)
+            rig_library_compile(library, &w->job.plan.rows[row].program, part, parts);
     }
     json_array_foreach(json_object_get(command, "rows"), i, one)
     {
         int row = (int)json_integer_value(one);
         struct build build;
         struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
-        enter_phase(w, row, PHASE_COMPILING, "ahead");
-        if (!worker_remembers(w, row) && (w->plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&w->plan, row, &ignored)) &&
-            build_make(w, &w->plan.rows[row].program, &build, &ignored))
+        progress_enter(&w->progress, row, PHASE_COMPILING, "ahead");
+        if (!memory_has(&w->memory, row) && (w->job.plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&w->job.plan, row, &ignored)) &&
+            build_make(&w->job, &w->job.plan.rows[row].program, &build, &ignored))
             build_free(&build);
         w->emit(w->context, event_new(EVENT_COMPILED, "{s:i}", "row", row));
     }
     json_array_foreach(json_object_get(command, "neighbours"), i, one)
     {
         int row = (int)json_integer_value(one);
-        enter_phase(w, row, PHASE_COMPILING, "neighbours");
-        if (!worker_remembers(w, row))
-            worker_neighbours_compile(w, row);
+        progress_enter(&w->progress, row, PHASE_COMPILING, "neighbours");
+        if (!memory_has(&w->memory, row))
+            neighbours_compile(&w->job, row);
     }
 }
 
@@ -313,23 +248,25 @@ static void make_ahead(struct worker *w, const json_t *command)
     int first = -1;
     json_array_foreach(json_object_get(command, "rows"), i, one)
     {
-        int row = (int)json_integer_value(one), in_case = w->plan.rows[row].case_index;
-        if (i && in_case != first && w->waiting && w->waiting())
+        int row = (int)json_integer_value(one), in_case = w->job.plan.rows[row].case_index;
+        if (i && in_case != first && job_is_interrupted(&w->job))
             break;
         first = i ? first : in_case;
-        enter_phase(w, row, PHASE_PLANS, "ahead");
-        if (w->library)
-            rig_library_ahead(w->library, &w->plan.rows[row].program);
+        progress_enter(&w->progress, row, PHASE_PLANS, "ahead");
+        if (w->library.cudnn)
+            rig_library_ahead(w->library.cudnn, &w->job.plan.rows[row].program);
     }
-    enter_phase(w, -1, PHASE_DATA, "ahead");
-    worker_early(w, json_object_get(command, "data"));
-    json_decref(wire_spent(&w->clock));
+    progress_enter(&w->progress, -1, PHASE_DATA, "ahead");
+    int count, *rows = rows_of(json_object_get(command, "data"), &count);
+    prefetch_data(&w->data, rows, count);
+    free(rows);
+    json_decref(wire_spent(&w->job.clock));
 }
 
 /* A chain's program is made of the rows that the parent chose for its links. */
 static bool take_choice(struct worker *w, int row, const json_t *choice, struct error *err)
 {
-    const struct chain_row *chain = row >= 0 && row < w->plan.row_count ? w->plan.rows[row].chain : NULL;
+    const struct chain_row *chain = row >= 0 && row < w->job.plan.row_count ? w->job.plan.rows[row].chain : NULL;
     if (!chain || !json_array_size(choice))
         return true;
     int count = chain->work->chain->count;
@@ -338,9 +275,10 @@ static bool take_choice(struct worker *w, int row, const json_t *choice, struct 
               error_set(err, ERROR_INTERNAL, "a chain of %d links was chosen %zu rows", count, json_array_size(choice));
     for (int i = 0; ok && i < count; i++) {
         links[i] = (int)json_integer_value(json_array_get(choice, (size_t)i));
-        ok = links[i] < w->plan.row_count || error_set(err, ERROR_INTERNAL, "a chain was chosen row %d of %d", links[i], w->plan.row_count);
+        ok = links[i] < w->job.plan.row_count ||
+             error_set(err, ERROR_INTERNAL, "a chain was chosen row %d of %d", links[i], w->job.plan.row_count);
     }
-    ok = ok && plan_chain_bind(&w->plan, row, links, err);
+    ok = ok && plan_chain_bind(&w->job.plan, row, links, err);
     free(links);
     return ok;
 }
@@ -357,43 +295,189 @@ static bool take_choices(struct worker *w, const json_t *choices, struct error *
     return true;
 }
 
+/* The ceilings of a machine, in a process of their own. */
+static bool measure_roofs(struct worker *w, const json_t *command, struct error *err)
+{
+    const char *spec = text_of(command, "device"), *bundle = text_of(command, "bundle");
+    struct roofs roofs;
+    char note[512];
+    if (bundle && !compile_bundle_use(bundle, err))
+        return false;
+    if (!device_open(spec ? spec : "cuda:0", &w->job.dev, err) ||
+        !roofs_measure(w->job.dev, text_of(command, "compiler"), &roofs, note, sizeof note, err))
+        return false;
+    w->emit(w->context, event_new(EVENT_ROOFS, "{s:s,s:s,s:o}", "note", note, "uuid", w->job.dev->uuid, "roofs", wire_roofs(&roofs)));
+    return true;
+}
+
+/* ---- what rows come to ---- */
+
+static bool verify(struct worker *w, int row, const json_t *command, struct error *err)
+{
+    const json_t *tiles = json_object_get(command, "tiles");
+    struct tile_stats stats = {.tiles = json_integer_value(json_array_get(tiles, 0)),
+                               .active = json_integer_value(json_array_get(tiles, 1))};
+    json_t *known = memory_recall(&w->memory, row);
+    if (known) {
+        emit_fields(w, row, known);
+        return true;
+    }
+    struct row *found = row_new();
+    w->verifier.timed_next = json_is_true(json_object_get(command, "timed"));
+    w->verifier.tiles = tiles ? &stats : NULL;
+    bool ok = verifier_run(&w->verifier, row, found, err);
+    if (ok) {
+        memory_keep(&w->memory, row, found);
+        emit_fields(w, row, wire_row(found));
+        w->lost = verifier_lost(&w->verifier, found);
+    }
+    row_free(found);
+    w->verifier.tiles = NULL;
+    return ok;
+}
+
+static bool identify(struct worker *w, int row, struct error *err)
+{
+    struct row *found = row_new();
+    bool ok = verifier_identify(&w->verifier, row, found, err);
+    if (ok && found->status == ROW_PLANNED) /* else its verification says so */
+        emit_fields(w, row, json_pack("{s:s}", "launch_hash", found->launch_hash));
+    row_free(found);
+    return ok;
+}
+
+static bool ablate(struct worker *w, int row, struct error *err)
+{
+    struct row *found = row_new();
+    bool ok = ablation_run(&w->ablation, row, found, err);
+    if (ok) {
+        json_t *fields = wire_row(found);
+        json_object_del(fields, "status"); /* the row was judged elsewhere */
+        emit_fields(w, row, fields);
+    }
+    row_free(found);
+    return ok;
+}
+
+static void read_pairs(const json_t *gate, struct pair_request *out)
+{
+    const json_t *one;
+    size_t i;
+    *out = (struct pair_request){.library = (int)json_integer_value(json_object_get(gate, "library")),
+                                 .alpha = json_number_value(json_object_get(gate, "alpha")),
+                                 .budget_s = json_number_value(json_object_get(gate, "budget"))};
+    json_array_foreach(json_object_get(gate, "pairs"), i, one)
+    {
+        *APPEND(out->pairs, out->count) =
+            (struct pair_of_rows){(int)json_integer_value(json_object_get(one, "base")),
+                                  (int)json_integer_value(json_object_get(one, "head")), json_number_value(json_object_get(one, "margin"))};
+    }
+}
+
+static bool measure(struct worker *w, const json_t *command, int *blame, struct error *err)
+{
+    const json_t *gate = json_object_get(command, "gate"), *next = json_object_get(command, "next");
+    struct timing_request request = {0};
+    struct pair_request pairs = {0};
+    int *rows = rows_of(json_object_get(command, "rows"), &request.count), *after = rows_of(next, &request.next_count);
+    read_pairs(gate, &pairs);
+    request.rows = rows;
+    request.next = next ? after : NULL;
+    request.pairs = gate ? &pairs : NULL;
+    bool ok = timing_run(&w->timing, &request, blame, err);
+    free(rows);
+    free(after);
+    free(pairs.pairs);
+    return ok;
+}
+
+static bool race(struct worker *w, const json_t *command, int *blame, struct error *err)
+{
+    int count, *rows = rows_of(json_object_get(command, "rows"), &count);
+    bool ok = timing_race(&w->timing, rows, count, blame, err);
+    free(rows);
+    return ok;
+}
+
+/* ---- counting ---- */
+
+static void read_facts(const json_t *facts, struct count_facts *out)
+{
+    const char *name;
+    json_t *value;
+    *out = (struct count_facts){0};
+    json_object_foreach((json_t *)(uintptr_t)facts, name, value) if (json_is_number(value)) * APPEND(out->items, out->count) =
+        (struct count_fact){name, json_number_value(value)};
+}
+
+static void read_count(const json_t *one, struct count_request *out)
+{
+    const json_t *plan = json_object_get(one, "plan"), *facts = json_object_get(one, "facts"), *steps = json_object_get(one, "steps"),
+                 *time = json_object_get(facts, "time_ns");
+    const char *mode = json_string_value(json_array_get(plan, 1));
+    *out = (struct count_request){.row = (int)json_integer_value(json_object_get(one, "row")),
+                                  .slow = json_is_true(json_object_get(one, "slow")),
+                                  .has_plan = plan != NULL,
+                                  .plan = {.engine = (int)json_integer_value(json_array_get(plan, 0)),
+                                           .heuristic = mode ? mode[0] : 0,
+                                           .rank = (int)json_integer_value(json_array_get(plan, 2))},
+                                  .time_ns = json_is_number(time) ? json_number_value(time) : NAN,
+                                  .step_count = (int)json_array_size(steps)};
+    read_facts(facts, &out->facts);
+    out->steps = xcalloc((size_t)out->step_count + 1, sizeof *out->steps);
+    for (int i = 0; i < out->step_count; i++)
+        read_facts(json_array_get(steps, (size_t)i), &out->steps[i]);
+}
+
+static bool count_rows(struct worker *w, const json_t *command, int *blame, struct error *err)
+{
+    const json_t *list = json_object_get(command, "rows");
+    int count = (int)json_array_size(list);
+    struct count_request *asked = xcalloc((size_t)count + 1, sizeof *asked);
+    for (int i = 0; i < count; i++)
+        read_count(json_array_get(list, (size_t)i), &asked[i]);
+    bool ok = counters_run(&w->counters, asked, count, json_is_true(json_object_get(command, "warm")), blame, err);
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < asked[i].step_count; k++)
+            free(asked[i].steps[k].items);
+        free(asked[i].steps);
+        free(asked[i].facts.items);
+    }
+    free(asked);
+    return ok;
+}
+
 static bool obey(struct worker *w, const json_t *command, struct error *err)
 {
     enum command what = command_of(command);
     int row = (int)json_integer_value(json_object_get(command, "row")), blame = -1;
-    const json_t *rows = json_object_get(command, "rows");
     bool ok = true, of_row = what == COMMAND_ABLATE || what == COMMAND_VERIFY || what == COMMAND_IDENTIFY;
     if (what == COMMAND_UNKNOWN)
         return error_set(err, ERROR_INTERNAL, "unknown command");
     if (what > COMMAND_ROOFS && !w->planned)
         return error_set(err, ERROR_INTERNAL, "'%s' before setup", command_word(what));
-    if (of_row && (row < 0 || row >= w->plan.row_count))
+    if (of_row && (row < 0 || row >= w->job.plan.row_count))
         return error_set(err, ERROR_INTERNAL, "'%s' of no row", command_word(what));
     if (what != COMMAND_ENOUGH && what != COMMAND_AHEAD)
-        worker_ahead_end(w);
+        prefetch_end(&w->prefetch);
     if (what > COMMAND_AHEAD &&
         (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err)))
         return false;
-    w->tiles = json_object_get(command, "tiles");
     switch (what) {
     case COMMAND_UUID: return tell_uuid(w, command, err);
     case COMMAND_PROBE: return probe(w, command, err);
     case COMMAND_SETUP: return setup(w, command, err);
-    case COMMAND_ROOFS: return worker_roofs(w, command, err);
+    case COMMAND_ROOFS: return measure_roofs(w, command, err);
     case COMMAND_COMPILE: compile_rows(w, command); break;
     case COMMAND_ENOUGH: break; /* whoever made something ahead has seen it wait */
     case COMMAND_AHEAD: make_ahead(w, command); break;
-    case COMMAND_ABLATE: return worker_ablate(w, row, err);
-    case COMMAND_VERIFY: w->timed_next = json_is_true(json_object_get(command, "timed")); return worker_verify(w, row, err);
-    case COMMAND_IDENTIFY: return worker_identify(w, row, err);
-    case COMMAND_COUNT_CHECK: return worker_count_check(w, err);
-    case COMMAND_MEASURE:
-        w->next = json_object_get(command, "next");
-        ok = worker_measure(w, rows, json_object_get(command, "gate"), &blame, err);
-        w->next = NULL;
-        break;
-    case COMMAND_RACE: ok = worker_race(w, rows, &blame, err); break;
-    case COMMAND_COUNT: ok = worker_count(w, command, &blame, err); break;
+    case COMMAND_ABLATE: return ablate(w, row, err);
+    case COMMAND_VERIFY: return verify(w, row, command, err);
+    case COMMAND_IDENTIFY: return identify(w, row, err);
+    case COMMAND_COUNT_CHECK: return counters_check(&w->counters, err);
+    case COMMAND_MEASURE: ok = measure(w, command, &blame, err); break;
+    case COMMAND_RACE: ok = race(w, command, &blame, err); break;
+    case COMMAND_COUNT: ok = count_rows(w, command, &blame, err); break;
     case COMMAND_UNKNOWN: break;
     }
     if (!ok)
@@ -404,27 +488,22 @@ static bool obey(struct worker *w, const json_t *command, struct error *err)
 bool worker_handle(struct worker *w, const json_t *command, struct error *err)
 {
     bool ok = obey(w, command, err);
-    phase_unwind(&w->clock, 1); /* whatever an error left open */
-    w->stage_depth = w->inside = 0;
-    w->range_case = w->range_row = -1;
-    w->emit(w->context, event_new(EVENT_SPENT, "{s:o}", "spent", wire_spent(&w->clock)));
+    progress_end(&w->progress);
+    w->emit(w->context, event_new(EVENT_SPENT, "{s:o}", "spent", wire_spent(&w->job.clock)));
     return ok;
 }
 
 void worker_close(struct worker *w)
 {
     forget_plan(w);
-    counter_set_free(&w->set);
-    cupti_sass_close(w->sass);
-    cupti_session_close(w->cupti);
-    if (w->library)
-        cudnn_close(w->library);
-    if (w->witness)
-        device_close(w->witness);
-    if (w->dev)
-        device_close(w->dev);
-    worker_others_free(&w->others);
-    free(w->library_state);
+    counters_close(&w->counters);
+    struct device *witness = w->data.witness;
+    vendor_close(&w->library);
+    if (witness)
+        device_close(witness);
+    if (w->job.dev)
+        device_close(w->job.dev);
+    others_free(&w->timing.board.others);
     compile_bundle_close();
 }
 
@@ -473,7 +552,7 @@ int worker_main(void)
     prctl(PR_SET_TIMERSLACK, 1); /* a rest before a sample is as long as it says, not 50 us longer */
     struct worker w;
     worker_init(&w, emit_line, out);
-    w.waiting = command_waits;
+    w.job.waiting = command_waits;
     char *line = NULL;
     size_t cap = 0;
     int code = 0;

@@ -1,11 +1,10 @@
-/* Is the work of an op that is a file a task at all? Its reference runs where rows do, so it is asked on the row's own shape: with the data
- * that the row is verified on, and with other sets of inputs. */
+#include "run/child/task.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "op/op_file.h"
+#include "measure/reference.h"
 #include "op/reference/generate.h"
+#include "op/op_file.h"
 #include "op/reference/data.h"
-#include "run/child/private.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,28 +77,29 @@ static bool same(const struct work *work, struct op_data *one, struct op_data *o
 
 /* Set so many of the case's inputs: one that the row is timed on, which stays, else in `own`, whose inputs are the same in every run.
  * False: it cannot be made, and nothing is known of it; a row that is timed on it will tell. */
-static bool other_set(struct worker *w, int index, int set, struct op_data *own, struct op_data **data)
+static bool other_set(struct data_store *d, bool kept, int index, int set, struct op_data *own, struct op_data **data)
 {
     struct error ignored = {0};
-    struct work work = w->plan.cases[w->plan.rows[index].case_index].work;
-    worker_stage(w, index, "data", DATA_LIMIT_S);
-    if (w->timed_next && set < ROOM_SETS)
-        return worker_data_set(w, index, DATA_PART_PRECISION, set, data, &ignored);
-    struct card *card = worker_card(w);
+    const struct job *job = d->job;
+    struct work work = job->plan.cases[job->plan.rows[index].case_index].work;
+    job_stage(job, index, "data", DATA_LIMIT_S);
+    if (kept && set < DATA_SETS)
+        return data_get(d, index, DATA_PART_PRECISION, set, data, &ignored);
+    struct card *card = data_card(d);
     work.set_seed = (uint64_t)set;
     *data = own;
     return card ? card_data_make(card, &work, DATA_PART_PRECISION, own, &ignored)
-                : reference_data_make(w->dev, w->options.compiler, &work, DATA_PART_PRECISION, own, &ignored);
+                : reference_data_make(job->dev, job->options.compiler, &work, DATA_PART_PRECISION, own, &ignored);
 }
 
 _Static_assert(REFERENCE_SETS == 8, "said in words");
-static const char *judge(struct worker *w, int index, struct op_data *first)
+static const char *judge(struct data_store *d, bool kept, int index, struct op_data *first)
 {
-    const struct work *work = &w->plan.cases[w->plan.rows[index].case_index].work;
+    const struct work *work = &d->job->plan.cases[d->job->plan.rows[index].case_index].work;
     struct error ignored = {0};
     for (int set = 1; set < REFERENCE_SETS; set++) {
         struct op_data own = {0}, *other;
-        if (!other_set(w, index, set, &own, &other))
+        if (!other_set(d, kept, index, set, &own, &other))
             return NULL;
         enum turned turned = what_turns(work, first, other);
         bool alike = turned == TURNED_VALUES ? same(work, first, other) : turned == TURNED_FILES && come(first, SIZE_MAX, &ignored);
@@ -116,28 +116,64 @@ static const char *judge(struct worker *w, int index, struct op_data *first)
                                       : "on 8 sets of inputs the outputs are the same: a kernel that never reads them would pass";
 }
 
-bool worker_file_task(struct worker *w, int index, struct row *row, struct error *err)
+static void refuse_row(struct row *row, const char *reason)
 {
-    const struct plan_row *p = &w->plan.rows[index];
-    const struct work *work = &w->plan.cases[p->case_index].work;
+    row->status = ROW_BROKEN;
+    row_set(&row->reason, reason);
+}
+
+/* The work of an op in C, which needs no data. */
+static bool check_work(struct degenerate *known, const struct work *work, struct row *row, struct error *err)
+{
+    if (!known->is_known && !op_degenerate(work, &known->why, err))
+        return false;
+    known->is_known = true;
+    if (!known->why)
+        return true;
+    char *reason = text_format("the work is no task: %s", known->why);
+    refuse_row(row, reason);
+    free(reason);
+    return true;
+}
+
+static void open_case(struct degenerate *known, int in_case)
+{
+    if (known->in_case != in_case)
+        *known = (struct degenerate){.in_case = in_case};
+}
+
+bool degenerate_check(struct degenerate *known, const struct job *job, int index, struct row *row, struct error *err)
+{
+    const struct plan_row *p = &job->plan.rows[index];
+    const struct work *work = &job->plan.cases[p->case_index].work;
+    if (p->kind != PLAN_LAYER || work->op->file)
+        return true;
+    open_case(known, p->case_index);
+    return check_work(known, work, row, err);
+}
+
+bool degenerate_check_file(struct degenerate *known, struct data_store *d, bool kept, int index, struct row *row, struct error *err)
+{
+    const struct plan_row *p = &d->job->plan.rows[index];
+    const struct work *work = &d->job->plan.cases[p->case_index].work;
     const struct op_file *f = work->op->file;
     struct op_data *first;
     if (p->kind != PLAN_LAYER || work->chain || !f)
         return true;
-    worker_stage(w, index, "data", DATA_LIMIT_S);
-    if (!worker_data(w, index, DATA_PART_PRECISION, &first, err))
+    job_stage(d->job, index, "data", DATA_LIMIT_S);
+    if (!data_get(d, index, DATA_PART_PRECISION, 0, &first, err))
         return false;
-    if (w->task_case != p->case_index)
-        w->no_task = judge(w, index, first);
-    w->task_case = p->case_index;
-    if (!w->no_task)
+    open_case(known, p->case_index);
+    if (!known->is_known)
+        known->why = judge(d, kept, index, first);
+    known->is_known = true;
+    if (!known->why)
         return true;
     const char *key = node_get(f->root, "reference") ? "reference" : "stages";
     const struct node *at = node_get(f->root, key);
-    char *reason = text_format("the work is no task: %s; %s:%d: other `%s:`, or other `data:` of what it reads", w->no_task,
+    char *reason = text_format("the work is no task: %s; %s:%d: other `%s:`, or other `data:` of what it reads", known->why,
                                file_base(f->path), at ? at->line : 1, key);
-    row->status = ROW_BROKEN;
-    row_set(&row->reason, reason);
+    refuse_row(row, reason);
     row_set(&row->reason_file, f->path);
     row->reason_line = at ? at->line : 1;
     free(reason);

@@ -1,25 +1,25 @@
-/* One row alone: compiled, run on exact and on full-mantissa data, checked, its output, guard zones and inputs looked at. What it kills is
- * its own. */
+#include "run/child/verify.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "run/message/wire.h"
+#include "run/child/blame.h"
+#include "run/child/code.h"
+#include "run/child/factors.h"
+#include "run/child/facts.h"
+#include "run/child/own.h"
 #include "op/op_file.h"
 #include "op/reference/data.h"
 #include "store/family.h"
-#include "run/child/private.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define COMPILE_LIMIT_S 180.0
-#define GUESSED_MOST 1e4   /* bounds: more is no matter of cancelling */
-#define NO_TERMS_MOST 1e-3 /* of the value: more is no matter of rounding */
-#define ODD_SHARE 1e-2     /* of the elements: more are no matter of rounding to a whole number */
 #define LOAD_LIMIT_S 60.0
 
 struct trial {
-    struct worker *w;
+    struct verifier *v;
+    struct device *dev;
     const struct program *program;
     struct rig *rig;
     const struct build *build;
@@ -28,9 +28,11 @@ struct trial {
     char *dump_dir;
 };
 
+/* True: the failure is the row's. */
 static bool blame_row(struct trial *t, const struct error *why, enum row_status otherwise)
 {
-    return worker_blame(t->w, t->row, why, otherwise);
+    failure_blame(t->dev, t->row, why, otherwise);
+    return true;
 }
 
 static void count_metric(void *context, const struct device_counter *c, int line, double value)
@@ -40,30 +42,17 @@ static void count_metric(void *context, const struct device_counter *c, int line
         row_add_member(t->row, c->warp ? FAMILY_WARP : FAMILY_EMU, t->step, line, c->word, c->unit, "emu", value);
 }
 
-static void take_instructions(void *context, const struct device_counter *c, int line, double value)
-{
-    if (!line && !strcmp(c->name, "emu.warp_instructions"))
-        *(double *)context += value;
-}
-
-double worker_instructions(struct device *dev)
-{
-    double instructions = 0;
-    dev->ops->counters(dev, take_instructions, &instructions);
-    return instructions;
-}
-
 /* A copy and a host function run no instruction of emu's: their counts are unknown, not 0. */
 static bool count_step(void *context, int step, struct error *err)
 {
     struct trial *t = context;
-    struct device *dev = t->w->dev;
+    struct device *dev = t->dev;
     (void)err;
     t->step = step;
-    if (worker_instructions(dev) > 0) {
+    if (code_instructions(dev) > 0) {
         dev->ops->counters(dev, count_metric, t);
         if (t->program->steps[step].kind == STEP_KERNEL)
-            worker_code_of_emu(dev, &t->build->images[t->program->steps[step].unit], t->row, step);
+            code_of_emu(dev, &t->build->images[t->program->steps[step].unit], t->row, step);
     }
     const struct device_report *reports;
     if (dev->ops->reports(dev, &reports) > 0)
@@ -95,44 +84,12 @@ static void sum_steps(struct row *row)
 
 static bool run_once(struct trial *t, bool counted, struct error *err)
 {
-    struct device *dev = t->w->dev;
-    worker_stage(t->w, t->index, "run", t->w->time_limit_s + 5);
+    struct device *dev = t->dev;
+    job_stage(t->v->job, t->index, "run", t->v->job->time_limit_s + 5);
     if (!counted || !dev->ops->counters)
         return rig_run(t->rig, err) && dev->ops->sync(dev, err);
     dev->ops->clear(dev);
     return rig_run_stepwise(t->rig, count_step, t, err) && dev->ops->sync(dev, err);
-}
-
-/* A few whole numbers, each beside the one that the reference rounded to. */
-static bool is_off_by_rounding(const struct program *p, const struct verdict *v)
-{
-    bool whole = false;
-    for (int i = 0; i < p->tensor_count; i++)
-        whole |= p->tensors[i].role->slot == v->slot && dtype_is_whole(p->tensors[i].dtype);
-    return whole && v->worst_bound > 0 && fabs(v->worst_got - v->worst_want) == 1 && (double)v->wrong <= (double)v->elements * ODD_SHARE;
-}
-
-const char *worker_near_why(const struct program *p, const struct op_data *data, const struct verdict *v)
-{
-    const struct work *work = &p->work;
-    const struct op_file *file = work->op->file ? work->op->file : work->op->image;
-    double off = fabs(v->worst_got - v->worst_want);
-    bool near = off > 0 && off <= NO_TERMS_MOST * fabs(v->worst_want), bounded = file && file->tolerance > 0;
-    double want = fabs(v->worst_want);
-    if (file && near && data->exact && op_is_exact(work->op) && (want > dtype_exact_integer(DTYPE_F32) || (double)(float)want != want))
-        return "; of small whole numbers the op makes what f32 rounds, so that a right kernel need not have the same bits: `exact: no` "
-               "says so (docs/OP.md)";
-    if (file && !work->op->has_filter && work_terms(work) == 1 && !bounded && near)
-        return "; the op says that a result is made of 1 number: where more are added up, `terms` is how many (docs/OP.md)";
-    if (data->at[v->slot].guessed && off <= GUESSED_MOST * v->worst_bound)
-        return "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "
-               "(docs/OP.md, Tolerance)";
-    if (file && !file->stages && is_off_by_rounding(p, v))
-        return "; the reference rounds: left as it is, either neighbour of a value near the middle would be right "
-               "(docs/OP.md, Tolerance)";
-    if (file && !file->stages && work_terms(work) == 0 && !bounded && near)
-        return "; the op says no `terms`, so that values must come out bit for bit: where they are computed it is 1 or more (docs/OP.md)";
-    return "";
 }
 
 /* After a run: true when the row is still right. */
@@ -141,14 +98,14 @@ static bool judge(struct trial *t, const struct op_data *data, const char *when,
     struct verdict v;
     struct text unsafe = {0};
     *failed = false;
-    worker_stage(t->w, t->index, "verify", DATA_LIMIT_S);
-    worker_take_reports(t->w, t->row);
+    job_stage(t->v->job, t->index, "verify", DATA_LIMIT_S);
+    failure_take_reports(t->dev, t->row);
     if (t->row->status == ROW_PLANNED) {
         if (!rig_check(t->rig, data, &v, &unsafe, t->dump_dir, err)) {
             *failed = true;
         } else if (!v.ok) {
             t->row->status = ROW_WRONG;
-            char *reason = text_format("%s%s%s%s%s", v.text, *when ? " " : "", when, worker_near_why(t->program, data, &v),
+            char *reason = text_format("%s%s%s%s%s", v.text, *when ? " " : "", when, failure_hint(t->program, data, &v),
                                        unsafe.len ? "; it also " : "");
             char *whole = text_format("%s%s", reason, text_get(&unsafe));
             row_set(&t->row->reason, whole);
@@ -180,14 +137,14 @@ enum trial_left { LEFT_NOTHING, LEFT_SCRATCH, LEFT_ALL };
 static bool launch(struct trial *t, struct op_data *data, enum trial_left left, bool counted, double *prepare_ns, double *first_ns,
                    struct error *err)
 {
-    struct device *dev = t->w->dev;
-    worker_stage(t->w, t->index, "load", LOAD_LIMIT_S);
+    struct device *dev = t->dev;
+    job_stage(t->v->job, t->index, "load", LOAD_LIMIT_S);
     if (dev->ops->clear)
         dev->ops->clear(dev);
     if (!(left == LEFT_NOTHING ? rig_feed(t->rig, data, err) : rig_refeed(t->rig, data, err)) ||
         (left == LEFT_SCRATCH && !rig_poison(t->rig, err)))
         return false;
-    worker_stage(t->w, t->index, "run", t->w->time_limit_s + 5);
+    job_stage(t->v->job, t->index, "run", t->v->job->time_limit_s + 5);
     if (!rig_prepare(t->rig, prepare_ns, err) || !rig_state_keep(t->rig, err))
         return false;
     double start = clock_s();
@@ -198,8 +155,8 @@ static bool launch(struct trial *t, struct op_data *data, enum trial_left left, 
 
 static bool part_data(struct trial *t, enum data_part part, struct op_data **data, struct error *err)
 {
-    worker_stage(t->w, t->index, "data", DATA_LIMIT_S);
-    return worker_data(t->w, t->index, worker_verified_part(t->w, t->index, part), data, err);
+    job_stage(t->v->job, t->index, "data", DATA_LIMIT_S);
+    return data_get(t->v->data, t->index, job_verified_part(t->v->job, t->index, part), 0, data, err);
 }
 
 /* On small whole numbers; counted on emu. A row that is not exact by its own word is run on them all the same: what it leaves lies there
@@ -213,14 +170,14 @@ static bool run_exact(struct trial *t, bool judged, struct error *err)
         return false;
     if (!launch(t, data, LEFT_NOTHING, true, &prepare, &first, err))
         return blame_row(t, err, ROW_CRASHED);
-    if (t->w->dev->ops->keeps_time) {
+    if (t->dev->ops->keeps_time) {
         t->row->first_call_ns = first;
         t->row->prepare_ns = prepare;
     }
     if (judged)
         return judge(t, data, op_is_exact(t->program->work.op) ? "(exact data)" : "", NULL, err, &failed) || !failed ||
                blame_row(t, err, ROW_CRASHED);
-    worker_take_reports(t->w, t->row);
+    failure_take_reports(t->dev, t->row);
     return true;
 }
 
@@ -255,43 +212,50 @@ done:
     return ok || blame_row(t, err, ROW_CRASHED);
 }
 
-/* Is the launch over nothing made where the row is timed (bout_enter), of the same code on the same data? A library has another plan there.
+/* Is the launch over nothing made where the row is timed (group_enter), of the same code on the same data? A library has another plan
+ * there.
  */
 static bool is_launched_there(const struct trial *t, uint64_t sum)
 {
-    struct worker *w = t->w;
-    if (!w->timed_next || !w->card || rig_library_step(t->rig, 0) >= 0 ||
-        worker_verified_part(w, t->index, DATA_PART_PRECISION) != worker_timed_part(w, t->index))
+    const struct verifier *v = t->v;
+    if (!v->timed_next || !v->data->card || rig_library_step(t->rig, 0) >= 0 ||
+        job_verified_part(v->job, t->index, DATA_PART_PRECISION) != job_timed_part(v->job, t->index))
         return false;
-    w->left = w->left ? w->left : xcalloc((size_t)w->plan.row_count, sizeof *w->left);
-    w->left[t->index] = (struct left){true, sum};
+    v->first->left = v->first->left ? v->first->left : xcalloc((size_t)v->job->plan.row_count, sizeof *v->first->left);
+    v->first->left[t->index] = (struct left_sum){true, sum};
     return true;
 }
 
-void worker_same_bits(const struct worker *w, int index, const struct rig *rig, struct row *row)
+void first_launch_compare(const struct first_launches *first, int index, const struct rig *rig, struct row *row)
 {
-    const struct left *left = w->left ? &w->left[index] : NULL;
+    const struct left_sum *left = first->left ? &first->left[index] : NULL;
     if (left && left->known && row->status == ROW_OK)
         row_add_metric(row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(rig) == left->sum);
+}
+
+void first_launch_forget(struct first_launches *first)
+{
+    free(first->left);
+    first->left = NULL;
 }
 
 /* With its blocks in another order than that of their numbers. What waits for a block of a lower number does not end then: that is no
  * fault, as GPUs begin blocks so. */
 static bool run_reordered(struct trial *t, const struct op_data *data, struct error *err)
 {
-    const struct device_ops *ops = t->w->dev->ops;
+    const struct device_ops *ops = t->dev->ops;
     const struct device_report *reports;
     bool failed = false, waits = false;
     bool ready = rig_wipe(t->rig, err) && rig_prepare(t->rig, NULL, err) && rig_state_keep(t->rig, err);
-    ops->reorder(t->w->dev, 1);
+    ops->reorder(t->dev, 1);
     bool ran = ready && run_once(t, false, err);
-    ops->reorder(t->w->dev, 0);
-    for (int i = ops->reports(t->w->dev, &reports) - 1; i >= 0; i--)
+    ops->reorder(t->dev, 0);
+    for (int i = ops->reports(t->dev, &reports) - 1; i >= 0; i--)
         waits |= !strcmp(reports[i].kind, "time_limit") || !strcmp(reports[i].kind, "deadlock");
     if (!waits && (!ran || (!judge(t, data, "", NULL, err, &failed) && failed)))
         return ready && blame_row(t, err, ROW_CRASHED);
     if (waits)
-        ops->clear(t->w->dev);
+        ops->clear(t->dev);
     if (t->row->status != ROW_PLANNED) {
         char *reason = text_format("right with its blocks in the order of their numbers, but not in another: %s", t->row->reason);
         row_set(&t->row->reason, reason);
@@ -320,14 +284,14 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
         return true;
     if (!rig_wipe(t->rig, err) || !rig_prepare(t->rig, NULL, err) || !rig_state_keep(t->rig, err))
         return false;
-    if (t->w->dev->ops->reorder)
-        t->w->dev->ops->reorder(t->w->dev, 0);
+    if (t->dev->ops->reorder)
+        t->dev->ops->reorder(t->dev, 0);
     if (!run_once(t, false, err))
         return blame_row(t, err, ROW_CRASHED);
     bool right = judge(t, data, "on its second launch (the first was right)", over, err, &failed);
     if (right && t->program->checked)
         row_add_metric(t->row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(t->rig) == first);
-    if (right && t->w->dev->ops->reorder && t->w->dev->ops->reorder(t->w->dev, 0))
+    if (right && t->dev->ops->reorder && t->dev->ops->reorder(t->dev, 0))
         return run_reordered(t, data, err);
     return right || !failed || blame_row(t, err, ROW_CRASHED);
 }
@@ -357,12 +321,12 @@ static void read_columns(struct trial *t)
 static bool tiles_agree(struct trial *t, struct error *err)
 {
     const struct row_metric *own = row_metric(t->row, -1, "tiles_active");
-    const json_t *known = t->w->tiles;
-    struct tile_stats stats = {.tiles = json_integer_value(json_array_get(known, 0)),
-                               .active = json_integer_value(json_array_get(known, 1))};
+    struct tile_stats stats = {0};
+    if (t->v->tiles)
+        stats = *t->v->tiles;
     if (!own || t->program->tile.h < 1)
         return true;
-    if (!known && !plan_tiles(&t->w->plan, t->index, &stats, err))
+    if (!t->v->tiles && !plan_tiles(&t->v->job->plan, t->index, &stats, err))
         return false;
     if (own->value == (double)stats.active)
         return true;
@@ -379,7 +343,7 @@ static bool tiles_agree(struct trial *t, struct error *err)
 static bool prepares_blindly(struct trial *t, struct error *err)
 {
     bool depends;
-    worker_stage(t->w, t->index, "prepare", LOAD_LIMIT_S);
+    job_stage(t->v->job, t->index, "prepare", LOAD_LIMIT_S);
     if (!rig_prepare_depends(t->rig, &depends, err))
         return blame_row(t, err, ROW_CRASHED);
     if (depends) {
@@ -405,7 +369,8 @@ static void describe_check(struct trial *t, bool exact, double over)
 static bool try_row(struct trial *t, struct build *build, struct error *err)
 {
     const struct program *p = t->program;
-    struct worker *w = t->w;
+    struct verifier *v = t->v;
+    const struct job *job = v->job;
     double over = NAN;
     bool exact = p->exact && p->checked;
     if (!p->feasible) { /* a chain's, known only now */
@@ -415,13 +380,13 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
         return true;
     }
     for (int i = 0; i < p->step_count; i++)
-        if (p->steps[i].kind == STEP_CUDNN && !w->library) {
+        if (p->steps[i].kind == STEP_CUDNN && !v->library->cudnn) {
             t->row->status = ROW_SKIPPED;
-            row_set(&t->row->reason, w->dev->ops->keeps_time ? w->library_error : "not on emu: cuDNN needs a GPU");
+            row_set(&t->row->reason, t->dev->ops->keeps_time ? v->library->error : "not on emu: cuDNN needs a GPU");
             return true;
         }
     t->build = build;
-    worker_stage(w, t->index, "load", LOAD_LIMIT_S);
+    job_stage(job, t->index, "load", LOAD_LIMIT_S);
     build_look(build);
     struct text how = {0};
     if (rig_may_remember(build->images, build->count, &how)) {
@@ -430,15 +395,15 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
         text_free(&how);
         return true;
     }
-    if (w->plan.rows[t->index].kind == PLAN_SEQUENCE)
-        return worker_sequence_verify(w, t->index, build, t->row, &t->rig, err);
-    if (!worker_file_task(w, t->index, t->row, err))
+    if (job->plan.rows[t->index].kind == PLAN_SEQUENCE)
+        return sequence_verify(v->sequence, t->index, build, t->row, &t->rig, err);
+    if (!degenerate_check_file(v->degenerate, v->data, v->timed_next, t->index, t->row, err))
         return false;
     if (t->row->status != ROW_PLANNED)
         return true;
-    if (!rig_open(w->dev, w->library, p, build->images, true, &t->rig, err))
+    if (!rig_open(t->dev, v->library->cudnn, p, build->images, true, &t->rig, err))
         return blame_row(t, err, ROW_BROKEN);
-    rig_time_limit(t->rig, w->time_limit_s);
+    rig_time_limit(t->rig, job->time_limit_s);
     if (rig_library_step(t->rig, 0) >= 0) {
         const struct cudnn_plan_facts *first = rig_plan_facts(t->rig, rig_library_step(t->rig, 0), 0);
         row_set(&t->row->engine, first->text);
@@ -456,40 +421,22 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
         return t->row->status != ROW_PLANNED;
     sum_steps(t->row);
     t->row->status = p->checked ? ROW_OK : ROW_FOIL;
-    const struct work *work = &w->plan.cases[w->plan.rows[t->index].case_index].work;
+    const struct work *work = &job->plan.cases[job->plan.rows[t->index].case_index].work;
     if (p->checked)
         describe_check(t, exact && op_is_exact(work->op),
                        work->op->has_math || work_terms(work) > 0 || !op_is_exact(work->op) ? over : NAN);
     return true;
 }
 
-/* A case whose work lets any kernel pass is no task: its rows are refused, whatever they do. Looked at once a case. */
-static bool refuse_degenerate(struct trial *t, struct error *err)
-{
-    struct worker *w = t->w;
-    const struct plan_row *p = &w->plan.rows[t->index];
-    if (p->kind != PLAN_LAYER || w->plan.cases[p->case_index].work.op->file) /* of a file: worker_file_task, with its data */
-        return true;
-    if (w->task_case != p->case_index && !op_degenerate(&w->plan.cases[p->case_index].work, &w->no_task, err))
-        return false;
-    w->task_case = p->case_index;
-    if (!w->no_task)
-        return true;
-    char *reason = text_format("the work is no task: %s", w->no_task);
-    t->row->status = ROW_BROKEN;
-    row_set(&t->row->reason, reason);
-    free(reason);
-    return true;
-}
-
-/* Its units, what the compiler says of them, and what of it tells two builds apart. False: no compiler at all, which is nobody's row. */
+/* The compiled units, what the compiler says about them, and what of it tells two builds apart. False: there is no compiler, which is no
+ * row's fault. */
 static bool compile_row(struct trial *t, struct build *build, struct error *err)
 {
-    const struct worker *w = t->w;
-    const struct plan_row *p = &w->plan.rows[t->index];
-    t->row->cropped = w->plan.cases[p->case_index].cropped;
-    if ((!build_kept(t->w, t->index, build) && !build_make(w, &p->program, build, err)) ||
-        !build_facts(build, &p->program, &w->plan.chip, t->row, err)) {
+    const struct job *job = t->v->job;
+    const struct plan_row *p = &job->plan.rows[t->index];
+    t->row->cropped = job->plan.cases[p->case_index].cropped;
+    if ((!build_kept(t->v->builds, t->index, build) && !build_make(job, &p->program, build, err)) ||
+        !build_facts(build, &p->program, &job->plan.chip, t->row, err)) {
         if (err->kind == ERROR_ENVIRONMENT || err->kind == ERROR_MACHINE)
             return false;
         t->row->status = ROW_BROKEN;
@@ -500,70 +447,76 @@ static bool compile_row(struct trial *t, struct build *build, struct error *err)
         if (build->units[i].compiler[0])
             row_set(&t->row->compiler, build->units[i].compiler);
     if (p->kind != PLAN_SEQUENCE) /* whose frames are more than one program */
-        build_launch_hash(build, &p->program, &w->plan.cases[p->case_index].work, t->row);
+        build_launch_hash(build, &p->program, &job->plan.cases[p->case_index].work, t->row);
     return true;
 }
 
-bool worker_identify(struct worker *w, int index, struct error *err)
+static struct trial trial_of(struct verifier *v, int index, struct row *row)
 {
-    struct trial t = {.w = w, .program = &w->plan.rows[index].program, .row = row_new(), .index = index};
+    return (struct trial){.v = v, .dev = v->job->dev, .program = &v->job->plan.rows[index].program, .row = row, .index = index};
+}
+
+bool verifier_identify(struct verifier *v, int index, struct row *row, struct error *err)
+{
+    struct trial t = trial_of(v, index, row);
     struct build build = {0};
-    worker_stage(w, index, "compile", COMPILE_LIMIT_S);
+    job_stage(v->job, index, "compile", COMPILE_LIMIT_S);
     bool ok = compile_row(&t, &build, err);
-    if (ok && t.row->status == ROW_PLANNED) /* else it is told when it is verified */
-        w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:{s:s}}", "row", index, "fields", "launch_hash", t.row->launch_hash));
     build_free(&build);
-    row_free(t.row);
     return ok;
 }
 
-bool worker_verify(struct worker *w, int index, struct error *err)
+/* Did the row write to values that later rows are fed? */
+static bool look_at_values(struct trial *t, struct error *err)
 {
-    const struct plan_row *p = &w->plan.rows[index];
-    struct trial t = {.w = w, .program = &p->program, .row = row_new(), .index = index};
+    bool touched = false;
+    if (!guard_case(t->v->data, t->v->job->plan.rows[t->index].case_index, &touched, err) ||
+        !neighbours_guard(t->v->neighbours, &touched, err)) /* of any neighbour: the row that runs on it next has not done it */
+        return false;
+    if (touched)
+        guard_blame(t->row);
+    return true;
+}
+
+static bool verify_compiled(struct trial *t, struct build *build, struct error *err)
+{
+    struct verifier *v = t->v;
+    struct plan_row *p = &v->job->plan.rows[t->index];
+    code_check_factors(&p->program, build, t->row);
+    p->program.rounds = p->kind == PLAN_LAYER && code_sums_round(&p->program, build->images);
+    code_check_waits(&p->program, build, t->row);
+    bool tried = t->row->status == ROW_PLANNED && !(v->job->options.tune && tried_refuse(v->tried, v->job, t->index, t->row));
+    return (!tried || try_row(t, build, err)) &&
+           (t->row->status != ROW_OK || neighbours_run(v->neighbours, t->index, build, t->row, err)) &&
+           (t->row->status == ROW_CRASHED || t->row->status == ROW_HUNG || look_at_values(t, err));
+}
+
+bool verifier_run(struct verifier *v, int index, struct row *row, struct error *err)
+{
+    const struct plan_row *p = &v->job->plan.rows[index];
+    struct trial t = trial_of(v, index, row);
     struct build build = {0};
-    bool ok = false;
-    if (worker_recall(w, index)) {
-        row_free(t.row);
-        return true;
-    }
-    if (w->dump_dir) {
+    if (v->dump_dir) {
         char name[HASH_TEXT];
         hash_bytes(p->id, strlen(p->id), name);
         name[12] = 0;
-        t.dump_dir = file_join(w->dump_dir, name);
+        t.dump_dir = file_join(v->dump_dir, name);
     }
-    worker_stage(w, index, "compile", COMPILE_LIMIT_S);
-    if (w->dev->ops->clear) /* what was found of another row is not this one's */
-        w->dev->ops->clear(w->dev);
-    if (!refuse_degenerate(&t, err))
-        goto done;
-    if (t.row->status == ROW_BROKEN) {
-        /* nothing is tried */
-    } else if (!compile_row(&t, &build, err)) {
-        goto done;
-    } else if (t.row->status == ROW_PLANNED) {
-        worker_fits_math(w, index, &build, t.row);
-        w->plan.rows[index].program.rounds = p->kind == PLAN_LAYER && worker_sums_round(&p->program, build.images);
-        worker_waits(w, index, &build, t.row);
-        if (t.row->status == ROW_PLANNED && !(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
-            goto done;
-        if (t.row->status == ROW_OK && !worker_neighbours(w, index, &build, t.row, err))
-            goto done;
-        if (t.row->status != ROW_CRASHED && t.row->status != ROW_HUNG && !worker_own_look(w, index, t.row, err))
-            goto done;
-    }
-    worker_remember(w, index, t.row);
-    if (t.row->status == ROW_OK || t.row->status == ROW_FOIL)
-        build_keep(w, index, &build);
-    w->emit(w->context, event_new(EVENT_ROW, "{s:i,s:o}", "row", index, "fields", wire_row(t.row)));
-    w->lost = t.row->status == ROW_CRASHED && w->dev->ops->keeps_time;
-    ok = true;
-done:
-    if (!w->lost) /* else closing would only fail again */
+    job_stage(v->job, index, "compile", COMPILE_LIMIT_S);
+    if (t.dev->ops->clear) /* what was found of another row is not this one's */
+        t.dev->ops->clear(t.dev);
+    bool ok = degenerate_check(v->degenerate, v->job, index, row, err) && (row->status == ROW_BROKEN || compile_row(&t, &build, err)) &&
+              (row->status != ROW_PLANNED || verify_compiled(&t, &build, err));
+    if (ok && (row->status == ROW_OK || row->status == ROW_FOIL))
+        build_keep(v->builds, v->job, index, &build);
+    if (!ok || !verifier_lost(v, row)) /* else closing would only fail again */
         rig_close(t.rig);
     build_free(&build);
-    row_free(t.row);
     free(t.dump_dir);
     return ok;
+}
+
+bool verifier_lost(const struct verifier *v, const struct row *row)
+{
+    return row->status == ROW_CRASHED && v->job->dev->ops->keeps_time;
 }

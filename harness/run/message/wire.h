@@ -26,9 +26,6 @@ void wire_parts_take(const json_t *parts, struct phase_clock *clock);
 json_t *wire_chip(const struct chip *chip);
 bool wire_chip_read(const json_t *text, struct chip *chip);
 
-/* The stage at which a counting worker asks the machine for its counters: what fails there fails for every case. At most 20 characters. */
-#define WORKER_STAGE_COUNTERS "open counters"
-
 /* The ceilings of a machine. */
 json_t *wire_roofs(const struct roofs *roofs);
 void wire_roofs_read(const json_t *json, struct roofs *roofs);

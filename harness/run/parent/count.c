@@ -224,7 +224,7 @@ static void take_blow(struct session *s, enum outcome outcome, const struct erro
     const char *what = one ? s->rows[row]->id : s->rows[s->uncounted_rows[0]]->case_id;
     child_stop(&s->counter, how, sizeof how);
     /* What the machine refuses at the door it refuses every case; what fails later is the case's. */
-    if (outcome == OUTCOME_FAILED && !strcmp(s->stage, WORKER_STAGE_COUNTERS) &&
+    if (outcome == OUTCOME_FAILED && !strcmp(s->stage, PHASE_STAGE_COUNTERS) &&
         (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE)) {
         give_up(s, why);
         return;

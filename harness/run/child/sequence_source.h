@@ -1,9 +1,12 @@
-/* What the files of worker/sequence share. */
-#ifndef BENCH_WORKER_SEQUENCE_PRIVATE_H
-#define BENCH_WORKER_SEQUENCE_PRIVATE_H
+/* run/child/sequence_source: the frames of a sequence, generated from a seed or read from a video, and the dense result of each on the CPU.
+ */
+#ifndef BENCH_WORKER_SEQUENCE_SOURCE_H
+#define BENCH_WORKER_SEQUENCE_SOURCE_H
 
 #include "base/frames.h"
-#include "run/child/private.h"
+#include "op/chain/chain.h"
+#include "op/op.h"
+#include "plan/rows/plan.h"
 
 #define SEQUENCE_HOST_LIMIT_S 600.0 /* weights, a frame, the dense result of one in double */
 
