@@ -49,7 +49,7 @@ prepare
 mv "$copy" "$work/prepared"
 expect layers 'base/ may not call op/' append harness/base/text.h '#include "op/op.h"'
 expect layers 'run/parent/ may not call device/cuda/' append harness/run/parent/run.c '#include "device/cuda/cuda.h"'
-expect layers 'run/parent/ may not call measure/' append harness/run/parent/run.c '#include "measure/rig.h"'
+expect layers 'run/parent/ may not call measure/' append harness/run/parent/run.c '#include "measure/rig/rig.h"'
 expect layers 'plan/rows/ may not call device/' append harness/plan/rows/plan.c '#include "device/device.h"'
 expect layers 'a circle' sed -i 's/^op: .*/& run\/parent/' ci/layers.txt
 expect layers 'harness/zz/ is not in ci/layers.txt' sh -c 'mkdir harness/zz && echo "int x;" >harness/zz/a.c'

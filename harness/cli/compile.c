@@ -5,9 +5,9 @@
 #include "cli/fields.h"
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
-#include "measure/card.h"
-#include "measure/reference.h"
-#include "measure/roofs.h"
+#include "measure/verify/device_check.h"
+#include "measure/verify/reference.h"
+#include "measure/time/roofs.h"
 #include "plan/rows/choose.h"
 #include "report/form/terminal.h"
 #include <stdio.h>

@@ -63,8 +63,8 @@ struct op_data {
     struct op_reach reach[2];                 /* by enum axis_of, while references are made */
     struct op_data *links;                    /* op chain: filter and bias of each layer run */
     int link_count;
-    struct card_data *card; /* borrowed: the same data on a device that checks results itself (measure/card.h); the references here are then
-                             * only samples */
+    struct card_data *card; /* borrowed: the same data on a device that checks results itself (measure/verify/device_check.h); the
+                             * references here are then only samples */
     bool sampled;           /* the CPU has made its part of such samples (card_host_make) */
     bool elsewhere;         /* data of a nearby shape, not of the shape that was asked for */
 };

@@ -1,7 +1,7 @@
 /* op/op_file: an op that is a file, kernels/ops/NAME.yaml or one of the user's (grammar: docs/OP.md).
  *
  * The file fills a struct op like any other: its fields, and the whole numbers it names, live in work->value; shapes, FLOP and the like are
- * expressions of them. Its reference is made by measure/reference, which has a device to run it on. An op of images (its file says
+ * expressions of them. Its reference is made by measure/verify/reference, which has a device to run it on. An op of images (its file says
  * `output:`) has the sizes of struct work and the tensors of op/shape.h instead, and op/formula makes its reference. */
 #ifndef BENCH_OP_OP_FILE_H
 #define BENCH_OP_OP_FILE_H

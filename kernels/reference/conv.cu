@@ -14,14 +14,14 @@ enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT }; /* items, as in h
 #define FILTERS 8 /* output channels of a thread, and */
 #define ROWS 2    /* rows: one value from the cache is a factor of as many products */
 #define SOON 4    /* channels */
-#define THREADS 256 /* of a block, as measure/card.c launches them */
+#define THREADS 256 /* of a block, as measure/verify/device_check.c launches them */
 
 struct step {
     int64_t kind, arg;
     double number;
 };
 
-/* What measure/card.c writes, in this order. */
+/* What measure/verify/device_check.c writes, in this order. */
 struct layer {
     int64_t n, c, h, w, k, groups, p, q, row_taps, column_taps;
     const int64_t *rows, *columns;            /* of the input, -1 for none: by output, then by tap */

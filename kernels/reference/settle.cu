@@ -1,4 +1,4 @@
-/* How far a result of an op that is a file may be off, element by element, of what its reference says: as measure/reference.c has it. */
+/* How far a result of an op that is a file may be off, element by element, of what its reference says: as measure/verify/reference.c has it. */
 #include "storage.cuh"
 
 /* What errors of an element are relative to where the reference does not say (magnitude NULL): itself, or what its row usually is, where `usual` is

@@ -1,4 +1,4 @@
-// What this machine can do at the most: kernels that do one thing and nothing else, for `bench doctor --roofs`. measure/roofs.c says how much one thread
+// What this machine can do at the most: kernels that do one thing and nothing else, for `bench doctor --roofs`. measure/time/roofs.c says how much one thread
 // does in one iteration; tests/unit/test_roofs.c counts it on emu. All have one signature: `count` 16-byte pieces at `from` and `to`.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -6,7 +6,8 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "emu/device/emu.h"
-#include "run/child/private.h"
+#include "run/child/devices.h"
+#include "run/child/serve.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,8 @@ static void see(void *context, const struct device_counter *counter, int line, d
 /* Seconds of one launch, the least of several. */
 static bool fastest(struct worker *w, struct rig *rig, int threads, bool checks, int rounds, double *seconds, struct error *err)
 {
-    emu_set_threads(w->dev, threads);
-    emu_set_checks(w->dev, checks);
+    emu_set_threads(w->job.dev, threads);
+    emu_set_checks(w->job.dev, checks);
     *seconds = 1e9;
     for (int i = 0; i < rounds; i++) {
         double begun = now_s(threads);
@@ -56,20 +57,20 @@ static bool fastest(struct worker *w, struct rig *rig, int threads, bool checks,
 
 static bool time_row(struct worker *w, int index, int rounds, struct error *err)
 {
-    const struct plan_row *p = &w->plan.rows[index];
+    const struct plan_row *p = &w->job.plan.rows[index];
     struct build build = {0};
     struct rig *rig = NULL;
     struct op_data *data;
     struct counts c = {0};
     double ns, bounds = 0, all = 0, two = 0;
     int cores = pool_threads() < 2 ? 1 : 2;
-    bool ok = build_make(w, &p->program, &build, err) && worker_data(w, index, DATA_PART_PRECISION, &data, err) &&
-              rig_open(w->dev, w->library, &p->program, build.images, true, &rig, err) && rig_feed(rig, data, err) &&
+    bool ok = build_make(&w->job, &p->program, &build, err) && data_get(&w->data, index, DATA_PART_PRECISION, 0, &data, err) &&
+              rig_open(w->job.dev, w->library.cudnn, &p->program, build.images, true, &rig, err) && rig_feed(rig, data, err) &&
               rig_prepare(rig, &ns, err);
     if (ok) {
-        w->dev->ops->clear(w->dev);
+        w->job.dev->ops->clear(w->job.dev);
         ok = rig_run(rig, err);
-        w->dev->ops->counters(w->dev, see, &c);
+        w->job.dev->ops->counters(w->job.dev, see, &c);
     }
     ok = ok && fastest(w, rig, 1, false, rounds, &bounds, err) && fastest(w, rig, 1, true, rounds, &all, err) &&
          fastest(w, rig, cores, false, rounds, &two, err);
@@ -97,15 +98,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: speed SCENARIO [ROW-GLOB]\n");
         return 2;
     }
-    w.options = (struct plan_options){.scenario_path = argv[1], .device = "emu"};
-    if (!device_open("emu", &w.dev, &err) || !(w.planned = plan_make(&w.options, "emu", &w.dev->chip, &w.plan, &err))) {
+    w.job.options = (struct plan_options){.scenario_path = argv[1], .device = "emu"};
+    if (!device_open("emu", &w.job.dev, &err) || !(w.planned = plan_make(&w.job.options, "emu", &w.job.dev->chip, &w.job.plan, &err))) {
         fprintf(stderr, "speed: %s\n", err.text);
         return 1;
     }
     printf("instruction set of the host: %s; cores: %d; the fastest of several launches\n", emu_isa_name(), pool_threads());
     printf("%-58s %9s %9s %9s %8s %8s %9s\n", "row", "warp inst", "M/s bound", "M/s all", "", "2 cores", "GMAC/s");
-    for (int i = 0; i < w.plan.row_count; i++) {
-        const struct plan_row *p = &w.plan.rows[i];
+    for (int i = 0; i < w.job.plan.row_count; i++) {
+        const struct plan_row *p = &w.job.plan.rows[i];
         if (p->broken || !p->program.feasible || (argc > 2 && !text_glob(argv[2], p->id)))
             continue;
         if (!time_row(&w, i, rounds && atoi(rounds) > 0 ? atoi(rounds) : 5, &err)) {

@@ -7,9 +7,9 @@
  *
  * Times one kernel of 2000 cycles on every SM between two events, in one context after another, the stream held until all of it is queued;
  * on four streams, between four pairs of events that lie 10,000 events apart, with the code loaded four times, behind a flush of L2 in two
- * buffers, or behind none (then they stand for what matters nothing). Each launch has one of eight turns (measure/sample_turn.c), which is
- * drawn and taken out. Prints the mean of each context, ns, and the standard deviation of what contexts, streams, events, code and buffers
- * make, beside what chance alone would (the launches' own, over the root of their number). */
+ * buffers, or behind none (then they stand for what matters nothing). Each launch has one of eight turns (measure/time/sample_slot.c),
+ * which is drawn and taken out. Prints the mean of each context, ns, and the standard deviation of what contexts, streams, events, code and
+ * buffers make, beside what chance alone would (the launches' own, over the root of their number). */
 #include "base/stats/quantile.h"
 #include <cuda.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* turns tests/gpu/turns.cu: what moves a cold launch on to its next turn of eight (measure/sample_turn.c, docs/notes/2026-11-noise.md)?
- * Needs a GPU.
+/* turns tests/gpu/turns.cu: what moves a cold launch on to its next turn of eight (measure/time/sample_slot.c,
+ * docs/notes/2026-11-noise.md)? Needs a GPU.
  *
  * A kernel is timed again and again behind a flush, each time after as many empty launches as a generator says, and after one operation.
  * Prints for each operation how many turns it takes, by the number that explains the times best, what share of their variance that

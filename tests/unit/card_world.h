@@ -1,5 +1,5 @@
-/* What the tests of measure/card share: the check on emu. Where it cannot be had for want of a compiler tests are skipped; whatever else
- * stands in its way is a failure. */
+/* What the tests of measure/verify/device_check share: the check on emu. Where it cannot be had for want of a compiler tests are skipped;
+ * whatever else stands in its way is a failure. */
 #ifndef BENCH_TESTS_UNIT_CARD_WORLD_H
 #define BENCH_TESTS_UNIT_CARD_WORLD_H
 
@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "measure/card_private.h"
+#include "measure/verify/device_check_private.h"
 #include "run/child/devices.h"
 #include <stdio.h>
 #include <stdlib.h>

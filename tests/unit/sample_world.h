@@ -1,8 +1,8 @@
-/* A device of make-believe time and the rigs on it, for measure/sample: whoever includes this stands in for measure/rig. */
+/* A device of make-believe time and the rigs on it, for measure/time/sample: whoever includes this stands in for measure/rig. */
 #ifndef BENCH_TESTS_SAMPLE_WORLD_H
 #define BENCH_TESTS_SAMPLE_WORLD_H
 
-#include "measure/sample.h"
+#include "measure/time/sample.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* run/child/board: what is told of the board that rows were timed on, and of who else computed on it. */
+/* measure/time/gpu_monitor: what is told of the board that rows were timed on, and of who else computed on it. */
 #include "timing_world.h"
 #include "device/cuda/nvml.h"
 

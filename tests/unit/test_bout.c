@@ -1,5 +1,5 @@
-/* run/child/time: what rounds become in a row, where one of the two left the measurement early. */
-#include "run/child/bout.h"
+/* measure/time/time: what rounds become in a row, where one of the two left the measurement early. */
+#include "measure/time/group.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

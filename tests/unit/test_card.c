@@ -1,12 +1,12 @@
-/* measure/card on emu: the device's data and references against the CPU's, for works drawn anew each time; what compares is held to single
- * wrong elements, and the sample to a reference that was tampered with. */
+/* measure/verify/device_check on emu: the device's data and references against the CPU's, for works drawn anew each time; what compares is
+ * held to single wrong elements, and the sample to a reference that was tampered with. */
 #include "card_world.h"
-#include "measure/card_private.h"
+#include "measure/verify/device_check_private.h"
 #include "works.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
-#include "measure/rig.h"
+#include "measure/rig/rig.h"
 #include "op/epilogue.h"
 #include "op/shape.h"
 #include "op/reference/data.h"

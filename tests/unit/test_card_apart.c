@@ -1,9 +1,9 @@
-/* measure/card where references are kept apart: whatever is launched reaches what it is given and nothing of the rest, and afterwards
- * nothing is within reach. And what is fed is what the CPU would feed, NaN where a program promises not to look. */
+/* measure/verify/device_check where references are kept apart: whatever is launched reaches what it is given and nothing of the rest, and
+ * afterwards nothing is within reach. And what is fed is what the CPU would feed, NaN where a program promises not to look. */
 #include "works.h"
 #include "base/text.h"
-#include "measure/card.h"
-#include "measure/room.h"
+#include "measure/verify/device_check.h"
+#include "measure/rig/buffer_pool.h"
 #include "op/shape.h"
 #include "op/reference/data.h"
 #include "run/child/devices.h"

@@ -1,10 +1,10 @@
-/* measure/card_chain on emu: a network's reference, bounds and carried errors from the device against the CPU's walk; a right output and a
- * wrong one; and a device reference with a fault in the kernels between layers, which the sample of a link must see. */
+/* measure/verify/device_check_chain on emu: a network's reference, bounds and carried errors from the device against the CPU's walk; a
+ * right output and a wrong one; and a device reference with a fault in the kernels between layers, which the sample of a link must see. */
 #include "card_world.h"
 #include "scenario_text.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
-#include "measure/rig.h"
+#include "measure/rig/rig.h"
 #include "op/chain/chain.h"
 #include "op/shape.h"
 #include "op/reference/data.h"

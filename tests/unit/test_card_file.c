@@ -1,10 +1,10 @@
-/* measure/card_file: of an op that is a file what the device makes and keeps is what the CPU makes of the same work, for each way in which
- * values are drawn, and a fault of the device in either is seen. The device is emu. */
+/* measure/verify/device_check_file: of an op that is a file what the device makes and keeps is what the CPU makes of the same work, for
+ * each way in which values are drawn, and a fault of the device in either is seen. The device is emu. */
 #include "works.h"
 #include "base/file.h"
 #include "device/compile/compile.h"
-#include "measure/card_private.h"
-#include "measure/reference.h"
+#include "measure/verify/device_check_private.h"
+#include "measure/verify/reference.h"
 #include "run/child/devices.h"
 #include "op/reference/data.h"
 #include "op/file/ops.h"

@@ -1,8 +1,8 @@
-/* measure/card: what the CPU does of a case's data before its turn is held to what the device makes, as what it does in time; and masks of
- * bits, compared where they lie. */
+/* measure/verify/device_check: what the CPU does of a case's data before its turn is held to what the device makes, as what it does in
+ * time; and masks of bits, compared where they lie. */
 #include "card_world.h"
 #include "base/text.h"
-#include "measure/rig_private.h"
+#include "measure/rig/rig_private.h"
 #include "works.h"
 #include "op/shape.h"
 #include "op/reference/data.h"

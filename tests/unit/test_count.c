@@ -1,4 +1,4 @@
-/* measure/count with a stand-in for CUPTI that numbers the launches of a pass: what is counted, of whom, and who goes without. */
+/* measure/count/count with a stand-in for CUPTI that numbers the launches of a pass: what is counted, of whom, and who goes without. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "counter/combine.h"
 #include "device/cuda/cuda.h"
-#include "measure/count.h"
+#include "measure/count/count.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

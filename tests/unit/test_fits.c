@@ -1,7 +1,7 @@
-/* run/child/factors: what is said of a row by its code alone, before it runs. */
+/* measure/trust/code_check: what is said of a row by its code alone, before it runs. */
 #include "works.h"
 #include "base/dtype.h"
-#include "run/child/factors.h"
+#include "measure/trust/code_check.h"
 #include <stdio.h>
 
 #define ENTRY(name, body) ".visible .entry " name "(.param .u64 p)\n{\n" body "\nret;\n}\n"

@@ -1,5 +1,5 @@
 /* What lies ready for its turn: a verified row's code until it is timed, and a command that was sent ahead until its answer is wanted. */
-#include "measure/card_private.h"
+#include "measure/verify/device_check_private.h"
 #include "run/message/options.h"
 #include "op/shape.h"
 #include "run/message/verb.h"

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "device/compile/compile.h"
 #include "run/child/devices.h"
-#include "measure/rig.h"
+#include "measure/rig/rig.h"
 #include "op/reference/bound.h"
 #include "op/reference/data.h"
 #include "kernel/variant.h"

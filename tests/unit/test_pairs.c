@@ -1,6 +1,6 @@
-/* run/child/pairs: two builds of rows against each other, on a clock of its own. */
+/* measure/time/pairs: two builds of rows against each other, on a clock of its own. */
 #include "timing_world.h"
-#include "measure/room.h"
+#include "measure/rig/buffer_pool.h"
 #include "base/stats/decision.h"
 #include "base/stats/estimate.h"
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* measure/sample: which of a library's plans runs. The rig is a stand-in whose plans take known times, on a device whose events read a
+/* measure/time/sample: which of a library's plans runs. The rig is a stand-in whose plans take known times, on a device whose events read a
  * clock of its own. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "measure/sample_private.h"
+#include "measure/time/sample_private.h"
 #include "virtual_clock.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* measure/race: the search on a simulated device whose true times are known, with noise, drift and outliers. */
+/* measure/time/race: the search on a simulated device whose true times are known, with noise, drift and outliers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "measure/race.h"
+#include "measure/time/race.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

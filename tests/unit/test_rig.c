@@ -1,10 +1,10 @@
-/* measure/rig on a device in host memory without safety checks of its own, as a GPU is: what a kernel harms around its buffers is found. */
+/* measure/rig/rig on a device in host memory that, like a GPU, has no safety checks: what a kernel harms around its buffers is found. */
 #include "host_memory.h"
 #include "works.h"
 #include "op/shape.h"
-#include "measure/card_private.h"
-#include "measure/rig_private.h"
-#include "measure/room.h"
+#include "measure/verify/device_check_private.h"
+#include "measure/rig/rig_private.h"
+#include "measure/rig/buffer_pool.h"
 #include "op/chain/chain.h"
 #include <stdint.h>
 #include <stdio.h>

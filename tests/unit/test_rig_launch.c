@@ -1,11 +1,11 @@
-/* measure/rig on a device in host memory that notes what it is told: parameters as a kernel's signature packs them, launches, fills and
+/* measure/rig/rig on a device in host memory that notes what it is told: parameters as a kernel's signature packs them, launches, fills and
  * copies, in each set and seat; and what is refused. */
 #include "host_memory.h"
 #include "works.h"
 #include "device/compile/compile.h"
 #include "op/shape.h"
-#include "measure/rig.h"
-#include "measure/room.h"
+#include "measure/rig/rig.h"
+#include "measure/rig/buffer_pool.h"
 #include <stdint.h>
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
-/* measure/rig_state on emu: what code keeps between launches, and what prepare finds. */
+/* measure/rig/rig_state on emu: what code keeps between launches, and what prepare finds. */
 #include "works.h"
-#include "measure/card.h"
-#include "measure/verify.h"
-#include "measure/rig.h"
+#include "measure/verify/device_check.h"
+#include "measure/verify/verify.h"
+#include "measure/rig/rig.h"
 #include "op/reference/generate.h"
 #include "op/shape.h"
 #include "op/reference/data.h"

@@ -1,9 +1,9 @@
-/* measure/rig on emu, without a kernel: what buffers hold once they are fed, what is saved of them, and what is said of all that a row
+/* measure/rig/rig on emu, without a kernel: what buffers hold once they are fed, what is saved of them, and what is said of all that a row
  * wrote. */
 #include "verify_bench.h"
 #include "base/file.h"
 #include "base/npy.h"
-#include "measure/rig_private.h"
+#include "measure/rig/rig_private.h"
 #include "op/chain/chain.h"
 #include "op/reference/data.h"
 #include "op/mask/tiles.h"

@@ -1,5 +1,5 @@
-/* measure/roofs on a chip whose rates are known: what comes out is what went in. Everything below measure/roofs.c is a stand-in whose
- * events read a clock of its own. */
+/* measure/time/roofs on a chip whose rates are known: what comes out is what went in. Everything below measure/time/roofs.c is a stand-in
+ * whose events read a clock of its own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include "base/dtype.h"
 #include "device/compile/compile.h"
 #include "device/cuda/cublas.h"
-#include "measure/roofs.h"
+#include "measure/time/roofs.h"
 #include "virtual_clock.h"
 #include <math.h>
 #include <stdio.h>

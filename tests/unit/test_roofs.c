@@ -1,4 +1,4 @@
-/* measure/roofs: what each kernel of roofs.cu claims to do is what emu counts; a device without time has no roofs. */
+/* measure/time/roofs: what each kernel of roofs.cu claims to do is what emu counts; a device without time has no roofs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "run/child/devices.h"
 #include "device/compile/cubin.h"
 #include "emu_run.h"
-#include "measure/roofs.h"
+#include "measure/time/roofs.h"
 
 static struct compiled code;
 static char why_not[256];

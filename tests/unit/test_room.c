@@ -1,8 +1,8 @@
-/* measure/room on a device that does not check accesses, as a GPU is; what sums up its buffers runs on emu. */
+/* measure/rig/buffer_pool on a device that does not check accesses, as a GPU is; what sums up its buffers runs on emu. */
 #include "card_world.h"
 #include "works.h"
-#include "measure/rig_private.h"
-#include "measure/room.h"
+#include "measure/rig/rig_private.h"
+#include "measure/rig/buffer_pool.h"
 #include "op/shape.h"
 #include "op/reference/data.h"
 

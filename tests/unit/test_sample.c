@@ -1,5 +1,5 @@
-/* measure/sample on a device of make-believe time: who runs when, what a sample holds, when it stops; then how often a ratio is wrong, by
- * simulation. */
+/* measure/time/sample on a device of make-believe time: who runs when, what a sample holds, when it stops; then how often a ratio is wrong,
+ * by simulation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "measure/sample.h"
+#include "measure/time/sample.h"
 #include "sample_world.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* measure/sample: any call that fails, once, ends the measurement with what it said, and nothing is left behind. */
+/* measure/time/sample: any call that fails, once, ends the measurement with what it said, and nothing is left behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

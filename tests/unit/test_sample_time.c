@@ -1,4 +1,4 @@
-/* measure/sample: what a profiler and the table of time see of it. */
+/* measure/time/sample: what a profiler and the table of time see of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include "device/device.h"
 #include "device/ptx/query.h"
 #include "base/text.h"
-#include "measure/rig.h"
+#include "measure/rig/rig.h"
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>

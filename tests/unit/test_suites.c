@@ -1,5 +1,5 @@
 /* Whole gates, simulated from what was recorded on an H200 (data/gate-h200*.txt): how often a suite of builds that do the same has a row
- * that is called slower, and from what change on one is. Sittings, looks and the family's alpha are those of run/child/pairs.c and
+ * that is called slower, and from what change on one is. Sittings, looks and the family's alpha are those of measure/time/pairs.c and
  * gate/compare.c. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* run/child/time: what is timed, with what it is compared, and what a reader is told of it. */
+/* measure/time/time: what is timed, with what it is compared, and what a reader is told of it. */
 #include "timing_world.h"
-#include "measure/sample.h"
+#include "measure/time/sample.h"
 #include "op/reference/generate.h"
 #include "base/stats/estimate.h"
 #include <limits.h>

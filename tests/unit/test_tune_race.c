@@ -1,5 +1,5 @@
-/* run/child/race: configurations race on a clock of its own; what is found, what the others are told, and which configurations are no other
- * one. */
+/* measure/time/search: configurations race on a clock of its own; what is found, what the others are told, and which configurations are no
+ * other one. */
 #include "timing_world.h"
 #include "base/stats/estimate.h"
 #include <sys/wait.h>

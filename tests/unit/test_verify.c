@@ -1,4 +1,5 @@
-/* measure/verify: kernels that are wrong in one way each, each of which must be caught and named; and right ones, which must pass. */
+/* measure/verify/verify: kernels that are wrong in one way each, each of which must be caught and named; and right ones, which must pass.
+ */
 #include "verify_bench.h"
 #include "base/file.h"
 #include "op/reference/bound.h"

@@ -1,5 +1,5 @@
-/* measure/verify_tiles: kernels that leave whole tiles alone and do not say so are understood, and nothing else is. Truth: tiles counted
- * here, output by output. */
+/* measure/verify/verify_tiles: kernels that leave whole tiles alone and do not say so are understood, and nothing else is. Truth: tiles
+ * counted here, output by output. */
 #include "verify_bench.h"
 #include "noise.h"
 

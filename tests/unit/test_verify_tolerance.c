@@ -1,4 +1,4 @@
-/* measure/verify: how far off an element may be, by IEEE 754 and the bounds of op/bound. */
+/* measure/verify/verify: how far off an element may be, by IEEE 754 and the bounds of op/bound. */
 #include "verify_bench.h"
 #include "op/reference/bound.h"
 

@@ -1,5 +1,5 @@
-/* measure/verify: what is said of wrong elements is true to the last of them: names of axes, periods, whose values they are, and where
- * nothing is said. */
+/* measure/verify/verify: what is said of wrong elements is true to the last of them: names of axes, periods, whose values they are, and
+ * where nothing is said. */
 #include "verify_bench.h"
 #include <stdio.h>
 

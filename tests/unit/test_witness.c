@@ -1,10 +1,10 @@
-/* measure/reference_witness: a file's reference kernel is held to some of its blocks, interpreted. The device that runs it is emu too here,
- * with a fault planted in what is read back from it. */
+/* measure/verify/reference_cross_check: a file's reference kernel is held to some of its blocks, interpreted. The device that runs it is
+ * emu too here, with a fault planted in what is read back from it. */
 #include "works.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "device/compile/compile.h"
-#include "measure/reference.h"
+#include "measure/verify/reference.h"
 #include "run/child/devices.h"
 #include "op/reference/data.h"
 #include "op/file/ops.h"

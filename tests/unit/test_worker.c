@@ -1,9 +1,9 @@
 /* worker: what one holds before its first command. */
 #include "op/shape.h"
 #include "scenario_text.h"
-#include "measure/source.h"
+#include "measure/count/source.h"
 #include "run/message/options.h"
-#include "run/child/code.h"
+#include "measure/count/code.h"
 #include "run/child/serve.h"
 #include "run/child/worker.h"
 #include "run/message/wire.h"

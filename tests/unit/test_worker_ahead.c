@@ -1,7 +1,7 @@
 /* worker/ahead on emu with the check on the device: a case is judged the same, however far the thread has come that began with it. */
 #include "op/shape.h"
 #include "op/reference/data.h"
-#include "measure/card_private.h"
+#include "measure/verify/device_check_private.h"
 #include "run/message/options.h"
 #include "scenario_text.h"
 #include "run/child/serve.h"

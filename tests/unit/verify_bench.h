@@ -5,7 +5,7 @@
 #include "works.h"
 #include "op/shape.h"
 #include "op/reference/data.h"
-#include "measure/verify_private.h"
+#include "measure/verify/verify_private.h"
 
 /* A work, its data, and the storage that a correct kernel leaves: the reference rounded to the dtype. */
 struct bench {

@@ -4,7 +4,7 @@
 
 #define ROOFS_MAX 24
 struct roof {
-    char name[24]; /* roof_names of measure/roofs.h: "copy", "l2", "f16_acc32", "launch" ... */
+    char name[24]; /* roof_names of measure/time/roofs.h: "copy", "l2", "f16_acc32", "launch" ... */
     char unit[12]; /* B/s, FLOP/s, ns */
     char how[96];  /* what reached it, and how far its median burst lay from its best: "cublasLt 8192, median 0.8 % off" */
     double value;

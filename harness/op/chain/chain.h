@@ -57,7 +57,7 @@ void chain_errors_free(struct chain_errors *errors);
 /* Those of a link's output that its input and residual (NULL: none) bring. */
 struct chain_errors chain_carried(const struct chain_link *link, const float *filter, const struct chain_errors *in,
                                   const struct chain_errors *residual);
-/* Who makes reference and bounds of a link whose op is a file, from inputs that are there (measure/reference). */
+/* Who makes reference and bounds of a link whose op is a file, from inputs that are there (measure/verify/reference). */
 struct chain_maker {
     bool (*make)(void *context, const struct work *work, struct op_data *data, struct error *err);
     void *context;

@@ -24,7 +24,7 @@
  * i8_acc32 sums whole numbers exactly; only the change to f32 rounds: 2^-23 |y|.
  *
  * Roundings of an epilogue that is not fused (each item reads and stores the tensor's type) are added by op/epilogue.c; the rounding of
- * the final store by measure/verify.c. The algorithm's own factor (Winograd ...) multiplies all of it, there too. */
+ * the final store by measure/verify/verify.c. The algorithm's own factor (Winograd ...) multiplies all of it, there too. */
 #ifndef BENCH_OP_BOUND_H
 #define BENCH_OP_BOUND_H
 

@@ -67,7 +67,7 @@ bool op_degenerate(const struct work *work, const char **why, struct error *err)
     bool differ = false, react = false, ok = false;
     size_t elements = 0;
     *why = NULL;
-    if (work->chain || work->op->file || !make_small(work, &small)) /* a file's reference is run on a device: run/child/task.c */
+    if (work->chain || work->op->file || !make_small(work, &small)) /* a file's reference is run on a device: measure/trust/degenerate.c */
         return true;
     int count = small.op->tensors(&small, tensors);
     if (!op_data_make(&small, DATA_PART_PRECISION, &data, err))

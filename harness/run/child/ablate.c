@@ -1,8 +1,8 @@
 /* A row without one of its parts, beside the whole row: compiled with -DABLATE_..., run, never checked. */
 #include "base/text.h"
-#include "measure/sample.h"
+#include "measure/time/sample.h"
 #include "base/stats/estimate.h"
-#include "run/child/code.h"
+#include "measure/count/code.h"
 #include "run/child/ablate.h"
 #include <ctype.h>
 #include <stdio.h>

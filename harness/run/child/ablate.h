@@ -1,10 +1,10 @@
 /* run/child/ablate: what a row costs without its parts. */
-#ifndef BENCH_WORKER_ABLATE_H
-#define BENCH_WORKER_ABLATE_H
+#ifndef BENCH_RUN_CHILD_ABLATE_H
+#define BENCH_RUN_CHILD_ABLATE_H
 
-#include "run/child/build.h"
-#include "run/child/data.h"
-#include "run/child/vendor.h"
+#include "measure/rig/build.h"
+#include "measure/verify/data.h"
+#include "measure/rig/vendor.h"
 
 struct ablator {
     struct job *job;

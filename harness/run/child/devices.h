@@ -1,6 +1,6 @@
 /* run/child/devices: the devices there are, opened by name. Only here do the GPU and the interpreter meet. */
-#ifndef BENCH_WORKER_DEVICES_H
-#define BENCH_WORKER_DEVICES_H
+#ifndef BENCH_RUN_CHILD_DEVICES_H
+#define BENCH_RUN_CHILD_DEVICES_H
 
 #include "device/device.h"
 

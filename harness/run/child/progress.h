@@ -1,10 +1,10 @@
 /* run/child/progress: what a worker does now, as stages for its parent and as nested ranges: the run, the case and row in hand, the phase.
  */
-#ifndef BENCH_WORKER_PROGRESS_H
-#define BENCH_WORKER_PROGRESS_H
+#ifndef BENCH_RUN_CHILD_PROGRESS_H
+#define BENCH_RUN_CHILD_PROGRESS_H
 
 #include "base/phase.h"
-#include "run/child/job.h"
+#include "measure/job.h"
 #include <jansson.h>
 
 struct progress {

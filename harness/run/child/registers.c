@@ -1,7 +1,7 @@
 /* The same kernel under other launch bounds: what fewer or more resident blocks cost in registers and spills. */
 #include "device/compile/cubin.h"
 #include "device/chip/occupancy.h"
-#include "run/child/facts.h"
+#include "measure/rig/compile_facts.h"
 #include "run/child/worker.h"
 
 #define BLOCKS_MOST (REGISTER_POINTS - 1)

@@ -1,12 +1,12 @@
 /* run/child/serve: all that one worker process holds, and what it does on each command (run/message/verb.h). */
-#ifndef BENCH_WORKER_SERVE_H
-#define BENCH_WORKER_SERVE_H
+#ifndef BENCH_RUN_CHILD_SERVE_H
+#define BENCH_RUN_CHILD_SERVE_H
 
 #include "run/child/ablate.h"
-#include "run/child/bout.h"
+#include "measure/time/group.h"
 #include "run/child/progress.h"
-#include "run/child/remember.h"
-#include "run/child/tally.h"
+#include "run/child/cache.h"
+#include "measure/count/tally.h"
 #include "run/message/verb.h"
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* run/child/worker: what a worker process does, and what is done in the caller's own process for `bench exec` and `bench compile`. A worker
  * has the device; it is told what to do by commands and answers with events (message/), and it never writes the store. */
-#ifndef BENCH_WORKER_WORKER_H
-#define BENCH_WORKER_WORKER_H
+#ifndef BENCH_RUN_CHILD_WORKER_H
+#define BENCH_RUN_CHILD_WORKER_H
 
 #include "device/compile/compile.h"
 #include "run/message/server.h"

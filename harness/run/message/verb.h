@@ -16,7 +16,7 @@
     X(ROOFS, "roofs")             /* {"device","compiler","bundle"}: EVENT_ROOFS, the ceilings of the machine */ \
     X(COMPILE, "compile")         /* {"rows":[i]}: EVENT_COMPILED a row; {"neighbours":[i]}: what rows need beside their own code; \
                                    * {"plans":[i],"part","parts"}: what the library compiles for rows, that part of it; \
-                                   * {"checks":[i]}: that source of the check on the device (measure/card.h) */ \
+                                   * {"checks":[i]}: that source of the check on the device (measure/verify/device_check.h) */ \
     X(ENOUGH, "enough")           /* nothing more is made ahead */ \
     X(AHEAD, "ahead")             /* {"rows":[i]}: the library's plans of these rows are made, of cases behind the first until ENOUGH; \
                                    * {"data":[i]}: until then data of the cases of which these are the first rows that are due */ \

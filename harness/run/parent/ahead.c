@@ -1,7 +1,7 @@
 /* What is made before its turn comes, in the worker that has the device, and never while something is timed. The library's plans of the
  * case that comes next, made while this one is counted or the first kernels are compiled: half a second and more where their kernels are
  * compiled then, on the CPU alone. And while the first kernels are compiled data with their references, on the device, which waits
- * (run/child/early.c). */
+ * (measure/verify/prefetch_data.c). */
 #include "base/spec.h"
 #include "run/parent/parent.h"
 

@@ -9,7 +9,7 @@
 #define COMPILE_LIMIT_S 180.0
 #define TOLD_AFTER_S 3.0
 #define ALONE_S 0.1
-#define CHECKS 5 /* sources of the check on the device: measure/card.h is not the parent's */
+#define CHECKS 5 /* sources of the check on the device: measure/verify/device_check.h is not the parent's */
 #define PARTS 4  /* of what the library compiles for a row: some have one plan to compile, some a dozen */
 #define AHEAD 2  /* rows that a compiler has been given: one that it compiles, and the next, so that it never waits for us */
 

@@ -1,0 +1,56 @@
+/* measure/count/count: hardware counters of several rigs on one device, and the kernels they launch, through CUPTI (device/cupti/range.h,
+ * device/cupti/trace.h).
+ *
+ * Every kernel is a range of its own, so that its elapsed cycles are its own, as under ncu; what a row or a step is comes of its kernels by
+ * counter/combine. Everything is counted again in every pass, from the same state: inputs are never written (a row that did is unsafe and
+ * does not come here), the row is wiped and prepared anew, then the caches are flushed (cold) or the row runs once uncounted (warm), as
+ * before the time that stands beside the counts: what would find its result done, or its work counted off, does all of it here too. Only
+ * behind the run that warms nothing is wiped, for the kernels of that would be counted. Nothing is timed here.
+ *
+ * A row that is timed as a graph is counted launch by launch: its kernels are the same, and CUPTI 13.0 ends a pass in which a graph was
+ * launched with error 999 (seen on an H200). */
+#ifndef BENCH_MEASURE_COUNT_COUNT_H
+#define BENCH_MEASURE_COUNT_COUNT_H
+
+#include "device/cupti/range.h"
+#include "device/cupti/trace.h"
+#include "measure/rig/rig.h"
+
+struct counted {
+    struct rig *rig;          /* has run once: modules are loaded */
+    const char *name;         /* of the row, for its range and messages */
+    struct cupti_trace trace; /* one run: count_trace */
+};
+/* One run of the row in the state it is counted in, traced: fills item->trace. Free with cupti_trace_free. */
+bool count_trace(struct device *dev, struct counted *item, bool warm, struct error *err);
+/* Kernels that a program step launched in the trace; `first` (may be NULL) receives the index of the first of them. */
+int count_launches(const struct counted *item, int step, int *first);
+/* Ranges of one pass over the item. */
+int count_ranges(const struct counted *item, bool warm);
+
+struct count_job {
+    struct device *dev;
+    struct cupti_session *session;
+    const struct counted *items; /* traced; each launches a kernel at least */
+    int count;
+    bool warm;
+    const char *const *metrics; /* the weights of counter/combine are among them */
+    size_t metric_count;
+    /* Told before an item runs, in every pass: for the watchdog. */
+    void (*announce)(void *context, int item);
+    void *context;
+};
+struct count_result {
+    int passes, count;
+    size_t metric_count;
+    double **rows;   /* by item: metric_count values; NaN = absent */
+    double ***steps; /* by item, by program step: the same, NULL where the step launches nothing; NULL for an item of one run step */
+    char **why;      /* by item: why it could not be counted, and `rows` has nothing of it; NULL: it was */
+};
+/* Counts all items at once; together they take CUPTI_RANGES_MAX ranges at most. What CUPTI refuses of several is counted one by one, so
+ * that one item takes no counters from the others; it fails when none can be counted. CUPTI is believed when it returns as many kernels as
+ * were traced. Free with count_free. */
+bool count_run(const struct count_job *job, struct count_result *result, struct error *err);
+void count_free(struct count_result *result, const struct counted *items);
+
+#endif

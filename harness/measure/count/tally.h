@@ -1,0 +1,43 @@
+/* measure/count/tally: verified rows of some cases, counted in a process that times nothing. It opens a session of CUPTI once and keeps it
+ * for all later cases, idle between them. */
+#ifndef BENCH_MEASURE_COUNT_TALLY_H
+#define BENCH_MEASURE_COUNT_TALLY_H
+
+#include "counter/set.h"
+#include "device/cupti/range.h"
+#include "device/cupti/sass.h"
+#include "measure/rig/build.h"
+#include "measure/verify/data.h"
+#include "measure/rig/vendor.h"
+
+struct counters {
+    struct job *job;
+    struct data_store *data;
+    const struct vendor_library *library;
+    struct cupti_session *cupti; /* opened by the first count */
+    struct cupti_sass *sass;     /* opened by the first row that was sampled */
+    struct counter_set set;
+};
+struct count_facts { /* values that formulas of a group read besides counters */
+    struct count_fact {
+        const char *name;
+        double value;
+    } * items;
+    int count;
+};
+struct count_request { /* one row */
+    int row;
+    bool slow;     /* also what takes many passes */
+    bool has_plan; /* the library's plan that the row was timed with: */
+    struct library_plan plan;
+    double time_ns; /* NaN: unknown */
+    struct count_facts facts, *steps;
+    int step_count;
+};
+/* Can counters be had here, and do the metrics that are asked for exist? Leaves nothing open that would disturb a time. */
+bool counters_check(struct counters *c, struct error *err);
+/* Counts and reports rows. *blame: the plan row that was running when it failed, -1: none. */
+bool counters_run(struct counters *c, const struct count_request *asked, int count, bool warm, int *blame, struct error *err);
+void counters_close(struct counters *c);
+
+#endif

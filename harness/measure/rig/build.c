@@ -1,0 +1,122 @@
+#include "measure/rig/build.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "measure/rig/rig.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CODE_MAX_BYTES (1u << 30)
+
+/* Code that was made elsewhere: its bytes are the image. A library is opened by the rig. */
+static bool load_code(const struct unit *u, struct compiled *c, struct error *err)
+{
+    size_t bytes;
+    char *code = u->code == CODE_LIBRARY ? NULL : file_read(u->path, CODE_MAX_BYTES, &bytes, err);
+    snprintf(c->compiler, sizeof c->compiler, "foreign %s", strrchr(u->path, '.') + 1);
+    if (u->code == CODE_PTX) {
+        c->ptx = code;
+        c->ptx_bytes = bytes;
+    } else if (u->code == CODE_CUBIN) {
+        c->cubin = (unsigned char *)code;
+        c->cubin_bytes = bytes;
+    }
+    return code || u->code == CODE_LIBRARY;
+}
+
+struct compile_request build_request(const struct job *job, const struct unit *u)
+{
+    return (struct compile_request){.path = u->path,
+                                    .include = u->include,
+                                    .label = u->label,
+                                    .defines = (const char *const *)u->defines,
+                                    .define_count = u->define_count,
+                                    .arch = job->plan.chip.arch,
+                                    .compiler = job->options.compiler};
+}
+
+bool build_make(const struct job *job, const struct program *program, struct build *build, struct error *err)
+{
+    *build = (struct build){.count = program->unit_count};
+    build->units = xcalloc((size_t)program->unit_count, sizeof *build->units);
+    build->images = xcalloc((size_t)program->unit_count, sizeof *build->images);
+    for (int i = 0; i < program->unit_count; i++) {
+        const struct unit *u = &program->units[i];
+        struct compiled *c = &build->units[i];
+        if (!u->path)
+            continue;
+        if (u->code != CODE_CUDA) {
+            if (!load_code(u, c, err)) {
+                build_free(build);
+                return false;
+            }
+            build->images[i] = (struct device_image){.label = u->label,
+                                                     .path = u->path,
+                                                     .ptx = c->ptx,
+                                                     .ptx_bytes = c->ptx_bytes,
+                                                     .cubin = c->cubin,
+                                                     .cubin_bytes = c->cubin_bytes};
+            continue;
+        }
+        struct compile_request request = build_request(job, u);
+        if (!compile(&request, c, err)) {
+            build_free(build);
+            return false;
+        }
+        build->images[i] = (struct device_image){
+            .label = u->label, .path = u->path, .ptx = c->ptx, .ptx_bytes = c->ptx_bytes, .cubin = c->cubin, .cubin_bytes = c->cubin_bytes};
+    }
+    return true;
+}
+
+void build_look(struct build *build)
+{
+    struct error ignored = {0}; /* met again, and told, by whoever loads it */
+    for (int i = 0; i < build->count; i++)
+        if (!build->images[i].memory)
+            build->images[i].memory = rig_look(&build->images[i], &ignored);
+}
+
+void build_drop(struct build_cache *cache)
+{
+    for (int i = 0; i < cache->count; i++)
+        build_free(&cache->kept[i]);
+    free(cache->kept);
+    *cache = (struct build_cache){0};
+}
+
+void build_keep(struct build_cache *cache, const struct job *job, int row, struct build *build)
+{
+    const struct plan_row *p = &job->plan.rows[row];
+    if (!job->dev->ops->keeps_time || p->kind != PLAN_LAYER)
+        return;
+    if (cache->kept && cache->kept_case != p->case_index)
+        build_drop(cache);
+    if (!cache->kept)
+        cache->kept = xcalloc((size_t)job->plan.row_count, sizeof *cache->kept);
+    cache->count = job->plan.row_count;
+    cache->kept_case = p->case_index;
+    build_free(&cache->kept[row]);
+    cache->kept[row] = *build;
+    *build = (struct build){0};
+}
+
+bool build_kept(struct build_cache *cache, int row, struct build *build)
+{
+    if (!cache->kept || !cache->kept[row].count)
+        return false;
+    *build = cache->kept[row];
+    cache->kept[row] = (struct build){0};
+    return true;
+}
+
+void build_free(struct build *build)
+{
+    for (int i = 0; i < build->count; i++) {
+        compiled_free(&build->units[i]);
+        rig_look_free((struct device_memory *)(uintptr_t)build->images[i].memory);
+    }
+    free(build->units);
+    free(build->images);
+    *build = (struct build){0};
+}

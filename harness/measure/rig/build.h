@@ -1,0 +1,32 @@
+/* measure/rig/build: the compiled units of one row, and those that verified rows keep until they are timed. */
+#ifndef BENCH_MEASURE_RIG_BUILD_H
+#define BENCH_MEASURE_RIG_BUILD_H
+
+#include "device/compile/compile.h"
+#include "device/device.h"
+#include "op/program.h"
+#include "measure/job.h"
+
+struct build {
+    struct compiled *units;
+    struct device_image *images;
+    int count;
+};
+struct compile_request build_request(const struct job *job, const struct unit *unit);
+bool build_make(const struct job *job, const struct program *program, struct build *build, struct error *err);
+void build_free(struct build *build);
+/* Scans the images once, for all rigs that are made of them (rig_look). */
+void build_look(struct build *build);
+
+/* Builds of rows of one case. To read an image again costs a hash over all of it. */
+struct build_cache {
+    struct build *kept; /* by row; NULL: none */
+    int count, kept_case;
+};
+/* Takes the row's build out of `build`. Rows of another case go first. */
+void build_keep(struct build_cache *cache, const struct job *job, int row, struct build *build);
+/* Gives it back; false: there is none. */
+bool build_kept(struct build_cache *cache, int row, struct build *build);
+void build_drop(struct build_cache *cache);
+
+#endif

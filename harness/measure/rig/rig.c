@@ -1,0 +1,426 @@
+/* Buffers, code, arguments; running. */
+#include "base/clock.h"
+#include "measure/rig/rig_private.h"
+#include "measure/rig/buffer_pool.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool place_make(struct device *dev, const char *label, size_t bytes, size_t guard, size_t page, struct place *place, struct error *err)
+{
+    *place = (struct place){.bytes = bytes, .whole = guard ? (bytes + 511) / 512 * 512 + 2 * guard : bytes};
+    if (guard && page)
+        place->whole = (place->whole + page - 1) / page * page;
+    if (!dev->ops->alloc(dev, label, place->whole, &place->base, err))
+        return error_where(err, "%s", label);
+    place->address = place->base + guard;
+    size_t end = guard + bytes / 4 * 4;
+    if (!guard || (dev->ops->fill(dev, place->base, RIG_GUARD_PATTERN, guard, err) &&
+                   dev->ops->fill(dev, place->base + end, RIG_GUARD_PATTERN, place->whole - end, err)))
+        return true;
+    dev->ops->release(dev, place->base);
+    place->base = 0;
+    return false;
+}
+
+static bool pack_map(struct rig *rig, const struct tensor_map *map, void *out, struct error *err)
+{
+    struct device_tensor_map d = {.element_bytes = (int)dtype_bytes(map->dtype),
+                                  .element_kind = (int)map->dtype,
+                                  .rank = map->rank,
+                                  .swizzle = map->swizzle,
+                                  .interleave = map->interleave,
+                                  .l2_promotion = map->l2_promotion,
+                                  .oob_nan = map->oob_nan};
+    d.address = rig_place_of(rig, map->buffer)->address;
+    memcpy(d.dim, map->dim, sizeof d.dim);
+    memcpy(d.stride_bytes, map->stride_bytes, sizeof d.stride_bytes);
+    memcpy(d.box, map->box, sizeof d.box);
+    memcpy(d.element_stride, map->element_stride, sizeof d.element_stride);
+    if (!rig->dev->ops->tensor_map)
+        return error_set(err, ERROR_ENVIRONMENT, "this device has no tensor maps (TMA)");
+    return rig->dev->ops->tensor_map(rig->dev, &d, out, err);
+}
+
+static bool pack_int(const struct arg *arg, const struct param *param, unsigned char *to, struct error *err)
+{
+    int64_t v = arg->kind == ARG_REAL ? (int64_t)arg->d : arg->i;
+    if (arg->kind == ARG_REAL && (double)v != arg->d)
+        return error_set(err, ERROR_USAGE, "argument %s is %g, but the kernel's parameter is an integer", arg->name, arg->d);
+    int64_t limit = param->bytes >= 8 ? INT64_MAX : (INT64_C(1) << (8 * param->bytes)) - 1; /* signedness is not in the signature */
+    int64_t least = param->bytes >= 8 ? INT64_MIN : -(INT64_C(1) << (8 * param->bytes - 1));
+    if (v > limit || v < least)
+        return error_set(err, ERROR_USAGE, "argument %s = %lld does not fit the kernel's %u-byte parameter", arg->name, (long long)v,
+                         param->bytes);
+    memcpy(to, &v, param->bytes); /* little endian */
+    return true;
+}
+
+/* A foreign cubin says how many bytes a parameter has, and nothing else: the argument decides. */
+static struct param settled(const struct arg *arg, const struct param *param)
+{
+    struct param out = *param;
+    if (param->kind == PARAM_ANY)
+        out.kind = arg->kind == ARG_TENSOR_MAP ? PARAM_BYTES : arg->kind == ARG_REAL ? PARAM_FLOAT : PARAM_INT;
+    return out;
+}
+
+static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param *param, unsigned char *to, struct error *err)
+{
+    switch (arg->kind) {
+    case ARG_BUFFER:
+        if (param->kind != PARAM_INT || param->bytes != 8)
+            return error_set(err, ERROR_USAGE, "argument %s is a buffer, but the kernel's parameter is not a pointer", arg->name);
+        memcpy(to, &rig_place_of(rig, arg->buffer)->address, 8);
+        return true;
+    case ARG_TENSOR_MAP:
+        if (param->kind != PARAM_BYTES || param->bytes != 128)
+            return error_set(err, ERROR_USAGE, "argument %s is a tensor map, but the kernel's parameter is not a CUtensorMap by value",
+                             arg->name);
+        return arg->map == ARG_NO_MAP || pack_map(rig, &rig->program->tensor_maps[arg->map], to, err); /* `to` is zeros */
+    case ARG_INT:
+    case ARG_REAL: break;
+    }
+    if (param->kind == PARAM_BYTES)
+        return error_set(err, ERROR_USAGE, "argument %s is a number, but the kernel's parameter is a struct of %u bytes", arg->name,
+                         param->bytes);
+    if (param->kind == PARAM_INT)
+        return pack_int(arg, param, to, err);
+    double v = arg->kind == ARG_REAL ? arg->d : (double)arg->i;
+    dtype_set(param->bytes == 8 ? DTYPE_F64 : param->bytes == 4 ? DTYPE_F32 : DTYPE_F16, to, 0, v);
+    return true;
+}
+
+static bool find_functions(struct rig *rig, const struct step *step, struct rig_step *out, struct error *err)
+{
+    out->functions = xcalloc((size_t)rig_views(rig), sizeof *out->functions);
+    for (int view = 0; view < rig_views(rig); view++) {
+        struct device_module *module = rig_module(rig, view, step->unit);
+        if (view && module == rig_module(rig, 0, step->unit))
+            out->functions[view] = out->functions[0];
+        else if (!rig->dev->ops->function(rig->dev, module, step->name, &out->functions[view], err))
+            return false;
+    }
+    return true;
+}
+
+static bool make_kernel(struct rig *rig, const struct step *step, struct rig_step *out, struct error *err)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    const struct param *params;
+    if (!rig_module(rig, 0, step->unit))
+        return error_set(err, ERROR_USAGE, "step %s: its variant has no kernel source", step->name);
+    if (!find_functions(rig, step, out, err))
+        return false;
+    int count = ops->signature(rig->dev, out->functions[0], &params, &out->param_bytes);
+    const struct arg *last = step->arg_count ? &step->args[step->arg_count - 1] : NULL;
+    if (count != step->arg_count) {
+        error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's `args:` lists %d", step->name, count, step->arg_count);
+        return program_where(rig->program, step, last ? last->line : step->line, last ? last->column : step->column, err);
+    }
+    out->params = xcalloc((size_t)rig_views(rig), out->param_bytes);
+    for (int view = 0; view < rig_views(rig); view++) {
+        rig_sit(rig, view / rig->seats, view % rig->seats);
+        for (int i = 0; i < count; i++) {
+            struct param param = settled(&step->args[i], &params[i]);
+            if (!pack_arg(rig, &step->args[i], &param, rig_params(rig, out) + params[i].offset, err)) {
+                error_where(err, "kernel %s, parameter %d", step->name, i + 1);
+                return program_where(rig->program, step, step->args[i].line, step->args[i].column, err);
+            }
+        }
+    }
+    rig_sit(rig, 0, 0);
+    return true;
+}
+
+static bool make_step(struct rig *rig, int i, struct error *err)
+{
+    const struct step *step = &rig->program->steps[i];
+    struct rig_step *out = &rig->steps[i];
+    switch (step->kind) {
+    case STEP_KERNEL: return make_kernel(rig, step, out, err);
+    case STEP_CUDNN: {
+        phase_push(rig->dev->clock, PHASE_PLANS);
+        bool made = rig_library_make(rig, i, err);
+        phase_pop(rig->dev->clock);
+        return made;
+    }
+    case STEP_SYMBOL:
+        if (!rig_module(rig, 0, step->unit))
+            return error_set(err, ERROR_USAGE, "step %s: its variant has no source", step->name);
+        if (!rig->dev->ops->symbol(rig->dev, rig_module(rig, 0, step->unit), step->symbol, &out->symbol, &out->symbol_bytes, err))
+            return false;
+        uint64_t bytes = step->bytes ? step->bytes : rig_place_of(rig, step->from)->bytes;
+        if (bytes > out->symbol_bytes)
+            return error_set(err, ERROR_USAGE, "symbol %s holds %zu bytes, the step uploads %llu", step->symbol, out->symbol_bytes,
+                             (unsigned long long)bytes);
+        return true;
+    case STEP_CALL: return rig_call_make(rig, i, err);
+    case STEP_FILL:
+    case STEP_COPY: return true;
+    }
+    return true;
+}
+
+static void rig_arrays(struct rig *rig)
+{
+    const struct program *p = rig->program;
+    size_t sets = (size_t)rig->sets, seats = (size_t)rig->seats, most = sets > seats ? sets : seats;
+    rig->modules = xcalloc(sets * seats * (size_t)p->unit_count, sizeof *rig->modules);
+    rig->steps = xcalloc((size_t)p->step_count, sizeof *rig->steps);
+    rig->tensors = xcalloc(most * (size_t)p->tensor_count, sizeof *rig->tensors);
+    rig->fresh = xcalloc(most * (size_t)p->tensor_count, sizeof *rig->fresh);
+    rig->scratch = xcalloc(seats * (size_t)p->scratch_count + 1, sizeof *rig->scratch);
+    rig->workspaces = xcalloc(seats, sizeof *rig->workspaces);
+    rig->inputs = xcalloc((size_t)p->tensor_count, sizeof *rig->inputs);
+    rig->fed = xcalloc((size_t)p->tensor_count, sizeof *rig->fed);
+    rig->weights = xcalloc((size_t)p->constant_count + 1, sizeof *rig->weights);
+    rig->weight_sums = xcalloc((size_t)p->constant_count + 1, sizeof *rig->weight_sums);
+    rig->graphs = xcalloc(sets * seats, sizeof *rig->graphs);
+    rig->trusted = xcalloc(sets, sizeof *rig->trusted);
+    rig->expects = xcalloc(sets, sizeof *rig->expects);
+}
+
+bool rig_open_in(struct room *room, int values, struct device *dev, struct cudnn *library, const struct program *program,
+                 const struct device_image *images, bool keep_inputs, struct rig **out, struct error *err)
+{
+    struct rig *rig = xcalloc(1, sizeof *rig);
+    bool ok = false;
+    *rig = (struct rig){.dev = dev, .room = room, .values = values, .library = library, .program = program, .keep_inputs = keep_inputs};
+    rig->sets = room ? room_sets(room) : 1;
+    rig->seats = room ? room_seats(room) : 1;
+    rig->guard = dev->ops->forget ? 0 : RIG_GUARD_BYTES; /* emu checks every access itself, exactly */
+    rig_arrays(rig);
+    for (int i = 0; i < program->unit_count; i++)
+        if (images[i].cubin && !images[i].ptx && !dev->ops->keeps_time) {
+            error_set(err, ERROR_ENVIRONMENT, "not on emu: %s is a cubin, and emu runs PTX", images[i].label);
+            goto done;
+        } else if ((images[i].ptx || images[i].cubin) && !rig_state_load(rig, i, &images[i], err)) {
+            error_where(err, "%s", program->units[i].label);
+            goto done;
+        }
+    if (!rig_make_buffers(rig, err))
+        goto done;
+    for (int i = 0; i < program->step_count; i++)
+        if (!make_step(rig, i, err))
+            goto done;
+    ok = rig_library_workspace(rig, err);
+done:
+    if (!ok) {
+        rig_close(rig);
+        rig = NULL;
+    }
+    *out = rig;
+    return ok;
+}
+
+bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs,
+              struct rig **out, struct error *err)
+{
+    return rig_open_in(NULL, 0, dev, library, program, images, keep_inputs, out, err);
+}
+
+void rig_close(struct rig *rig)
+{
+    if (!rig)
+        return;
+    struct device *dev = rig->dev;
+    const struct program *p = rig->program;
+    rig_graph_drop(rig);
+    for (int i = 0; i < p->step_count; i++) {
+        free(rig->steps[i].params);
+        free(rig->steps[i].functions);
+        rig_library_free(rig, i);
+        rig_call_free(rig, i);
+    }
+    for (int i = 0; i < rig_views(rig) * p->unit_count; i++)
+        if (rig->modules[i])
+            dev->ops->unload(dev, rig->modules[i]);
+    rig_release_buffers(rig);
+    for (int i = 0; i < p->tensor_count; i++)
+        free(rig->inputs[i]);
+    for (int i = 0; i < p->constant_count; i++)
+        free(rig->weights[i]);
+    rig_state_free(rig);
+    free(rig->weights);
+    free(rig->weight_sums);
+    free(rig->modules);
+    free(rig->steps);
+    free(rig->tensors);
+    free(rig->fresh);
+    free(rig->scratch);
+    free(rig->workspaces);
+    free(rig->inputs);
+    free(rig->fed);
+    free(rig->graphs);
+    free(rig->trusted);
+    free(rig->expects);
+    free(rig);
+}
+
+static struct device_launch launch_of(const struct rig *rig, int i)
+{
+    const struct step *step = &rig->program->steps[i];
+    struct device_launch launch = {.smem = step->smem,
+                                   .cooperative = step->cooperative,
+                                   .pdl = step->pdl,
+                                   .carveout = step->carveout,
+                                   .params = rig_params(rig, &rig->steps[i]),
+                                   .param_bytes = rig->steps[i].param_bytes,
+                                   .time_limit_s = rig->time_limit_s};
+    memcpy(launch.grid, step->grid, sizeof launch.grid);
+    memcpy(launch.block, step->block, sizeof launch.block);
+    memcpy(launch.cluster, step->cluster, sizeof launch.cluster);
+    return launch;
+}
+
+int rig_clusters(struct rig *rig, int step)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    int count = 0;
+    if (!ops->clusters || rig->program->steps[step].kind != STEP_KERNEL)
+        return 0;
+    struct device_launch launch = launch_of(rig, step);
+    return ops->clusters(rig->dev, rig->steps[step].functions[0], &launch, &count, NULL) ? count : 0;
+}
+
+bool rig_run_step(struct rig *rig, int i, struct error *err)
+{
+    const struct step *step = &rig->program->steps[i];
+    const struct rig_step *own = &rig->steps[i];
+    const struct device_ops *ops = rig->dev->ops;
+    switch (step->kind) {
+    case STEP_KERNEL: {
+        struct device_launch launch = launch_of(rig, i);
+        return ops->launch(rig->dev, own->functions[rig->code], &launch, err) || error_where(err, "kernel %s", step->name);
+    }
+    case STEP_FILL: {
+        const struct place *to = rig_place_of(rig, step->to);
+        return ops->fill(rig->dev, to->address, step->fill, step->bytes ? step->bytes : to->bytes, err);
+    }
+    case STEP_COPY: {
+        const struct place *to = rig_place_of(rig, step->to), *from = rig_place_of(rig, step->from);
+        size_t bytes = step->bytes ? step->bytes : to->bytes;
+        if (bytes > to->bytes || bytes > from->bytes)
+            return error_set(err, ERROR_USAGE, "step %s copies %zu bytes, from %zu to %zu", step->name, bytes, from->bytes, to->bytes);
+        return ops->copy(rig->dev, to->address, from->address, bytes, err);
+    }
+    case STEP_SYMBOL: {
+        const struct place *from = rig_place_of(rig, step->from);
+        return ops->copy(rig->dev, own->symbol, from->address, step->bytes ? step->bytes : from->bytes, err);
+    }
+    case STEP_CUDNN: return rig_library_run(rig, i, err);
+    case STEP_CALL: return rig_call_run(rig, i, err);
+    }
+    return error_set(err, ERROR_INTERNAL, "unknown step kind %d", step->kind);
+}
+
+bool rig_prepare(struct rig *rig, double *ns, struct error *err)
+{
+    bool any = false;
+    double start = clock_s();
+    for (int i = 0; i < rig->program->step_count; i++)
+        if (rig->program->steps[i].prepare) {
+            any = true;
+            if (!rig_run_step(rig, i, err))
+                return false;
+        }
+    if (any && !rig_library_prepare(rig, err)) /* of a bias that was made just now */
+        return false;
+    if (!ns)
+        return true;
+    if (any && !rig->dev->ops->sync(rig->dev, err))
+        return false;
+    *ns = any ? (clock_s() - start) * 1e9 : NAN;
+    return true;
+}
+
+bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err)
+{
+    for (int i = 0; i < rig->program->step_count; i++)
+        if (!rig->program->steps[i].prepare && (!rig_run_step(rig, i, err) || (between && !between(context, i, err))))
+            return false;
+    return true;
+}
+
+void rig_graph_drop(struct rig *rig)
+{
+    for (int i = 0; i < rig_views(rig); i++) {
+        if (rig->graphs[i])
+            rig->dev->ops->graph_free(rig->dev, rig->graphs[i]);
+        rig->graphs[i] = NULL;
+    }
+}
+
+static bool capture(struct rig *rig, struct error *err)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    struct error end = {0};
+    if (!ops->graph_begin)
+        return error_set(err, ERROR_ENVIRONMENT, "this device has no graphs");
+    if (!ops->graph_begin(rig->dev, err))
+        return false;
+    bool ok = rig_run_stepwise(rig, NULL, NULL, err);
+    if (ops->graph_end(rig->dev, &rig->graphs[rig_view(rig)], &end))
+        return ok;
+    if (ok && err)
+        *err = end;
+    return false;
+}
+
+static bool runs_as_graph(const struct rig *rig)
+{
+    return rig->program->graph && rig->dev->ops->graph_begin && rig->has_run; /* emu has no graphs: the steps are the same */
+}
+
+bool rig_capture(struct rig *rig, struct error *err)
+{
+    return !runs_as_graph(rig) || rig->graphs[rig_view(rig)] || capture(rig, err);
+}
+
+bool rig_run(struct rig *rig, struct error *err)
+{
+    bool graph = runs_as_graph(rig);
+    rig->has_run = true;
+    if (!graph)
+        return rig_run_stepwise(rig, NULL, NULL, err);
+    return rig_capture(rig, err) && rig->dev->ops->graph_launch(rig->dev, rig->graphs[rig_view(rig)], err);
+}
+
+bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *value, struct error *err)
+{
+    const struct place *place = rig_place_of(rig, ref);
+    enum dtype type = program_dtype(rig->program, ref);
+    unsigned char raw[8];
+    size_t bytes = dtype_bytes(type);
+    if (element < 0 || ((uint64_t)element + 1) * bytes > place->bytes)
+        return error_set(err, ERROR_USAGE, "column reads element %lld, past the end of its buffer", (long long)element);
+    if (!rig->dev->ops->read(rig->dev, place->address + (uint64_t)element * bytes, raw, bytes, err))
+        return false;
+    *value = dtype_get(type, raw, 0);
+    return true;
+}
+
+void rig_set_name(struct rig *rig, const char *name)
+{
+    rig->name = name;
+}
+
+const char *rig_name(const struct rig *rig)
+{
+    return rig->name;
+}
+
+const struct program *rig_program(const struct rig *rig)
+{
+    return rig->program;
+}
+void rig_time_limit(struct rig *rig, double seconds)
+{
+    rig->time_limit_s = seconds;
+}
+
+uint64_t rig_address(struct rig *rig, struct buffer_ref buffer)
+{
+    return rig_place_of(rig, buffer)->address;
+}

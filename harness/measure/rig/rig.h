@@ -1,0 +1,133 @@
+/* measure/rig/rig: a program set up on a device: buffers with guard zones, loaded code, packed arguments; fed, run and checked.
+ *
+ * Order: rig_open, rig_feed, rig_prepare, rig_run (any number), rig_check, rig_close. A fault of the variant (its signature does not
+ * match its head, a limit refused at launch) is an ERROR_USAGE; a fault of the device while it ran (trap, illegal address) is an
+ * ERROR_WRONG; a library that is missing, or has no engine for the call, is an ERROR_ENVIRONMENT. */
+#ifndef BENCH_MEASURE_RIG_RIG_H
+#define BENCH_MEASURE_RIG_RIG_H
+
+#include "base/error.h"
+#include "base/text.h"
+#include "device/cudnn/cudnn.h"
+#include "device/device.h"
+#include "measure/verify/verify.h"
+#include "op/op.h"
+#include "op/program.h"
+
+struct rig;
+struct room;
+
+/* images: one per unit of the program (ptx NULL where the unit has no source). `library` is needed by programs with a cuDNN step, else
+ * NULL. keep_inputs: keep host copies, so that rig_check can say whether an input was changed. */
+bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs,
+              struct rig **rig, struct error *err);
+/* The same on the buffers of a room (measure/rig/buffer_pool.h), which outlives it; rigs that are fed other values say another number. */
+bool rig_open_in(struct room *room, int values, struct device *dev, struct cudnn *library, const struct program *program,
+                 const struct device_image *images, bool keep_inputs, struct rig **rig, struct error *err);
+void rig_close(struct rig *rig);
+/* Which inputs (set) and which outputs and scratch (seat) all that follows is about; at first 0 and 0, and without a room always. */
+void rig_sit(struct rig *rig, int set, int seat);
+/* In a room code is loaded once for each set and seat, at addresses of their own, so that no row is fast by where its code lies: from here
+ * to the next rig_sit that of another one runs (0: the first; counted as set * seats + seat, and from the front again). A graph that was
+ * captured keeps the code it was captured with. */
+void rig_take_code(struct rig *rig, int view);
+/* rig_wipe, then rig_refeed. */
+bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
+/* Packs the inputs of the set (those that no other rig of the room has brought), and a chain's weights; what the last launch left in
+ * outputs and scratch stays. */
+bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err);
+/* Poisons what the program writes. */
+bool rig_poison(struct rig *rig, struct error *err);
+/* Poisons outputs, scratch and workspace of the seat, and what threads left on the SMs: nothing of a launch is left, and what rig_prepare
+ * made is gone too. */
+bool rig_wipe(struct rig *rig, struct error *err);
+/* In a room with a card: sums up on the device what the launch before it left in outputs and inputs (queued). */
+bool rig_seal(struct rig *rig, struct error *err);
+/* The launch before it was verified: later ones of this set must leave the same bits. Waits. */
+bool rig_trust(struct rig *rig, struct error *err);
+/* Its inputs are as they are to stay; the first launch of this set is still to be looked at. Waits. Only with a card. */
+bool rig_expect(struct rig *rig, struct error *err);
+bool rig_expects(const struct rig *rig);
+/* The launch of this set that rig_same saw was looked at: later ones must leave the same bits. */
+void rig_believe(struct rig *rig);
+/* Waits; whether what was sealed last on this seat is what a trusted launch of this set left. Without a card it always is. */
+enum rig_left { RIG_AS_TRUSTED, RIG_UNSEEN, RIG_OTHER_OUTPUT, RIG_OTHER_INPUT, RIG_OTHER_PREPARED };
+bool rig_same(struct rig *rig, enum rig_left *left, struct error *err);
+/* The other set of which a trusted launch left the outputs that rig_same saw; -1: none. */
+int rig_replays(const struct rig *rig);
+/* Has it a place for what a launch could find of an earlier one: scratch that is not constant, or local memory? Not asked of a library. */
+bool rig_keeps(const struct rig *rig);
+/* Brings the inputs of the set anew, whoever brought them first. */
+bool rig_restore(struct rig *rig, const struct op_data *data, struct error *err);
+/* Runs the prepare steps; *ns: wall time with a sync around them. ns NULL: they are only queued. */
+bool rig_prepare(struct rig *rig, double *ns, struct error *err);
+/* Queues all run steps; from its second call on as one graph when the program says so. rig_capture makes that graph where the rig sits,
+ * behind a first run, so that no timed run is the one that makes it. */
+bool rig_capture(struct rig *rig, struct error *err);
+bool rig_run(struct rig *rig, struct error *err);
+/* Queues run steps one by one, calling `between` after each (step index of the program): counters per step, events per step. */
+bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err);
+/* Waits, reads and compares every tensor that the program writes; then guard zones and inputs. `unsafe` receives "" or the sentence
+ * of what was harmed. */
+bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir,
+               struct error *err);
+/* Every tensor as it lies on the device, masks left out: DIR/NAME.npy, in logical order. Waits. */
+bool rig_save(struct rig *rig, const char *dir, struct error *err);
+/* Guard zones alone, which are filled anew where something was written to them. */
+bool rig_guards(struct rig *rig, struct text *unsafe, struct error *err);
+/* The last part alone: guard zones, and the inputs of which copies were kept. */
+bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err);
+/* What was prepared, and variables of the loaded modules that code refers to: looks at their bytes, and compares them with the last look
+ * (of what was prepared once, with that of rig_state_keep). `changed` receives "" or the sentence that names those that launches in between
+ * changed. Both wait for the device. */
+bool rig_state_keep(struct rig *rig, struct error *err);
+bool rig_state_check(struct rig *rig, struct text *changed, struct error *err);
+/* Does what the prepare steps make depend on inputs, which they are not given? They run on them, and again where the inputs are gone: the
+ * rig must be fed again before it is run. */
+bool rig_prepare_depends(struct rig *rig, bool *depends, struct error *err);
+/* What code refers to outside of its buffers. NULL where it cannot be read (err). To be freed. */
+struct device_memory *rig_look(const struct device_image *image, struct error *err);
+void rig_look_free(struct device_memory *memory);
+/* Does the code of an image call malloc, or read what tells launches apart? No comparison finds what it does with that: `how`, which is
+ * empty, says it. */
+bool rig_may_remember(const struct device_image *images, int count, struct text *how);
+/* A checksum of the bits of all that is written, as the last rig_check read them: equal when another launch gave the same. */
+uint64_t rig_output_sum(const struct rig *rig);
+/* Reads an element of a scratch or tensor buffer (a variant's own column). */
+bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double *value, struct error *err);
+/* Where a buffer lies on the device: for who brings other data between runs, and looks at what lies between the steps. */
+uint64_t rig_address(struct rig *rig, struct buffer_ref buffer);
+/* Clusters of a step that the device holds at once, by its driver; 0: the step has none, or the device does not say. */
+int rig_clusters(struct rig *rig, int step);
+/* Queues one step, prepare steps included. */
+bool rig_run_step(struct rig *rig, int step, struct error *err);
+/* cuDNN: steps that have plans to choose from, in order (in a chain each distinct call once); -1 behind the last. For each the plans that
+ * were found, and which is used: chosen by the caller after timing them. */
+int rig_library_step(const struct rig *rig, int nth);
+/* That plan's engine is hopelessly slow for such convolutions (cudnn_hopeless); and is it? */
+void rig_plan_is_hopeless(const struct rig *rig, int step, int plan);
+bool rig_plan_hopeless(const struct rig *rig, int step, int plan);
+/* Makes the plans that a rig of this program is going to ask the library for. */
+void rig_library_ahead(struct cudnn *library, const struct program *program);
+/* Compiles a part of what the library is going to want compiled for them (cudnn_compile); it may be one of a device that is described. */
+void rig_library_compile(struct cudnn *library, const struct program *program, int part, int parts);
+int rig_plan_count(const struct rig *rig, int step);
+const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int step, int plan);
+void rig_plan_use(struct rig *rig, int step, int plan);
+int rig_plan_among(
+    const struct rig *rig,
+    int step); /* how many the choice was made among: more than rig_plan_count where an earlier rig of this process made it */
+/* "2026-11-23", where an earlier run chose on that day (cudnn_remember); "". */
+const char *rig_plan_raced(const struct rig *rig, int step);
+int rig_plan_used(const struct rig *rig, int step);
+/* The plan in use is the fastest of those timed: later rigs of this process take it for an equal call without a search. */
+void rig_plan_keep(struct rig *rig, int step);
+/* After the choice: equal calls elsewhere in a chain take a plan like the chosen one. */
+bool rig_plan_settle(struct rig *rig, struct error *err);
+const struct program *rig_program(const struct rig *rig);
+/* What its runs are called in a profiler's ranges; the text is the caller's. NULL: not at all. */
+void rig_set_name(struct rig *rig, const char *name);
+const char *rig_name(const struct rig *rig);
+void rig_time_limit(struct rig *rig, double seconds);
+
+#endif

@@ -1,0 +1,274 @@
+/* What a run left behind: the output, the mask, guard zones, and inputs that must be as they were. */
+#include "base/file.h"
+#include "base/npy.h"
+#include "base/text.h"
+#include "measure/verify/device_check.h"
+#include "measure/rig/rig_private.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether anything was written into the zone before a buffer, or into the first bytes of the one behind it; what was written there is
+ * filled anew, for the next row that has it. The zones begin at the buffer's first and end at its last byte. */
+static bool zone_intact(struct rig *rig, const char *name, const struct place *place, bool behind, size_t bytes, struct text *unsafe,
+                        struct error *err)
+{
+    const uint32_t pattern = RIG_GUARD_PATTERN;
+    size_t word = place->bytes / 4 * 4, first = behind ? place->bytes - word : 0, at = first; /* the last word may be half the buffer's */
+    uint64_t from = behind ? place->address + word : place->base;
+    unsigned char *zone = xmalloc(bytes);
+    bool ok = rig->dev->ops->read(rig->dev, from, zone, bytes, err);
+    while (ok && at < bytes && zone[at] == ((const unsigned char *)&pattern)[at % 4])
+        at++;
+    if (ok && at < bytes) {
+        if (behind)
+            text_addf(unsafe, "wrote past the end of %s, first %zu bytes behind it; ", name, at - first);
+        else
+            text_addf(unsafe, "wrote before the start of %s, %zu bytes in front of it; ", name, bytes - at);
+        for (at = first; at < bytes; at++)
+            zone[at] = ((const unsigned char *)&pattern)[at % 4];
+        ok = rig->dev->ops->write(rig->dev, from + first, zone + first, bytes - first, err);
+    }
+    free(zone);
+    return ok;
+}
+
+/* ends: only what sums of words leave out, those bytes behind the end that share a word of 8 with the buffer's last. */
+static bool guard_intact(struct rig *rig, const char *name, const struct place *place, bool ends, struct text *unsafe, struct error *err)
+{
+    size_t word = place->bytes / 4 * 4, behind = ends ? (place->bytes + 7) / 8 * 8 - word : place->whole - rig->guard - word;
+    return (ends || zone_intact(rig, name, place, false, rig->guard, unsafe, err)) &&
+           (!behind || zone_intact(rig, name, place, true, behind, unsafe, err));
+}
+
+/* Whether a buffer holds what it was fed (`kept`, NULL when no copy was kept). */
+static bool unchanged(struct rig *rig, const char *name, const struct place *place, const unsigned char *kept, size_t element_bytes,
+                      struct text *unsafe, struct error *err)
+{
+    if (!kept)
+        return true;
+    unsigned char *now = xmalloc(place->bytes);
+    bool ok = rig->dev->ops->read(rig->dev, place->address, now, place->bytes, err);
+    if (ok && memcmp(now, kept, place->bytes)) {
+        size_t at = 0;
+        while (now[at] == kept[at])
+            at++;
+        text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", name, at / element_bytes);
+    } else if (ok && rig->dev->ops->stored && rig->dev->ops->stored(rig->dev, place->address)) { /* others read it meanwhile */
+        text_addf(unsafe, "wrote to its input, what stood there: %s; ", name);
+    }
+    free(now);
+    return ok;
+}
+
+/* The same of what the device made itself: only a sum came back, which is another now, and a place where it is. */
+static bool tell_change(struct rig *rig, int i, struct text *unsafe, struct error *err)
+{
+    const struct tensor *t = &rig->program->tensors[i];
+    const struct place *place = rig_tensor(rig, i);
+    size_t first;
+    if (!card_first_change(rig->fed[i].card, t, rig->fed[i].hidden, place->address, place->bytes, &first, err))
+        return false;
+    text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", t->role->name, first / dtype_bytes(t->dtype));
+    return true;
+}
+
+/* changed: by tensor, then by constant, where the device looked; NULL: it did not. emu knows more than what they hold. */
+static bool inputs_unchanged(struct rig *rig, const bool *changed, struct text *unsafe, struct error *err)
+{
+    const struct program *p = rig->program;
+    bool all = !changed || rig->dev->ops->stored;
+    for (int i = 0; i < p->tensor_count; i++) {
+        const struct tensor *t = &p->tensors[i];
+        size_t bytes = t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype);
+        if (rig->fed[i].card
+                ? changed && changed[i] && !tell_change(rig, i, unsafe, err)
+                : (all || changed[i]) && !unchanged(rig, t->role->name, rig_tensor(rig, i), rig->inputs[i], bytes, unsafe, err))
+            return false;
+    }
+    for (int i = 0; i < p->constant_count; i++) {
+        const struct constant *c = &p->constants[i];
+        const char *name = p->scratch[c->scratch].name;
+        if ((all || changed[p->tensor_count + i]) &&
+            !unchanged(rig, name, rig_scratch(rig, c->scratch), rig->weights[i], dtype_bytes(c->tensor.dtype), unsafe, err))
+            return false;
+    }
+    return true;
+}
+
+/* FNV-1a over words of 8 bytes in place of bytes; what is left over at the end byte by byte. */
+static uint64_t sum_of(uint64_t sum, const unsigned char *bytes, size_t count)
+{
+    uint64_t word;
+    size_t at = 0;
+    for (; at + sizeof word <= count; at += sizeof word) {
+        memcpy(&word, bytes + at, sizeof word);
+        sum = (sum ^ word) * UINT64_C(0x100000001b3);
+        sum ^= sum >> 29; /* else high bits of a word never reach low bits of the sum */
+    }
+    for (; at < count; at++)
+        sum = (sum ^ bytes[at]) * UINT64_C(0x100000001b3);
+    return sum;
+}
+
+uint64_t rig_output_sum(const struct rig *rig)
+{
+    return rig->output_sum;
+}
+
+static const struct place *buffer(struct rig *rig, int i, const char **name)
+{
+    const struct program *p = rig->program;
+    *name = i < p->tensor_count ? p->tensors[i].role->name : p->scratch[i - p->tensor_count].name;
+    return i < p->tensor_count ? rig_tensor(rig, i) : rig_scratch(rig, i - p->tensor_count);
+}
+
+static bool guards(struct rig *rig, bool ends, struct text *unsafe, struct error *err)
+{
+    const struct program *p = rig->program;
+    const char *name;
+    for (int i = 0; rig->guard && i < p->tensor_count + p->scratch_count; i++) {
+        const struct place *place = buffer(rig, i, &name);
+        if (!guard_intact(rig, name, place, ends, unsafe, err))
+            return false;
+    }
+    return true;
+}
+
+/* Sums of what was fed, and of whole words of the guard zones, which are known: one wait for all of them. */
+static bool look_there(struct rig *rig, const struct card *card, bool *changed, bool *ends, struct error *err)
+{
+    const struct program *p = rig->program;
+    const uint64_t word = (uint64_t)RIG_GUARD_PATTERN << 32 | RIG_GUARD_PATTERN;
+    const char *name;
+    size_t inputs = (size_t)(p->tensor_count + p->constant_count), most = inputs + 2 * (size_t)(p->tensor_count + p->scratch_count);
+    struct rig_given *given = xcalloc(inputs, sizeof *given);
+    struct card_span *spans = xcalloc(most, sizeof *spans);
+    uint64_t *sums = xcalloc(most, sizeof *sums);
+    int fed = rig_fed_spans(rig, true, spans, given), count = fed;
+    for (int i = 0; rig->guard && i < p->tensor_count + p->scratch_count; i++) {
+        const struct place *place = buffer(rig, i, &name);
+        uint64_t behind = place->address + (place->bytes + 7) / 8 * 8;
+        spans[count++] = (struct card_span){place->base, rig->guard};
+        spans[count++] = (struct card_span){behind, place->base + place->whole - behind};
+    }
+    bool ok = card_sums(card, spans, count, sums, err);
+    for (int i = 0; ok && i < fed; i++)
+        changed[given[i].which] = sums[i] != *given[i].sum;
+    *ends = ok;
+    for (int i = fed; i < count; i++)
+        *ends = *ends && sums[i] == card_sum_of(word, spans[i].bytes / sizeof word);
+    free(given);
+    free(spans);
+    free(sums);
+    return ok;
+}
+
+bool rig_guards(struct rig *rig, struct text *unsafe, struct error *err)
+{
+    uint64_t around;
+    return (!rig->sums.base || rig_around(rig, &around, err)) && guards(rig, rig->sums.base && around == rig->around, unsafe, err);
+}
+
+bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
+{
+    const struct card *card = rig_card(rig);
+    size_t inputs = (size_t)(rig->program->tensor_count + rig->program->constant_count);
+    bool *changed = card ? xcalloc(inputs, sizeof *changed) : NULL, ends = false;
+    bool ok = card ? look_there(rig, card, changed, &ends, err) && guards(rig, ends, unsafe, err) : rig_guards(rig, unsafe, err);
+    ok = ok && inputs_unchanged(rig, changed, unsafe, err);
+    free(changed);
+    if (ok && unsafe->len >= 2)
+        unsafe->data[unsafe->len -= 2] = 0;
+    return ok;
+}
+
+/* The verdict on a further tensor: what is wrong with it is said behind what is wrong with the first. */
+static void take_verdict(struct verdict *verdict, const struct verdict *own, int slot)
+{
+    char note[sizeof verdict->note];
+    snprintf(note, sizeof note, "%.75s%s%.80s", verdict->note, verdict->note[0] && own->note[0] ? "; " : "", own->note);
+    if (verdict->ok && (!own->ok || !verdict->text[0] || own->error_over_bound > verdict->error_over_bound)) {
+        *verdict = *own;
+        verdict->slot = slot;
+    } else if (!own->ok) {
+        size_t at = strlen(verdict->text);
+        snprintf(verdict->text + at, sizeof verdict->text - at, "; %s", own->text);
+    }
+    memcpy(verdict->note, note, sizeof note);
+}
+
+/* What one tensor that the program writes holds. What is wrong with a second one is said behind what is wrong with the first. */
+static bool check_output(struct rig *rig, int i, const struct op_data *data, struct verdict *verdict, const char *dump_dir,
+                         struct error *err)
+{
+    const struct program *p = rig->program;
+    const struct place *place = rig_tensor(rig, i);
+    struct verdict own = {.ok = true};
+    bool there = false;
+    if (data->card) {
+        uint64_t sum = 0;
+        bool values = p->tensors[i].layout != LAYOUT_BITS;
+        if ((values && !card_sum(card_data_card(data->card), place->address, place->bytes, &sum, err)) ||
+            (p->checked && !card_verify(data->card, p, i, place->address, &there, &own, err)))
+            return false;
+        if (values)
+            rig->output_sum = (rig->output_sum ^ sum) * UINT64_C(0x100000001b3);
+        if (there || !p->checked) {
+            take_verdict(verdict, &own, p->tensors[i].role->slot);
+            return true;
+        }
+        if (values && !card_fetch(data->card, err)) /* the CPU says what is wrong */
+            return false;
+    }
+    unsigned char *storage = xmalloc(place->bytes);
+    bool ok = rig->dev->ops->read(rig->dev, place->address, storage, place->bytes, err);
+    if (ok && !data->card)
+        rig->output_sum = sum_of(rig->output_sum, storage, place->bytes);
+    if (ok && p->checked)
+        verify_tensor(p, i, data, storage, &own);
+    if (ok && !own.ok && dump_dir && p->tensors[i].layout != LAYOUT_BITS)
+        ok = verify_dump(p, i, data, storage, dump_dir, err);
+    free(storage);
+    take_verdict(verdict, &own, p->tensors[i].role->slot);
+    return ok;
+}
+
+bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir,
+               struct error *err)
+{
+    const struct program *p = rig->program;
+    *verdict = (struct verdict){.ok = true};
+    if (!rig->dev->ops->sync(rig->dev, err))
+        return false;
+    rig->output_sum = UINT64_C(0xcbf29ce484222325);
+    for (int masks = 0; masks < 2; masks++) /* values first: what is wrong with them says more */
+        for (int i = 0; i < p->tensor_count; i++)
+            if (p->tensors[i].written && (p->tensors[i].layout == LAYOUT_BITS) == (bool)masks &&
+                !check_output(rig, i, data, verdict, dump_dir, err))
+                return false;
+    return rig_harm(rig, unsafe, err);
+}
+
+bool rig_save(struct rig *rig, const char *dir, struct error *err)
+{
+    const struct program *p = rig->program;
+    bool ok = rig->dev->ops->sync(rig->dev, err) && file_make_dirs(dir, err);
+    for (int i = 0; ok && i < p->tensor_count; i++) {
+        const struct tensor *t = &p->tensors[i];
+        const struct place *place = rig_tensor(rig, i);
+        if (t->layout == LAYOUT_BITS)
+            continue;
+        char *path = text_format("%s/%s.npy", dir, t->role->name);
+        unsigned char *storage = xmalloc(place->bytes);
+        float *values = xmalloc(tensor_elements(t) * sizeof *values);
+        ok = rig->dev->ops->read(rig->dev, place->address, storage, place->bytes, err);
+        if (ok)
+            tensor_unpack(t, storage, values);
+        ok = ok && npy_write(path, t->dim, t->rank, values, err);
+        free(values);
+        free(storage);
+        free(path);
+    }
+    return ok;
+}

@@ -1,0 +1,462 @@
+/* Where the buffers of a rig are, in each set and seat; what is put into them; what is taken away again. */
+#include "base/text.h"
+#include "measure/verify/device_check.h"
+#include "measure/rig/rig_private.h"
+#include "measure/rig/buffer_pool.h"
+#include "op/chain/chain.h"
+#include "op/mask/mask.h"
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int rig_views(const struct rig *rig)
+{
+    return rig->sets * rig->seats;
+}
+
+int rig_view(const struct rig *rig)
+{
+    return rig->set * rig->seats + rig->seat;
+}
+
+unsigned char *rig_params(const struct rig *rig, const struct rig_step *step)
+{
+    return step->params ? step->params + (size_t)rig_view(rig) * step->param_bytes : NULL;
+}
+
+void rig_sit(struct rig *rig, int set, int seat)
+{
+    rig->set = set;
+    rig->seat = seat;
+    rig->code = rig_view(rig);
+}
+
+void rig_take_code(struct rig *rig, int view)
+{
+    rig->code = view % rig_views(rig);
+}
+
+struct device_module *rig_module(const struct rig *rig, int view, int unit)
+{
+    struct device_module *own = rig->modules[view * rig->program->unit_count + unit];
+    return own ? own : rig->modules[unit];
+}
+
+static int tensor_at(const struct rig *rig, int i)
+{
+    return (rig->program->tensors[i].written ? rig->seat : rig->set) * rig->program->tensor_count + i;
+}
+
+struct place *rig_tensor(struct rig *rig, int i)
+{
+    return &rig->tensors[tensor_at(rig, i)];
+}
+
+struct place *rig_scratch(struct rig *rig, int i)
+{
+    return &rig->scratch[rig->seat * rig->program->scratch_count + i];
+}
+
+struct place *rig_place_of(struct rig *rig, struct buffer_ref ref)
+{
+    switch (ref.kind) {
+    case BUFFER_TENSOR: return rig_tensor(rig, ref.index);
+    case BUFFER_SCRATCH: return rig_scratch(rig, ref.index);
+    case BUFFER_NONE: break;
+    }
+    return NULL;
+}
+
+static bool hides(const struct rig *rig, const struct tensor *t)
+{
+    const struct program *p = rig->program;
+    return t->role->marked_by && p->uses_mask && !p->reads_inactive && !p->work.mask.marks_output;
+}
+
+/* Shared by rows that want the same bytes in it. Outputs are bytes. */
+static bool buffer(struct rig *rig, const char *name, int index, size_t bytes, struct place *place, bool *fresh, struct error *err)
+{
+    *fresh = true;
+    return rig->room ? room_place(rig->room, name, index, bytes, rig->guard, place, fresh, err)
+                     : place_make(rig->dev, name, bytes, rig->guard, 0, place, err);
+}
+
+static bool make_tensor(struct rig *rig, int i, struct error *err)
+{
+    const struct tensor *t = &rig->program->tensors[i];
+    bool same = !t->written && (t->role->constant || tensor_role_is_mask(t->role)); /* in all sets */
+    char name[128];
+    snprintf(name, sizeof name, "%s", t->role->name);
+    if (rig->room && !t->written)
+        snprintf(name, sizeof name, "%s %s %s %d%s", t->role->name, layout_name(t->layout), dtype_name(t->dtype),
+                 t->role->marked_by ? rig->values : 0, hides(rig, t) ? " hidden" : "");
+    for (int k = 0; k < (t->written ? rig->seats : rig->sets); k++) {
+        int at = k * rig->program->tensor_count + i;
+        if (same && k)
+            rig->tensors[at] = rig->tensors[i];
+        else if (!buffer(rig, name, k, tensor_bytes(t), &rig->tensors[at], &rig->fresh[at], err))
+            return false;
+    }
+    return true;
+}
+
+/* What a chain is fed once stays its own: it is not wiped. */
+static bool is_constant(const struct program *p, int scratch)
+{
+    for (int i = 0; i < p->constant_count; i++)
+        if (p->constants[i].scratch == scratch)
+            return true;
+    return false;
+}
+
+static bool make_scratch(struct rig *rig, int i, struct error *err)
+{
+    const struct program *p = rig->program;
+    size_t bytes = (size_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype);
+    bool constant = is_constant(p, i), fresh;
+    char name[PROGRAM_NAME + 32];
+    snprintf(name, sizeof name, "%s%.*s", p->scratch[i].name, rig->room ? 8 : 0, " scratch");
+    for (int k = 0; k < rig->seats; k++) {
+        struct place *place = &rig->scratch[k * p->scratch_count + i];
+        if (constant && k)
+            *place = rig->scratch[i];
+        else if (constant ? !place_make(rig->dev, p->scratch[i].name, bytes, rig->guard, 0, place, err)
+                          : !buffer(rig, name, k, bytes, place, &fresh, err))
+            return false;
+    }
+    return true;
+}
+
+bool rig_make_buffers(struct rig *rig, struct error *err)
+{
+    for (int i = 0; i < rig->program->tensor_count; i++)
+        if (!make_tensor(rig, i, err))
+            return false;
+    for (int i = 0; i < rig->program->scratch_count; i++)
+        if (!make_scratch(rig, i, err))
+            return false;
+    return !rig->room || !room_card(rig->room) ||
+           (place_make(rig->dev, "sums", (size_t)(rig->seats + 1) * sizeof(struct rig_sums), 0, 0, &rig->sums, err) &&
+            rig_around(rig, &rig->around, err));
+}
+
+bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err)
+{
+    bool fresh;
+    for (int k = 0; bytes && k < rig->seats; k++)
+        if (!buffer(rig, "workspace", k, bytes, &rig->workspaces[k], &fresh, err))
+            return false;
+    return true;
+}
+
+static void give_back(struct rig *rig, const struct place *place)
+{
+    if (place->base)
+        rig->dev->ops->release(rig->dev, place->base);
+}
+
+void rig_release_buffers(struct rig *rig)
+{
+    const struct program *p = rig->program;
+    for (int i = 0; !rig->room && i < p->tensor_count; i++)
+        give_back(rig, &rig->tensors[i]);
+    for (int i = 0; i < p->scratch_count; i++)
+        if (!rig->room || is_constant(p, i))
+            give_back(rig, &rig->scratch[i]);
+    if (!rig->room)
+        give_back(rig, &rig->workspaces[0]);
+    give_back(rig, &rig->sums);
+}
+
+/* Stores values as the tensor wants them; a copy is kept where the rig keeps inputs. */
+static bool upload(struct rig *rig, const struct tensor *t, const float *logical, const struct place *to, unsigned char **kept,
+                   struct error *err)
+{
+    unsigned char *storage = xmalloc(to->bytes);
+    tensor_pack(t, logical, storage);
+    bool ok = rig->dev->ops->write(rig->dev, to->address, storage, to->bytes, err);
+    free(*kept);
+    *kept = rig->keep_inputs ? storage : NULL;
+    if (!rig->keep_inputs)
+        free(storage);
+    return ok;
+}
+
+/* From the device's own values. */
+static bool feed_there(struct rig *rig, int i, const struct op_data *data, int hidden, struct error *err)
+{
+    const struct place *to = rig_tensor(rig, i);
+    struct rig_fed *fed = &rig->fed[i];
+    *fed = (struct rig_fed){.card = rig->keep_inputs ? data->card : NULL, .hidden = hidden};
+    free(rig->inputs[i]);
+    rig->inputs[i] = NULL;
+    return card_feed(data->card, &rig->program->tensors[i], hidden, to->address, err);
+}
+
+const struct card *rig_card(const struct rig *rig)
+{
+    const struct card_data *card = NULL;
+    for (int i = 0; i < rig->program->tensor_count && !card; i++)
+        card = rig->fed[i].card;
+    return card ? card_data_card(card) : NULL;
+}
+
+int rig_fed_spans(struct rig *rig, bool weights, struct card_span *spans, struct rig_given *given)
+{
+    const struct program *p = rig->program;
+    int count = 0;
+    for (int i = 0; i < p->tensor_count + (weights ? p->constant_count : 0); i++) {
+        int constant = i - p->tensor_count;
+        if (constant < 0 && p->tensors[i].written)
+            continue;
+        const struct place *place = constant < 0 ? rig_tensor(rig, i) : rig_scratch(rig, p->constants[constant].scratch);
+        given[count] = (struct rig_given){constant < 0 ? &rig->fed[i].sum : &rig->weight_sums[constant], i};
+        spans[count++] = (struct card_span){place->address, place->bytes};
+    }
+    return count;
+}
+
+/* What was fed, as it is before any launch. */
+static bool keep_sums(struct rig *rig, bool weights, struct error *err)
+{
+    const struct program *p = rig->program;
+    const struct card *card = rig_card(rig);
+    if (!card)
+        return true;
+    size_t most = (size_t)(p->tensor_count + p->constant_count);
+    struct rig_given *fed = xcalloc(most, sizeof *fed);
+    struct card_span *spans = xcalloc(most, sizeof *spans);
+    uint64_t *sums = xcalloc(most, sizeof *sums);
+    int count = rig_fed_spans(rig, weights, spans, fed);
+    bool ok = card_sums(card, spans, count, sums, err);
+    for (int i = 0; ok && i < count; i++)
+        *fed[i].sum = sums[i];
+    free(fed);
+    free(spans);
+    free(sums);
+    return ok;
+}
+
+static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, struct error *err)
+{
+    const struct program *p = rig->program;
+    const struct tensor *t = &p->tensors[i];
+    const float *logical = data->at[t->role->slot].value;
+    const struct tensor_role *marks = t->role->marked_by ? op_role(p->work.op, t->role->marked_by) : NULL;
+    const float *mask = marks ? data->at[marks->slot].value : NULL;
+    float *hidden = NULL;
+    if (!logical)
+        return error_set(err, ERROR_INTERNAL, "no data for tensor %s", t->role->name);
+    bool hidden_there = mask && hides(rig, t);
+    if (data->card && !tensor_role_is_mask(t->role))
+        return feed_there(rig, i, data, hidden_there ? marks->slot : -1, err);
+    rig->fed[i].card = NULL;
+    if (hidden_there) { /* where it promises not to look, it finds NaN */
+        size_t bytes = tensor_elements(t) * sizeof *hidden;
+        logical = hidden = memcpy(xmalloc(bytes), logical, bytes);
+        mask_blank(t, mask, NAN, hidden);
+    }
+    bool ok = upload(rig, t, logical, rig_tensor(rig, i), &rig->inputs[i], err);
+    free(hidden);
+    return ok;
+}
+
+/* Weights of a link, after the scratch was poisoned. */
+static bool feed_constant(struct rig *rig, int i, const struct op_data *data, struct error *err)
+{
+    const struct constant *c = &rig->program->constants[i];
+    const struct chain *chain = rig->program->work.chain;
+    int layer = chain->links[c->link].layer;
+    const float *logical = layer >= 0 && layer < data->link_count ? data->links[layer].at[c->tensor.role->slot].value : NULL;
+    float *joined = c->span > 1 ? chain_constant(chain, c->link, c->span, data, c->tensor.role, tensor_elements(&c->tensor)) : NULL;
+    if (!logical && !joined)
+        return error_set(err, ERROR_INTERNAL, "no data for %s", rig->program->scratch[c->scratch].name);
+    bool ok = upload(rig, &c->tensor, joined ? joined : logical, rig_scratch(rig, c->scratch), &rig->weights[i], err);
+    free(joined);
+    return ok;
+}
+
+static bool poison(struct rig *rig, const struct place *place, uint32_t word, struct error *err)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    if (!ops->fill(rig->dev, place->address, word, place->bytes, err))
+        return false;
+    if (ops->forget)
+        ops->forget(rig->dev, place->address, place->bytes);
+    return true;
+}
+
+bool rig_poison(struct rig *rig, struct error *err)
+{
+    for (int i = 0; i < rig->program->tensor_count; i++)
+        if (rig->program->tensors[i].written && !poison(rig, rig_tensor(rig, i), VERIFY_POISON, err))
+            return false;
+    return true;
+}
+
+bool rig_keeps(const struct rig *rig)
+{
+    const struct program *p = rig->program;
+    const struct device_ops *ops = rig->dev->ops;
+    bool scratch = false, kernels = false, frames = false;
+    for (int i = 0; i < p->scratch_count; i++)
+        scratch |= !is_constant(p, i);
+    for (int i = 0; i < p->step_count; i++) {
+        kernels |= p->steps[i].kind == STEP_KERNEL;
+        frames |= p->steps[i].kind == STEP_KERNEL && ops->frame_bytes && ops->frame_bytes(rig->dev, rig->steps[i].functions[0]) > 0;
+    }
+    return (scratch && kernels) || frames;
+}
+
+bool rig_wipe(struct rig *rig, struct error *err)
+{
+    const struct program *p = rig->program;
+    const struct place *workspace = &rig->workspaces[rig->seat];
+    /* Each time another NaN, of f32 and of f16: who counts from what scratch is wiped with is right only where that is the same. */
+    uint32_t word = VERIFY_POISON ^ (1 + rig->wipes++ % 31) * 0x00010001u;
+    for (int i = 0; i < p->scratch_count; i++)
+        if (!is_constant(p, i) && !poison(rig, rig_scratch(rig, i), word, err))
+            return false;
+    return (!workspace->bytes || poison(rig, workspace, word, err)) && rig_poison(rig, err) &&
+           (!rig->dev->ops->wipe_threads || rig->dev->ops->wipe_threads(rig->dev, err));
+}
+
+static bool feed(struct rig *rig, const struct op_data *data, bool all, struct error *err)
+{
+    const struct program *p = rig->program;
+    enum rig_weights weights = data->exact ? WEIGHTS_EXACT : WEIGHTS_PRECISION;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (!p->tensors[i].written && (all || rig->fresh[tensor_at(rig, i)]) && !feed_tensor(rig, i, data, err))
+            return false;
+    bool weigh = all || rig->weights_are != weights;
+    for (int i = 0; weigh && i < p->constant_count; i++)
+        if (!feed_constant(rig, i, data, err))
+            return false;
+    rig->weights_are = weights;
+    return keep_sums(rig, weigh, err) && rig_library_prepare(rig, err);
+}
+
+bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err)
+{
+    return feed(rig, data, false, err);
+}
+
+bool rig_restore(struct rig *rig, const struct op_data *data, struct error *err)
+{
+    return feed(rig, data, true, err);
+}
+
+bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
+{
+    return rig_wipe(rig, err) && rig_refeed(rig, data, err);
+}
+
+/* ---- what a launch left, summed up on the device ---- */
+
+/* Of scratch that a launch may fill as it likes, what lies around it. */
+static bool seal_around(struct rig *rig, const struct place *place, uint64_t sum, struct error *err)
+{
+    size_t front = place->address - place->base, end = front + (place->bytes + 7) / 8 * 8;
+    return !front || (card_sum_add(room_card(rig->room), place->base, front, sum, err) &&
+                      card_sum_add(room_card(rig->room), place->base + end, place->whole - end, sum, err));
+}
+
+bool rig_around(struct rig *rig, uint64_t *sum, struct error *err)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    const struct program *p = rig->program;
+    uint64_t to = rig->sums.address + (uint64_t)rig->seats * sizeof(struct rig_sums); /* behind those of the seats */
+    if (!ops->fill(rig->dev, to, 0, sizeof *sum, err))
+        return false;
+    for (int i = 0; i < p->tensor_count + p->scratch_count; i++)
+        if (!seal_around(rig, i < p->tensor_count ? rig_tensor(rig, i) : rig_scratch(rig, i - p->tensor_count), to, err))
+            return false;
+    return ops->sync(rig->dev, err) && ops->read(rig->dev, to, sum, sizeof *sum, err);
+}
+
+/* Guard zones are summed up with what they guard: who writes there is seen at once, and no other row is thought to have done it. */
+bool rig_seal(struct rig *rig, struct error *err)
+{
+    const struct program *p = rig->program;
+    if (!rig->sums.base)
+        return true;
+    struct card *card = room_card(rig->room);
+    uint64_t to = rig->sums.address + (uint64_t)rig->seat * sizeof(struct rig_sums);
+    if (!rig->dev->ops->fill(rig->dev, to, 0, sizeof(struct rig_sums), err))
+        return false;
+    for (int i = 0; i < p->tensor_count; i++) {
+        uint64_t sum = to + (p->tensors[i].written ? offsetof(struct rig_sums, outputs) : offsetof(struct rig_sums, inputs));
+        const struct place *place = rig_tensor(rig, i);
+        if (!card_sum_add(card, place->base, place->whole, sum, err))
+            return false;
+    }
+    for (int i = 0; i < p->scratch_count; i++) {
+        const struct place *place = rig_scratch(rig, i);
+        bool prepared = p->scratch[i].kind == SCRATCH_PREPARED;
+        if (prepared ? !card_sum_add(card, place->base, place->whole, to + offsetof(struct rig_sums, prepared), err)
+                     : !seal_around(rig, place, to + offsetof(struct rig_sums, outputs), err))
+            return false;
+    }
+    return true;
+}
+
+static bool sums_read(struct rig *rig, struct rig_sums *sums, struct error *err)
+{
+    return rig->dev->ops->sync(rig->dev, err) &&
+           rig->dev->ops->read(rig->dev, rig->sums.address + (uint64_t)rig->seat * sizeof *sums, sums, sizeof *sums, err);
+}
+
+bool rig_trust(struct rig *rig, struct error *err)
+{
+    rig->expects[rig->set] = false;
+    return !rig->sums.base || (rig_seal(rig, err) && sums_read(rig, &rig->trusted[rig->set], err));
+}
+
+bool rig_expect(struct rig *rig, struct error *err)
+{
+    bool ok = rig_trust(rig, err);
+    rig->trusted[rig->set].outputs = rig->trusted[rig->set].prepared = 0;
+    rig->expects[rig->set] = true;
+    return ok;
+}
+
+bool rig_expects(const struct rig *rig)
+{
+    return rig->expects[rig->set];
+}
+
+void rig_believe(struct rig *rig)
+{
+    rig->trusted[rig->set] = rig->seen;
+    rig->expects[rig->set] = false;
+}
+
+bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
+{
+    const struct rig_sums *now = &rig->seen, *trusted = &rig->trusted[rig->set];
+    *left = RIG_AS_TRUSTED;
+    if (!rig->sums.base)
+        return true;
+    if (!sums_read(rig, &rig->seen, err))
+        return false;
+    if (now->inputs != trusted->inputs)
+        *left = RIG_OTHER_INPUT;
+    else if (rig->expects[rig->set])
+        *left = RIG_UNSEEN;
+    else if (now->prepared != trusted->prepared)
+        *left = RIG_OTHER_PREPARED;
+    else if (now->outputs != trusted->outputs)
+        *left = RIG_OTHER_OUTPUT;
+    return true;
+}
+
+int rig_replays(const struct rig *rig)
+{
+    for (int set = 0; set < rig->sets; set++)
+        if (set != rig->set && rig->seen.outputs == rig->trusted[set].outputs &&
+            rig->trusted[set].outputs != rig->trusted[rig->set].outputs)
+            return set;
+    return -1;
+}

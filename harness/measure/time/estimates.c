@@ -1,0 +1,60 @@
+#include "measure/time/estimates.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLOCK_STEP_LEAST_NS 1.0 /* what the floats of the driver's milliseconds leave of equal times lies below */
+
+struct row_time *bout_time(struct row *row, int step, const char *cache, const char *load, const struct bout_rounds *rounds)
+{
+    struct row_time *t = row_add_time(row);
+    struct estimate e = estimate_median_grouped(rounds->ns, rounds->places, rounds->count, 1);
+    estimate_span_step(&e, rounds->ns, rounds->count, CLOCK_STEP_LEAST_NS);
+    t->step = step;
+    snprintf(t->cache, sizeof t->cache, "%s", cache);
+    snprintf(t->load, sizeof t->load, "%s", load);
+    t->median_ns = e.median;
+    t->low_ns = e.low;
+    t->high_ns = e.high;
+    t->p05_ns = e.p05;
+    t->p95_ns = e.p95;
+    t->rounds = rounds->count;
+    t->samples_ns = xcalloc((size_t)rounds->count, sizeof *t->samples_ns);
+    memcpy(t->samples_ns, rounds->ns, (size_t)rounds->count * sizeof *t->samples_ns);
+    if (rounds->base) {
+        int paired = rounds->paired ? rounds->paired : rounds->count;
+        struct estimate r = estimate_ratio_grouped(rounds->base, rounds->ns, rounds->places, paired, rounds->family);
+        t->ratio = r.median;
+        t->ratio_low = r.low;
+        t->ratio_high = r.high;
+    }
+    return t;
+}
+
+/* The rounds that an entrant took part in are the first ones. */
+int rounds_taken(const struct entrant *e, int rounds)
+{
+    int count = 0;
+    while (count < rounds && isfinite(e->samples_ns[count]))
+        count++;
+    return count;
+}
+
+struct bout_rounds bout_rounds_of(const struct entrant *e, const struct entrant *base, const struct sample_result *result, int family)
+{
+    int rounds = rounds_taken(e, result->rounds), paired = base ? rounds_taken(base, rounds) : 0;
+    return (struct bout_rounds){e->samples_ns, paired ? base->samples_ns : NULL, result->places, rounds, family, paired};
+}
+
+void bout_clock(struct row *row, const struct entrant *e, int rounds)
+{
+    double *hz = xcalloc((size_t)rounds + 1, sizeof *hz);
+    int known = 0;
+    for (int r = 0; r < rounds; r++)
+        if (isfinite(e->clock_hz[r]))
+            hz[known++] = e->clock_hz[r];
+    if (known && isnan(row->sm_clock_mhz))
+        row->sm_clock_mhz = estimate_median(hz, known).median / 1e6;
+    free(hz);
+}

@@ -1,0 +1,125 @@
+#include "measure/time/gpu_monitor.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "device/cuda/nvml.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PIDS 64
+#define SENSE_S 0.02
+#define LOOK_S 0.25
+
+static bool board_opened(void)
+{
+    static bool tried, open;
+    if (!tried)
+        open = nvml_open(NULL);
+    tried = true;
+    return open;
+}
+
+static bool board_read(const struct device *dev, struct nvml_sample *s)
+{
+    return board_opened() && nvml_read(dev->uuid, s);
+}
+
+/* The pid's parent, and its name in `name` (16 bytes). 0: it cannot be seen from here. */
+static long parent_of(long pid, char name[16])
+{
+    char path[48], line[512] = "";
+    long parent = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(line, 1, sizeof line - 1, f) : 0;
+    if (f)
+        fclose(f);
+    char *open = strchr(line, '('), *close = strrchr(line, ')');
+    if (!n || !open || !close || sscanf(close + 1, " %*c %ld", &parent) != 1)
+        return 0;
+    snprintf(name, 16, "%.*s", (int)(close - open - 1), open + 1);
+    return parent;
+}
+
+static bool is_told(const struct others *others, long pid)
+{
+    for (int i = 0; i < others->count; i++)
+        if (others->pids[i] == pid)
+            return true;
+    return false;
+}
+
+void others_add(const long *pids, int count, struct others *others)
+{
+    long self = getpid(), family = getppid();
+    bool seen = false; /* NVML counts processes as we do: in a container it may not, and then who is who is not known */
+    for (int i = 0; i < count; i++)
+        seen |= pids[i] == self;
+    for (int i = 0; i < count && seen; i++) {
+        char name[16] = "";
+        long parent = parent_of(pids[i], name);
+        if (pids[i] == self || pids[i] == family || parent == family || is_told(others, pids[i]))
+            continue;
+        text_addf(&others->said, "%spid %ld%s%s", others->count ? ", " : "", pids[i], *name ? " " : "", name);
+        *APPEND(others->pids, others->count) = pids[i];
+    }
+}
+
+void others_free(struct others *others)
+{
+    text_free(&others->said);
+    free(others->pids);
+    *others = (struct others){0};
+}
+
+void board_begin(struct board *board, const struct device *dev)
+{
+    others_free(&board->others);
+    board->dev = dev;
+    board_look(board);
+}
+
+void board_look(struct board *board)
+{
+    long pids[PIDS];
+    if (!board->dev->ops->keeps_time || !board_opened())
+        return;
+    others_add(pids, nvml_processes(board->dev->uuid, pids, PIDS), &board->others);
+}
+
+void board_restart(struct board *board)
+{
+    board->sensed_s = board->looked_s = 0;
+}
+
+/* NVML itself samples the board no more often than this: a reading stands for all rounds until the next one. */
+void board_sense(struct board *board, double *power_w, double *throttle)
+{
+    struct nvml_sample s;
+    if (!board->sensed_s || clock_s() - board->sensed_s > SENSE_S) {
+        bool there = board_read(board->dev, &s);
+        board->power_w = there && s.power_w >= 0 ? s.power_w : NAN;
+        board->throttle = there && s.throttle >= 0 ? (double)s.throttle : NAN;
+        board->sensed_s = clock_s();
+        if (board->sensed_s - board->looked_s > LOOK_S) {
+            board_look(board);
+            board->looked_s = clock_s();
+        }
+    }
+    *power_w = board->power_w;
+    *throttle = board->throttle;
+}
+
+void board_report(const struct board *board, struct row *const *rows, int count)
+{
+    struct nvml_sample s;
+    if (!board_read(board->dev, &s))
+        return;
+    for (int i = 0; i < count; i++)
+        if (rows[i]->time_count) {
+            rows[i]->memory_clock_mhz = s.memory_clock_hz >= 0 ? s.memory_clock_hz / 1e6 : NAN;
+            rows[i]->temperature_c = s.temperature_c >= 0 ? s.temperature_c : NAN;
+        }
+}

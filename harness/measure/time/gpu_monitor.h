@@ -1,0 +1,36 @@
+/* measure/time/gpu_monitor: the GPU while rows are timed: its power, throttle reasons, clock and temperature, and who else computes on it.
+ * A time taken beside others is not the kernel's own. */
+#ifndef BENCH_MEASURE_TIME_GPU_MONITOR_H
+#define BENCH_MEASURE_TIME_GPU_MONITOR_H
+
+#include "base/text.h"
+#include "device/device.h"
+#include "store/row.h"
+
+struct others {       /* other processes on the GPU */
+    struct text said; /* "pid 12 python3, pid 13" */
+    long *pids;
+    int count;
+};
+struct board {
+    const struct device *dev;
+    struct others others; /* since board_begin */
+    double sensed_s;      /* the last reading, and when */
+    double power_w, throttle;
+    double looked_s; /* the last look for other processes */
+};
+/* Forgets the other processes and looks for the first time. */
+void board_begin(struct board *board, const struct device *dev);
+/* Adds other processes that are on the GPU now. Takes some microseconds. */
+void board_look(struct board *board);
+/* The next board_sense reads anew. */
+void board_restart(struct board *board);
+/* Power and throttle reasons, for one round; NaN where unknown. Looks for other processes now and then. */
+void board_sense(struct board *board, double *power_w, double *throttle);
+/* The memory's clock and the temperature as they are now, to the rows that have a time. */
+void board_report(const struct board *board, struct row *const *rows, int count);
+/* Adds those of these pids that are neither this process nor its parent's. */
+void others_add(const long *pids, int count, struct others *others);
+void others_free(struct others *others);
+
+#endif

@@ -1,0 +1,300 @@
+/* Two builds of rows against each other. A kernel's time depends on where its code and its buffers lie, and that is no property of a build:
+ * so the rows sit down several times, each time in a room that lies elsewhere, their modules loaded in the reverse order of the time
+ * before. In a sitting both builds have the very same buffers and run in turns with the library. After every round it is asked whether each
+ * pair is decided (statistics/decision, where a sitting is a placement); a pair that is takes no part in the next sitting. */
+#include "base/clock.h"
+#include "base/text.h"
+#include "op/reference/generate.h"
+#include "base/stats/decision.h"
+#include "measure/time/group.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SITTINGS_LEAST 3 /* before a decision; and as many of each length */
+#define LOOKS_EACH 40    /* rounds until which it is asked after every one, and then less and less often */
+#define WARM_UP_FIRST 8
+#define WARM_UP_AGAIN 2
+#define STREAM 0x9a12 /* of the numbers that are drawn, among all that a run draws from its seed */
+#define PAD_SMALL 512
+#define PAD_LARGE (2 << 20)
+
+/* Few rounds find what is large; more, in more places, what is small. */
+static const int lengths[] = {7, 30, 120, 350};
+#define SITTINGS ((int)(sizeof lengths / sizeof *lengths) * SITTINGS_LEAST)
+#define ROUNDS_MOST ((7 + 30 + 120 + 350) * SITTINGS_LEAST)
+
+struct pair {
+    int base, head; /* rows of the bout */
+    double margin;
+    struct decision decision;
+};
+struct contest {
+    struct bout *b;
+    struct pair *pairs;
+    int pair_count, library; /* library: row of the bout; -1: none */
+    double alpha, budget_s;  /* of one pair; of all its rounds */
+    double **ns;             /* by row of the bout, then round */
+    int *taken;              /* by row: its rounds, the first ones */
+    int *sitting;            /* by round */
+    int rounds;              /* of the sittings before */
+    int *here, here_count;   /* rows of the bout that sit */
+};
+
+static bool pair_open(const struct contest *c, const struct pair *p)
+{
+    return p->decision.verdict == VERDICT_UNDECIDED && bout_is_sound(c->b, p->base) && bout_is_sound(c->b, p->head);
+}
+
+/* Who sits: the library and what is not decided, the other way round each time. */
+static void seat_rows(struct contest *c, int sitting)
+{
+    c->here_count = 0;
+    if (c->library >= 0)
+        c->here[c->here_count++] = c->library;
+    for (int i = 0; i < c->pair_count; i++) {
+        const struct pair *p = &c->pairs[sitting & 1 ? c->pair_count - 1 - i : i];
+        if (!pair_open(c, p))
+            continue;
+        c->here[c->here_count++] = sitting & 1 ? p->head : p->base;
+        c->here[c->here_count++] = sitting & 1 ? p->base : p->head;
+    }
+}
+
+static bool any_open(const struct contest *c)
+{
+    for (int i = 0; i < c->pair_count; i++)
+        if (pair_open(c, &c->pairs[i]))
+            return true;
+    return false;
+}
+
+/* Decides what can be decided after so many rounds; true when nothing is open any more. */
+static bool decide(struct contest *c, int rounds)
+{
+    for (int i = 0; i < c->pair_count; i++) {
+        struct pair *p = &c->pairs[i];
+        if (pair_open(c, p) && c->taken[p->base] == rounds && c->taken[p->head] == rounds)
+            p->decision = decision_make(c->ns[p->base], c->ns[p->head], c->sitting, rounds, p->margin, c->alpha);
+    }
+    return !any_open(c);
+}
+
+static void take(struct contest *c, const struct entrant *entrants, int rounds, int sitting)
+{
+    for (int k = 0; k < c->here_count; k++) {
+        int row = c->here[k], count = 0;
+        while (count < rounds && isfinite(entrants[k].samples_ns[count]))
+            count++;
+        memcpy(c->ns[row] + c->rounds, entrants[k].samples_ns, (size_t)count * sizeof **c->ns);
+        if (c->taken[row] >= c->rounds) /* who missed a round is not decided any more */
+            c->taken[row] = c->rounds + count;
+    }
+    for (int r = 0; r < rounds; r++)
+        c->sitting[c->rounds + r] = sitting;
+}
+
+struct look {
+    struct contest *c;
+    int sitting;
+};
+static bool enough(void *context, const struct entrant *entrants, int rounds)
+{
+    const struct look *look = context;
+    struct contest *c = look->c;
+    int all = c->rounds + rounds;
+    bool last = rounds == lengths[look->sitting / SITTINGS_LEAST];
+    if (look->sitting + 1 < SITTINGS_LEAST || (all > LOOKS_EACH && all % (all / (LOOKS_EACH / 2)) != 0 && !last))
+        return false;
+    take(c, entrants, rounds, look->sitting);
+    return decide(c, all);
+}
+
+static bool run_rounds(struct contest *c, struct bout *part, int sitting, double left_s, struct error *err)
+{
+    struct look look = {c, sitting};
+    const struct sample_watch watch = {part, bout_announce, bout_doubt, NULL};
+    int length = lengths[sitting / SITTINGS_LEAST];
+    struct sample_plan plan = {.rounds_min = length,
+                               .rounds_max = length,
+                               .budget_s = left_s,
+                               .warmup_rounds = sitting ? WARM_UP_AGAIN : WARM_UP_FIRST,
+                               .spacing_ns = SAMPLE_SPACING_NS,
+                               .sets = room_sets(part->room),
+                               .seats = room_seats(part->room),
+                               .seed = job_seed(part->timing->job) + (uint64_t)sitting,
+                               .enough = enough,
+                               .context = &look};
+    struct sample_result result;
+    struct entrant *entrants = xcalloc((size_t)c->here_count, sizeof *entrants);
+    for (int k = 0; k < c->here_count; k++)
+        entrants[k].rig = part->rigs[k];
+    bool ok = sample_run(part->timing->job->dev, entrants, c->here_count, &plan, &watch, &result, err);
+    board_look(&part->timing->board);
+    if (ok) {
+        take(c, entrants, result.rounds, sitting);
+        c->rounds += result.rounds;
+    }
+    for (int k = 0; k < c->here_count; k++) {
+        if (ok)
+            bout_clock(part->rows[k], &entrants[k], result.rounds);
+        entrant_free(&entrants[k], rig_program(entrants[k].rig)->step_count);
+    }
+    free(entrants);
+    sample_result_free(&result);
+    return ok;
+}
+
+/* The rows that sit, as a bout that borrows all it has. */
+static bool time_here(struct contest *c, int sitting, double left_s, struct error *err)
+{
+    struct bout *b = c->b, part = *b;
+    size_t count = (size_t)c->here_count;
+    part.count = c->here_count;
+    part.index = xcalloc(count, sizeof *part.index);
+    part.rows = xcalloc(count, sizeof *part.rows);
+    part.rigs = xcalloc(count, sizeof *part.rigs);
+    for (int k = 0; k < c->here_count; k++) {
+        part.index[k] = b->index[c->here[k]];
+        part.rows[k] = b->rows[c->here[k]];
+        part.rigs[k] = b->rigs[c->here[k]];
+    }
+    bool ok = run_rounds(c, &part, sitting, left_s, err);
+    b->blame = part.blame;
+    for (int k = 0; ok && k < c->here_count; k++)
+        if (bout_is_sound(b, c->here[k]))
+            ok = bout_check_again(b, c->here[k], err);
+    free(part.index);
+    free(part.rows);
+    free(part.rigs);
+    return ok;
+}
+
+/* Something that nobody uses, so that what follows lies elsewhere. */
+static bool make_pads(const struct job *job, int sitting, struct place pads[2], struct error *err)
+{
+    uint64_t drawn = generate_bits(job_seed(job), STREAM, (uint64_t)sitting);
+    return place_make(job->dev, "pad", PAD_SMALL * (1 + drawn % 1024), 0, 0, &pads[0], err) &&
+           place_make(job->dev, "pad", PAD_LARGE * (1 + (drawn >> 32) % 31), 0, 0, &pads[1], err);
+}
+
+static bool sit_down(struct contest *c, int sitting, double left_s, struct error *err)
+{
+    struct bout *b = c->b;
+    const struct job *job = b->timing->job;
+    struct room *own = b->room; /* the library's, which stays: its plans are chosen once */
+    struct place pads[2];
+    seat_rows(c, sitting);
+    b->blame = -1; /* of what failed before the first row sits down */
+    if (!make_pads(job, sitting, pads, err))
+        return false;
+    b->room = room_open(job->dev, data_card(b->timing->data), DATA_SETS, ROOM_SEATS);
+    for (int k = 0; k < c->here_count; k++)
+        if (!b->rigs[c->here[k]] && !bout_enter(b, c->here[k], err))
+            return false;
+    for (int k = c->here_count - 1; k >= 0; k--) /* who was wrong at once takes no part */
+        if (!bout_is_sound(b, c->here[k]))
+            memmove(&c->here[k], &c->here[k + 1], (size_t)(--c->here_count - k) * sizeof *c->here);
+    b->blame = -1;
+    if (any_open(c) && !time_here(c, sitting, left_s, err))
+        return false;
+    for (int i = 0; i < b->count; i++)
+        if (i != c->library) {
+            rig_close(b->rigs[i]);
+            b->rigs[i] = NULL;
+        }
+    room_close(b->room, false);
+    b->room = own;
+    for (int i = 0; i < 2; i++)
+        job->dev->ops->release(job->dev, pads[i].base);
+    return true;
+}
+
+/* The budget is for rounds: who sits down SITTINGS_LEAST times has been compared at all. */
+static bool sit_until_decided(struct contest *c, struct error *err)
+{
+    double start = clock_s();
+    bool ok = true;
+    for (int sitting = 0; ok && sitting < SITTINGS && any_open(c); sitting++) {
+        double left_s = c->budget_s - (clock_s() - start);
+        if (sitting >= SITTINGS_LEAST && left_s <= 0)
+            break;
+        ok = sit_down(c, sitting, sitting < SITTINGS_LEAST ? c->budget_s : left_s, err);
+    }
+    return ok;
+}
+
+static bool enter_library(struct contest *c, struct error *err)
+{
+    const struct job *job = c->b->timing->job;
+    c->b->room = room_open(job->dev, data_card(c->b->timing->data), DATA_SETS, ROOM_SEATS);
+    return c->library < 0 || bout_enter(c->b, c->library, err);
+}
+
+static void report_rows(struct contest *c)
+{
+    const struct bout *b = c->b;
+    for (int i = 0; i < b->count; i++) {
+        bool paired = c->library >= 0 && c->taken[c->library] >= c->taken[i];
+        if (!c->taken[i] || !bout_is_sound(b, i))
+            continue;
+        const struct bout_rounds rounds = {c->ns[i], paired ? c->ns[c->library] : NULL, c->sitting, c->taken[i], b->count - 1, 0};
+        struct row_time *t = bout_time(b->rows[i], -1, "cold", "isolated", &rounds);
+        t->places = xcalloc((size_t)t->rounds, sizeof *t->places);
+        for (int r = 0; r < t->rounds; r++)
+            t->places[r] = c->sitting[r];
+    }
+}
+
+static int row_in(const struct bout *b, int plan_row)
+{
+    for (int i = 0; i < b->count; i++)
+        if (b->index[i] == plan_row)
+            return i;
+    return -1;
+}
+
+static void contest_open(struct contest *c, struct bout *b, const struct pair_request *request)
+{
+    size_t count = (size_t)b->count + 1;
+    *c = (struct contest){.b = b,
+                          .library = row_in(b, request->library),
+                          .alpha = request->alpha,
+                          .budget_s = request->budget_s,
+                          .ns = xcalloc(count, sizeof *c->ns),
+                          .taken = xcalloc(count, sizeof *c->taken),
+                          .here = xcalloc(count, sizeof *c->here),
+                          .sitting = xcalloc(ROUNDS_MOST, sizeof *c->sitting)};
+    for (int k = 0; k < b->count; k++)
+        c->ns[k] = xcalloc(ROUNDS_MOST, sizeof **c->ns);
+    for (int i = 0; i < request->count; i++) {
+        const struct pair_of_rows *one = &request->pairs[i];
+        struct pair p = {.base = row_in(b, one->base), .head = row_in(b, one->head), .margin = one->margin};
+        if (p.base >= 0 && p.head >= 0)
+            *APPEND(c->pairs, c->pair_count) = p;
+    }
+}
+
+static void contest_close(struct contest *c)
+{
+    for (int k = 0; k < c->b->count; k++)
+        free(c->ns[k]);
+    free(c->ns);
+    free(c->taken);
+    free(c->here);
+    free(c->sitting);
+    free(c->pairs);
+}
+
+bool bout_pairs(struct bout *b, const struct pair_request *request, struct error *err)
+{
+    struct contest c;
+    contest_open(&c, b, request);
+    bool ok = enter_library(&c, err) && sit_until_decided(&c, err);
+    if (ok) {
+        report_rows(&c);
+        board_report(&b->timing->board, b->rows, b->count);
+    }
+    contest_close(&c);
+    return ok;
+}

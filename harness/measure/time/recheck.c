@@ -1,0 +1,81 @@
+/* What launches of rows that are timed left is looked at: of the first on each set of inputs, of one that left other bits, and of one
+ * behind the timed ones. */
+#include "base/text.h"
+#include "measure/time/group.h"
+#include <stdlib.h>
+
+/* A timed launch left other bits than the verified one: that is no fault where they are right too (sums in another order). What is wrong
+ * here was right when it was looked at. */
+bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
+{
+    static const char *const harms[] = {
+        [RIG_OTHER_INPUT] = "changed its input in a timed launch", [RIG_OTHER_PREPARED] = "changed in a timed launch what it had prepared"};
+    struct bout *b = context;
+    int i = entrant == b->count ? 0 : entrant;
+    struct row *row = b->rows[i];
+    struct op_data *data;
+    if (!bout_data(b, i, set, &data, err))
+        return false;
+    if (left == RIG_OTHER_INPUT || left == RIG_OTHER_PREPARED) {
+        struct text where = {0};
+        bool ok = rig_guards(b->rigs[i], &where, err);
+        row->status = ROW_UNSAFE;
+        if (where.len)
+            text_add(&where, "in a timed launch");
+        row_set(&row->reason, where.len ? text_get(&where) : harms[left]);
+        text_free(&where);
+        *right = false;
+        ok = ok && rig_restore(b->rigs[i], data, err);
+        bout_announce(b, -1);
+        return ok;
+    }
+    bool first = left == RIG_UNSEEN, replays = rig_replays(b->rigs[i]) >= 0; /* of a set that was never seen that may be its own result */
+    if ((first || !replays) &&
+        !bout_check(b, i, data, first ? bout_first_on(set) : "(what a timed launch left; it was right when it was looked at)", err))
+        return false;
+    if (replays && !(first && bout_is_sound(b, i))) {
+        row->status = ROW_WRONG;
+        row_set(&row->reason,
+                "replays: a timed launch left the result of other inputs than it was given; it was right when it was looked at");
+    }
+    *right = bout_is_sound(b, i);
+    if (first && *right)
+        rig_believe(b->rigs[i]);
+    bout_announce(b, -1);
+    return true;
+}
+
+/* What a row keeps in its module. */
+static bool check_state(struct bout *b, int i, struct error *err)
+{
+    struct text changed = {0};
+    job_stage(b->timing->job, b->blame, "verify", DATA_LIMIT_S);
+    bool ok = rig_state_check(b->rigs[i], &changed, err);
+    if (changed.len) {
+        text_add(&changed, " (in the timed loop)");
+        b->rows[i]->status = ROW_STATEFUL;
+        row_set(&b->rows[i]->reason, text_get(&changed));
+    }
+    text_free(&changed);
+    return ok;
+}
+
+bool bout_check_again(struct bout *b, int i, struct error *err)
+{
+    struct rig *rig = b->rigs[i];
+    struct op_data *data;
+    int set = room_sets(b->room) - 1;
+    b->blame = b->index[i];
+    for (int k = 0; k <= set && bout_is_sound(b, i); k++) { /* on which it was never launched: its warm-up was cut short */
+        rig_sit(rig, k, 0);
+        if (rig_expects(rig) && !(bout_data(b, i, k, &data, err) && rig_wipe(rig, err) && bout_try(b, i, k, data, err)))
+            return false;
+    }
+    if (!bout_is_sound(b, i))
+        return true;
+    if (b->pace[i] == PACE_TAIL && room_card(b->room))
+        return check_state(b, i, err);
+    rig_sit(rig, set, room_seats(b->room) - 1);
+    return bout_data(b, i, set, &data, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err) && rig_run(rig, err) &&
+           bout_check(b, i, data, "(after the timed loop)", err);
+}

@@ -1,0 +1,34 @@
+/* measure/time/roofs: the ceilings of this machine: bytes a second of copy, L2 and shared memory, FLOP a second of each pipe, the time of a
+ * launch that does nothing. Kernels that do one thing (kernels/roofs/roofs.cu) and, where cublasLt is here, its matrix products; the better
+ * of both counts.
+ *
+ * Each is the best of a few bursts of about 2 ms on an otherwise idle GPU, with random data, at the clocks the card gives: what a kernel as
+ * short as a layer can meet, not what the card sustains for minutes. */
+#ifndef BENCH_MEASURE_TIME_ROOFS_H
+#define BENCH_MEASURE_TIME_ROOFS_H
+
+#include "device/chip/roof.h"
+#include "device/device.h"
+
+/* One kernel of kernels/roofs/roofs.cu: what a launch of it does. */
+struct roof_kernel {
+    const char *roof, *kernel; /* "shared", "roof_shared" */
+    const char *unit;          /* of the rate: B/s or FLOP/s */
+    int cc_from, cc_to;        /* compute capabilities (x 10) that have it */
+    int blocks_per_sm;         /* of 256 threads; 0 = as many as cover the data once */
+    int smem;                  /* dynamic, bytes */
+    double per_thread;         /* bytes or FLOP of one thread in one iteration */
+};
+extern const struct roof_kernel roof_kernels[]; /* ends with roof NULL */
+#define ROOF_THREADS 256
+#define ROOF_BLOCK_PIECES 1024 /* pieces of 16 bytes that a block of roof_copy and roof_l2 touches in one iteration */
+/* What `blocks` blocks do in `iterations`. */
+double roof_amount(const struct roof_kernel *k, int blocks, int iterations);
+/* roofs.cu for the compiler; the caller frees. */
+char *roofs_source(void);
+
+/* Needs a device that keeps time. What cannot be measured (a pipe the chip lacks, no memory) is left out; `note` says so ("" when nothing
+ * is missing). compiler: as in compile_request. */
+bool roofs_measure(struct device *dev, const char *compiler, struct roofs *out, char *note, unsigned note_bytes, struct error *err);
+
+#endif

@@ -1,0 +1,534 @@
+#include "measure/time/sample_private.h"
+#include "base/order.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "op/reference/generate.h"
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WARMUP_S 1.0
+#define WARMUP_TAIL 2
+#define STEPS_S 0.3            /* of a row, once it has three rounds */
+#define ROUNDS_LEAST 10        /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
+#define TAIL_TIMES 10.0        /* a row that takes so many times as long as the fastest is of the tail */
+#define TAIL_ROUNDS 10         /* which takes part in the first rounds only, */
+#define TAIL_ROUNDS_LEAST 6    /* or in these, when its time is up: fewer are no interval */
+#define RETAKES 2              /* of a sample that began at a low clock */
+#define RETAKE_REST_NS 1000000 /* before the first; */
+#define RETAKE_LAST_NS 5000000 /* before the last */
+#define STREAM 0x5ea7          /* of the numbers that are drawn, among all that a run draws from its seed */
+#define CLOCK_LOW 0.99         /* of the clock of a rested card */
+
+void timer_close(struct timer *t)
+{
+    if (t->from)
+        t->dev->ops->event_free(t->dev, t->from);
+    if (t->to)
+        t->dev->ops->event_free(t->dev, t->to);
+    *t = (struct timer){0};
+}
+
+bool timer_open(struct timer *t, struct device *dev, struct error *err)
+{
+    *t = (struct timer){.dev = dev};
+    return dev->ops->event(dev, &t->from, err) && dev->ops->event(dev, &t->to, err);
+}
+
+static void field_close(struct field *f)
+{
+    for (int i = 0; i < f->count; i++) {
+        timer_close(&f->timers[i]);
+        if (f->graphs[i])
+            f->dev->ops->graph_free(f->dev, f->graphs[i]);
+        if (f->rests[i])
+            f->dev->ops->graph_free(f->dev, f->rests[i]);
+    }
+    free(f->timers);
+    free(f->graphs);
+    free(f->rests);
+    free(f->ns);
+    free(f->host_ns);
+    free(f->hz);
+    free(f->order);
+    free(f->ahead);
+    free(f->unseen);
+}
+
+/* To be closed also when it fails. */
+static bool field_open(struct field *f, struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan,
+                       const struct sample_watch *watch, struct error *err)
+{
+    size_t n = (size_t)count;
+    *f = (struct field){.dev = dev,
+                        .plan = plan,
+                        .watch = watch,
+                        .sets = plan->sets > 0 ? plan->sets : 1,
+                        .seats = plan->seats > 0 ? plan->seats : 1,
+                        .entrants = entrants,
+                        .count = count,
+                        .timers = xcalloc(n, sizeof *f->timers),
+                        .graphs = xcalloc(n, sizeof *f->graphs),
+                        .rests = xcalloc(n, sizeof *f->rests),
+                        .ns = xcalloc(n, sizeof *f->ns),
+                        .host_ns = xcalloc(n, sizeof *f->host_ns),
+                        .hz = xcalloc(n, sizeof *f->hz),
+                        .order = xcalloc(n, sizeof *f->order),
+                        .ahead = xcalloc(n, sizeof *f->ahead),
+                        .unseen = xcalloc(n, sizeof *f->unseen)};
+    for (int i = 0; i < count; i++)
+        f->ahead[i] = -1;
+    for (int i = 0; i < count; i++)
+        if (!timer_open(&f->timers[i], dev, err))
+            return false;
+    return true;
+}
+
+int sample_draw(struct field *f, int count)
+{
+    return (int)(generate_bits(f->plan->seed, STREAM, f->drawn++) % (uint64_t)count);
+}
+
+bool sample_doubt(struct field *f, int i, int set, enum rig_left left, struct error *err)
+{
+    bool right = true;
+    if (left == RIG_AS_TRUSTED || !f->watch || !f->watch->doubt)
+        return true;
+    if (!f->watch->doubt(f->watch->context, i, set, left, &right, err))
+        return false;
+    f->entrants[i].out |= !right;
+    return true;
+}
+
+/* Did the sample begin at a lower clock than a rested card has? Not known is no. */
+static bool clock_low(struct field *f, double hz)
+{
+    if (hz > f->rested_hz)
+        f->rested_hz = hz;
+    return hz < CLOCK_LOW * f->rested_hz;
+}
+
+bool sample_rest(struct device *dev, long ns, struct error *err)
+{
+    if (!ns)
+        return true;
+    if (!dev->ops->sync(dev, err))
+        return false;
+    phase_push(dev->clock, PHASE_SPACING);
+    clock_rest(ns);
+    phase_pop(dev->clock);
+    return true;
+}
+
+static bool stamp(struct device *dev, int slot, struct error *err)
+{
+    return !dev->ops->stamp || dev->ops->stamp(dev, slot, err);
+}
+
+bool sample_hold(struct device *dev, struct error *err)
+{
+    return !dev->ops->hold || dev->ops->hold(dev, err);
+}
+
+void sample_let_go(struct device *dev)
+{
+    if (dev->ops->let_go)
+        dev->ops->let_go(dev);
+}
+
+static bool hold_row(struct field *f, int i, struct error *err)
+{
+    return f->entrants[i].unheld >= SAMPLE_UNHELD_MOST || sample_hold(f->dev, err);
+}
+
+/* After a sync. One or two of many can be the machine's doing. */
+static void was_held(struct field *f, int i)
+{
+    struct entrant *e = &f->entrants[i];
+    if (f->dev->ops->held && e->unheld < SAMPLE_UNHELD_MOST && !f->dev->ops->held(f->dev))
+        e->unheld++;
+}
+
+/* Everything of an isolated sample that comes before its first event: nothing of an earlier launch is left. The flush is in front of a
+ * warming run, too: the two notes of the clock are far enough apart then to tell it. */
+static bool before(struct field *f, int i, struct error *err)
+{
+    struct device *dev = f->dev;
+    struct rig *rig = f->entrants[i].rig;
+    if (!rig_capture(rig, err) || !turn_steer(f, i, err) || !rig_prepare(rig, NULL, err) || !sample_rest(dev, f->plan->spacing_ns, err) ||
+        !stamp(dev, 0, err) || !dev->ops->flush(dev, err) || !stamp(dev, 1, err) ||
+        (f->plan->warm && !(turn_run(f, i, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err))))
+        return false;
+    if (!hold_row(f, i, err))
+        return false;
+    turn_met(f, i);
+    return true;
+}
+
+/* Queues an isolated sample, waits for it, and takes away what it left after somebody looked at it. */
+static bool isolated(struct field *f, int i, bool *low, struct error *err)
+{
+    const struct device_ops *ops = f->dev->ops;
+    struct entrant *e = &f->entrants[i];
+    struct timer *t = &f->timers[i];
+    enum rig_left left;
+    if (!before(f, i, err) || !ops->record(f->dev, t->from, err))
+        return false;
+    double start = clock_s();
+    if (!turn_run(f, i, err))
+        return false;
+    f->host_ns[i] = (clock_s() - start) * 1e9;
+    if (!ops->record(f->dev, t->to, err))
+        return false;
+    sample_let_go(f->dev);
+    if (!rig_seal(e->rig, err) || !ops->sync(f->dev, err) || !ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err) ||
+        !rig_same(e->rig, &left, err) || !sample_doubt(f, i, f->set, left, err))
+        return false;
+    was_held(f, i);
+    f->hz[i] = ops->stamped_hz ? ops->stamped_hz(f->dev, 0, 1) : NAN;
+    *low = clock_low(f, f->hz[i]);
+    return rig_wipe(e->rig, err);
+}
+
+static bool take_isolated(struct field *f, int i, struct error *err)
+{
+    bool low = true;
+    rig_sit(f->entrants[i].rig, f->set, f->seat);
+    if (f->entrants[i].twin && !rig_program(f->entrants[i].rig)->graph) /* a captured graph is there once */
+        rig_take_code(f->entrants[i].rig, f->set * f->seats + f->seat + 1);
+    if (f->watch && rig_expects(f->entrants[i].rig)) /* until it is looked at: what it does to its process is its own */
+        f->watch->announce(f->watch->context, i);
+    for (int tries = 0; low && tries <= RETAKES; tries++) {
+        if (tries && !sample_rest(f->dev, tries < RETAKES ? RETAKE_REST_NS : RETAKE_LAST_NS, err))
+            return false;
+        f->entrants[i].retaken += tries > 0;
+        if (!isolated(f, i, &low, err))
+            return false;
+    }
+    f->entrants[i].kept_low += low;
+    return true;
+}
+
+/* Are all ratios to the first known well enough? The tail is not waited for, nor who is out. */
+static bool settled(const struct field *f, const int *places, int rounds)
+{
+    const struct entrant *e = f->entrants;
+    double half_width = f->plan->half_width;
+    int first = -1, others = 0;
+    for (int i = 0; i < f->count; i++) {
+        if (e[i].tail || e[i].out)
+            continue;
+        if (first < 0) {
+            first = i;
+            continue;
+        }
+        struct estimate ratio = estimate_ratio_grouped(e[first].samples_ns, e[i].samples_ns, places, rounds, f->count - 1);
+        if (!(estimate_half_width(&ratio) <= half_width))
+            return false;
+        others++;
+    }
+    if (first < 0 || others)
+        return true;
+    struct estimate own = estimate_median_grouped(e[first].samples_ns, places, rounds, 1);
+    return estimate_half_width(&own) <= half_width;
+}
+
+/* A random order for each even round, the reverse of it for the odd one that follows. */
+static void order_of(uint64_t seed, int round, int count, int *order)
+{
+    uint64_t state = UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(round / 2 + 1) + seed;
+    for (int i = 0; i < count; i++)
+        order[i] = i;
+    for (int i = count - 1; i > 0; i--) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        int k = (int)((state >> 33) % (uint64_t)(i + 1)), swap = order[i];
+        order[i] = order[k];
+        order[k] = swap;
+    }
+    for (int i = 0; round & 1 && i < count / 2; i++) {
+        int swap = order[i];
+        order[i] = order[count - 1 - i];
+        order[count - 1 - i] = swap;
+    }
+}
+
+static bool takes_part(const struct field *f, int i, int round)
+{
+    const struct entrant *e = &f->entrants[i];
+    if (!e->tail || e->out)
+        return !e->out;
+    return f->warming ? round < WARMUP_TAIL : (round < TAIL_ROUNDS_LEAST || (round < TAIL_ROUNDS && f->tail_s < f->plan->budget_s));
+}
+
+/* The device time of everyone who takes part, into f->ns; NAN of the others. */
+static bool visit_all(struct field *f, int round, struct error *err)
+{
+    order_of(f->plan->seed, round, f->count, f->order);
+    f->set = f->warming ? (round + 1) % f->sets : sample_draw(f, f->sets); /* all of them, those first on which nothing ran yet */
+    f->seat = f->warming ? round / f->sets % f->seats : sample_draw(f, f->seats);
+    f->turn = round % DEVICE_TURNS;
+    for (int k = 0; k < f->count; k++) {
+        int i = f->order[k];
+        double start = clock_s();
+        f->ns[i] = f->hz[i] = NAN;
+        if (!takes_part(f, i, round))
+            continue;
+        const char *name = rig_name(f->entrants[i].rig);
+        int depth = phase_depth(f->dev->clock);
+        phase_open(f->dev->clock, name ? name : "");
+        bool taken = f->plan->sustained ? sustained_take(f, i, err) : take_isolated(f, i, err);
+        phase_unwind(f->dev->clock, depth); /* also what a look at a doubtful sample has left open */
+        if (!taken)
+            return false;
+        if (f->entrants[i].tail)
+            f->tail_s += clock_s() - start;
+    }
+    return true;
+}
+
+static bool one_round(struct field *f, int round, struct error *err)
+{
+    char name[32];
+    snprintf(name, sizeof name, "round %d", round);
+    phase_open(f->dev->clock, name);
+    bool ok = visit_all(f, round, err);
+    phase_pop(f->dev->clock);
+    return ok;
+}
+
+bool sample_round(struct device *dev, struct rig *const *rigs, int count, int round, double *ns, struct error *err)
+{
+    const struct sample_plan plan = {.spacing_ns = SAMPLE_SPACING_NS};
+    struct field f;
+    struct entrant *entrants = xcalloc((size_t)count, sizeof *entrants);
+    for (int i = 0; i < count; i++)
+        entrants[i].rig = rigs[i];
+    bool ok = field_open(&f, dev, entrants, count, &plan, NULL, err) && one_round(&f, round, err);
+    if (ok)
+        memcpy(ns, f.ns, (size_t)count * sizeof *ns);
+    field_close(&f);
+    free(entrants);
+    return ok;
+}
+
+/* Each alone, so that a death can be blamed. */
+static bool first_runs(struct field *f, struct error *err)
+{
+    const struct sample_watch *watch = f->watch;
+    f->turns_known = true;
+    for (int i = 0; i < f->count; i++) {
+        struct rig *rig = f->entrants[i].rig;
+        watch->announce(watch->context, i);
+        f->entrants[i].batch = 1;
+        rig_sit(rig, 0, 0);
+        if (!rig_prepare(rig, NULL, err) || !rig_run(rig, err) || !f->dev->ops->sync(f->dev, err) ||
+            !(f->plan->sustained ? sustained_build(f, i, err) : turn_learn(f, i, err)))
+            return false;
+        for (int seat = 0; seat < f->seats; seat++) {
+            rig_sit(rig, 0, seat);
+            if (!rig_wipe(rig, err))
+                return false;
+        }
+    }
+    watch->announce(watch->context, -1);
+    return true;
+}
+
+double sample_median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, order_doubles);
+    return count ? (count & 1 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2])) : NAN;
+}
+
+bool sample_prepare(struct device *dev, struct rig *rig, int round_count, double *median_ns, struct error *err)
+{
+    struct timer t = {0};
+    double *ns = xcalloc((size_t)round_count, sizeof *ns);
+    bool ok = timer_open(&t, dev, err);
+    for (int r = 0; r < round_count && ok; r++) {
+        ok = dev->ops->flush(dev, err) && sample_hold(dev, err) && dev->ops->record(dev, t.from, err) && rig_prepare(rig, NULL, err) &&
+             dev->ops->record(dev, t.to, err);
+        sample_let_go(dev);
+        ok = ok && dev->ops->sync(dev, err) && dev->ops->elapsed(dev, t.from, t.to, &ns[r], err);
+    }
+    if (ok)
+        *median_ns = sample_median(ns, round_count);
+    timer_close(&t);
+    free(ns);
+    return ok;
+}
+
+struct step_events {
+    struct device *dev;
+    struct device_event **events;
+    int used;
+};
+
+static bool mark_step(void *context, int step, struct error *err)
+{
+    struct step_events *s = context;
+    (void)step;
+    return s->dev->ops->record(s->dev, s->events[++s->used], err);
+}
+
+/* A pass of its own: events between the steps would lengthen the row they belong to. */
+static bool step_pass(struct field *f, int entrant, struct error *err)
+{
+    struct device *dev = f->dev;
+    struct entrant *e = &f->entrants[entrant];
+    const struct sample_plan *plan = f->plan;
+    const struct program *p = rig_program(e->rig);
+    int steps = 0;
+    for (int i = 0; i < p->step_count; i++)
+        steps += !p->steps[i].prepare;
+    if (steps < 2 || plan->step_rounds <= 0 || plan->sustained || e->out)
+        return true;
+    bool ok = false;
+    rig_sit(e->rig, 0, 0);
+    struct step_events s = {.dev = dev, .events = xcalloc((size_t)steps + 1, sizeof *s.events)};
+    e->step_ns = xcalloc((size_t)p->step_count, sizeof *e->step_ns);
+    for (int i = 0; i <= steps; i++)
+        if (!dev->ops->event(dev, &s.events[i], err))
+            goto done;
+    for (int i = 0; i < p->step_count; i++)
+        e->step_ns[i] = p->steps[i].prepare ? NULL : xcalloc((size_t)plan->step_rounds, sizeof(double));
+    double start = clock_s();
+    for (int r = 0; r < plan->step_rounds; r++) {
+        if (r >= 3 && clock_s() - start > STEPS_S)
+            break;
+        e->step_rounds = r + 1;
+        s.used = 0;
+        if (!before(f, entrant, err) || !dev->ops->record(dev, s.events[0], err) || !rig_run_stepwise(e->rig, mark_step, &s, err))
+            goto done;
+        sample_let_go(dev);
+        if (!dev->ops->sync(dev, err) || !rig_wipe(e->rig, err))
+            goto done;
+        for (int i = 0, k = 0; i < p->step_count; i++)
+            if (!p->steps[i].prepare) {
+                if (!dev->ops->elapsed(dev, s.events[k], s.events[k + 1], &e->step_ns[i][r], err))
+                    goto done;
+                k++;
+            }
+    }
+    ok = true;
+done:
+    for (int i = 0; i <= steps; i++)
+        if (s.events[i])
+            dev->ops->event_free(dev, s.events[i]);
+    free(s.events);
+    return ok;
+}
+
+/* Who is so slow that it would take the others' rounds: by the last warm-up round that it took part in. */
+static void find_tail(struct field *f)
+{
+    double fastest = INFINITY;
+    for (int i = 0; i < f->count; i++)
+        fastest = fmin(fastest, f->ns[i] / f->entrants[i].batch);
+    for (int i = 0; i < f->count; i++)
+        if (isfinite(f->ns[i]) && !f->plan->enough)
+            f->entrants[i].tail = f->ns[i] / f->entrants[i].batch > TAIL_TIMES * fastest;
+}
+
+static bool warm_up(struct field *f, struct error *err)
+{
+    double start = clock_s();
+    f->warming = true;
+    for (int r = 0; r < f->plan->warmup_rounds; r++) {
+        if (!one_round(f, r, err))
+            return false;
+        find_tail(f);
+        if (clock_s() - start > WARMUP_S) /* the slow ones have warmed the chip long enough */
+            break;
+    }
+    f->warming = false;
+    f->tail_s = 0;
+    for (int i = 0; i < f->count; i++)
+        f->entrants[i].retaken = f->entrants[i].kept_low = 0;
+    return true;
+}
+
+static void keep(struct field *f, int round, double *hosts, struct sample_result *result)
+{
+    for (int i = 0; i < f->count; i++) {
+        struct entrant *e = &f->entrants[i];
+        e->samples_ns[round] = f->ns[i] / e->batch;
+        e->clock_hz[round] = f->hz[i];
+        hosts[(size_t)i * (size_t)f->plan->rounds_max + (size_t)round] = f->host_ns[i];
+    }
+    result->power_w[round] = result->throttle[round] = NAN;
+    if (f->watch->sense)
+        f->watch->sense(f->watch->context, &result->power_w[round], &result->throttle[round]);
+    result->places[round] = f->plan->sustained ? 0 : f->set * f->seats + f->seat;
+    result->rounds = round + 1;
+}
+
+/* Rounds until the ratios are known well enough, there are enough of them, or the budget is spent. */
+static bool rounds(struct field *f, struct sample_result *result, struct error *err)
+{
+    const struct sample_plan *plan = f->plan;
+    size_t most = (size_t)plan->rounds_max;
+    double *hosts = xcalloc((size_t)f->count * most, sizeof *hosts), start;
+    int least = plan->rounds_min < ROUNDS_LEAST ? plan->rounds_min : ROUNDS_LEAST;
+    bool ok = warm_up(f, err);
+    start = clock_s();
+    for (int r = 0; ok && r < plan->rounds_max; r++) {
+        ok = one_round(f, r, err);
+        if (!ok)
+            break;
+        keep(f, r, hosts, result);
+        result->converged =
+            plan->enough ? plan->enough(plan->context, f->entrants, result->rounds)
+                         : result->rounds >= plan->rounds_min && result->rounds % 5 == 0 && settled(f, result->places, result->rounds);
+        if (result->converged || (result->rounds >= least && clock_s() - start - f->tail_s > plan->budget_s))
+            break;
+    }
+    for (int i = 0; ok && i < f->count; i++)
+        f->entrants[i].host_ns = plan->sustained ? NAN : sample_median(hosts + (size_t)i * most, result->rounds);
+    result->seconds = clock_s() - start;
+    free(hosts);
+    return ok;
+}
+
+bool sample_run(struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, const struct sample_watch *watch,
+                struct sample_result *result, struct error *err)
+{
+    struct field f;
+    *result = (struct sample_result){0};
+    if (!dev->ops->keeps_time)
+        return error_set(err, ERROR_INTERNAL, "%s keeps no time", dev->spec);
+    result->places = xcalloc((size_t)plan->rounds_max, sizeof *result->places);
+    result->power_w = xcalloc((size_t)plan->rounds_max, sizeof *result->power_w);
+    result->throttle = xcalloc((size_t)plan->rounds_max, sizeof *result->throttle);
+    for (int i = 0; i < count; i++) {
+        entrants[i].samples_ns = xcalloc((size_t)plan->rounds_max, sizeof(double));
+        entrants[i].clock_hz = xcalloc((size_t)plan->rounds_max, sizeof(double));
+    }
+    bool ok = field_open(&f, dev, entrants, count, plan, watch, err) && first_runs(&f, err) && rounds(&f, result, err);
+    for (int i = 0; ok && i < count; i++)
+        ok = step_pass(&f, i, err);
+    field_close(&f);
+    return ok;
+}
+
+void sample_result_free(struct sample_result *result)
+{
+    free(result->places);
+    free(result->power_w);
+    free(result->throttle);
+    result->places = NULL;
+    result->power_w = result->throttle = NULL;
+}
+
+void entrant_free(struct entrant *e, int step_count)
+{
+    free(e->samples_ns);
+    free(e->clock_hz);
+    for (int i = 0; e->step_ns && i < step_count; i++)
+        free(e->step_ns[i]);
+    free(e->step_ns);
+    e->samples_ns = e->clock_hz = NULL;
+    e->step_ns = NULL;
+}

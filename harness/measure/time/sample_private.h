@@ -1,0 +1,57 @@
+/* measure/time/sample, between its files. */
+#ifndef BENCH_MEASURE_TIME_SAMPLE_PRIVATE_H
+#define BENCH_MEASURE_TIME_SAMPLE_PRIVATE_H
+
+#include "measure/time/sample.h"
+
+struct timer { /* two events of a device */
+    struct device *dev;
+    struct device_event *from, *to;
+};
+bool timer_open(struct timer *timer, struct device *dev, struct error *err);
+void timer_close(struct timer *timer);
+/* The GPU waits, and its clock comes back. */
+bool sample_rest(struct device *dev, long ns, struct error *err);
+/* Around a first event and all that is queued up to the last one; nothing where a device has no such thing. */
+bool sample_hold(struct device *dev, struct error *err);
+void sample_let_go(struct device *dev);
+/* Sorts them; NAN of none. */
+double sample_median(double *values, int count);
+
+/* Everyone who takes part in a measurement, and what belongs to each: all arrays are by entrant. */
+struct field {
+    struct device *dev;
+    const struct sample_plan *plan;
+    struct entrant *entrants;
+    int count;
+    struct timer *timers;
+    const struct sample_watch *watch;
+    struct device_graph **graphs; /* sustained: runs back to back; */
+    struct device_graph **rests;  /* what of it is no run; NULL: nothing */
+    double *ns, *host_ns, *hz;    /* of the last round */
+    int *order;                   /* ... and who ran when */
+    int sets, seats, set, seat;   /* how many, and those of the round */
+    uint64_t drawn;               /* numbers */
+    int turn;                     /* of its launches; */
+    int *ahead, *unseen;          /* by entrant, of launches: between steering and a sample (-1: not known), in a run by a library */
+    bool turns_known;
+    double rested_hz; /* the clock of a rested card: the highest that a sample began at */
+    bool warming;     /* the first two rounds of that show who is of the tail, which takes no part in the others */
+    double tail_s;    /* spent on samples of the tail */
+};
+/* One of the numbers below `count`, that nobody foresees who does not know the seed. */
+int sample_draw(struct field *field, int count);
+/* Whoever left other bits than a verified launch has to be looked at; what is wrong takes no further part. */
+bool sample_doubt(struct field *field, int entrant, int set, enum rig_left left, struct error *err);
+
+/* sample_turn.c */
+bool turn_learn(struct field *field, int entrant, struct error *err);
+bool turn_run(struct field *field, int entrant, struct error *err); /* rig_run */
+bool turn_steer(struct field *field, int entrant, struct error *err);
+void turn_met(struct field *field, int entrant);
+
+/* sample_sustained.c */
+bool sustained_build(struct field *field, int entrant, struct error *err);
+bool sustained_take(struct field *field, int entrant, struct error *err);
+
+#endif

@@ -1,0 +1,323 @@
+/* The survivors of one case, the baseline among them, in one process: checked, timed interleaved with an A/A twin of the baseline, checked
+ * again. */
+#include "base/text.h"
+#include "measure/time/sample.h"
+#include "op/chain/chain.h"
+#include "base/stats/estimate.h"
+#include "op/file/ops.h"
+#include "measure/time/group.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WARMUP_ROUNDS 8
+#define STEP_ROUNDS 15
+#define SHORT_NS 20e3 /* below this a launch is a good part of what an event sees: the row is timed in a graph too */
+#define GRAPH_ROUNDS 60
+#define GRAPH_BUDGET_S 0.5
+
+/* The first `rounds` of them; NULL when none is known. */
+static double *known(const double *values, int rounds)
+{
+    bool any = false;
+    for (int r = 0; r < rounds; r++)
+        any = any || isfinite(values[r]);
+    return any ? memcpy(xcalloc((size_t)rounds, sizeof *values), values, (size_t)rounds * sizeof *values) : NULL;
+}
+
+/* Where each round was taken, at what clock, and in what state the board was. */
+static void put_conditions(struct row_time *t, const struct entrant *e, const struct sample_plan *plan, const struct sample_result *result)
+{
+    t->clock_hz = known(e->clock_hz, t->rounds);
+    t->power_w = known(result->power_w, t->rounds);
+    t->throttle = known(result->throttle, t->rounds);
+    t->took_s = result->seconds;
+    t->retaken = t->clock_hz ? e->retaken : -1;
+    t->kept_low = t->clock_hz ? e->kept_low : -1;
+    if (plan->sustained)
+        return;
+    t->places = xcalloc((size_t)t->rounds, sizeof *t->places);
+    for (int r = 0; r < t->rounds; r++)
+        t->places[r] = result->places[r];
+}
+
+/* What the ratios are to, the baseline: the fastest of the library's rows, so that the denominator is never a weak one. */
+static int base_of(const struct bout *b, const struct entrant *entrants, int rounds)
+{
+    int best = -1;
+    double best_ns = INFINITY;
+    for (int i = 0; i < b->count; i++) {
+        const struct plan_row *p = &b->timing->job->plan.rows[b->index[i]];
+        bool library = plan_pinned(&b->timing->job->plan, b->index[i]) || (p->kind == PLAN_CHAIN && p->chain->pick == CHAIN_LIBRARY);
+        struct estimate e = estimate_median(entrants[i].samples_ns, rounds_taken(&entrants[i], rounds));
+        if (library && !entrants[i].out && e.median < best_ns) {
+            best_ns = e.median;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* What of a chain is layout change, and what its steps come to with an event between each two. */
+static void put_chain(struct row *row, const struct program *p, const struct entrant *e)
+{
+    double layout = 0, plan = 0, all = 0; /* plan: in links of their own, which no layer's row has */
+    int steps = 0;
+    if (!p->work.chain || !e->step_ns || row_metric(row, -1, "chain.steps_ns"))
+        return;
+    for (int s = 0; s < p->step_count; s++) {
+        if (!e->step_ns[s])
+            continue;
+        double ns = estimate_median(e->step_ns[s], e->step_rounds).median;
+        const struct op *of = p->steps[s].kind == STEP_KERNEL ? op_of_variant(p->units[p->steps[s].unit].label) : NULL;
+        bool changes = of && of->task == TASK_LAYOUT;
+        layout += changes ? ns : 0;
+        plan += p->work.chain->links[p->steps[s].link].layer < 0 ? ns : 0;
+        all += ns;
+        steps++;
+    }
+    row_add_metric(row, -1, 0, "chain.steps", "", "model", steps);
+    row_add_metric(row, -1, 0, "chain.steps_ns", "ns", "model", all);
+    row_add_metric(row, -1, 0, "chain.layout_ns", "ns", "model", layout);
+    row_add_metric(row, -1, 0, "chain.plan_layout_ns", "ns", "model", plan);
+}
+
+#define KEPT_LOW_TOLD 0.1 /* of the rounds: their median is no longer a rested card's for sure */
+
+/* The widest interval that is shown of who is waited for: of the ratios, and of a row alone its own; half of it, of the middle. */
+static double widest_of(const struct bout *b, const struct entrant *entrants, const char *cache, const char *load)
+{
+    double widest = 0, own = 0;
+    for (int i = 0; i < b->count; i++) {
+        const struct row_time *t = entrants[i].tail || entrants[i].out ? NULL : row_time(b->rows[i], cache, load);
+        if (t && t->ratio > 0)
+            widest = fmax(widest, (t->ratio_high - t->ratio_low) / 2 / t->ratio);
+        if (t)
+            own = fmax(own, (t->high_ns - t->low_ns) / 2 / t->median_ns);
+    }
+    return b->count > 1 ? widest : own;
+}
+
+/* What a reader must know of how the rounds went. */
+static void put_rounds_note(struct row *row, const struct entrant *e, const struct sample_plan *plan, const struct sample_result *result,
+                            int rounds, bool wide)
+{
+    bool few = result->rounds < plan->rounds_min && result->rounds < plan->rounds_max;
+    if (e->tail)
+        row_add_note(row, "took part in %d of %d rounds: over 10 times slower than the fastest when warming up", rounds, result->rounds);
+    else if (!result->converged && !wide && few)
+        row_add_note(row, "its budget ended at %d rounds", result->rounds);
+    else if (!result->converged && wide)
+        row_add_note(row, "%s %d rounds: an interval is still wider than %.2g %%",
+                     result->rounds == plan->rounds_max ? "took all of its" : "its budget ended at", result->rounds,
+                     plan->half_width * 100);
+    if (e->unheld >= SAMPLE_UNHELD_MOST)
+        row_add_note(row, "its calls wait for the GPU: what the host needs in them is in its times");
+    if (e->kept_low > KEPT_LOW_TOLD * rounds)
+        row_add_note(row, "%d of %d samples began at a lower clock than a rested card's", e->kept_low, rounds);
+}
+
+static void report(struct bout *b, const struct entrant *entrants, const struct sample_plan *plan, const struct sample_result *result)
+{
+    const char *cache = plan->warm ? "warm" : "cold", *load = plan->sustained ? "sustained" : "isolated";
+    int base = base_of(b, entrants, result->rounds);
+    double noise = NAN;
+    if (entrants[b->count].samples_ns && !entrants[0].out) { /* the first one's twin ran too */
+        struct estimate aa = estimate_ratio_grouped(entrants[0].samples_ns, entrants[b->count].samples_ns, result->places,
+                                                    rounds_taken(&entrants[b->count], result->rounds), 1);
+        noise = fmax(fabs(aa.low - 1), fabs(aa.high - 1));
+    }
+    for (int i = 0; i < b->count; i++) {
+        const struct program *p = rig_program(b->rigs[i]);
+        const struct entrant *e = &entrants[i];
+        struct row *row = b->rows[i];
+        const struct bout_rounds taken_part = bout_rounds_of(e, base >= 0 ? &entrants[base] : NULL, result, b->count - 1);
+        int rounds = taken_part.count;
+        if (e->out || !rounds)
+            continue;
+        put_conditions(bout_time(row, -1, cache, load, &taken_part), e, plan, result);
+        bout_clock(row, e, rounds);
+        if (isnan(row->noise))
+            row->noise = noise;
+        if (isnan(row->host_call_ns))
+            row->host_call_ns = e->host_ns;
+        for (int s = 0; e->step_ns && s < p->step_count; s++)
+            if (e->step_ns[s])
+                bout_time(row, s, cache, load, &(struct bout_rounds){.ns = e->step_ns[s], .count = e->step_rounds});
+        put_chain(row, p, e);
+    }
+    bool wide = widest_of(b, entrants, cache, load) > plan->half_width; /* between two looks, or in a larger family, it may have been */
+    for (int i = 0; i < b->count; i++) {
+        int rounds = rounds_taken(&entrants[i], result->rounds);
+        if (!entrants[i].out && rounds)
+            put_rounds_note(b->rows[i], &entrants[i], plan, result, rounds, wide);
+    }
+}
+
+static void sense(void *context, double *power_w, double *throttle)
+{
+    struct bout *b = context;
+    board_sense(&b->timing->board, power_w, throttle);
+}
+
+/* Times these rows, which need not be all of the bout: rows that are wrong take no part, and twin: the first one does twice. */
+static bool time_rows(struct bout *b, struct sample_plan *plan, bool twin, struct error *err)
+{
+    const struct job *job = b->timing->job;
+    const struct sample_watch watch = {b, bout_announce, bout_doubt, sense};
+    struct sample_result result = {0};
+    int count = b->count + twin;
+    struct entrant *entrants = xcalloc((size_t)b->count + 1, sizeof *entrants);
+    board_restart(&b->timing->board);
+    plan->spacing_ns = plan->sustained ? 0 : SAMPLE_SPACING_NS;
+    plan->sets = b->room ? room_sets(b->room) : 1;
+    plan->seats = b->room ? room_seats(b->room) : 1;
+    plan->seed = job_seed(job);
+    for (int i = 0; i < count; i++)
+        entrants[i] = (struct entrant){.rig = b->rigs[i < b->count ? i : 0], .twin = i == b->count};
+    bool ok = sample_run(job->dev, entrants, count, plan, &watch, &result, err);
+    result.converged |= !twin; /* of a time that nobody asked for, no warning */
+    if (ok)
+        report(b, entrants, plan, &result);
+    for (int i = 0; i < b->count; i++)
+        b->pace[i] = entrants[i].tail && !entrants[i].step_ns ? PACE_TAIL : PACE_FAST; /* no step's launch was summed up */
+    for (int i = 0; i < count; i++)
+        entrant_free(&entrants[i], rig_program(entrants[i].rig)->step_count);
+    free(entrants);
+    sample_result_free(&result);
+    return ok;
+}
+
+/* The rows of the bout for which `wanted` holds, as a bout that borrows all it has. */
+static struct bout bout_part(const struct bout *b, bool (*wanted)(const struct bout *b, int i))
+{
+    struct bout part = *b;
+    part.index = xcalloc((size_t)b->count, sizeof *part.index);
+    part.rows = xcalloc((size_t)b->count, sizeof *part.rows);
+    part.rigs = xcalloc((size_t)b->count, sizeof *part.rigs);
+    part.pace = xcalloc((size_t)b->count, sizeof *part.pace);
+    part.count = 0;
+    for (int i = 0; i < b->count; i++)
+        if (bout_is_sound(b, i) && wanted(b, i)) {
+            part.index[part.count] = b->index[i];
+            part.rows[part.count] = b->rows[i];
+            part.rigs[part.count++] = b->rigs[i];
+        }
+    return part;
+}
+
+static void bout_part_free(struct bout *part)
+{
+    free(part->index);
+    free(part->rows);
+    free(part->rigs);
+    free(part->pace);
+}
+
+static bool any_row(const struct bout *b, int i)
+{
+    (void)b, (void)i;
+    return true;
+}
+
+static bool is_short(const struct bout *b, int i)
+{
+    const struct row_time *t = row_time(b->rows[i], "cold", "isolated");
+    return t && t->median_ns < SHORT_NS && b->timing->job->plan.rows[b->index[i]].kind != PLAN_CHAIN;
+}
+
+static bool time_part(struct bout *b, bool (*wanted)(const struct bout *b, int i), struct sample_plan *plan, bool twin, struct error *err)
+{
+    struct bout part = bout_part(b, wanted);
+    bool ok = !part.count || time_rows(&part, plan, twin, err);
+    b->blame = part.blame;
+    for (int i = 0, k = 0; i < part.count; i++) {
+        while (b->rigs[k] != part.rigs[i])
+            k++;
+        b->pace[k] = b->pace[k] == PACE_FAST ? PACE_FAST : part.pace[i];
+    }
+    bout_part_free(&part);
+    return ok;
+}
+
+static bool time_mode(struct bout *b, bool warm, bool sustained, struct error *err)
+{
+    const struct timing_plan *t = &b->timing->job->plan.time;
+    int modes = (t->load[LOAD_ISOLATED] ? t->cache[CACHE_COLD] + t->cache[CACHE_WARM] : 0) + t->load[LOAD_SUSTAINED];
+    struct sample_plan plan = {.warm = warm,
+                               .sustained = sustained,
+                               .rounds_min = sustained ? 10 : t->rounds_min,
+                               .rounds_max = t->rounds_max,
+                               .half_width = t->half_width,
+                               .budget_s = t->budget_s / modes,
+                               .warmup_rounds = sustained ? 1 : WARMUP_ROUNDS,
+                               .step_rounds = STEP_ROUNDS};
+    return time_part(b, any_row, &plan, true, err);
+}
+
+/* Does a network of the scenario run as a graph? Its time is compared with the sum of its layers', launched alike. */
+static bool graph_asked(const struct scenario *s)
+{
+    bool asked = false;
+    for (int i = 0; i < s->network_count; i++)
+        asked |= s->networks[i].graph;
+    return asked;
+}
+
+/* The short rows of a case, back to back in a graph of 50: what a launch costs does not hide what the kernel does. Long rows take no part.
+ */
+static bool time_short(struct bout *b, struct error *err)
+{
+    struct sample_plan plan = {.warm = true,
+                               .sustained = true,
+                               .rounds_min = 10,
+                               .rounds_max = GRAPH_ROUNDS,
+                               .half_width = b->timing->job->plan.time.half_width,
+                               .budget_s = GRAPH_BUDGET_S,
+                               .warmup_rounds = 1};
+    return time_part(b, is_short, &plan, false, err);
+}
+
+static bool all_modes(struct bout *b, struct error *err)
+{
+    const struct timing_plan *t = &b->timing->job->plan.time;
+    for (int warm = 0; warm < 2; warm++)
+        if (t->load[LOAD_ISOLATED] && t->cache[warm ? CACHE_WARM : CACHE_COLD] && !time_mode(b, warm, false, err))
+            return false;
+    if (t->load[LOAD_SUSTAINED])
+        return time_mode(b, true, true, err);
+    return !graph_asked(b->timing->job->plan.scenario) || time_short(b, err);
+}
+
+static bool bout(struct bout *b, const struct timing_request *request, struct error *err)
+{
+    const struct job *job = b->timing->job;
+    b->room = room_open(job->dev, data_card(b->timing->data), DATA_SETS, ROOM_SEATS);
+    b->warms = room_card(b->room) && job->plan.time.load[LOAD_ISOLATED];
+    for (int i = 0; i < b->count; i++)
+        if (!bout_enter(b, i, err))
+            return false;
+    b->blame = -1;
+    if (request->next)
+        prefetch_begin(b->timing->prefetch, request->next, request->next_count);
+    if (!all_modes(b, err))
+        return false;
+    board_report(&b->timing->board, b->rows, b->count);
+    for (int i = 0; i < b->count; i++)
+        if (bout_is_sound(b, i) && !bout_check_again(b, i, err))
+            return false;
+    return true;
+}
+
+bool timing_run(struct timing_context *timing, const struct timing_request *request, int *blame, struct error *err)
+{
+    struct bout b;
+    bout_open(&b, timing, request->rows, request->count);
+    bool ok = request->pairs                                             ? bout_pairs(&b, request->pairs, err)
+              : timing->job->plan.rows[b.index[0]].kind == PLAN_SEQUENCE ? bout_sequence(&b, err)
+                                                                         : bout(&b, request, err);
+    *blame = b.blame;
+    bout_close(&b, ok);
+    return ok;
+}

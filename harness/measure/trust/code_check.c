@@ -1,0 +1,76 @@
+#include "measure/trust/code_check.h"
+#include "base/text.h"
+#include "device/compile/cubin.h"
+#include "op/reference/bound.h"
+#include "device/ptx/query.h"
+#include <stdlib.h>
+
+bool code_sums_round(const struct program *p, const struct device_image *images)
+{
+    for (int i = 0; i < p->step_count; i++) {
+        const struct step *s = &p->steps[i];
+        if (s->kind == STEP_CUDNN || s->kind == STEP_CALL ||
+            (s->kind == STEP_KERNEL && (!images[s->unit].ptx || ptx_factors(images[s->unit].ptx, s->name))))
+            return false;
+    }
+    return true;
+}
+
+void code_check_factors(const struct program *p, const struct build *build, struct row *row)
+{
+    char lesser[96];
+    for (int i = 0; i < p->step_count && row->status == ROW_PLANNED; i++) {
+        const struct step *s = &p->steps[i];
+        const struct device_image *image = &build->images[s->unit];
+        if (s->kind != STEP_KERNEL || p->work.chain)
+            continue;
+        const struct work *work = program_step_work(p, s);
+        unsigned may = work->op->has_math ? bound_factors(work->math, p->algorithm) : ~0u;
+        unsigned does = image->ptx ? ptx_factors(image->ptx, s->name) : cubin_factors(image->cubin, image->cubin_bytes, s->name);
+        if (!(does & ~may))
+            continue;
+        factor_type_names(does & ~may, lesser, sizeof lesser);
+        char *reason = text_format("tensor cores multiply %s in %s, which %s with algorithm `%s` does not allow", lesser, s->name,
+                                   math_name(work->math), p->algorithm);
+        row->status = ROW_WRONG;
+        row_set(&row->reason, reason);
+        free(reason);
+    }
+}
+
+/* A buffer of the step before it, other than what both only read; in *name as the head has it. */
+static bool is_shared(const struct program *p, const struct step *a, const struct step *b, const char **name)
+{
+    for (int i = 0; i < b->arg_count; i++) {
+        const struct arg *arg = &b->args[i];
+        struct buffer_ref of = arg->kind == ARG_TENSOR_MAP && arg->map >= 0 ? p->tensor_maps[arg->map].buffer : arg->buffer;
+        bool only_read = of.kind == BUFFER_TENSOR && !p->tensors[of.index].role->result;
+        for (int k = 0; k < a->arg_count && of.kind != BUFFER_NONE && !only_read; k++) {
+            const struct arg *other = &a->args[k];
+            struct buffer_ref to = other->kind == ARG_TENSOR_MAP && other->map >= 0 ? p->tensor_maps[other->map].buffer : other->buffer;
+            if (to.kind == of.kind && to.index == of.index) {
+                *name = arg->name;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void code_check_waits(const struct program *p, const struct build *build, struct row *row)
+{
+    for (int i = 1; i < p->step_count && row->status == ROW_PLANNED; i++) {
+        const struct step *before = &p->steps[i - 1], *s = &p->steps[i];
+        const char *name;
+        if (s->kind != STEP_KERNEL || !s->pdl || before->kind != STEP_KERNEL || before->prepare != s->prepare ||
+            !build->images[s->unit].ptx || !is_shared(p, before, s, &name) || ptx_waits(build->images[s->unit].ptx, s->name))
+            continue;
+        char *reason =
+            text_format("%s may begin before %s is done (pdl), and never waits for it (griddepcontrol.wait): what it finds in `%s` is "
+                        "luck",
+                        s->name, before->name, name);
+        row->status = ROW_UNSAFE;
+        row_set(&row->reason, reason);
+        free(reason);
+    }
+}

@@ -1,0 +1,16 @@
+/* measure/trust/code_check: what a row's code says before it runs: the type that tensor cores multiply in, and whether a step that may
+ * start early waits for the step before it. */
+#ifndef BENCH_MEASURE_TRUST_CODE_CHECK_H
+#define BENCH_MEASURE_TRUST_CODE_CHECK_H
+
+#include "measure/rig/build.h"
+
+/* A row whose tensor cores multiply in a narrower type than its math mode and algorithm allow is wrong, even if its result is close: where
+ * sums are long, a tolerance would let it pass. */
+void code_check_factors(const struct program *program, const struct build *build, struct row *row);
+/* A step that may start before the previous step has finished, shares a buffer with it and never waits, is unsafe. */
+void code_check_waits(const struct program *program, const struct build *build, struct row *row);
+/* True if it has no matrix instruction and no library call; machine code without PTX counts as unknown. images: by unit. */
+bool code_sums_round(const struct program *program, const struct device_image *images);
+
+#endif

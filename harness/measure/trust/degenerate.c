@@ -1,0 +1,181 @@
+#include "measure/trust/degenerate.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "measure/verify/reference.h"
+#include "op/reference/generate.h"
+#include "op/op_file.h"
+#include "op/reference/data.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define SOME (1 << 16) /* elements that are looked at before all of a result comes from a device */
+
+/* What of a work's inputs another set changes. Weights stay, and so do files; masks and indices alone are no values. */
+enum turned { TURNED_NONE, TURNED_FILES, TURNED_VALUES };
+
+static enum turned what_turns(const struct work *work, const struct op_data *one, const struct op_data *other)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    enum turned turned = TURNED_NONE;
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        const struct tensor *t = &list[i];
+        enum tensor_values values = t->role->values;
+        const float *a = one->at[t->role->slot].value, *b = other->at[t->role->slot].value;
+        if (t->written || t->role->constant || values == VALUES_MASK || values == VALUES_INDICES)
+            continue;
+        bool there = one->card && generate_by_index(work, t); /* drawn on the device: other bits from another key */
+        bool file = values == VALUES_FILE || (values == VALUES_INPUT && work->picture[0]);
+        if (there || (a && b && memcmp(a, b, tensor_elements(t) * sizeof *a)))
+            return TURNED_VALUES;
+        turned = file ? TURNED_FILES : turned;
+    }
+    return turned;
+}
+
+/* Of the first `most` elements of every result. */
+static bool same_results(const struct work *work, const struct op_data *one, const struct op_data *other, size_t most)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        const double *a = one->at[list[i].role->slot].reference, *b = other->at[list[i].role->slot].reference;
+        size_t elements = list[i].written ? tensor_elements(&list[i]) : 0;
+        for (size_t k = 0; k < elements && k < most; k++)
+            if (a[k] != b[k])
+                return false;
+    }
+    return true;
+}
+
+/* Is each result one number, and are there so many elements of each at least? */
+static bool one_number(const struct work *work, const struct op_data *data, size_t least)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        const double *y = data->at[list[i].role->slot].reference;
+        size_t elements = list[i].written ? tensor_elements(&list[i]) : 0;
+        if (list[i].written && elements < least)
+            return false;
+        for (size_t k = 1; k < elements; k++)
+            if (y[k] != y[0])
+                return false;
+    }
+    return true;
+}
+
+static bool come(struct op_data *data, size_t most, struct error *err)
+{
+    return !data->card || card_fetch_some(data->card, most, err);
+}
+
+/* Do they leave the same, as a whole? False also where that cannot be known. */
+static bool same(const struct work *work, struct op_data *one, struct op_data *other)
+{
+    struct error ignored = {0};
+    return come(one, SOME, &ignored) && come(other, SOME, &ignored) && same_results(work, one, other, SOME) &&
+           come(one, SIZE_MAX, &ignored) && come(other, SIZE_MAX, &ignored) && same_results(work, one, other, SIZE_MAX);
+}
+
+/* Set so many of the case's inputs: one that the row is timed on, which stays, else in `own`, whose inputs are the same in every run.
+ * False: it cannot be made, and nothing is known of it; a row that is timed on it will tell. */
+static bool other_set(struct data_store *d, bool kept, int index, int set, struct op_data *own, struct op_data **data)
+{
+    struct error ignored = {0};
+    const struct job *job = d->job;
+    struct work work = job->plan.cases[job->plan.rows[index].case_index].work;
+    job_stage(job, index, "data", DATA_LIMIT_S);
+    if (kept && set < DATA_SETS)
+        return data_get(d, index, DATA_PART_PRECISION, set, data, &ignored);
+    struct card *card = data_card(d);
+    work.set_seed = (uint64_t)set;
+    *data = own;
+    return card ? card_data_make(card, &work, DATA_PART_PRECISION, own, &ignored)
+                : reference_data_make(job->dev, job->options.compiler, &work, DATA_PART_PRECISION, own, &ignored);
+}
+
+_Static_assert(REFERENCE_SETS == 8, "said in words");
+static const char *judge(struct data_store *d, bool kept, int index, struct op_data *first)
+{
+    const struct work *work = &d->job->plan.cases[d->job->plan.rows[index].case_index].work;
+    struct error ignored = {0};
+    for (int set = 1; set < REFERENCE_SETS; set++) {
+        struct op_data own = {0}, *other;
+        if (!other_set(d, kept, index, set, &own, &other))
+            return NULL;
+        enum turned turned = what_turns(work, first, other);
+        bool alike = turned == TURNED_VALUES ? same(work, first, other) : turned == TURNED_FILES && come(first, SIZE_MAX, &ignored);
+        if (other == &own) {
+            card_data_free(own.card);
+            op_data_free(&own);
+        }
+        if (turned == TURNED_FILES) /* there is no other set */
+            return alike && one_number(work, first, 2) ? "every output is the same number: a kernel that writes it would pass" : NULL;
+        if (!alike)
+            return NULL;
+    }
+    return one_number(work, first, 1) ? "on 8 sets of inputs every output is the same number: a kernel that writes it would pass"
+                                      : "on 8 sets of inputs the outputs are the same: a kernel that never reads them would pass";
+}
+
+static void refuse_row(struct row *row, const char *reason)
+{
+    row->status = ROW_BROKEN;
+    row_set(&row->reason, reason);
+}
+
+/* The work of an op in C, which needs no data. */
+static bool check_work(struct degenerate *known, const struct work *work, struct row *row, struct error *err)
+{
+    if (!known->is_known && !op_degenerate(work, &known->why, err))
+        return false;
+    known->is_known = true;
+    if (!known->why)
+        return true;
+    char *reason = text_format("the work is no task: %s", known->why);
+    refuse_row(row, reason);
+    free(reason);
+    return true;
+}
+
+static void open_case(struct degenerate *known, int in_case)
+{
+    if (known->in_case != in_case)
+        *known = (struct degenerate){.in_case = in_case};
+}
+
+bool degenerate_check(struct degenerate *known, const struct job *job, int index, struct row *row, struct error *err)
+{
+    const struct plan_row *p = &job->plan.rows[index];
+    const struct work *work = &job->plan.cases[p->case_index].work;
+    if (p->kind != PLAN_LAYER || work->op->file)
+        return true;
+    open_case(known, p->case_index);
+    return check_work(known, work, row, err);
+}
+
+bool degenerate_check_file(struct degenerate *known, struct data_store *d, bool kept, int index, struct row *row, struct error *err)
+{
+    const struct plan_row *p = &d->job->plan.rows[index];
+    const struct work *work = &d->job->plan.cases[p->case_index].work;
+    const struct op_file *f = work->op->file;
+    struct op_data *first;
+    if (p->kind != PLAN_LAYER || work->chain || !f)
+        return true;
+    job_stage(d->job, index, "data", DATA_LIMIT_S);
+    if (!data_get(d, index, DATA_PART_PRECISION, 0, &first, err))
+        return false;
+    open_case(known, p->case_index);
+    if (!known->is_known)
+        known->why = judge(d, kept, index, first);
+    known->is_known = true;
+    if (!known->why)
+        return true;
+    const char *key = node_get(f->root, "reference") ? "reference" : "stages";
+    const struct node *at = node_get(f->root, key);
+    char *reason = text_format("the work is no task: %s; %s:%d: other `%s:`, or other `data:` of what it reads", known->why,
+                               file_base(f->path), at ? at->line : 1, key);
+    refuse_row(row, reason);
+    row_set(&row->reason_file, f->path);
+    row->reason_line = at ? at->line : 1;
+    free(reason);
+    return true;
+}

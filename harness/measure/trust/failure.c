@@ -1,0 +1,89 @@
+#include "measure/trust/failure.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "op/op_file.h"
+#include <math.h>
+#include <string.h>
+
+void failure_take_reports(struct device *dev, struct row *row)
+{
+    const struct device_report *reports;
+    int count = dev->ops->reports ? dev->ops->reports(dev, &reports) : 0;
+    if (!count)
+        return;
+    static const struct {
+        const char *kind;
+        enum row_status status;
+    } meanings[] = {
+        {"time_limit", ROW_HUNG}, {"deadlock", ROW_HUNG}, {"trap", ROW_CRASHED}, {"assert", ROW_CRASHED}, {"unsupported", ROW_SKIPPED}};
+    enum row_status status = ROW_UNSAFE;
+    const struct device_report *first = &reports[0];
+    for (int i = 0; i < count; i++)
+        for (size_t k = 0; k < sizeof meanings / sizeof *meanings; k++)
+            if (!strcmp(reports[i].kind, meanings[k].kind)) {
+                status = meanings[k].status;
+                first = &reports[i];
+            }
+    row->status = status;
+    struct text reason = {0};
+    text_addf(&reason, "%s: ", first->kind);
+    if (first->line > 0)
+        text_addf(&reason, "%s%s%d: ", file_base(first->file), first->file[0] ? ":" : "line ", first->line);
+    text_add(&reason, first->text);
+    if (count > 1)
+        text_addf(&reason, " (and %d more report%s)", count - 1, count > 2 ? "s" : "");
+    row_set(&row->reason, text_get(&reason));
+    bool placed = first->line > 0 && first->file[0];
+    row_set(&row->reason_file, placed ? first->file : NULL);
+    row->reason_line = placed ? first->line : -1;
+    text_free(&reason);
+}
+
+void failure_blame(struct device *dev, struct row *row, const struct error *why, enum row_status otherwise)
+{
+    row->status = otherwise;
+    row_set_reason(row, why);
+    failure_take_reports(dev, row);
+    if (why->kind == ERROR_ENVIRONMENT && row->status == otherwise)
+        row->status = ROW_SKIPPED;
+    else if (why->kind == ERROR_MACHINE && row->status == otherwise)
+        row->status = ROW_PLANNED; /* --resume tries it again */
+    else if (why->kind == ERROR_USAGE && row->status == otherwise)
+        row->status = ROW_BROKEN;
+}
+
+#define GUESSED_MOST 1e4   /* bounds: more is no matter of cancelling */
+#define NO_TERMS_MOST 1e-3 /* of the value: more is no matter of rounding */
+#define ODD_SHARE 1e-2     /* of the elements: more are no matter of rounding to a whole number */
+
+/* A few whole numbers, each beside the one that the reference rounded to. */
+static bool is_off_by_rounding(const struct program *p, const struct verdict *v)
+{
+    bool whole = false;
+    for (int i = 0; i < p->tensor_count; i++)
+        whole |= p->tensors[i].role->slot == v->slot && dtype_is_whole(p->tensors[i].dtype);
+    return whole && v->worst_bound > 0 && fabs(v->worst_got - v->worst_want) == 1 && (double)v->wrong <= (double)v->elements * ODD_SHARE;
+}
+
+const char *failure_hint(const struct program *p, const struct op_data *data, const struct verdict *v)
+{
+    const struct work *work = &p->work;
+    const struct op_file *file = work->op->file ? work->op->file : work->op->image;
+    double off = fabs(v->worst_got - v->worst_want);
+    bool near = off > 0 && off <= NO_TERMS_MOST * fabs(v->worst_want), bounded = file && file->tolerance > 0;
+    double want = fabs(v->worst_want);
+    if (file && near && data->exact && op_is_exact(work->op) && (want > dtype_exact_integer(DTYPE_F32) || (double)(float)want != want))
+        return "; of small whole numbers the op makes what f32 rounds, so that a right kernel need not have the same bits: `exact: no` "
+               "says so (docs/OP.md)";
+    if (file && !work->op->has_filter && work_terms(work) == 1 && !bounded && near)
+        return "; the op says that a result is made of 1 number: where more are added up, `terms` is how many (docs/OP.md)";
+    if (data->at[v->slot].guessed && off <= GUESSED_MOST * v->worst_bound)
+        return "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "
+               "(docs/OP.md, Tolerance)";
+    if (file && !file->stages && is_off_by_rounding(p, v))
+        return "; the reference rounds: left as it is, either neighbour of a value near the middle would be right "
+               "(docs/OP.md, Tolerance)";
+    if (file && !file->stages && work_terms(work) == 0 && !bounded && near)
+        return "; the op says no `terms`, so that values must come out bit for bit: where they are computed it is 1 or more (docs/OP.md)";
+    return "";
+}

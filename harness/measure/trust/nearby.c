@@ -1,0 +1,345 @@
+#include "measure/trust/nearby.h"
+#include "base/file.h"
+#include "base/spec.h"
+#include "base/text.h"
+#include "measure/verify/device_check.h"
+#include "measure/verify/reference.h"
+#include "op/op_file.h"
+#include "op/reference/generate.h"
+#include "measure/trust/failure.h"
+#include "measure/trust/code_check.h"
+#include "measure/trust/input_guard.h"
+#include "op/reference/data.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define NEIGHBOURS 3
+#define NEIGHBOURS_FILE 5 /* of an op that is a file with sizes of its own: long along one axis, and along another */
+#define NEIGHBOURS_EMU 2  /* each is a multiple of what an interpreted row costs */
+#define LONGEST 48
+#define LONGEST_EMU 14
+#define FLOP 3e8 /* their reference is the CPU's: 10 ms of 16 cores */
+#define FLOP_EMU 2e7
+#define VISIT_LIMIT_S 60.0
+
+struct visit {
+    struct neighbours *n;
+    const struct build *build;
+    struct row *row;
+    int index;
+    struct work work;
+    struct program program;
+    struct build own;            /* where sizes are compiled in */
+    struct device_image *images; /* by unit of the program */
+    struct rig *rig;
+};
+
+/* What is known of the row so far was said of its own shape. */
+static void name_neighbour(struct visit *v)
+{
+    struct text work = {0};
+    work_describe(&v->work, &work);
+    if (v->work.mask.pattern != MASK_NONE)
+        text_addf(&work, " mask %s %.2g", mask_pattern_names[v->work.mask.pattern], v->work.mask.density);
+    char *reason = text_format("right on its own shape, but on a neighbour that its head accepts, %s: %s", text_get(&work),
+                               v->row->reason ? v->row->reason : "");
+    row_set(&v->row->reason, reason);
+    free(reason);
+    text_free(&work);
+}
+
+static bool judge_neighbour(struct visit *v, const struct op_data *data, struct error *err)
+{
+    struct verdict verdict;
+    struct text unsafe = {0};
+    bool ok = rig_check(v->rig, data, &verdict, &unsafe, NULL, err);
+    if (ok && !verdict.ok) {
+        v->row->status = ROW_WRONG;
+        char *reason = text_format("%s%s", verdict.text, failure_hint(&v->program, data, &verdict));
+        row_set(&v->row->reason, reason);
+        free(reason);
+    } else if (ok && unsafe.len) {
+        v->row->status = ROW_UNSAFE;
+        row_set(&v->row->reason, text_get(&unsafe));
+    }
+    text_free(&unsafe);
+    return ok;
+}
+
+/* The row's own compiled code, else some of its own. */
+static bool take_code(struct visit *v, struct error *err)
+{
+    const struct program *p = &v->n->job->plan.rows[v->index].program;
+    v->images = xcalloc((size_t)v->program.unit_count, sizeof *v->images);
+    for (int i = 0; i < v->program.unit_count; i++) {
+        int at = plan_unit_of(p, &v->program.units[i]);
+        if (at < 0)
+            return build_make(v->n->job, &v->program, &v->own, err);
+        v->images[i] = v->build->images[at];
+    }
+    return true;
+}
+
+/* False: it could not be run, which is the row's own fault (err). */
+static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
+{
+    struct device *dev = v->n->job->dev;
+    if (dev->ops->clear)
+        dev->ops->clear(dev);
+    if (!take_code(v, err) ||
+        !rig_open(dev, v->n->library->cudnn, &v->program, v->own.count ? v->own.images : v->images, true, &v->rig, err))
+        return false;
+    rig_time_limit(v->rig, v->n->job->time_limit_s);
+    v->program.rounds = code_sums_round(&v->program, v->own.count ? v->own.images : v->images);
+    if (!rig_feed(v->rig, data, err) || !rig_prepare(v->rig, NULL, err) || !rig_run(v->rig, err) || !dev->ops->sync(dev, err))
+        return false;
+    v->row->status = ROW_PLANNED; /* what emu reports is of this run alone */
+    failure_take_reports(dev, v->row);
+    if (v->row->status != ROW_PLANNED)
+        return true;
+    v->row->status = ROW_OK;
+    return judge_neighbour(v, data, err);
+}
+
+/* ---- what they compute on, and must come to: rows of a case that meet the same neighbour share it ---- */
+
+void neighbours_open(struct neighbours *n, struct job *job, struct data_store *data, const struct vendor_library *library)
+{
+    *n = (struct neighbours){.job = job, .data = data, .library = library, .case_index = -1};
+}
+
+void neighbours_drop(struct neighbours *n)
+{
+    while (n->count > 0) {
+        card_data_free(n->items[--n->count].data.card);
+        op_data_free(&n->items[n->count].data);
+    }
+    while (n->drawn_count > 0)
+        if (n->drawn[--n->drawn_count].any)
+            program_free(&n->drawn[n->drawn_count].program);
+    free(n->items);
+    free(n->drawn);
+    neighbours_open(n, n->job, n->data, n->library);
+}
+
+bool neighbours_guard(struct neighbours *n, bool *touched, struct error *err)
+{
+    for (int i = 0; i < n->count; i++)
+        if (!guard_data(&n->items[i].data, touched, err))
+            return false;
+    return true;
+}
+
+/* NULL: it cannot be made (err). */
+static struct op_data *data_of(struct neighbours *n, const struct work *work, struct error *err)
+{
+    struct op_data data;
+    char key[HASH_TEXT];
+    work_key(work, key);
+    for (int i = 0; i < n->count; i++)
+        if (!strcmp(n->items[i].key, key))
+            return &n->items[i].data;
+    if (!reference_data_make(n->job->dev, n->job->options.compiler, work, DATA_PART_PRECISION, &data, err)) {
+        struct text shape = {0};
+        work_describe(work, &shape);
+        error_where(err, "%s", text_get(&shape));
+        text_free(&shape);
+        return NULL;
+    }
+    struct neighbour_data *made = APPEND(n->items, n->count);
+    memcpy(made->key, key, sizeof key);
+    made->data = data;
+    made->data.elsewhere = true;
+    return &made->data;
+}
+
+/* Rows are fed and judged there, as on their own shape; where that cannot be the CPU does it. */
+static void data_there(struct data_store *d, const struct work *work, struct op_data *data)
+{
+    struct error ignored = {0};
+    struct card *card = data_card(d);
+    if (!data->card && card)
+        card_data_take(card, work, DATA_PART_PRECISION, data, &ignored);
+    card_data_moved(data->card, data);
+}
+
+/* Which shapes there are is for the op's file to say: a reference that fails at one of them is no row's fault. Nor is that there is no
+ * compiler or no Python, when the reference of the row's own shape came in a bundle or was kept. */
+static bool without_reference(struct visit *v, const struct error *why, int *seen, struct error *err)
+{
+    const struct op_file *f = v->work.op->file;
+    bool shape = why->kind == ERROR_USAGE;
+    if (!f || (!shape && why->kind != ERROR_ENVIRONMENT)) {
+        *err = *why;
+        return false;
+    }
+    --*seen;
+    row_add_note(v->row, "not run on a neighbour, %s%s", why->text, shape ? "; `needs:` in the op's file says which shapes there are" : "");
+    return true;
+}
+
+/* Its own op is a file with tensors of its own: where there is no neighbour of one kind there may be one of the next, and data are made by
+ * the device, or another program. */
+static bool is_of_file(const struct job *job, int index)
+{
+    return job->plan.rows[index].program.work.op->file != NULL;
+}
+
+/* Nobody can foresee which they are. */
+static bool draw_neighbour(const struct job *job, int index, int number, struct work *work, struct program *program)
+{
+    uint64_t seed = generate_bits(job_seed(job), 3, (uint64_t)number);
+    bool timed = spec_is_timed(job->options.device), file = is_of_file(job, index);
+    if (!timed && !file) /* two only: one that is unlike its own, and one that is like it in something, of any kind */
+        number = (number ? 1 + (int)(seed / NEIGHBOURS % 2) : 0) + NEIGHBOURS * (int)(seed % NEIGHBOURS);
+    bool far = timed || (file && number % 2); /* a long one costs no more there */
+    return plan_nearby(&job->plan, index, number, seed, far ? LONGEST : LONGEST_EMU, timed ? FLOP : FLOP_EMU, work, program);
+}
+
+/* The one that was drawn ahead, else one that is drawn now: a head that is bound to other sizes takes half a millisecond, each try. False:
+ * there is none. */
+static bool take_neighbour(struct neighbours *n, int index, int number, struct work *work, struct program *program)
+{
+    for (int i = 0; i < n->drawn_count; i++) {
+        struct neighbour drawn = n->drawn[i];
+        if (drawn.row != index || drawn.number != number)
+            continue;
+        n->drawn[i] = n->drawn[--n->drawn_count];
+        *work = drawn.work;
+        *program = drawn.program;
+        return drawn.any;
+    }
+    return draw_neighbour(n->job, index, number, work, program);
+}
+
+/* The row may have written to the values of the neighbour it ran on. */
+static bool look_at_values(struct op_data *data, struct row *row, struct error *err)
+{
+    bool touched = false;
+    if (!guard_data(data, &touched, err))
+        return false;
+    if (touched)
+        guard_blame(row);
+    return true;
+}
+
+/* Counts in *seen; *more: another one is worth its cost, which a compilation is not. */
+static bool visit(struct neighbours *n, int index, int number, const struct build *build, struct row *row, int *seen, bool *more,
+                  struct error *err)
+{
+    struct job *job = n->job;
+    struct visit v = {.n = n, .build = build, .row = row, .index = index};
+    struct error why = {0};
+    *more = take_neighbour(n, index, number, &v.work, &v.program);
+    if (!*more) {
+        *more = is_of_file(job, index);
+        return true;
+    }
+    ++*seen;
+    job_stage(job, index, "neighbour", VISIT_LIMIT_S + job->time_limit_s);
+    int in_case = job->plan.rows[index].case_index;
+    if (n->case_index != in_case)
+        neighbours_drop(n);
+    n->case_index = in_case;
+    data_witness(n->data, v.work.op);
+    struct op_data *data = data_of(n, &v.work, &why);
+    if (data)
+        data_there(n->data, &v.work, data);
+    if (data && !visit_run(&v, data, &why)) {
+        if (why.kind == ERROR_ENVIRONMENT) /* what a library does not offer there is no fault of the row */
+            --*seen;
+        else
+            failure_blame(job->dev, row, &why, ROW_CRASHED);
+    }
+    bool lost = row->status == ROW_CRASHED && job->dev->ops->keeps_time;
+    bool ok = data ? lost || look_at_values(data, row, err) : without_reference(&v, &why, seen, err);
+    if (ok && row->status != ROW_OK)
+        name_neighbour(&v);
+    if (!lost)
+        rig_close(v.rig);
+    *more = data && row->status == ROW_OK && !v.own.count;
+    build_free(&v.own);
+    free(v.images);
+    program_free(&v.program);
+    return ok;
+}
+
+/* Would the row be run on neighbours if its op had any? */
+static bool has_own_code(const struct plan_row *row)
+{
+    const struct program *p = &row->program;
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_CUDNN || p->steps[i].kind == STEP_CALL) /* a library searches for every shape anew */
+            return false;
+    return row->kind == PLAN_LAYER && p->checked;
+}
+
+static int wanted(const struct job *job, int index)
+{
+    const struct plan_row *row = &job->plan.rows[index];
+    bool added = job->plan.cases[row->case_index].like; /* another density of a case whose rows were there, in the same configurations */
+    if (added || !has_own_code(row) || !plan_has_nearby(row->program.work.op))
+        return 0;
+    return is_of_file(job, index) ? NEIGHBOURS_FILE : spec_is_timed(job->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
+}
+
+void neighbours_draw(struct neighbours *n, int index, const atomic_bool *enough)
+{
+    const struct job *job = n->job;
+    for (int i = 0, count = is_of_file(job, index) ? 0 : wanted(job, index); i < count && !atomic_load(enough); i++) {
+        struct neighbour *drawn = APPEND(n->drawn, n->drawn_count);
+        struct error ignored = {0}; /* told when the row is verified */
+        drawn->row = index;
+        drawn->number = i;
+        drawn->any = draw_neighbour(job, index, i, &drawn->work, &drawn->program);
+        if (!drawn->any)
+            return;
+        bool own = false;
+        for (int k = 0; k < drawn->program.unit_count; k++)
+            own |= plan_unit_of(&job->plan.rows[index].program, &drawn->program.units[k]) < 0;
+        data_of(n, &drawn->work, &ignored);
+        if (own) /* it is the only one */
+            return;
+    }
+}
+
+void neighbours_compile(const struct job *job, int index)
+{
+    for (int i = 0, count = wanted(job, index); i < count; i++) {
+        struct build build = {0};
+        struct work work;
+        struct program program;
+        struct error ignored = {0}; /* told when the row is verified */
+        bool own = false;
+        if (!draw_neighbour(job, index, i, &work, &program)) {
+            if (is_of_file(job, index))
+                continue;
+            return;
+        }
+        for (int k = 0; k < program.unit_count; k++)
+            own |= plan_unit_of(&job->plan.rows[index].program, &program.units[k]) < 0;
+        if (own && build_make(job, &program, &build, &ignored))
+            build_free(&build);
+        reference_compile(&work, job->plan.chip.arch, job->options.compiler);
+        program_free(&program);
+        if (own)
+            return;
+    }
+}
+
+bool neighbours_run(struct neighbours *n, int index, const struct build *build, struct row *row, struct error *err)
+{
+    int count = wanted(n->job, index), seen = 0;
+    bool more = count > 0;
+    const struct plan_row *own = &n->job->plan.rows[index];
+    if (has_own_code(own) && !plan_has_nearby(own->program.work.op))
+        row_add_note(row, "not run on a neighbour: %s has values from files, which are of one shape",
+                     file_base(op_path(own->program.work.op)));
+    if (!more)
+        return true;
+    for (int i = 0; i < count && more; i++)
+        if (!visit(n, index, i, build, row, &seen, &more, err))
+            return false;
+    row_add_metric(row, -1, 0, "verify.neighbours", "", "verify", seen);
+    return true;
+}

@@ -1,0 +1,24 @@
+/* measure/trust/prefetch: prepares the next case while this one is timed and counted, as far as that needs no device: the images of its
+ * rows, the check for degenerate work, the data of its rows' neighbours, the CPU's part of its own data. A thread of the lowest priority
+ * does it. It calls no driver function and holds no lock that a timed launch needs. Every command but a request for more of this ends it
+ * first. */
+#ifndef BENCH_MEASURE_TRUST_PREFETCH_H
+#define BENCH_MEASURE_TRUST_PREFETCH_H
+
+#include "measure/trust/nearby.h"
+#include "measure/trust/degenerate.h"
+
+struct prefetch {
+    struct job *job;
+    struct data_store *data;
+    struct build_cache *builds;
+    struct neighbours *neighbours;
+    struct degenerate *degenerate;
+    struct prefetch_thread *thread; /* NULL: none runs */
+};
+/* Begins with the case of these rows. */
+void prefetch_begin(struct prefetch *p, const int *rows, int count);
+/* Ends the thread and takes over what it made. */
+void prefetch_end(struct prefetch *p);
+
+#endif

@@ -1,0 +1,40 @@
+/* measure/trust/sequence: a row of a sequence, a program for one frame, run over all frames and checked. */
+#ifndef BENCH_MEASURE_TRUST_SEQUENCE_H
+#define BENCH_MEASURE_TRUST_SEQUENCE_H
+
+#include "measure/rig/build.h"
+#include "measure/trust/sequence_source.h"
+#include "measure/rig/vendor.h"
+
+/* Frames and references are the same for every row of a sequence, so they are kept from row to row. */
+struct sequence {
+    struct job *job;
+    const struct vendor_library *library;
+    struct sequence_source source;
+    int in_case; /* of `source`; -1: none */
+};
+void sequence_init(struct sequence *q, struct job *job, const struct vendor_library *library);
+void sequence_close(struct sequence *q);
+/* A row over its frames. False (err): the frames cannot be had, which is no row's fault. The caller closes the rig. */
+bool sequence_verify(struct sequence *q, int index, const struct build *build, struct row *row, struct rig **rig, struct error *err);
+
+/* One row on its way through the frames. */
+struct frames_run {
+    struct sequence *q;
+    int index;
+    const struct plan_row *p;
+    struct sequence_source *source;
+    struct rig *rig;
+    struct row *row;
+    bool nobodys;   /* no frame could be had */
+    double *shares; /* by layer: of marked inputs, summed over the frames after the first */
+    struct sequence_error error;
+    struct hash *outputs; /* the last layer's bits in the frames that are checked */
+};
+bool sequence_begin(struct frames_run *r, struct sequence *q, int index, struct row *row, struct error *err);
+/* Opens and feeds r->rig. */
+bool sequence_open_rig(struct frames_run *r, const struct device_image *images, struct error *err);
+/* ns: the device's time between two events, for everything that the frame needs; NULL: not timed. */
+bool sequence_run_frame(struct frames_run *r, int frame, double *ns, struct error *err);
+
+#endif

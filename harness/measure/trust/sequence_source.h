@@ -1,0 +1,46 @@
+/* measure/trust/sequence_source: the frames of a sequence, generated from a seed or read from a video, and the dense result of each on the
+ * CPU.
+ */
+#ifndef BENCH_MEASURE_TRUST_SEQUENCE_SOURCE_H
+#define BENCH_MEASURE_TRUST_SEQUENCE_SOURCE_H
+
+#include "base/frames.h"
+#include "op/chain/chain.h"
+#include "op/op.h"
+#include "plan/rows/plan.h"
+
+#define SEQUENCE_HOST_LIMIT_S 600.0 /* weights, a frame, the dense result of one in double */
+
+/* The frames, and what the dense network makes of each in double: the same for every row of a sequence. */
+struct sequence_source {
+    const struct scenario_sequence *q;
+    const struct chain *layers;
+    struct op_data *data; /* by layer: filter and bias; the input of the first is frame 0 */
+    int frame;            /* of `now` */
+    float *base, *now;    /* n,c,h,w: without and with noise; values that the dtype holds */
+    size_t elements;
+    struct frames *video;
+    size_t outputs;
+    bool large; /* fewer frames are looked at */
+    /* Made once, for every row of the sequence; NULL: not yet. */
+    float **frames;
+    double **references; /* of the last layer */
+};
+bool source_open(const struct sequence_row *row, struct sequence_source *out, struct error *err);
+void source_close(struct sequence_source *s);
+/* Fills `now`: frame 0, or the one behind that which is there. An error is nobody's row but the sequence's. */
+bool source_take(struct sequence_source *s, int frame, struct error *err);
+/* Frames whose result and masks are looked at: 0, powers of two, the last; of a large sequence 0, 1 and the last. */
+bool source_judged(const struct sequence_source *s, int frame);
+
+/* The largest and the root mean square error so far, over the root mean square of the dense result of the frame; and of which frame the
+ * largest is. */
+struct sequence_error {
+    double largest, rms;
+    int frame;
+    bool finite;
+};
+/* `got`: n,k,p,q of the frame in `now`. */
+bool source_judge(struct sequence_source *s, const float *got, struct sequence_error *e, struct error *err);
+
+#endif

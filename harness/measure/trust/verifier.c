@@ -1,0 +1,522 @@
+#include "measure/trust/verifier.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "measure/trust/failure.h"
+#include "measure/count/code.h"
+#include "measure/trust/code_check.h"
+#include "measure/rig/compile_facts.h"
+#include "measure/trust/input_guard.h"
+#include "op/op_file.h"
+#include "op/reference/data.h"
+#include "store/family.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMPILE_LIMIT_S 180.0
+#define LOAD_LIMIT_S 60.0
+
+struct trial {
+    struct verifier *v;
+    struct device *dev;
+    const struct program *program;
+    struct rig *rig;
+    const struct build *build;
+    struct row *row;
+    int index, step;
+    char *dump_dir;
+};
+
+/* True: the failure is the row's. */
+static bool blame_row(struct trial *t, const struct error *why, enum row_status otherwise)
+{
+    failure_blame(t->dev, t->row, why, otherwise);
+    return true;
+}
+
+static void count_metric(void *context, const struct device_counter *c, int line, double value)
+{
+    struct trial *t = context;
+    if (value != 0 || line == 0)
+        row_add_member(t->row, c->warp ? FAMILY_WARP : FAMILY_EMU, t->step, line, c->word, c->unit, "emu", value);
+}
+
+/* A copy and a host function run no instruction of emu's: their counts are unknown, not 0. */
+static bool count_step(void *context, int step, struct error *err)
+{
+    struct trial *t = context;
+    struct device *dev = t->dev;
+    (void)err;
+    t->step = step;
+    if (code_instructions(dev) > 0) {
+        dev->ops->counters(dev, count_metric, t);
+        if (t->program->steps[step].kind == STEP_KERNEL)
+            code_of_emu(dev, &t->build->images[t->program->steps[step].unit], t->row, step);
+    }
+    const struct device_report *reports;
+    if (dev->ops->reports(dev, &reports) > 0)
+        return true; /* keep the reports for take_reports */
+    dev->ops->clear(dev);
+    return true;
+}
+
+/* Sums of the steps' counters, for the row. */
+static void sum_steps(struct row *row)
+{
+    int count = row->metric_count;
+    for (int i = 0; i < count; i++) {
+        struct row_metric m = row->metrics[i]; /* a copy: adding moves the array */
+        if (strcmp(m.source, "emu") || m.line || m.step < 0)
+            continue;
+        bool seen = false;
+        for (int k = count; k < row->metric_count && !seen; k++)
+            if (!strcmp(row->metrics[k].name, m.name)) {
+                row->metrics[k].value += m.value;
+                seen = true;
+            }
+        if (!seen) {
+            m.step = -1;
+            *row_add_metric(row, -1, 0, "", "", "", 0) = m;
+        }
+    }
+}
+
+static bool run_once(struct trial *t, bool counted, struct error *err)
+{
+    struct device *dev = t->dev;
+    job_stage(t->v->job, t->index, "run", t->v->job->time_limit_s + 5);
+    if (!counted || !dev->ops->counters)
+        return rig_run(t->rig, err) && dev->ops->sync(dev, err);
+    dev->ops->clear(dev);
+    return rig_run_stepwise(t->rig, count_step, t, err) && dev->ops->sync(dev, err);
+}
+
+/* After a run: true when the row is still right. */
+static bool judge(struct trial *t, const struct op_data *data, const char *when, double *over, struct error *err, bool *failed)
+{
+    struct verdict v;
+    struct text unsafe = {0};
+    *failed = false;
+    job_stage(t->v->job, t->index, "verify", DATA_LIMIT_S);
+    failure_take_reports(t->dev, t->row);
+    if (t->row->status == ROW_PLANNED) {
+        if (!rig_check(t->rig, data, &v, &unsafe, t->dump_dir, err)) {
+            *failed = true;
+        } else if (!v.ok) {
+            t->row->status = ROW_WRONG;
+            char *reason = text_format("%s%s%s%s%s", v.text, *when ? " " : "", when, failure_hint(t->program, data, &v),
+                                       unsafe.len ? "; it also " : "");
+            char *whole = text_format("%s%s", reason, text_get(&unsafe));
+            row_set(&t->row->reason, whole);
+            free(whole);
+            free(reason);
+            if (t->dump_dir)
+                row_set(&t->row->dump, t->dump_dir);
+        } else if (unsafe.len) {
+            t->row->status = ROW_UNSAFE;
+            row_set(&t->row->reason, text_get(&unsafe));
+        } else if (!rig_state_check(t->rig, &unsafe, err)) {
+            *failed = true;
+        } else if (unsafe.len) {
+            t->row->status = ROW_STATEFUL;
+            row_set(&t->row->reason, text_get(&unsafe));
+        }
+        row_add_note(t->row, "%s", v.note);
+        if (over && v.error_over_bound >= 0)
+            *over = v.error_over_bound;
+    }
+    text_free(&unsafe);
+    return !*failed && t->row->status == ROW_PLANNED;
+}
+
+/* What a launch finds of the launch before it. */
+enum trial_left { LEFT_NOTHING, LEFT_SCRATCH, LEFT_ALL };
+
+/* Brings the data of a part, prepares and runs; *prepare_ns, *first_ns: host times. */
+static bool launch(struct trial *t, struct op_data *data, enum trial_left left, bool counted, double *prepare_ns, double *first_ns,
+                   struct error *err)
+{
+    struct device *dev = t->dev;
+    job_stage(t->v->job, t->index, "load", LOAD_LIMIT_S);
+    if (dev->ops->clear)
+        dev->ops->clear(dev);
+    if (!(left == LEFT_NOTHING ? rig_feed(t->rig, data, err) : rig_refeed(t->rig, data, err)) ||
+        (left == LEFT_SCRATCH && !rig_poison(t->rig, err)))
+        return false;
+    job_stage(t->v->job, t->index, "run", t->v->job->time_limit_s + 5);
+    if (!rig_prepare(t->rig, prepare_ns, err) || !rig_state_keep(t->rig, err))
+        return false;
+    double start = clock_s();
+    bool ok = run_once(t, counted, err);
+    *first_ns = (clock_s() - start) * 1e9;
+    return ok;
+}
+
+static bool part_data(struct trial *t, enum data_part part, struct op_data **data, struct error *err)
+{
+    job_stage(t->v->job, t->index, "data", DATA_LIMIT_S);
+    return data_get(t->v->data, t->index, job_verified_part(t->v->job, t->index, part), 0, data, err);
+}
+
+/* On small whole numbers; counted on emu. A row that is not exact by its own word is run on them all the same: what it leaves lies there
+ * when the next part begins. */
+static bool run_exact(struct trial *t, bool judged, struct error *err)
+{
+    struct op_data *data;
+    bool failed = false;
+    double prepare = NAN, first;
+    if (!part_data(t, DATA_PART_EXACT, &data, err))
+        return false;
+    if (!launch(t, data, LEFT_NOTHING, true, &prepare, &first, err))
+        return blame_row(t, err, ROW_CRASHED);
+    if (t->dev->ops->keeps_time) {
+        t->row->first_call_ns = first;
+        t->row->prepare_ns = prepare;
+    }
+    if (judged)
+        return judge(t, data, op_is_exact(t->program->work.op) ? "(exact data)" : "", NULL, err, &failed) || !failed ||
+               blame_row(t, err, ROW_CRASHED);
+    failure_take_reports(t->dev, t->row);
+    return true;
+}
+
+/* It was wrong on what another launch had left. A row that is right on nothing is named for what it makes of the rest. */
+static bool explain_left(struct trial *t, struct op_data *data, struct error *err)
+{
+    struct op_data *exact;
+    bool failed = false, ok = false;
+    double prepare, first;
+    char *said = xstrdup(t->row->reason);
+    t->row->status = ROW_PLANNED;
+    if (!launch(t, data, LEFT_NOTHING, false, &prepare, &first, err))
+        goto done;
+    if (!judge(t, data, "", NULL, err, &failed)) { /* wrong on nothing too */
+        ok = !failed;
+        goto done;
+    }
+    if (!part_data(t, DATA_PART_EXACT, &exact, err) || !launch(t, exact, LEFT_NOTHING, false, &prepare, &first, err) ||
+        !launch(t, data, LEFT_SCRATCH, false, &prepare, &first, err))
+        goto done;
+    bool looks = judge(t, data, "", NULL, err, &failed);
+    if (failed)
+        goto done;
+    char *reason = text_format("%s: right where nothing is left of the launch before it, else %s",
+                               looks ? "looks at what its output holds before it writes" : "keeps results in its scratch", said);
+    t->row->status = ROW_WRONG;
+    row_set(&t->row->reason, reason);
+    free(reason);
+    ok = true;
+done:
+    free(said);
+    return ok || blame_row(t, err, ROW_CRASHED);
+}
+
+/* Is the launch over nothing made where the row is timed (group_enter), of the same code on the same data? A library has another plan
+ * there.
+ */
+static bool is_launched_there(const struct trial *t, uint64_t sum)
+{
+    const struct verifier *v = t->v;
+    if (!v->timed_next || !v->data->card || rig_library_step(t->rig, 0) >= 0 ||
+        job_verified_part(v->job, t->index, DATA_PART_PRECISION) != job_timed_part(v->job, t->index))
+        return false;
+    v->first->left = v->first->left ? v->first->left : xcalloc((size_t)v->job->plan.row_count, sizeof *v->first->left);
+    v->first->left[t->index] = (struct left_sum){true, sum};
+    return true;
+}
+
+void first_launch_compare(const struct first_launches *first, int index, const struct rig *rig, struct row *row)
+{
+    const struct left_sum *left = first->left ? &first->left[index] : NULL;
+    if (left && left->known && row->status == ROW_OK)
+        row_add_metric(row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(rig) == left->sum);
+}
+
+void first_launch_forget(struct first_launches *first)
+{
+    free(first->left);
+    first->left = NULL;
+}
+
+/* With its blocks in another order than that of their numbers. What waits for a block of a lower number does not end then: that is no
+ * fault, as GPUs begin blocks so. */
+static bool run_reordered(struct trial *t, const struct op_data *data, struct error *err)
+{
+    const struct device_ops *ops = t->dev->ops;
+    const struct device_report *reports;
+    bool failed = false, waits = false;
+    bool ready = rig_wipe(t->rig, err) && rig_prepare(t->rig, NULL, err) && rig_state_keep(t->rig, err);
+    ops->reorder(t->dev, 1);
+    bool ran = ready && run_once(t, false, err);
+    ops->reorder(t->dev, 0);
+    for (int i = ops->reports(t->dev, &reports) - 1; i >= 0; i--)
+        waits |= !strcmp(reports[i].kind, "time_limit") || !strcmp(reports[i].kind, "deadlock");
+    if (!waits && (!ran || (!judge(t, data, "", NULL, err, &failed) && failed)))
+        return ready && blame_row(t, err, ROW_CRASHED);
+    if (waits)
+        ops->clear(t->dev);
+    if (t->row->status != ROW_PLANNED) {
+        char *reason = text_format("right with its blocks in the order of their numbers, but not in another: %s", t->row->reason);
+        row_set(&t->row->reason, reason);
+        free(reason);
+    }
+    return true;
+}
+
+/* On data of full precision, twice: on what the launch before left, of other inputs; and on nothing, where it must be right again. Of most
+ * rows that are timed next the second launch is the first that is made there. */
+static bool run_precision(struct trial *t, double *over, struct error *err)
+{
+    struct op_data *data;
+    bool failed;
+    double ignored;
+    if (!part_data(t, DATA_PART_PRECISION, &data, err))
+        return false;
+    /* where values decide what is active, pixels that were active hold what nobody has to write now */
+    enum trial_left left = t->program->work.op->settle ? LEFT_SCRATCH : LEFT_ALL;
+    if (!launch(t, data, left, false, &ignored, &ignored, err))
+        return blame_row(t, err, ROW_CRASHED);
+    if (!judge(t, data, "", over, err, &failed))
+        return failed ? blame_row(t, err, ROW_CRASHED) : t->row->status != ROW_WRONG || explain_left(t, data, err);
+    uint64_t first = rig_output_sum(t->rig);
+    if (is_launched_there(t, first))
+        return true;
+    if (!rig_wipe(t->rig, err) || !rig_prepare(t->rig, NULL, err) || !rig_state_keep(t->rig, err))
+        return false;
+    if (t->dev->ops->reorder)
+        t->dev->ops->reorder(t->dev, 0);
+    if (!run_once(t, false, err))
+        return blame_row(t, err, ROW_CRASHED);
+    bool right = judge(t, data, "on its second launch (the first was right)", over, err, &failed);
+    if (right && t->program->checked)
+        row_add_metric(t->row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(t->rig) == first);
+    if (right && t->dev->ops->reorder && t->dev->ops->reorder(t->dev, 0))
+        return run_reordered(t, data, err);
+    return right || !failed || blame_row(t, err, ROW_CRASHED);
+}
+
+/* What only the device knows of its launches. */
+static void ask_device(struct trial *t)
+{
+    for (int i = 0; i < t->program->step_count; i++) {
+        int clusters = rig_clusters(t->rig, i);
+        if (clusters > 0)
+            row_add_metric(t->row, i, 0, "driver.clusters", "clusters", "driver", clusters);
+    }
+}
+
+static void read_columns(struct trial *t)
+{
+    for (int i = 0; i < t->program->column_count; i++) {
+        const struct program_column *c = &t->program->columns[i];
+        double value;
+        struct error ignored = {0};
+        if (rig_read(t->rig, c->buffer, c->element, &value, &ignored))
+            row_add_metric(t->row, -1, 0, c->name, "", "variant", value);
+    }
+}
+
+/* A variant that counts its own active tiles must have counted as many as the CPU, which has done so when the run was planned. */
+static bool tiles_agree(struct trial *t, struct error *err)
+{
+    const struct row_metric *own = row_metric(t->row, -1, "tiles_active");
+    struct tile_stats stats = {0};
+    if (t->v->tiles)
+        stats = *t->v->tiles;
+    if (!own || t->program->tile.h < 1)
+        return true;
+    if (!t->v->tiles && !plan_tiles(&t->v->job->plan, t->index, &stats, err))
+        return false;
+    if (own->value == (double)stats.active)
+        return true;
+    char *reason =
+        text_format("its column tiles_active is %.15g, but %lld of %lld tiles of %lldx%lld have an active output", own->value,
+                    (long long)stats.active, (long long)stats.tiles, (long long)t->program->tile.h, (long long)t->program->tile.w);
+    t->row->status = ROW_WRONG;
+    row_set(&t->row->reason, reason);
+    free(reason);
+    return true;
+}
+
+/* The last use of the rig's inputs. */
+static bool prepares_blindly(struct trial *t, struct error *err)
+{
+    bool depends;
+    job_stage(t->v->job, t->index, "prepare", LOAD_LIMIT_S);
+    if (!rig_prepare_depends(t->rig, &depends, err))
+        return blame_row(t, err, ROW_CRASHED);
+    if (depends) {
+        t->row->status = ROW_UNSAFE;
+        row_set(&t->row->reason, "what it prepares depends on inputs, which prepare is not given: it finds them in memory");
+    }
+    return true;
+}
+
+static void describe_check(struct trial *t, bool exact, double over)
+{
+    struct text text = {0};
+    if (exact)
+        text_add(&text, "exact");
+    if (isfinite(over)) {
+        text_addf(&text, "%s%.2g tol", exact ? " + " : "", over);
+        t->row->error_over_bound = over;
+    }
+    row_set(&t->row->check, text_get(&text));
+    text_free(&text);
+}
+
+static bool try_row(struct trial *t, struct build *build, struct error *err)
+{
+    const struct program *p = t->program;
+    struct verifier *v = t->v;
+    const struct job *job = v->job;
+    double over = NAN;
+    bool exact = p->exact && p->checked;
+    if (!p->feasible) { /* a chain's, known only now */
+        t->row->status = ROW_INFEASIBLE;
+        row_set(&t->row->reason, p->reason);
+        row_set(&t->row->clause, p->clause);
+        return true;
+    }
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_CUDNN && !v->library->cudnn) {
+            t->row->status = ROW_SKIPPED;
+            row_set(&t->row->reason, t->dev->ops->keeps_time ? v->library->error : "not on emu: cuDNN needs a GPU");
+            return true;
+        }
+    t->build = build;
+    job_stage(job, t->index, "load", LOAD_LIMIT_S);
+    build_look(build);
+    struct text how = {0};
+    if (rig_may_remember(build->images, build->count, &how)) {
+        t->row->status = ROW_STATEFUL;
+        row_set(&t->row->reason, text_get(&how));
+        text_free(&how);
+        return true;
+    }
+    if (job->plan.rows[t->index].kind == PLAN_SEQUENCE)
+        return sequence_verify(v->sequence, t->index, build, t->row, &t->rig, err);
+    if (!degenerate_check_file(v->degenerate, v->data, v->timed_next, t->index, t->row, err))
+        return false;
+    if (t->row->status != ROW_PLANNED)
+        return true;
+    if (!rig_open(t->dev, v->library->cudnn, p, build->images, true, &t->rig, err))
+        return blame_row(t, err, ROW_BROKEN);
+    rig_time_limit(t->rig, job->time_limit_s);
+    if (rig_library_step(t->rig, 0) >= 0) {
+        const struct cudnn_plan_facts *first = rig_plan_facts(t->rig, rig_library_step(t->rig, 0), 0);
+        row_set(&t->row->engine, first->text);
+        t->row->engine_number = first->engine;
+    }
+    if (!run_exact(t, exact || !p->checked, err) || (t->row->status == ROW_PLANNED && p->checked && !run_precision(t, &over, err)))
+        return false;
+    if (t->row->status != ROW_PLANNED)
+        return true;
+    read_columns(t);
+    if (!prepares_blindly(t, err) || t->row->status != ROW_PLANNED)
+        return t->row->status != ROW_PLANNED;
+    ask_device(t);
+    if (!tiles_agree(t, err) || t->row->status != ROW_PLANNED)
+        return t->row->status != ROW_PLANNED;
+    sum_steps(t->row);
+    t->row->status = p->checked ? ROW_OK : ROW_FOIL;
+    const struct work *work = &job->plan.cases[job->plan.rows[t->index].case_index].work;
+    if (p->checked)
+        describe_check(t, exact && op_is_exact(work->op),
+                       work->op->has_math || work_terms(work) > 0 || !op_is_exact(work->op) ? over : NAN);
+    return true;
+}
+
+/* The compiled units, what the compiler says about them, and what of it tells two builds apart. False: there is no compiler, which is no
+ * row's fault. */
+static bool compile_row(struct trial *t, struct build *build, struct error *err)
+{
+    const struct job *job = t->v->job;
+    const struct plan_row *p = &job->plan.rows[t->index];
+    t->row->cropped = job->plan.cases[p->case_index].cropped;
+    if ((!build_kept(t->v->builds, t->index, build) && !build_make(job, &p->program, build, err)) ||
+        !build_facts(build, &p->program, &job->plan.chip, t->row, err)) {
+        if (err->kind == ERROR_ENVIRONMENT || err->kind == ERROR_MACHINE)
+            return false;
+        t->row->status = ROW_BROKEN;
+        row_set_reason(t->row, err);
+        return true;
+    }
+    for (int i = 0; i < build->count && !t->row->compiler; i++)
+        if (build->units[i].compiler[0])
+            row_set(&t->row->compiler, build->units[i].compiler);
+    if (p->kind != PLAN_SEQUENCE) /* whose frames are more than one program */
+        build_launch_hash(build, &p->program, &job->plan.cases[p->case_index].work, t->row);
+    return true;
+}
+
+static struct trial trial_of(struct verifier *v, int index, struct row *row)
+{
+    return (struct trial){.v = v, .dev = v->job->dev, .program = &v->job->plan.rows[index].program, .row = row, .index = index};
+}
+
+bool verifier_identify(struct verifier *v, int index, struct row *row, struct error *err)
+{
+    struct trial t = trial_of(v, index, row);
+    struct build build = {0};
+    job_stage(v->job, index, "compile", COMPILE_LIMIT_S);
+    bool ok = compile_row(&t, &build, err);
+    build_free(&build);
+    return ok;
+}
+
+/* Did the row write to values that later rows are fed? */
+static bool look_at_values(struct trial *t, struct error *err)
+{
+    bool touched = false;
+    if (!guard_case(t->v->data, t->v->job->plan.rows[t->index].case_index, &touched, err) ||
+        !neighbours_guard(t->v->neighbours, &touched, err)) /* of any neighbour: the row that runs on it next has not done it */
+        return false;
+    if (touched)
+        guard_blame(t->row);
+    return true;
+}
+
+static bool verify_compiled(struct trial *t, struct build *build, struct error *err)
+{
+    struct verifier *v = t->v;
+    struct plan_row *p = &v->job->plan.rows[t->index];
+    code_check_factors(&p->program, build, t->row);
+    p->program.rounds = p->kind == PLAN_LAYER && code_sums_round(&p->program, build->images);
+    code_check_waits(&p->program, build, t->row);
+    bool tried = t->row->status == ROW_PLANNED && !(v->job->options.tune && tried_refuse(v->tried, v->job, t->index, t->row));
+    return (!tried || try_row(t, build, err)) &&
+           (t->row->status != ROW_OK || neighbours_run(v->neighbours, t->index, build, t->row, err)) &&
+           (t->row->status == ROW_CRASHED || t->row->status == ROW_HUNG || look_at_values(t, err));
+}
+
+bool verifier_run(struct verifier *v, int index, struct row *row, struct error *err)
+{
+    const struct plan_row *p = &v->job->plan.rows[index];
+    struct trial t = trial_of(v, index, row);
+    struct build build = {0};
+    if (v->dump_dir) {
+        char name[HASH_TEXT];
+        hash_bytes(p->id, strlen(p->id), name);
+        name[12] = 0;
+        t.dump_dir = file_join(v->dump_dir, name);
+    }
+    job_stage(v->job, index, "compile", COMPILE_LIMIT_S);
+    if (t.dev->ops->clear) /* what was found of another row is not this one's */
+        t.dev->ops->clear(t.dev);
+    bool ok = degenerate_check(v->degenerate, v->job, index, row, err) && (row->status == ROW_BROKEN || compile_row(&t, &build, err)) &&
+              (row->status != ROW_PLANNED || verify_compiled(&t, &build, err));
+    if (ok && (row->status == ROW_OK || row->status == ROW_FOIL))
+        build_keep(v->builds, v->job, index, &build);
+    if (!ok || !verifier_lost(v, row)) /* else closing would only fail again */
+        rig_close(t.rig);
+    build_free(&build);
+    free(t.dump_dir);
+    return ok;
+}
+
+bool verifier_lost(const struct verifier *v, const struct row *row)
+{
+    return row->status == ROW_CRASHED && v->job->dev->ops->keeps_time;
+}

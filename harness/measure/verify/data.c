@@ -1,0 +1,242 @@
+#include "measure/verify/data.h"
+#include "base/text.h"
+#include "measure/verify/reference.h"
+#include "op/chain/chain.h"
+#include "op/op_file.h"
+#include "op/reference/data.h"
+#include <stdlib.h>
+#include <string.h>
+
+void data_open(struct data_store *d, struct job *job)
+{
+    *d = (struct data_store){.job = job};
+    for (int i = 0; i < DATA_SETS * DATA_SLOTS; i++)
+        d->data_case[i / DATA_SLOTS][i % DATA_SLOTS] = d->host_case[i / DATA_SLOTS][i % DATA_SLOTS] = -1;
+}
+
+void data_drop(struct data_store *d, int set, int slot)
+{
+    struct op_data *data = &d->data[set][slot];
+    if (d->data_case[set][slot] < 0)
+        return;
+    card_data_free(data->card);
+    op_data_free(data);
+    d->data_case[set][slot] = -1;
+}
+
+/* A device that keeps time checks outputs itself. If it cannot, the reason is reported and the CPU checks. */
+struct card *data_card(struct data_store *d)
+{
+    struct error err = {0};
+    if (d->card_tried || !d->job->dev->ops->keeps_time)
+        return d->card;
+    d->card_tried = true;
+    if (!card_open(d->job->dev, d->job->options.compiler, &d->card, &err))
+        job_environment(d->job, "cpu_checks", err.text);
+    return d->card;
+}
+
+void data_witness(struct data_store *d, const struct op *op)
+{
+    int count;
+    struct device *dev = d->job->dev;
+    const struct chip *chips = chip_table(&count);
+    struct error err = {0};
+    char *spec = NULL;
+    if (d->witness || !dev->ops->keeps_time || !reference_source(op))
+        return;
+    for (int i = 0; i < count && !spec; i++)
+        if (!strcmp(chips[i].arch, dev->chip.arch))
+            spec = text_format("emu:%s", chips[i].name);
+    if (!d->job->open(spec ? spec : "emu", &d->witness, &err))
+        job_environment(d->job, "no_witness", err.text);
+    dev->witness = d->witness;
+    free(spec);
+}
+
+int data_slot(enum data_part part)
+{
+    return part & DATA_FULL ? DATA_SLOTS - 1 : (int)part;
+}
+
+struct work data_work(const struct job *job, int in_case, enum data_part *part, int set)
+{
+    struct work work = job->plan.cases[in_case].work;
+    work.set_seed = set ? job_seed(job) + (uint64_t)set : 0;
+    if (!(*part & DATA_FULL) || work.chain || work.op->file)
+        return work;
+    work.mask = (struct mask){0};
+    *part = (enum data_part)((int)*part & ~(int)DATA_FULL);
+    return work;
+}
+
+/* Of a case's data without zeros. False: they depend on its mask. */
+static bool full_key(const struct job *job, int in_case, char key[HASH_TEXT])
+{
+    enum data_part part = (enum data_part)(DATA_PART_PRECISION | DATA_FULL);
+    struct work work = data_work(job, in_case, &part, 0);
+    work_key(&work, key);
+    return !(part & DATA_FULL);
+}
+
+bool data_is_shared(const struct job *job, int one, int other, int slot)
+{
+    char keys[2][HASH_TEXT];
+    return one >= 0 && other >= 0 && slot == data_slot((enum data_part)(DATA_PART_PRECISION | DATA_FULL)) && full_key(job, one, keys[0]) &&
+           full_key(job, other, keys[1]) && !strcmp(keys[0], keys[1]);
+}
+
+bool data_is_sound(const struct op_data *data, bool *sound, struct error *err)
+{
+    *sound = true;
+    return !data->card || card_untouched(data->card, sound, err);
+}
+
+/* ---- made ahead ---- */
+
+/* Of that case, or of another one that has the same. */
+static bool is_of(const struct data_store *d, const struct early_data *e, int in_case, int set, int slot)
+{
+    return e->set == set && e->slot == slot && (e->in_case == in_case || data_is_shared(d->job, e->in_case, in_case, slot));
+}
+
+bool data_has_early(const struct data_store *d, int in_case, int set, int slot)
+{
+    bool has = false;
+    for (int i = 0; i < d->early_count && !has; i++)
+        has = is_of(d, &d->early[i], in_case, set, slot);
+    return has;
+}
+
+void data_put_early(struct data_store *d, int in_case, int set, int slot, const struct op_data *data)
+{
+    struct early_data *made = APPEND(d->early, d->early_count);
+    *made = (struct early_data){in_case, set, slot, *data};
+}
+
+static void free_early(struct early_data *e)
+{
+    card_data_free(e->data.card);
+    op_data_free(&e->data);
+}
+
+static bool find_early(struct data_store *d, int in_case, int set, int slot, struct op_data *data)
+{
+    bool found = false;
+    for (int i = d->early_count - 1; i >= 0; i--) {
+        struct early_data *e = &d->early[i];
+        bool wanted = !found && is_of(d, e, in_case, set, slot);
+        if (wanted) {
+            *data = e->data;
+            card_data_moved(data->card, data);
+            found = true;
+        } else if (e->in_case < in_case) { /* its case is over, and nobody asked for it */
+            free_early(e);
+        }
+        if (wanted || e->in_case < in_case)
+            *e = d->early[--d->early_count];
+    }
+    return found;
+}
+
+/* Only if the device's copy is still sound. */
+static bool take_early(struct data_store *d, int in_case, int set, int slot, struct op_data *data)
+{
+    struct error ignored = {0}; /* of a lost device: it is met again when the data are made */
+    bool sound;
+    if (!find_early(d, in_case, set, slot, data))
+        return false;
+    if (data_is_sound(data, &sound, &ignored) && sound)
+        return true;
+    card_data_free(data->card);
+    op_data_free(data);
+    return false;
+}
+
+/* The data in hand, if the wanted case has the same. */
+static bool take_shared(struct data_store *d, int in_case, int set, int slot)
+{
+    struct error ignored = {0};
+    bool sound;
+    if (!data_is_shared(d->job, d->data_case[set][slot], in_case, slot) || !data_is_sound(&d->data[set][slot], &sound, &ignored) || !sound)
+        return false;
+    d->data_case[set][slot] = in_case;
+    return true;
+}
+
+static bool take_host(struct data_store *d, int in_case, int set, int slot, struct op_data *host)
+{
+    if (d->host_case[set][slot] < 0)
+        return false;
+    bool wanted = d->host_case[set][slot] == in_case;
+    d->host_case[set][slot] = -1;
+    if (wanted)
+        *host = d->host[set][slot];
+    else
+        op_data_free(&d->host[set][slot]);
+    return wanted;
+}
+
+void data_put_host(struct data_store *d, int in_case, int set, int slot, const struct op_data *host)
+{
+    if (d->host_case[set][slot] >= 0)
+        op_data_free(&d->host[set][slot]);
+    d->host_case[set][slot] = in_case;
+    d->host[set][slot] = *host;
+}
+
+void data_drop_ahead(struct data_store *d)
+{
+    for (int i = 0; i < DATA_SETS * DATA_SLOTS; i++) {
+        if (d->host_case[i / DATA_SLOTS][i % DATA_SLOTS] >= 0)
+            op_data_free(&d->host[i / DATA_SLOTS][i % DATA_SLOTS]);
+        d->host_case[i / DATA_SLOTS][i % DATA_SLOTS] = -1;
+    }
+    for (int i = 0; i < d->early_count; i++)
+        free_early(&d->early[i]);
+    free(d->early);
+    d->early = NULL;
+    d->early_count = 0;
+}
+
+/* ---- in hand ---- */
+
+bool data_make(struct data_store *d, int in_case, enum data_part part, int set, struct op_data *data, struct error *err)
+{
+    int slot = data_slot(part);
+    struct job *job = d->job;
+    struct work work = data_work(job, in_case, &part, set);
+    struct card *card = data_card(d);
+    data_witness(d, work.op);
+    bool unjudged = work.chain && part == DATA_PART_EXACT; /* small whole numbers do not stay small through a network */
+    bool begun = card && take_host(d, in_case, set, slot, data);
+    return (unjudged ? card ? card_data_inputs(card, &work, part, data, err) : op_data_inputs(&work, part, data, err)
+            : begun ? card_data_finish(card, &work, part, data, err)
+            : card   ? card_data_make(card, &work, part, data, err)
+                     : reference_data_make(job->dev, job->options.compiler, &work, part, data, err)) ||
+           error_where(err, "data of %s", job->plan.cases[in_case].id);
+}
+
+bool data_get(struct data_store *d, int row, enum data_part part, int set, struct op_data **data, struct error *err)
+{
+    int wanted = d->job->plan.rows[row].case_index, slot = data_slot(part);
+    struct op_data *own = &d->data[set][slot];
+    if (d->data_case[set][slot] != wanted && !take_shared(d, wanted, set, slot)) {
+        data_drop(d, set, slot);
+        if (!take_early(d, wanted, set, slot, own) && !data_make(d, wanted, part, set, own, err))
+            return false;
+        d->data_case[set][slot] = wanted;
+    }
+    *data = own;
+    return true;
+}
+
+void data_forget(struct data_store *d)
+{
+    data_drop_ahead(d);
+    for (int i = 0; i < DATA_SETS * DATA_SLOTS; i++)
+        data_drop(d, i / DATA_SLOTS, i % DATA_SLOTS);
+    card_close(d->card); /* it borrows the compiler's name */
+    d->card = NULL;
+    d->card_tried = false;
+}

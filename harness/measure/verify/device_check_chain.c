@@ -1,0 +1,345 @@
+/* A network's reference on the device: its links one after another in double, as op/chain/data.c walks them on the CPU. Activations never
+ * leave the device but for a sample of each link, whose rows the CPU computes from the device's own inputs of that link. */
+#include "measure/verify/device_check_private.h"
+#include "op/chain/chain.h"
+#include "op/epilogue.h"
+#include "op/shape.h"
+#include "op/reference/data.h"
+#include "op/mask/mask.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct host_room {
+    double *at;
+    size_t bytes;
+};
+struct net {
+    struct card_data *d;
+    bool again; /* of further inputs: the first ones' reference was held to the CPU's on whole samples */
+    const struct chain *chain;
+    uint64_t input;   /* in double */
+    uint64_t *values; /* by link, while a later one reads them */
+    int *last_use;
+    struct chain_errors *errors, clean; /* by link; of the input */
+    struct host_room rooms[2];          /* of a link's input and of what is added to it */
+    float *marks;                       /* of what the last link left; NULL: it has no mask, or runs as if it had none */
+    uint64_t marks_at;
+};
+/* What a link runs on, here and there. */
+struct link_data {
+    struct op_data one;
+    uint64_t layer, x, lines, residual, filter, wide, bias, mask, bound; /* wide, lines: filter and x as sums read them */
+    struct card_layer g;
+};
+
+bool card_chain_able(const struct work *work)
+{
+    bool able = work->chain != NULL;
+    for (int i = 0; able && i < work->chain->count; i++) {
+        const struct op *op = work->chain->links[i].work.op;
+        able = op->has_filter ? op->on_card != REFERENCE_CPU : op->task == TASK_LAYOUT && !work->chain->links[i].work.epilogue_count;
+    }
+    return able;
+}
+
+static void release(const struct card_data *d, uint64_t *address)
+{
+    if (*address)
+        d->card->dev->ops->release(d->card->dev, *address);
+    *address = 0;
+}
+
+static uint64_t values_of(const struct net *k, int link)
+{
+    return link < 0 ? k->input : k->values[link];
+}
+
+static const struct chain_errors *errors_of(const struct net *k, int link)
+{
+    return link < 0 ? &k->clean : &k->errors[link];
+}
+
+/* Room here for a tensor of which some lines are looked at: pages that were touched stay, as the same places are looked at of every link.
+ */
+static double *host_room(struct host_room *room, const int64_t dim[4])
+{
+    size_t bytes = (size_t)(dim[0] * dim[1] * dim[2] * dim[3]) * sizeof *room->at;
+    if (bytes > room->bytes) {
+        free(room->at);
+        room->at = malloc(bytes);
+        room->bytes = room->at ? bytes : 0;
+    }
+    return room->at;
+}
+
+/* Lines of a (n, channels, height, width) tensor there, of each the columns picked, into the same places of a room here. */
+static bool fetch_lines(const struct card_data *d, uint64_t from, const int64_t dim[4], const struct card_lines *l, double *to,
+                        struct error *err)
+{
+    int64_t height = dim[2], p = height / l->per;
+    double *compact = xmalloc((size_t)(l->count * l->channels * l->per * l->picked) * sizeof *compact), *at = compact;
+    bool ok = card_fetch_rows(d, CARD_ROWS_F64, from, sizeof *compact, l, compact, err);
+    for (int64_t r = 0; ok && r < l->count; r++)
+        for (int64_t c = 0; c < l->channels; c++)
+            for (int64_t line = 0; line < l->per; line++) {
+                double *row = to + ((l->rows[r] / p * l->channels + c) * height + l->rows[r] % p * l->per + line) * l->width;
+                for (int64_t k = 0; k < l->picked; k++)
+                    row[l->columns[k]] = *at++;
+            }
+    free(compact);
+    return ok;
+}
+
+/* What the rows of a sample read of the link's input and of what is added to it (dim added[0] 0: nothing is), here. */
+static bool fetch_sample(struct net *k, const struct work *w, struct link_data *own, const int64_t *rows, int count, const int64_t added[4],
+                         struct error *err)
+{
+    const int64_t input[] = {w->n, w->c, w->h, w->w};
+    int64_t *lines = xcalloc((size_t)(w->n * w->h), sizeof *lines), *columns = xcalloc((size_t)(w->w + added[3]), sizeof *columns);
+    double *x = host_room(&k->rooms[0], input), *residual = added[0] ? host_room(&k->rooms[1], added) : NULL;
+    bool ok = (x && (residual || !added[0])) || error_set(err, ERROR_ENVIRONMENT, "not enough memory for a sample of a chain");
+    struct card_lines l = {.channels = w->c, .p = w->h, .per = 1, .width = w->w, .rows = lines, .columns = columns};
+    l.count = op_lines_read(w, rows, count, lines);
+    l.picked = op_columns_read(w, own->one.columns, true, w->w, columns);
+    ok = ok && fetch_lines(k->d, own->x, input, &l, x, err);
+    if (ok && residual) {
+        l = (struct card_lines){.channels = added[1], .p = w->p, .per = added[2] / w->p, .width = added[3], .rows = rows, .count = count};
+        l.columns = columns;
+        l.picked = op_columns_read(w, own->one.columns, false, added[3], columns);
+        ok = fetch_lines(k->d, own->residual, added, &l, residual, err);
+    }
+    own->one.wide_input = x;
+    own->one.wide_residual = residual;
+    free(lines);
+    free(columns);
+    return ok;
+}
+
+/* Holds a link's reference against the CPU's, made of the device's own inputs of it; of what a link before has summed alike (`again`) on a
+ * border and somewhere. */
+static bool sample_link(struct net *k, const struct work *w, bool again, struct link_data *own, uint64_t reference, struct error *err)
+{
+    struct card_sample s;
+    card_sample_draw(w, own->one.mask_out, &s);
+    if (again)
+        card_sample_again(&s);
+    int64_t *rows = s.rows, added[4] = {0};
+    int item = work_epilogue_find(w, EPILOGUE_RESIDUAL), count = s.count;
+    own->one.columns = s.columns;
+    if (item >= 0 && own->residual) {
+        struct stage at = epilogue_stage(w, item);
+        memcpy(added, (int64_t[]){w->n, at.c, at.h, at.w}, sizeof added);
+    }
+    struct card_data link = {.card = k->d->card, .host = &own->one, .at[SLOT_OUTPUT] = {.reference = reference, .bound = own->bound}};
+    bool ok = fetch_sample(k, w, own, rows, count, added, err) && op_data_reference_rows(w, &own->one, rows, count, err) &&
+              card_rows_agree(&link, &own->g, rows, count, err);
+    for (int i = 0; i < OP_MAX_TENSORS; i++) {
+        free(own->one.at[i].reference);
+        free(own->one.at[i].bound);
+    }
+    own->one.columns = NULL;
+    card_sample_free(&s);
+    return ok;
+}
+
+/* Filter, bias, marks and layer of a link, up. */
+static bool link_open(struct net *k, int i, struct link_data *own, struct error *err)
+{
+    const struct chain_link *l = &k->chain->links[i];
+    const struct work *w = &l->work;
+    struct card_data *d = k->d;
+    struct tensor t;
+    *own = (struct link_data){.x = values_of(k, l->input), .residual = l->residual == CHAIN_NONE ? 0 : values_of(k, l->residual)};
+    if (k->marks) {
+        float *active = chain_marks(l, k->marks);
+        free(k->marks);
+        k->marks = active;
+        release(d, &k->marks_at);
+        if (!card_upload(d, "marks of a link", active, (size_t)(w->n * w->p * w->q) * sizeof *active, &k->marks_at, err))
+            return false;
+    }
+    bool last = i == k->chain->count - 1;
+    own->mask = last ? d->mask_out : k->marks_at;
+    own->one.mask_out = last ? d->host->mask_out : k->marks;
+    for (int b = 0; l->layer >= 0 && b < 2; b++) {
+        int slot = b ? SLOT_BIAS : SLOT_FILTER;
+        const float *value = own->one.at[slot].value = d->host->links[l->layer].at[slot].value;
+        if (value && work_tensor(w, b ? "bias" : "filter", &t) &&
+            !card_upload(d, t.role->name, value, tensor_elements(&t) * sizeof *value, b ? &own->bias : &own->filter, err))
+            return false;
+    }
+    struct op_bounds is = op_data_bounds(w, &own->one);
+    return card_layer_up(d, w, &is, &own->g, &own->layer, err) && card_filter(d, &own->g, own->filter, &own->wide, err);
+}
+
+static bool link_run(struct net *k, const struct work *w, bool again, struct link_data *own, uint64_t *reference, struct error *err)
+{
+    struct card_data *d = k->d;
+    struct device *dev = d->card->dev;
+    const struct card_layer *g = &own->g;
+    int64_t count = g->n * g->out_c * g->out_h * g->out_w;
+    if (!card_room_apart(d, "reference of a link", (size_t)count * sizeof(double), reference, err) ||
+        !card_room_apart(d, "bounds of a link", (size_t)count * sizeof(float), &own->bound, err))
+        return false;
+    if (!w->op->has_filter) /* another layout of the same values */
+        return dev->ops->copy(dev, *reference, own->x, (size_t)count * sizeof(double), err) &&
+               dev->ops->fill(dev, own->bound, 0, (size_t)count * sizeof(float), err) && dev->ops->sync(dev, err);
+    if (!card_lines_in(d, g, CARD_INPUT_WIDE, own->x, &own->lines, err))
+        return false;
+    union card_arg args[] = {card_int((int64_t)own->layer), card_int((int64_t)own->lines),    card_int((int64_t)own->wide),
+                             card_int((int64_t)own->bias),  card_int((int64_t)own->residual), card_int((int64_t)own->mask),
+                             card_int((int64_t)*reference), card_int((int64_t)own->bound)};
+    phase_part(dev->clock, "sums");
+    bool ok = card_launch(d->card, CARD_CONV_WIDE, count, args, 8, err) && dev->ops->sync(dev, err);
+    phase_pop(dev->clock);
+    phase_part(dev->clock, "sample");
+    ok = ok && sample_link(k, w, again, own, *reference, err);
+    phase_pop(dev->clock);
+    return ok;
+}
+
+/* What a link's own sums and roundings come to, as chain_errors_add_own computes it; then what it leaves inactive is nothing. */
+static bool add_own(struct net *k, const struct work *w, const struct link_data *own, uint64_t reference, struct chain_errors *e,
+                    struct error *err)
+{
+    struct card_data *d = k->d;
+    struct device *dev = d->card->dev;
+    int64_t channels = e->channels, plane = own->g.out_h * own->g.out_w;
+    double pixels = (double)(plane * w->n) * (k->marks ? mask_density(k->marks, (size_t)(plane * w->n)) : 1);
+    double *sums = xmalloc((size_t)channels * 2 * sizeof *sums);
+    uint64_t at = 0;
+    union card_arg args[] = {card_int((int64_t)reference),
+                             card_int((int64_t)own->bound),
+                             card_int((int64_t)k->marks_at),
+                             card_int(w->n),
+                             card_int(channels),
+                             card_int(plane),
+                             card_real(dtype_unit_roundoff(w->dtype)),
+                             {0}};
+    bool ok = true;
+    if ((w->op->has_filter || w->epilogue_count) && pixels >= 1) {
+        ok = card_room(d, "errors of a link", (size_t)channels * 2 * sizeof *sums, &at, err);
+        args[7] = card_int((int64_t)at);
+        ok = ok && card_launch(d->card, CARD_OWN, channels * CARD_THREADS, args, 8, err) && dev->ops->sync(dev, err) &&
+             dev->ops->read(dev, at, sums, (size_t)channels * 2 * sizeof *sums, err);
+        for (int64_t c = 0; ok && c < channels; c++) {
+            e->sums[c] += sums[c] / pixels;
+            e->roundings[c] += sums[channels + c] / pixels;
+        }
+    }
+    union card_arg forget[] = {card_int((int64_t)reference), card_int((int64_t)k->marks_at), card_int(w->n), card_int(channels),
+                               card_int(plane)};
+    ok = ok && (!k->marks || (card_launch(d->card, CARD_FORGET, w->n * channels * plane, forget, 5, err) && dev->ops->sync(dev, err)));
+    release(d, &at);
+    free(sums);
+    return ok;
+}
+
+/* The last link's reference is the network's; its bound grows by what the links before bring. */
+static bool settle(struct net *k, const struct work *w, struct link_data *own, uint64_t reference, const struct chain_errors *e,
+                   struct error *err)
+{
+    struct card_data *d = k->d;
+    struct op_values *to = &d->host->at[SLOT_OUTPUT], *mask = &d->host->at[SLOT_MASK_OUT];
+    size_t channels = (size_t)e->channels, plane = (size_t)(own->g.out_h * own->g.out_w), outputs = (size_t)(w->n * w->p * w->q);
+    float *more = xmalloc(channels * sizeof *more);
+    uint64_t more_at = 0;
+    d->at[SLOT_OUTPUT].reference = reference;
+    d->at[SLOT_OUTPUT].bound = own->bound;
+    own->bound = 0;
+    d->at[SLOT_OUTPUT].elements = to->elements = (size_t)w->n * channels * plane;
+    d->channels = channels;
+    d->plane = plane;
+    d->carried = xmalloc(channels * sizeof *d->carried);
+    for (size_t c = 0; c < channels; c++) {
+        more[c] = (float)(CHAIN_SPREAD * sqrt(e->sums[c]));
+        d->carried[c] = (float)(CHAIN_SPREAD * sqrt(e->roundings[c]));
+    }
+    to->reference = malloc(to->elements * sizeof *to->reference); /* room, for card_fetch */
+    to->bound = malloc(to->elements * sizeof *to->bound);
+    to->carried = malloc(to->elements * sizeof *to->carried);
+    bool ok = (to->reference && to->bound && to->carried) || error_set(err, ERROR_ENVIRONMENT, "not enough memory for a chain's reference");
+    if (d->host->mask_out && !mask->value && !mask->reference) {
+        mask->elements = outputs;
+        mask->reference = xmalloc(outputs * sizeof *mask->reference);
+        for (size_t i = 0; i < outputs; i++)
+            mask->reference[i] = d->host->mask_out[i];
+    }
+    ok = ok && card_upload(d, "carried errors", d->carried, channels * sizeof *d->carried, &d->carried_at, err) &&
+         card_upload(d, "errors of links", more, channels * sizeof *more, &more_at, err);
+    union card_arg args[] = {card_int((int64_t)d->at[SLOT_OUTPUT].bound), card_int((int64_t)more_at), card_int(w->n), card_int(e->channels),
+                             card_int((int64_t)plane)};
+    ok = ok && card_launch(d->card, CARD_SPREAD, (int64_t)to->elements, args, 5, err) && d->card->dev->ops->sync(d->card->dev, err);
+    release(d, &more_at);
+    free(more);
+    return ok;
+}
+
+static bool walk_link(struct net *k, int i, struct error *err)
+{
+    const struct chain_link *l = &k->chain->links[i];
+    struct card_data *d = k->d;
+    struct link_data own;
+    uint64_t reference = 0;
+    bool last = i == k->chain->count - 1, again = k->again && !last, ok = link_open(k, i, &own, err);
+    for (int j = 0; j < i && !last; j++) /* a layer that is run sixteen times */
+        again |= l->layer >= 0 && k->chain->links[j].layer >= 0 && !strcmp(k->chain->links[j].name, l->name);
+    ok = ok && link_run(k, &l->work, again, &own, &reference, err);
+    if (ok) {
+        struct chain_errors e = chain_carried(l, own.one.at[SLOT_FILTER].value, errors_of(k, l->input),
+                                              l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual));
+        ok = last ? settle(k, &l->work, &own, reference, &e, err) : add_own(k, &l->work, &own, reference, &e, err);
+        if (last)
+            chain_errors_free(&e);
+        else
+            k->errors[i] = e, k->values[i] = reference;
+        reference = 0;
+    }
+    uint64_t *const all[] = {&own.layer, &own.lines, &own.filter, &own.wide, &own.bias, &own.bound, &reference};
+    for (size_t a = 0; a < sizeof all / sizeof *all; a++)
+        release(d, all[a]);
+    for (int j = 0; j < i; j++)
+        if (k->last_use[j] == i)
+            release(d, &k->values[j]);
+    return ok || error_where(err, "link %d (%s)", i, l->name);
+}
+
+bool card_chain(struct card_data *d, const struct work *work, enum data_part part, struct error *err)
+{
+    const struct chain *chain = work->chain;
+    struct net k = {.d = d, .again = work->set_seed != 0, .chain = chain, .clean = chain_errors_new(work->c)};
+    size_t pixels = (size_t)(work->n * work->h * work->w), inputs = pixels * (size_t)work->c;
+    k.values = xcalloc((size_t)chain->count, sizeof *k.values);
+    k.errors = xcalloc((size_t)chain->count, sizeof *k.errors);
+    k.last_use = xcalloc((size_t)chain->count, sizeof *k.last_use);
+    bool ok = card_inputs_agree(d, work, err) && card_room(d, "input of a chain", inputs * sizeof(double), &k.input, err);
+    union card_arg args[] = {card_int((int64_t)d->at[SLOT_INPUT].value), card_int((int64_t)k.input), card_int((int64_t)inputs)};
+    ok = ok && card_launch(d->card, CARD_WIDEN, (int64_t)inputs, args, 3, err);
+    if (d->host->at[SLOT_MASK_IN].value && !(part & DATA_FULL)) {
+        k.marks = xmalloc(pixels * sizeof *k.marks);
+        memcpy(k.marks, d->host->at[SLOT_MASK_IN].value, pixels * sizeof *k.marks);
+    }
+    for (int i = 0; i < chain->count; i++) {
+        if (chain->links[i].input >= 0)
+            k.last_use[chain->links[i].input] = i;
+        if (chain->links[i].residual >= 0)
+            k.last_use[chain->links[i].residual] = i;
+    }
+    for (int i = 0; ok && i < chain->count; i++)
+        ok = walk_link(&k, i, err);
+    for (int i = 0; i < chain->count; i++) {
+        release(d, &k.values[i]);
+        chain_errors_free(&k.errors[i]);
+    }
+    release(d, &k.input);
+    release(d, &k.marks_at);
+    chain_errors_free(&k.clean);
+    for (int i = 0; i < 2; i++)
+        free(k.rooms[i].at);
+    free(k.marks);
+    free(k.values);
+    free(k.errors);
+    free(k.last_use);
+    return ok;
+}

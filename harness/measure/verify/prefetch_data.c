@@ -1,0 +1,88 @@
+/* Data of cases with their references, made while compilers work and the device has nothing to do: half of what a run spends on data.
+ * Never while something is timed, the ceilings included. They wait in the device's memory, of which they take a part, and are taken where
+ * they would else be made (worker_data_set); what went wrong is met there again. */
+#include "measure/verify/prefetch_data.h"
+#include "op/chain/chain.h"
+#include "op/reference/data.h"
+#include <stdlib.h>
+
+#define SHARE 3           /* one part of so many of the memory that is free */
+#define OF_INPUT 4.0      /* bytes an element there: floats; */
+#define OF_REFERENCE 12.0 /* doubles, and bounds beside them */
+
+struct early_case {
+    int row; /* the first that is due */
+    double flop, bytes;
+};
+
+/* What one part of its data takes. */
+static double part_bytes(const struct work *work)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    double bytes = 0;
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
+        bytes += (double)tensor_elements(&list[i]) * (list[i].written ? OF_REFERENCE : OF_INPUT);
+    return bytes;
+}
+
+/* The next case comes first, then who has most to compute for the memory that it takes. */
+static int by_worth(const void *a, const void *b)
+{
+    const struct early_case *x = a, *y = b;
+    double left = x->flop * y->bytes, right = y->flop * x->bytes;
+    return left != right ? (left < right ? 1 : -1) : x->row - y->row;
+}
+
+struct prefetch_budget {
+    struct data_store *d;
+    double left; /* bytes of the device's memory */
+};
+
+/* False: no more of it. */
+static bool make(struct prefetch_budget *b, int row, enum data_part part, int set, double bytes)
+{
+    struct data_store *d = b->d;
+    int in_case = d->job->plan.rows[row].case_index, slot = data_slot(part);
+    struct op_data data;
+    struct error ignored = {0};
+    if (data_has_early(d, in_case, set, slot))
+        return true;
+    if (bytes > b->left || job_is_interrupted(d->job) || !data_make(d, in_case, part, set, &data, &ignored))
+        return false;
+    b->left -= bytes;
+    data_put_early(d, in_case, set, slot, &data);
+    return true;
+}
+
+/* In the order in which the rows will ask for them: to be verified, then to be timed. */
+static void make_case(struct prefetch_budget *b, const struct early_case *c)
+{
+    const struct job *job = b->d->job;
+    int in_case = job->plan.rows[c->row].case_index;
+    bool more = make(b, c->row, DATA_PART_EXACT, 0, c->bytes) && make(b, c->row, DATA_PART_PRECISION, 0, c->bytes);
+    for (int set = 0; more && set < DATA_SETS; set++)
+        for (int row = c->row; more && row < job->plan.row_count && job->plan.rows[row].case_index == in_case; row++)
+            more = make(b, row, job_timed_part(job, row), set, c->bytes);
+}
+
+void prefetch_data(struct data_store *d, const int *rows, int row_count)
+{
+    const struct job *job = d->job;
+    struct early_case *cases = NULL;
+    int count = 0;
+    if (!row_count || !job->dev->ops->spare || !data_card(d))
+        return;
+    struct prefetch_budget budget = {d, (double)job->dev->ops->spare(job->dev) / SHARE};
+    for (int i = 0; i < row_count; i++) {
+        int row = rows[i];
+        const struct work *work = &job->plan.cases[job->plan.rows[row].case_index].work;
+        bool masked_net = work->chain && work->mask.pattern != MASK_NONE; /* what its rows are timed on is known when they are chosen */
+        if (job->plan.rows[row].kind != PLAN_SEQUENCE && card_makes(work) && !masked_net)
+            *APPEND(cases, count) = (struct early_case){row, work_flop(work), part_bytes(work)};
+    }
+    if (count > 1)
+        qsort(cases + 1, (size_t)count - 1, sizeof *cases, by_worth);
+    for (int k = 0; k < count && !job_is_interrupted(job); k++)
+        make_case(&budget, &cases[k]);
+    free(cases);
+}

@@ -1,0 +1,148 @@
+/* The reference kernel of a file's op runs on the GPU whose kernels it judges: a fault of that GPU, its driver or its compiler could be in
+ * both. Some of its blocks are interpreted too, from the same PTX and inputs. */
+#include "base/clock.h"
+#include "base/pool.h"
+#include "base/text.h"
+#include "measure/verify/reference_private.h"
+#include "op/reference/generate.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WITNESS_BLOCKS 32 /* of 128 threads: 4096 outputs where a thread makes one */
+#define WITNESS_S 0.1     /* after which no more are begun */
+#define STREAM 0x317ae55
+
+static bool drawn(const uint64_t *only, int count, uint64_t block)
+{
+    for (int i = 0; i < count; i++)
+        if (only[i] == block)
+            return true;
+    return false;
+}
+
+/* All of few; else the first one, the last one, and others anywhere, each once: one that two threads run is a race of its own results. */
+static int draw_blocks(const struct work *work, uint64_t blocks, uint64_t *only)
+{
+    int count = 0;
+    for (; blocks <= WITNESS_BLOCKS && (uint64_t)count < blocks; count++)
+        only[count] = (uint64_t)count;
+    for (uint64_t draw = 0; count < WITNESS_BLOCKS && blocks > WITNESS_BLOCKS; draw++) {
+        uint64_t block = draw == 0 ? 0 : draw == 1 ? blocks - 1 : generate_bits(work->seed, STREAM, draw) % blocks;
+        if (!drawn(only, count, block))
+            only[count++] = block;
+    }
+    return count;
+}
+
+static bool run_blocks(struct reference_run *here, struct error *err)
+{
+    double began = clock_s();
+    uint64_t blocks = reference_run_blocks(here, err), only[WITNESS_BLOCKS];
+    int count = draw_blocks(here->work, blocks, only), threads = pool_threads();
+    for (int i = 0; i < count && (!i || clock_s() - began < WITNESS_S); i += threads)
+        if (!reference_run_launch(here, only + i, i + threads < count ? threads : count - i, err))
+            return false;
+    return count > 0;
+}
+
+#define HELD_AT_ONCE 65536
+/* Elements of a result side by side: here, there, and there what errors are relative to. */
+struct held {
+    double here[HELD_AT_ONCE], there[HELD_AT_ONCE], scale[HELD_AT_ONCE];
+};
+
+/* What the blocks did not write is NaN. Double arithmetic may be fused here and not there: `scale` is of what is added up, else the largest
+ * of the neighbours. */
+static bool hold_some(const struct held *h, size_t count, bool scaled, const char *name, size_t first, size_t *compared, struct error *err)
+{
+    double most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = fabs(h->there[i]) > most ? fabs(h->there[i]) : most;
+    for (size_t i = 0; i < count; i++) {
+        double here = h->here[i], there = h->there[i];
+        if (isnan(here))
+            continue;
+        ++*compared;
+        double slack = 0x1p-30 * fmax(fabs(here), scaled ? fabs(h->scale[i]) : most);
+        if (here != there && !(fabs(here - there) <= slack))
+            return error_set(err, ERROR_INTERNAL, "element %zu of %s is %.17g on the device, and %.17g where emu interprets the same code",
+                             first + i, name, there, here);
+    }
+    return true;
+}
+
+static bool any_written(const uint8_t *known, size_t count)
+{
+    uint64_t any = 0, eight;
+    for (size_t i = 0; i + 8 <= count; i += 8) {
+        memcpy(&eight, known + i, 8);
+        any |= eight;
+    }
+    for (size_t i = count / 8 * 8; i < count; i++)
+        any |= known[i];
+    return any;
+}
+
+/* What the blocks wrote of some elements, NaN for the rest. False: nothing. */
+static bool take_written(const uint8_t *known, double *values, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        values[i] = !known || known[i] == 0xff ? values[i] : NAN;
+        any |= !isnan(values[i]);
+    }
+    return any;
+}
+
+/* A result, or its magnitudes: only what the blocks wrote is looked at here, and fetched from there. */
+static bool hold(const struct reference_run *here, uint64_t here_at, const struct reference_run *there, uint64_t there_at,
+                 uint64_t scale_at, const struct tensor *t, struct held *h, size_t *compared, struct error *err)
+{
+    size_t elements = tensor_elements(t);
+    const uint8_t *known = reference_run_known(here, here_at);
+    for (size_t first = 0; first < elements; first += HELD_AT_ONCE) {
+        size_t count = elements - first < HELD_AT_ONCE ? elements - first : HELD_AT_ONCE, bytes = count * sizeof *h->here,
+               from = first * sizeof *h->here;
+        if (known && !any_written(known + first, count))
+            continue;
+        if (!here->dev->ops->read(here->dev, here_at + from, h->here, bytes, err))
+            return false;
+        if (!take_written(known ? known + first : NULL, h->here, count))
+            continue;
+        if (!there->dev->ops->read(there->dev, there_at + from, h->there, bytes, err) ||
+            (scale_at && !there->dev->ops->read(there->dev, scale_at + from, h->scale, bytes, err)) ||
+            !hold_some(h, count, scale_at != 0, t->role->name, first, compared, err))
+            return false;
+    }
+    return true;
+}
+
+bool reference_witness(const struct reference_run *there, const struct compiled *code, struct reference_run *here, struct error *err)
+{
+    *here = (struct reference_run){.dev = there->dev->witness,
+                                   .work = there->work,
+                                   .data = there->data,
+                                   .file = there->file,
+                                   .known = true,
+                                   .like = there->lent ? there : NULL};
+    return (reference_run_open(here, code, err) && run_blocks(here, err)) || error_where(err, "on emu");
+}
+
+bool reference_hold(const struct reference_run *there, const struct reference_run *here, struct error *err)
+{
+    struct held *h = xmalloc(sizeof *h);
+    size_t compared = 0;
+    bool ok = true;
+    for (int i = 0; ok && i < here->count; i++) {
+        const struct tensor *t = &here->tensors[i];
+        int slot = t->role->slot;
+        uint64_t sizes = there->extra[slot];
+        ok = !t->written || (hold(here, here->at[slot], there, there->at[slot], here->bounds ? 0 : sizes, t, h, &compared, err) &&
+                             (!here->extra[slot] || hold(here, here->extra[slot], there, sizes, sizes, t, h, &compared, err)));
+    }
+    free(h);
+    if (ok && !compared)
+        return error_set(err, ERROR_INTERNAL, "the blocks of the reference that emu interpreted wrote nothing");
+    return ok || error_where(err, "held to emu");
+}

@@ -1,0 +1,418 @@
+#include "measure/verify/verify.h"
+#include "base/pool.h"
+#include "measure/verify/verify_private.h"
+#include "op/reference/bound.h"
+#include "op/convert.h"
+#include "op/mask/tiles.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where no magnitude is given, sizes that nobody chose may make a right kernel's sums cancel (a row of two nearly equal numbers less its
+ * mean); what is asked there is whether the kernel works, and what does not is farther off. */
+#define GUESSED_ELSEWHERE 1024
+
+double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried)
+{
+    bound = bound * look->factor + carried;
+    if (dtype_is_whole(look->t.dtype)) /* of a value between two, the nearer one; near the middle the bound decides */
+        return bound + (want == rint(want) ? 0 : 0.5);
+    if (bound == 0)
+        return 0;
+    double rounding = dtype_unit_roundoff(look->t.dtype) * (fabs(want) + bound) + dtype_underflow(look->t.dtype);
+    return bound + look->roundings * rounding;
+}
+
+/* What the element may differ by from its reference; 0: it must be the reference as the dtype holds it. */
+static double verify_tolerance(const struct verify_look *look, size_t i)
+{
+    double bound = look->want->bound ? look->want->bound[i] : 0, carried = look->want->carried ? look->want->carried[i] : 0;
+    return verify_tolerance_of(look, look->want->reference[i], bound, carried);
+}
+
+/* As the type holds it; a whole number is held as it is or not at all. */
+static double rounded(enum dtype t, double v)
+{
+    unsigned char storage[8];
+    if (dtype_is_whole(t))
+        return v;
+    dtype_set(t, storage, 0, v);
+    return dtype_get(t, storage, 0);
+}
+
+bool verify_right(const struct verify_look *look, size_t i, double got)
+{
+    double want = look->want->reference[i], tolerance = verify_tolerance(look, i);
+    if (tolerance == 0)
+        want = rounded(look->t.dtype, want);
+    return got == want || fabs(got - want) <= tolerance;
+}
+
+/* An element on its way to being the worst. */
+struct candidate {
+    double ratio, error, tolerance; /* ratio: error / tolerance; 0: nothing yet is off at all */
+    size_t index;
+    double got, want;
+    bool poison;
+};
+/* What one thread has found. */
+struct tally {
+    struct verdict v; /* counts only */
+    struct candidate worst;
+    int64_t *wrong_at[TENSOR_MAX_RANK];
+    int64_t border;
+};
+struct pass {
+    struct verify_look *look;
+    struct tally *tallies;
+};
+
+/* Worse: larger error / tolerance, then larger error, then the first element: the same one for every number of threads. */
+static void keep_worst(struct tally *t, struct candidate c)
+{
+    const struct candidate *w = &t->worst;
+    if (c.ratio > w->ratio || (c.ratio == w->ratio && (c.error > w->error || (c.error == w->error && c.index < w->index))))
+        t->worst = c;
+}
+
+static void count_wrong(struct verify_look *look, struct tally *t, const int64_t at[4], size_t index, double got)
+{
+    int64_t row = at[0] * look->fold[2] + at[2], place[TENSOR_MAX_RANK], border = INT64_MAX;
+    tensor_coordinates(&look->t, index, place);
+    t->v.wrong++;
+    for (int i = 0; i < look->t.rank; i++) {
+        int64_t far = look->t.dim[i] - 1 - place[i], near = place[i] < far ? place[i] : far;
+        t->wrong_at[i][place[i]]++;
+        if (i >= look->t.rank - 2 && near < border)
+            border = near;
+    }
+    if (border > t->border)
+        t->border = border;
+    /* This row is this thread's alone. A reservoir: every wrong element of the row has the same chance to stay, in each row others. */
+    uint64_t seen = (uint64_t)look->row_wrong[row]++, drawn = (seen + ((uint64_t)row << 32)) * UINT64_C(0x9e3779b97f4a7c15),
+             slot = seen < VERIFY_SAMPLES_PER_ROW ? seen : (drawn >> 20) % (seen + 1);
+    if (slot < VERIFY_SAMPLES_PER_ROW)
+        look->samples[row * VERIFY_SAMPLES_PER_ROW + (int64_t)slot] = (struct verify_sample){{at[0], at[1], at[2], at[3]}, got};
+}
+
+bool verify_is_poison(enum dtype t, const void *row, int64_t i)
+{
+    if (dtype_bytes(t) == 2)
+        return ((const uint16_t *)row)[i] == (uint16_t)VERIFY_POISON;
+    return dtype_bytes(t) == 4 && ((const uint32_t *)row)[i] == VERIFY_POISON;
+}
+
+/* The success form: right only if a comparison says so, so a NaN on either side is wrong. */
+static void check_element(struct verify_look *look, struct tally *t, const int64_t at[4], size_t index, double got, bool poison)
+{
+    double want = look->want->reference[index], tolerance = verify_tolerance(look, index);
+    if (tolerance == 0)
+        want = rounded(look->t.dtype, want);
+    double error = fabs(got - want);
+    t->v.elements++;
+    if (got == want || error <= tolerance) {
+        if (got != want)
+            keep_worst(t, (struct candidate){error / tolerance, error, tolerance, index, got, want, false});
+        return;
+    }
+    t->v.unwritten += poison;
+    t->v.nan += !poison && isnan(got);
+    error = isnan(error) ? INFINITY : error;
+    keep_worst(t, (struct candidate){error / tolerance, error, tolerance, index, got, want, poison});
+    count_wrong(look, t, at, index, got);
+}
+
+/* An inactive output of a kernel that uses the mask must be what the variant declares. */
+static void check_inactive(struct verify_look *look, struct tally *t, const int64_t at[4], size_t index, double got, bool poison)
+{
+    enum inactive declared = look->program->inactive;
+    if (declared == INACTIVE_BIAS) {
+        check_element(look, t, at, index, got, poison);
+        return;
+    }
+    t->v.elements++;
+    if (declared == INACTIVE_UNTOUCHED ? poison : got == 0)
+        return;
+    t->v.touched_inactive++;
+    t->v.unwritten += declared == INACTIVE_ZERO && poison;
+    double error = isnan(got) ? INFINITY : fabs(got);
+    keep_worst(t, (struct candidate){INFINITY, error, 0, index, got, declared == INACTIVE_ZERO ? 0 : NAN, poison});
+    count_wrong(look, t, at, index, got);
+}
+
+/* A row of an image, all channels. Most elements are right to the last bit: those are passed over quickly. */
+static void check_row(void *context, int64_t index, int thread)
+{
+    struct pass *pass = context;
+    struct verify_look *look = pass->look;
+    struct tally *t = &pass->tallies[thread];
+    const struct tensor *o = &look->t;
+    const int64_t *dim = look->fold;
+    int64_t n = index / dim[2], h = index % dim[2], width = dim[3];
+    char *raw = xmalloc((size_t)width * (dtype_bytes(o->dtype) + sizeof(float)));
+    float *got = (float *)raw;
+    void *bits = raw + (size_t)width * sizeof(float);
+    int64_t row = (n * (dim[2] / look->block) + h / look->block) * (width / look->block);
+    const float *mask = look->mask ? look->mask + row : NULL;
+    for (int64_t c = 0; c < dim[1]; c++) {
+        tensor_row(o, look->storage, n, c, h, bits);
+        convert_to_float(o->dtype, bits, got, (size_t)width);
+        size_t first = (size_t)(((n * dim[1] + c) * dim[2] + h) * width);
+        const double *want = look->want->reference + first;
+        for (int64_t w = 0; w < width; w++) {
+            int64_t at[4] = {n, c, h, w};
+            if (mask && mask[w / look->block] == 0) {
+                if (look->spared && look->spared[row + w / look->block])
+                    t->v.elements++;
+                else if (look->program->uses_mask)
+                    check_inactive(look, t, at, first + (size_t)w, got[w], verify_is_poison(o->dtype, bits, w));
+            } else if (got[w] == want[w]) {
+                t->v.elements++;
+            } else {
+                check_element(look, t, at, first + (size_t)w, got[w], verify_is_poison(o->dtype, bits, w));
+            }
+        }
+    }
+    free(raw);
+}
+
+static struct candidate merge(struct verify_look *look, struct tally *tallies, int threads, struct verdict *out)
+{
+    struct tally all = {0};
+    for (int i = 0; i < threads; i++) {
+        struct tally *t = &tallies[i];
+        out->elements += t->v.elements;
+        out->wrong += t->v.wrong;
+        out->nan += t->v.nan;
+        out->unwritten += t->v.unwritten;
+        out->touched_inactive += t->v.touched_inactive;
+        if (t->border > look->border)
+            look->border = t->border;
+        keep_worst(&all, t->worst);
+        for (int d = 0; d < look->t.rank; d++)
+            for (int64_t k = 0; k < look->t.dim[d]; k++)
+                look->wrong_at[d][k] += t->wrong_at[d][k];
+    }
+    out->error_over_bound = all.worst.ratio;
+    out->worst_error = all.worst.error;
+    out->worst_bound = all.worst.tolerance;
+    out->worst_got = all.worst.got;
+    out->worst_want = all.worst.want;
+    tensor_coordinates(&look->t, all.worst.index, out->worst_at);
+    return all.worst;
+}
+
+/* "1,234,567" */
+static void verify_add_count(struct text *t, int64_t n)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", (long long)n);
+    size_t len = strlen(digits);
+    for (size_t i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0)
+            text_add(t, ",");
+        text_add_bytes(t, digits + i, 1);
+    }
+}
+
+/* "output(0,719,1270,63)": coordinates in the order of the storage, as the kernel's author indexes it. */
+static void add_place(struct text *t, const struct tensor *o, const int64_t *at)
+{
+    int axes[TENSOR_MAX_RANK];
+    tensor_axes(o, axes);
+    text_addf(t, "%s(", o->role->name);
+    for (int i = 0, count = 0; i < o->rank; i++)
+        if (o->layout != LAYOUT_BITS || i != 1 || o->dim[1] != 1) /* masks have no channels */
+            text_addf(t, "%s%ld", count++ ? "," : "", (long)at[axes[i]]);
+    text_add(t, ")");
+}
+
+/* "1.5, want 1.25": as many digits as tell them apart. */
+static void add_got_and_want(struct text *t, double got, double want)
+{
+    char a[40], b[40];
+    for (int digits = 7; digits <= 17; digits += 2) {
+        snprintf(a, sizeof a, "%.*g", digits, got);
+        snprintf(b, sizeof b, "%.*g", digits, want);
+        if (strcmp(a, b))
+            break;
+    }
+    text_addf(t, " = %s, want %s", a, b);
+}
+
+static void describe_wrong(const struct verify_look *look, const struct candidate *worst, const struct verdict *v, struct text *t)
+{
+    add_place(t, &look->t, v->worst_at);
+    if (isnan(worst->want))
+        text_addf(t, " = %.7g, but its pixel is inactive and must stay untouched", worst->got);
+    else if (worst->poison)
+        text_addf(t, " was not written, want %.7g", worst->want);
+    else
+        add_got_and_want(t, worst->got, worst->want);
+    if (worst->tolerance > 0)
+        text_addf(t, " ±%.2g", worst->tolerance);
+    text_add(t, "; ");
+    verify_add_count(t, v->wrong);
+    text_add(t, " of ");
+    verify_add_count(t, v->elements);
+    text_addf(t, " elements%s%s", v->pattern[0] ? ", " : "", v->pattern);
+}
+
+void verify_describe_right(struct verdict *v)
+{
+    if (!v->elements)
+        snprintf(v->text, sizeof v->text, "nothing to compare: no output is active");
+    else if (v->error_over_bound == 0)
+        snprintf(v->text, sizeof v->text, "exact");
+    else
+        snprintf(v->text, sizeof v->text, "%.2g of the tolerance", v->error_over_bound);
+}
+
+static void verify_describe(const struct verify_look *look, const struct candidate *worst, struct verdict *v)
+{
+    struct text t = {0};
+    if (v->ok) {
+        verify_describe_right(v);
+        return;
+    }
+    describe_wrong(look, worst, v, &t);
+    snprintf(v->text, sizeof v->text, "%s", text_get(&t));
+    text_free(&t);
+}
+
+static void *histograms(int64_t *at[], const struct tensor *t)
+{
+    int64_t total = 0;
+    for (int d = 0; d < t->rank; d++)
+        total += t->dim[d];
+    int64_t *all = xcalloc((size_t)total, sizeof *all), *next = all;
+    for (int d = 0; d < t->rank; d++) {
+        at[d] = next;
+        next += t->dim[d];
+    }
+    return all;
+}
+
+void verify_begin(struct verify_look *look, const struct program *p, int tensor, const struct op_data *data, const void *storage)
+{
+    const struct tensor *t = &p->tensors[tensor];
+    *look = (struct verify_look){.program = p, .data = data, .storage = storage, .t = *t, .want = &data->at[t->role->slot], .block = 1};
+    tensor_fold(t, look->fold);
+    look->image = t->layout == LAYOUT_NCHW || t->layout == LAYOUT_NHWC;
+    look->factor = (p->rounds ? bound_factor_rounded : bound_factor)(p->algorithm, &p->work) *
+                   (look->want->guessed && data->elsewhere ? GUESSED_ELSEWHERE : 1);
+    look->roundings = bound_roundings(p->algorithm);
+    look->mask = t->role->share == SHARE_OUTPUTS ? data->mask_out : NULL;
+    if (look->mask)
+        look->block = look->fold[2] / p->work.p;
+}
+
+static void compare_numbers(struct verify_look *look, struct verdict *out)
+{
+    int64_t rows = look->fold[0] * look->fold[2];
+    int threads = pool_threads_for((int64_t)tensor_elements(&look->t), 25000);
+    void *histogram = histograms(look->wrong_at, &look->t);
+    look->samples = xcalloc((size_t)rows * VERIFY_SAMPLES_PER_ROW, sizeof *look->samples);
+    look->row_wrong = xcalloc((size_t)rows, sizeof *look->row_wrong);
+    struct pass pass = {.look = look, .tallies = xcalloc((size_t)threads, sizeof *pass.tallies)};
+    void **own = xcalloc((size_t)threads, sizeof *own);
+    for (int i = 0; i < threads; i++)
+        own[i] = histograms(pass.tallies[i].wrong_at, &look->t);
+    pool_for(rows, threads, check_row, &pass);
+    struct candidate worst = merge(look, pass.tallies, threads, out);
+    out->ok = out->wrong == 0 && (out->elements > 0 || look->mask);
+    if (out->wrong)
+        verify_pattern(look, out, out->pattern, sizeof out->pattern);
+    verify_describe(look, &worst, out);
+    for (int i = 0; i < threads; i++)
+        free(own[i]);
+    free(own);
+    free(pass.tallies);
+    free(look->samples);
+    free(look->row_wrong);
+    free(histogram);
+}
+
+static void verify_numbers(struct verify_look *look, struct verdict *out)
+{
+    const struct program *p = look->program;
+    struct tile tile;
+    bool skipped;
+    if (look->mask && p->uses_mask && p->spared.h) {
+        look->spared = xcalloc((size_t)p->work.n * (size_t)(p->work.p * p->work.q), 1);
+        tiles_mark(&p->work, look->mask, &p->spared, look->spared);
+    }
+    compare_numbers(look, out);
+    if (out->wrong && out->wrong == out->touched_inactive && p->finds_tile && (look->spared = verify_find_tile(look, &tile, &skipped))) {
+        *out = (struct verdict){0};
+        compare_numbers(look, out);
+        snprintf(out->note, sizeof out->note, "inactive outputs are left alone by tiles of %ldx%ld, not one by one%s", (long)tile.h,
+                 (long)tile.w, skipped ? "" : ": none to skip here");
+    }
+    free(look->spared);
+}
+
+/* 32 columns as one word, which past the last are 0. */
+static uint32_t bits_wanted(const double *row, int64_t first, int64_t width)
+{
+    uint32_t word = 0;
+    for (int64_t x = first; x < first + 32 && x < width; x++)
+        word |= (uint32_t)(row[x] != 0) << (x - first);
+    return word;
+}
+
+static void verify_bits(const struct verify_look *look, struct verdict *out)
+{
+    const struct tensor *t = &look->t;
+    const uint32_t *words = look->storage;
+    int64_t width = look->fold[3], across = (width + 31) / 32, rows = look->fold[2], behind = 0; /* of all images */
+    for (int64_t word = 0; word < rows * across; word++) {
+        int64_t row = word / across, first = word % across * 32;
+        if (words[word] == bits_wanted(&look->want->reference[row * width], first, width))
+            continue;
+        for (int64_t x = first; x < first + 32 && (x < width || !look->program->any_padding); x++) {
+            bool got = words[row * across + x / 32] >> x % 32 & 1, want = x < width && look->want->reference[row * width + x] != 0;
+            if (got == want)
+                continue;
+            uint32_t unlike = (words[row * across + x / 32] ^ VERIFY_POISON) >> x % 32 / 8 * 8 & 0xff;
+            if (look->program->finds_padding && x >= (width + 7) / 8 * 8 && !unlike) {
+                snprintf(out->note, sizeof out->note, "bytes of %s behind the last column are not written", t->role->name);
+                continue;
+            }
+            behind += x >= width;
+            if (!out->wrong++) {
+                tensor_coordinates(t, (size_t)(row * width), out->worst_at);
+                out->worst_at[t->rank - 1] = x;
+                out->worst_got = got;
+                out->worst_want = want;
+            }
+        }
+    }
+    out->elements = rows * width;
+    out->ok = out->wrong == 0 && out->elements > 0;
+    if (out->ok)
+        return;
+    struct text text = {0};
+    add_place(&text, t, out->worst_at);
+    text_addf(&text, " = %g, want %g%s; %lld of %lld pixels", out->worst_got, out->worst_want,
+              out->worst_at[t->rank - 1] < width ? "" : " (past the last column)", (long long)(out->wrong - behind),
+              (long long)out->elements);
+    if (behind)
+        text_addf(&text, " and %lld bits behind the last column", (long long)behind);
+    snprintf(out->text, sizeof out->text, "%s", text_get(&text));
+    text_free(&text);
+}
+
+void verify_tensor(const struct program *program, int tensor, const struct op_data *data, const void *storage, struct verdict *out)
+{
+    struct verify_look look;
+    verify_begin(&look, program, tensor, data, storage);
+    *out = (struct verdict){0};
+    if (!look.want->reference)
+        snprintf(out->text, sizeof out->text, "there is no %s to compare with", look.t.role->name);
+    else if (look.t.layout == LAYOUT_BITS)
+        verify_bits(&look, out);
+    else
+        verify_numbers(&look, out);
+}

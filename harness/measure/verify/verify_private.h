@@ -1,0 +1,46 @@
+/* measure/verify/verify_private: what one look at an output collects, shared by verify*.c. */
+#ifndef BENCH_MEASURE_VERIFY_VERIFY_PRIVATE_H
+#define BENCH_MEASURE_VERIFY_VERIFY_PRIVATE_H
+
+#include "measure/verify/verify.h"
+
+#define VERIFY_SAMPLES_PER_ROW 8
+struct verify_sample { /* a wrong element, in coordinates of tensor_fold */
+    int64_t at[4];
+    double got;
+};
+struct verify_look {
+    const struct program *program;
+    const struct op_data *data;
+    const void *storage;
+    const struct op_values *want;
+    struct tensor t;
+    int64_t fold[4];          /* its shape as images of channels of rows */
+    bool image;               /* it has images and channels */
+    double factor, roundings; /* op/reference/bound.h */
+    const float *mask;        /* data->mask_out where that says which elements count, or NULL */
+    unsigned char *spared;    /* by output of the mask: inactive, but of a tile that is worked on as a whole; NULL: there are none */
+    int64_t block;            /* output pixels per mask pixel, each direction */
+    /* collected */
+    int64_t *wrong_at[TENSOR_MAX_RANK]; /* histograms of wrong elements by axis */
+    int64_t border;                     /* largest distance of a wrong element from the nearest image edge */
+    struct verify_sample *samples;      /* up to VERIFY_SAMPLES_PER_ROW for each row of all channels */
+    int64_t *row_wrong;                 /* wrong elements of each such row */
+};
+
+/* Fills what there is to say of a tensor before it is looked at. */
+void verify_begin(struct verify_look *look, const struct program *program, int tensor, const struct op_data *data, const void *storage);
+/* What an element may differ by whose reference, bound and carried error are these; 0: it must be the reference rounded to the dtype. */
+double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried);
+bool verify_is_poison(enum dtype t, const void *row, int64_t i);
+/* Inactive outputs were written: are they those of whole tiles? Then *tile is the smallest, and the outputs of active tiles are marked
+ * (malloc'd); NULL: they are not. */
+unsigned char *verify_find_tile(const struct verify_look *look, struct tile *tile, bool *skipped);
+/* The sentence of a verdict that is right. */
+void verify_describe_right(struct verdict *v);
+/* Is this the value of logical element i? Success form: NaN is not. */
+bool verify_right(const struct verify_look *look, size_t logical, double got);
+/* Names what the wrong elements have in common, in words. */
+void verify_pattern(const struct verify_look *look, const struct verdict *v, char *out, size_t bytes);
+
+#endif

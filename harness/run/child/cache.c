@@ -1,0 +1,146 @@
+#include "run/child/cache.h"
+#include "base/file.h"
+#include "base/spec.h"
+#include "base/text.h"
+#include "run/message/wire.h"
+#include "measure/rig/build.h"
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SELF_MAX_BYTES (1u << 30)
+#define BUILD_ID_MIN 16 /* bytes: MD5's; less is no hash */
+#define ALIGNED(bytes) (((size_t)(bytes) + 3) & ~(size_t)3)
+#define MEMORY_FORMAT "emu memory 1"
+
+/* The linker's hash of all that it wrote, of the program itself, which comes first. */
+static int find_build(struct dl_phdr_info *info, size_t size, void *to)
+{
+    const ElfW(Nhdr) * note;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        const char *at = (const char *)(info->dlpi_addr + part->p_vaddr), *end = at + part->p_memsz;
+        for (; part->p_type == PT_NOTE && at + sizeof *note < end; at += sizeof *note + ALIGNED(note->n_namesz) + ALIGNED(note->n_descsz)) {
+            note = (const void *)at;
+            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == sizeof "GNU" && note->n_descsz >= BUILD_ID_MIN)
+                hash_bytes(at + sizeof *note + ALIGNED(sizeof "GNU"), note->n_descsz, to);
+        }
+    }
+    return 1;
+}
+
+/* This build: another one may count otherwise. Without the linker's word for it, all of its file. */
+static bool hash_self(char self_hash[HASH_TEXT])
+{
+    size_t bytes;
+    if (!self_hash[0])
+        dl_iterate_phdr(find_build, self_hash);
+    char *self = self_hash[0] ? NULL : file_read(file_self(), SELF_MAX_BYTES, &bytes, NULL);
+    if (self)
+        hash_bytes(self, bytes, self_hash);
+    free(self);
+    return self_hash[0] != 0;
+}
+
+/* A unit's compilation, and the heads that asked for it. */
+static bool hash_unit(const struct job *job, const struct unit *u, struct hash *h, char key[HASH_TEXT])
+{
+    struct compile_request request = build_request(job, u);
+    hash_add_text(h, u->label);
+    for (int i = 0; i < job->plan.variants.count; i++)
+        if (!strcmp(job->plan.variants.items[i]->name, u->label))
+            hash_add_text(h, job->plan.variants.items[i]->hash);
+    return !u->path || (u->code == CODE_CUDA && compile_key(&request, key, NULL));
+}
+
+/* False: of this row nothing can be remembered. */
+static bool memory_key(struct memory *m, int index, char out[HASH_TEXT])
+{
+    const struct job *job = m->job;
+    const struct plan_row *row = &job->plan.rows[index];
+    const struct program *p = &row->program;
+    const char *device = job->options.device;
+    if (!job->options.remember || spec_is_timed(device) || job->options.bundle || row->kind == PLAN_SEQUENCE || row->side || !p->feasible ||
+        !p->unit_count || !hash_self(m->self))
+        return false;
+    char(*keys)[HASH_TEXT] = xcalloc((size_t)p->unit_count, sizeof *keys), launches[HASH_TEXT];
+    const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
+    struct hash *h = hash_begin();
+    bool known = true;
+    hash_add_text(h, MEMORY_FORMAT);
+    hash_add_text(h, m->self);
+    hash_add_text(h, device);
+    hash_add_text(h, job->plan.chip.arch);
+    if (row->variant) {
+        hash_add_text(h, row->variant->hash);
+        hash_add_text(h, row->config->label);
+    }
+    for (int i = 0; known && i < p->unit_count; i++)
+        known = hash_unit(job, &p->units[i], h, keys[i]);
+    for (int i = 0; known && i < p->step_count; i++) {
+        known = p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL;
+        codes[i] = p->steps[i].kind == STEP_KERNEL || p->steps[i].kind == STEP_SYMBOL ? keys[p->steps[i].unit] : NULL;
+    }
+    if (known)
+        program_hash(p, &job->plan.cases[row->case_index].work, codes, launches);
+    hash_add_text(h, known ? launches : "");
+    hash_end(h, out);
+    free(codes);
+    free(keys);
+    return known;
+}
+
+/* An entry is the hash of its text, a line's end, and the text. */
+static json_t *entry_load(const char *key)
+{
+    char *name = text_format("%s.emu", key), check[HASH_TEXT];
+    size_t bytes;
+    char *data = compile_cache_load(name, &bytes);
+    json_t *fields = NULL;
+    if (data && bytes > HASH_TEXT) {
+        hash_bytes(data + HASH_TEXT, bytes - HASH_TEXT, check);
+        if (!memcmp(check, data, HASH_TEXT - 1))
+            fields = json_loadb(data + HASH_TEXT, bytes - HASH_TEXT, 0, NULL);
+    }
+    free(data);
+    free(name);
+    return fields;
+}
+
+bool memory_has(struct memory *m, int index)
+{
+    char key[HASH_TEXT];
+    json_t *fields = memory_key(m, index, key) ? entry_load(key) : NULL;
+    json_decref(fields);
+    return fields != NULL;
+}
+
+json_t *memory_recall(struct memory *m, int index)
+{
+    char key[HASH_TEXT];
+    json_t *fields = memory_key(m, index, key) ? entry_load(key) : NULL, *step;
+    const struct program *p = &m->job->plan.rows[index].program;
+    size_t i;
+    json_array_foreach(json_object_get(fields, "steps"), i, step) if (json_object_get(step, "file"))
+        json_object_set_new(step, "file", json_string(p->units[p->steps[i].unit].path)); /* the files may lie elsewhere now */
+    return fields;
+}
+
+void memory_keep(struct memory *m, int index, const struct row *row)
+{
+    char key[HASH_TEXT], check[HASH_TEXT];
+    if ((row->status != ROW_OK && row->status != ROW_FOIL) || !memory_key(m, index, key))
+        return;
+    json_t *fields = wire_row(row);
+    char *text = json_dumps(fields, JSON_COMPACT | JSON_SORT_KEYS), *name = text_format("%s.emu", key);
+    if (text) {
+        struct text entry = {0};
+        hash_bytes(text, strlen(text), check);
+        text_addf(&entry, "%s\n%s", check, text);
+        compile_cache_save(name, entry.data, entry.len);
+        text_free(&entry);
+    }
+    free(text);
+    free(name);
+    json_decref(fields);
+}
