@@ -64,12 +64,12 @@ int process_run(const char *const *argv, const struct process *p)
         become(argv, p, parent, ends[1]);
     why = pid < 0 ? errno : 0;
     close(ends[1]);
-    ssize_t told = 0;
-    while (pid > 0 && (told = read(ends[0], &why, sizeof why)) < 0 && errno == EINTR) /* until exec closes it */
+    ssize_t got = 0;
+    while (pid > 0 && (got = read(ends[0], &why, sizeof why)) < 0 && errno == EINTR) /* until exec closes it */
         ;
     close(ends[0]);
     int code = pid > 0 ? wait_for(pid, p) : PROCESS_MISSING;
-    if (pid < 0 || told == sizeof why) {
+    if (pid < 0 || got == sizeof why) {
         errno = why;
         return PROCESS_MISSING;
     }

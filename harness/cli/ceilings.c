@@ -23,20 +23,20 @@ static double sheet_of(const struct chip *chip, const char *name)
     return math > MATH_NONE && math < MATH_COUNT ? chip_flop_s(chip, math) : 0;
 }
 
-struct roof_print {
+struct ceiling_print {
     struct text *t;
     const struct chip *chip; /* of the GPU `uuid`; NULL: not here */
     const char *uuid;
     int count;
 };
 
-static void print_roofs(void *context, const char *uuid, const struct roofs *roofs)
+static void print_ceilings(void *context, const char *uuid, const struct ceiling_list *ceilings)
 {
-    struct roof_print *p = context;
+    struct ceiling_print *p = context;
     const struct chip *chip = p->chip && !strcmp(p->uuid, uuid) ? p->chip : NULL;
-    text_addf(p->t, "%s%s  measured %s\n", p->count++ ? "\n" : "", uuid, roofs->measured);
-    for (int i = 0; i < roofs->count; i++) {
-        const struct roof *r = &roofs->items[i];
+    text_addf(p->t, "%s%s  measured %s\n", p->count++ ? "\n" : "", uuid, ceilings->measured);
+    for (int i = 0; i < ceilings->count; i++) {
+        const struct ceiling *r = &ceilings->items[i];
         char a[NUMBER_TEXT], b[NUMBER_TEXT];
         bool time = !strcmp(r->unit, "ns");
         text_addf(p->t, "  %-11s %-14s", r->name, time ? number_time(r->value, a) : number_si(r->value, r->unit, a));
@@ -55,7 +55,7 @@ static void tell_note(void *context, const char *text)
     cli_say(stderr, "bench: note: %s\n", text);
 }
 
-int cli_roofs(const struct roofs_arguments *a, const char *out_dir)
+int cli_ceilings(const struct ceilings_arguments *a, const char *out_dir)
 {
     struct error err = {0}, ignored = {0};
     SCOPED_TEXT t = {0};
@@ -65,22 +65,23 @@ int cli_roofs(const struct roofs_arguments *a, const char *out_dir)
     struct child held = {.fd = -1, .errors = -1};
     const struct session_sink sink = {.note = tell_note};
     int lock = -1;
-    struct roofs roofs;
+    struct ceiling_list ceilings;
     char note[512] = "", *database = cli_database(out_dir);
     bool ok = true;
     if (a->measure) {
         ask.keep = &held;
         ok = session_hold(ask.spec, &sink, &held, NULL, &lock, &err) && session_device(&ask, NULL, &d, &err);
         child_stop(&held, NULL, 0);
-        ok = ok && session_roofs_measure(d.spec, a->compiler, a->bundle, NULL, &roofs, note, sizeof note, &err) &&
-             file_make_dirs(out_dir, &err) && store_open(database, false, &store, &err) && store_roofs_put(store, d.uuid, &roofs, &err);
+        ok = ok && session_roofs_measure(d.spec, a->compiler, a->bundle, NULL, &ceilings, note, sizeof note, &err) &&
+             file_make_dirs(out_dir, &err) && store_open(database, false, &store, &err) &&
+             store_ceilings_put(store, d.uuid, &ceilings, &err);
     } else { /* without a GPU the stored figures are printed all the same */
         ok = cli_store(database, "bench doctor --measure, on a machine with a GPU,", &store, &err);
         if (ok)
             session_device(&ask, NULL, &d, &ignored);
     }
-    struct roof_print p = {.t = &t, .chip = d.uuid[0] ? &d.chip : NULL, .uuid = d.uuid};
-    ok = ok && store_roofs_each(store, print_roofs, &p, &err);
+    struct ceiling_print p = {.t = &t, .chip = d.uuid[0] ? &d.chip : NULL, .uuid = d.uuid};
+    ok = ok && store_ceilings_each(store, print_ceilings, &p, &err);
     if (ok && !p.count) {
         error_set(&err, ERROR_USAGE, "%s holds no measured ceilings", database);
         ok = error_hint(&err, "bench doctor --measure, or any timed run, on a machine with a GPU");

@@ -135,7 +135,7 @@ char *cli_line(int argc, char **argv);
 struct op;
 bool cli_sidecar(const struct op *op, const char *path, const char *kernel, struct text *t, struct error *err);
 /* The lines of worker_registers, for compile and profile. */
-void cli_print_registers(struct text *t, const struct register_point *points, int count);
+void cli_print_launch_bounds(struct text *t, const struct register_point *points, int count);
 
 /* "1a2b3c4d5e", "1a2b3c4d5e+dirty": the revision of a folder that git tracks; NULL: nobody can say. `below`: only if git tracks that in it.
  */
@@ -144,13 +144,13 @@ char *cli_revision(const char *folder, const char *below);
 char *cli_git_line(const char *folder, const char *command);
 /* Times of another tool into the last run of their scenario, or into run `run_id`. */
 int cli_import_rows(const char *path, const char *out_dir, int run_id);
-struct roofs_arguments {
+struct ceilings_arguments {
     bool measure;
     const char *device, *compiler, *bundle;
 };
-int cli_roofs(const struct roofs_arguments *a, const char *out_dir);
+int cli_ceilings(const struct ceilings_arguments *a, const char *out_dir);
 /* `argv`: the command, for provenance. */
-int cli_noise(const struct roofs_arguments *a, const char *out_dir, const char *argv);
+int cli_noise(const struct ceilings_arguments *a, const char *out_dir, const char *argv);
 /* One row run again with every counter; `words` as in the verb's help. Takes the options that make a plan from `a`. */
 int cli_profile(struct plan_arguments *a, const char **words, int count, const char *out_dir);
 

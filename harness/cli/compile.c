@@ -162,7 +162,7 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
                 register_fields(u->label, s, points, count);
                 text_addf(t, "%s %s  block %ux%ux%u  %zu B dynamic shared memory\n", u->label, s->name, s->block[0], s->block[1],
                           s->block[2], (size_t)s->smem);
-                cli_print_registers(t, points, count);
+                cli_print_launch_bounds(t, points, count);
                 *APPEND(seen, seen_count) = text_take(&key);
             }
         }
@@ -247,8 +247,8 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
 /* The kernels that measure a machine's ceilings, those that check outputs there and those that make references travel with the bundle. */
 static bool compile_own(const struct plan *plan, const char *arch, struct compiling *list, struct error *err)
 {
-    SCOPED char *roofs = roofs_source();
-    struct compile_request request = {.path = roofs, .label = "roofs", .arch = arch};
+    SCOPED char *ceilings = roofs_source();
+    struct compile_request request = {.path = ceilings, .label = "roofs", .arch = arch};
     const struct compiled *c;
     list->silent = true;
     bool ok = add_image(list, &request, &c, err);

@@ -166,17 +166,17 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
 {
     SCOPED const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const char *out = NULL;
-    struct roofs_arguments roofs = {0};
-    bool show_roofs = false, noise = false;
+    struct ceilings_arguments ceilings = {0};
+    bool show_ceilings = false, noise = false;
     SCOPED char *argv_text = cli_line(argc, argv);
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "the folder to check; default ./.bench", &out},
-        {"--roofs", 0, OPTION_FLAG, NULL, "print what this machine was measured to do at the most", &show_roofs},
-        {"--measure", 0, OPTION_FLAG, NULL, "measure that now, also when it was measured before", &roofs.measure},
+        {"--roofs", 0, OPTION_FLAG, NULL, "print what this machine was measured to do at the most", &show_ceilings},
+        {"--measure", 0, OPTION_FLAG, NULL, "measure that now, also when it was measured before", &ceilings.measure},
         {"--noise", 0, OPTION_FLAG, NULL, "time one kernel beside itself, some seconds: what change this machine can see", &noise},
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "of ceilings and noise; default cuda:0", &roofs.device},
-        {"--compiler", 0, OPTION_TEXT, "NAME", "as in bench run", &roofs.compiler},
-        {"--bundle", 0, OPTION_TEXT, "FILE", "compiled elsewhere by bench compile --bundle", &roofs.bundle},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "of ceilings and noise; default cuda:0", &ceilings.device},
+        {"--compiler", 0, OPTION_TEXT, "NAME", "as in bench run", &ceilings.compiler},
+        {"--bundle", 0, OPTION_TEXT, "FILE", "compiled elsewhere by bench compile --bundle", &ceilings.bundle},
         {0},
     };
     int count, code;
@@ -185,10 +185,10 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
         return code;
     if (count)
         return cli_usage(verb, "too many arguments");
-    if (show_roofs || roofs.measure)
-        return cli_roofs(&roofs, cli_out_dir(out));
+    if (show_ceilings || ceilings.measure)
+        return cli_ceilings(&ceilings, cli_out_dir(out));
     if (noise)
-        return cli_noise(&roofs, cli_out_dir(out), argv_text);
+        return cli_noise(&ceilings, cli_out_dir(out), argv_text);
     c.table = table_new();
     table_column(c.table, "what", "", ALIGN_LEFT);
     table_column(c.table, "state", "", ALIGN_LEFT);

@@ -112,7 +112,7 @@ static void put_bands(struct text *t, struct row *const *rows, int count)
             }
 }
 
-int cli_noise(const struct roofs_arguments *a, const char *out_dir, const char *argv)
+int cli_noise(const struct ceilings_arguments *a, const char *out_dir, const char *argv)
 {
     SCOPED char *scenario = file_share("scenarios/noise.yaml"), *database = cli_database(out_dir), *include = file_share("kernels/include");
     SCOPED char *variants = file_share("kernels/variants"), *ops = file_share("kernels/ops");

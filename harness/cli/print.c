@@ -17,7 +17,7 @@
 /* Of the one verb that this process runs. */
 static struct {
     bool json, wide;
-    bool told;                /* its JSON is printed already */
+    bool printed;             /* its JSON is printed already */
     struct document document; /* what --json prints at the end */
     json_t *fields, *errors;  /* or this; and what went wrong */
 } shared;
@@ -215,13 +215,13 @@ json_t *fields(const char *name)
 
 void cli_print_json(const struct text *t)
 {
-    shared.told = true;
+    shared.printed = true;
     fputs(text_get(t), stdout);
 }
 
 void cli_finish(const struct verb *verb, int code)
 {
-    if (shared.json && !shared.told) {
+    if (shared.json && !shared.printed) {
         SCOPED_TEXT t = {0};
         json_t *own = shared.fields ? shared.fields : document_json(&shared.document), *root = json_object();
         static const char *const first[] = {"schema", "version"};

@@ -11,11 +11,11 @@ char *cli_git_line(const char *folder, const char *command)
     char line[80];
     SCOPED char *whole = text_format("cd \"$BENCH_SIDE\" 2>/dev/null && %s", command);
     FILE *git = setenv("BENCH_SIDE", folder, 1) == 0 ? popen(whole, "r") : NULL;
-    bool told = git && fgets(line, sizeof line, git);
+    bool answered = git && fgets(line, sizeof line, git);
     if (git)
         pclose(git);
     unsetenv("BENCH_SIDE");
-    return told && strcspn(line, "\n") ? xstrndup(line, strcspn(line, "\n")) : NULL;
+    return answered && strcspn(line, "\n") ? xstrndup(line, strcspn(line, "\n")) : NULL;
 }
 
 char *cli_revision(const char *folder, const char *below)

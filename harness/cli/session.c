@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "kernel/variant.h"
 #include "report/break_even/break_even.h"
-#include "report/page/spent.h"
+#include "report/page/run_profile.h"
 #include "report/view/number.h"
 #include "report/view/tune.h"
 #include <math.h>

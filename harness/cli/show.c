@@ -1,10 +1,10 @@
 /* bench show: the tables of a stored run; of a case all, of a row every kernel and counter. */
 #include "base/text.h"
 #include "cli/stored.h"
-#include "report/page/spent.h"
+#include "report/page/run_profile.h"
 #include "report/page/why.h"
 #include "report/source/listing.h"
-#include "report/view/counted.h"
+#include "report/view/counter_list.h"
 #include "report/view/tune.h"
 #include <stdio.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static bool make_show(struct stored *s, struct text *t, struct error *err)
     report_cases(t, &s->r.run, s->r.rows, s->r.count, &style);
     report_part(t, tune_document, &s->r.run, s->r.rows, s->r.count, &style);
     report_closing(t, &s->r.run, s->r.rows, s->r.count, &style);
-    report_part(t, spent_document, &s->r.run, s->r.rows, s->r.count, &style);
+    report_part(t, run_profile_document, &s->r.run, s->r.rows, s->r.count, &style);
     report_summary(t, &s->r.run, s->r.rows, s->r.count, 0, session_exit_code(s->r.rows, s->r.count), &style);
     return true;
 }

@@ -87,7 +87,7 @@ static bool add_registers(const struct profile *p, const struct plan *plan, int 
             return false;
         if (count)
             text_addf(t, "\nlaunch bounds of %s\n", program->steps[i].name);
-        cli_print_registers(t, points, count);
+        cli_print_launch_bounds(t, points, count);
     }
     return true;
 }

@@ -21,7 +21,7 @@ int counter_group_value(const struct counter_group *group, const char *name)
 struct metric_names {
     const struct counter_group *group;
     struct text *names;
-    bool *told; /* by metric of the group: its first choice is among the names */
+    bool *named; /* by metric of the group: its first choice is among the names */
 };
 
 /* A value that the formula reads stands for the metrics of its own formula; a formula reads values above it only, so this ends. */
@@ -35,17 +35,17 @@ static void add_metric_name(void *context, const char *name)
         return;
     const char *first = to->group->metrics[metric].choices[0];
     for (int i = 0; i < to->group->metric_count; i++)
-        if (to->told[i] && strcmp(to->group->metrics[i].choices[0], first) == 0)
+        if (to->named[i] && strcmp(to->group->metrics[i].choices[0], first) == 0)
             return;
-    to->told[metric] = true;
+    to->named[metric] = true;
     if (strncmp(first, "emu.", 4) != 0)
         text_addf(to->names, "%s%s", to->names->len ? ", " : "", first);
 }
 
 void counter_value_metrics(const struct counter_group *group, int value, struct text *names)
 {
-    SCOPED bool *told = xcalloc((size_t)group->metric_count + 1, sizeof *told);
-    expr_names(group->values[value].expr, add_metric_name, &(struct metric_names){group, names, told});
+    SCOPED bool *named = xcalloc((size_t)group->metric_count + 1, sizeof *named);
+    expr_names(group->values[value].expr, add_metric_name, &(struct metric_names){group, names, named});
 }
 
 static bool group_has(const struct counter_group *g, int value, enum counter_shown shown)

@@ -276,7 +276,7 @@ static struct gate_rule *rule_of(const struct gate_rules *g, const char *id, con
 int gate_rules_judge(const struct gate_rules *g, const char *id, const struct gate_kind *kind, double base, double head)
 {
     const struct gate_rule *r = rule_of(g, id, kind->what);
-    if (g->count ? !r : kind->direction == GATE_TOLD)
+    if (g->count ? !r : kind->direction == GATE_NEUTRAL)
         return 0;
     double allow = r ? r->allow + r->allow_share * fabs(base) : kind->allow * fabs(base);
     double worse = kind->direction == GATE_LESS_IS_WORSE ? base - head : head - base; /* of what a rule asks for, more is worse */

@@ -9,7 +9,7 @@
 /* ---- facts ---- */
 
 /* What a fact says of a row that has more of it. */
-enum gate_direction { GATE_TOLD /* nothing by itself */, GATE_MORE_IS_WORSE, GATE_LESS_IS_WORSE };
+enum gate_direction { GATE_NEUTRAL /* nothing by itself */, GATE_MORE_IS_WORSE, GATE_LESS_IS_WORSE };
 /* A fact that is compared: a column of a step, or a metric of a row or step. All are exact: two equal builds have equal ones. */
 struct gate_kind {
     const char *what;              /* "registers", "emu.global_sectors_ld" */

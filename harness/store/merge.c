@@ -108,7 +108,7 @@ static bool copy_wisdom(struct store *store, struct merge_counts *counts, struct
 }
 
 /* What a GPU was measured to do: every measurement of every GPU, once. */
-static bool copy_roofs(struct store *store, int64_t only, struct error *err)
+static bool copy_ceilings(struct store *store, int64_t only, struct error *err)
 {
     SCOPED char *which =
         only < 0 ? xstrdup("") : text_format(" WHERE uuid IN (SELECT uuid FROM from_db.run WHERE run = %lld)", (long long)only);
@@ -148,7 +148,7 @@ static bool merge(struct store *store, const char *from, int64_t only, struct me
     if (!store_exec(store, "BEGIN IMMEDIATE", "merging", err))
         goto done;
     begun = true;
-    done = copy_runs(store, only, counts, err) && (only >= 0 || copy_wisdom(store, counts, err)) && copy_roofs(store, only, err) &&
+    done = copy_runs(store, only, counts, err) && (only >= 0 || copy_wisdom(store, counts, err)) && copy_ceilings(store, only, err) &&
            store_exec(store, "COMMIT", "merging", err);
 done:
     if (!done)

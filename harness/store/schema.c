@@ -26,7 +26,7 @@ static const struct table tables[] = {
 #define TABLES (sizeof tables / sizeof *tables)
 
 /* What a GPU was measured to do at the most, by its UUID; the newest `measured` counts. */
-static const char roofs[] =
+static const char ceilings[] =
     "CREATE TABLE IF NOT EXISTS roof (uuid TEXT NOT NULL, measured TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, unit TEXT,"
     " how TEXT, PRIMARY KEY (uuid, measured, name)) STRICT, WITHOUT ROWID";
 
@@ -114,7 +114,7 @@ static bool make_table(struct store *store, const struct table *table, struct er
 
 static bool make_tables(struct store *store, struct error *err)
 {
-    bool done = store_exec(store, roofs, "making its tables", err);
+    bool done = store_exec(store, ceilings, "making its tables", err);
     for (size_t i = 0; done && i < TABLES; i++)
         done = make_table(store, &tables[i], err);
     for (const struct row_list *l = row_lists; done && l->table; l++) {

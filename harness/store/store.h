@@ -31,11 +31,11 @@ bool store_run_environment(struct store *store, int64_t run_id, const char *json
 /* Where its clock time went: wall_s and spent_s as `run` has them. */
 bool store_run_spent(struct store *store, const struct run *run, struct error *err);
 /* The ceilings measured on the GPU of that UUID. Put adds a dated set; get gives the newest (false without err: never measured). */
-bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *roofs, struct error *err);
-bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, struct error *err);
+bool store_ceilings_put(struct store *store, const char *uuid, const struct ceiling_list *ceilings, struct error *err);
+bool store_ceilings(struct store *store, const char *uuid, struct ceiling_list *ceilings, struct error *err);
 /* Visits the newest set of every GPU that has one. */
-bool store_roofs_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct roofs *roofs), void *context,
-                      struct error *err);
+bool store_ceilings_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct ceiling_list *ceilings),
+                         void *context, struct error *err);
 /* Inserts or replaces one whole row (with steps, times, samples, metrics) in one transaction; it is on the disk when this returns. Needs
  * the run to be begun here. The fields of its case (COLUMN_CASE) are shared: the last row put speaks for all. */
 bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err);

@@ -295,9 +295,9 @@ static void test_least_of_a_chain(void **state)
 
 static void test_measured(void **state)
 {
-    struct roofs r = {.measured = "2026-11-21T22:00:00Z", .count = 6};
-    const struct roof items[] = {{"copy", "B/s", "", 4.25e12},        {"l2", "B/s", "", 6e12},    {"f32", "FLOP/s", "", 60e12},
-                                 {"f16_acc32", "FLOP/s", "", 790e12}, {"launch", "ns", "", 2200}, {"graph_node", "ns", "", 900}};
+    struct ceiling_list r = {.measured = "2026-11-21T22:00:00Z", .count = 6};
+    const struct ceiling items[] = {{"copy", "B/s", "", 4.25e12},        {"l2", "B/s", "", 6e12},    {"f32", "FLOP/s", "", 60e12},
+                                    {"f16_acc32", "FLOP/s", "", 790e12}, {"launch", "ns", "", 2200}, {"graph_node", "ns", "", 900}};
     for (int i = 0; i < r.count; i++)
         r.items[i] = items[i];
     struct ceilings c = ceilings_of(&r);

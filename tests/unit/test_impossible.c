@@ -25,7 +25,7 @@ static int begin(void **state)
         return -1;
     }
     s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
-    s.roofs = (struct roofs){.count = 1, .items = {{"graph_node", "ns", "", 671}}};
+    s.roofs = (struct ceiling_list){.count = 1, .items = {{"graph_node", "ns", "", 671}}};
     return 0;
 }
 
@@ -166,14 +166,14 @@ static void test_steps_and_masks(void **state)
 /* The roof of a row is a cold one: its bytes come at the rate of a copy, however fast the L2 is. */
 static void test_roof(void **state)
 {
-    const struct roofs before = s.roofs;
+    const struct ceiling_list before = s.roofs;
     int looked = 0;
-    s.roofs = (struct roofs){.count = 5,
-                             .items = {{"graph_node", "ns", "", 671},
-                                       {"copy", "B/s", "", 4e12},
-                                       {"l2", "B/s", "", 8e12},
-                                       {"f16_acc32", "FLOP/s", "", 8e14},
-                                       {"launch", "ns", "", 2000}}};
+    s.roofs = (struct ceiling_list){.count = 5,
+                                    .items = {{"graph_node", "ns", "", 671},
+                                              {"copy", "B/s", "", 4e12},
+                                              {"l2", "B/s", "", 8e12},
+                                              {"f16_acc32", "FLOP/s", "", 8e14},
+                                              {"launch", "ns", "", 2000}}};
     for (int i = 0; i < s.plan.row_count; i++) {
         struct row *row = s.rows[i] = plan_row_new(&s.plan, i, "cuda:0");
         session_row_roof(&s, i);
@@ -210,7 +210,7 @@ static int be_the_worker(void)
         answer(json_pack("{s:s,s:s,s:i}", "event", "failed", "text", "no such device", "kind", ERROR_ENVIRONMENT));
         return 0;
     }
-    const struct roofs found = {.measured = "2026-11-21T22:00:00Z", .count = 1, .items = {{"copy", "B/s", "a copy", 4e12}}};
+    const struct ceiling_list found = {.measured = "2026-11-21T22:00:00Z", .count = 1, .items = {{"copy", "B/s", "a copy", 4e12}}};
     answer(json_pack("{s:s,s:o,s:s}", "event", "roofs", "roofs", wire_roofs(&found), "note", strcmp(device, "cuda:1") ? "" : "no l2"));
     answer(json_pack("{s:s}", "event", "done"));
     return 0;

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/phase.h"
 #include "run/message/wire.h"
-#include "report/page/spent.h"
+#include "report/page/run_profile.h"
 #include <string.h>
 #include <time.h>
 

@@ -8,7 +8,7 @@
 #include "counter/pairs.h"
 #include "fixture_rows.h"
 #include "report/view/calibration.h"
-#include "report/view/counted.h"
+#include "report/view/counter_list.h"
 #include "report/source/listing.h"
 #include <math.h>
 #include <stdio.h>

@@ -179,7 +179,7 @@ static struct device_ops ops = {.name = "fake",
                                 .sync = wait_or_fail};
 static struct device device = {.ops = &ops, .chip = {.cc = 90, .sm_count = 132, .l2_bytes = 60 << 20}, .spec = "fake"};
 
-static const struct roof *roof(const struct roofs *r, const char *name)
+static const struct ceiling *roof(const struct ceiling_list *r, const char *name)
 {
     for (int i = 0; i < r->count; i++)
         if (!strcmp(r->items[i].name, name))
@@ -188,14 +188,14 @@ static const struct roof *roof(const struct roofs *r, const char *name)
     return NULL;
 }
 
-static void is(const struct roofs *r, const char *name, double value, const char *how)
+static void is(const struct ceiling_list *r, const char *name, double value, const char *how)
 {
-    const struct roof *one = roof(r, name);
+    const struct ceiling *one = roof(r, name);
     if (!(fabs(one->value / value - 1) < 1e-3) || !strstr(one->how, how))
         fail_msg("%s: %g (%s), want %g (%s)", name, one->value, one->how, value, how);
 }
 
-static void measure(struct roofs *out, char note[256])
+static void measure(struct ceiling_list *out, char note[256])
 {
     struct error err = {0};
     burst = 0;
@@ -206,7 +206,7 @@ static void measure(struct roofs *out, char note[256])
 
 static void rates_come_out_as_they_are(void **state)
 {
-    struct roofs r;
+    struct ceiling_list r;
     char note[256];
     shortest = INFINITY, longest = 0;
     measure(&r, note);
@@ -231,7 +231,7 @@ static void a_lost_device_has_no_roofs(void **state)
 {
     int lost = 0;
     for (sync_fails = 1;; sync_fails += 5) {
-        struct roofs r;
+        struct ceiling_list r;
         char note[256];
         struct error err = {0};
         syncs = 0, burst = 0, given = 0;
@@ -250,7 +250,7 @@ static void a_lost_device_has_no_roofs(void **state)
 /* Two bursts of three take their time, the third 2 % more: the best is told, and that the median is as good. */
 static void spread_is_told(void **state)
 {
-    struct roofs r;
+    struct ceiling_list r;
     char note[256];
     measure(&r, note);
     assert_non_null(strstr(roof(&r, "l2")->how, ", median 0 % off"));
@@ -267,7 +267,7 @@ static void spread_is_told(void **state)
     is(&r, "tf32", 250e12, "kernel roof_mma_tf32");
 }
 
-static bool has(const struct roofs *r, const char *name)
+static bool has(const struct ceiling_list *r, const char *name)
 {
     for (int i = 0; i < r->count; i++)
         if (!strcmp(r->items[i].name, name))
@@ -296,7 +296,7 @@ static void what_cannot_be_asked(void **state)
                  {.free = true, .note = "", .count = 10}};
     bool (*const begin)(struct device *, struct error *) = ops.graph_begin;
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
-        struct roofs r;
+        struct ceiling_list r;
         char note[256];
         no_function = tries[i].function, no_launch = tries[i].launch, no_copy = tries[i].copy, free_copy = tries[i].free;
         ops.graph_begin = tries[i].graph ? graph_refused : begin;

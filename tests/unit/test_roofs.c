@@ -142,7 +142,7 @@ static void machine_code_keeps_the_work(void **state)
 static void a_device_without_time_has_none(void **state)
 {
     struct device *dev;
-    struct roofs roofs;
+    struct ceiling_list roofs;
     struct error err = {0};
     char note[256];
     assert_true(device_open("emu", &dev, &err));

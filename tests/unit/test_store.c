@@ -299,30 +299,30 @@ static void ceilings_are_kept_by_gpu_and_date(void **state)
 {
     struct error err = {0};
     struct store *store = open_or_fail(false);
-    struct roofs old = {.measured = "2026-11-20T10:00:00Z", .count = 2}, now = {.measured = "2026-11-21T10:00:00Z", .count = 1}, got;
-    old.items[0] = (struct roof){"copy", "B/s", "the driver's copy", 4.2e12};
-    old.items[1] = (struct roof){"f32", "FLOP/s", "kernel roof_f32", 61e12};
-    now.items[0] = (struct roof){"copy", "B/s", "kernel roof_copy", 4.25e12};
-    assert_false(store_roofs(store, "GPU-1", &got, &err));
+    struct ceiling_list old = {.measured = "2026-11-20T10:00:00Z", .count = 2}, now = {.measured = "2026-11-21T10:00:00Z", .count = 1}, got;
+    old.items[0] = (struct ceiling){"copy", "B/s", "the driver's copy", 4.2e12};
+    old.items[1] = (struct ceiling){"f32", "FLOP/s", "kernel roof_f32", 61e12};
+    now.items[0] = (struct ceiling){"copy", "B/s", "kernel roof_copy", 4.25e12};
+    assert_false(store_ceilings(store, "GPU-1", &got, &err));
     assert_int_equal(err.kind, ERROR_NONE);
-    assert_true(store_roofs_put(store, "GPU-1", &old, &err) && store_roofs(store, "GPU-1", &got, &err));
+    assert_true(store_ceilings_put(store, "GPU-1", &old, &err) && store_ceilings(store, "GPU-1", &got, &err));
     assert_int_equal(got.count, 2);
     assert_true(got.items[1].value == 61e12 && !strcmp(got.items[1].how, "kernel roof_f32") && !strcmp(got.items[1].unit, "FLOP/s"));
-    assert_true(store_roofs_put(store, "GPU-1", &now, &err));
+    assert_true(store_ceilings_put(store, "GPU-1", &now, &err));
     store_close(store);
     store = open_or_fail(true);
-    assert_true(store_roofs(store, "GPU-1", &got, &err)); /* the newest set, whole */
+    assert_true(store_ceilings(store, "GPU-1", &got, &err)); /* the newest set, whole */
     assert_int_equal(got.count, 1);
     assert_string_equal(got.measured, now.measured);
     assert_true(got.items[0].value == 4.25e12);
-    assert_false(store_roofs(store, "GPU-2", &got, &err));
+    assert_false(store_ceilings(store, "GPU-2", &got, &err));
     assert_int_equal(got.count, 0);
-    assert_false(store_roofs_put(store, "GPU-2", &now, &err)); /* opened for reading */
+    assert_false(store_ceilings_put(store, "GPU-2", &now, &err)); /* opened for reading */
     store_close(store);
 }
 
 static char visited[128];
-static void visit(void *context, const char *uuid, const struct roofs *roofs)
+static void visit(void *context, const char *uuid, const struct ceiling_list *roofs)
 {
     snprintf(visited + strlen(visited), sizeof visited - strlen(visited), "%s %s %d;", uuid, roofs->items[0].name, roofs->count);
 }
@@ -333,17 +333,17 @@ static void ceilings_of_every_gpu(void **state)
     struct error err = {0};
     struct store *store = open_or_fail(false);
     visited[0] = 0;
-    assert_true(store_roofs_each(store, visit, NULL, &err) && !visited[0]);
+    assert_true(store_ceilings_each(store, visit, NULL, &err) && !visited[0]);
     for (int i = 0; i < 3; i++) {
-        struct roofs r = {.count = 1 + i};
+        struct ceiling_list r = {.count = 1 + i};
         snprintf(r.measured, sizeof r.measured, "2026-11-2%dT10:00:00Z", i);
         for (int k = 0; k <= i; k++)
-            r.items[k] = (struct roof){"", "B/s", "how", 1};
+            r.items[k] = (struct ceiling){"", "B/s", "how", 1};
         for (int k = 0; k <= i; k++)
             snprintf(r.items[k].name, sizeof r.items[k].name, "%c%d", 'a' + i, k);
-        assert_true(store_roofs_put(store, i ? "GPU-1" : "GPU-2", &r, &err));
+        assert_true(store_ceilings_put(store, i ? "GPU-1" : "GPU-2", &r, &err));
     }
-    assert_true(store_roofs_each(store, visit, NULL, &err));
+    assert_true(store_ceilings_each(store, visit, NULL, &err));
     assert_string_equal(visited, "GPU-1 c0 3;GPU-2 a0 1;");
     store_close(store);
 }

@@ -85,12 +85,12 @@ struct floor roof_of(const struct ceilings *c, double flop, double bytes, int ma
     return largest(flop > 0 && rate > 0 ? flop / rate * 1e9 : 0, bytes / band * 1e9, c->launch_ns);
 }
 
-struct ceilings ceilings_of(const struct roofs *roofs)
+struct ceilings ceilings_of(const struct ceiling_list *roofs)
 {
     struct ceilings c = {0};
     snprintf(c.date, sizeof c.date, "%s", roofs->measured);
     for (int i = 0; i < roofs->count; i++) {
-        const struct roof *r = &roofs->items[i];
+        const struct ceiling *r = &roofs->items[i];
         double *to = !strcmp(r->name, "copy")         ? &c.copy_bytes_s
                      : !strcmp(r->name, "l2")         ? &c.l2_bytes_s
                      : !strcmp(r->name, "shared")     ? &c.shared_bytes_s

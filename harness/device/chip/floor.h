@@ -37,7 +37,7 @@ struct ceilings {
     double graph_node_ns; /* one of many empty kernels in a graph: no launch costs less */
     char date[32];
 };
-struct ceilings ceilings_of(const struct roofs *roofs);
+struct ceilings ceilings_of(const struct ceiling_list *roofs);
 struct floor roof_of(const struct ceilings *c, double flop, double bytes, int math, int warm);
 
 #endif

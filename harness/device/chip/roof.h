@@ -3,15 +3,15 @@
 #define BENCH_BASE_ROOF_H
 
 #define ROOFS_MAX 24
-struct roof {
+struct ceiling {
     char name[24]; /* roof_names of measure/time/roofs.h: "copy", "l2", "f16_acc32", "launch" ... */
     char unit[12]; /* B/s, FLOP/s, ns */
     char how[96];  /* what reached it, and how far its median burst lay from its best: "cublasLt 8192, median 0.8 % off" */
     double value;
 };
-struct roofs {
+struct ceiling_list {
     char measured[32]; /* UTC, ISO 8601; "" = never */
-    struct roof items[ROOFS_MAX];
+    struct ceiling items[ROOFS_MAX];
     int count;
 };
 

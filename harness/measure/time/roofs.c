@@ -52,7 +52,7 @@ struct bench_roofs {
     struct device_event *from, *to;
     struct device_module *module;
     uint64_t a, b;
-    struct roofs *out;
+    struct ceiling_list *out;
     struct text note;
 };
 
@@ -66,7 +66,7 @@ static double least(double *ns, int count, const char *what, char how[96])
 
 static void keep(struct bench_roofs *r, const char *name, const char *unit, const char *how, double value)
 {
-    struct roof *found = NULL;
+    struct ceiling *found = NULL;
     bool less = !strcmp(unit, "ns"); /* of times the least, of rates the most */
     for (int i = 0; i < r->out->count; i++)
         if (!strcmp(r->out->items[i].name, name))
@@ -263,13 +263,13 @@ static bool run_all(struct bench_roofs *r, struct error *err)
     return ok;
 }
 
-bool roofs_measure(struct device *dev, const char *compiler, struct roofs *out, char *note, unsigned note_bytes, struct error *err)
+bool roofs_measure(struct device *dev, const char *compiler, struct ceiling_list *out, char *note, unsigned note_bytes, struct error *err)
 {
     struct bench_roofs r = {.dev = dev, .ops = dev->ops, .out = out};
     struct compiled c = {0};
     char *path = roofs_source();
     time_t now = time(NULL);
-    *out = (struct roofs){0};
+    *out = (struct ceiling_list){0};
     strftime(out->measured, sizeof out->measured, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     if (!dev->ops->keeps_time) {
         free(path);

@@ -29,6 +29,6 @@ char *roofs_source(void);
 
 /* Needs a device that keeps time. What cannot be measured (a pipe the chip lacks, no memory) is left out; `note` says so ("" when nothing
  * is missing). compiler: as in compile_request. */
-bool roofs_measure(struct device *dev, const char *compiler, struct roofs *out, char *note, unsigned note_bytes, struct error *err);
+bool roofs_measure(struct device *dev, const char *compiler, struct ceiling_list *out, char *note, unsigned note_bytes, struct error *err);
 
 #endif

@@ -11,13 +11,13 @@
 
 /* ---- crossings ---- */
 
-#define NAMED 1.5         /* a bracket from x to at most as many times x has a density in it that may be named */
-#define BRACKETED 0.1     /* of the crossing: narrow enough */
-#define BESIDE 0.3        /* of that, from where the crossing is thought to be: two such points are near enough */
-#define BRACKET_LEAST 0.2 /* of a bracket that a further point takes off */
-#define UNTOLD_LEAST 0.05 /* of the crossing: what a further density beside those that cannot be told must promise to take off */
-#define UNTOLD_BEYOND 1.2 /* of their intervals' reach: a density is told where the line is as far from 1 */
-#define UNTOLD_STEP 0.4   /* of the way to the told end at least, once this many could not be told: the line promises too much */
+#define NAMED 1.5               /* a bracket from x to at most as many times x has a density in it that may be named */
+#define BRACKETED 0.1           /* of the crossing: narrow enough */
+#define BESIDE 0.3              /* of that, from where the crossing is thought to be: two such points are near enough */
+#define BRACKET_LEAST 0.2       /* of a bracket that a further point takes off */
+#define INCONCLUSIVE_LEAST 0.05 /* of the crossing: what a further density beside those that cannot be told must promise to take off */
+#define INCONCLUSIVE_BEYOND 1.2 /* of their intervals' reach: a density is told where the line is as far from 1 */
+#define INCONCLUSIVE_STEP 0.4   /* of the way to the told end at least, once this many could not be told: the line promises too much */
 #define UNTOLD_MANY 4
 
 static bool wins(const struct crossing_point *p)
@@ -66,7 +66,7 @@ static double interpolate(const struct crossing_point *p, int low, int high)
 struct crossing crossing_find(const struct crossing_point *p, int count)
 {
     struct crossing c = {.kind = CROSSING_FEW, .at = NAN, .low = NAN, .high = NAN};
-    int low, high, told = 0, won = 0, last = -1;
+    int low, high, significant = 0, won = 0, last = -1;
     if (count < 2)
         return c;
     for (int i = 0; i < count; i++) {
@@ -74,7 +74,7 @@ struct crossing crossing_find(const struct crossing_point *p, int count)
             continue;
         c.turns += last >= 0 && wins(&p[i]) != wins(&p[last]);
         won += wins(&p[i]);
-        told++;
+        significant++;
         last = i;
     }
     bracket_of(p, count, &low, &high);
@@ -83,7 +83,7 @@ struct crossing crossing_find(const struct crossing_point *p, int count)
         bracket_back(p, count, &low, &high);
     c.low = low >= 0 ? p[low].x : NAN;
     c.high = high >= 0 ? p[high].x : NAN;
-    c.kind = told == count && won == count ? CROSSING_WINS : told == count && !won ? CROSSING_LOSES : CROSSING_BETWEEN;
+    c.kind = significant == count && won == count ? CROSSING_WINS : significant == count && !won ? CROSSING_LOSES : CROSSING_BETWEEN;
     if (c.kind == CROSSING_BETWEEN && !c.back && low >= 0 && high >= 0 && c.high <= NAMED * c.low) {
         c.kind = CROSSING_AT;
         c.at = interpolate(p, low, high);
@@ -105,17 +105,19 @@ static double beside_crossing(const struct crossing_point *low, const struct cro
 
 /* Beside densities that cannot be told from 1: where on the line from one of them to the told end it could be, as far from that end as may
  * be. How much of the bracket that takes off; NaN in *x: none of it. */
-static double beside_untold(const struct crossing_point *untold, const struct crossing_point *told, int inside, double *x)
+static double beside_inconclusive(const struct crossing_point *inconclusive, const struct crossing_point *significant, int inside,
+                                  double *x)
 {
-    double reach = fmax(untold->high - untold->low, told->high - told->low) / 2 * UNTOLD_BEYOND, rise = told->y - untold->y,
-           from = fmin(untold->x, told->x), to = fmax(untold->x, told->x);
-    double share = rise != 0 ? ((told->y < 1 ? 1 - reach : 1 + reach) - untold->y) / rise : 1;
+    double reach = fmax(inconclusive->high - inconclusive->low, significant->high - significant->low) / 2 * INCONCLUSIVE_BEYOND,
+           rise = significant->y - inconclusive->y, from = fmin(inconclusive->x, significant->x),
+           to = fmax(inconclusive->x, significant->x);
+    double share = rise != 0 ? ((significant->y < 1 ? 1 - reach : 1 + reach) - inconclusive->y) / rise : 1;
     *x = NAN;
     if (!(share < 1))
         return 0;
-    share = fmax(share, inside < UNTOLD_MANY ? 0 : UNTOLD_STEP);
-    *x = from > 0 && to > 4 * from ? sqrt(from * to) : untold->x + share * (told->x - untold->x);
-    return fabs(told->x - *x);
+    share = fmax(share, inside < UNTOLD_MANY ? 0 : INCONCLUSIVE_STEP);
+    *x = from > 0 && to > 4 * from ? sqrt(from * to) : inconclusive->x + share * (significant->x - inconclusive->x);
+    return fabs(significant->x - *x);
 }
 
 double crossing_next(const struct crossing_point *p, int count)
@@ -129,9 +131,9 @@ double crossing_next(const struct crossing_point *p, int count)
         return NAN;
     if (high == low + 1)
         return beside_crossing(&p[low], &p[high]);
-    double below, above, takes_below = beside_untold(&p[low + 1], &p[low], high - low - 1, &below),
-                         takes_above = beside_untold(&p[high - 1], &p[high], high - low - 1, &above);
-    if (fmax(takes_below, takes_above) <= UNTOLD_LEAST * middle)
+    double below, above, takes_below = beside_inconclusive(&p[low + 1], &p[low], high - low - 1, &below),
+                         takes_above = beside_inconclusive(&p[high - 1], &p[high], high - low - 1, &above);
+    if (fmax(takes_below, takes_above) <= INCONCLUSIVE_LEAST * middle)
         return NAN;
     return takes_below > takes_above ? below : above;
 }

@@ -2,7 +2,7 @@
 #include "report/break_even/break_even.h"
 #include "base/order.h"
 #include "report/view/number.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void add_range(struct text *t, const struct break_line *l)
 }
 
 /* Of how many densities is it told that it wins (or loses)? */
-static int told(const struct break_line *l, bool win)
+static int significant(const struct break_line *l, bool win)
 {
     int count = 0;
     for (int i = 0; i < l->count; i++)
@@ -39,7 +39,7 @@ static void add_one_side(struct text *t, const struct break_line *l, const char 
 {
     char a[NUMBER_TEXT];
     bool win = !isnan(l->crossing.low);
-    int count = told(l, win);
+    int count = significant(l, win);
     if (count)
         text_addf(t, "%s: %s than %s at %d of %d densities measured, %s %s %% of inputs changed, and told at no other", l->name,
                   win ? "faster" : "slower", against, count, l->count, win ? "up to" : "from",
@@ -129,7 +129,7 @@ static void add_remarks_cell(struct table *t, const struct break_group *g, const
     const struct crossing *c = &l->crossing;
     text_addf(&text, "%d", l->count);
     if (c->kind == CROSSING_BETWEEN && !is_bracketed(c))
-        text_addf(&text, ", told at %d", told(l, !isnan(c->low)));
+        text_addf(&text, ", told at %d", significant(l, !isnan(c->low)));
     if (c->kind == CROSSING_BETWEEN && is_bracketed(c) && break_even_beaten(g, l))
         text_add(&text, ", beaten");
     if (c->turns > 1)

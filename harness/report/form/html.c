@@ -3,7 +3,7 @@
  * tables. */
 #include "base/file.h"
 #include "report/form/document.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* report/form/terminal: see terminal.h. A document on a terminal: tables in columns, sentences behind their labels, wrapped at its width.
  */
 #include "report/form/terminal.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "report/page/network.h"
 #include "report/view/number.h"
 #include "report/view/verdict.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ struct comparison {
     int cases, faster, slower;
     double least, most;
     char *reason, *where, *limit; /* of the case that is told apart most; what limits the row that is compared with */
-    double told;
+    double largest;
 };
 
 static void compare_case(struct comparison *y, const struct case_view *c, const char *what, const char *than)
@@ -63,7 +63,7 @@ static void compare_case(struct comparison *y, const struct case_view *c, const 
     y->cases++;
     y->faster += apart && ratio > 1;
     y->slower += apart && ratio < 1;
-    if (apart && fabs(log(ratio)) >= y->told) {
+    if (apart && fabs(log(ratio)) >= y->largest) {
         SCOPED_TEXT words = {0};
         const struct view *slow = ratio > 1 ? b : a, *fast = ratio > 1 ? a : b;
         winner_reason(c, slow, fast, WHY_UNNAMED, &words);
@@ -73,7 +73,7 @@ static void compare_case(struct comparison *y, const struct case_view *c, const 
         y->reason = words.len ? text_format("%s: %s", slow->name, text_get(&words)) : NULL;
         y->limit = b->verdicts.count ? text_format("%s is limited by %s: %s", b->name, verdict_word(b), b->verdicts.items[0].says) : NULL;
         y->where = xstrdup(c->rows[0]->case_id);
-        y->told = fabs(log(ratio));
+        y->largest = fabs(log(ratio));
     }
 }
 

@@ -3,7 +3,7 @@
 #include "report/page/case_document.h"
 #include "report/view/number.h"
 #include "report/view/verdict.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* report/page/case_why: of the rows of a case, what to look at first. */
 #include "report/page/case_document.h"
-#include "report/view/lines.h"
+#include "report/view/source_lines.h"
 #include "report/view/verdict.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ void case_lines(const struct case_view *c, const struct view *v, struct block *l
 }
 
 /* A library's row without counters: nothing of it can be changed, and nobody knows what it waits for. */
-static bool is_told(const struct case_view *c, const struct view *v)
+static bool is_shown(const struct case_view *c, const struct view *v)
 {
     bool library = !v->verdicts.counted && v->row->library;
     return v->verdicts.count && !library && !row_is_network(v->row) && /* what is true of its steps is said of its layers' own rows */
@@ -38,7 +38,7 @@ static bool is_told(const struct case_view *c, const struct view *v)
 }
 
 /* What is told of a case so far. */
-struct told_rows {
+struct shown_rows {
     const struct view *rows[SHOWN_WHY];
     int count;
     bool brief;
@@ -49,21 +49,21 @@ static bool same_verdict(const struct verdict *a, const struct verdict *b)
     return a->rule == b->rule && !strcmp(a->says, b->says) && !(a->gain > b->gain) && !(a->gain < b->gain);
 }
 
-static bool said_remedy(const struct told_rows *told, const char *remedy)
+static bool said_remedy(const struct shown_rows *shown, const char *remedy)
 {
     bool said = false;
-    for (int i = 0; i < told->count && !said; i++)
-        said = !strcmp(told->rows[i]->verdicts.items[0].remedy, remedy);
+    for (int i = 0; i < shown->count && !said; i++)
+        said = !strcmp(shown->rows[i]->verdicts.items[0].remedy, remedy);
     return said;
 }
 
 /* Briefly: neighbours of one verdict are one sentence, and what is to be tried is said once. */
-static void case_why_add_row(struct told_rows *told, const struct view *v, struct block *list)
+static void case_why_add_row(struct shown_rows *shown, const struct view *v, struct block *list)
 {
     const struct verdict *first = v->verdicts.items;
     struct text name = {0}, says = {0};
-    struct item *last = told->count && told->brief ? &list->items[list->item_count - 1] : NULL;
-    bool joins = last && same_verdict(first, told->rows[told->count - 1]->verdicts.items);
+    struct item *last = shown->count && shown->brief ? &list->items[list->item_count - 1] : NULL;
+    bool joins = last && same_verdict(first, shown->rows[shown->count - 1]->verdicts.items);
     if (joins)
         text_addf(&name, "%s, ", last->name);
     if (v->rank >= 0)
@@ -76,18 +76,18 @@ static void case_why_add_row(struct told_rows *told, const struct view *v, struc
         text_addf(&says, "%s (", verdict_word(v));
         verdict_gain(first, &says);
         text_addf(&says, "): %s", first->says);
-        if (!told->brief || !said_remedy(told, first->remedy))
+        if (!shown->brief || !said_remedy(shown, first->remedy))
             text_addf(&says, "; %s", first->remedy);
         block_text(list, "why", text_get(&name), &says);
     }
-    told->rows[told->count++] = v;
+    shown->rows[shown->count++] = v;
     text_free(&name);
 }
 
 void case_why(const struct case_view *c, struct block *list, bool brief)
 {
     struct line_findings all = {0};
-    struct told_rows told = {.brief = brief};
+    struct shown_rows shown = {.brief = brief};
     int more = 0, before = list->item_count;
     for (int i = 0; i < c->count; i++)
         line_findings_add(&all, c, &c->views[i]);
@@ -96,10 +96,10 @@ void case_why(const struct case_view *c, struct block *list, bool brief)
     for (int known = 1; known >= 0; known--) { /* what would be gained is known, then where nobody can say; each the fastest first */
         for (int i = 0; i < c->count; i++) {
             const struct view *v = &c->views[c->order[i]];
-            if (is_told(c, v) && known == !isnan(v->verdicts.items[0].gain)) {
-                more += told.count >= most;
-                if (told.count < most)
-                    case_why_add_row(&told, v, list);
+            if (is_shown(c, v) && known == !isnan(v->verdicts.items[0].gain)) {
+                more += shown.count >= most;
+                if (shown.count < most)
+                    case_why_add_row(&shown, v, list);
             }
         }
     }

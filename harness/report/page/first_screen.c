@@ -196,12 +196,12 @@ static struct table *glance_table(const struct run *run, struct row *const *rows
         table_column(t, "moved", "moved / compulsory", ALIGN_RIGHT);
         table_column(t, "because", "its limit", ALIGN_LEFT);
     } else {
-        SCOPED char *x = text_format("x %s", zero), *roof = text_format("%s, %% of roof", zero);
+        SCOPED char *x = text_format("x %s", zero), *ceiling = text_format("%s, %% of roof", zero);
         table_column(t, "winner", "fastest", ALIGN_LEFT);
         table_column(t, "us", "us", ALIGN_POINT);
         table_column(t, "ratio", x, ALIGN_POINT, .note = "[95 %]", .about = "the baseline's time over that of the fastest of the others");
         table_column(t, "because", "because", ALIGN_LEFT);
-        table_column(t, "left", roof, ALIGN_RIGHT,
+        table_column(t, "left", ceiling, ALIGN_RIGHT,
                      .about = "what the baseline reaches of the time that the ceilings of this machine allow; the rest is left to gain");
         table_column(t, "roof", "fastest, % of roof", ALIGN_RIGHT);
     }

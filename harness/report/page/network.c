@@ -248,15 +248,15 @@ static bool network_make(struct network *n, const struct layer_case *layers, int
         else
             add_name(&n->missing, l->layer);
     }
-    bool told = n->runs > 1 && timed > 0;
-    if (told && !n->missing.len) {
+    bool answered = n->runs > 1 && timed > 0;
+    if (answered && !n->missing.len) {
         set_mode(n, members, n->layers);
         sum_zero(n, members, n->layers);
         sum_fastest(n, members, n->layers);
         sum_variants(n, members, n->layers);
     }
     n->timed = timed > 0;
-    return told || n->chains.len;
+    return answered || n->chains.len;
 }
 
 static void clear(struct network *n)

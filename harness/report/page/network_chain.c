@@ -4,7 +4,7 @@
 #include "op/file/ops.h"
 #include "report/page/network.h"
 #include "report/view/number.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <string.h>
 
@@ -201,8 +201,8 @@ void network_plans(struct block *list, const struct run *run, struct row *const 
                 add_plan(&t, v, by);
             }
         }
-        bool told = t.len > 0;
-        block_text(list, "answer", told ? question : NULL, &t);
-        question = told ? NULL : question;
+        bool answered = t.len > 0;
+        block_text(list, "answer", answered ? question : NULL, &t);
+        question = answered ? NULL : question;
     }
 }

@@ -6,7 +6,7 @@
 #include "report/source/sketch.h"
 #include "report/view/verdict.h"
 #include "report/page/why.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

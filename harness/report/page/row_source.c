@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "report/source/disassemble.h"
-#include "report/view/lines.h"
+#include "report/view/source_lines.h"
 #include "report/view/number.h"
 #include "report/page/row_document.h"
 #include <math.h>

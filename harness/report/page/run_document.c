@@ -9,8 +9,8 @@
 #include "report/page/mask_table.h"
 #include "report/page/network.h"
 #include "report/view/selector.h"
-#include "report/shown.h"
-#include "report/page/spent.h"
+#include "report/limits.h"
+#include "report/page/run_profile.h"
 #include "report/view/summary.h"
 #include "report/view/tune.h"
 #include "report/view/verdict.h"
@@ -233,7 +233,7 @@ static void add_run(struct document *d, const struct run *run, struct row *const
             case_document(d, &w.view, plots);
     }
     add_how_to_read(d, count && spec_is(rows[0]->device, SPEC_COUNTS));
-    spent_document(d, run, rows, count);
+    run_profile_document(d, run, rows, count);
     add_provenance(d, run);
 }
 

@@ -7,7 +7,7 @@
 #include "report/view/number.h"
 #include "report/page/row_document.h"
 #include "report/view/verdict.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include "base/stats/between.h"
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "report/view/resources.h"
 #include "report/page/row_document.h"
 #include "report/view/verdict.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include "base/stats/estimate.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* report/plot/break_even_plot: time against density for every group, with crossings, floor and what the tiles waste. */
 #include "report/break_even/break_even.h"
 #include "report/plot/plot.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "base/order.h"
 #include "report/view/number.h"
 #include "report/plot/plot.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/node.h"
 #include "report/plot/plot.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

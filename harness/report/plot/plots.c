@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "report/plot/plot.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include "report/view/number.h"
 #include <math.h>
 #include <stdio.h>

@@ -97,8 +97,8 @@ void roofline_plot(struct plots *p, const struct case_view *c)
                                               breakdown_intensity(v, -1, flop, "l2"), breakdown_intensity(v, -1, flop, "l1")},
                                         .rate = rate};
     }
-    double roof = pipe > 0 ? pipe : f32, ridge = roof / band;
-    widen(&low_y, &high_y, roof);
+    double ceiling = pipe > 0 ? pipe : f32, ridge = ceiling / band;
+    widen(&low_y, &high_y, ceiling);
     label_points(points, rows, rows ? log10(high_y * 4 / low_y) : 0);
     for (int i = 0; i < rows; i++) {
         plot_add_name(&d.data, points[i].v->name);

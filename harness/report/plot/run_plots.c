@@ -3,7 +3,7 @@
 #include "report/view/machine.h"
 #include "report/view/number.h"
 #include "report/plot/plot.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include "base/dtype.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* report/plot/sweep: plots over numeric axes and parameters. Which there are is found from the rows: any axis or parameter whose values are
  * numbers, at three or more points, while everything else of the case stays the same. */
 #include "report/plot/plot.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "report/source/sketch.h"
 #include "device/chip/occupancy.h"
 #include "report/view/number.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdio.h>
 

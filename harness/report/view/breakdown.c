@@ -3,7 +3,7 @@
 #include "base/dtype.h"
 #include "base/file.h"
 #include "report/view/number.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

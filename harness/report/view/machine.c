@@ -6,7 +6,7 @@
 
 #define LAUNCH_NS 1000.0 /* where it was not measured: what a breakdown sets aside for it, a guess */
 
-static void read_roofs(const json_t *json, struct roofs *out)
+static void read_ceilings(const json_t *json, struct ceiling_list *out)
 {
     const char *name, *measured = json_string_value(json_object_get(json, "measured"));
     json_t *one;
@@ -15,7 +15,7 @@ static void read_roofs(const json_t *json, struct roofs *out)
     {
         if (!json_is_object(one) || out->count == ROOFS_MAX)
             continue;
-        struct roof *r = &out->items[out->count++];
+        struct ceiling *r = &out->items[out->count++];
         snprintf(r->name, sizeof r->name, "%s", name);
         r->value = json_number_value(json_object_get(one, "value"));
     }
@@ -34,10 +34,10 @@ struct machine machine_of(const struct run *run, const struct row *row)
     const char *library = json_string_value(json_object_get(environment, "cudnn"));
     snprintf(m.library, sizeof m.library, "%s", library ? library : "");
     if (json_is_object(json)) {
-        struct roofs roofs = {0};
-        read_roofs(json, &roofs);
-        m.ceilings = ceilings_of(&roofs);
-        m.measured = roofs.count > 0;
+        struct ceiling_list ceilings = {0};
+        read_ceilings(json, &ceilings);
+        m.ceilings = ceilings_of(&ceilings);
+        m.measured = ceilings.count > 0;
     }
     json_decref(environment);
     return m;

@@ -1,9 +1,9 @@
 #include "report/view/resources.h"
 #include "base/file.h"
 #include "device/chip/occupancy.h"
-#include "report/view/lines.h"
+#include "report/view/source_lines.h"
 #include "report/view/number.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,13 +114,13 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
             text_addf(t, ": the last is %s %% full, %s %% of what all of them can hold stays empty", number_percent(tail.last, a),
                       number_percent(tail.idle, b));
     }
-    double clusters = view_metric(v, step, METRIC_CLUSTERS_AT_MOST), told = view_metric(v, step, METRIC_CLUSTERS_TOLD);
-    if (!isnan(told))
-        text_addf(t, "; %s clusters at once by the driver", number_count(told, a));
+    double clusters = view_metric(v, step, METRIC_CLUSTERS_AT_MOST), driver = view_metric(v, step, METRIC_CLUSTERS_TOLD);
+    if (!isnan(driver))
+        text_addf(t, "; %s clusters at once by the driver", number_count(driver, a));
     else if (!isnan(clusters))
         text_addf(t, "; at most %s clusters at once", number_count(clusters, a));
-    if (!isnan(told) && told < clusters)
-        text_addf(t, ", %s %% of what fits without groups of SMs", number_percent(told / clusters, a));
+    if (!isnan(driver) && driver < clusters)
+        text_addf(t, ", %s %% of what fits without groups of SMs", number_percent(driver / clusters, a));
 }
 
 static double spilled(const struct source_line *l)

@@ -2,7 +2,7 @@
 #include "report/view/selector.h"
 #include "report/view/claims.h"
 #include "report/view/number.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Metrics, counters and times of a row and of its steps. */
-#include "report/shown.h"
+#include "report/limits.h"
 #include "report/view/view.h"
 #include <math.h>
 #include <stdio.h>

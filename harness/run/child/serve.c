@@ -299,7 +299,7 @@ static bool take_choices(struct worker *w, const json_t *choices, struct error *
 static bool measure_roofs(struct worker *w, const json_t *command, struct error *err)
 {
     const char *spec = text_of(command, "device"), *bundle = text_of(command, "bundle");
-    struct roofs roofs;
+    struct ceiling_list roofs;
     char note[512];
     if (bundle && !compile_bundle_use(bundle, err))
         return false;

@@ -159,28 +159,28 @@ bool wire_chip_read(const json_t *text, struct chip *chip)
     return true;
 }
 
-json_t *wire_roofs(const struct roofs *roofs)
+json_t *wire_roofs(const struct ceiling_list *roofs)
 {
     json_t *out = json_pack("{s:s}", "measured", roofs->measured);
     for (int i = 0; i < roofs->count; i++) {
-        const struct roof *r = &roofs->items[i];
+        const struct ceiling *r = &roofs->items[i];
         json_object_set_new(out, r->name, json_pack("{s:f,s:s,s:s}", "value", r->value, "unit", r->unit, "how", r->how));
     }
     return out;
 }
 
-void wire_roofs_read(const json_t *json, struct roofs *out)
+void wire_roofs_read(const json_t *json, struct ceiling_list *out)
 {
     const char *name, *measured = json_string_value(json_object_get(json, "measured"));
     json_t *one;
-    *out = (struct roofs){0};
+    *out = (struct ceiling_list){0};
     snprintf(out->measured, sizeof out->measured, "%s", measured ? measured : "");
     json_object_foreach((json_t *)json, name, one)
     {
         const char *unit = json_string_value(json_object_get(one, "unit")), *how = json_string_value(json_object_get(one, "how"));
         if (!json_is_object(one) || !unit || out->count == ROOFS_MAX)
             continue;
-        struct roof *r = &out->items[out->count++];
+        struct ceiling *r = &out->items[out->count++];
         snprintf(r->name, sizeof r->name, "%s", name);
         snprintf(r->unit, sizeof r->unit, "%s", unit);
         snprintf(r->how, sizeof r->how, "%s", how ? how : "");

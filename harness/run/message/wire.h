@@ -27,7 +27,7 @@ json_t *wire_chip(const struct chip *chip);
 bool wire_chip_read(const json_t *text, struct chip *chip);
 
 /* The ceilings of a machine. */
-json_t *wire_roofs(const struct roofs *roofs);
-void wire_roofs_read(const json_t *json, struct roofs *roofs);
+json_t *wire_roofs(const struct ceiling_list *roofs);
+void wire_roofs_read(const json_t *json, struct ceiling_list *roofs);
 
 #endif

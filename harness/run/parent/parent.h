@@ -14,7 +14,7 @@ struct session {
     struct plan_options asked; /* options->plan, with what --tuned adds */
     struct plan plan;
     struct store *store;
-    struct roofs roofs; /* of this machine; count 0: not known */
+    struct ceiling_list roofs; /* of this machine; count 0: not known */
     struct run run;
     struct row **rows;
     int **choices;                   /* by row: what a chain's links run, once chosen; else NULL */

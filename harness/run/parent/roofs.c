@@ -17,7 +17,7 @@ static json_t *question(const char *spec, const char *compiler, const char *bund
     return command_new(COMMAND_ROOFS, "{s:s?,s:s?,s:s?}", "device", spec, "compiler", compiler, "bundle", bundle);
 }
 
-static bool measure(json_t *command, struct child *child, volatile sig_atomic_t *interrupted, struct roofs *out, char *note,
+static bool measure(json_t *command, struct child *child, volatile sig_atomic_t *interrupted, struct ceiling_list *out, char *note,
                     size_t note_bytes, struct error *err)
 {
     json_t *event = child_ask("the process that measures the ceilings", command, EVENT_ROOFS, ROOFS_LIMIT_S, child, interrupted, err);
@@ -32,7 +32,7 @@ static bool measure(json_t *command, struct child *child, volatile sig_atomic_t 
 }
 
 bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted,
-                           struct roofs *out, char *note, size_t note_bytes, struct error *err)
+                           struct ceiling_list *out, char *note, size_t note_bytes, struct error *err)
 {
     return measure(question(spec, compiler, bundle), NULL, interrupted, out, note, note_bytes, err);
 }
@@ -51,7 +51,7 @@ static bool has_ceilings(const struct session *s)
 void session_roofs(struct session *s)
 {
     struct error err = {0};
-    if (has_ceilings(s) && !store_roofs(s->store, s->device.uuid, &s->roofs, &err) && err.kind != ERROR_NONE)
+    if (has_ceilings(s) && !store_ceilings(s->store, s->device.uuid, &s->roofs, &err) && err.kind != ERROR_NONE)
         tell_unknown(s, &err);
 }
 
@@ -92,7 +92,7 @@ bool session_roofs_settle(struct session *s, struct error *err)
     if (measure(command, &s->ceilings, s->options->interrupted, &s->roofs, note, sizeof note, &why)) {
         json_t *environment = json_pack("{s:o}", "roofs", wire_roofs(&s->roofs));
         char *text = json_dumps(environment, JSON_COMPACT);
-        ok = store_roofs_put(s->store, s->device.uuid, &s->roofs, err) && store_run_environment(s->store, s->run.id, text, err) &&
+        ok = store_ceilings_put(s->store, s->device.uuid, &s->roofs, err) && store_run_environment(s->store, s->run.id, text, err) &&
              give_rows(s, err);
         free(text);
         json_decref(environment);

@@ -90,6 +90,6 @@ bool session_device(const struct session_probe *ask, volatile sig_atomic_t *inte
 
 /* Measures the ceilings of a cuda device in a throw-away worker, some seconds. note: what could not be measured. */
 bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted,
-                           struct roofs *out, char *note, size_t note_bytes, struct error *err);
+                           struct ceiling_list *out, char *note, size_t note_bytes, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* report/view/lines: see lines.h. */
-#include "report/view/lines.h"
+/* report/view/source_lines: see lines.h. */
+#include "report/view/source_lines.h"
 #include "base/file.h"
 #include "report/view/number.h"
 #include "report/view/verdict.h"

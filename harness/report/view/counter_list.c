@@ -1,8 +1,8 @@
-#include "report/view/counted.h"
+#include "report/view/counter_list.h"
 #include "base/file.h"
-#include "report/view/lines.h"
+#include "report/view/source_lines.h"
 #include "report/view/number.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

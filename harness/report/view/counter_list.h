@@ -1,6 +1,6 @@
-/* report/view/counted: everything CUPTI said of a row: its kernels, then every counter, by group as far as the groups have them. */
-#ifndef BENCH_REPORT_COUNTED_H
-#define BENCH_REPORT_COUNTED_H
+/* report/view/counter_list: everything CUPTI said of a row: its kernels, then every counter, by group as far as the groups have them. */
+#ifndef BENCH_REPORT_COUNTER_LIST_H
+#define BENCH_REPORT_COUNTER_LIST_H
 
 #include "report/report.h"
 

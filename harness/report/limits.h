@@ -1,7 +1,7 @@
-/* report/shown: how much of what is known is shown, where a whole list would hide what counts. These are no judgements: what decides a
+/* report/limits: how much of what is known is shown, where a whole list would hide what counts. These are no judgements: what decides a
  * verdict stands in counter/limits.yaml, what a page is drawn like beside the drawing. */
-#ifndef BENCH_REPORT_SHOWN_H
-#define BENCH_REPORT_SHOWN_H
+#ifndef BENCH_REPORT_LIMITS_H
+#define BENCH_REPORT_LIMITS_H
 
 /* Sentences and lists of all reports. */
 #define SHOWN_SENTENCES 6 /* of one question of a scenario; the rest stand in their section */

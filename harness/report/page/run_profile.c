@@ -1,6 +1,6 @@
-#include "report/page/spent.h"
+#include "report/page/run_profile.h"
 #include "report/view/number.h"
-#include "report/shown.h"
+#include "report/limits.h"
 #include <jansson.h>
 #include <stddef.h>
 
@@ -77,7 +77,7 @@ static void add_parts(struct table *t, json_t *parts, enum phase phase, double w
     }
 }
 
-void spent_document(struct document *d, const struct run *run, struct row *const *rows, int count)
+void run_profile_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     (void)rows;
     (void)count;

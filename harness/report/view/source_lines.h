@@ -1,6 +1,7 @@
-/* report/view/lines: what each source line of a row did, and what the rules say of it: of emu's counts, or of the card's (--source). */
-#ifndef BENCH_REPORT_LINES_H
-#define BENCH_REPORT_LINES_H
+/* report/view/source_lines: what each source line of a row did, and what the rules say of it: of emu's counts, or of the card's (--source).
+ */
+#ifndef BENCH_REPORT_SOURCE_LINES_H
+#define BENCH_REPORT_SOURCE_LINES_H
 
 #include "report/view/view.h"
 

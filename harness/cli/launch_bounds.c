@@ -4,7 +4,7 @@
 #include "device/compile/compile.h"
 
 /* One line a launch bound: what the kernel costs at other launch bounds. */
-void cli_print_registers(struct text *t, const struct register_point *points, int count)
+void cli_print_launch_bounds(struct text *t, const struct register_point *points, int count)
 {
     for (int i = 0; i < count; i++) {
         const struct register_point *p = &points[i];
