@@ -1,5 +1,6 @@
 /* Binds one configuration of a variant to a work on a chip: the order of things. */
 #include "kernel/bind.h"
+#include "kernel/variant_bind.h"
 #include "base/file.h"
 #include "base/text.h"
 #include <math.h>

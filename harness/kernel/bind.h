@@ -5,6 +5,7 @@
 #ifndef BENCH_VARIANT_BIND_H
 #define BENCH_VARIANT_BIND_H
 
+#include "device/chip/chip.h"
 #include "kernel/head.h"
 #include "kernel/variant.h"
 

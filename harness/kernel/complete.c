@@ -1,5 +1,6 @@
 /* What a variant does not fuse runs as further steps, so that fused and unfused do the same work. */
 #include "kernel/bind.h"
+#include "kernel/load.h"
 #include "base/text.h"
 #include "op/file/ops.h"
 #include <string.h>

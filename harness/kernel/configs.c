@@ -1,6 +1,7 @@
 /* Which configurations of a variant's parameters a scenario asks for. */
 #include "kernel/head.h"
 #include "kernel/variant.h"
+#include "kernel/load.h"
 #include "base/text.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Variants inside variants: the steps of one program become steps of another, on the other's buffers. */
 #include "kernel/bind.h"
+#include "kernel/load.h"
 #include "base/text.h"
 #include <stdlib.h>
 #include <string.h>

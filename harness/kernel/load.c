@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "kernel/head.h"
 #include "kernel/variant.h"
+#include "kernel/load.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -2,6 +2,7 @@
 #include "kernel/head.h"
 #include "kernel/signature.h"
 #include "kernel/variant.h"
+#include "kernel/new.h"
 #include "base/text.h"
 #include <ctype.h>
 #include <string.h>

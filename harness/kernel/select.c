@@ -1,5 +1,6 @@
 /* `select:`, a rule in place of steps: the first variant whose condition holds and that can do the whole work. */
 #include "kernel/bind.h"
+#include "kernel/load.h"
 #include "base/text.h"
 #include <math.h>
 #include <stdlib.h>

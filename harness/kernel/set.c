@@ -1,6 +1,7 @@
 /* Finds and loads variants: the installation's kernels/variants/<op>/ and the user's own folders. */
 #include "kernel/head.h"
 #include "kernel/variant.h"
+#include "kernel/load.h"
 #include "base/file.h"
 #include "base/text.h"
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "kernel/head.h"
 #include "kernel/variant.h"
+#include "kernel/load.h"
 #include <string.h>
 
 #define SHOW_WIDTH 110 /* of a list or map on one line */

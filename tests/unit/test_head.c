@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "kernel/head.h"
 #include "kernel/variant.h"
+#include "kernel/load.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -6,6 +6,7 @@
 #include "heads.h"
 #include "kernel/head.h"
 #include "kernel/variant.h"
+#include "kernel/load.h"
 #include <unistd.h>
 
 #define BASE \

@@ -6,6 +6,8 @@
 #include "heads.h"
 #include "kernel/head.h"
 #include "kernel/variant.h"
+#include "kernel/load.h"
+#include "kernel/new.h"
 #include "op/file/ops.h"
 #include <sys/stat.h>
 #include <unistd.h>
