@@ -2,7 +2,7 @@
 #include "cli/fields.h"
 #include "base/text.h"
 #include "op/op_file.h"
-#include "kernel/head.h"
+#include "kernel/head/head.h"
 #include <math.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "op/op_file.h"
 #include "op/file/ops.h"
 #include "report/form/document.h"
-#include "kernel/load.h"
+#include "kernel/head/load.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "cli/fields.h"
 #include "op/file/ops.h"
-#include "kernel/new.h"
+#include "kernel/new/new.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "kernel/variant.h"
-#include "kernel/load.h"
+#include "kernel/head/load.h"
 #include "op/file/ops.h"
 #include <errno.h>
 #include <stdio.h>

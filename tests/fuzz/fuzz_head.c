@@ -2,8 +2,8 @@
 #include "fuzz/common.h"
 #include "op/op.h"
 #include "kernel/variant.h"
-#include "kernel/load.h"
-#include "kernel/variant_bind.h"
+#include "kernel/head/load.h"
+#include "kernel/bind/variant_bind.h"
 
 /* Binds the first points to a small convolution, where the head's expressions are computed. */
 static void bind(const struct variant *v, const struct variant_config *configs, int count)

@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "plan/rows/choose.h"
 #include "plan/rows/plan.h"
-#include "kernel/load.h"
-#include "kernel/variant_bind.h"
+#include "kernel/head/load.h"
+#include "kernel/bind/variant_bind.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 #include "heads.h"
 #include "kernel/variant.h"
-#include "kernel/load.h"
-#include "kernel/variant_bind.h"
+#include "kernel/head/load.h"
+#include "kernel/bind/variant_bind.h"
 #include "op/file/ops.h"
 
 static struct variant_set set;

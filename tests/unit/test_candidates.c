@@ -1,7 +1,7 @@
 /* variant/candidates: which row of a table a work takes, and every mistake in one at its place. */
 #include "binding.h"
-#include "kernel/head.h"
-#include "kernel/load.h"
+#include "kernel/head/head.h"
+#include "kernel/head/load.h"
 #include <unistd.h>
 
 #define TOP "op: conv2d\nwhat: x\n"

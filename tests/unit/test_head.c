@@ -1,13 +1,13 @@
-/* kernel/head: what a head may say, and that every mistake is one error at its own place. Places are counted by hand. */
+/* kernel/head/head: what a head may say, and that every mistake is one error at its own place. Places are counted by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 #include "own_folder.h"
 #include "base/file.h"
-#include "kernel/head.h"
+#include "kernel/head/head.h"
 #include "kernel/variant.h"
-#include "kernel/load.h"
+#include "kernel/head/load.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -8,8 +8,8 @@
 #include "op/op.h"
 #include "op/file/ops.h"
 #include "kernel/variant.h"
-#include "kernel/load.h"
-#include "kernel/variant_bind.h"
+#include "kernel/head/load.h"
+#include "kernel/bind/variant_bind.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
-/* kernel/like: a head on top of another, where each mistake is found, what a file without code runs, and what a hash covers. */
+/* kernel/head/like: a head on top of another, where each mistake is found, what a file without code runs, and what a hash covers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 #include "heads.h"
-#include "kernel/head.h"
+#include "kernel/head/head.h"
 #include "kernel/variant.h"
-#include "kernel/load.h"
+#include "kernel/head/load.h"
 #include <unistd.h>
 
 #define BASE \

@@ -8,8 +8,8 @@
 #include "op/reference/bound.h"
 #include "op/reference/data.h"
 #include "kernel/variant.h"
-#include "kernel/load.h"
-#include "kernel/variant_bind.h"
+#include "kernel/head/load.h"
+#include "kernel/bind/variant_bind.h"
 #include <stdio.h>
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
  * their kernels. */
 #include "binding.h"
 #include "op/file/ops.h"
-#include "kernel/load.h"
+#include "kernel/head/load.h"
 #include <unistd.h>
 
 #define HEAD "op: conv2d\nwhat: x\nepilogue: [bias]\n"

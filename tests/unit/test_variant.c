@@ -2,7 +2,7 @@
 #include "op/shape.h"
 #include "op/file/ops.h"
 #include "binding.h"
-#include "kernel/load.h"
+#include "kernel/head/load.h"
 
 static void test_one_kernel(void **state)
 {

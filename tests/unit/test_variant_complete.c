@@ -1,7 +1,7 @@
 /* variant/: what follows a variant that does not fuse everything, and variants inside variants. */
 #include "op/shape.h"
 #include "binding.h"
-#include "kernel/load.h"
+#include "kernel/head/load.h"
 
 /* The buffer that step i writes last and the next reads first must be one and the same. */
 static void chained(int i, const char *from, const char *to)

@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "heads.h"
-#include "kernel/head.h"
+#include "kernel/head/head.h"
 #include "kernel/variant.h"
-#include "kernel/load.h"
-#include "kernel/new.h"
+#include "kernel/head/load.h"
+#include "kernel/new/new.h"
 #include "op/file/ops.h"
 #include <sys/stat.h>
 #include <unistd.h>

@@ -4,8 +4,8 @@
 #include "op/chain/compose.h"
 #include "op/file/ops.h"
 #include "plan/rows/private.h"
-#include "kernel/load.h"
-#include "kernel/variant_bind.h"
+#include "kernel/head/load.h"
+#include "kernel/bind/variant_bind.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

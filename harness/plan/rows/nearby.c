@@ -3,7 +3,7 @@
 #include "op/op_file.h"
 #include "op/reference/generate.h"
 #include "plan/rows/private.h"
-#include "kernel/variant_bind.h"
+#include "kernel/bind/variant_bind.h"
 #include <string.h>
 
 #define TRIES 64

@@ -5,8 +5,8 @@
 #include "op/op_file.h"
 #include "op/mask/mask.h"
 #include "op/file/ops.h"
-#include "kernel/load.h"
-#include "kernel/variant_bind.h"
+#include "kernel/head/load.h"
+#include "kernel/bind/variant_bind.h"
 #include <stdlib.h>
 #include <string.h>
 

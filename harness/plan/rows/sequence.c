@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "plan/rows/private.h"
 #include "op/file/ops.h"
-#include "kernel/load.h"
-#include "kernel/variant_bind.h"
+#include "kernel/head/load.h"
+#include "kernel/bind/variant_bind.h"
 #include <stdlib.h>
 #include <string.h>
 

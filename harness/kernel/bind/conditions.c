@@ -1,0 +1,65 @@
+/* Why a configuration cannot run: its conditions, and the reason in the program. */
+#include "kernel/bind/bind.h"
+#include "base/text.h"
+#include <stdarg.h>
+#include <stdlib.h>
+
+static void set_reason(struct bind *b, const char *clause, const char *format, va_list args)
+{
+    struct text t = {0};
+    char *kept = clause ? xstrdup(clause) : NULL;
+    text_vaddf(&t, format, args);
+    free(b->program->reason);
+    free(b->program->clause);
+    b->program->reason = text_take(&t);
+    b->program->clause = kept;
+}
+
+bool bind_infeasible(struct bind *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_reason(b, NULL, format, args);
+    va_end(args);
+    return false;
+}
+
+bool bind_refused(struct bind *b, const char *clause, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_reason(b, clause, format, args);
+    va_end(args);
+    return false;
+}
+
+bool bind_conditions(struct bind *b, const struct expr_list *all, const char *key, const char *config, struct error *err)
+{
+    for (int i = 0; i < all->count; i++) {
+        bool truth;
+        char why[400];
+        if (!expr_test(all->items[i], &b->env, &truth, why, sizeof why, err))
+            return false;
+        if (truth)
+            continue;
+        SCOPED char *failing = expr_failing(all->items[i], &b->env), *clause = text_format("%s %s", key, failing);
+        return bind_refused(b, clause, "%s %s%s%s", key, why, config[0] ? ", with " : "", config);
+    }
+    return true;
+}
+
+/* Does the head claim this work? It speaks of its own kernels at the default configuration, so that what completes a row takes the claim
+ * away. */
+bool bind_claim(struct bind *b, struct error *err)
+{
+    bool claims = b->h->claims.count > 0 && !b->completed;
+    for (int i = 0; i < b->config->count && claims; i++)
+        claims = value_equal(&b->config->values[i], &b->h->params[head_param_find(b->h, b->config->names[i])].fallback);
+    for (int i = 0; i < b->h->claims.count && claims; i++) {
+        char why[400];
+        if (!expr_test(b->h->claims.items[i], &b->env, &claims, why, sizeof why, err))
+            return false;
+    }
+    b->program->claims = claims;
+    return true;
+}

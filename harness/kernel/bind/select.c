@@ -1,0 +1,82 @@
+/* `select:`, a rule in place of steps: the first variant whose condition holds and that can do the whole work. */
+#include "kernel/bind/bind.h"
+#include "kernel/head/load.h"
+#include "base/text.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Binds one candidate to the whole work; its program may be infeasible. */
+static bool bind_candidate(struct bind *b, const struct head_step *s, const struct variant *v, struct program *inner, struct error *err)
+{
+    struct variant_config *configs = NULL;
+    if (b->depth >= BIND_MAX_DEPTH || v == b->config->variant)
+        return node_error(s->node, err,
+                          v == b->config->variant ? "a variant cannot select itself" : "variants select variants more than %d deep",
+                          BIND_MAX_DEPTH);
+    int count = variant_configs(v, s->params, &configs, err);
+    if (count < 0)
+        return false;
+    bool done = count == 1 || node_error(s->params, err, "a choice is one configuration of %s, not %d", v->name, count);
+    done = done && b->bind(b->set, &configs[0], b->work, b->chip, b->depth + 1, inner, err);
+    variant_configs_free(configs, count);
+    return done;
+}
+
+/* The candidate's program takes the rule's place: `conv2d/auto[is=wgmma_rs]`, with what completes it behind its name. */
+void bind_adopt(struct bind *b, const struct variant *v, struct program *inner)
+{
+    const char *own = b->config->variant->name, *rest = strlen(inner->variant) > strlen(v->name) ? inner->variant + strlen(v->name) : "";
+    char *name = text_format("%s%s", own, rest);
+    free(inner->variant);
+    inner->variant = name;
+    program_add_param(inner, "is", strcmp(v->folder, b->h->op->name) ? v->name : variant_own_name(v->name), NAN);
+    program_free(b->program);
+    *b->program = *inner;
+}
+
+/* Was the rule found by timing on such a chip and work? */
+static bool was_measured(const struct bind *b, bool *measured, struct error *err)
+{
+    char clause[400];
+    *measured = true;
+    for (int i = 0; i < b->h->measured.count && *measured; i++)
+        if (!expr_test(b->h->measured.items[i], &b->env, measured, clause, sizeof clause, err))
+            return false;
+    return true;
+}
+
+bool bind_select(struct bind *b, struct error *err)
+{
+    SCOPED_TEXT why = {0};
+    bool done = false, broken = false;
+    for (int i = 0; i < b->h->step_count && !done && !broken; i++) {
+        const struct head_step *s = &b->h->steps[i];
+        struct program inner;
+        bool truth = true;
+        char clause[400];
+        if (s->when && !expr_test(s->when, &b->env, &truth, clause, sizeof clause, err)) {
+            broken = true;
+            break;
+        }
+        if (!truth)
+            continue;
+        const struct variant *v = variant_find(b->set, s->name, b->h->op, s->node, err);
+        if (!v || !bind_candidate(b, s, v, &inner, err)) {
+            broken = true;
+        } else if (inner.feasible && (inner.claims || !s->claimed)) {
+            bool measured;
+            bind_adopt(b, v, &inner);
+            /* a rule without claims has those of its choice */
+            done = (b->h->claims.count == 0 || bind_claim(b, err)) && was_measured(b, &measured, err);
+            b->program->guess = done && !measured;
+            broken = !done;
+        } else {
+            text_addf(&why, "%s%s: %s", why.len ? "; " : "", v->name, inner.feasible ? "it does not claim this shape" : inner.reason);
+            program_free(&inner);
+        }
+    }
+    if (!done && !broken)
+        bind_infeasible(b, "select: %s", why.len ? text_get(&why) : "every `when:` is false");
+    return done;
+}

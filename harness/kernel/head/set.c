@@ -1,0 +1,210 @@
+/* Finds and loads variants: the installation's kernels/variants/<op>/ and the user's own folders. */
+#include "kernel/head/head.h"
+#include "kernel/variant.h"
+#include "kernel/head/load.h"
+#include "base/file.h"
+#include "base/text.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void add_note(struct variant_set *set, char *note)
+{
+    struct text line = {0};
+    text_add_line(&line, note);
+    free(note);
+    *APPEND(set->notes, set->note_count) = text_take(&line);
+}
+
+/* A file's name is its variant's: one that would leave its line, or command a terminal, is none. */
+static bool takes_name(struct variant_set *set, const char *path, const char *name)
+{
+    while (*name && !text_control(name) && !strchr("\r\n\t", *name))
+        name++;
+    if (*name)
+        add_note(set, text_format("%s: no variant: its name has a control character", path));
+    return !*name;
+}
+
+static int set_by_name(const void *a, const void *b)
+{
+    const struct variant *const *va = a, *const *vb = b;
+    return strcmp((*va)->name, (*vb)->name);
+}
+
+static void add_variant(struct variant_set *set, struct variant *v)
+{
+    *APPEND(set->items, set->count) = v;
+}
+
+static bool load_files(struct variant_set *set, const char *dir, const char *folder, const char *suffix, const struct head_places *places,
+                       struct error *err)
+{
+    char **names;
+    int count = file_list(dir, suffix, &names, err);
+    bool done = count >= 0;
+    for (int i = 0; i < count; i++) {
+        SCOPED char *path = file_join(dir, names[i]);
+        char *note = NULL;
+        bool taken = takes_name(set, path, names[i]);
+        struct variant *v = done && taken ? head_load(path, folder, places, &note, err) : NULL;
+        if (v)
+            add_variant(set, v);
+        else if (note && *note)
+            add_note(set, note);
+        else if (note)
+            free(note);
+        else
+            done = done && !taken;
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    return done;
+}
+
+/* `own`: it is one of the user's folders. */
+static bool load_folder(struct variant_set *set, const char *dir, const char *folder, bool own, const struct head_places *places,
+                        struct error *err)
+{
+    int before = set->count, notes = set->note_count;
+    bool done = load_files(set, dir, folder, ".cu", places, err) && load_files(set, dir, folder, ".yaml", places, err);
+    if (done && own && set->count == before) /* a folder that selects nothing is an error */
+        error_set(err, ERROR_USAGE, "--variants %s=%s: the folder has no variant (no .cu file with a `bench 1` head)", folder, dir);
+    if (done && own && set->count == before && set->note_count > notes)
+        error_hint(err, "%s", set->notes[notes]);
+    done = done && (!own || set->count > before);
+    return done;
+}
+
+static bool load_installed(const struct head_places *places, struct variant_set *set, struct error *err)
+{
+    SCOPED char **names = NULL, *root = places->installed ? xstrdup(places->installed) : file_share("kernels/variants");
+    int count = file_is_dir(root) ? file_list(root, "", &names, err) : 0;
+    bool done = count >= 0;
+    for (int i = 0; i < count; i++) {
+        SCOPED char *dir = file_join(root, names[i]);
+        done = done && (!file_is_dir(dir) || load_folder(set, dir, names[i], false, places, err));
+        free(names[i]);
+    }
+    return done;
+}
+
+static bool folder_name_ok(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.", s[i]))
+            return false;
+    return n > 0 && n < PROGRAM_NAME;
+}
+
+/* Rows of a folder called as one of bench's own would pass for bench's. */
+static bool names_are_own(const char *const *extra, const struct head_places *places, struct error *err)
+{
+    SCOPED char *root = places->installed ? xstrdup(places->installed) : file_share("kernels/variants");
+    for (int i = 0; extra && extra[i]; i++) {
+        SCOPED char *folder = xstrndup(extra[i], strcspn(extra[i], "=")), *shipped = file_join(root, folder);
+        if (!folder_name_ok(folder, strlen(folder)) || *folder == '.' || !file_is_dir(shipped))
+            continue;
+        error_set(err, ERROR_USAGE, "--variants %s: %s/ is bench's own", extra[i], folder);
+        return error_hint(err, "another name, for example --variants my%s", extra[i] + strlen(folder));
+    }
+    return true;
+}
+
+static bool load_extra(struct variant_set *set, const char *spec, const struct head_places *places, struct error *err)
+{
+    size_t n = strcspn(spec, "=");
+    if (!spec[n] || !folder_name_ok(spec, n)) {
+        error_set(err, ERROR_USAGE, "--variants %s: should be NAME=DIR or NAME=FILE.cu; rows will be called NAME/FILE", spec);
+        return error_hint(err, access(spec, F_OK) ? "for example --variants my=." : "--variants my=%s", spec);
+    }
+    const char *path = spec + n + 1;
+    if (access(path, F_OK))
+        return error_set(err, ERROR_USAGE, "--variants %s: there is no '%s'", spec, path);
+    SCOPED char *folder = xstrndup(spec, n);
+    bool dir = file_is_dir(path), done;
+    int before = set->count;
+    if (dir) {
+        done = load_folder(set, path, folder, true, places, err);
+    } else {
+        struct variant *v = head_load_only(path, folder, places, err);
+        done = v != NULL;
+        if (v)
+            add_variant(set, v);
+    }
+    for (int i = before; i < set->count; i++)
+        set->items[i]->given = dir ? GIVEN_FOLDER : GIVEN_FILE;
+    return done;
+}
+
+/* `from: tiled_halo` is looked for in the variant's own folder, then in its op's; a parent that is not here is only noted. */
+static void resolve_parents(struct variant_set *set)
+{
+    for (int i = 0; i < set->count; i++) {
+        struct variant *v = set->items[i];
+        if (!v->from)
+            continue;
+        SCOPED char *mine = text_format("%s/%s", v->folder, v->from), *ops = text_format("%s/%s", v->op->name, v->from);
+        const struct variant *parent = variant_exact(set, v->from);
+        parent = parent ? parent : variant_exact(set, mine);
+        parent = parent ? parent : variant_exact(set, ops);
+        if (parent) {
+            bool ladder = parent->op == v->op || node_get(v->head, "from"); /* to be like another op's head is no step of a ladder */
+            free(v->from);
+            v->from = ladder ? xstrdup(parent->name) : NULL;
+        } else {
+            add_note(set, text_format("%s: from '%s', which is not among the variants", v->name, v->from));
+        }
+    }
+}
+
+bool variant_set_load(const char *const *extra, struct variant_set *set, struct error *err)
+{
+    return variant_set_load_from(NULL, NULL, extra, set, err);
+}
+
+bool variant_set_load_from(const char *root, const char *include, const char *const *extra, struct variant_set *set, struct error *err)
+{
+    *set = (struct variant_set){0};
+    const struct head_places places = {root, extra};
+    bool done = names_are_own(extra, &places, err) && load_installed(&places, set, err);
+    for (int i = 0; done && extra && extra[i]; i++)
+        done = load_extra(set, extra[i], &places, err);
+    for (int i = 0; i < set->count; i++)
+        set->items[i]->include = include;
+    if (set->count)
+        qsort(set->items, (size_t)set->count, sizeof *set->items, set_by_name);
+    for (int i = 1; done && i < set->count; i++)
+        if (!strcmp(set->items[i - 1]->name, set->items[i]->name))
+            done = error_set(err, ERROR_USAGE, "two variants are called %s: %s and %s", set->items[i]->name, set->items[i - 1]->path,
+                             set->items[i]->path);
+    if (done)
+        resolve_parents(set);
+    else
+        variant_set_free(set);
+    return done;
+}
+
+void variant_set_free(struct variant_set *set)
+{
+    for (int i = 0; i < set->count; i++)
+        variant_free(set->items[i]);
+    for (int i = 0; i < set->note_count; i++)
+        free(set->notes[i]);
+    free(set->items);
+    free(set->notes);
+    *set = (struct variant_set){0};
+}
+
+bool variant_reads_mask(const struct variant *v)
+{
+    const struct head *h = v->parsed;
+    return h->mask.given;
+}
+
+bool variant_selects(const struct variant *v)
+{
+    const struct head *h = v->parsed;
+    return h->selects;
+}

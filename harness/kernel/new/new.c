@@ -1,0 +1,360 @@
+/* `bench new`: a head from a kernel's own signature, every line explained. */
+#include "kernel/head/head.h"
+#include "kernel/new/signature.h"
+#include "kernel/variant.h"
+#include "kernel/new/new.h"
+#include "base/text.h"
+#include <ctype.h>
+#include <string.h>
+
+struct guess {
+    const struct op *op;
+    struct signature s;
+    const char *args[SIGNATURE_MAX];          /* what each parameter is taken to be; NULL: not known */
+    const char *tensor_types[OP_MAX_TENSORS]; /* the C type that the kernel uses */
+};
+
+static bool equal_lower(const char *a, const char *b)
+{
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+        a++;
+        b++;
+    }
+    return tolower((unsigned char)*a) == tolower((unsigned char)*b);
+}
+
+/* Common spellings; the first word of a row is the name in a head. */
+static const char *new_by_name(const char *name, const char *const rows[][10])
+{
+    for (int i = 0; rows[i][0]; i++)
+        for (int j = 0; j < 10 && rows[i][j]; j++)
+            if (equal_lower(name, rows[i][j]))
+                return rows[i][0];
+    return NULL;
+}
+
+static const char *tensor_of(const struct guess *g, const char *name)
+{
+    static const char *const rows[][10] = {{"input", "x", "in", "src", "image", "inp", NULL},
+                                           {"filter", "f", "weight", "weights", "kernel", "filters", "wt", NULL},
+                                           {"bias", "b", NULL},
+                                           {"residual", "res", "skip", "add", NULL},
+                                           {"output", "y", "out", "dst", "result", NULL},
+                                           {"mask_in", "mask", NULL},
+                                           {"mask_out", NULL},
+                                           {NULL}};
+    for (int i = 0; g->op->roles[i]; i++)
+        if (equal_lower(name, g->op->roles[i]->name))
+            return g->op->roles[i]->name;
+    const char *t = new_by_name(name, rows);
+    return t && op_role(g->op, t) ? t : NULL;
+}
+
+static bool is_symbol(const struct op *op, const char *name)
+{
+    const char *const *symbols = work_symbol_names(op);
+    for (int i = 0; symbols[i]; i++)
+        if (!strcmp(symbols[i], name))
+            return true;
+    return false;
+}
+
+static const char *symbol_of(const struct op *op, const char *name)
+{
+    static const char *const rows[][10] = {{"n", "batch", "images", NULL},
+                                           {"c", "channels", "in_channels", "cin", "ic", NULL},
+                                           {"h", "height", "in_h", "ih", NULL},
+                                           {"w", "width", "in_w", "iw", NULL},
+                                           {"k", "out_channels", "cout", "oc", NULL},
+                                           {"r", "kh", "filter_h", "kernel_h", NULL},
+                                           {"s", "kw", "filter_w", "kernel_w", NULL},
+                                           {"p", "out_h", "oh", "out_height", NULL},
+                                           {"q", "out_w", "ow", "out_width", NULL},
+                                           {"stride", NULL},
+                                           {"pad", "padding", NULL},
+                                           {"dilation", "dil", NULL},
+                                           {"groups", NULL},
+                                           {"block", "block_size", "factor", "scale", NULL},
+                                           {NULL}};
+    const char *const *own = work_symbol_names(op);
+    for (int i = 0; own[i]; i++)
+        if (equal_lower(name, own[i]) || (!strncmp(name, "n_", 2) && equal_lower(name + 2, own[i])) ||
+            (!strncmp(name, "num_", 4) && equal_lower(name + 4, own[i])))
+            return own[i];
+    const char *t = new_by_name(name, rows);
+    return t && is_symbol(op, t) ? t : NULL;
+}
+
+static bool used(const struct guess *g, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (g->args[i] && !strcmp(g->args[i], name))
+            return true;
+    return false;
+}
+
+/* Names first; pointers that no name explains are taken in the usual order: inputs, then what is written. */
+static void guess_args(struct guess *g)
+{
+    for (int i = 0; i < g->s.count; i++) {
+        const struct signature_param *p = &g->s.params[i];
+        const char *name = p->pointer ? tensor_of(g, p->name) : p->map ? NULL : symbol_of(g->op, p->name);
+        if (name && p->pointer && !p->constant && !strcmp(p->name, "b")) /* `const float *a, float *b` */
+            name = NULL;
+        if (name && !used(g, i, name))
+            g->args[i] = name;
+    }
+    for (int i = 0; i < g->s.count; i++) {
+        const struct signature_param *p = &g->s.params[i];
+        if (g->args[i] || !p->pointer)
+            continue;
+        for (int j = 0; !g->args[i] && g->op->roles[j]; j++) {
+            const struct tensor_role *role = g->op->roles[j];
+            if (!tensor_role_is_mask(role) && role->output == !p->constant && !used(g, g->s.count, role->name))
+                g->args[i] = role->name;
+        }
+    }
+    for (int i = 0; i < g->s.count; i++)
+        if (g->args[i] && g->s.params[i].pointer)
+            g->tensor_types[op_role(g->op, g->args[i])->slot] = g->s.params[i].type;
+}
+
+static const char *dtype_of(const char *type)
+{
+    static const char *const rows[][10] = {{"f32", "float", NULL},
+                                           {"f16", "half", "__half", "half2", "__half2", NULL},
+                                           {"bf16", "__nv_bfloat16", "nv_bfloat16", NULL},
+                                           {"f64", "double", NULL},
+                                           {NULL}};
+    return type ? new_by_name(type, rows) : NULL;
+}
+
+static void add_types(const struct guess *g, struct text *t)
+{
+    const char *input = g->tensor_types[g->op->roles[0]->slot], *known = dtype_of(input);
+    bool epilogue = g->op->epilogues != 0; /* else a bias is a tensor like any other */
+    const char *first = g->op->roles[0]->name;
+    known = op_follows(g->op, first) ? known : dtype_name(g->op->roles[0]->dtype);
+    bool planes = known && !strcmp(known, "f32"); /* as the layers of bench try are: 16 bits in NHWC, f32 in NCHW */
+    if (g->op->layouts & (1u << LAYOUT_NHWC))
+        text_addf(t, "layout: {%s: %s, %soutput: same}   # how my kernel indexes them; a list when it can do several\n", first,
+                  planes ? "NCHW" : "NHWC",
+                  !g->op->has_filter ? ""
+                  : planes           ? "filter: KCRS, "
+                                     : "filter: RSCK, ");
+    text_addf(t, "dtype: {%s: %s%s%s}   # what my kernel reads, writes and sums in\n", first, known ? known : "[f32, f16]",
+              op_follows(g->op, "output") ? ", output: same" : "",
+              !g->op->has_math                     ? ""
+              : epilogue && op_role(g->op, "bias") ? ", bias: f32, accumulate: f32"
+                                                   : ", accumulate: f32");
+    if (epilogue && (used(g, g->s.count, "bias") || used(g, g->s.count, "residual")))
+        text_addf(t, "epilogue: [%s%s%s]   # what my kernel does after the op, in this order; add relu, leaky_relu when it does\n",
+                  used(g, g->s.count, "bias") ? "bias" : "", used(g, g->s.count, "bias") && used(g, g->s.count, "residual") ? ", " : "",
+                  used(g, g->s.count, "residual") ? "residual" : "");
+    if (used(g, g->s.count, "mask_in") || used(g, g->s.count, "mask_out"))
+        text_addf(t, "mask: {needs: input, writes: %s, inactive: untouched}   # what I need, write, and leave in inactive outputs\n",
+                  used(g, g->s.count, "mask_out") ? "output" : "none");
+}
+
+/* A type that is no C type must be a -D name. */
+static void add_defines(const struct guess *g, struct text *t)
+{
+    const char *done[OP_MAX_TENSORS] = {0};
+    int count = 0;
+    for (int i = 0; g->op->roles[i]; i++) {
+        const char *type = g->tensor_types[g->op->roles[i]->slot];
+        static const char *const of_c[] = {"int", "unsigned", "signed", "char", "short", "long", "bool", "void", "size_t"};
+        bool twice = !type || dtype_of(type) || !head_is_identifier(type) || text_ends(type, "int8_t") || text_ends(type, "int16_t") ||
+                     text_ends(type, "int32_t") || text_ends(type, "int64_t");
+        for (size_t j = 0; j < sizeof of_c / sizeof *of_c && !twice; j++)
+            twice = !strcmp(of_c[j], type);
+        for (int j = 0; j < count && !twice; j++)
+            twice = !strcmp(done[j], type);
+        if (twice)
+            continue;
+        text_addf(t, "%s  %s: type(%s)%s\n", count ? "" : "define:   # -D names that my source uses\n", type, g->op->roles[i]->name,
+                  type[1] ? "" : "   # a name in the compiler's own headers, too: call it something longer, here and below");
+        done[count++] = type;
+    }
+}
+
+/* "A symbol (rows, cols, ...), ...": what a number may be. */
+static void add_symbols(const struct guess *g, struct text *t)
+{
+    const char *const *symbols = work_symbol_names(g->op);
+    text_add(t, "A symbol (");
+    for (int i = 0; symbols[i]; i++)
+        text_addf(t, "%s%s", i ? ", " : "", symbols[i]);
+    text_add(t, "), a parameter, or an expression under `let:`");
+}
+
+static void new_add_step(const struct guess *g, struct text *t)
+{
+    const char *elements = g->op->elements                                  ? g->op->elements
+                           : is_symbol(g->op, "p") && is_symbol(g->op, "k") ? "n * k * p * q"
+                                                                            : "n * c * h * w";
+    bool numeric = g->s.bounds[0] && strspn(g->s.bounds, "0123456789 ") == strlen(g->s.bounds);
+    text_addf(t, "let:\n  threads: %s   # of a block%s\n", numeric ? g->s.bounds : "256",
+              numeric ? ", from __launch_bounds__" : "; change it to what my kernel wants");
+    text_addf(t,
+              "steps:\n  - kernel: %s\n    grid: ceil(%s, threads)   # one thread an output; change it to how my kernel divides the work\n "
+              "   block: threads\n",
+              g->s.name, elements);
+    if (!g->s.count)
+        return;
+    text_add(t, "    args: ");
+    for (int i = 0; i < g->s.count; i++)
+        text_addf(t, "%s%s", i ? ", " : "", g->args[i] ? g->args[i] : g->s.params[i].name);
+    text_add(t, "   # by name, in the order of my signature\n");
+    for (int i = 0; i < g->s.count; i++) {
+        const struct signature_param *p = &g->s.params[i];
+        if (g->args[i])
+            continue;
+        text_addf(t, "    # `%s`: not known. ", p->name);
+        if (p->map || p->pointer)
+            text_add(t, p->map ? "Declare it under `tensor_maps:`" : "A tensor by its name, or a buffer under `scratch:`");
+        else
+            add_symbols(g, t);
+        text_add(t, "\n");
+    }
+}
+
+char *variant_new(const struct op *op, const char *source_text, const char *kernel_name, struct error *err)
+{
+    struct guess g = {.op = op};
+    struct head_place place;
+    struct error ignored = {0};
+    enum head_found found = head_find("the file", source_text, strlen(source_text), &place, &ignored);
+    if (found != HEAD_ABSENT || place.later) {
+        error_set(err, ERROR_USAGE, "the file has a head already, at line %d",
+                  found == HEAD_ABSENT ? place.later
+                  : place.line > 1     ? place.line - 1
+                                       : 1);
+        return NULL;
+    }
+    if (!signature_read(source_text, kernel_name, &g.s, err))
+        return NULL;
+    guess_args(&g);
+    struct text t = {0}, needs = {0};
+    text_addf(&needs, "%s %% 4 == 0", op->fields[0].name);
+    text_addf(&t, "/* bench 1\nop: %s\nwhat: %s   # one line: what this variant does that others do not\n", op->name, g.s.name);
+    text_add(&t, "# from: naive                  # the variant it grew out of; reports show the difference\n");
+    text_addf(&t, "# needs: %s   # shapes that my kernel is right for; others become rows with this reason\n",
+              op->file             ? text_get(&needs)
+              : is_symbol(op, "r") ? "r == 3 and s == 3 and stride == 1"
+                                   : "c % 4 == 0");
+    text_free(&needs);
+    add_types(&g, &t);
+    text_add(&t,
+             "# params:                      # numbers to tune, compiled in under their names\n#   TILE: {values: [8, 16], default: 8}\n");
+    add_defines(&g, &t);
+    new_add_step(&g, &t);
+    struct signature next;
+    if (!kernel_name && signature_read(source_text + g.s.at + strlen("__global__"), NULL, &next, &ignored))
+        text_addf(&t, "    # the file has another kernel, %s: a step of its own where the op needs it, or the only one (--kernel %s)\n",
+                  next.name, next.name);
+    text_add(&t, "*/\n");
+    if (g.s.template)
+        text_addf(&t, "/* bench finds kernels by their C name: call %s<...> from an extern \"C\" __global__ function of its own. */\n",
+                  g.s.name);
+    bool c_name = g.s.external_c || g.s.template;
+    text_add_bytes(&t, source_text, g.s.at);
+    text_addf(&t, "%s%s", c_name ? "" : "extern \"C\" ", source_text + g.s.at); /* its name as bench finds it */
+    return text_take(&t);
+}
+
+/* A parameter's name as an op may have it. */
+static const char *lower_name(const struct signature_param *p, char out[sizeof p->name])
+{
+    size_t i = 0;
+    for (; p->name[i]; i++)
+        out[i] = (char)tolower((unsigned char)p->name[i]);
+    out[i] = 0;
+    return out;
+}
+
+static bool is_real(const struct signature_param *p)
+{
+    return !strcmp(p->type, "float") || !strcmp(p->type, "double");
+}
+
+/* The element type of a tensor that a C type points to; NULL: it does not say. */
+static const char *element_of(const struct signature_param *p)
+{
+    static const char *const with_sign[][10] = {{"i8", "int8_t", "char", NULL}, {"i32", "int32_t", "int", "signed", NULL}, {NULL}},
+                             *const without[][10] = {{"u8", "uint8_t", "uchar", "char", NULL},
+                                                     {"u16", "uint16_t", "ushort", "short", NULL},
+                                                     {"u32", "uint32_t", "uint", "int", "unsigned", NULL},
+                                                     {NULL}};
+    const char *real = dtype_of(p->type), *whole = new_by_name(p->type, p->no_sign ? without : with_sign);
+    return whole ? whole : real && strcmp(real, "f64") ? real : NULL;
+}
+
+/* The type of most ops' tensors: that of the first one that is no whole number. */
+static const char *usual_element(const struct signature *s)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->params[i].pointer && dtype_of(s->params[i].type) && element_of(&s->params[i]))
+            return element_of(&s->params[i]);
+    return "f32";
+}
+
+static void add_tensor(struct text *t, const struct signature_param *p, const char *shape, const char *usual)
+{
+    char name[sizeof p->name];
+    const char *element = element_of(p);
+    text_addf(t, "  %s: {shape: [%s]", lower_name(p, name), shape);
+    if (element && strcmp(element, usual))
+        text_addf(t, ", dtype: %s", element);
+    text_addf(t, "%s}%s\n", p->constant ? "" : ", written: yes",
+              !strcmp(p->type, "double") ? "   # doubles are not drawn and compared: float here and in the kernel, or bench emulate" : "");
+}
+
+char *variant_new_op(const char *op, const char *source_text, const char *kernel_name, struct error *err)
+{
+    struct signature s;
+    struct text t = {0}, sizes = {0}, product = {0}, args = {0}, params = {0};
+    char name[sizeof s.params->name];
+    if (!signature_read(source_text, kernel_name, &s, err))
+        return NULL;
+    for (int i = 0; i < s.count; i++) {
+        const struct signature_param *p = &s.params[i];
+        const char *n = lower_name(p, name), *comma = args.len ? ", " : "";
+        bool whole = !p->pointer && !p->map && !is_real(p);
+        if (whole) {
+            text_addf(&sizes, "%s%s", sizes.len ? ", " : "", n);
+            text_addf(&product, "%s%s", product.len ? " * " : "", n);
+        }
+        text_addf(&args, "%s%s", comma, n);
+        text_addf(&params, "%s%s%s", comma, !p->pointer ? whole ? "long long " : "double " : p->constant ? "const float *" : "double *", n);
+        if (p->pointer && !p->constant) {
+            text_addf(&args, ", %s_magnitude", n);
+            text_addf(&params, ", double *%s_magnitude", n);
+        }
+    }
+    text_addf(&t,
+              "# %s.yaml - an op is a file (docs/OP.md; of images a formula says it all). Beside it goes %s.cu, the truth, in double:\n"
+              "#   extern \"C\" __global__ void %s_reference(%s)\n"
+              "about: \"What %s computes, in a sentence.\"\nfields:\n",
+              op, op, op, text_get(&params), s.name);
+    for (int i = 0; i < s.count; i++)
+        if (!s.params[i].pointer && !s.params[i].map)
+            text_addf(&t, "  %s: {%swhat: \"?\"}\n", lower_name(&s.params[i], name), is_real(&s.params[i]) ? "type: real, " : "");
+    text_add(&t, "tensors:   # shapes: 1 to 8 sizes, outermost first\n");
+    for (int i = 0; i < s.count; i++)
+        if (s.params[i].pointer)
+            add_tensor(&t, &s.params[i], sizes.len ? text_get(&sizes) : "1", usual_element(&s));
+    text_addf(&t,
+              "dtype: %s   # or a list: [f32, f16, bf16]\n"
+              "flop: %s   # operations of the whole\n"
+              "terms: 1   # how many numbers are added up for a result; 0: nothing is computed, values are moved\n"
+              "exact: no   # yes: small whole numbers come out as the same bits from every right kernel\n"
+              "reference: {kernel: %s_reference, threads: %s, args: [%s]}\n"
+              "trial:   # the layers of bench try\n  usual: {}   # a value for each field\n",
+              usual_element(&s), product.len ? text_get(&product) : "1", op, product.len ? text_get(&product) : "1", text_get(&args));
+    text_free(&sizes);
+    text_free(&product);
+    text_free(&args);
+    text_free(&params);
+    return text_take(&t);
+}

@@ -1,0 +1,208 @@
+#include "kernel/new/signature.h"
+#include "base/text.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool word_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The text with comments and literals blanked, so that what is left is code. Same length. */
+static char *code_only(const char *text)
+{
+    char *s = xstrdup(text);
+    for (char *p = s; *p; p++) {
+        if (p[0] == '/' && (p[1] == '/' || p[1] == '*')) {
+            bool line = p[1] == '/';
+            char *end = line ? strchr(p, '\n') : strstr(p + 2, "*/");
+            end = end ? end + (line ? 0 : 2) : p + strlen(p);
+            for (; p < end; p++)
+                *p = *p == '\n' ? '\n' : ' ';
+            p--;
+        } else if (*p == '"' || *p == '\'') {
+            char quote = *p;
+            for (p++; *p && *p != quote && *p != '\n'; p++) {
+                if (*p == '\\' && p[1] && p[1] != '\n')
+                    *p++ = ' ';
+                *p = 'C'; /* extern "C" stays visible */
+            }
+            if (!*p)
+                break;
+        }
+    }
+    return s;
+}
+
+static const char *skip_space(const char *p)
+{
+    while (isspace((unsigned char)*p))
+        p++;
+    return p;
+}
+
+/* Behind the parenthesis that closes the one at p, or NULL. */
+static const char *close_of(const char *p)
+{
+    int depth = 0;
+    for (; *p; p++) {
+        depth += (*p == '(') - (*p == ')');
+        if (!depth)
+            return p + 1;
+    }
+    return NULL;
+}
+
+/* The word that ends before `end`, blanks skipped. */
+static void last_word(const char *begin, const char *end, char *out, size_t bytes)
+{
+    while (end > begin && !word_char(end[-1]))
+        end--;
+    const char *start = end;
+    while (start > begin && word_char(start[-1]))
+        start--;
+    snprintf(out, bytes, "%.*s", (int)(end - start), start);
+}
+
+static bool has_word(const char *begin, const char *end, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = begin; p + n <= end; p++)
+        if (!strncmp(p, word, n) && (p == begin || !word_char(p[-1])) && (p + n == end || !word_char(p[n])))
+            return true;
+    return false;
+}
+
+/* The type of a parameter: its last word that is no qualifier. */
+static void type_word(const char *begin, const char *end, char *out, size_t bytes)
+{
+    static const char *const qualifiers[] = {"const", "volatile", "__restrict__", "restrict", "__grid_constant__", "struct", NULL};
+    out[0] = 0;
+    for (const char *p = begin; p < end;) {
+        if (!word_char(*p)) {
+            p++;
+            continue;
+        }
+        const char *start = p;
+        while (p < end && word_char(*p))
+            p++;
+        char word[64];
+        snprintf(word, sizeof word, "%.*s", (int)(p - start), start);
+        bool qualifier = false;
+        for (int i = 0; qualifiers[i]; i++)
+            qualifier |= !strcmp(word, qualifiers[i]);
+        if (!qualifier)
+            snprintf(out, bytes, "%s", word);
+    }
+}
+
+static void read_param(const char *begin, const char *end, struct signature_param *out)
+{
+    const char *name = end, *bracket = memchr(begin, '[', (size_t)(end - begin));
+    if (bracket)
+        name = bracket;
+    last_word(begin, name, out->name, sizeof out->name);
+    while (name > begin && !word_char(name[-1]))
+        name--;
+    name -= strlen(out->name) <= (size_t)(name - begin) ? strlen(out->name) : 0;
+    const char *star = memchr(begin, '*', (size_t)(name - begin));
+    out->pointer = star || bracket;
+    out->constant = out->pointer && has_word(begin, star ? star : name, "const");
+    out->map = !out->pointer && has_word(begin, name, "CUtensorMap");
+    type_word(begin, star ? star : name, out->type, sizeof out->type);
+    out->no_sign = has_word(begin, star ? star : name, "unsigned") || out->type[0] == 'u';
+}
+
+static bool read_params(const char *open, const char *close, struct signature *out, struct error *err)
+{
+    const char *begin = open + 1;
+    int depth = 0;
+    for (const char *p = begin; p < close; p++) {
+        depth += (*p == '(' || *p == '<' || *p == '[') - (*p == ')' || *p == '>' || *p == ']');
+        bool last = p == close - 1;
+        if (!last && !(*p == ',' && depth == 0))
+            continue;
+        if (out->count == SIGNATURE_MAX)
+            return error_set(err, ERROR_USAGE, "kernel %s has more than %d parameters", out->name, SIGNATURE_MAX);
+        if (skip_space(begin) < p && !(last && out->count == 0 && has_word(begin, p, "void") && !memchr(begin, '*', (size_t)(p - begin))))
+            read_param(begin, p, &out->params[out->count++]);
+        begin = p + 1;
+    }
+    return true;
+}
+
+/* Reads on behind __global__: attributes with parentheses, the return type, then NAME(. Returns where reading stopped. */
+static const char *read_kernel(const char *p, struct signature *out, const char **open, const char **close)
+{
+    const char *start = p;
+    *open = *close = NULL;
+    while (*p && *p != ';' && *p != '{') {
+        if (!strncmp(p, "__global__", 10))
+            return p;
+        if (*p != '(') {
+            p++;
+            continue;
+        }
+        char word[96];
+        const char *end = close_of(p);
+        if (!end)
+            return p + strlen(p);
+        last_word(start, p, word, sizeof word);
+        if (!strncmp(word, "__", 2)) {
+            if (!strcmp(word, "__launch_bounds__"))
+                snprintf(out->bounds, sizeof out->bounds, "%.*s", (int)strcspn(p + 1, ",)"), p + 1);
+            p = end;
+            continue;
+        }
+        snprintf(out->name, sizeof out->name, "%s", word);
+        *open = p;
+        *close = end;
+        return end;
+    }
+    return p;
+}
+
+/* `seen`: those that the file has, ", " between them. */
+static void no_kernel(const char *name, const struct text *seen, struct error *err)
+{
+    SCOPED char *copy = xstrdup(text_get(seen));
+    char *rest = copy;
+    SCOPED const char **names = xcalloc(strlen(copy) / 3 + 2, sizeof *names);
+    size_t count = 0;
+    for (char *one; (one = strsep(&rest, ","));)
+        names[count++] = one + (*one == ' ');
+    const char *near = text_nearest(name, names, count);
+    error_set(err, ERROR_USAGE, "no kernel '%s' in the file; it has %s", name, text_get(seen));
+    if (near)
+        error_hint(err, "--kernel %s", near);
+}
+
+bool signature_read(const char *text, const char *name, struct signature *out, struct error *err)
+{
+    SCOPED char *code = code_only(text);
+    const char *p = code, *open, *close;
+    SCOPED_TEXT seen = {0};
+    bool found = false, done = false;
+    while (!found && (p = strstr(p, "__global__"))) {
+        const char *line = p, *least = p - code > 256 ? p - 256 : code; /* extern "C" may stand on the line above */
+        for (int lines = 0; line > least && line[-1] != ';' && line[-1] != '}' && (line[-1] != '\n' || lines < 1); line--)
+            lines += line[-1] == '\n';
+        memset(out, 0, sizeof *out);
+        out->external_c = has_word(line, p, "extern");
+        out->template = has_word(line, p, "template");
+        out->at = (size_t)(p - code);
+        p = read_kernel(p + strlen("__global__"), out, &open, &close);
+        if (!open || !out->name[0])
+            continue;
+        text_addf(&seen, "%s%s", seen.len ? ", " : "", out->name);
+        found = !name || !strcmp(name, out->name);
+    }
+    if (found)
+        done = read_params(open, close, out, err);
+    else if (seen.len)
+        no_kernel(name, &seen, err);
+    else
+        error_set(err, ERROR_USAGE, "the file has no __global__ function");
+    return done;
+}
