@@ -134,6 +134,9 @@ static void made_visible(void **state)
     assert_string_equal(text, ".version 8.0\n.visible .global .u32 a;\n.visible .global .u32 b;\n.extern .global .u32 c; // .global\n"
                               ".entry k(.param .u64 .ptr .global g) { ld.global.u32 %r, [a]; }\n.visible .global .f32 d = 1;");
     free(text);
+    text = ptx_expose(".global .u32 one, two[2];\n.shared .u32 s, t;"); /* one word for the whole list */
+    assert_string_equal(text, ".visible .global .u32 one, two[2];\n.shared .u32 s, t;");
+    free(text);
     text = ptx_expose(".global .u32 first;\n.weak .global .u32 e;\n.common .global .u32 f;"); /* as a text begins, too */
     assert_string_equal(text, ".visible .global .u32 first;\n.weak .global .u32 e;\n.common .global .u32 f;");
     free(text);

@@ -180,26 +180,35 @@ static bool parse_alias(struct parser *p)
     return parser_expect(p, ';');
 }
 
-/* `at`: the word of its space. */
-static bool module_var(struct parser *p, enum ptx_space space, const char *at, bool is_extern, bool linked)
+static bool add_module_var(struct parser *p, struct ptx_var *v)
 {
-    struct ptx_var *v = parse_var(p, space, is_extern);
-    if (!v)
-        return false;
-    v->at = at;
-    v->linked = linked;
     const struct name *old = name_find(p, v->name);
-    if (old && old->kind == NAME_VAR && old->var->is_extern && !v->is_extern && old->var->space == space) {
+    if (old && old->kind == NAME_VAR && old->var->is_extern && !v->is_extern && old->var->space == v->space) {
         struct ptx_var *next = old->var->next; /* a definition behind its declaration */
         *old->var = *v;
         old->var->next = next;
-        return parser_expect(p, ';');
+        return true;
     }
     if (!name_add(p, v->name, NAME_VAR, 0, 0, v))
         return false;
     v->next = p->m->vars;
     p->m->vars = v;
-    return parser_expect(p, ';');
+    return true;
+}
+
+/* `at`: the word of its space. */
+static bool module_var(struct parser *p, enum ptx_space space, const char *at, bool is_extern, bool linked)
+{
+    struct ptx_var *v = parse_var(p, space, is_extern);
+    for (; v; v = parse_var_like(p, v)) { /* .u32 a, b[2]; */
+        v->at = at;
+        v->linked = linked;
+        if (!add_module_var(p, v))
+            return false;
+        if (!parser_accept(p, ','))
+            return parser_expect(p, ';');
+    }
+    return false;
 }
 
 static bool parse_file(struct parser *p)

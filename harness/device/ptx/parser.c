@@ -94,6 +94,8 @@ void parser_split(struct parser *p)
 }
 
 /* ---- names and scopes ---- */
+#define BODY_DEPTH 2 /* 0: the module, 1: a function's parameters */
+
 static unsigned name_hash(const char *s)
 {
     unsigned h = 2166136261u;
@@ -105,9 +107,32 @@ static unsigned name_hash(const char *s)
 const struct name *name_find(const struct parser *p, const char *text)
 {
     for (int i = p->buckets[name_hash(text)]; i >= 0; i = p->names[i].before)
-        if (p->names[i].kind != NAME_LABEL && !strcmp(p->names[i].text, text))
+        if (p->names[i].kind != NAME_LABEL && p->names[i].kind != NAME_REGS && !strcmp(p->names[i].text, text))
             return &p->names[i];
     return NULL;
+}
+
+/* The innermost range of that stem that has a register of this number: ranges have a name space of their own, and one that is too short
+ * hides no longer one of an outer scope. */
+static const struct name *find_range(const struct parser *p, const char *stem, int number)
+{
+    for (int i = p->buckets[name_hash(stem)]; i >= 0; i = p->names[i].before)
+        if (p->names[i].kind == NAME_REGS && number < p->names[i].count && !strcmp(p->names[i].text, stem))
+            return &p->names[i];
+    return NULL;
+}
+
+/* The digits at the end of a name: its stem as `stem`, the number they are; -1: it has none, or no range is that long. */
+static int split_number(const char *text, char stem[104])
+{
+    size_t len = strlen(text), cut = len;
+    while (cut > 0 && text[cut - 1] >= '0' && text[cut - 1] <= '9')
+        cut--;
+    if (cut == len || cut == 0 || len - cut > 7 || cut > 100)
+        return -1;
+    memcpy(stem, text, cut);
+    stem[cut] = 0;
+    return atoi(text + cut);
 }
 
 static const struct name *find_label(const struct parser *p, const char *text, int depth)
@@ -122,6 +147,11 @@ bool name_add(struct parser *p, const char *text, enum name_kind kind, int value
 {
     if (kind == NAME_LABEL && find_label(p, text, p->depth))
         return parser_fail(p, "label '%s' twice", text);
+    if (kind != NAME_LABEL && p->depth >= BODY_DEPTH) {
+        const struct name *before = kind == NAME_REGS ? find_range(p, text, 0) : name_find(p, text);
+        if (before && before->depth == p->depth)
+            return parser_fail(p, "'%s%s' is declared twice in one scope", text, kind == NAME_REGS ? "<" : "");
+    }
     if (p->name_count == p->name_room) {
         p->name_room = p->name_room ? p->name_room * 2 : 256;
         p->names = xrealloc(p->names, (size_t)p->name_room * sizeof *p->names);
@@ -132,22 +162,18 @@ bool name_add(struct parser *p, const char *text, enum name_kind kind, int value
     return true;
 }
 
-int name_register(const struct parser *p, const char *text)
+/* A name alone and one out of a range: the inner scope's counts. */
+int name_register(struct parser *p, const char *text)
 {
+    char stem[104];
     const struct name *n = name_find(p, text);
-    if (n && n->kind == NAME_REG)
-        return n->value;
-    size_t len = strlen(text), cut = len;
-    while (cut > 0 && text[cut - 1] >= '0' && text[cut - 1] <= '9')
-        cut--;
-    if (cut == len || cut == 0 || len - cut > 7 || cut > 100)
-        return -1;
-    char prefix[104];
-    memcpy(prefix, text, cut);
-    prefix[cut] = 0;
-    n = name_find(p, prefix);
-    int index = atoi(text + cut);
-    return n && n->kind == NAME_REGS && index < n->count ? n->value + index : -1;
+    int number = split_number(text, stem);
+    const struct name *range = number >= 0 ? find_range(p, stem, number) : NULL;
+    if (range && (!n || range->depth > n->depth))
+        return range->value + number;
+    if (range && range->depth == n->depth)
+        parser_fail(p, "'%s' is declared alone and as one of '%s<%d>' in one scope", text, stem, range->count);
+    return n && n->kind == NAME_REG ? n->value : -1;
 }
 
 void scope_open(struct parser *p)

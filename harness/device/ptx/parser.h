@@ -9,8 +9,6 @@
 enum name_kind { NAME_REG, NAME_REGS, NAME_VECTOR, NAME_VAR, NAME_LABEL };
 struct name {
     const char *text;
-#define BUCKETS 4096 /* of names, by hash */
-
     enum name_kind kind;
     int value, count; /* register id, or first id and how many; instruction index of a label */
     struct ptx_var *var;
@@ -59,13 +57,10 @@ bool parser_offset(struct parser *p, uint64_t *offset);
 /* scopes */
 void scope_open(struct parser *p);
 void scope_close(struct parser *p); /* binds labels */
-bool name_add(struct parser *p, const char *text,
-#define BUCKETS 4096 /* of names, by hash */
-
-              enum name_kind kind, int value, int count, struct ptx_var *var);
+bool name_add(struct parser *p, const char *text, enum name_kind kind, int value, int count, struct ptx_var *var);
 const struct name *name_find(const struct parser *p, const char *text);
 /* A register by name, also out of a range: its id or -1. */
-int name_register(const struct parser *p, const char *text);
+int name_register(struct parser *p, const char *text);
 
 /* [.align N] .type name[..] [= {..}], the space already read. */
 /* The next of a list of declarations: the same type as the one before. */

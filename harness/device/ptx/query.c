@@ -375,6 +375,8 @@ char *ptx_expose(const char *ptx)
     if (count)
         qsort(at, (size_t)count, sizeof *at, by_place);
     for (int i = 0; i < count; i++) {
+        if (i && at[i] == at[i - 1]) /* the same declaration's next variable */
+            continue;
         text_addf(&out, "%.*s.visible ", (int)(at[i] - done), done);
         done = at[i];
     }

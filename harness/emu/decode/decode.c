@@ -264,6 +264,25 @@ static void number_memos(struct program *p)
     }
 }
 
+/* Where the constants lie, and whether an address of them or of a parameter is kept in 32 bits somewhere: from there on it may come back
+ * in any register. */
+static void find_short_addresses(struct decode *d)
+{
+    for (const struct ptx_var *v = d->m->vars; v; v = v->next)
+        if (v->space == SPACE_CONST && v->address && (!d->constant_base || v->address < d->constant_base))
+            d->constant_base = v->address;
+    for (const struct ptx_function *f = d->m->functions; f; f = f->next)
+        for (int i = 0; i < f->instr_count; i++) {
+            const struct ptx_instr *in = f->instrs[i];
+            const struct ptx_operand *o = &in->operands[1];
+            if (!instr_is(in, "mov") || in->count != 2 || (o->kind != OPERAND_VAR && o->kind != OPERAND_SYMBOL))
+                continue;
+            const struct ptx_var *v = o->var ? o->var : ptx_find_var(d->m, o->name);
+            d->short_addresses |= v && (v->space == SPACE_CONST || v->space == SPACE_PARAM) && in->mod_count &&
+                                  ptx_type_bytes(ptx_type_parse(in->mods[in->mod_count - 1])) == 4;
+        }
+}
+
 struct program *decode_entry(const struct ptx_module *m, const struct ptx_function *entry, struct error *err)
 {
     struct program *p = xcalloc(1, sizeof *p);
@@ -273,6 +292,7 @@ struct program *decode_entry(const struct ptx_module *m, const struct ptx_functi
     p->global_shift = 4;
     struct decode *state = xcalloc(1, sizeof *state);
     *state = (struct decode){.p = p, .m = m, .err = err};
+    find_short_addresses(state);
     decode_place_shared(state, entry);
     bool ok = true;
     for (int i = 0; i < p->function_count && ok; i++)

@@ -42,6 +42,8 @@ struct decode {
     uint32_t taken; /* modifiers understood, as bits */
     int scratch;
     uint64_t dynamic_align;
+    uint64_t constant_base; /* address of the module's first constant, near which all lie */
+    bool short_addresses;   /* the module takes a constant's or a parameter's address as 32 bits */
     struct constant_seen {
         uint64_t bits;
         int bytes;
@@ -82,6 +84,8 @@ struct place_ref {
 };
 bool decode_address(struct decode *d, const struct ptx_operand *o, enum ptx_space space, struct place_ref *out);
 enum ptx_space decode_take_space(struct decode *d);
+/* A register's address in constant or parameter space, of which the lower 32 bits count, as a generic one: its slot, in `to`. */
+uint32_t decode_widen(struct decode *d, enum ptx_space space, uint32_t a, int bytes, uint32_t to);
 
 /* ---- alu.c ---- */
 enum op decode_by_width(struct decode *d, enum ptx_type t, enum op op16, enum op op32, enum op op64);

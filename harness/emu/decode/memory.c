@@ -280,6 +280,8 @@ static bool decode_cvta(struct decode *d)
         return decode_fail(d, "this form is not supported") || true;
     if (window)
         c = decode_constant(d, to ? WINDOW_BYTES - 1 : window, 8);
+    if (!to && d->short_addresses && (space == SPACE_CONST || space == SPACE_PARAM))
+        a = decode_widen(d, space, a, 8, decode_scratch(d));
     struct insn *ip = decode_emit(d, !window ? OP_mov_64 : to ? OP_and_64 : OP_add_64);
     ip->d = out, ip->a = a, ip->b = c;
     return true;

@@ -175,6 +175,10 @@ uint32_t decode_source(struct decode *d, const struct ptx_operand *o, enum ptx_t
             ip->imm = (int64_t)value;
             return ip->d = decode_scratch(d);
         }
+        if (bytes == 4 && o->var && o->var->space == SPACE_GLOBAL) {
+            decode_fail(d, "the address of '%s' in global memory does not fit 32 bits", o->name);
+            return 0;
+        }
         return decode_constant(d, value, bytes < 4 ? 8 : bytes);
     default: decode_fail(d, "an operand of this kind does not fit here"); return 0;
     }
@@ -219,18 +223,41 @@ enum ptx_space decode_take_space(struct decode *d)
     return SPACE_GENERIC;
 }
 
+uint32_t decode_widen(struct decode *d, enum ptx_space space, uint32_t a, int bytes, uint32_t to)
+{
+    uint64_t base = space == SPACE_CONST ? d->constant_base : PARAM_WINDOW;
+    struct insn *ip;
+    if (bytes == 8) {
+        uint32_t low = decode_scratch(d);
+        ip = decode_emit_internal(d, OP_trunc_64_32);
+        ip->a = a, ip->d = low;
+        a = low;
+    }
+    uint32_t from_base = decode_scratch(d), offset = decode_scratch(d), back = decode_constant(d, 0 - (uint32_t)base, 4);
+    ip = decode_emit_internal(d, OP_add_32);
+    ip->a = a, ip->b = back, ip->d = from_base;
+    ip = decode_emit_internal(d, OP_sext_32_64);
+    ip->a = from_base, ip->d = offset;
+    uint32_t window = decode_constant(d, base, 8);
+    ip = decode_emit_internal(d, OP_add_64);
+    ip->a = offset, ip->b = window, ip->d = to;
+    return to;
+}
+
 bool decode_address(struct decode *d, const struct ptx_operand *o, enum ptx_space space, struct place_ref *out)
 {
-    bool narrow = space == SPACE_SHARED || space == SPACE_LOCAL, local = false;
+    bool narrow = space == SPACE_SHARED || space == SPACE_LOCAL, small = space == SPACE_CONST || space == SPACE_PARAM, local = false;
     uint64_t value = o->bits;
     *out = (struct place_ref){0};
     if (o->kind != OPERAND_ADDRESS)
         return decode_fail(d, "an address in brackets was expected");
     if (o->reg >= 0) {
         int bytes = decode_reg_bytes(d, o->reg);
-        if (d->f->regs[o->reg] == T_PRED || (bytes != 8 && !(narrow && bytes == 4)))
+        if (d->f->regs[o->reg] == T_PRED || (bytes != 8 && !((narrow || small) && bytes == 4)))
             return decode_fail(d, "'%s' is no address register", o->name);
         out->a = decode_slot(d, o->reg);
+        if (small && (bytes == 4 || d->short_addresses))
+            out->a = decode_widen(d, space, out->a, bytes, decode_scratch(d));
         out->imm = (int64_t)o->bits;
         out->flags = narrow && bytes == 8;
         return true;

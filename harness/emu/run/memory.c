@@ -345,7 +345,11 @@ void emu_isspace(struct warp *w, const struct insn *ip)
     for (int i = 0; i < 32; i++) {
         uint64_t a = SLOT(const uint64_t, w, ip->a)[i];
         enum ptx_space s = space_of(a);
-        bool yes = ip->aux == SPACE_CONST ? false : s == ip->aux;
+        if (s == SPACE_GLOBAL) {
+            const struct buffer *b = space_find(w->runner->launch->space, a);
+            s = b && b->constant ? SPACE_CONST : s;
+        }
+        bool yes = s == ip->aux;
         if (s == SPACE_SHARED && ip->aux == SPACE_SHARED && ip->kind == 0)
             yes = (a & (WINDOW_BYTES - 1)) >> CLUSTER_SHIFT == 0;
         m |= (uint32_t)yes << i;
