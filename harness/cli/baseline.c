@@ -10,7 +10,7 @@
 
 #define BASELINE_FOLDER "ci/baselines"
 
-/* The file that is meant: named, or the rules' `against`, or ci/baselines/DEVICE.yaml. */
+/* The baseline file: the named one, else the rules' `against`, else ci/baselines/DEVICE.yaml. */
 static char *baseline_path(const char *named, const struct comparison_arguments *a, const char *device)
 {
     if (named)
@@ -50,7 +50,7 @@ static bool is_verified(const struct gate_side *side, struct error *err)
     return verified || error_set(err, ERROR_ENVIRONMENT, "no row was verified: this is no baseline");
 }
 
-/* What the baseline has, beside what is here now; `aside`: what it has that was not asked for. */
+/* Compares the baseline with head. `aside` gets the rows that were not asked for. */
 static bool diff_baseline(struct comparison_arguments *a, const char *path, const struct gate_side *head, struct gate_rules *rules,
                           struct gate_side *aside, struct error *err)
 {
@@ -64,7 +64,7 @@ static bool diff_baseline(struct comparison_arguments *a, const char *path, cons
     return ok && comparison_put(a, &c, NULL, err);
 }
 
-/* What was not asked for stays as it was. */
+/* Rows that were not asked for stay in the baseline unchanged. */
 static bool keep_aside(struct gate_side *head, struct gate_side *aside, struct error *err)
 {
     if (aside->count)

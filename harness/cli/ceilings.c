@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the data sheet says of the same thing; 0 = it says nothing. */
+/* The data sheet's figure for the same ceiling; 0: it has none. */
 static double sheet_of(const struct chip *chip, const char *name)
 {
     if (!strcmp(name, "copy"))
@@ -75,7 +75,7 @@ int cli_ceilings(const struct ceilings_arguments *a, const char *out_dir)
         ok = ok && session_roofs_measure(d.spec, a->compiler, a->bundle, NULL, &ceilings, note, sizeof note, &err) &&
              file_make_dirs(out_dir, &err) && store_open(database, false, &store, &err) &&
              store_ceilings_put(store, d.uuid, &ceilings, &err);
-    } else { /* without a GPU the stored figures are printed all the same */
+    } else { /* without a GPU, stored figures are still printed */
         ok = cli_store(database, "bench doctor --measure, on a machine with a GPU,", &store, &err);
         if (ok)
             session_device(&ask, NULL, &d, &ignored);

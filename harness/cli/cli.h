@@ -10,7 +10,7 @@
 #include "run/child/worker.h"
 #include <stdbool.h>
 
-/* One option of a verb; the table generates --help and is the only place that knows it. */
+/* One option of a verb. --help is generated from the table. */
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_INT, OPTION_REAL, OPTION_LIST };
 struct option {
     const char *name; /* "--device"; */
@@ -34,9 +34,8 @@ struct verb {
     const char *more; /* a paragraph for its --help; may be NULL */
 };
 
-/* Parses argv[1..]; positional arguments are gathered to the front of `rest` (argc strings at most). What follows `--` is left whole: its
- * index in argv is returned through `tail` (0 = none; NULL: `--` is refused). Prints help and returns 0 in *exit_code when --help was
- * asked. False: stop with *exit_code. */
+/* Parses argv[1..]. Positional arguments go to the front of `rest` (argc strings at most). `tail` returns the index in argv of the first
+ * word after `--` (0: none; NULL: `--` is refused). Prints help and returns 0 in *exit_code for --help. False: stop with *exit_code. */
 bool cli_options(const struct verb *verb, const struct option *options, int argc, char **argv, const char **rest, int *rest_count,
                  int *tail, int *exit_code);
 /* Prints "bench: text" and "hint: ..." to stderr; returns the exit code of its kind. */
@@ -45,13 +44,13 @@ int cli_fail(const struct error *err);
 int cli_usage(const struct verb *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Options that every verb has. */
 extern const struct option cli_shared[];
-/* Is it JSON that stdout is to get? Then what the functions below are given is gathered, and cli_finish prints it as one document. */
+/* True with --json: the functions below then collect their output, and cli_finish prints it as one document. */
 bool cli_json(void);
-/* Results go to stdout; a line of them. */
+/* Prints a line of the result to stdout. */
 void cli_print(const struct text *t);
 /* What cli_fail and cli_print do with a line: no control character of a name or a log reaches the terminal. */
 void cli_say(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Results go to the file that --to named, or to stdout, as cli_page does it or (`json`) as they are. */
+/* Writes results to the file of --to, else to stdout, paged (cli_page) or, for JSON, as they are. */
 bool cli_put(const char *to, struct text *t, bool json, struct error *err);
 /* What can be long: through $PAGER (less) where a terminal shows it and it is longer than that. */
 void cli_page(const struct text *t);
@@ -66,13 +65,13 @@ void cli_print_json(const struct text *t);
 void cli_finish(const struct verb *verb, int code);
 /* Colour, widths and signs of stdout. */
 struct report_style cli_style(void);
-/* Where this run keeps things: -o DIR, else $BENCH_OUT, else ./.bench */
+/* The output folder of this run: -o DIR, else $BENCH_OUT, else ./.bench */
 const char *cli_out_dir(const char *given);
 /* DIR/bench.db. Caller frees. */
 char *cli_database(const char *out_dir);
-/* Opens it to be read; where there is none yet, the hint says what makes one: "bench run SCENARIO". */
+/* Opens the database for reading. If there is none, the hint names the command that makes one: "bench run SCENARIO". */
 bool cli_store(const char *database, const char *maker, struct store **store, struct error *err);
-/* A stored run and its rows. Close it whatever opening said. */
+/* A stored run and its rows. Close it even if opening failed. */
 struct stored_run {
     struct store *store;
     struct run run;
@@ -83,7 +82,7 @@ bool cli_run_open(struct stored_run *r, const char *database, int64_t id, struct
 void cli_run_close(struct stored_run *r);
 void cli_exit_codes(struct text *t);
 
-/* Options that every verb shares which makes a plan. */
+/* Options of all verbs that make a plan. */
 struct plan_arguments {
     struct plan_options plan;
     struct option_list ops, variants, set, groups, metrics;
@@ -100,32 +99,32 @@ void cli_counter_options(struct plan_arguments *a, struct option *options);
 /* After parsing: puts everything into a->plan. A bare scenario name ("edsr") is looked up in the installation. Caller frees *path. */
 bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err);
 
-/* A database that is named before or behind the other words, which is taken out of them; NULL: none is. */
+/* Takes the database that is named before or after the other words out of them; NULL: none is named. */
 const char *cli_database_word(const char **rest, int *count);
 /* The words of a row as every verb takes them: "[FILE.db] [SCENARIO | SCENARIO.yaml] ROW", the database at the front or at the end. Takes
  * the database out of `rest` (NULL: none was named); a scenario's file means the scenario of that name. "" when no word is left. Caller
  * frees. */
 char *cli_words(const char **rest, int *count, const char **database);
-/* The row that words name, for verbs that run it: of a scenario ("edsr body_1 naive"), or without one words of a row of the last stored
- * run, in FILE.db where that was named, whose scenario and device are taken. Free it whatever this said. */
+/* The row that words name, for verbs that run it: a row of a scenario ("edsr body_1 naive"), or, without a scenario, a row of the last
+ * stored run (in FILE.db if that was named), whose scenario and device are used. Free it even on failure. */
 struct row_words {
     char *scenario, *words;
     char *device; /* of the stored row; NULL where a scenario was named */
     char *asked;  /* the stored run's own ops and folders of variants, as options; NULL: none */
 };
 bool cli_row_words(struct plan_arguments *a, const char **rest, int count, const char *out, struct row_words *r, struct error *err);
-/* Where the row is not found without the options that its run had, the hint says which. */
+/* If the row is not found because options of its run are missing, the hint names them. */
 void cli_row_needs(const struct row_words *r, const struct plan_arguments *a, struct error *err);
 void cli_row_words_free(struct row_words *r);
 
 void cli_plan_free(struct plan_arguments *a);
-/* The chip of that name, GH100 for NULL; `option` stands before the nearest one in the hint: "--chip ". */
+/* The chip of that name, GH100 for NULL. `option` ("--chip ") precedes the nearest name in the hint. */
 const struct chip *cli_chip(const char *name, const char *option, struct error *err);
 
-/* Runs a session and prints what happens and what came of it; the exit code. */
+/* Runs a session, prints its progress and results, returns the exit code. */
 enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4, CLI_SHOW_UNTRIED = 8, CLI_SHOW_PROGRESS = 16 };
 int cli_session(struct session_options *o, int show);
-/* Runs it and prints nothing but its progress and notes; the rows are in its database. */
+/* Runs a session and prints progress and notes only; the rows are in its database. */
 bool cli_session_rows(struct session_options *o, struct session_result *result, struct error *err);
 /* True after Ctrl-C or SIGTERM during a session. */
 bool cli_interrupted(void);
@@ -137,8 +136,8 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
 /* The lines of worker_registers, for compile and profile. */
 void cli_print_launch_bounds(struct text *t, const struct register_point *points, int count);
 
-/* "1a2b3c4d5e", "1a2b3c4d5e+dirty": the revision of a folder that git tracks; NULL: nobody can say. `below`: only if git tracks that in it.
- */
+/* The revision of a folder that git tracks: "1a2b3c4d5e", "1a2b3c4d5e+dirty"; NULL: not known. `below`: only if git tracks this path in
+ * it. */
 char *cli_revision(const char *folder, const char *below);
 /* The first line that a shell command with git prints in the folder. Caller frees; NULL: it printed nothing. */
 char *cli_git_line(const char *folder, const char *command);
@@ -151,10 +150,10 @@ struct ceilings_arguments {
 int cli_ceilings(const struct ceilings_arguments *a, const char *out_dir);
 /* `argv`: the command, for provenance. */
 int cli_noise(const struct ceilings_arguments *a, const char *out_dir, const char *argv);
-/* One row run again with every counter; `words` as in the verb's help. Takes the options that make a plan from `a`. */
+/* Runs one row again with every counter; `words` as in the verb's help. Takes the options that make a plan from `a`. */
 int cli_profile(struct plan_arguments *a, const char **words, int count, const char *out_dir);
 
-/* Are the variables that bench takes numbers or words from (BENCH_THREADS ...) such? Else ERROR_USAGE, with the nearest word. */
+/* Checks the environment variables that bench reads (BENCH_THREADS ...). Else ERROR_USAGE, with the nearest word. */
 bool cli_environment(struct error *err);
 int cli_run(const struct verb *verb, int argc, char **argv);
 int cli_try(const struct verb *verb, int argc, char **argv);

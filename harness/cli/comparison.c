@@ -79,8 +79,8 @@ static const char *today(char out[11])
     return out;
 }
 
-/* A path of the rules that is not here, but beside their file, is meant there: said from here, as every tree is looked into from its root.
- */
+/* Replaces a path in the rules that does not exist here by the one beside the rules file, relative to this folder, since every tree is
+ * searched from its root. */
 static void find_beside(const char *rules, char **word)
 {
     char *equals = strchr(*word, '='), *name = equals ? equals + 1 : *word;

@@ -43,7 +43,8 @@ static struct table *prediction_table(void)
     return t;
 }
 
-/* What a head said beforehand of a row's last kernel, beside what became of it; c NULL: a condition refuses the row, with its reason. */
+/* Adds a row's predicted resources and, if it compiled, the actual ones of its last kernel. c NULL: a condition refuses the row; its
+ * reason is shown. */
 static bool add_prediction(struct table **table, const struct plan_row *row, const struct compiled *c, struct error *err)
 {
     const struct program *p = &row->program;
@@ -134,7 +135,7 @@ static void register_fields(const char *label, const struct step *s, const struc
     }
 }
 
-/* Every kernel of every row under other launch bounds; the same kernel of the same file in the same configuration is asked once. */
+/* Compiles every kernel of every row under other launch bounds; equal kernels of one file and configuration once. */
 static bool print_registers(const struct plan *plan, const char *compiler, struct text *t, struct error *err)
 {
     SCOPED char **seen = NULL;
@@ -172,7 +173,7 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
     return ok;
 }
 
-/* What was compiled so far, each image once, and what is printed of it. */
+/* The images compiled so far, each once, and the text about them. */
 struct compiling {
     const char *compiler;
     struct compiled *items;
@@ -190,7 +191,7 @@ static void compiling_free(struct compiling *list)
     text_free(&list->text);
 }
 
-/* True with *c NULL: it does not compile, which is told and counted. Else *c is kept in the list. */
+/* True with *c NULL: it does not compile; the error was printed and counted. Else the list keeps *c. */
 static bool add_image(struct compiling *list, const struct compile_request *request, const struct compiled **c, struct error *err)
 {
     struct compile_request own = *request;
@@ -226,7 +227,7 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
         if (!plan->rows[i].broken && !p->feasible && !add_prediction(&list->predictions, &plan->rows[i], NULL, err))
             return false;
         if (plan->rows[i].kind == PLAN_CHAIN && (plan->rows[i].chain->pick != CHAIN_KERNEL || !choose_unseen(plan, i, &none)))
-            continue; /* what its layers' rows do not have is the kernel of many layers */
+            continue; /* only a kernel for several layers is not compiled by the layers' own rows */
         for (int u = 0; !plan->rows[i].broken && p->feasible && u < p->unit_count; u++) {
             struct compile_request request = {.path = p->units[u].path,
                                               .include = p->units[u].include,
@@ -244,7 +245,7 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
     return true;
 }
 
-/* The kernels that measure a machine's ceilings, those that check outputs there and those that make references travel with the bundle. */
+/* Adds to the bundle the kernels that measure ceilings, check outputs and compute references on the other machine. */
 static bool compile_own(const struct plan *plan, const char *arch, struct compiling *list, struct error *err)
 {
     SCOPED char *ceilings = roofs_source();

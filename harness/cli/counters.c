@@ -1,4 +1,4 @@
-/* bench counters: what each counter group tells, and how many passes it takes on any chip that CUPTI knows. Needs no GPU. */
+/* bench counters: counter groups, what they measure, and how many passes they take on any chip that CUPTI knows. Needs no GPU. */
 #include "device/chip/chip.h"
 #include "base/glob_list.h"
 #include "base/text.h"
@@ -120,7 +120,7 @@ static void names_of(struct cupti_chip *chip, const struct counter_set *set, str
             text_addf(t, "  %-72s %-14s %s\n", set->metrics[i], m.unit, m.about);
 }
 
-/* Passes of one selection, and what of it the chip lacks. */
+/* The passes of one selection, and the counters that the chip lacks. */
 static bool plan_line(struct cupti_chip *chip, const char *name, const struct counter_set *set, struct text *t, struct error *err)
 {
     struct cupti_plan plan;
@@ -166,7 +166,7 @@ static bool plan_groups(struct cupti_chip *chip, const struct counter_group **gr
     return ok;
 }
 
-/* "H200" and "sm_90" are understood too, where bench's own table knows them. */
+/* Accepts "H200" and "sm_90" too, through bench's own table of chips. */
 static const char *chip_name(const char *given)
 {
     const struct chip *known = chip_find(given);

@@ -16,7 +16,7 @@
 struct checkup {
     struct text text;
     bool color;
-    int missing;         /* things a run on this machine needs */
+    int missing;         /* things that a run on this machine needs */
     struct table *table; /* for --json */
 };
 

@@ -39,7 +39,7 @@ static const char *kernel_of(const struct emulate_arguments *a, const struct nod
     return a->kernel ? a->kernel : named && named->kind == NODE_SCALAR ? named->text : NULL;
 }
 
-/* Those of the command line, and what a template needs; `instance` is the caller's to free. */
+/* Defines of the command line and those that a template needs; the caller frees `instance`. */
 static int all_defines(const struct emulate_arguments *a, const char *kernel, const char **defines, char **instance)
 {
     int count = a->defines.count;
@@ -130,7 +130,7 @@ static bool read_reference(const struct emulate_arguments *a, const struct node 
     return ok;
 }
 
-/* What the compiler's second half made of the kernel, and how much of it fits on an SM. */
+/* The kernel's resources after ptxas, and how many blocks fit on an SM. */
 static void add_facts(const struct emulate_source *s, const struct chip *chip, struct emulate_result *r)
 {
     struct kernel_facts *facts = NULL;
@@ -179,7 +179,8 @@ static struct emulate_request request_of(const struct emulate_arguments *a, cons
                                     .seed = a->seed};
 }
 
-/* The same launches on a device: emu goes first, which finds what is unsafe and computes what nothing else says is right. */
+/* The same launches on a device. emu runs them first: it finds unsafe accesses and computes outputs that the launch file expects nothing
+ * of. */
 static int emulate_on_device(const struct emulate_arguments *a, const char *file, const struct node *launch, struct emulate_source *s,
                              const char *reference_ptx, int points, const char *line)
 {
@@ -227,7 +228,7 @@ static int emulate_on_device(const struct emulate_arguments *a, const char *file
     return code;
 }
 
-/* With --json stdout is the document alone: what the kernel prints goes to stderr. */
+/* With --json, stdout has the document only; what the kernel prints goes to stderr. */
 static bool emulated(const struct emulate_request *request, struct emulate_result *result, struct error *err)
 {
     int kept = cli_json() && !fflush(stdout) ? dup(STDOUT_FILENO) : -1;
@@ -279,7 +280,7 @@ static int emulate_launch(const struct emulate_arguments *a, const char *file, c
     return code;
 }
 
-/* What the compiler says of the line that asks for an instance of a template is said of whoever asks. */
+/* An error at the line that instantiates a template belongs to the word that names the kernel: --kernel, or `kernel:` of the launch. */
 static void name_instance(const struct emulate_arguments *a, const struct node *launch, const char *file, struct error *err)
 {
     const char *kernel = kernel_of(a, launch), *said = strstr(err->text, "error: "), *line = said ? strchr(said, '\n') : NULL;

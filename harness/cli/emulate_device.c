@@ -1,6 +1,6 @@
-/* `bench emulate KERNEL.cu LAUNCH.yaml --device cuda:0`: the launch becomes an op, a head and a scenario in a folder of its own, so that it
- * is timed, counted, stored, shown and compared like everything else. What comes out is held to what the launch expects; buffers that
- * expect nothing, to what emu computes. */
+/* `bench emulate KERNEL.cu LAUNCH.yaml --device cuda:0`: makes an op, a head and a scenario of the launch, in a folder of their own, so
+ * that it is timed, counted, stored, shown and compared like any row. Outputs are checked against the launch's expectations; buffers
+ * without one, against emu's results. */
 #include "base/file.h"
 #include "base/npy.h"
 #include "cli/cli.h"
@@ -40,7 +40,7 @@ static void add_tensor(struct text *t, const char *op, const struct emulate_tens
         text_add(t, "written: yes}\n");
 }
 
-/* A value that is kept is written whole: what is right is where `expected` and `bound` lie. */
+/* Both arrays are written whole: `expected` and `bound` at each index are the reference and its tolerance. */
 static bool add_tensors(struct text *t, const char *dir, const char *op, const struct emulate_result *r, struct error *err)
 {
     bool any = false;
@@ -50,7 +50,7 @@ static bool add_tensors(struct text *t, const char *dir, const char *op, const s
             const struct emulate_tensor *b = &r->tensors[i];
             if (b->type == DTYPE_F64)
                 return error_set(err, ERROR_USAGE, "buffer '%s' is f64, which no op has: it cannot be run on a device yet", b->name);
-            if (pass == 0 && b->written) { /* the truth: what the reference copies */
+            if (pass == 0 && b->written) { /* the reference copies this value */
                 any = true;
                 add_tensor(t, op, b, "_expected", DTYPE_F32, true);
                 add_tensor(t, op, b, "_allowed", DTYPE_F32, true);

@@ -1,4 +1,4 @@
-/* What bench takes from variables of its own, looked at before any verb: one that says nothing bench knows must not be passed over. */
+/* Checks bench's own environment variables before any verb runs: an unknown value is an error, not ignored. */
 #include "base/pool.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -7,7 +7,7 @@
 
 static const struct {
     const char *name, *expected;
-    long long most;             /* a whole number from 1 to this, where there are no words */
+    long long most;             /* without words: a whole number from 1 to this */
     const char *const words[3]; /* one of these */
     size_t word_count;
 } variables[] = {

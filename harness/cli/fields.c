@@ -52,7 +52,7 @@ json_t *fields_item(json_t *list)
     return item;
 }
 
-/* A YAML tree: whole numbers, yes, no, true and false that are not quoted are such, every other scalar is text. */
+/* A YAML tree as JSON: unquoted whole numbers, yes, no, true and false keep their type; every other scalar is text. */
 static json_t *fields_yaml(const struct node *n)
 {
     json_t *out = n->kind == NODE_MAP ? json_object() : n->kind == NODE_LIST ? json_array() : NULL;

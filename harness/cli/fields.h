@@ -1,5 +1,5 @@
-/* cli/fields: what `--json` says of verbs whose answer is neither rows nor a table: an object with a schema of its own. Each writes its
- * fields beside what it prints; where --json was not given all of it costs nothing and goes nowhere. */
+/* cli/fields: --json output of verbs whose result is neither rows nor a table: an object with a schema of its own. Each verb fills its
+ * fields next to the text it prints; without --json these calls do nothing. */
 #ifndef BENCH_CLI_FIELDS_H
 #define BENCH_CLI_FIELDS_H
 
@@ -7,10 +7,10 @@
 #include "store/json.h"
 #include "kernel/variant.h"
 
-/* The object that --json prints in place of a document: "bench.NAME", whose schema is docs/schema/NAME.json. Made by the first call and the
- * same in every further one. NULL without --json: jansson's functions take that, and free what they were to put there. */
+/* The object that --json prints instead of a document: "bench.NAME", with the schema docs/schema/NAME.json. The first call makes it,
+ * later calls return it. NULL without --json: jansson's functions accept NULL and free their arguments. */
 json_t *fields(const char *name);
-/* A text; null where it is not there. */
+/* Sets a text; null for NULL. */
 void fields_text(json_t *object, const char *key, const char *text);
 /* A number that may be unknown: null where it is NaN. */
 void fields_number(json_t *object, const char *key, double value);
@@ -27,7 +27,7 @@ json_t *fields_object(json_t *object, const char *key);
 json_t *fields_list(json_t *object, const char *key);
 /* An object at the end of a list. NULL for NULL. */
 json_t *fields_item(json_t *list);
-/* The YAML of a head, of a sidecar or of an op's file, as it stands in `text`. */
+/* The YAML of a head, a sidecar or an op file in `text`. */
 json_t *fields_of_file(const char *path, const char *text);
 void fields_op(const struct op *op);
 void fields_variant(const struct variant *v);

@@ -16,7 +16,7 @@ struct past {
     int side_count, left_out;
 };
 
-/* Of a run of two sides head's rows alone: base's have the same names. How many. */
+/* Drops the rows of base from a run with two sides, whose ids are those of head. Returns how many remain. */
 static int keep_one_side(struct row **rows, int count)
 {
     int kept = 0;
@@ -28,7 +28,7 @@ static int keep_one_side(struct row **rows, int count)
     return kept;
 }
 
-/* The id of the row that is meant, of the newest run that has it; malloc'd. *kind: what that run's device is. */
+/* The id of the row that the words name, in the newest run that has it; malloc'd. *kind: the kind of that run's device. */
 static char *find_id(struct past *p, const char *words, const char *device, const char **kind, struct error *err)
 {
     struct error first = {0};
@@ -81,7 +81,7 @@ static bool take_runs(struct past *p, const char *id, const char *kind, struct e
     for (int i = 0; i < p->runs.count; i++)
         if (spec_is(p->runs.items[i].device, kind) && !take_run(p, i, id, err))
             return false;
-    /* A time of another card, a count for another chip says nothing of this one's history. */
+    /* Runs on another GPU, or counts for another chip, do not belong to this history. */
     for (int i = p->side_count - 2; i >= 0; i--) {
         const struct gate_side *last = &p->sides[p->side_count - 1];
         if ((last->about && p->sides[i].about && strcmp(last->about, p->sides[i].about)) ||
@@ -103,7 +103,7 @@ static void past_close(struct past *p)
     store_close(p->r.store);
 }
 
-/* What git calls the last release, when a run is of it. */
+/* The commit of git's last tag, if a run has it. */
 static char *last_release(const struct past *p, const char *since)
 {
     SCOPED char *command =

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The scenario's name from the file's: what a name may not hold becomes `_`. */
+/* The scenario's name, from the file's name: characters that a name may not have become `_`. */
 static char *name_of(const char *path)
 {
     char *name = xstrdup(file_base(path)), *dot = strrchr(name, '.');
@@ -71,7 +71,7 @@ static int import_ops(const char *path, const char *name, const char *to)
 }
 
 enum import_kind { IMPORT_DATABASE, IMPORT_ROWS, IMPORT_OPS };
-/* By what the file begins with, or its name: what is neither a database nor JSON is a list. */
+/* Decides by the first bytes or the name: a file that is neither a database nor JSON is a list. */
 static enum import_kind import_kind(const char *path)
 {
     static const char sqlite[] = "SQLite format 3";

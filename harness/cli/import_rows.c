@@ -1,4 +1,4 @@
-/* bench import: times that another tool measured in the same session on the same GPU, as rows beside ours. */
+/* bench import FILE.json: adds times that another tool measured in the same session on the same GPU as rows. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -20,7 +20,7 @@ struct import {
     char *database;
     struct store *store;
     struct run run;
-    struct row **rows, **made; /* those of the run, and those of the file */
+    struct row **rows, **made; /* the run's rows, and the file's */
     int count, added;
 };
 
@@ -139,7 +139,7 @@ static bool add_time(struct row *row, const json_t *entry, struct error *err)
     t->high_ns = e.high;
     t->p05_ns = e.p05;
     t->p95_ns = e.p95;
-    return true; /* no ratio: the rounds are not those of the baseline */
+    return true; /* no ratio: its rounds are not paired with the baseline's */
 }
 
 static bool import_rows_add_row(struct import *m, const json_t *entry, struct error *err)
@@ -184,9 +184,9 @@ static bool import_all(struct import *m, struct error *err)
 {
     size_t i;
     json_t *entry;
-    SCOPED char *ended = xstrdup(m->run.ended); /* what is imported later is not what the run took */
+    SCOPED char *ended = xstrdup(m->run.ended); /* a later import is no part of the run's duration */
     char *provenance = NULL, *text = NULL;
-    json_array_foreach(json_object_get(m->root, "rows"), i, entry) /* all of them, or nothing becomes of the run */
+    json_array_foreach(json_object_get(m->root, "rows"), i, entry) /* all or none of them */
     {
         if (!import_rows_add_row(m, entry, err))
             return error_where(err, "%s: row %zu", m->path, i);

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "device/compile/compile.h"
 
-/* One line a launch bound: what the kernel costs at other launch bounds. */
+/* One line for each launch bound. */
 void cli_print_launch_bounds(struct text *t, const struct register_point *points, int count)
 {
     for (int i = 0; i < count; i++) {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A list of things with a name and a sentence. */
+/* A table with a name and a sentence in each line. */
 static struct table *list_table(const char *name, const char *about)
 {
     struct table *t = table_new();
@@ -20,7 +20,7 @@ static struct table *list_table(const char *name, const char *about)
     return t;
 }
 
-static void list_ops(void) /* the first sentence about each: a point inside a number ends none */
+static void list_ops(void) /* the first sentence of each; a point inside a number does not end it */
 {
     struct table *t = list_table("op", "about");
     const struct op *op;
@@ -112,7 +112,7 @@ static void list_op(struct text *t, const struct op *op)
     text_addf(t, "baseline   %s\nfirst rung %s\n", op->row0 ? op->row0 : "none", op->naive);
 }
 
-/* Where it is at par with the library, as its head says. */
+/* The conditions under which the head claims to be at par with the library. */
 static void list_claims(struct text *t, const struct variant *v)
 {
     const struct node *n = node_get(v->head, "claims");

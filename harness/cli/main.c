@@ -95,7 +95,7 @@ static const struct verb verbs[] = {
     {NULL, NULL, NULL, NULL, false, NULL},
 };
 
-/* Verbs of earlier versions, and what does the same now. */
+/* Verbs of earlier versions, and their present names. */
 static const struct {
     const char *old, *now;
 } renamed[] = {
@@ -113,7 +113,7 @@ static void usage(struct text *t)
     cli_exit_codes(t);
 }
 
-/* What nobody can read has not been done. */
+/* Output that could not be written is an error. */
 static int all_written(int code)
 {
     struct error err = {0};
@@ -182,8 +182,8 @@ static void *started(void *context)
     return NULL;
 }
 
-/* What was closed when bench began (2>&-) must not become a file or a worker's socket, which messages would then go to. Nothing can be
- * written to what stdout becomes: that is told at the end, as before. */
+/* If stdin, stdout or stderr is closed when bench starts (2>&-), opens /dev/null in its place: otherwise a file or a worker's socket
+ * would get that number, and messages would go there. Writes to a stdout opened this way fail, and the end of the run reports it. */
 static void keep_standard(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -191,7 +191,8 @@ static void keep_standard(void)
             return;
 }
 
-/* `ulimit -s 64` is the shell's matter, not a verdict: then all runs on a thread, whose stack has no such limit, and so do its threads. */
+/* A small stack limit (`ulimit -s 64`) must not change verdicts: everything then runs on a thread with a stack of its own, and so do its
+ * threads. */
 int main(int argc, char **argv)
 {
     struct started s = {argc, 0, argv};
@@ -199,7 +200,7 @@ int main(int argc, char **argv)
     pthread_attr_t attr;
     pthread_t thread;
     keep_standard();
-    signal(SIGXFSZ, SIG_IGN); /* then a write past the shell's limit fails like one to a full disk, and says so */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the shell's file size limit then fails like one to a full disk */
     if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= STACK_BYTES || pthread_attr_init(&attr) ||
         pthread_attr_setstacksize(&attr, STACK_BYTES) || pthread_setattr_default_np(&attr) || pthread_create(&thread, &attr, started, &s))
         return bench(argc, argv);

@@ -38,7 +38,7 @@ static bool parse_size(const char *text, int64_t *h, int64_t *w, struct error *e
     return true;
 }
 
-/* One frame: its mask, at the size that is wanted, into its file, and a line about it. */
+/* Writes the mask of one frame, at the size asked for, and prints a line about it. */
 static bool one_frame(const struct mask_arguments *a, struct change *change, const struct image *frame, int number, int64_t h, int64_t w,
                       struct mask_sums *sums, struct error *err)
 {

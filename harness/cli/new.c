@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What --json says of it: the text is the whole file, `head` what was filled in. */
+/* The JSON object: `text` is the whole file, `head` what was filled in. */
 static void new_fields(const char *kind, const char *op, const char *path, const char *text, bool written)
 {
     json_t *o = fields("new");
@@ -23,7 +23,7 @@ static void new_fields(const char *kind, const char *op, const char *path, const
     fields_text(o, "text", text);
 }
 
-/* A file for an op that is not there yet, from the kernel in `path`. */
+/* Prints an op file for an op that does not exist yet, from the kernel in `path`. */
 static int print_op(const char *op, const char *path, const char *kernel)
 {
     struct error err = {0};

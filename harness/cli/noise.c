@@ -1,4 +1,5 @@
-/* bench doctor --noise: how far apart this machine times one kernel and itself, and what change that lets it see. */
+/* bench doctor --noise: how much two builds of the same kernel differ in time on this machine, and which slow-down that lets a gate
+ * detect. */
 #include "base/file.h"
 #include "base/spec.h"
 #include "base/text.h"
@@ -42,8 +43,8 @@ static struct decision decide(const struct band *n)
     return d;
 }
 
-/* "1.2 %": what a slow-down must be to be found in nine of ten, after so long; what the rounds in it cost and spread is of this run. Never
- * less than what equal builds lay apart, which no number of rounds makes smaller: each has one place for its code. */
+/* "1.2 %": the slow-down that nine of ten measurements of that length would detect, from the spread and cost of this run's rounds. At
+ * least the difference of equal builds, which more rounds do not reduce: each build has one placement of its code. */
 static void put_smallest(struct text *t, const struct decision *d, const struct band *n, double seconds)
 {
     double rounds = n->ta->took_s > 0 ? d->rounds * seconds / n->ta->took_s : NAN;
@@ -116,7 +117,7 @@ int cli_noise(const struct ceilings_arguments *a, const char *out_dir, const cha
 {
     SCOPED char *scenario = file_share("scenarios/noise.yaml"), *database = cli_database(out_dir), *include = file_share("kernels/include");
     SCOPED char *variants = file_share("kernels/variants"), *ops = file_share("kernels/ops");
-    /* Two sides of the same tree: what differs is where the driver puts their code. */
+    /* Two sides of one tree: they differ only in where the driver places their code. */
     const struct side sides[] = {{.name = "a", .variants = variants, .include = include, .ops = ops},
                                  {.name = "b", .variants = variants, .include = include, .ops = ops},
                                  {0}};

@@ -250,7 +250,7 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
         return false;
     if (scenario) {
         *path = xstrdup(scenario);
-        if ((!file_exists(scenario) || file_is_dir(scenario)) && !strchr(scenario, '/')) { /* a folder of that name is -o's, most likely */
+        if ((!file_exists(scenario) || file_is_dir(scenario)) && !strchr(scenario, '/')) { /* most likely the folder of -o */
             SCOPED char *relative = text_format("scenarios/%s%s", scenario, strstr(scenario, ".yaml") ? "" : ".yaml");
             char *shipped = file_share(relative);
             if (file_exists(shipped)) {

@@ -41,7 +41,7 @@ static bool validate_one(const char *name, struct plan_arguments *a, struct text
     return true;
 }
 
-/* Every scenario is looked at; the first fault decides the exit code. */
+/* Checks every scenario; the first fault decides the exit code. */
 static int validate(const char *const *names, int count, struct plan_arguments *a)
 {
     int worst = 0;
@@ -201,7 +201,7 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
                 rows++;
                 runs += plan.rows[k].kind == PLAN_SEQUENCE ? plan.rows[k].sequence->of->frames : 3;
             }
-        /* emu: some 10^9 multiply-adds a second; cuda: reference, transfers, then the layer's budget at most */
+        /* emu: about 10^9 multiply-adds a second; cuda: reference, transfers, then at most the layer's budget */
         seconds += cuda ? 2 + work_flop(&plan.cases[i].work) / 20e9 + fmin(plan.time.budget_s, rows * 1.0)
                         : rows * 0.05 + runs * work_flop(&plan.cases[i].work) / 2e9;
     }

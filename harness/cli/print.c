@@ -1,4 +1,4 @@
-/* What goes to stdout: text for a terminal, a pipe or a pager, or one JSON document; and what goes to stderr when something failed. */
+/* Output: text for a terminal, a pipe or a pager, or one JSON document, on stdout; errors on stderr. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -14,7 +14,7 @@
 
 #define PIPE_COLUMNS 120 /* of a table that no terminal shows */
 
-/* Of the one verb that this process runs. */
+/* State of the one verb that this process runs. */
 static struct {
     bool json, wide;
     bool printed;             /* its JSON is printed already */
@@ -34,15 +34,15 @@ bool cli_json(void)
     return shared.json;
 }
 
-/* Length of a colour that report/table paints with at s, 0 when there is none. */
+/* Length of a colour sequence of report/form/terminal at s; 0: none. */
 static size_t colour(const char *s)
 {
     size_t n = s[0] == '\033' && s[1] == '[' ? 2 + strspn(s + 2, "0123456789;") : 0;
     return n && s[n] == 'm' ? n + 1 : 0;
 }
 
-/* All that bench prints goes this way. A terminal obeys what a name in a database or a compiler's log may hold, now or when the file that
- * it went to is shown: other control characters than our own colours, which only a terminal gets, become '?'. */
+/* All output passes through here. Names in a database and compiler logs may contain control characters, which a terminal would obey, now
+ * or when the file is shown later: all but our own colours (terminals only) become '?'. */
 static void print_to(FILE *out, bool colours, const char *s)
 {
     while (*s) {
@@ -69,7 +69,7 @@ void cli_say(FILE *out, const char *format, ...)
         print_to(out, isatty(fileno(out)), text_get(&t));
 }
 
-/* What went wrong is on stderr for a reader, and in the document for a program. */
+/* An error goes to stderr and, with --json, into the document. */
 static void add_error(const char *text, const char *hint)
 {
     if (!shared.json)
@@ -133,7 +133,7 @@ void cli_print(const struct text *t)
     fflush(stdout);
 }
 
-/* The command that shows long results; NULL: none is wanted, or none is here. */
+/* The pager for long results; NULL: none is wanted or installed. */
 static const char *pager(void)
 {
     const char *own = getenv("PAGER");

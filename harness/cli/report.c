@@ -65,7 +65,7 @@ static bool make_compare(struct stored *s, const struct form *form, struct text 
     return ok;
 }
 
-/* The rows of a run whose ids are not there yet, behind the others; its own list is freed. */
+/* Appends the rows whose ids are missing; frees the list of `more`. */
 static void add_missing(struct row ***rows, int *count, struct row **more, int more_count)
 {
     for (int i = 0; i < more_count; i++) {

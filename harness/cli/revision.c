@@ -1,11 +1,11 @@
-/* The revision of a folder, asked of git. */
+/* The revision of a folder, from git. */
 #include "base/text.h"
 #include "cli/cli.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The folder goes through the environment, so that no shell reads it. */
+/* The folder is passed in the environment, so that no shell parses it. */
 char *cli_git_line(const char *folder, const char *command)
 {
     char line[80];

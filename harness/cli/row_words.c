@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of a row of the last run, whose scenario and device are taken. */
+/* Finds a row of the last run, and takes over that run's scenario and device. */
 static bool take_stored(const char *device, struct row_words *r, const char *words, const char *database, struct error *err)
 {
     SCOPED_BY(cli_run_close) struct stored_run s = {0};

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of the folder of the user's own variants, else of the scenario's; a shipped scenario is of bench, whose revision is known. */
+/* The revision of the user's variants, else of the scenario's folder. Shipped scenarios belong to bench, whose revision is known. */
 static char *asked_revision(const struct plan_options *plan)
 {
     const char *own = plan->variant_dirs && plan->variant_dirs[0] ? strchr(plan->variant_dirs[0], '=') : NULL;

@@ -30,13 +30,13 @@ static void on_signal(int signal_number)
     interrupted = 1;
 }
 
-/* What a run shows on stderr while it goes on. */
+/* What a run shows on stderr. */
 struct screen {
     struct report_style style;
     bool live; /* stderr is a terminal: one progress line, rewritten */
     bool shown;
     double last_s;
-    const struct scenario_wish *added; /* while densities are added: those that are new; the other cases have been shown */
+    const struct scenario_wish *added; /* while densities are added: the new ones; the other cases were shown before */
 };
 
 static void wipe(struct screen *s)
@@ -103,7 +103,7 @@ static bool same_word(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* A file under trial that fits none of the standard layers has been told why by each, but nothing of it ran. */
+/* A file under trial that fits none of the standard layers: each row has its reason, but nothing ran. */
 static void say_untried(const char *name, struct row *const *rows, int count)
 {
     int met = 0;
@@ -145,7 +145,7 @@ static bool is_part(const struct session_options *o, const struct stored_run *r)
     return part;
 }
 
-/* SCENARIO.html and .md; of a part of a scenario whose whole has a page SCENARIO-runN.html and .md. */
+/* Writes SCENARIO.html and .md; for part of a scenario whose whole has a page, SCENARIO-runN.html and .md. */
 static bool write_pages(const struct session_options *o, const struct stored_run *r, struct error *err)
 {
     char part[32] = "";
@@ -189,7 +189,7 @@ static int run_finish(const struct session_options *o, const struct session_resu
     return code;
 }
 
-/* Where the time went, as the last line; reports: what the pages took. */
+/* The last line: where the time went. reports_s: writing the pages. */
 static void say_spent(const struct session_result *result, double reports_s)
 {
     SCOPED_TEXT t = {0};
@@ -215,7 +215,7 @@ static struct row **rows_of(const struct session_options *o, int64_t run_id, str
     return rows;
 }
 
-/* What the run is made to have beside the scenario's own cases; up to one without a case. */
+/* Cases that the run adds to the scenario's own; ends with one without a case. */
 struct wishes {
     struct scenario_wish *items;
     int count;
@@ -263,8 +263,8 @@ static int cases_from(const struct wishes *w, int from)
     return cases;
 }
 
-/* To the plan: what the run has beside the scenario's densities (it may have been interrupted), then what the break-even of the scenario's
- * answers wants. False: nothing. */
+/* Adds to the plan the densities that an interrupted run already has, then those that the scenario's break-even answers need. False:
+ * none. */
 static bool more_densities(struct session_options *o, int64_t run_id, struct wishes *more, struct screen *screen)
 {
     struct run run = {0};
@@ -299,10 +299,10 @@ static bool run_bisecting(struct session_options *o, struct session_sink *sink, 
     struct session_kept *kept = NULL;
     struct counter_wish *counters = &o->plan.counters, asked = *counters;
     struct session_result before;
-    o->kept = o->as_given || o->plan.tune || o->inside ? NULL : &kept; /* who serves in this process ends with its run */
+    o->kept = o->as_given || o->plan.tune || o->inside ? NULL : &kept; /* a server in this process ends with its run */
     bool ok = session_run(o, sink, result, err);
     if (!counters->required && !counters->set && !counters->groups && !counters->metrics && !counters->source)
-        counters->off = true; /* what a break-even is made of is times */
+        counters->off = true; /* a break-even needs times */
     for (int i = 0;
          ok && !o->as_given && !o->plan.tune && i < BISECTIONS && !result->interrupted && more_densities(o, result->run_id, &more, screen);
          i++) {
@@ -334,7 +334,7 @@ static bool run_session(struct session_options *o, int show, struct screen *scre
     struct sigaction action = {.sa_handler = on_signal}; /* Ctrl-C sets the flag, and a second one ends the process */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    struct sigaction hangup; /* a terminal that goes away ends the run as Ctrl-C does; under nohup it goes on */
+    struct sigaction hangup; /* closing the terminal ends the run like Ctrl-C; under nohup it continues */
     if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
     o->interrupted = &interrupted;

@@ -46,7 +46,7 @@ static bool show_row(struct stored *s, struct text *t, struct error *err)
     return true;
 }
 
-/* The last run may be a part of what an earlier one ran. */
+/* Hints at an earlier run of the scenario that planned more rows. */
 static void say_wider(const struct stored *s)
 {
     SCOPED_BY(runs_free) struct runs runs = {0};

@@ -16,8 +16,8 @@
 
 /* ---- git ---- */
 
-/* What git says, without the line's end, in *answer (malloc'd, its errors too where it fails). False: it failed; err only where there is no
- * git. */
+/* Runs git; *answer is its output without the final newline (malloc'd; its errors if it fails). False: it failed; err is set only if git
+ * is missing or too slow. */
 static bool git(const char *folder, const char *const *argv, char **answer, struct error *err)
 {
     SCOPED char *log = text_format("git.%ld.log", (long)getpid()), *path = file_join(folder, log);
@@ -29,7 +29,7 @@ static bool git(const char *folder, const char *const *argv, char **answer, stru
     if (said)
         said[strcspn(said, "\n")] = 0;
     *answer = said ? said : xstrdup("");
-    if (code == PROCESS_MISSING) /* whoever asked for a revision is told that there is none of that name */
+    if (code == PROCESS_MISSING) /* the caller asked for a revision */
         error_set(err, ERROR_USAGE, "git is not installed: a revision cannot be read");
     else if (code == PROCESS_LATE)
         error_set(err, ERROR_ENVIRONMENT, "git did not answer within %.0f s", GIT_LIMIT_S);
@@ -69,7 +69,7 @@ done:
     return ok;
 }
 
-/* The tree of a revision, as far as this folder goes: a malloc'd path. NULL with an error: there is none of that name. */
+/* The tree of a revision, from this folder down: a malloc'd path. NULL with an error: there is no such revision. */
 static char *revision_tree(const char *word, const char *out_dir, char **name, char short_sha[12], struct error *err)
 {
     SCOPED char *spec = text_format("%s^{commit}", word), *top = NULL, *prefix = NULL, *sha = NULL, *tree = NULL;
@@ -164,7 +164,7 @@ static bool stored_side(const char *word, const struct side_options *o, struct g
 
 struct tree {
     const char *root;   /* absolute; NULL: none, as of a bundle */
-    bool revision;      /* it is a commit: what is not in it was not there yet */
+    bool revision;      /* a commit: files that it lacks did not exist then */
     char sha[12];       /* its first digits; "" */
     const char *bundle; /* NULL */
 };
@@ -178,7 +178,7 @@ static char *tree_path(const struct tree *tree, const char *name)
     return NULL;
 }
 
-/* The scenario in the tree; else, unless a commit would have it, here or as shipped. *absent: the commit has none yet. */
+/* The scenario in the tree, else here or as shipped, unless a commit lacks it: then *absent. */
 static bool tree_scenario(const struct tree *tree, const char *name, char **path, bool *absent, struct error *err)
 {
     struct plan_arguments ask = {0};
@@ -211,7 +211,7 @@ static char **tree_variants(const struct tree *tree, const struct side_options *
     return out;
 }
 
-/* A folder that --variants names and the tree has not may be why nothing was found: the hint then is the nearest that it has. */
+/* A folder of --variants that the tree lacks may be the cause of the error; the hint is the nearest folder that it has. */
 static bool hint_variants(const struct tree *tree, const struct side_options *o, struct error *err)
 {
     for (int i = 0; tree->root && o->variants && o->variants[i]; i++) {
@@ -304,8 +304,7 @@ static bool run_side(const struct tree *tree, const struct side_options *o, stru
     return true;
 }
 
-/* A folder of which nothing would be run stands for the shipped tree, and so for the other side too: nothing could be found between them.
- */
+/* False for a folder with nothing to run: it would stand for the shipped tree, as the other side does, and no difference could be found. */
 static bool holds_any(const struct tree *tree, const struct side_options *o)
 {
     SCOPED char *kernels = tree_path(tree, "kernels");
@@ -323,7 +322,7 @@ static bool holds_any(const struct tree *tree, const struct side_options *o)
     return holds;
 }
 
-/* A folder, a bundle or a revision, into `tree` (root malloc'd) and the side's name. False without an error: the file is none of those. */
+/* A folder, a bundle or a revision, as `tree` (root malloc'd) and the side's name. False without an error: the word is none of these. */
 static bool find_tree(const char *word, const struct side_options *o, struct tree *tree, struct gate_side *side, struct error *err)
 {
     *tree = (struct tree){0};
@@ -453,7 +452,7 @@ static void asked_free(struct asked *a)
     free(a->path);
 }
 
-/* A run of head's scenario does not know what only base has: those rows, as far as they could run, are base's too. */
+/* Adds to base the rows that only base's scenario or variants have; the run used head's scenario. */
 static bool add_gone(const char *scenario, const struct tree *tree, const struct side *own, const struct side_options *o,
                      struct gate_side *side, struct error *err)
 {

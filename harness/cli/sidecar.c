@@ -1,4 +1,4 @@
-/* `bench new OP FILE.ptx`: the sidecar of code that is compiled already (docs/FOREIGN.md), from what its entry says of itself. */
+/* `bench new OP FILE.ptx`: a sidecar for compiled code (docs/FOREIGN.md), from the parameters of its entry. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -13,10 +13,10 @@
 
 static bool is_pointer(const struct param *p)
 {
-    return p->kind == PARAM_INT && p->bytes == 8; /* or a 64-bit number: PTX does not tell */
+    return p->kind == PARAM_INT && p->bytes == 8; /* or a 64-bit number: PTX does not distinguish them */
 }
 
-/* What the pointers are in the usual order: what is read, then what is written. Those left over are nobody's tensor. */
+/* Names for the pointers in the usual order: tensors that are read, then those that are written. Further pointers get none. */
 static const char *const *tensor_names(const struct op *op, const struct param *params, int count)
 {
     static const char *own[OP_MAX_TENSORS + 1]; /* of a file: its tensors, as it lists them */

@@ -108,7 +108,7 @@ static int run_verb(const struct verb *verb, int argc, char **argv, struct store
         memcpy(options + 4, own, sizeof *own * (size_t)own_count);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         return code;
-    const char *named = cli_database_word(rest, &count); /* bench report FILE: what somebody sent (export --share), or any database */
+    const char *named = cli_database_word(rest, &count); /* bench report FILE: a shared run (export --share), or any database */
     s->from_file = named != NULL;
     s->database = named ? xstrdup(named) : NULL;
     if (count > 1 && !s->takes_row && !s->compare)

@@ -8,7 +8,7 @@ struct stored {
     const char *out_dir, *device, *scenario, *to, *format;
     const char *share; /* --share FILE */
     bool compare;      /* several runs: further words name runs */
-    bool calibration;  /* emu's counters beside the hardware's */
+    bool calibration;  /* emu's counters next to the hardware's */
     int run_id;        /* -1: the last */
     bool from_file;    /* its first word named a database */
     bool takes_row;    /* further words name a row */

@@ -23,7 +23,7 @@ static char *rung_of(const struct op *op)
     return strchr(op->naive, '/') ? xstrdup(op->naive) : text_format("%s/%s", op->name, op->naive);
 }
 
-/* A scenario of the op's standard layers, small enough for a laptop: written beside the run's other files. */
+/* Writes a scenario with the op's standard layers, small enough for a laptop, next to the run's other files. */
 static char *standard_scenario(const struct op *op, bool masked, const char *dir, struct error *err)
 {
     SCOPED_TEXT t = {0};

@@ -1,4 +1,4 @@
-/* The verb tune: a search, and what searches have found. */
+/* bench tune: a search for the best configurations, and the results of earlier searches. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"

@@ -21,7 +21,7 @@ static void close_row(struct stored_row *r)
     store_close(r->store);
 }
 
-/* The row of the newest run that has it; of one run or one device where that is asked for. */
+/* Finds the row in the newest run that has it, or in the given run or device. */
 static bool find_row(struct stored_row *r, const char *database, const char *device, int run_id, const char *words, struct error *err)
 {
     bool any = false;
@@ -40,7 +40,7 @@ static bool find_row(struct stored_row *r, const char *database, const char *dev
             rows_free(r->rows, r->count);
         r->rows = NULL;
         if (!any)
-            *err = why; /* of the newest run: what the user most likely means */
+            *err = why; /* of the newest run, which the user most likely means */
         any = true;
     }
     if (!any) {

@@ -10,7 +10,7 @@
 #define SUM "\nsum: "
 #define LAUNCH_DIGITS 16
 
-/* What made it, by the key that says so. */
+/* What made the rows, by key. */
 static const struct {
     const char *key;
     size_t offset;
@@ -46,7 +46,7 @@ static void add_scalar(struct text *t, const char *s)
     text_add(t, "'");
 }
 
-/* By step, those of the whole row first; then by name. */
+/* Orders by step, the whole row first; then by name. */
 static int baseline_by_place(const void *a, const void *b)
 {
     const struct gate_fact *x = a, *y = b;
@@ -146,7 +146,7 @@ static bool check_sum(const char *path, const char *text, size_t bytes, struct e
     return error_hint(err, "take a change back, or write it anew: bench baseline promote");
 }
 
-/* What another build of bench kept and this one does not know is passed over. */
+/* A fact that this build does not know is skipped. */
 static bool read_fact(const char *step, const char *what, const struct node *value, struct gate_entry *e, struct error *err)
 {
     const struct gate_kind *kind = gate_kind_find(what);

@@ -1,4 +1,4 @@
-/* gate/document: what CI systems read of a gate. */
+/* gate/ci: JUnit XML and annotations for CI systems. */
 #include "base/text.h"
 #include "gate/document.h"
 #include <sys/utsname.h>
@@ -25,7 +25,7 @@ static void annotate(struct text *t, const struct gate_comparison *c, const stru
     if (*file) {
         text_add(t, "file=");
         add_command_text(t, file, true);
-        text_addf(t, line ? ",line=%d," : ",", line); /* no line is the file's, never its first */
+        text_addf(t, line ? ",line=%d," : ",", line); /* no line: the whole file is meant, not its first line */
     }
     text_add(t, "title=");
     add_command_text(t, text_get(&title), true);
@@ -69,7 +69,7 @@ static void add_attribute(struct text *t, const char *name, const char *value)
     text_add(t, "\"");
 }
 
-/* Ant's schema has what a test printed in the suite, not in the case: `says` gathers it. */
+/* Ant's schema keeps a test's output in the suite, not in the case: `says` collects it. */
 static void add_case(struct text *t, struct text *says, const struct gate_comparison *c, const struct gate_pair *p, bool fails)
 {
     const struct gate_entry *e = p->head ? p->head : p->base;

@@ -100,7 +100,7 @@ static const struct row_time *headline(const struct gate_entry *e)
     return e->row ? row_time(e->row, "cold", "isolated") : NULL;
 }
 
-/* Two rows of one run were timed in turns, round by round. */
+/* Two rows of one run were timed interleaved, round by round. */
 static bool is_paired(const struct gate_pair *p, const struct row_time *a, const struct row_time *b)
 {
     return p->base->run && p->head->run && p->base->run->id == p->head->run->id && p->base->run->id > 0 &&
@@ -144,7 +144,7 @@ static void decide_paired(struct gate_pair *p, const struct row_time *a, const s
     p->high = 1 / (1 + p->decision.low);
 }
 
-/* Of two runs: both intervals at their worst, and what a process has of its own. */
+/* For rows of two runs: the worst case of both intervals, widened by the difference between processes. */
 static void decide_apart(struct gate_pair *p, const struct row_time *a, const struct row_time *b, double margin)
 {
     double between = between_processes(a->median_ns, b->median_ns);
@@ -155,7 +155,7 @@ static void decide_apart(struct gate_pair *p, const struct row_time *a, const st
     p->decision = (struct decision){.verdict = decide_interval(p->low, p->high, margin), .p_same = 1, .p_slower = 1, .p_faster = 1};
 }
 
-/* What ran beside a row makes its time nobody's own. */
+/* A time is not comparable if other processes used the GPU meanwhile. */
 static void note_others(struct gate_pair *p)
 {
     const char *a = p->base->row->others, *b = p->head->row->others;
@@ -200,7 +200,7 @@ static void take_verdict(const struct gate_comparison *c, struct gate_pair *p)
     }
 }
 
-/* All rows that were timed in pairs, by what all of them together may err. */
+/* Decides all rows that were timed in pairs, with the error rate of the whole family. */
 static void decide_family(struct gate_comparison *c)
 {
     SCOPED struct decision *all = xcalloc((size_t)c->count + 1, sizeof *all);
@@ -399,7 +399,7 @@ void gate_comparison_free(struct gate_comparison *c)
     *c = (struct gate_comparison){0};
 }
 
-/* A count beyond what it is allowed stays so, whatever got better beside it. */
+/* A count beyond its allowance fails even if other facts improved. */
 static bool is_broken(const struct gate_pair *p)
 {
     return p->by == GATE_BY_COUNTS && p->change_count && p->changes[0].judged > 0 && !p->changes[0].waived;

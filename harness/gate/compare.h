@@ -1,4 +1,4 @@
-/* gate/compare: two sides row by row: what became of each row, by how much, what changed with it and at which line. */
+/* gate/compare: two sides, row by row: the verdict, the ratio, the facts that changed and the source line. */
 #ifndef BENCH_GATE_COMPARE_H
 #define BENCH_GATE_COMPARE_H
 
@@ -36,52 +36,51 @@ struct gate_pair {
     enum gate_verdict verdict;
     enum gate_by by;
     bool waived;              /* the verdict is let through */
-    bool disturbed;           /* others were on the GPU while it was timed: the time says nothing of it */
-    bool paired;              /* the times are of the same rounds of one run */
+    bool disturbed;           /* other processes were on the GPU while it was timed: the time proves nothing */
+    bool paired;              /* both times are from the same rounds of one run */
     int rounds;               /* 0: no times on both sides */
     int placements;           /* of paired times: in how many the rounds were taken */
     struct decision decision; /* of paired times, and of all of them as a family */
     double ratio, low, high;  /* base's time over head's: above 1 is faster; the interval; NAN */
-    char *file;               /* what a wrong row's reason names in head's sources, and the line; NULL: none */
+    char *file;               /* the file in head's sources that a wrong row's reason names, and the line; NULL: none */
     int line;
-    struct gate_change *changes; /* of facts, in the order of gate_kinds; the worst stand first */
+    struct gate_change *changes; /* of facts, the worst first, then in the order of gate_kinds */
     int change_count;
-    char *note; /* what else is to be said: "renamed: ...", a reason; NULL */
+    char *note; /* further text: "renamed: ...", a reason; NULL */
 };
 struct gate_comparison {
     const struct gate_side *base, *head;
     struct gate_rules *rules; /* borrowed */
-    struct gate_pair *pairs;  /* what is to be acted on first, then by id */
+    struct gate_pair *pairs;  /* rows that need action first, then by id */
     int count;
     int counts[GATE_VERDICTS];
     int verified;   /* rows of head that were verified */
     int unrun;      /* rows that a timed gate did not run, as both sides launch the same */
-    int left_out;   /* rows that stand on neither side: infeasible, skipped */
-    int not_asked;  /* rows of a baseline that were left out of base, as nobody asked for them; set by who compares */
+    int left_out;   /* rows verified on neither side: infeasible, skipped */
+    int not_asked;  /* rows of a baseline that were not asked for and so left out of base; the caller sets it */
     int timed;      /* rows that are judged by their times: the alpha of the rules is that of all of them together */
-    bool ratchet;   /* base is a baseline, and what got better or came fails until it is promoted */
-    char *across;   /* what made head is not what made base, in words; NULL */
+    bool ratchet;   /* base is a baseline: improved and new rows fail until they are promoted */
+    char *across;   /* how what made head differs from what made base, in words; NULL */
     int expired;    /* waivers */
-    int promotable; /* rows that got better, came or went, not yet in the baseline */
+    int promotable; /* rows that improved, appeared or vanished and are not yet in the baseline */
 };
 /* Compares. Two sides that were made by something else are an environment error, unless `across`. A side without rows is an error. */
 bool gate_compare(const struct gate_side *base, const struct gate_side *head, struct gate_rules *rules, bool across,
                   struct gate_comparison *out, struct error *err);
 void gate_comparison_free(struct gate_comparison *c);
-/* 4 a row is WRONG; 3 a row is SLOWER or MISSING, has a count beyond its allowance, waits to be promoted, or a waiver expired; 5 nothing
- * was verified, or others were on the GPU while a row was timed; 6 UNDECIDED where the rules want a decision; else 0. */
+/* 4: a row is WRONG. 3: a row is SLOWER or MISSING, has a count beyond its allowance or must be promoted, or a waiver expired. 5: nothing
+ * was verified, or other processes used the GPU during a timing. 6: UNDECIDED and the rules want a decision. Else 0. */
 int gate_exit_code(const struct gate_comparison *c);
-/* Is it let through by the rules as it stands? */
+/* Do the rules accept the row as it is? */
 bool gate_pair_passes(const struct gate_comparison *c, const struct gate_pair *p);
 /* The first change that is worse and not waived; else the first; NULL. */
 const struct gate_change *gate_pair_worst(const struct gate_pair *p);
 
-/* place.c: where in head's sources a fact of a row changed: the line whose count grew the most, else the first line of the file that is
- * another. False: not known. `file` is malloc'd. */
+/* place.c: the place in head's sources where a fact changed: the line whose count grew most, else the first line of the file that
+ * differs. False: not known. `file` is malloc'd. */
 bool gate_place(const struct gate_entry *base, const struct gate_entry *head, const char *step, const struct gate_kind *kind, char **file,
                 int *line);
-/* Where the row's reason says that its fault lies: a file that is there, one of the row's, or one beside them. False: nowhere. `file` is
- * malloc'd. */
+/* The place that the row's reason names: an existing file, one of the row's files, or one next to them. False: none. `file` is malloc'd. */
 bool gate_place_said(const struct row *row, char **file, int *line);
 
 #endif

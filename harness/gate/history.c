@@ -21,7 +21,7 @@ static const struct row_time *headline_of(const struct gate_entry *e)
     return t && t->median_ns > 0 ? t : NULL;
 }
 
-/* Of the whole row, else of its first step that has it. */
+/* The fact of the whole row, else of the first step that has it. */
 static double fact_of(const struct gate_entry *e, const char *what)
 {
     double value = gate_entry_fact(e, "", what);
@@ -134,7 +134,7 @@ void history_free(struct history *h)
 
 /* ---- levels ---- */
 
-/* The mean between the changes around a point. */
+/* The mean of the segment around a run. */
 static double level_at(const struct history *h, int index)
 {
     int first = 0, end = h->count;

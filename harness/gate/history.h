@@ -1,4 +1,5 @@
-/* gate/history: one number of a row over the runs that have it: where it changed, and what crept under the margin since a release. */
+/* gate/history: one number of a row over all runs that have it: where it changed, and how much it drifted below the margin since a
+ * release. */
 #ifndef BENCH_GATE_HISTORY_H
 #define BENCH_GATE_HISTORY_H
 
@@ -19,15 +20,15 @@ struct history {
     struct change_point *changes;
     int change_count;
     double margin;
-    int release;      /* the first point of the release that the last one is held against; -1: none */
+    int release;      /* the first entry of the release that the last entry is compared with; -1: none */
     int release_last; /* its last */
 };
-/* `sides`: runs in order, each of which may have the row or not. `what`: "time", or the name of a fact (gate_kinds); NULL: the time where
- * the last run has one, else the instructions. `release`: the revision or number of a run; NULL: none. The sides are borrowed. */
+/* `sides`: runs in order; a run need not have the row. `what`: "time", or the name of a fact (gate_kinds); NULL: the time if the last run
+ * has one, else the instructions. `release`: the revision or number of a run; NULL: none. Borrows the sides. */
 bool history_make(const struct gate_side *sides, int count, const char *id, const char *what, double margin, const char *release,
                   struct history *h, struct error *err);
 void history_free(struct history *h);
-/* How much the value changed from the release's level to the last point's: 0.02 is 2 % more; NAN without a release. */
+/* The change from the release's level to that of the last entry: 0.02 is 2 % more; NAN without a release. */
 double history_drift(const struct history *h);
 /* The largest of the changes since then, as a share. */
 double history_largest_step(const struct history *h);

@@ -32,7 +32,7 @@ static int lines_of(const struct row *row, int step, const char *name, struct li
     return count;
 }
 
-/* Lengths of the longest common subsequences of the ends a[i..] and b[k..]; lines are alike when their counts are, wherever they stand. */
+/* Lengths of the longest common subsequences of a[i..] and b[k..]. Two lines are equal if their counts are. */
 static int *common_lengths(const struct line_count *a, int a_count, const struct line_count *b, int b_count)
 {
     int width = b_count + 1, *lengths = xcalloc((size_t)(a_count + 1) * (size_t)width, sizeof *lengths);
@@ -44,7 +44,7 @@ static int *common_lengths(const struct line_count *a, int a_count, const struct
     return lengths;
 }
 
-/* The line of b whose count grew the most over the line of a that it stands for; 0: none grew. */
+/* The line of b whose count grew most over the matching line of a; 0: none grew. */
 static int grown_line(const struct line_count *a, int a_count, const struct line_count *b, int b_count, double *by)
 {
     SCOPED int *lengths = common_lengths(a, a_count, b, b_count);
@@ -91,7 +91,7 @@ static bool place_by_counts(const struct row *base, const struct row *head, cons
     return *file != NULL;
 }
 
-/* The first line of b that a does not have there; 0: they are equal, or one cannot be read. */
+/* The first line of b that differs from a; 0: they are equal, or one cannot be read. */
 static int first_difference(const char *a_path, const char *b_path)
 {
     size_t a_bytes, b_bytes;
@@ -126,7 +126,7 @@ static bool place_by_text(const struct row *base, const struct row *head, const 
     return *file != NULL;
 }
 
-/* The file that a message calls so: as it stands there, of that base name among the row's, or beside one of them (a header). */
+/* The file that a message names: that path, the row's file with that base name, or a file next to one of the row's (a header). */
 static char *said_file(const struct row *row, const char *name)
 {
     char *found = strchr(name, '/') && file_exists(name) ? xstrdup(name) : NULL;
@@ -158,7 +158,8 @@ bool gate_place(const struct gate_entry *base, const struct gate_entry *head, co
     static const struct row nothing;
     const struct row *before = base->row ? base->row : &nothing;
     const char *name = kind->lines ? kind->lines : kind->what;
-    bool local = strcmp(name, "emu.warp_instructions") != 0; /* where most of it stands is where it came from; code is everywhere */
+    bool local =
+        strcmp(name, "emu.warp_instructions") != 0; /* most of a fact's count belongs to one line; machine code belongs to all lines */
     if ((base->row || local) && place_by_counts(before, head->row, name, file, line))
         return true;
     if (base->row && place_by_text(base->row, head->row, step, file, line))

@@ -25,7 +25,7 @@ static bool read_text(const struct node *m, const char *key, char **to, struct e
 {
     const struct node *n = node_get(m, key);
     const char *text = n ? node_text(n, key, err) : NULL;
-    if (text && !*text) /* no base, no reason: nothing could be held to it */
+    if (text && !*text) /* an empty base or reason would make the rule meaningless */
         return node_error(n, err, "%s: it is empty", key);
     if (text)
         put_text(to, text);
@@ -279,8 +279,9 @@ int gate_rules_judge(const struct gate_rules *g, const char *id, const struct ga
     if (g->count ? !r : kind->direction == GATE_NEUTRAL)
         return 0;
     double allow = r ? r->allow + r->allow_share * fabs(base) : kind->allow * fabs(base);
-    double worse = kind->direction == GATE_LESS_IS_WORSE ? base - head : head - base; /* of what a rule asks for, more is worse */
-    allow += 1e-9 * fabs(base);                                                       /* shares that are not whole numbers */
+    double worse =
+        kind->direction == GATE_LESS_IS_WORSE ? base - head : head - base; /* a fact without a direction that a rule names: more is worse */
+    allow += 1e-9 * fabs(base);                                            /* shares that are not whole numbers */
     return worse > allow ? 1 : -worse > allow ? -1 : 0;
 }
 

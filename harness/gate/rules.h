@@ -1,4 +1,5 @@
-/* gate/rules: what a gate asks, in YAML (docs/GATE.md): of which rows which facts may change by how much, and what is waived until when. */
+/* gate/rules: the rules of a gate, in YAML (docs/GATE.md): which facts of which rows may change by how much, and what is waived until
+ * when. */
 #ifndef BENCH_GATE_RULES_H
 #define BENCH_GATE_RULES_H
 
@@ -29,15 +30,15 @@ struct gate_rules {
     char *device;                 /* NULL: emu */
     struct glob_list rows;        /* on the ids that are gated; not given: all */
     double margin, floor_ns;      /* of a time */
-    double alpha;                 /* of all rows of a run together: how often a gate of equal builds may say SLOWER */
+    double alpha;                 /* over all rows of a run: how often a gate of equal builds may report SLOWER */
     bool decide;                  /* an UNDECIDED row fails (exit 6) */
-    bool ratchet;                 /* against a baseline, what got better, came or went fails until it is promoted */
+    bool ratchet;                 /* against a baseline, improved, new and vanished rows fail until they are promoted */
     struct gate_rule *items;      /* none: gate_kinds' own */
     int count;
     struct gate_waiver *waivers;
     int waiver_count;
 };
-/* What a gate asks that has no file. */
+/* The rules of a gate without a file. */
 void gate_rules_default(struct gate_rules *rules);
 /* `today` is "2027-03-01", for the waivers. Errors name FILE:LINE:COLUMN and the nearest word. */
 bool gate_rules_read(const char *path, const char *today, struct gate_rules *rules, struct error *err);
@@ -53,7 +54,7 @@ bool gate_rules_margin(const struct gate_rules *rules, const char *id, double ba
 /* The waiver that lets a worse value of that fact through (expired ones too), or NULL; it is marked as used. */
 struct gate_waiver *gate_rules_waiver(const struct gate_rules *rules, const char *id, const char *what, const struct gate_kind *kind,
                                       double head);
-/* A rule that applied to nothing: an error that names it. */
+/* A rule that applied to nothing is an error that names it. */
 bool gate_rules_used(const struct gate_rules *rules, struct error *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One fact a line; in the order in which they are told. */
+/* One fact a line, in the order in which reports list them. */
 #define INSTRUCTIONS_ALLOWED 0.005
 const struct gate_kind gate_kinds[] = {
     {"registers", GATE_NEUTRAL, 0, true, true, "regs", NULL, false},

@@ -1,5 +1,5 @@
-/* gate/side: one of the two things that a comparison compares: rows, what is known of each without a stopwatch, and what made them. It
- * comes from a stored run, from a run made for the comparison, or from a baseline file (gate/baseline.h). */
+/* gate/side: one side of a comparison: its rows, their facts (exact counts, no times), and what made them. It comes from a stored run, a
+ * run made for the comparison, or a baseline file (gate/baseline.h). */
 #ifndef BENCH_GATE_SIDE_H
 #define BENCH_GATE_SIDE_H
 
@@ -8,7 +8,7 @@
 
 /* ---- facts ---- */
 
-/* What a fact says of a row that has more of it. */
+/* What more of a fact means for a row. */
 enum gate_direction { GATE_NEUTRAL /* nothing by itself */, GATE_MORE_IS_WORSE, GATE_LESS_IS_WORSE };
 /* A fact that is compared: a column of a step, or a metric of a row or step. All are exact: two equal builds have equal ones. */
 struct gate_kind {
@@ -18,7 +18,7 @@ struct gate_kind {
     bool brief;                    /* a table at a glance has it */
     bool kept;                     /* a baseline has it */
     const char *head;              /* its heading */
-    const char *lines;             /* the metric that tells it by source line; NULL: its own name, if there is one */
+    const char *lines;             /* the metric that has it by source line; NULL: the metric of this name, if any */
     bool whole;                    /* of the row; else of each step */
 };
 extern const struct gate_kind gate_kinds[]; /* ends with what NULL */
@@ -27,7 +27,7 @@ const struct gate_kind *gate_kind_find(const char *what);
 /* The step's name among the row's: "conv", "conv#2". Malloc'd. */
 char *gate_step_name(const struct row *row, int index);
 struct gate_fact {
-    char *step; /* the launch it is of, "conv#2" where two have one name; "" the whole row */
+    char *step; /* the launch that it belongs to, "conv#2" if two have one name; "": the whole row */
     const struct gate_kind *kind;
     double value;
 };
@@ -44,7 +44,7 @@ struct gate_entry {
     const struct row *row; /* NULL: of a baseline, which keeps no more than the above */
     const struct run *run; /* that the row is of; NULL with row */
 };
-/* Verified, or there to be compared with. */
+/* True if the row was verified, or is a control. */
 bool gate_entry_stands(const struct gate_entry *e);
 /* NAN where it is not known. */
 double gate_entry_fact(const struct gate_entry *e, const char *step, const char *what);
@@ -62,10 +62,10 @@ struct gate_lack {
 };
 struct gate_side {
     bool kept;    /* it is a baseline file */
-    bool timed;   /* it was run to be timed against the other one: what both launch alike was not run */
+    bool timed;   /* it was run to be timed against the other side: rows with equal launches were not run */
     char *name;   /* "main, 1a2b3c4d5e", "run 12", "ci/baselines/emu-GH100.yaml" */
     char *folder; /* of its sources, absolute, with a slash at the end; NULL: not known, or not one */
-    /* What made it; two sides with other ones are not compared unless that is asked for. NULL: not known. */
+    /* What made it; sides that differ in this are compared only on request (--across). NULL: not known. */
     char *device, *about, *arch, *compiler, *driver, *library;
     char *bench;                /* the build of bench */
     struct gate_entry *entries; /* by id */
@@ -75,8 +75,8 @@ struct gate_side {
     struct gate_lack *lacks;
     int lack_count;
 };
-/* Adds a run's rows. `only`: the rows of that side of the run (row side); NULL: those of none. Takes run and rows. False: the part was made
- * by something else than the parts before it. */
+/* Adds a run's rows. `only`: the rows of that side of the run (row side); NULL: rows without a side. Takes run and rows. False: something
+ * else made this part than the parts before it. */
 bool gate_side_take(struct gate_side *side, struct run *run, struct row **rows, int count, const char *only, struct error *err);
 /* Adds an entry that is filled in by the caller; entries are sorted by gate_side_sort, which must follow. */
 struct gate_entry *gate_side_add(struct gate_side *side, const char *id);
@@ -87,7 +87,7 @@ const struct gate_entry *gate_side_find(const struct gate_side *side, const char
 void gate_side_free(struct gate_side *side);
 /* "emu:GH100 · sm_90a · nvrtc 13.0.88", appended. */
 void gate_side_describe(const struct gate_side *side, struct text *t);
-/* What was made by something else on the two sides: "driver 570.1, not 580.2; ...", appended; nothing when they may be compared. */
+/* Appends the differences in what made the two sides: "driver 570.1, not 580.2; ..."; nothing if they can be compared. */
 void gate_side_differences(const struct gate_side *base, const struct gate_side *head, struct text *t);
 
 #endif
