@@ -247,12 +247,42 @@ static void source_known(struct warp *w, const struct insn *ip, int lane, const 
     }
 }
 
+/* ---- who sends ---- */
+static bool same_in_all(const struct warp *w, uint32_t ref, bool wide)
+{
+    int first = __builtin_ctz(w->mask);
+    bool same = true;
+    for (uint32_t rest = w->mask; rest && ref != NO_REF; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        same &= wide ? SLOT(const uint64_t, w, ref)[i] == SLOT(const uint64_t, w, ref)[first]
+                     : SLOT(const uint32_t, w, ref)[i] == SLOT(const uint32_t, w, ref)[first];
+    }
+    return same;
+}
+
+/* The lanes that send a copy of their own. A store to global memory whose operands are the same in all lanes is one instruction of the
+ * warp, and one copy: on an H200 it takes as long as one lane's. With other operands, and for loads and reductions, the chip goes through
+ * the lanes. */
+static uint32_t senders(struct warp *w, const struct insn *ip)
+{
+    const uint32_t *l = ip->list;
+    if (!(w->mask & (w->mask - 1)) || ip->kind != BULK_SHARED_TO_GLOBAL || ip->aux)
+        return w->mask;
+    if (!same_in_all(w, l[BULK_DST], true) || !same_in_all(w, l[BULK_SRC], true) || !same_in_all(w, l[BULK_SIZE], false))
+        return w->mask;
+    for (int k = 0; k < ip->count; k++)
+        if (!same_in_all(w, l[BULK_COORD + k], false))
+            return w->mask;
+    w->bulk_lanes |= w->mask;
+    return w->mask & (0 - w->mask);
+}
+
 /* list: see async.h, all in 64-bit slots but size and mask (32-bit) */
 const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
 {
     const uint32_t *l = ip->list;
     struct memo *m = &w->memos[ip->memo];
-    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+    for (uint32_t rest = senders(w, ip); rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
         uint64_t dst = lane_value(w, l[BULK_DST], i), src = lane_value(w, l[BULK_SRC], i), bytes = SLOT(const uint32_t, w, l[BULK_SIZE])[i];
         struct block *owner;
@@ -443,7 +473,7 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
     const uint32_t *l = ip->list;
     struct memo *m = &w->memos[ip->memo];
     bool store = ip->kind == BULK_SHARED_TO_GLOBAL;
-    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+    for (uint32_t rest = senders(w, ip); rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
         struct box x = {.elements = 1, .group = w->bulk_groups + 1};
         struct pending_copy p = {.w = w, .ip = ip, .lane = i, .mask = multicast_mask(w, ip, i)};

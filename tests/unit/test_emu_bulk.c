@@ -1,0 +1,74 @@
+/* How many copies a warp sends that issues a bulk copy in all of its lanes: one, where it stores to global memory with the same operands in
+ * each of them (an H200 takes as long for it as for one lane's, and ptxas makes one uniform instruction of it); else one a lane. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "emu_run.h"
+#include "base/dtype.h"
+#include "emu/run/tensormap.h"
+
+#define BODY \
+    ".visible .entry k(.param .u64 out, .param .align 64 .b8 map[128])\n{\n.shared .align 128 .b8 s[4096];\n.shared .align 8 .b64 bar;\n" \
+    ".reg .b32 lane, at, here, zero, half;\n.reg .b64 o, there, wide, m;\n.reg .pred p;\nld.param.u64 o, [out];\nmov.b64 m, map;\n" \
+    "cvta.param.u64 m, m;\nmov.u32 lane, %%tid.x;\nmov.u32 zero, 0;\nshl.b32 at, lane, 7;\nmov.u32 here, s;\nadd.u32 here, here, at;\n" \
+    "and.b32 half, lane, 16;\nshl.b32 half, half, 3;\ncvt.u64.u32 wide, at;\nadd.u64 there, o, wide;\n" \
+    "st.shared.b32 [here], lane;\nmad.lo.u32 at, lane, 4, zero;\nmov.u32 here, s;\nadd.u32 here, here, at;\nst.shared.b32 [here], lane;\n" \
+    "fence.proxy.async.shared::cta;\nbar.warp.sync -1;\n%s\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nret;\n}\n"
+#define STORE "cp.async.bulk.global.shared::cta.bulk_group "
+#define TENSOR "cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group "
+
+static const struct {
+    const char *text, *report;
+    int copies;
+    unsigned sent; /* words of `out` that must be lane numbers */
+} rows[] = {
+    {STORE "[o], [s], 128;", NULL, 1, 32},
+    {STORE "[o], [s], 16;", NULL, 1, 4},
+    {"setp.lt.u32 p, lane, 7;\n@p " STORE "[o], [s], 128;", NULL, 1, 32},
+    {"setp.eq.u32 p, lane, 7;\n@p " STORE "[o], [s], 128;", NULL, 1, 32},
+    {TENSOR "[m, {zero}], [s];", NULL, 1, 32},
+    {STORE "[o], [s], 128;\n" STORE "[o+128], [s], 128;", NULL, 2, 32},
+    {"cvt.u64.u32 wide, half;\nadd.u64 there, o, wide;\n" STORE "[there], [s], 128;", "race", 32, 0}, /* two places, lane by lane */
+    {TENSOR "[m, {lane}], [s];", "race", 32, 0},
+    {"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [o], [s], 128;", NULL, 32, 0},
+    {"cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [m, {zero}], [s];", NULL, 32, 0},
+    {STORE "[o], [s], 128;\ncp.async.bulk.commit_group;\nst.shared.b32 [s], zero;", "async_wait", 1, 0},
+    {STORE "[o], [s], 128;\ncp.async.bulk.commit_group;\nsetp.eq.u32 p, lane, 9;\n@p cp.async.bulk.wait_group 0;\nbar.warp.sync -1;\n"
+           "mov.u32 zero, lane;\nst.shared.b32 [here], zero;",
+     NULL, 1, 32},
+};
+
+static void copies_of_a_warp(void **state)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct emu_test t;
+        uint32_t zeros[128] = {0}, got[128];
+        SCOPED char *ptx = text_format(PTX_HEAD BODY, rows[i].text);
+        emu_test_text(&t, "bulk", ptx, "k");
+        uint64_t out = emu_test_buffer(&t, "out", zeros, sizeof zeros);
+        emu_test_pointer(&t, out);
+        struct device_tensor_map map = {.address = out, .element_bytes = 4, .element_kind = DTYPE_I32, .rank = 1};
+        map.dim[0] = 64;
+        map.box[0] = 32;
+        map.element_stride[0] = 1;
+        assert_true(tensormap_encode(&map, t.params + 64, &t.err));
+        emu_test_run(&t);
+        emu_test_read(&t, out, got, sizeof got);
+        int reports = emu_test_reports(&t);
+        if (emu_test_counter(&t, "emu.async_copies", 0) != rows[i].copies)
+            fail_msg("%s: %g copies", rows[i].text, emu_test_counter(&t, "emu.async_copies", 0));
+        if (rows[i].report ? !emu_test_report(&t, rows[i].report) : reports != 0)
+            fail_msg("%s: %d reports", rows[i].text, reports);
+        for (unsigned k = 0; k < rows[i].sent; k++)
+            assert_int_equal(got[k], k);
+        emu_test_close(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(copies_of_a_warp)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
