@@ -69,3 +69,20 @@ bool room_place(struct room *room, const char *name, int index, size_t bytes, si
     *fresh = true;
     return true;
 }
+
+bool place_make(struct device *dev, const char *label, size_t bytes, size_t guard, size_t page, struct place *place, struct error *err)
+{
+    *place = (struct place){.bytes = bytes, .whole = guard ? (bytes + 511) / 512 * 512 + 2 * guard : bytes};
+    if (guard && page)
+        place->whole = (place->whole + page - 1) / page * page;
+    if (!dev->ops->alloc(dev, label, place->whole, &place->base, err))
+        return error_where(err, "%s", label);
+    place->address = place->base + guard;
+    size_t end = guard + bytes / 4 * 4;
+    if (!guard || (dev->ops->fill(dev, place->base, RIG_GUARD_PATTERN, guard, err) &&
+                   dev->ops->fill(dev, place->base + end, RIG_GUARD_PATTERN, place->whole - end, err)))
+        return true;
+    dev->ops->release(dev, place->base);
+    place->base = 0;
+    return false;
+}

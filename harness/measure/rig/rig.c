@@ -6,23 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool place_make(struct device *dev, const char *label, size_t bytes, size_t guard, size_t page, struct place *place, struct error *err)
-{
-    *place = (struct place){.bytes = bytes, .whole = guard ? (bytes + 511) / 512 * 512 + 2 * guard : bytes};
-    if (guard && page)
-        place->whole = (place->whole + page - 1) / page * page;
-    if (!dev->ops->alloc(dev, label, place->whole, &place->base, err))
-        return error_where(err, "%s", label);
-    place->address = place->base + guard;
-    size_t end = guard + bytes / 4 * 4;
-    if (!guard || (dev->ops->fill(dev, place->base, RIG_GUARD_PATTERN, guard, err) &&
-                   dev->ops->fill(dev, place->base + end, RIG_GUARD_PATTERN, place->whole - end, err)))
-        return true;
-    dev->ops->release(dev, place->base);
-    place->base = 0;
-    return false;
-}
-
 static bool pack_map(struct rig *rig, const struct tensor_map *map, void *out, struct error *err)
 {
     struct device_tensor_map d = {.element_bytes = (int)dtype_bytes(map->dtype),
@@ -199,7 +182,7 @@ bool rig_open_in(struct room *room, int values, struct device *dev, struct cudnn
             error_where(err, "%s", program->units[i].label);
             goto done;
         }
-    if (!rig_make_buffers(rig, err))
+    if (!rig_make_buffers(rig, err) || (rig->sums.base && !rig_around(rig, &rig->around, err)))
         goto done;
     for (int i = 0; i < program->step_count; i++)
         if (!make_step(rig, i, err))
@@ -343,15 +326,6 @@ bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, 
     return true;
 }
 
-void rig_graph_drop(struct rig *rig)
-{
-    for (int i = 0; i < rig_views(rig); i++) {
-        if (rig->graphs[i])
-            rig->dev->ops->graph_free(rig->dev, rig->graphs[i]);
-        rig->graphs[i] = NULL;
-    }
-}
-
 static bool capture(struct rig *rig, struct error *err)
 {
     const struct device_ops *ops = rig->dev->ops;
@@ -418,9 +392,4 @@ const struct program *rig_program(const struct rig *rig)
 void rig_time_limit(struct rig *rig, double seconds)
 {
     rig->time_limit_s = seconds;
-}
-
-uint64_t rig_address(struct rig *rig, struct buffer_ref buffer)
-{
-    return rig_place_of(rig, buffer)->address;
 }

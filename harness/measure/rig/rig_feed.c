@@ -7,168 +7,8 @@
 #include "op/mask/mask.h"
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int rig_views(const struct rig *rig)
-{
-    return rig->sets * rig->seats;
-}
-
-int rig_view(const struct rig *rig)
-{
-    return rig->set * rig->seats + rig->seat;
-}
-
-unsigned char *rig_params(const struct rig *rig, const struct rig_step *step)
-{
-    return step->params ? step->params + (size_t)rig_view(rig) * step->param_bytes : NULL;
-}
-
-void rig_sit(struct rig *rig, int set, int seat)
-{
-    rig->set = set;
-    rig->seat = seat;
-    rig->code = rig_view(rig);
-}
-
-void rig_take_code(struct rig *rig, int view)
-{
-    rig->code = view % rig_views(rig);
-}
-
-struct device_module *rig_module(const struct rig *rig, int view, int unit)
-{
-    struct device_module *own = rig->modules[view * rig->program->unit_count + unit];
-    return own ? own : rig->modules[unit];
-}
-
-static int tensor_at(const struct rig *rig, int i)
-{
-    return (rig->program->tensors[i].written ? rig->seat : rig->set) * rig->program->tensor_count + i;
-}
-
-struct place *rig_tensor(struct rig *rig, int i)
-{
-    return &rig->tensors[tensor_at(rig, i)];
-}
-
-struct place *rig_scratch(struct rig *rig, int i)
-{
-    return &rig->scratch[rig->seat * rig->program->scratch_count + i];
-}
-
-struct place *rig_place_of(struct rig *rig, struct buffer_ref ref)
-{
-    switch (ref.kind) {
-    case BUFFER_TENSOR: return rig_tensor(rig, ref.index);
-    case BUFFER_SCRATCH: return rig_scratch(rig, ref.index);
-    case BUFFER_NONE: break;
-    }
-    return NULL;
-}
-
-static bool hides(const struct rig *rig, const struct tensor *t)
-{
-    const struct program *p = rig->program;
-    return t->role->marked_by && p->uses_mask && !p->reads_inactive && !p->work.mask.marks_output;
-}
-
-/* Shared by rows that want the same bytes in it. Outputs are bytes. */
-static bool buffer(struct rig *rig, const char *name, int index, size_t bytes, struct place *place, bool *fresh, struct error *err)
-{
-    *fresh = true;
-    return rig->room ? room_place(rig->room, name, index, bytes, rig->guard, place, fresh, err)
-                     : place_make(rig->dev, name, bytes, rig->guard, 0, place, err);
-}
-
-static bool make_tensor(struct rig *rig, int i, struct error *err)
-{
-    const struct tensor *t = &rig->program->tensors[i];
-    bool same = !t->written && (t->role->constant || tensor_role_is_mask(t->role)); /* in all sets */
-    char name[128];
-    snprintf(name, sizeof name, "%s", t->role->name);
-    if (rig->room && !t->written)
-        snprintf(name, sizeof name, "%s %s %s %d%s", t->role->name, layout_name(t->layout), dtype_name(t->dtype),
-                 t->role->marked_by ? rig->values : 0, hides(rig, t) ? " hidden" : "");
-    for (int k = 0; k < (t->written ? rig->seats : rig->sets); k++) {
-        int at = k * rig->program->tensor_count + i;
-        if (same && k)
-            rig->tensors[at] = rig->tensors[i];
-        else if (!buffer(rig, name, k, tensor_bytes(t), &rig->tensors[at], &rig->fresh[at], err))
-            return false;
-    }
-    return true;
-}
-
-/* What a chain is fed once stays its own: it is not wiped. */
-static bool is_constant(const struct program *p, int scratch)
-{
-    for (int i = 0; i < p->constant_count; i++)
-        if (p->constants[i].scratch == scratch)
-            return true;
-    return false;
-}
-
-static bool make_scratch(struct rig *rig, int i, struct error *err)
-{
-    const struct program *p = rig->program;
-    size_t bytes = (size_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype);
-    bool constant = is_constant(p, i), fresh;
-    char name[PROGRAM_NAME + 32];
-    snprintf(name, sizeof name, "%s%.*s", p->scratch[i].name, rig->room ? 8 : 0, " scratch");
-    for (int k = 0; k < rig->seats; k++) {
-        struct place *place = &rig->scratch[k * p->scratch_count + i];
-        if (constant && k)
-            *place = rig->scratch[i];
-        else if (constant ? !place_make(rig->dev, p->scratch[i].name, bytes, rig->guard, 0, place, err)
-                          : !buffer(rig, name, k, bytes, place, &fresh, err))
-            return false;
-    }
-    return true;
-}
-
-bool rig_make_buffers(struct rig *rig, struct error *err)
-{
-    for (int i = 0; i < rig->program->tensor_count; i++)
-        if (!make_tensor(rig, i, err))
-            return false;
-    for (int i = 0; i < rig->program->scratch_count; i++)
-        if (!make_scratch(rig, i, err))
-            return false;
-    return !rig->room || !room_card(rig->room) ||
-           (place_make(rig->dev, "sums", (size_t)(rig->seats + 1) * sizeof(struct rig_sums), 0, 0, &rig->sums, err) &&
-            rig_around(rig, &rig->around, err));
-}
-
-bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err)
-{
-    bool fresh;
-    for (int k = 0; bytes && k < rig->seats; k++)
-        if (!buffer(rig, "workspace", k, bytes, &rig->workspaces[k], &fresh, err))
-            return false;
-    return true;
-}
-
-static void give_back(struct rig *rig, const struct place *place)
-{
-    if (place->base)
-        rig->dev->ops->release(rig->dev, place->base);
-}
-
-void rig_release_buffers(struct rig *rig)
-{
-    const struct program *p = rig->program;
-    for (int i = 0; !rig->room && i < p->tensor_count; i++)
-        give_back(rig, &rig->tensors[i]);
-    for (int i = 0; i < p->scratch_count; i++)
-        if (!rig->room || is_constant(p, i))
-            give_back(rig, &rig->scratch[i]);
-    if (!rig->room)
-        give_back(rig, &rig->workspaces[0]);
-    give_back(rig, &rig->sums);
-}
 
 /* Stores values as the tensor wants them; a copy is kept where the rig keeps inputs. */
 static bool upload(struct rig *rig, const struct tensor *t, const float *logical, const struct place *to, unsigned char **kept,
@@ -249,7 +89,7 @@ static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, stru
     float *hidden = NULL;
     if (!logical)
         return error_set(err, ERROR_INTERNAL, "no data for tensor %s", t->role->name);
-    bool hidden_there = mask && hides(rig, t);
+    bool hidden_there = mask && rig_hides(rig, t);
     if (data->card && !tensor_role_is_mask(t->role))
         return feed_there(rig, i, data, hidden_there ? marks->slot : -1, err);
     rig->fed[i].card = NULL;
@@ -302,7 +142,7 @@ bool rig_keeps(const struct rig *rig)
     const struct device_ops *ops = rig->dev->ops;
     bool scratch = false, kernels = false, frames = false;
     for (int i = 0; i < p->scratch_count; i++)
-        scratch |= !is_constant(p, i);
+        scratch |= !rig_is_constant(p, i);
     for (int i = 0; i < p->step_count; i++) {
         kernels |= p->steps[i].kind == STEP_KERNEL;
         frames |= p->steps[i].kind == STEP_KERNEL && ops->frame_bytes && ops->frame_bytes(rig->dev, rig->steps[i].functions[0]) > 0;
@@ -317,7 +157,7 @@ bool rig_wipe(struct rig *rig, struct error *err)
     /* Each time another NaN, of f32 and of f16: who counts from what scratch is wiped with is right only where that is the same. */
     uint32_t word = VERIFY_POISON ^ (1 + rig->wipes++ % 31) * 0x00010001u;
     for (int i = 0; i < p->scratch_count; i++)
-        if (!is_constant(p, i) && !poison(rig, rig_scratch(rig, i), word, err))
+        if (!rig_is_constant(p, i) && !poison(rig, rig_scratch(rig, i), word, err))
             return false;
     return (!workspace->bytes || poison(rig, workspace, word, err)) && rig_poison(rig, err) &&
            (!rig->dev->ops->wipe_threads || rig->dev->ops->wipe_threads(rig->dev, err));
@@ -328,7 +168,7 @@ static bool feed(struct rig *rig, const struct op_data *data, bool all, struct e
     const struct program *p = rig->program;
     enum rig_weights weights = data->exact ? WEIGHTS_EXACT : WEIGHTS_PRECISION;
     for (int i = 0; i < p->tensor_count; i++)
-        if (!p->tensors[i].written && (all || rig->fresh[tensor_at(rig, i)]) && !feed_tensor(rig, i, data, err))
+        if (!p->tensors[i].written && (all || rig->fresh[rig_tensor_index(rig, i)]) && !feed_tensor(rig, i, data, err))
             return false;
     bool weigh = all || rig->weights_are != weights;
     for (int i = 0; weigh && i < p->constant_count; i++)

@@ -29,6 +29,18 @@ struct rig_step {
     struct rig_call *call; /* STEP_CALL */
     int leader;            /* an earlier step with the same call: it chooses, this one has a plan of its own like the chosen; -1: itself */
 };
+struct rig_variable {
+    char *name;
+    uint64_t address;
+    size_t bytes;
+    char before[HASH_TEXT]; /* of its bytes when they were last looked at; "" never */
+};
+struct rig_state {
+    struct rig_variable *variables;
+    int count;
+    char (*prepared)[HASH_TEXT]; /* by scratch: of what was prepared, for one check; "" not looked at. NULL: nothing is */
+    char *hidden;                /* a variable that the device does not show: nobody can say whether launches change it */
+};
 struct rig_fed {
     const struct card_data *card; /* where the values are from; NULL: the CPU fed it, or nobody asks whether it changed */
     int hidden;                   /* slot of the mask where NaN stands, or -1 */
@@ -82,9 +94,14 @@ unsigned char *rig_params(const struct rig *rig, const struct rig_step *step);
 /* That of a view; the first one's where the unit is loaded once. */
 struct device_module *rig_module(const struct rig *rig, int view, int unit);
 struct place *rig_tensor(struct rig *rig, int tensor);
+int rig_tensor_index(const struct rig *rig, int tensor);
 struct place *rig_scratch(struct rig *rig, int scratch);
 struct place *rig_place_of(struct rig *rig, struct buffer_ref ref);
-/* rig_feed.c */
+/* rig_buffers.c */
+/* Scratch that holds a constant of the network, the same in every launch. */
+bool rig_is_constant(const struct program *program, int scratch);
+/* NaN stands where the mask says that nothing is. */
+bool rig_hides(const struct rig *rig, const struct tensor *t);
 bool rig_make_buffers(struct rig *rig, struct error *err);
 bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err);
 void rig_release_buffers(struct rig *rig);

@@ -19,23 +19,7 @@
 #define RETAKES 2              /* of a sample that began at a low clock */
 #define RETAKE_REST_NS 1000000 /* before the first; */
 #define RETAKE_LAST_NS 5000000 /* before the last */
-#define STREAM 0x5ea7          /* of the numbers that are drawn, among all that a run draws from its seed */
 #define CLOCK_LOW 0.99         /* of the clock of a rested card */
-
-void timer_close(struct timer *t)
-{
-    if (t->from)
-        t->dev->ops->event_free(t->dev, t->from);
-    if (t->to)
-        t->dev->ops->event_free(t->dev, t->to);
-    *t = (struct timer){0};
-}
-
-bool timer_open(struct timer *t, struct device *dev, struct error *err)
-{
-    *t = (struct timer){.dev = dev};
-    return dev->ops->event(dev, &t->from, err) && dev->ops->event(dev, &t->to, err);
-}
 
 static void field_close(struct field *f)
 {
@@ -86,22 +70,6 @@ static bool field_open(struct field *f, struct device *dev, struct entrant *entr
     return true;
 }
 
-int sample_draw(struct field *f, int count)
-{
-    return (int)(generate_bits(f->plan->seed, STREAM, f->drawn++) % (uint64_t)count);
-}
-
-bool sample_doubt(struct field *f, int i, int set, enum rig_left left, struct error *err)
-{
-    bool right = true;
-    if (left == RIG_AS_TRUSTED || !f->watch || !f->watch->doubt)
-        return true;
-    if (!f->watch->doubt(f->watch->context, i, set, left, &right, err))
-        return false;
-    f->entrants[i].out |= !right;
-    return true;
-}
-
 /* Did the sample begin at a lower clock than a rested card has? Not known is no. */
 static bool clock_low(struct field *f, double hz)
 {
@@ -110,32 +78,9 @@ static bool clock_low(struct field *f, double hz)
     return hz < CLOCK_LOW * f->rested_hz;
 }
 
-bool sample_rest(struct device *dev, long ns, struct error *err)
-{
-    if (!ns)
-        return true;
-    if (!dev->ops->sync(dev, err))
-        return false;
-    phase_push(dev->clock, PHASE_SPACING);
-    clock_rest(ns);
-    phase_pop(dev->clock);
-    return true;
-}
-
 static bool stamp(struct device *dev, int slot, struct error *err)
 {
     return !dev->ops->stamp || dev->ops->stamp(dev, slot, err);
-}
-
-bool sample_hold(struct device *dev, struct error *err)
-{
-    return !dev->ops->hold || dev->ops->hold(dev, err);
-}
-
-void sample_let_go(struct device *dev)
-{
-    if (dev->ops->let_go)
-        dev->ops->let_go(dev);
 }
 
 static bool hold_row(struct field *f, int i, struct error *err)

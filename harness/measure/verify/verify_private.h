@@ -32,6 +32,10 @@ struct verify_look {
 void verify_begin(struct verify_look *look, const struct program *program, int tensor, const struct op_data *data, const void *storage);
 /* What an element may differ by whose reference, bound and carried error are these; 0: it must be the reference rounded to the dtype. */
 double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried);
+/* The same for logical element i. */
+double verify_tolerance(const struct verify_look *look, size_t i);
+/* A value as the dtype stores it; a whole number is stored exactly or not at all. */
+double verify_rounded(enum dtype t, double v);
 bool verify_is_poison(enum dtype t, const void *row, int64_t i);
 /* Inactive outputs were written: are they those of whole tiles? Then *tile is the smallest, and the outputs of active tiles are marked
  * (malloc'd); NULL: they are not. */

@@ -5,7 +5,6 @@
 #include "base/spec.h"
 #include "run/parent/parent.h"
 
-#define AHEAD_LIMIT_S 180.0
 #define AHEAD_MOST 12 /* rows: each of them has some 20 plans, with their kernels in the GPU's memory */
 
 static bool asks_library(const struct session *s, int row)
@@ -72,48 +71,4 @@ void session_early(struct session *s)
     s->early = true;
     s->worker.ahead += child_send(&s->worker, command_new(COMMAND_AHEAD, "{s:o}", "data", first_rows(s)));
     session_count_launch(s); /* nobody times anything yet */
-}
-
-bool session_ahead_settle(struct session *s, struct error *err)
-{
-    struct error why = {0};
-    if (!s->worker.ahead)
-        return true;
-    enum phase former = phase_turn(&s->clock, s->early ? PHASE_DATA : PHASE_PLANS);
-    enum outcome outcome = OUTCOME_DONE;
-    s->worker.ahead += child_send(&s->worker, command_new(COMMAND_ENOUGH, "{}"));
-    for (; s->worker.ahead > 0 && outcome == OUTCOME_DONE; s->worker.ahead--)
-        outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, session_event, &why);
-    s->worker.ahead = 0;
-    phase_turn(&s->clock, former);
-    if (outcome == OUTCOME_DONE)
-        return true;
-    child_stop(&s->worker, NULL, 0);
-    s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
-    return !s->interrupted && session_start(s, &s->worker, err); /* whose row it is shows when the row's turn comes */
-}
-
-/* The ceilings are measured while compilers work, which leave the GPU alone, as the worker does that comes up; counters are opened behind
- * them, while compilers still work where there is time for it (session_early). */
-bool session_prepare(struct session *s, struct error *err)
-{
-    struct error told_later = {0};
-    bool due = false;
-    for (int i = 0; i < s->plan.row_count; i++)
-        due = due || (!s->kept[i] && s->rows[i]->status == ROW_PLANNED);
-    if (due && !s->options->inside) {
-        session_roofs_launch(s);
-        if (session_launch(s, &s->worker, &told_later))
-            session_ahead(s, 0, false); /* compilers want the cores */
-        if (s->counts)
-            session_launch(s, &s->counter, &told_later); /* it opens its counters later */
-        phase_turn(&s->clock, PHASE_COMPILING);
-        session_precompile(s);
-        phase_turn(&s->clock, PHASE_START_UP);
-        if (!session_roofs_settle(s, err))
-            return false;
-        session_count_launch(s);
-    }
-    phase_turn(&s->clock, PHASE_WAITING);
-    return true;
 }

@@ -78,6 +78,8 @@ void session_event(struct session *s, const json_t *event);
 enum outcome session_answer(struct session *s, struct child *child, double limit_s, event_handler *handle, struct error *err);
 /* Starts a worker, unless it runs, and sends its setup without waiting for it: several come up at once, and while compilers work. */
 bool session_launch(const struct session *s, struct child *child, struct error *err);
+/* The worker that rows run in is set up, or the one inside this process. */
+bool session_ready(struct session *s, struct error *err);
 /* A worker that is set up: launched now, if it was not. */
 bool session_start(struct session *s, struct child *child, struct error *err);
 /* Whether this run counts at all; an error when counters are required and cannot be (count.c). */

@@ -1,0 +1,160 @@
+/* Does a launch change what the row keeps: variables of its modules, and what it prepared? */
+#include "base/hash.h"
+#include "device/compile/cubin.h"
+#include "measure/verify/device_check.h"
+#include "measure/rig/rig_private.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE_BYTES ((size_t)1 << 20)
+#define SPOILED 0x3c003c00u /* an ordinary number in every type */
+
+static bool add_memory(struct rig *rig, struct hash *h, uint64_t address, size_t bytes, struct error *err)
+{
+    unsigned char *piece = xmalloc(PIECE_BYTES);
+    bool ok = true;
+    for (size_t at = 0; at < bytes && ok; at += PIECE_BYTES) {
+        size_t more = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+        ok = rig->dev->ops->read(rig->dev, address + at, piece, more, err);
+        hash_add(h, piece, more);
+    }
+    free(piece);
+    return ok;
+}
+
+static bool hash_variable(struct rig *rig, const struct rig_variable *v, char out[HASH_TEXT], struct error *err)
+{
+    struct hash *h = hash_begin();
+    bool ok = add_memory(rig, h, v->address, v->bytes, err);
+    hash_end(h, out);
+    return ok;
+}
+
+/* Is it the prepare steps' to write, and nobody else's? */
+static bool is_prepared(const struct program *p, int scratch)
+{
+    bool fed = false;
+    for (int i = 0; i < p->constant_count; i++)
+        fed |= p->constants[i].scratch == scratch;
+    return !fed && p->scratch[scratch].kind != SCRATCH_WORK;
+}
+
+/* A buffer that was prepared: where it can be, a sum over its bits that is made where it lies. */
+static bool add_prepared(struct rig *rig, struct hash *h, int scratch, struct error *err)
+{
+    const struct card *card = rig_card(rig);
+    size_t bytes = scratch_bytes(&rig->program->scratch[scratch]);
+    uint64_t sum, address = rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, scratch});
+    if (!card)
+        return add_memory(rig, h, address, bytes, err);
+    bool ok = card_sum(card, address, bytes, &sum, err);
+    hash_add(h, &sum, sizeof sum);
+    return ok;
+}
+
+/* Before launches, and behind them: what was prepared is theirs to read. */
+static bool look_at_prepared(struct rig *rig, struct text *changed, struct error *err)
+{
+    const struct program *p = rig->program;
+    struct rig_state *s = rig->state;
+    if (!s || (changed && !s->prepared))
+        return true;
+    s->prepared = s->prepared ? s->prepared : xcalloc((size_t)p->scratch_count + 1, sizeof *s->prepared);
+    for (int i = 0; i < p->scratch_count; i++) {
+        char now[HASH_TEXT] = "";
+        if (!is_prepared(p, i) || p->scratch[i].kind != SCRATCH_PREPARED || (changed && !s->prepared[i][0]))
+            continue;
+        struct hash *h = hash_begin();
+        bool ok = rig->dev->ops->sync(rig->dev, err) && add_prepared(rig, h, i, err);
+        hash_end(h, now);
+        if (!ok)
+            return false;
+        if (changed && strcmp(now, s->prepared[i]))
+            text_addf(changed, "%s`%s`",
+                      changed->len ? ", " : "a launch changed what was prepared, in which a kernel can keep results for later ones: ",
+                      p->scratch[i].name);
+        memcpy(s->prepared[i], changed ? "" : now, changed ? 1 : sizeof now);
+    }
+    return true;
+}
+
+bool rig_state_keep(struct rig *rig, struct error *err)
+{
+    struct rig_state *s = rig->state;
+    if (s && s->count && !rig->dev->ops->sync(rig->dev, err))
+        return false;
+    for (int i = 0; s && i < s->count; i++)
+        if (!hash_variable(rig, &s->variables[i], s->variables[i].before, err))
+            return false;
+    return look_at_prepared(rig, NULL, err);
+}
+
+bool rig_state_check(struct rig *rig, struct text *changed, struct error *err)
+{
+    struct rig_state *s = rig->state;
+    char now[HASH_TEXT];
+    if (!look_at_prepared(rig, changed, err) || (s && s->count && !rig->dev->ops->sync(rig->dev, err)))
+        return false;
+    for (int i = 0; s && i < s->count; i++) {
+        struct rig_variable *v = &s->variables[i];
+        if (!hash_variable(rig, v, now, err))
+            return false;
+        if (v->before[0] && strcmp(now, v->before))
+            text_addf(changed, "%s`%s` (%zu bytes)",
+                      changed->len ? ", "
+                                   : "a launch changed module memory, in which a kernel can keep results "
+                                     "for later ones: ",
+                      v->name, v->bytes);
+        memcpy(v->before, now, sizeof now);
+    }
+    if (s && s->hidden)
+        text_addf(changed,
+                  "%sits code refers to `%s`, module memory that this device does not show: whether a launch changes it cannot be told",
+                  changed->len ? "; " : "", s->hidden);
+    return true;
+}
+
+/* Fills a buffer; on emu what was written there is forgotten if `empty`. */
+static bool spoil(struct rig *rig, struct buffer_ref ref, size_t bytes, uint32_t pattern, bool empty, struct error *err)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    bool ok = ops->fill(rig->dev, rig_address(rig, ref), pattern, bytes, err);
+    if (ok && empty && ops->forget)
+        ops->forget(rig->dev, rig_address(rig, ref), bytes);
+    return ok;
+}
+
+/* Prepares from nothing; a hash of all that it made. */
+static bool prepare_anew(struct rig *rig, char out[HASH_TEXT], struct error *err)
+{
+    const struct program *p = rig->program;
+    bool ok = true;
+    for (int i = 0; i < p->scratch_count && ok; i++)
+        if (is_prepared(p, i))
+            ok = spoil(rig, (struct buffer_ref){BUFFER_SCRATCH, i}, scratch_bytes(&p->scratch[i]), VERIFY_POISON, true, err);
+    ok = ok && rig_prepare(rig, NULL, err) && rig->dev->ops->sync(rig->dev, err);
+    struct hash *h = hash_begin();
+    for (int i = 0; i < p->scratch_count && ok; i++)
+        if (is_prepared(p, i))
+            ok = add_prepared(rig, h, i, err);
+    for (int i = 0; rig->state && i < rig->state->count && ok; i++)
+        ok = add_memory(rig, h, rig->state->variables[i].address, rig->state->variables[i].bytes, err);
+    hash_end(h, out);
+    return ok;
+}
+
+bool rig_prepare_depends(struct rig *rig, bool *depends, struct error *err)
+{
+    const struct program *p = rig->program;
+    char with[HASH_TEXT], without[HASH_TEXT];
+    *depends = false;
+    if (!p->step_count || !p->steps[0].prepare)
+        return true;
+    bool ok = prepare_anew(rig, with, err);
+    for (int i = 0; i < p->tensor_count && ok; i++)
+        if (!p->tensors[i].written && !p->tensors[i].role->constant)
+            ok = spoil(rig, (struct buffer_ref){BUFFER_TENSOR, i}, tensor_bytes(&p->tensors[i]), SPOILED, false, err);
+    ok = ok && prepare_anew(rig, without, err);
+    *depends = ok && strcmp(with, without) != 0;
+    return ok;
+}

@@ -1,0 +1,245 @@
+/* One launch of a reference kernel: its buffers, arguments, blocks and time limit. */
+#include "measure/verify/reference.h"
+#include "base/file.h"
+#include "base/pool.h"
+#include "base/text.h"
+#include "device/compile/compile.h"
+#include "measure/verify/reference_private.h"
+#include "op/chain/chain.h"
+#include "op/op_file.h"
+#include "op/reference/data.h"
+#include "op/stage/stage.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define REFERENCE_THREADS 128
+#define REFERENCE_ARGS 64
+#define REFERENCE_LIMIT_S 300
+#define REFERENCE_LIMIT_GPU_S 60
+#define REFERENCE_ENTRIES (UINT64_C(1) << 26) /* of a warp on emu: a loop of tens of millions of turns, some seconds */
+#define TAKEN_AT_ONCE (4 << 20)
+
+static const struct tensor *run_tensor(const struct reference_run *r, const char *name, size_t length)
+{
+    for (int i = 0; i < r->count; i++)
+        if (!strncmp(r->tensors[i].role->name, name, length) && !r->tensors[i].role->name[length])
+            return &r->tensors[i];
+    return NULL;
+}
+
+const uint8_t *reference_run_known(const struct reference_run *r, uint64_t address)
+{
+    return r->known && r->dev->ops->known ? r->dev->ops->known(r->dev, address) : NULL;
+}
+
+/* Every byte 0xff: NaN, which no reference may leave; where the device knows what nobody wrote, nor may it read that: else what it makes of
+ * a NaN would be the truth. */
+static bool run_room(struct reference_run *r, const char *label, size_t bytes, uint64_t *address, struct error *err)
+{
+    const struct device_ops *ops = r->dev->ops;
+    if (!ops->alloc(r->dev, label, bytes, address, err))
+        return false;
+    if (reference_run_known(r, *address))
+        return true;
+    if (!ops->fill(r->dev, *address, 0xffffffff, bytes, err))
+        return false;
+    if (ops->forget)
+        ops->forget(r->dev, *address, bytes);
+    return true;
+}
+
+static bool run_take(struct reference_run *r, const struct tensor *t, struct error *err)
+{
+    size_t bytes = tensor_elements(t) * sizeof(float);
+    uint64_t *at = &r->at[t->role->slot], from = r->like->at[t->role->slot];
+    char *some = xmalloc(bytes < TAKEN_AT_ONCE ? bytes : TAKEN_AT_ONCE);
+    bool ok = r->dev->ops->alloc(r->dev, t->role->name, bytes, at, err);
+    for (size_t first = 0; ok && first < bytes; first += TAKEN_AT_ONCE) {
+        size_t count = bytes - first < TAKEN_AT_ONCE ? bytes - first : TAKEN_AT_ONCE;
+        ok = r->like->dev->ops->read(r->like->dev, from + first, some, count, err) &&
+             r->dev->ops->write(r->dev, *at + first, some, count, err);
+    }
+    free(some);
+    return ok;
+}
+
+/* Tensors as the kernel takes them: what is read as floats in logical order, what is written as doubles. */
+static bool run_upload(struct reference_run *r, struct error *err)
+{
+    r->count = r->work->op->tensors(r->work, r->tensors);
+    for (int i = 0; i < r->count && !r->lent; i++) {
+        const struct tensor *t = &r->tensors[i];
+        size_t elements = tensor_elements(t);
+        int slot = t->role->slot;
+        if (!t->written && r->like) {
+            if (!run_take(r, t, err))
+                return false;
+            continue;
+        }
+        if (t->written ? !run_room(r, t->role->name, elements * sizeof(double), &r->at[slot], err)
+                       : !r->dev->ops->alloc(r->dev, t->role->name, elements * sizeof(float), &r->at[slot], err) ||
+                             !r->dev->ops->write(r->dev, r->at[slot], r->data->at[slot].value, elements * sizeof(float), err))
+            return false;
+    }
+    return true;
+}
+
+/* A parameter of the kernel: a buffer, or a number in the parameter's own type. */
+static bool run_argument(struct reference_run *r, const char *name, const struct param *p, unsigned char *packed, struct error *err)
+{
+    size_t length = strlen(name);
+    bool magnitude = text_ends(name, "_magnitude"), bound = text_ends(name, "_bound");
+    const struct tensor *t = run_tensor(r, name, length - (magnitude ? strlen("_magnitude") : bound ? strlen("_bound") : 0));
+    bool absent = r->file->stages && !strcmp(name, "boxes"); /* a tensor that this work does not have */
+    struct value v = {0};
+    for (int i = 0; !t && i < r->file->tensor_count; i++)
+        absent |= !strcmp(r->file->tensors[i].role.name, name);
+    if (t && (magnitude || bound) && !r->extra[t->role->slot] &&
+        !run_room(r, name, tensor_elements(t) * sizeof(double), &r->extra[t->role->slot], err))
+        return false;
+    if (t)
+        r->bounds |= bound;
+    if (t || absent) {
+        uint64_t address = !t ? 0 : magnitude || bound ? r->extra[t->role->slot] : r->at[t->role->slot];
+        if (p->bytes != sizeof address || p->kind == PARAM_FLOAT)
+            return error_set(err, ERROR_USAGE, "argument %s is a buffer, but the kernel's parameter is not a pointer", name);
+        memcpy(packed + p->offset, &address, sizeof address);
+        return true;
+    }
+    if (!work_symbol(r->work, name, &v) || v.kind == VALUE_TEXT)
+        return error_set(err, ERROR_USAGE, "argument %s is not a number", name);
+    double real = v.kind == VALUE_INT ? (double)v.i : v.d;
+    float single = (float)real;
+    int64_t whole = v.kind == VALUE_INT ? v.i : (int64_t)v.d;
+    if (v.kind == VALUE_REAL && p->kind == PARAM_INT)
+        return error_set(err, ERROR_USAGE, "argument %s is a real, but the kernel's parameter is a whole number", name);
+    bool as_real = p->kind == PARAM_FLOAT || (p->kind == PARAM_ANY && v.kind == VALUE_REAL); /* a cubin alone does not say */
+    memcpy(packed + p->offset, !as_real ? (void *)&whole : p->bytes == 4 ? (void *)&single : (void *)&real, p->bytes);
+    return true;
+}
+
+/* As many as the op says, or one for each element of its first result. */
+static bool run_threads(const struct reference_run *r, int64_t *threads, struct error *err)
+{
+    *threads = 0;
+    for (int i = r->count - 1; i >= 0; i--)
+        *threads = r->tensors[i].written ? (int64_t)tensor_elements(&r->tensors[i]) : *threads;
+    if (!r->file->threads)
+        return true;
+    return work_int(r->work, r->file->threads, threads, err) &&
+           (*threads > 0 || error_set(err, ERROR_USAGE, "threads: %s is %lld", expr_text(r->file->threads), (long long)*threads));
+}
+
+uint64_t reference_run_blocks(const struct reference_run *r, struct error *err)
+{
+    int64_t threads;
+    return run_threads(r, &threads, err) ? (uint64_t)((threads + REFERENCE_THREADS - 1) / REFERENCE_THREADS) : 0;
+}
+
+double reference_limit_s(double otherwise, struct error *err)
+{
+    const char *given = getenv("BENCH_REFERENCE_LIMIT");
+    double limit;
+    if (!given || !*given)
+        return otherwise;
+    if (text_to_real(given, &limit) && limit > 0 && limit <= REFERENCE_LIMIT_MOST_S)
+        return limit;
+    return error_set(err, ERROR_USAGE, "BENCH_REFERENCE_LIMIT: a number of seconds up to %d is expected, not '%.40s'",
+                     REFERENCE_LIMIT_MOST_S, given);
+}
+
+/* How long the kernel may take, and what is wrong where it takes longer; 0 + err. */
+static double kernel_limit_s(const struct device *dev, const struct op_file *f, struct error *late, struct error *err)
+{
+    const struct node *n = node_get(f->root, "reference");
+    double limit =
+        reference_limit_s(dev->ops->keeps_time ? REFERENCE_LIMIT_GPU_S : 2 * REFERENCE_LIMIT_S, err); /* emu ends it before that */
+    error_set(late, ERROR_USAGE, "the reference of %s: %s:%d: kernel %s of %s did not end within %g s on %s; no row is at fault",
+              f->op.name, f->path, n ? n->line : 1, f->function, file_base(f->source), limit, dev->spec);
+    error_hint(late, "%ssmaller layers, or a reference with more threads (docs/OP.md); BENCH_REFERENCE_LIMIT=SECONDS gives it longer",
+               dev->ops->keeps_time ? "-d emu says at which line it turns; where it is only slow: " : "");
+    error_at(late, f->path, n ? n->line : 1);
+    return limit;
+}
+
+bool reference_run_launch(struct reference_run *r, const uint64_t *only, int only_count, struct error *err)
+{
+    const struct param *params;
+    unsigned char packed[REFERENCE_ARGS * 8] = {0};
+    size_t bytes;
+    int wanted = r->dev->ops->signature(r->dev, r->function, &params, &bytes);
+    if (wanted != r->file->arg_count || bytes > sizeof packed)
+        return error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, `args:` lists %d", r->file->function, wanted,
+                         r->file->arg_count);
+    for (int i = 0; i < wanted; i++)
+        if (!run_argument(r, r->file->args[i], &params[i], packed, err))
+            return false;
+    uint64_t blocks = reference_run_blocks(r, err);
+    struct device *dev = r->dev;
+    struct error late;
+    double limit = kernel_limit_s(dev, r->file, &late, err);
+    struct device_launch launch = {.grid = {(uint32_t)blocks, 1, 1},
+                                   .block = {REFERENCE_THREADS, 1, 1},
+                                   .carveout = -1,
+                                   .params = packed,
+                                   .param_bytes = bytes,
+                                   .time_limit_s = REFERENCE_LIMIT_S,
+                                   .entries_max = REFERENCE_ENTRIES,
+                                   .only = only,
+                                   .only_count = only_count};
+    if (!blocks || !(limit > 0))
+        return false;
+    if (r->dev->ops->clear) /* what another kernel did before is not the reference's */
+        r->dev->ops->clear(r->dev);
+    const struct device_report *reports;
+    if (dev->endless)
+        dev->endless(dev->endless_context, limit, &late);
+    bool ran = dev->ops->launch(dev, r->function, &launch, err) && dev->ops->sync(dev, err);
+    if (dev->endless)
+        dev->endless(dev->endless_context, 0, NULL);
+    if (!r->dev->ops->reports || !r->dev->ops->reports(r->dev, &reports)) /* what they say has a place, also where a launch failed of it */
+        return ran;
+    error_set(err, ERROR_USAGE, "%s: %s:%d: %s", reports[0].kind, reports[0].file, reports[0].line, reports[0].text);
+    error_at(err, reports[0].file, reports[0].line);
+    if (!strcmp(reports[0].kind, "time_limit"))
+        error_hint(err, "smaller layers, or a reference with more threads (docs/OP.md)");
+    return false;
+}
+
+/* What the source has instead is the hint of who looked for it. */
+static bool find_kernel(struct reference_run *r, struct error *err)
+{
+    struct error none = {0};
+    const struct node *n = node_get(node_get(r->file->root, "reference"), "kernel");
+    if (r->dev->ops->function(r->dev, r->module, r->file->function, &r->function, &none))
+        return true;
+    error_set(err, ERROR_USAGE, "%s:%d:%d: %s has no kernel '%.80s'", r->file->path, n ? n->line : 1, n ? n->column : 1,
+              file_base(r->file->source), r->file->function);
+    error_hint(err, "%.200s; extern \"C\" before its `__global__ void` keeps its name", none.hint[0] ? none.hint : none.text);
+    return error_at(err, r->file->path, n ? n->line : 1);
+}
+
+bool reference_run_open(struct reference_run *r, const struct compiled *c, struct error *err)
+{
+    struct device_image image = {.label = r->work->op->name,
+                                 .path = r->file->source,
+                                 .ptx = c->ptx,
+                                 .ptx_bytes = c->ptx_bytes,
+                                 .cubin = c->cubin,
+                                 .cubin_bytes = c->cubin_bytes};
+    return r->dev->ops->load(r->dev, &image, &r->module, err) && find_kernel(r, err) && run_upload(r, err);
+}
+
+void reference_run_close(struct reference_run *r)
+{
+    for (int i = 0; i < OP_MAX_TENSORS; i++) {
+        if (r->at[i] && !r->lent)
+            r->dev->ops->release(r->dev, r->at[i]);
+        if (r->extra[i])
+            r->dev->ops->release(r->dev, r->extra[i]);
+    }
+    if (r->module)
+        r->dev->ops->unload(r->dev, r->module);
+    if (r->dev->ops->clear)
+        r->dev->ops->clear(r->dev);
+}

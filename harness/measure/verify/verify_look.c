@@ -1,0 +1,63 @@
+/* One look at an output: what it is compared with, and how far off an element may be. */
+#include "measure/verify/verify_private.h"
+#include "op/reference/bound.h"
+#include <math.h>
+
+/* Where no magnitude is given, sizes that nobody chose may make a right kernel's sums cancel (a row of two nearly equal numbers less its
+ * mean); what is asked there is whether the kernel works, and what does not is farther off. */
+#define GUESSED_ELSEWHERE 1024
+
+double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried)
+{
+    bound = bound * look->factor + carried;
+    if (dtype_is_whole(look->t.dtype)) /* of a value between two, the nearer one; near the middle the bound decides */
+        return bound + (want == rint(want) ? 0 : 0.5);
+    if (bound == 0)
+        return 0;
+    double rounding = dtype_unit_roundoff(look->t.dtype) * (fabs(want) + bound) + dtype_underflow(look->t.dtype);
+    return bound + look->roundings * rounding;
+}
+
+double verify_tolerance(const struct verify_look *look, size_t i)
+{
+    double bound = look->want->bound ? look->want->bound[i] : 0, carried = look->want->carried ? look->want->carried[i] : 0;
+    return verify_tolerance_of(look, look->want->reference[i], bound, carried);
+}
+
+double verify_rounded(enum dtype t, double v)
+{
+    unsigned char storage[8];
+    if (dtype_is_whole(t))
+        return v;
+    dtype_set(t, storage, 0, v);
+    return dtype_get(t, storage, 0);
+}
+
+bool verify_right(const struct verify_look *look, size_t i, double got)
+{
+    double want = look->want->reference[i], tolerance = verify_tolerance(look, i);
+    if (tolerance == 0)
+        want = verify_rounded(look->t.dtype, want);
+    return got == want || fabs(got - want) <= tolerance;
+}
+
+bool verify_is_poison(enum dtype t, const void *row, int64_t i)
+{
+    if (dtype_bytes(t) == 2)
+        return ((const uint16_t *)row)[i] == (uint16_t)VERIFY_POISON;
+    return dtype_bytes(t) == 4 && ((const uint32_t *)row)[i] == VERIFY_POISON;
+}
+
+void verify_begin(struct verify_look *look, const struct program *p, int tensor, const struct op_data *data, const void *storage)
+{
+    const struct tensor *t = &p->tensors[tensor];
+    *look = (struct verify_look){.program = p, .data = data, .storage = storage, .t = *t, .want = &data->at[t->role->slot], .block = 1};
+    tensor_fold(t, look->fold);
+    look->image = t->layout == LAYOUT_NCHW || t->layout == LAYOUT_NHWC;
+    look->factor = (p->rounds ? bound_factor_rounded : bound_factor)(p->algorithm, &p->work) *
+                   (look->want->guessed && data->elsewhere ? GUESSED_ELSEWHERE : 1);
+    look->roundings = bound_roundings(p->algorithm);
+    look->mask = t->role->share == SHARE_OUTPUTS ? data->mask_out : NULL;
+    if (look->mask)
+        look->block = look->fold[2] / p->work.p;
+}

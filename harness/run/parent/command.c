@@ -1,0 +1,256 @@
+/* Commands to a worker and what it answers: stages, rows, deadlines, the seconds that it spent. */
+#include "base/file.h"
+#include "base/spec.h"
+#include "base/text.h"
+#include "run/message/options.h"
+#include "run/message/wire.h"
+#include "run/parent/parent.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SETUP_LIMIT_S 120.0
+#define AHEAD_LIMIT_S 180.0
+
+void session_note(struct session *s, const char *format, ...)
+{
+    struct text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    if (s->sink->note)
+        s->sink->note(s->sink->context, text_get(&t));
+    text_free(&t);
+}
+
+void session_progress(struct session *s, const char *what)
+{
+    double spent = clock_s() - s->start_s;
+    double eta = s->done > 0 ? spent / s->done * (s->plan.row_count - s->done) : NAN;
+    if (s->sink->progress)
+        s->sink->progress(s->sink->context, s->done, s->plan.row_count, spent, eta, what);
+}
+
+json_t *session_setup(const struct session *s, bool compile_only)
+{
+    struct plan_options options = s->asked;
+    char *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
+    double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : spec_is_timed(s->device.spec) ? 10 : 60;
+    options.device = s->device.spec;
+    json_t *out = command_new(COMMAND_SETUP, "{s:o,s:o,s:s,s:s?,s:f,s:b,s:s,s:s}", "options", options_write(&options), "chip",
+                              wire_chip(&s->device.chip), "files", s->plan.files, "dump", dump, "time_limit", limit, "compile_only",
+                              (int)compile_only, "library_device", s->device.library_device, "library_state", s->device.library_state);
+    free(dump);
+    return out;
+}
+
+static void collect(void *context, json_t *event)
+{
+    json_array_append_new(context, event);
+}
+
+static enum outcome command_inside(struct session *s, json_t *command, event_handler *handle, struct error *err)
+{
+    size_t i;
+    json_t *event;
+    enum phase former = phase_turn(&s->clock, PHASE_STORING);
+    session_settle(s);
+    phase_turn(&s->clock, former);
+    bool ok = s->options->inside->handle(s->inside, command, err);
+    json_decref(command);
+    json_array_foreach(s->inside_events, i, event)
+    {
+        wire_spent_take(json_object_get(event, "spent"), &s->clock);
+        if (handle)
+            handle(s, event);
+    }
+    json_array_clear(s->inside_events);
+    return ok ? OUTCOME_DONE : OUTCOME_FAILED;
+}
+
+static void take_spent(struct session *s, const json_t *event)
+{
+    enum phase phase = phase_find(json_string_value(json_object_get(event, "phase")));
+    wire_spent_take(json_object_get(event, "spent"), &s->clock);
+    if (json_object_get(event, "spent"))
+        s->heard_s = clock_s();
+    if (phase != PHASE_COUNT)
+        s->stage_phase = phase;
+    if (phase == PHASE_MEASURING && !(s->first_round_s > 0))
+        s->first_round_s = clock_s() - (s->options->before ? s->options->before->started_s : s->start_s);
+}
+
+/* A worker that says no more was at its last word until now. */
+static enum outcome broke_off(struct session *s, enum outcome how)
+{
+    phase_move(&s->clock, s->stage_phase, clock_s() - s->heard_s);
+    return how;
+}
+
+enum outcome session_command(struct session *s, struct child *child, json_t *message, double limit_s, event_handler *handle,
+                             struct error *err)
+{
+    if (s->inside)
+        return command_inside(s, message, handle, err);
+    return child_send(child, message) ? session_answer(s, child, limit_s, handle, err) : OUTCOME_DIED;
+}
+
+enum outcome session_answer(struct session *s, struct child *child, double limit_s, event_handler *handle, struct error *err)
+{
+    static const enum outcome ends[] = {[CHILD_DIED] = OUTCOME_DIED,
+                                        [CHILD_LATE] = OUTCOME_LATE,
+                                        [CHILD_GREEDY] = OUTCOME_GREEDY,
+                                        [CHILD_INTERRUPTED] = OUTCOME_INTERRUPTED};
+    s->heard_s = clock_s();
+    s->deadline_s = s->heard_s + limit_s;
+    s->stage_phase = PHASE_WAITING;
+    double waited_s = session_waited(s);
+    for (;;) {
+        session_settle_beside(s);
+        json_t *event = NULL;
+        enum child_event what = child_next(child, s->deadline_s, s->options->interrupted, &event);
+        if (what != CHILD_EVENT)
+            return broke_off(s, ends[what]);
+        take_spent(s, event);
+        enum event said = event_of(event);
+        enum outcome end = OUTCOME_DONE;
+        bool over = true;
+        if (said == EVENT_DONE) {
+            end = json_is_true(json_object_get(event, "lost")) ? OUTCOME_LOST : OUTCOME_DONE;
+        } else if (said == EVENT_FAILED) {
+            child_failure(event, err);
+            end = OUTCOME_FAILED;
+        } else {
+            over = false;
+            if (handle)
+                handle(s, event);
+        }
+        json_decref(event);
+        if (!over)
+            continue;
+        session_settled(s, waited_s);
+        return end;
+    }
+}
+
+static bool start_inside(struct session *s, struct error *err)
+{
+    s->inside_events = json_array();
+    s->inside = s->options->inside->open(collect, s->inside_events);
+    enum phase former = phase_turn(&s->clock, PHASE_START_UP);
+    bool ok = command_inside(s, session_setup(s, false), NULL, err) == OUTCOME_DONE;
+    phase_turn(&s->clock, former);
+    return ok;
+}
+
+bool session_launch(const struct session *s, struct child *child, struct error *err)
+{
+    if (child->pid <= 0 && !child_start(child, err))
+        return false;
+    if (!child->launched)
+        child_send(child, session_setup(s, false)); /* one that is gone is met when it is waited for */
+    child->launched = true;
+    return true;
+}
+
+/* What a sequence's first layer was sent is what its frames made it, not a mask of the scenario. */
+static void take_density(const struct plan_row *p, struct row *row)
+{
+    const struct row_metric *m = p->kind == PLAN_SEQUENCE ? row_metric(row, -1, "sequence.density_layer1") : NULL;
+    if (m)
+        row->density_in = m->value;
+}
+
+void session_event(struct session *s, const json_t *event)
+{
+    enum event said = event_of(event);
+    int row = json_is_integer(json_object_get(event, "row")) ? (int)json_integer_value(json_object_get(event, "row")) : -1;
+    if (row >= s->plan.row_count)
+        return;
+    if (said == EVENT_STAGE) {
+        s->stage_row = row; /* who is to blame from now on, and until when */
+        snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
+        s->deadline_s = clock_s() + json_number_value(json_object_get(event, "limit"));
+        error_clear(&s->late);
+        if (json_object_get(event, "late")) {
+            error_set(&s->late, ERROR_USAGE, "%s", json_string_value(json_object_get(event, "late")));
+            error_hint(&s->late, "%s", json_string_value(json_object_get(event, "hint")));
+        }
+        child_limit_memory(&s->worker, strcmp(s->stage, "compile") ? 0 : child_compile_memory());
+        char *what = text_format("%s %s", s->stage, row >= 0 ? s->plan.rows[row].id : "");
+        session_progress(s, what);
+        free(what);
+    } else if (said == EVENT_ROW && row >= 0) {
+        wire_row_merge(json_object_get(event, "fields"), s->rows[row]);
+        take_density(&s->plan.rows[row], s->rows[row]);
+    } else if (said == EVENT_BLAME) {
+        s->stage_row = row;
+    } else if (said == EVENT_ENVIRONMENT) {
+        struct error err = {0};
+        json_auto_t *one = json_pack("{s:O}", json_string_value(json_object_get(event, "name")), json_object_get(event, "value"));
+        SCOPED char *text = json_dumps(one, JSON_COMPACT);
+        if (text && !store_run_environment(s->store, s->run.id, text, &err))
+            session_note(s, "%s", err.text);
+    }
+}
+
+static bool start(struct session *s, struct child *child, struct error *err)
+{
+    char how[512];
+    for (int tries = 1; !child->ready; tries++) {
+        if (!session_launch(s, child, err))
+            return false;
+        enum outcome outcome = session_answer(s, child, SETUP_LIMIT_S, NULL, err);
+        if (outcome == OUTCOME_DONE) {
+            child->ready = true;
+            return true;
+        }
+        bool outside = child_stop(child, how, sizeof how);
+        s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
+        if (outcome == OUTCOME_LATE)
+            error_set(err, ERROR_ENVIRONMENT, "a worker did not come up within %.0f s (the device may be busy or blocked)", SETUP_LIMIT_S);
+        if (outcome != OUTCOME_DIED)
+            return false;
+        if (tries == CHILD_TRIES)
+            return error_set(err, outside ? ERROR_ENVIRONMENT : ERROR_INTERNAL, "%d workers died while they were set up: %s", tries, how);
+        session_note(s, "a worker died while it was set up: %s; started again", how);
+    }
+    return true;
+}
+
+bool session_start(struct session *s, struct child *child, struct error *err)
+{
+    enum phase former = phase_turn(&s->clock, PHASE_START_UP);
+    bool ok = start(s, child, err);
+    phase_turn(&s->clock, former);
+    return ok && (child != &s->worker || session_ahead_settle(s, err));
+}
+
+bool session_ahead_settle(struct session *s, struct error *err)
+{
+    struct error why = {0};
+    if (!s->worker.ahead)
+        return true;
+    enum phase former = phase_turn(&s->clock, s->early ? PHASE_DATA : PHASE_PLANS);
+    enum outcome outcome = OUTCOME_DONE;
+    s->worker.ahead += child_send(&s->worker, command_new(COMMAND_ENOUGH, "{}"));
+    for (; s->worker.ahead > 0 && outcome == OUTCOME_DONE; s->worker.ahead--)
+        outcome = session_answer(s, &s->worker, AHEAD_LIMIT_S, session_event, &why);
+    s->worker.ahead = 0;
+    phase_turn(&s->clock, former);
+    if (outcome == OUTCOME_DONE)
+        return true;
+    child_stop(&s->worker, NULL, 0);
+    s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
+    return !s->interrupted && session_start(s, &s->worker, err); /* whose row it is shows when the row's turn comes */
+}
+
+/* The worker that rows run in, or the one inside this process. */
+bool session_ready(struct session *s, struct error *err)
+{
+    if (s->options->inside)
+        return s->inside || start_inside(s, err);
+    return session_start(s, &s->worker, err);
+}

@@ -1,0 +1,27 @@
+/* What a run needs before its first row: the worker, the ceilings, compiled kernels, counters. */
+#include "run/parent/parent.h"
+
+/* The ceilings are measured while compilers work, which leave the GPU alone, as the worker does that comes up; counters are opened behind
+ * them, while compilers still work where there is time for it (session_early). */
+bool session_prepare(struct session *s, struct error *err)
+{
+    struct error told_later = {0};
+    bool due = false;
+    for (int i = 0; i < s->plan.row_count; i++)
+        due = due || (!s->kept[i] && s->rows[i]->status == ROW_PLANNED);
+    if (due && !s->options->inside) {
+        session_roofs_launch(s);
+        if (session_launch(s, &s->worker, &told_later))
+            session_ahead(s, 0, false); /* compilers want the cores */
+        if (s->counts)
+            session_launch(s, &s->counter, &told_later); /* it opens its counters later */
+        phase_turn(&s->clock, PHASE_COMPILING);
+        session_precompile(s);
+        phase_turn(&s->clock, PHASE_START_UP);
+        if (!session_roofs_settle(s, err))
+            return false;
+        session_count_launch(s);
+    }
+    phase_turn(&s->clock, PHASE_WAITING);
+    return true;
+}
