@@ -5,6 +5,7 @@
 #include "plan/rows/choose.h"
 #include "plan/rows/plan.h"
 #include "kernel/head/load.h"
+#include "op/file/ops.h"
 #include "kernel/bind/variant_bind.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +126,7 @@ static void print_program(const struct program *p)
            (long long)p->predicted[0], (long long)p->predicted[1], (long long)p->predicted[2], p->ablations[0], p->ablations[1],
            p->ablations[2]);
     for (int i = 0; i < p->tensor_count; i++)
-        printf(" t%d:%d:%d", p->tensors[i].role, p->tensors[i].layout, p->tensors[i].dtype);
+        printf(" t%d:%d:%d", p->tensors[i].role->slot, p->tensors[i].layout, p->tensors[i].dtype);
     for (int i = 0; i < p->scratch_count; i++)
         printf(" s%d:%lld", p->scratch[i].dtype, (long long)p->scratch[i].elements);
     for (int i = 0; i < p->column_count; i++) {
@@ -181,7 +182,7 @@ static int print_scenario(const char *path, const struct chip *chip)
             continue;
         printf("%s", row->id);
         if (row->broken)
-            printf(" broken: %s\n", row->broken);
+            printf(" broken: %s\n", row->broken->text);
         else
             print_program(&row->program);
     }
@@ -203,11 +204,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
-    for (int i = 0; op_table[i]; i++)
+    for (int i = 0; op_at(i); i++)
         for (int64_t k = 0, tries = 0; k < atoll(argv[2]) && tries < 100000; tries++) {
-            struct work w = random_work(op_table[i]);
+            struct work w = random_work(op_at(i));
             struct text t = {0};
-            if (!strcmp(op_table[i]->name, "chain") || !work_finish(&w, &err))
+            if (!strcmp(op_at(i)->name, "chain") || !work_finish(&w, &err))
                 continue;
             work_describe(&w, &t);
             printf("%s\n", text_get(&t));
