@@ -3,13 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-struct stage epilogue_stage(const struct work *work, int item)
+struct epilogue_shape epilogue_shape_at(const struct work *work, int item)
 {
     struct tensor raw;
     work->op->raw_output(work, &raw);
     int64_t dim[4];
     tensor_fold(&raw, dim);
-    struct stage s = {.c = dim[1], .h = dim[2], .w = dim[3], .layout = raw.layout};
+    struct epilogue_shape s = {.c = dim[1], .h = dim[2], .w = dim[3], .layout = raw.layout};
     for (int i = 0; i < item && i < work->epilogue_count; i++) {
         const struct epilogue *e = &work->epilogue[i];
         if (e->kind == EPILOGUE_DEPTH_TO_SPACE) {
@@ -26,7 +26,7 @@ struct stage epilogue_stage(const struct work *work, int item)
 static bool check_item(const struct work *work, int i, struct error *err)
 {
     const struct epilogue *e = &work->epilogue[i];
-    struct stage s = epilogue_stage(work, i);
+    struct epilogue_shape s = epilogue_shape_at(work, i);
     if (e->kind == EPILOGUE_LEAKY_RELU && !isfinite(e->alpha))
         return error_set(err, ERROR_USAGE, "epilogue leaky_relu: its slope is not a finite number");
     if (e->kind == EPILOGUE_LAYOUT && e->layout != LAYOUT_NCHW && e->layout != LAYOUT_NHWC)

@@ -32,7 +32,7 @@ void op_file_box(const struct work *work, const struct op_file_tensor *of, size_
         work_int(work, of->within[1 - k], &within, NULL);
         size[k] = of->sizes[i % (size_t)of->size_count][k];
         if (work->any_boxes)
-            size[k] -= (int64_t)(generate_bits(work->seed, i, (uint64_t)k) % (uint64_t)(size[k] / 2 + 1));
+            size[k] -= (int64_t)(random_bits(work->seed, i, (uint64_t)k) % (uint64_t)(size[k] / 2 + 1));
         size[k] = size[k] < within ? size[k] : within;
     }
 }

@@ -81,7 +81,7 @@ static struct tensor shape_filter(const struct work *w)
 static struct tensor shape_of(const struct work *w, const struct tensor_role *role)
 {
     int item = role->item ? work_epilogue_find(w, (enum epilogue_kind)epilogue_kind_of(role->item)) : w->epilogue_count;
-    struct stage s = item >= 0 && w->op->raw_output ? epilogue_stage(w, item) : (struct stage){0};
+    struct epilogue_shape s = item >= 0 && w->op->raw_output ? epilogue_shape_at(w, item) : (struct epilogue_shape){0};
     bool masked = w->mask.pattern != MASK_NONE, inputs = masked && !w->mask.marks_output;
     struct tensor t = {0};
     switch ((enum shape_slot)role->slot) {

@@ -240,7 +240,7 @@ static void some_rows_of(const struct work *w, enum data_part part)
                 some.at[list[i].role->slot].value[k] = NAN;
     op_data_fill_rows(w, part, &some, rows, 3);
     assert_true(op_data_reference_rows(w, &some, rows, 3, &err));
-    struct stage last = epilogue_stage(w, w->epilogue_count);
+    struct epilogue_shape last = epilogue_shape_at(w, w->epilogue_count);
     int64_t line = last.h / w->p * last.w;
     for (int r = 0; r < 3; r++)
         for (int64_t c = 0; c < last.c; c++) {

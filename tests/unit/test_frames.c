@@ -136,7 +136,7 @@ static void test_change(void **state)
     for (int n = 0; n < COUNT; n++) {
         frames[n] = (struct image){.w = W, .h = H, .channels = 1, .most = 255, .at = malloc(H * W * sizeof(uint16_t))};
         for (int i = 0; i < H * W; i++) /* a slow ramp, and noise here and there */
-            frames[n].at[i] = (uint16_t)(100 + 4 * n + (generate_uniform(1, (uint64_t)n, (uint64_t)i) < 0.02 ? 60 : 0));
+            frames[n].at[i] = (uint16_t)(100 + 4 * n + (random_uniform(1, (uint64_t)n, (uint64_t)i) < 0.02 ? 60 : 0));
     }
     for (int reach = 0; reach <= 25; reach += reach < 3 ? 1 : 22) {
         struct change change = {.threshold = 0.04, .dilate = reach}; /* 10.2 levels: the ramp passes it every third frame */

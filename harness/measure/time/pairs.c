@@ -173,7 +173,7 @@ static bool time_here(struct contest *c, int sitting, double left_s, struct erro
 /* Something that nobody uses, so that what follows lies elsewhere. */
 static bool make_pads(const struct job *job, int sitting, struct place pads[2], struct error *err)
 {
-    uint64_t drawn = generate_bits(job_seed(job), STREAM, (uint64_t)sitting);
+    uint64_t drawn = random_bits(job_seed(job), STREAM, (uint64_t)sitting);
     return place_make(job->dev, "pad", PAD_SMALL * (1 + drawn % 1024), 0, 0, &pads[0], err) &&
            place_make(job->dev, "pad", PAD_LARGE * (1 + (drawn >> 32) % 31), 0, 0, &pads[1], err);
 }

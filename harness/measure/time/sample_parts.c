@@ -22,7 +22,7 @@ bool timer_open(struct timer *t, struct device *dev, struct error *err)
 
 int sample_draw(struct field *f, int count)
 {
-    return (int)(generate_bits(f->plan->seed, STREAM, f->drawn++) % (uint64_t)count);
+    return (int)(random_bits(f->plan->seed, STREAM, f->drawn++) % (uint64_t)count);
 }
 
 bool sample_doubt(struct field *f, int i, int set, enum rig_left left, struct error *err)

@@ -188,7 +188,7 @@ static bool is_of_file(const struct job *job, int index)
 /* Nobody can foresee which they are. */
 static bool draw_neighbour(const struct job *job, int index, int number, struct work *work, struct program *program)
 {
-    uint64_t seed = generate_bits(job_seed(job), 3, (uint64_t)number);
+    uint64_t seed = random_bits(job_seed(job), 3, (uint64_t)number);
     bool timed = spec_is_timed(job->options.device), file = is_of_file(job, index);
     if (!timed && !file) /* two only: one that is unlike its own, and one that is like it in something, of any kind */
         number = (number ? 1 + (int)(seed / NEIGHBOURS % 2) : 0) + NEIGHBOURS * (int)(seed % NEIGHBOURS);

@@ -128,7 +128,7 @@ static bool sample_link(struct net *k, const struct work *w, bool again, struct 
     int item = work_epilogue_find(w, EPILOGUE_RESIDUAL), count = s.count;
     own->one.columns = s.columns;
     if (item >= 0 && own->residual) {
-        struct stage at = epilogue_stage(w, item);
+        struct epilogue_shape at = epilogue_shape_at(w, item);
         memcpy(added, (int64_t[]){w->n, at.c, at.h, at.w}, sizeof added);
     }
     struct card_data link = {.card = k->d->card, .host = &own->one, .at[SLOT_OUTPUT] = {.reference = reference, .bound = own->bound}};

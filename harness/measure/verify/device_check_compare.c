@@ -49,8 +49,7 @@ static void draw_columns(const struct work *work, struct card_sample *s)
     want_columns(s, 0, SAMPLE_EDGE, work->q);
     want_columns(s, work->q - SAMPLE_EDGE, SAMPLE_EDGE, work->q);
     for (int i = 0; i < SAMPLE_BLOCKS; i++)
-        want_columns(s, (int64_t)(generate_bits(work->seed, 0x5a3f1f, (uint64_t)i) % (uint64_t)blocks) * SAMPLE_BLOCK, SAMPLE_BLOCK,
-                     work->q);
+        want_columns(s, (int64_t)(random_bits(work->seed, 0x5a3f1f, (uint64_t)i) % (uint64_t)blocks) * SAMPLE_BLOCK, SAMPLE_BLOCK, work->q);
 }
 
 void card_sample_draw(const struct work *work, const float *mask_out, struct card_sample *s)
@@ -73,11 +72,11 @@ void card_sample_draw(const struct work *work, const float *mask_out, struct car
             s->rows[s->count++] = last + work->p - 1 - i;
         }
     }
-    int64_t crop = (int64_t)(generate_bits(work->seed, 0x5a3f1e, 0) % (uint64_t)(all - SAMPLE_CROP));
+    int64_t crop = (int64_t)(random_bits(work->seed, 0x5a3f1e, 0) % (uint64_t)(all - SAMPLE_CROP));
     for (int i = 0; i < SAMPLE_CROP; i++)
         s->rows[s->count++] = crop + i;
     for (int i = 1; s->count < CARD_SAMPLE_MOST && (i <= SAMPLE_RANDOM || s->count * in_row < SAMPLE_LEAST); i++)
-        s->rows[s->count++] = (int64_t)(generate_bits(work->seed, 0x5a3f1e, (uint64_t)i) % (uint64_t)all);
+        s->rows[s->count++] = (int64_t)(random_bits(work->seed, 0x5a3f1e, (uint64_t)i) % (uint64_t)all);
     for (int i = 0; mask_out && s->columns && i < s->count; i++)
         want_classes(work, mask_out + s->rows[i] * work->q, s);
 }
@@ -137,7 +136,7 @@ bool card_inputs_agree(const struct card_data *d, const struct work *work, struc
         uint64_t there = d->at[list[i].role->slot].value;
         size_t all = tensor_elements(&list[i]), chunk = all < SAMPLE_CHUNK ? all : SAMPLE_CHUNK;
         for (int k = 0; want && there && k < 3; k++) {
-            size_t first = k == 0 ? 0 : k == 1 ? all - chunk : generate_bits(work->seed, 0x77, (uint64_t)i) % (all - chunk + 1);
+            size_t first = k == 0 ? 0 : k == 1 ? all - chunk : random_bits(work->seed, 0x77, (uint64_t)i) % (all - chunk + 1);
             if (!tensor_role_is_mask(list[i].role) && (!work->op->file || generate_by_index(work, &list[i])))
                 op_data_fill(work, d->part, d->host, &list[i], first, chunk);
             if (!dev->ops->read(dev, there + first * sizeof *got, got, chunk * sizeof *got, err))

@@ -88,7 +88,7 @@ static bool rows_agree(const struct card_data *d, const struct reference_run *r,
 {
     int64_t rows = (int64_t)d->at[t->role->slot].elements / t->dim[t->rank - 1], count = rows < ROWS ? rows : ROWS;
     for (int64_t i = 0; i < count; i++) {
-        int64_t row = i < 1 ? 0 : i < 2 ? rows - 1 : (int64_t)(generate_bits(r->work->seed, 0x5a3f20, (uint64_t)i) % (uint64_t)rows);
+        int64_t row = i < 1 ? 0 : i < 2 ? rows - 1 : (int64_t)(random_bits(r->work->seed, 0x5a3f20, (uint64_t)i) % (uint64_t)rows);
         if (!row_agrees(d, r, is, t, row, err))
             return false;
     }

@@ -232,10 +232,10 @@ static void card_describe(const struct work *work, const struct op_bounds *is, s
     g->items = work->epilogue_count;
     for (int i = 0; i < work->epilogue_count; i++) {
         const struct epilogue *e = &work->epilogue[i];
-        struct stage s = epilogue_stage(work, i);
+        struct epilogue_shape s = epilogue_shape_at(work, i);
         g->item[i] = (struct card_item){e->kind, e->block, e->mode == D2S_CRD, e->alpha, s.c, s.h, s.w};
     }
-    struct stage last = epilogue_stage(work, work->epilogue_count);
+    struct epilogue_shape last = epilogue_shape_at(work, work->epilogue_count);
     g->out_c = last.c, g->out_h = last.h, g->out_w = last.w;
 }
 

@@ -28,7 +28,7 @@ static int draw_blocks(const struct work *work, uint64_t blocks, uint64_t *only)
     for (; blocks <= WITNESS_BLOCKS && (uint64_t)count < blocks; count++)
         only[count] = (uint64_t)count;
     for (uint64_t draw = 0; count < WITNESS_BLOCKS && blocks > WITNESS_BLOCKS; draw++) {
-        uint64_t block = draw == 0 ? 0 : draw == 1 ? blocks - 1 : generate_bits(work->seed, STREAM, draw) % blocks;
+        uint64_t block = draw == 0 ? 0 : draw == 1 ? blocks - 1 : random_bits(work->seed, STREAM, draw) % blocks;
         if (!drawn(only, count, block))
             only[count++] = block;
     }

@@ -49,7 +49,7 @@ bool chain_data_inputs(const struct work *work, bool reserve, struct op_data *ou
     for (int i = 0; ok && i < chain->count; i++) {
         const struct chain_link *l = &chain->links[i];
         struct work own = l->work; /* its own values, whatever layout plan it is part of */
-        own.seed = generate_bits(l->work.seed, 1000, (uint64_t)l->layer);
+        own.seed = random_bits(l->work.seed, 1000, (uint64_t)l->layer);
         if (l->layer >= 0 && own.op->file)
             ok = chain_file_constants(&own, &out->links[l->layer], err);
         else if (l->layer >= 0)

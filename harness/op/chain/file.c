@@ -159,7 +159,7 @@ static bool file_make(const struct chain_file *f, const double *input, bool prob
 /* +1 or -1, at random; of eight probes the signs of eight neighbours along an axis are orthogonal, so that none hides another's error. */
 static double sign_of(uint64_t seed, int probe, size_t i, size_t channel)
 {
-    uint64_t bits = generate_bits(seed, 1001, i);
+    uint64_t bits = random_bits(seed, 1001, i);
     return (int)(bits >> 60 & 1) ^ __builtin_parityll((uint64_t)probe & channel) ? 1 : -1;
 }
 

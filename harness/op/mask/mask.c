@@ -154,7 +154,7 @@ bool mask_has_still(const struct work *work, enum data_part part)
 
 bool mask_holds_still(size_t pixel, size_t element)
 {
-    return generate_mix(~(uint64_t)pixel) % 8 < 3 || generate_mix(element) % 8 == 0;
+    return random_mix(~(uint64_t)pixel) % 8 < 3 || random_mix(element) % 8 == 0;
 }
 
 double mask_density(const float *mask, size_t count)

@@ -4,7 +4,7 @@
 
 double mask_draw(struct mask_plane *p)
 {
-    return generate_uniform(p->mask->seed, p->stream, p->drawn++);
+    return random_uniform(p->mask->seed, p->stream, p->drawn++);
 }
 
 int64_t mask_draw_below(struct mask_plane *p, int64_t n)

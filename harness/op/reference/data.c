@@ -160,7 +160,7 @@ struct reference {
     const struct work *work;
     struct op_data *data;
     struct op_values *to;
-    struct stage last;
+    struct epilogue_shape last;
     struct op_bounds is;
     const int64_t *rows;            /* NULL: all */
     atomic_bool no_number, no_size; /* somewhere a formula has none */
@@ -283,7 +283,7 @@ static bool one_by_one(const struct work *work, int64_t rows)
 bool op_data_reference_rows(const struct work *work, struct op_data *data, const int64_t *rows, int count, struct error *err)
 {
     struct reference r = {.work = work, .data = data, .to = &data->at[SLOT_OUTPUT], .rows = rows};
-    r.last = epilogue_stage(work, work->epilogue_count);
+    r.last = epilogue_shape_at(work, work->epilogue_count);
     r.is = op_data_bounds(work, data);
     if (!op_data_room(work, data, r.is.bounds, err))
         return false;

@@ -39,7 +39,7 @@ static double summed(const struct work *work, double v, double e)
 
 /* plane_step 0: one value per channel (a bias); wide: in place of values. asked: of the columns before the epilogue; NULL: all. begun: what
  * the sum loses, of the value, if it begins with it. */
-static void add_array(const struct work *work, const struct stage *s, const float *values, const double *wide, size_t plane_step,
+static void add_array(const struct work *work, const struct epilogue_shape *s, const float *values, const double *wide, size_t plane_step,
                       size_t row_at, const bool *asked, double begun, struct epilogue_row *row, int64_t rows)
 {
     size_t line = (size_t)s->w, each = line / (size_t)work->q;
@@ -84,7 +84,7 @@ static void apply_slope(const struct work *work, double alpha, size_t lines, siz
             slope_one(work, alpha, slope, i, row);
 }
 
-static void rearrange(const struct stage *s, const struct epilogue *item, int64_t rows, struct epilogue_row *row)
+static void rearrange(const struct epilogue_shape *s, const struct epilogue *item, int64_t rows, struct epilogue_row *row)
 {
     int64_t b = item->block, channels = s->c / (b * b), out_w = s->w * b;
     for (int64_t c = 0; c < channels; c++)
@@ -111,7 +111,7 @@ void epilogue_apply(const struct work *work, const struct op_data *data, int64_t
     double begun = work_terms(work) > 0 ? bound_begun(work->math, (double)work_terms(work)) : 0;
     for (int i = 0; i < work->epilogue_count; i++) {
         const struct epilogue *item = &work->epilogue[i];
-        struct stage s = epilogue_stage(work, i);
+        struct epilogue_shape s = epilogue_shape_at(work, i);
         size_t plane = (size_t)s.h * (size_t)s.w;
         switch (item->kind) {
         case EPILOGUE_BIAS: add_array(work, &s, data->at[SLOT_BIAS].value, NULL, 0, 0, data->columns, begun, row, rows); break;

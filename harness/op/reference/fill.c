@@ -136,7 +136,7 @@ int64_t op_lines_read(const struct work *w, const int64_t *rows, int count, int6
 /* A row before the epilogue is several lines where the residual is added behind a depth_to_space. */
 static void fill_residual(struct fill *f, int item, const int64_t *rows, int count)
 {
-    struct stage s = epilogue_stage(f->work, item);
+    struct epilogue_shape s = epilogue_shape_at(f->work, item);
     f->c = s.c, f->h = s.h, f->w = s.w, f->lines = s.h / f->work->p;
     for (int i = 0; i < count; i++)
         f->at[f->count++] = rows[i] / f->work->p * s.h + rows[i] % f->work->p * f->lines;

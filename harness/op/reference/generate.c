@@ -12,10 +12,10 @@ static double normal(uint64_t key, uint64_t index)
 {
     uint64_t sum = 0, i = index * 4;
     for (uint64_t part = 0; part < 3; part++) {
-        uint64_t b = generate_mix(key + (i + part) * UINT64_C(0x9e3779b97f4a7c15));
+        uint64_t b = random_mix(key + (i + part) * UINT64_C(0x9e3779b97f4a7c15));
         sum += (b & 0xffff) + (b >> 16 & 0xffff) + (b >> 32 & 0xffff) + (b >> 48);
     }
-    uint64_t low = generate_mix(key + (i + 3) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+    uint64_t low = random_mix(key + (i + 3) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
     return ((double)sum - 393209.5 + ((double)low + 0.5) * 0x1p-32) * 0x1p-16; /* 12 x 65535 / 2 = 393,210, less a half for `low` */
 }
 
@@ -99,14 +99,14 @@ static float exact_value(const struct generate_recipe *r, size_t i)
 {
     if (r->terms && !tap_is_used(r, i))
         return 0;
-    uint64_t b = generate_mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t b = random_mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
     float magnitude = (float)(r->unit * (int64_t)(1 + (b >> 33) % (uint64_t)r->magnitude));
     return b & 1 ? -magnitude : magnitude;
 }
 
 static double drawn_value(const struct generate_recipe *r, size_t i)
 {
-    uint64_t random = generate_mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t random = random_mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
     double share = (double)(random >> 11) * 0x1p-53;
     if (r->draw != DRAW_UNIFORM)
         return r->draw == DRAW_BITS ? (double)(random >> (64 - r->bits)) : share < r->ones;
@@ -137,12 +137,12 @@ static float of_any_size(const struct generate_recipe *r, size_t i, float v)
     bool half = r->round_to == DTYPE_F16;
     size_t line = r->line ? i / (size_t)r->line : i;
     bool one_sign = r->line && (line % 8 == 5 || line % 8 == 6);
-    uint64_t place = (i + generate_bits(r->key, 1, i / 8)) % 8, size = generate_bits(r->key, 2, i), large = generate_bits(r->key, 3, line);
+    uint64_t place = (i + random_bits(r->key, 1, i / 8)) % 8, size = random_bits(r->key, 2, i), large = random_bits(r->key, 3, line);
     if (!one_sign && place == 0)
         v = 0;
     else if (!one_sign && place % 4 == 1)
         v = ldexpf(v, -(half ? 8 + (int)(size % 16) : 14 + (int)(size % 122)));
-    if ((line + generate_bits(r->key, 4, line / 2)) % 2)
+    if ((line + random_bits(r->key, 4, line / 2)) % 2)
         v = ldexpf(v, half ? 2 + (int)(large % 3) : 2 + (int)(large % 49));
     convert_round(r->round_to, &v, 1);
     return v;
@@ -237,7 +237,7 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     bool first =
         part == DATA_PART_EXACT; /* of an op that is never exact more of the other: few values would round alike, and their errors add up */
     struct generate_recipe r = {.exact = first && op_is_exact(work->op), .scale = 1};
-    r.key = generate_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)first, t->role->constant ? 0 : work->set_seed);
+    r.key = random_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)first, t->role->constant ? 0 : work->set_seed);
     /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
     bool own = work->op->file && (dtype_is_whole(t->dtype) || dtype_unit_roundoff(t->dtype) > dtype_unit_roundoff(work_result_dtype(work)));
     r.round_to = t->role->values == VALUES_BIAS && !own ? work_result_dtype(work) : t->dtype;
@@ -268,8 +268,7 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
 static void fill_indices(uint64_t key, int64_t below, size_t rows, size_t length, float *to)
 {
     for (size_t row = 0; row < rows; row++) {
-        int64_t start = (int64_t)(generate_bits(key, row, 0) % (uint64_t)below),
-                step = (int64_t)(generate_bits(key, row, 1) % (uint64_t)below);
+        int64_t start = (int64_t)(random_bits(key, row, 0) % (uint64_t)below), step = (int64_t)(random_bits(key, row, 1) % (uint64_t)below);
         step = step < 1 ? 1 : step;
         while (gcd(step, below) != 1)
             step++;
@@ -288,7 +287,7 @@ static void fill_boxes(const struct work *work, const struct op_file_tensor *fro
             int64_t within = size[k];
             work_int(work, from->within[1 - k], &within, NULL);
             to[i * 4 + (size_t)k + 2] = (float)size[k];
-            to[i * 4 + (size_t)k] = (float)(generate_bits(key, i, (uint64_t)k) % (uint64_t)(within - size[k] + 1));
+            to[i * 4 + (size_t)k] = (float)(random_bits(key, i, (uint64_t)k) % (uint64_t)(within - size[k] + 1));
         }
     }
 }

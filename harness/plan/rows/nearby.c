@@ -119,15 +119,15 @@ static void draw(const struct work *own, uint64_t seed, enum image image, const 
 {
     int64_t groups = own->groups > 1 ? own->groups : 1, inputs = groups;
     bool deep = groups > 1 && groups == own->c; /* depthwise */
-    char along = "hw"[generate_bits(seed, 0, 2) % 2];
+    char along = "hw"[random_bits(seed, 0, 2) % 2];
     *out = *own;
-    out->seed = generate_bits(seed, 0, 0);
-    out->mask.seed = generate_bits(seed, 0, 1);
+    out->seed = random_bits(seed, 0, 0);
+    out->mask.seed = random_bits(seed, 0, 1);
     out->every_size = true;
     for (const struct op_field *f = own->op->fields; f->name; f++)
         for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
             int64_t *value = (int64_t *)((char *)out + f->offset);
-            uint64_t random = generate_bits(seed, 1, i);
+            uint64_t random = random_bits(seed, 1, i);
             if (f->kind != FIELD_INT || strcmp(f->name, fields[i].name))
                 continue;
             if (fields[i].how == DRAWN_COUNT)
@@ -198,7 +198,7 @@ static bool nearby_of_file(const struct plan *plan, const struct plan_row *p, in
     const struct work *own = &plan->cases[p->case_index].work;
     for (int i = 0; i < TRIES; i++) {
         struct error ignored = {0};
-        bool compiled = nearby_draw_file(own, generate_bits(seed, 2, (uint64_t)i), number, i, longest, work);
+        bool compiled = nearby_draw_file(own, random_bits(seed, 2, (uint64_t)i), number, i, longest, work);
         if (work_finish(work, &ignored) && !is_own_shape(work, own) && !is_much(work, flop / FILE_ELEMENT_FLOP, flop / FILE_FLOP) &&
             is_done(plan, p, compiled, work, program))
             return true;
@@ -233,7 +233,7 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
         struct limits now = limits;
         if (later == (style != 1)) /* code that goes by the number of images; a head that takes one image is run on others of them */
             now.count = 0;
-        draw(own, generate_bits(seed, 2, (uint64_t)(i + smaller * TRIES)), (enum image)((number + number / STYLES + kind) % IMAGES), &now,
+        draw(own, random_bits(seed, 2, (uint64_t)(i + smaller * TRIES)), (enum image)((number + number / STYLES + kind) % IMAGES), &now,
              turns[style][turn].c, turns[style][turn].k, style == 0 && kind == 0,
              work); /* where the head refuses other parities, a later try */
         if (style != 1)

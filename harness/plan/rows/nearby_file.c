@@ -90,14 +90,14 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
         if (is_size(f, field))
             sizes[count++] = field;
     *out = *own;
-    out->seed = generate_bits(seed, 0, 0);
+    out->seed = random_bits(seed, 0, 0);
     if (f->from == REFERENCE_PYTHON) /* what it returns is of this run alone */
         out->set_seed = out->seed | 1;
     out->picture[0] = out->picture_hash[0] = 0;
     out->any_boxes = out->every_size = true;
-    uint64_t bits = generate_bits(seed, 0, 1);
+    uint64_t bits = random_bits(seed, 0, 1);
     bool again = number >= IMAGES; /* the long kinds once more, along another axis */
-    uint64_t axis = generate_bits(count > 2 ? seed : own->seed, 0, 2) + (uint64_t)(again ? number - 2 : number - 1); /* of two both */
+    uint64_t axis = random_bits(count > 2 ? seed : own->seed, 0, 2) + (uint64_t)(again ? number - 2 : number - 1); /* of two both */
     int along = count ? (int)(axis % (uint64_t)count) : 0;
     int64_t grain = (int64_t)1 << (power + (number == IMAGE_LONG ? 3 : 0)) % GRAINS;
     enum image image = (enum image)((number + again + (attempt >= ATTEMPT_NEXT)) % IMAGES);
@@ -105,7 +105,7 @@ bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int att
         int64_t *value = (int64_t *)(void *)((char *)out + sizes[i]->offset);
         if (all || (attempt % 2 ? bits >> i & 1 : i == along))
             *value = size_near(sizes[i], *value, image, i == along, grain_of(*value, grain), number != IMAGE_LONG, longest,
-                               generate_bits(seed, 1, (uint64_t)i));
+                               random_bits(seed, 1, (uint64_t)i));
     }
     return compiled;
 }
