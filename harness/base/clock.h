@@ -4,7 +4,7 @@
 
 /* Seconds on CLOCK_MONOTONIC. */
 double clock_s(void);
-/* Seconds that this thread has run on a core: a machine with other work does not make it longer. A system call. */
+/* CPU seconds of this thread: independent of other work on the machine. A system call. */
 double clock_thread_s(void);
 /* Lets so much time pass. */
 void clock_rest(long ns);

@@ -66,7 +66,7 @@ void crash_report(void)
     if (!folder || !*folder)
         return;
     snprintf(path, sizeof path, "%s/%ld.stack", folder, (long)getpid());
-    backtrace(first, 1);                                       /* loads what it needs: in a handler it may not */
+    backtrace(first, 1);                                       /* loads its library now: a signal handler may not */
     stack_t other = {.ss_sp = stack, .ss_size = sizeof stack}; /* a stack that overflowed has no room for this */
     sigaltstack(&other, NULL);
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK | (int)SA_RESETHAND};

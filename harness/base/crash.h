@@ -1,4 +1,4 @@
-/* base/crash: where a process stood when a signal ended it, for the one who has to find out why a driver or a library died. */
+/* base/crash: writes the stack of a process that a signal ends, to find out why a driver or a library crashed. */
 #ifndef BENCH_BASE_CRASH_H
 #define BENCH_BASE_CRASH_H
 

@@ -17,15 +17,14 @@ size_t dtype_bytes(enum dtype t);
 const char *dtype_cuda(enum dtype t);
 /* Unit roundoff of a floating type: f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53; 0 for integers. */
 double dtype_unit_roundoff(enum dtype t);
-/* What rounding loses at most of a value that is too small to be normal, half of the smallest number: f32 2^-150, f16 2^-25, bf16 2^-134.
- */
+/* The largest rounding error of a subnormal value, half of the smallest number: f32 2^-150, f16 2^-25, bf16 2^-134. */
 double dtype_underflow(enum dtype t);
 bool dtype_is_whole(enum dtype t);
-/* What lies strictly between the two is a number of the type once it is rounded (whole numbers: cut off behind the point). */
+/* Values strictly between these two round to a finite number of the type (integers: are truncated to one). */
 void dtype_range(enum dtype t, double *below, double *above);
-/* Infinity is held by types that are no whole numbers. */
+/* Types that are not integers can hold infinity. */
 bool dtype_holds(enum dtype t, double value);
-/* Largest N such that every integer of magnitude <= N is representable: f32 2^24, f16 2^11, bf16 2^8. */
+/* The largest N such that the type holds every integer up to N: f32 2^24, f16 2^11, bf16 2^8. */
 double dtype_exact_integer(enum dtype t);
 
 /* Conversions, round to nearest even; overflow to infinity; NaN stays NaN. */

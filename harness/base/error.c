@@ -7,7 +7,7 @@ bool error_set(struct error *err, enum error_kind kind, const char *format, ...)
 {
     if (!err)
         return false;
-    char text[sizeof err->text]; /* the arguments may point into err itself */
+    char text[sizeof err->text]; /* the arguments may point into err */
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);

@@ -16,7 +16,7 @@ enum error_kind {
     ERROR_WRONG,       /* exit 4: a row is wrong, crashed or hung */
     ERROR_ENVIRONMENT, /* exit 5: no such device, missing library, refused counters */
     ERROR_INTERRUPTED, /* exit 130 */
-    ERROR_MACHINE,     /* exit 5: no memory, no room on a disk: nobody's fault, and another time it may go well */
+    ERROR_MACHINE,     /* exit 5: out of memory or disk space; it may work another time */
 };
 
 struct error {
@@ -32,8 +32,7 @@ struct error {
 bool error_set(struct error *err, enum error_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Puts "where: " before the text. Returns false. */
 bool error_where(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Says where in a source file it lies: after error_set, which forgets the place of what was there. The text is left as it is. Returns
- * false. */
+/* Adds the source file and line at fault. Call it after error_set, which clears them. The text stays. Returns false. */
 bool error_at(struct error *err, const char *file, int line);
 /* Sets the hint. Returns false. */
 bool error_hint(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -179,7 +179,7 @@ static bool whole(struct eval *x, const struct term *t, double d, struct value *
     return true;
 }
 
-/* ceil(a, b), floor(a, b): of the exact quotient; with one argument: of a real. */
+/* ceil(a, b), floor(a, b): of the exact quotient; with one argument: of a real number. */
 static bool rounded(struct eval *x, const struct term *t, const struct value *v, struct value *out)
 {
     bool up = t->name[0] == 'c';
@@ -263,7 +263,7 @@ static bool eval_builtin(struct eval *x, const struct term *t, int which, struct
     return true;
 }
 
-/* A call's failure gets the call's place: the environment knows no columns. */
+/* A call's error gets the call's place: the environment does not know columns. */
 static __attribute__((noinline)) bool call_environment(struct eval *x, const struct term *t, const struct value *args, struct value *out)
 {
     struct error own = {0};
@@ -343,7 +343,7 @@ static void explain_names(struct eval *x, const struct term *t, struct text *out
         explain_names(x, t->args[i], out, seen, count);
 }
 
-/* "57144 > 49152"; when a side is more than a name or a number, also what its names were. */
+/* "57144 > 49152"; for a side with names in it, also their values. */
 static bool explain_comparison(struct eval *x, const struct term *t, struct text *out)
 {
     static const char *const opposite[] = {"!=", "==", ">=", ">", "<=", "<"};

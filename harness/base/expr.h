@@ -31,8 +31,8 @@ double value_number(const struct value *v);
 /* "12", "0.5", "NHWC" */
 void value_print(const struct value *v, char *out, size_t bytes);
 
-/* Names and calls that the built-ins do not know. Return false without touching err when the name is unknown (expr adds the
- * error with the nearest of `names`), or set err and return false for a real failure. */
+/* Names and calls that are not built in. Return false without touching err if the name is unknown (expr adds the error with the nearest
+ * of `names`); for a real failure set err and return false. */
 struct expr_env {
     void *context;
     bool (*name)(void *context, const char *name, struct value *out, struct error *err);
@@ -49,7 +49,7 @@ bool expr_eval_int(const struct expr *e, const struct expr_env *env, int64_t *ou
 /* Evaluates a condition. When it is false, writes which clause failed and the values of both its sides into `why`
  * ("smem <= smem_per_block_optin: 57144 > 49152"); `and` is split so that only the failing clause is named. */
 bool expr_test(const struct expr *e, const struct expr_env *env, bool *truth, char *why, size_t why_bytes, struct error *err);
-/* Of one that is false that clause alone, without values. Malloc'd. */
+/* The failing clause of a false expression, without values. Malloc'd. */
 char *expr_failing(const struct expr *e, const struct expr_env *env);
 /* The source text. */
 const char *expr_text(const struct expr *e);
@@ -58,7 +58,7 @@ void expr_names(const struct expr *e, void (*visit)(void *context, const char *n
 
 /* Where it begins in its file; 0, 0 when it is not from a file. */
 void expr_place(const struct expr *e, int *line, int *column);
-/* The name, when the expression is nothing but a name; else NULL. */
+/* The name if the expression is a single name; else NULL. */
 const char *expr_name(const struct expr *e);
 /* Asks `known` about every name and every call that is not built in, without evaluating; the first unknown one is an error at its
  * place with the nearest of `names`. */

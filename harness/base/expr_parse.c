@@ -91,7 +91,7 @@ static bool word_char(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Takes `token` when it comes next. A word is only taken whole: `orange` does not begin with `or`. */
+/* Takes `token` if it comes next. A word is taken only as a whole: `orange` does not begin with `or`. */
 static bool expr_parse_take(struct parser *p, const char *token)
 {
     skip_space(p);
@@ -255,7 +255,7 @@ static struct term *parse_primary(struct parser *p)
     return NULL;
 }
 
-/* `-x`. Everything that nests passes here or through parse_not, so these two count the depth. */
+/* `-x`. All recursion passes here or through parse_not, so these two count the depth. */
 static struct term *parse_unary(struct parser *p)
 {
     skip_space(p);

@@ -1,4 +1,4 @@
-/* base/expr_parse: the tree behind struct expr. Private to base/expr*.c. */
+/* base/expr_parse: the syntax tree of struct expr. Private to base/expr*.c. */
 #ifndef BENCH_BASE_EXPR_PARSE_H
 #define BENCH_BASE_EXPR_PARSE_H
 
@@ -22,7 +22,7 @@ struct term {
     int height;
     size_t begin, end; /* in the source text, its parentheses included */
     bool parens;
-    size_t at; /* where a message about it points: the operator or the name */
+    size_t at; /* where an error about it points: the operator or the name */
 };
 struct expr {
     char *text;

@@ -90,7 +90,7 @@ bool file_write(const char *path, const void *data, size_t bytes, struct error *
     return true;
 }
 
-/* Where a link leads, which need not be there yet; NULL: nothing that a file could be beside (a circle, or a descriptor of /proc). */
+/* The target of a link, which need not exist; NULL: it has none (a loop, or a descriptor in /proc). */
 static char *link_end(const char *path)
 {
     char *end = xstrdup(path), to[PATH_MAX];
@@ -157,7 +157,7 @@ bool file_begins(const char *path, const char *text)
     return same == n;
 }
 
-/* What is kept under ./.bench is nobody's source: git passes over it. Without it nothing is lost. */
+/* Makes git ignore ./.bench. A failure does no harm. */
 static void ignore_all(const char *folder)
 {
     SCOPED char *path = file_join(folder, ".gitignore");

@@ -9,7 +9,7 @@
 #define LINE_MAX_BYTES 1024 /* of a Y4M header */
 
 enum source { SOURCE_PICTURES, SOURCE_PICTURE, SOURCE_PNM, SOURCE_Y4M, SOURCE_RAW };
-/* How the planes of a Y4M or raw frame lie. */
+/* The layout of the planes in a Y4M or raw frame. */
 struct planes {
     int64_t w, h;
     bool packed;            /* rgb24: three samples a pixel */
@@ -72,7 +72,7 @@ static bool set_colours(struct frames *f, const char *c, struct error *err)
         p->count = 1, p->shrink_x = p->shrink_y = 1;
         rest = c + 4;
         if (*rest)
-            rest--; /* mono16: what stands behind is read as p16 is */
+            rest--; /* mono16: parsed like p16 */
     } else {
         return error_set(err, ERROR_USAGE, "%s: Y4M colours '%.20s'; 420, 422, 411, 444 and mono are read, with 8 to 16 bits", f->name, c);
     }

@@ -11,7 +11,7 @@ bool frames_numbered(const char *name);
  * input. `raw` (may be NULL): the source is headerless, "640x360:yuv420p", formats gray, rgb24, yuv420p. All frames have one size. */
 struct frames;
 struct frames *frames_open(const char *source, const char *raw, struct error *err);
-/* Of an open stream; the caller closes it after frames_close. */
+/* From an open stream; the caller closes it after frames_close. */
 struct frames *frames_of(FILE *file, const char *name, const char *raw, struct error *err);
 /* 1: a frame (free it with image_free); 0: no more; -1: an error. Y4M and YUV frames have three channels at full size, chroma repeated. */
 int frames_next(struct frames *frames, struct image *out, struct error *err);

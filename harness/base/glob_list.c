@@ -6,8 +6,7 @@
 #define BLANKS " \t\r\n"
 #define SHOWN_MAX_BYTES 700 /* of the names that a hint lists */
 
-/* Length of the word at `s`, which ends before one of `ends`. A comma belongs to the word if it stands between '[' and a ']' of the same
- * word. */
+/* Length of the word at `s`, which ends at one of `ends`. A comma belongs to the word if it is between '[' and a ']' of the same word. */
 static size_t word_length(const char *s, const char *ends)
 {
     size_t blank = strcspn(s, BLANKS), n = 0;

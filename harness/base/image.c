@@ -24,8 +24,8 @@ static bool make_room(const char *name, struct image *i, struct error *err)
 
 /* ---- PNM ---- */
 
-/* The next number: white space and # comments before it are passed over. -1 when there is none or it is absurd. The character behind it is
- * taken, as a binary header's last one must be. */
+/* The next number, after white space and # comments; -1: none, or an absurd one. Consumes the character after it, as the end of a binary
+ * header requires. */
 static long pnm_number(FILE *file)
 {
     int c = getc(file);
@@ -121,7 +121,7 @@ static bool read_png(const char *name, const void *bytes, size_t count, struct i
         return error_set(err, ERROR_USAGE, "%s: %s", name, png.message);
     bool color = png.format & PNG_FORMAT_FLAG_COLOR;
     *out = (struct image){.w = png.width, .h = png.height, .channels = color ? 3 : 1, .most = 255};
-    png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* 16 bits are what 8 bits are, not linear light */
+    png.flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* 16-bit values are scaled like 8-bit ones; no gamma */
     png.format = color ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
     if (!make_room(name, out, err)) {
         png_image_free(&png);

@@ -21,11 +21,10 @@ struct image {
 /* By the file's first bytes. A 1 of a PBM (black) is the largest value: as a mask it is active. The alpha of a PNG is over black. */
 bool image_read(const char *path, struct image *out, struct error *err);
 bool image_read_memory(const char *name, const void *bytes, size_t count, struct image *out, struct error *err);
-/* One PNM picture from a stream, which may hold several behind each other. End of file before its first byte: false, with *end set and err
- * untouched. */
+/* Reads one PNM picture from a stream that may hold several. End of file before its first byte: false, *end set, err untouched. */
 bool image_read_pnm(const char *name, FILE *file, struct image *out, bool *end, struct error *err);
 void image_free(struct image *image);
-/* h * w values, nonzero = active, white. By the name's end: .pgm, .pbm or .png. Written beside and renamed. */
+/* Writes h * w values, nonzero = active = white; .pgm, .pbm or .png by the name. Through a temporary file. */
 bool image_write_mask(const char *path, const float *mask, int64_t h, int64_t w, struct error *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Folder patterns to look in, one a line, in order; "" is the loader's own search. */
+/* Patterns of folders to search, one a line, in order; "" is the loader's own search. */
 static char *search_path(void)
 {
     struct text t = {0};

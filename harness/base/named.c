@@ -11,7 +11,7 @@ static bool is_called(const char *name, const char *words)
     return name && (!strcmp(name, last) || (slash && !strcmp(slash + 1, last)));
 }
 
-/* Of the names, without their folders, the one that the last word was meant to be; NULL. */
+/* The name, without its folder, that is nearest to the last word; NULL. */
 static const char *nearest_name(const struct named *items, int count, const char *words)
 {
     SCOPED const char **names = xcalloc((size_t)count + 1, sizeof *names);
@@ -25,7 +25,7 @@ static const char *nearest_name(const struct named *items, int count, const char
     return text_nearest(last ? last + 1 : words, names, known);
 }
 
-/* Who is meant, if there is one alone. */
+/* The only match, if there is exactly one. */
 struct sole {
     int at, count;
 };
@@ -55,7 +55,8 @@ int named_find(const struct named *items, int count, const char *words, const ch
         if (matches++ < NEAR_SHOWN)
             text_addf(&near, "%s%s", matches > 1 ? "  " : "", id);
     }
-    /* "body mma_sync" means mma_sync, though mma_sync_d2s has the words too, and "up auto" the rule on up: there are x4_up and KB=auto */
+    /* "body mma_sync" means mma_sync, although mma_sync_d2s contains the words too; "up auto" means the rule on layer up, although x4_up
+     * and KB=auto contain them */
     const struct sole *meant = own.count == 1 ? &own : whole.count == 1 ? &whole : &both;
     if (matches > 1 && meant->count == 1) {
         matches = 1;

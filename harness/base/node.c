@@ -162,7 +162,7 @@ static bool open_anchor(struct reader *r, const yaml_char_t *name, yaml_mark_t a
     return true;
 }
 
-/* The byte at a place, NUL when there is none. */
+/* The byte at a place; NUL at the end. */
 static char byte_at(const struct reader *r, yaml_mark_t at)
 {
     size_t i = 0, line = 0, column = 0;
@@ -251,7 +251,7 @@ static void bury(struct reader *r, struct node *n)
     *APPEND(r->dead, r->dead_count) = n;
 }
 
-/* <<: *base takes over what the map itself does not say: copied behind the map's own keys, settled below. */
+/* <<: *base adds the keys that the map does not have: copied after its own keys, resolved below. */
 static bool merge_one(struct reader *r, struct node *map, const struct node *from, yaml_mark_t at)
 {
     for (int i = 0; i < from->count; i++) {
@@ -287,8 +287,8 @@ static int by_key(const void *a, const void *b, void *keys)
     return order ? order : (i > k) - (i < k);
 }
 
-/* A key that stands twice among the map's own (the first `own`) is an error; a merged key gives way to one before it. Sorted, so that a map
- * of many thousand keys takes no time. */
+/* A duplicate among the map's own keys (the first `own`) is an error; a merged key yields to an earlier one. Sorts, so that a map of many
+ * thousand keys is fast. */
 static bool settle_keys(struct reader *r, struct node *map, int own)
 {
     SCOPED int *order = xcalloc((size_t)map->count, sizeof *order);
@@ -476,7 +476,7 @@ static struct node *read_document(struct reader *r)
     return NULL;
 }
 
-/* Length of the UTF-8 sequence at s (at most `left` bytes) and its code point; 0 when it is none. */
+/* Length of the UTF-8 sequence at s (at most `left` bytes) and its code point; 0: invalid. */
 static size_t utf8(const unsigned char *s, size_t left, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -492,7 +492,7 @@ static size_t utf8(const unsigned char *s, size_t left, uint32_t *code)
     return *code < least[n] || (*code >= 0xd800 && *code < 0xe000) || *code > 0x10ffff ? 0 : n;
 }
 
-/* Every byte is looked at before the parser starts, so that a bad one is reported at its own place, and lines are counted as editors do
+/* Checks every byte before the parser starts, so that an invalid one is reported at its own place and lines are counted as editors do
  * (YAML would count U+0085, U+2028 and U+2029 as line ends). */
 static bool check_bytes(const struct reader *r)
 {

@@ -23,7 +23,7 @@ struct node {
     const char *file;    /* as given to node_parse; shared by the document */
     int line, column;    /* 1-based, in the file */
     char *text;          /* NODE_SCALAR: the value */
-    bool quoted;         /* NODE_SCALAR: was quoted, so it is text even if it looks like a number */
+    bool quoted;         /* NODE_SCALAR: it was quoted, so it is text even if it looks like a number */
     int count;           /* NODE_LIST, NODE_MAP */
     struct node **items; /* the values */
     struct node **keys;  /* NODE_MAP: the keys, scalars, same order as in the file */
@@ -39,7 +39,7 @@ void node_free(struct node *root);
  * order of `below`, new ones follow. Every node keeps its own file, line and column, so `below`, which is left empty, must outlive the map.
  */
 bool node_inherit(struct node *map, struct node *below, struct error *err);
-/* Takes a key out of a map, when it is there. */
+/* Removes a key from a map, if present. */
 void node_remove(struct node *map, const char *key);
 
 /* Sets "FILE:LINE:COLUMN: message" as a usage error and returns false. n may be NULL (no place). */
@@ -49,11 +49,11 @@ bool node_error(const struct node *n, struct error *err, const char *format, ...
 const struct node *node_get(const struct node *m, const char *key);
 /* The key node itself, for error positions. */
 const struct node *node_key(const struct node *m, const char *key);
-/* Every key of map m must be one of `known` (NULL-terminated): else an error at the unknown key with the nearest valid key
- * in its hint and all valid keys named. Also an error when m is not a map; `what` names the thing ("layer 'up'"). */
+/* Every key of map m must be one of `known` (NULL-terminated); else an error at the unknown key, with the nearest valid key in its hint
+ * and all valid keys. Also an error if m is not a map; `what` names the thing ("layer 'up'"). */
 bool node_check_keys(const struct node *m, const char *what, const char *const *known, struct error *err);
 
-/* Typed scalars: the error names the place, `what`, and what was found. Ranges are inclusive. */
+/* Typed scalars: an error has the place, `what`, and the value found. Ranges are inclusive. */
 bool node_int(const struct node *n, const char *what, int64_t min, int64_t max, int64_t *out, struct error *err);
 bool node_real(const struct node *n, const char *what, double min, double max, double *out, struct error *err);
 bool node_bool(const struct node *n, const char *what, bool *out, struct error *err);
@@ -64,7 +64,7 @@ int node_word(const struct node *n, const char *what, const char *const *words, 
 /* A real with an optional suffix: "0.5 %" -> 0.005, "20 s" -> 20, "5 us" -> 5e-6, "64 MiB" -> bytes, "2x" -> 2. `unit` names the one
  * that is expected: "%", "s", "B" or "". */
 bool node_quantity(const struct node *n, const char *what, const char *unit, double *out, struct error *err);
-/* How the node reads in a message: `12`, `'NHWC'`, `a list of 3`, `a map of 2 keys`, `nothing`. Caller frees. */
+/* The node as a message shows it: `12`, `'NHWC'`, `a list of 3`, `a map of 2 keys`, `nothing`. Caller frees. */
 char *node_describe(const struct node *n);
 
 #endif

@@ -39,7 +39,7 @@ const struct node *node_key(const struct node *m, const char *key)
     return i < 0 ? NULL : m->keys[i];
 }
 
-/* At most 60 bytes of a text, whole characters, on one line. */
+/* At most 60 bytes of a text, whole characters, in one line. */
 static char *shorten(const char *text)
 {
     size_t length = strlen(text), keep = length > 60 ? 60 : length;

@@ -1,4 +1,4 @@
-/* A map on top of another: what its own keys leave out is taken from below. */
+/* Inheritance of maps: keys that a map lacks are taken from the map below it. */
 #include "base/node.h"
 #include "base/text.h"
 #include <stdlib.h>
@@ -72,7 +72,7 @@ bool node_inherit(struct node *map, struct node *below, struct error *err)
         if (over[i] >= 0)
             taken[over[i]] = true;
     }
-    for (int i = 0; i < below->count; i++) /* in the order of what is below, then what is new */
+    for (int i = 0; i < below->count; i++) /* the lower map's keys in their order, then the new ones */
         done &= settle(over[i] < 0 ? NULL : map->keys[over[i]], over[i] < 0 ? NULL : map->items[over[i]], below->keys[i], below->items[i],
                        &out, done ? err : NULL);
     for (int i = 0; i < map->count; i++)

@@ -59,7 +59,7 @@ void npy_free(struct npy *a)
     *a = (struct npy){0};
 }
 
-/* What stands behind 'KEY': in the header; NULL: nothing. */
+/* The text after 'KEY': in the header; NULL: none. */
 static const char *header_value(const char *header, const char *key)
 {
     char quoted[32];

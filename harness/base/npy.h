@@ -22,7 +22,7 @@ void npy_free(struct npy *a);
 bool npy_read_shape(const char *path, const int64_t *dim, int rank, struct npy *out, struct error *err);
 /* As f32. */
 bool npy_write(const char *path, const int64_t *dim, int rank, const float *values, struct error *err);
-/* In the type that the values have; bf16, which NumPy does not know, as f32. */
+/* In the values' own type; bf16, which NumPy lacks, as f32. */
 bool npy_write_as(const char *path, const int64_t *dim, int rank, enum dtype type, const void *values, struct error *err);
 
 #endif

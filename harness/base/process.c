@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Only async-signal-safe calls between fork and exec; what fails is told as errno through the pipe. */
+/* Between fork and exec only async-signal-safe calls; errno of a failure is sent through the pipe. */
 static void become(const char *const *argv, const struct process *p, pid_t parent, int tell)
 {
     sigset_t none;

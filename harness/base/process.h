@@ -6,13 +6,13 @@
 
 struct process {
     const char *folder; /* where it runs; NULL: here */
-    const char *log;    /* what it says, with its errors; in `folder` when relative */
+    const char *log;    /* file for its stdout and stderr; relative to `folder` */
     bool append;        /* behind what `log` has */
     bool apart;         /* a process group of its own: Ctrl-C is not for it, and the limit reaches whatever it starts */
     double seconds;     /* the limit; 0: none */
 };
 enum { PROCESS_MISSING = -1, PROCESS_LATE = -2 };
-/* Its exit status, 128 + the signal that ended it, or one of these: errno tells why it could not be started. */
+/* Its exit status, 128 + the signal that ended it, or one of these; errno says why it could not start. */
 int process_run(const char *const *argv, const struct process *p);
 
 #endif

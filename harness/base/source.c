@@ -1,6 +1,6 @@
-/* What a compilation depends on: the .cu and every file it can include from its own folder and from kernels/include, found by reading
- * `#include` and `__has_include` lines without a preprocessor. Includes behind a false #if count too: a needless recompilation at worst.
- * Headers of CUDA itself are covered by the compiler's build number. */
+/* What a compilation depends on: the .cu and every file that it can include from its own folder and from kernels/include, found by
+ * reading `#include` and `__has_include` lines without a preprocessor. Includes in a false #if count too; at worst that compiles once
+ * more than needed. The compiler's build number covers CUDA's own headers. */
 #include "base/source.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -22,7 +22,7 @@ struct includes {
 
 static bool scan_file(struct includes *in, const char *path, const char *text, struct error *err);
 
-/* Feeds one file to the hash under the name it was asked by; its content and what it includes in turn only the first time. */
+/* Feeds one file to the hash under the name by which it was included; its content and its own includes only the first time. */
 static bool add_file(struct includes *in, const char *name, const char *path, struct error *err)
 {
     hash_add_text(in->hash, name);
@@ -57,7 +57,7 @@ static bool add_include(struct includes *in, const char *name, const char *folde
         if (found)
             return ok;
     }
-    return true; /* a header of CUDA, or none: then the compiler says so */
+    return true; /* a header of CUDA, or a missing one: the compiler will say so */
 }
 
 static bool is_header(const char *name)
@@ -66,7 +66,7 @@ static bool is_header(const char *name)
     return dot && (!strcmp(dot, ".h") || !strcmp(dot, ".cuh") || !strcmp(dot, ".inc") || !strcmp(dot, ".hpp"));
 }
 
-/* Every header of a folder; of kernels/include those of its themes too, which are asked for as THEME/NAME. */
+/* Every header of a folder; in kernels/include also those of its subfolders, included as THEME/NAME. */
 static bool add_folder(struct includes *in, const char *folder, const char *theme, struct error *err)
 {
     char **names;
@@ -85,7 +85,7 @@ static bool add_folder(struct includes *in, const char *folder, const char *them
     return ok;
 }
 
-/* `#include MACRO` where no define tells which: any file of both folders could be meant. */
+/* `#include MACRO` without a define for it: any file of both folders is possible. */
 static bool add_all(struct includes *in, struct error *err)
 {
     return add_folder(in, in->source->folders[0], "", err) && add_folder(in, in->source->folders[1], "", err);
@@ -103,7 +103,7 @@ static const char *defined_name(const struct includes *in, const char *p)
     return NULL;
 }
 
-/* p stands behind `include` or `__has_include(`. */
+/* p is after `include` or `__has_include(`. */
 static bool take_name(struct includes *in, const char *p, const char *folder, bool directive, struct error *err)
 {
     while (*p == ' ' || *p == '\t' || *p == '(')
@@ -173,7 +173,7 @@ void source_free(struct source *s)
     *s = (struct source){0};
 }
 
-/* A .cu with all that it includes; false, and nothing is fed, when one of them cannot be read. */
+/* Hashes a .cu with all its includes; false, and nothing is hashed, if one of them cannot be read. */
 static bool add_source(struct hash *h, const char *path, const char *include, const char *const *defines, int define_count)
 {
     struct source s;

@@ -1,4 +1,4 @@
-/* base/source: a .cu with every file that it can include, and what tells two such sources apart. */
+/* base/source: hashes a .cu with every file that it can include. */
 #ifndef BENCH_BASE_SOURCE_H
 #define BENCH_BASE_SOURCE_H
 
@@ -12,15 +12,15 @@ struct source {
     char *host;               /* and that of the few headers of the host that NVRTC is given */
     char includes[HASH_TEXT]; /* of every included file's name and content */
 };
-/* `include` NULL: this installation's kernels/include. The defines ("NAME=VALUE") say which file `#include NAME` means. */
+/* `include` NULL: this installation's kernels/include. The defines ("NAME=VALUE") resolve `#include NAME`. */
 bool source_read(const char *path, const char *include, const char *const *defines, int define_count, struct source *s, struct error *err);
 void source_free(struct source *s);
 
-/* Feeds a file to the hash: its bytes, and of a .cu what it includes. Nothing when path is NULL or cannot be read. */
+/* Feeds a file's bytes to the hash, and for a .cu its includes. Nothing if path is NULL or cannot be read. */
 void source_add(struct hash *h, const char *path);
 
-/* SHA-256 of a .cu and of all that it includes, read once per `memo`; "" when one of them cannot be read, which the compiler then says.
- * The string lives as long as the memo. */
+/* SHA-256 of a .cu and its includes, read once per `memo`; "" if one cannot be read, which the compiler then reports. The string lives as
+ * long as the memo. */
 struct source_memo;
 struct source_memo *source_memo_new(void);
 void source_memo_free(struct source_memo *memo);

@@ -1,4 +1,4 @@
-/* base/spec: what a device is called: a kind, and behind a colon what the kind makes of it: "cuda:0", "emu", "emu:GH100". */
+/* base/spec: names of devices: a kind and, after a colon, its option: "cuda:0", "emu", "emu:GH100". */
 #ifndef BENCH_BASE_SPEC_H
 #define BENCH_BASE_SPEC_H
 
@@ -7,9 +7,9 @@
 #define SPEC_TIMED "cuda" /* the kind that keeps time */
 #define SPEC_COUNTS "emu" /* the kind that counts exactly, and keeps none */
 
-/* Is it of the kind? NULL is of none. */
+/* Is the device of the kind? NULL is of none. */
 bool spec_is(const char *spec, const char *kind);
-/* What stands behind the colon; "" where there is none. */
+/* The text after the colon; "": none. */
 const char *spec_option(const char *spec);
 /* Does it keep time? And which of the two kinds a plan is made for. */
 bool spec_is_timed(const char *spec);

@@ -1,4 +1,4 @@
-/* counter/choice: which counters a run takes: what the user asks for, else what the scenario's `counters:` names, else the basic groups. */
+/* counter/choice: which counters a run takes: those that the user asks for, else the scenario's `counters:`, else the basic groups. */
 #ifndef BENCH_COUNTER_CHOICE_H
 #define BENCH_COUNTER_CHOICE_H
 
@@ -9,7 +9,7 @@
 struct counter_wish {
     bool off;                   /* --no-counters */
     bool source;                /* --source: stall reasons by source line as well */
-    bool required;              /* --require-counters: what cannot be counted is an ERROR_ENVIRONMENT */
+    bool required;              /* --require-counters: counters that cannot be taken are an ERROR_ENVIRONMENT */
     const char *set;            /* --set basic | full; NULL = not given */
     const char *const *groups;  /* --group, each "A,B" or FILE.yaml; NULL-terminated; may be NULL */
     const char *const *metrics; /* --metrics, each "a.sum,b.avg" as ncu names them; NULL-terminated; may be NULL */
@@ -18,14 +18,13 @@ struct counter_choice {
     struct counter_groups known;
     const struct counter_group **groups; /* of `known`, each once */
     int count;
-    const char **metrics; /* asked for by name; whether a chip has them is asked later */
+    const char **metrics; /* asked for by name; not yet checked against a chip */
     int metric_count;
-    bool unasked;                  /* nobody named any: the basic groups */
+    bool unasked;                  /* none was named: the basic groups */
     struct glob_list metric_words; /* holds the metrics' names */
 };
-/* `scenario`: the scenario's `counters:` list or NULL; its names are checked whether they are used or not, and an error stands at the name.
- * --set,
- * --group and --metrics add up, and replace the scenario's. Nothing is chosen when counters are off. */
+/* `scenario`: the scenario's `counters:` list or NULL. Its names are always checked; an error names its place. --set, --group and
+ * --metrics add up and replace the scenario's list. Nothing is chosen if counters are off. */
 bool counter_choose(const struct counter_wish *wish, const struct node *scenario, struct counter_choice *choice, struct error *err);
 void counter_choice_free(struct counter_choice *choice);
 

@@ -24,7 +24,7 @@ struct metric_names {
     bool *named; /* by metric of the group: its first choice is among the names */
 };
 
-/* A value that the formula reads stands for the metrics of its own formula; a formula reads values above it only, so this ends. */
+/* A value in the formula stands for the metrics of its own formula. Formulas use only values above them, so the recursion ends. */
 static void add_metric_name(void *context, const char *name)
 {
     struct metric_names *to = context;

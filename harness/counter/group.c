@@ -118,7 +118,7 @@ static bool check_rules(const struct counter_group *g, const struct counter_grou
     return ok;
 }
 
-/* A name that formulas can use and that nothing else has. */
+/* A valid name for formulas that is not taken. */
 static bool check_name(const struct counter_group *g, const struct node *key, struct error *err)
 {
     static const char *const words[] = {"and", "or", "not", NULL};
@@ -139,8 +139,8 @@ static bool check_name(const struct counter_group *g, const struct node *key, st
     return true;
 }
 
-/* CUPTI's names have a unit, two underscores, and a roll-up. Whether a chip has the metric is asked when a set is made. What emu counts
- * begins with its name. */
+/* CUPTI's names are unit, two underscores, name and roll-up. Whether a chip has the metric is checked when a set is made. emu's counters
+ * begin with "emu.". */
 static bool add_choice(struct counter_metric *m, const struct node *n, struct error *err)
 {
     const char *name = node_text(n, "metric", err);
@@ -189,7 +189,7 @@ static bool parse_metric(struct counter_group *g, const struct node *key, const 
     return true;
 }
 
-/* Of two rows' sentence each {word} is one of these, and [] stand in pairs. */
+/* In a sentence about two rows, each {word} is one of these, and [ ] are balanced. */
 static bool check_more(const struct node *n, const char *s, struct error *err)
 {
     static const char *const words[] = {"ratio", "this", "that", "other", NULL};
@@ -210,7 +210,7 @@ static bool check_more(const struct node *n, const char *s, struct error *err)
     return !open || node_error(n, err, "a [ has no ]");
 }
 
-/* What a table or a comparison says of the value: head:, brief:, more:, from:. */
+/* How tables and comparisons show the value: head:, brief:, more:, from:. */
 static bool parse_shown(struct counter_value *v, const struct node *n, struct error *err)
 {
     const struct node *head = node_get(n, "head"), *brief = node_get(n, "brief"), *more = node_get(n, "more"), *from = node_get(n, "from");
@@ -334,7 +334,7 @@ static void see(void *context, const char *name)
     u->found = u->found || !strcmp(u->name, name);
 }
 
-/* A metric that no formula reads would cost passes for nothing. */
+/* A metric that no formula uses would cost passes for nothing. */
 static bool check_used(const struct counter_group *g, struct error *err)
 {
     for (int i = 0; i < g->metric_count; i++) {
@@ -347,7 +347,7 @@ static bool check_used(const struct counter_group *g, struct error *err)
     return true;
 }
 
-/* Where it stands on a page, and how its values are listed there. */
+/* The group's place on a page, and the order of its values there. */
 static bool parse_order(struct counter_group *g, struct error *err)
 {
     const struct node *order = node_get(g->root, "order"), *largest = node_get(g->root, "largest_first");
@@ -381,7 +381,7 @@ static bool group_parse(struct counter_group *g, struct error *err)
         return false;
     if (!parse_order(g, err))
         return false;
-    if (metrics->kind != NODE_MAP) /* {}: rules over what is known of a row without counters */
+    if (metrics->kind != NODE_MAP) /* {}: rules for rows without counters */
         return node_error(metrics, err, "metrics: a map of names is expected");
     if (values->kind != NODE_MAP || !values->count)
         return node_error(values, err, "values: a map of names is expected");

@@ -43,7 +43,7 @@
 #include "base/text.h"
 #include <stdbool.h>
 
-/* What a rule says limits the kernel. */
+/* Bottlenecks that a rule can name. */
 enum counter_bottleneck {
     COUNTER_BOTTLENECK_LATENCY,
     COUNTER_BOTTLENECK_MEMORY,
@@ -84,13 +84,13 @@ struct counter_metric {
     const char **choices; /* CUPTI's names, the preferred first */
     int count;
     bool optional;
-    double otherwise; /* what an optional metric is on a chip without; NaN: absent */
+    double otherwise; /* the value of an optional metric on a chip without it; NaN: absent */
     const struct node *node;
 };
 struct counter_value {
     const char *name, *unit, *what;
     const char *head, *more; /* NULL: none */
-    const char *state;       /* of a warp, whose share of its time the value is; NULL: it is no such share */
+    const char *state;       /* the warp state whose share of time the value is; NULL: it is not such a share */
     bool brief;
     double from;
     struct expr *more_if;  /* NULL: always; of the row that has more */
@@ -129,11 +129,11 @@ struct counter_group {
 struct counter_group *counter_group_parse(const char *file, const char *text, size_t bytes, const struct counter_limits *limits,
                                           struct error *err);
 void counter_group_free(struct counter_group *group);
-/* Index of the metric / value of that name, -1 when there is none. */
+/* Index of the metric or value of that name; -1: none. */
 int counter_group_metric(const struct counter_group *group, const char *name);
 int counter_group_value(const struct counter_group *group, const char *name);
-/* Appends the hardware metrics that a value is computed from, as `ncu --metrics` takes them, with commas: of alternatives the first.
- * Nothing for a value of what emu counts. */
+/* Appends the hardware metrics that a value is computed from, as `ncu --metrics` takes them (comma-separated; of alternatives the first).
+ * Nothing for a value of emu's counters. */
 void counter_value_metrics(const struct counter_group *group, int value, struct text *names);
 /* Numbers by name; NaN where one is not known. */
 struct counter_known {
@@ -141,7 +141,7 @@ struct counter_known {
     const char *(*word)(void *context, const char *name); /* of a fact that is a text; NULL: it is none, or not known. May be NULL */
     void *context;
 };
-/* A formula's number; false when a name that it has is absent, whichever way its branches would go, or the result is not finite. */
+/* Evaluates a formula; false if any name in it is absent, even in a branch not taken, or if the result is not finite. */
 bool counter_compute(const struct expr *formula, const struct counter_known *known, double *out);
 
 /* The groups that can be asked for. */
@@ -150,8 +150,8 @@ struct counter_groups {
     int count;
     struct counter_limits *limits;
 };
-/* All groups of a folder; NULL: the shipped ones. A folder without any is an error. A rule may name values of all groups of the folder, or
- * of `others` where there are some. */
+/* Loads all groups of a folder (NULL: the shipped ones); a folder without groups is an error. Rules may use values of all groups in the
+ * folder, and of `others`. */
 bool counter_groups_load(const char *dir, const struct counter_groups *others, struct counter_groups *groups, struct error *err);
 void counter_groups_free(struct counter_groups *groups);
 /* The values that have a `head`, or `more`, in the order of a page, each name once: `for (struct counter_place p = {0};
@@ -165,7 +165,7 @@ struct counter_place {
 bool counter_next(const struct counter_groups *groups, struct counter_place *p, enum counter_shown shown);
 /* By name; a name that ends in .yaml is read from that file and kept with the others. Error with the nearest name. */
 const struct counter_group *counter_groups_find(struct counter_groups *groups, const char *name, struct error *err);
-/* A scenario's `counters:` list (NULL = none): every name must be a group; the error stands at the name. */
+/* A scenario's `counters:` list (NULL: none): every name must be a group; the error names its place. */
 bool counter_groups_check(struct counter_groups *groups, const struct node *list, struct error *err);
 
 #endif

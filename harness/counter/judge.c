@@ -8,7 +8,7 @@
 struct judging {
     const struct counter_group *group;
     const struct counter_known *known;
-    double *values; /* of a computed group; else asked for */
+    double *values; /* values of a computed group; others are asked for */
     int value_count;
 };
 

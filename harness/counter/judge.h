@@ -9,9 +9,9 @@ struct counter_finding {
     const struct counter_group *group;
     const struct counter_rule *rule;
     const char *says, *remedy; /* with the numbers in them */
-    double gain;               /* % of the time, 0 to 100; NaN: nobody can say */
+    double gain;               /* % of the time, 0 to 100; NaN: cannot be estimated */
 };
-/* known is asked for the group's values and for facts alike. Rules that need an absent name do not hold. */
+/* `known` returns both the group's values and facts. A rule with an absent name does not hold. */
 void counter_group_judge(const struct counter_group *group, const struct counter_known *known,
                          void (*visit)(void *context, const struct counter_finding *finding), void *context);
 /* One of the group's values: as it is known, or computed. NaN when absent. */
@@ -19,8 +19,8 @@ double counter_group_number(const struct counter_group *group, int value, const 
 /* Does the rule speak of that name, in its condition or its sentence? */
 bool counter_rule_reads(const struct counter_rule *rule, const char *name);
 
-/* The rules for rows without counters (harness/counter/rules): groups whose values are computed from facts alone. They may name values of
- * the counted groups. */
+/* The rules for rows without counters (harness/counter/rules): their values are computed from facts alone. They may use values of the
+ * counted groups. */
 bool counter_rules_load(const struct counter_groups *counted, struct counter_groups *rules, struct error *err);
 
 #endif

@@ -10,12 +10,12 @@ struct layout_kernels {
     char **globs;
     int count;
 };
-/* NULL path: the installation's list. A file that is not there is an empty list. */
+/* NULL path: the installation's list. A missing file is an empty list. */
 void layout_kernels_load(const char *path, struct layout_kernels *list);
 void layout_kernels_free(struct layout_kernels *list);
 /* Index of the first glob that fits the kernel; -1: none, it does more. */
 int layout_kernels_find(const struct layout_kernels *list, const char *kernel);
-/* Glob i without its stars: what the kernel is called among people. */
+/* Glob i without its stars: the kernel's common name. */
 void layout_kernels_name(const struct layout_kernels *list, int i, char *name, size_t bytes);
 /* The metric of a network's row that has the time in the kernels of glob i: chain.inside.NAME_ns. */
 void layout_kernels_metric(const struct layout_kernels *list, int i, char *metric, size_t bytes);

@@ -9,8 +9,8 @@
 #define YES true, ""
 #define NO(why) false, why
 
-/* The l1tex counters of global loads hold cp.async as well, those of shared loads its bookkeeping: where that matters the counter that the
- * SASS patching of CUPTI makes stands instead. */
+/* The l1tex counters of global loads include cp.async, those of shared loads its bookkeeping; where that matters, the counter from SASS
+ * patching is used. */
 const struct counter_pair counter_pairs[] = {
     {"emu.warp_instructions", {{1, "smsp__inst_executed.sum"}}, NO("PTX instructions against machine instructions")},
     {"emu.branches",

@@ -66,7 +66,7 @@ static bool same_meaning(const struct counter_group *a, int i, const struct coun
     return p.same;
 }
 
-/* A name that two groups give a value is one column: it must be one thing. */
+/* If two groups define one value name, both must mean the same: it is one column. */
 static bool check_meaning(const struct counter_set *set, const struct counter_group *g, struct error *err)
 {
     for (int p = 0; p < set->pick_count; p++) {
@@ -140,7 +140,7 @@ void counter_set_free(struct counter_set *set)
 struct view {
     const struct counter_set *set;
     const struct counter_pick *pick;
-    const double *measured; /* NULL: only which metrics there are is asked */
+    const double *measured; /* NULL: only asks which metrics exist */
     const struct counter_known *facts;
     const double *values; /* computed so far */
     int value_count;
@@ -176,7 +176,7 @@ bool counter_set_offers(const struct counter_set *set, int pick, int value)
     const struct counter_pick *p = &set->picks[pick];
     double *values = xcalloc((size_t)p->group->value_count, sizeof *values);
     struct view v = {.set = set, .pick = p, .values = values};
-    for (int i = 0; i <= value; i++) { /* only presence counts here: a formula is not evaluated on made-up numbers */
+    for (int i = 0; i <= value; i++) { /* only presence counts: formulas are not evaluated with invented numbers */
         v.value_count = i;
         v.absent = false;
         expr_names(p->group->values[i].expr, check_absent, &v);

@@ -1,4 +1,4 @@
-/* counter/set: groups merged into the metrics that one chip is asked for, each once; and the groups' values from what was measured. */
+/* counter/set: the metrics that one chip must count for several groups, each once, and the groups' values from the measured metrics. */
 #ifndef BENCH_COUNTER_SET_H
 #define BENCH_COUNTER_SET_H
 
@@ -21,22 +21,21 @@ struct counter_chip {
     bool (*has)(void *context, const char *metric);
     void *context;
 };
-/* `extra`: further metrics as the user gave them, unchecked here, put first. An error when a metric that is not optional is on the chip
- * under none of its names, when two groups give one value name two meanings, or when nothing is asked for. */
+/* `extra`: further metrics by name, unchecked, put first. An error if the chip lacks every alternative of a metric that is not optional,
+ * if two groups define one value name differently, or if nothing is asked for. */
 bool counter_set_make(const struct counter_group *const *groups, int count, const char *const *extra, int extra_count,
                       const struct counter_chip *chip, struct counter_set *set, struct error *err);
 void counter_set_free(struct counter_set *set);
-/* The metrics of the set that do for a slow row, by their index, into which[set->count]; returns how many: those of groups marked slow and
- * the extra ones, without those that CUPTI counts by patching the code (`_sass_` in their names), which then takes some 25 times as long.
- */
+/* The metrics to count for a slow row, as indices in which[set->count]; returns how many: those of groups marked slow, and the extra
+ * ones, but none that CUPTI counts by patching the code (`_sass_` in the name), which takes about 25 times as long. */
 int counter_set_slow(const struct counter_set *set, int *which);
-/* Whether a value can be had on the set's chip (what it needs of facts aside). */
+/* Can the value be computed on the set's chip (facts aside)? */
 bool counter_set_offers(const struct counter_set *set, int pick, int value);
 
 /* The values of a picked group from measured[set->count] (NaN = absent). values[group->value_count]; NaN where something it needs is absent
  * or it divides by zero. `facts` may be NULL. */
 void counter_set_values(const struct counter_set *set, int pick, const double *measured, const struct counter_known *facts, double *values);
-/* Visits every value of all picked groups that could be computed, each name once: what a row stores as hw.NAME. */
+/* Visits every computable value of the groups, each name once: a row stores it as hw.NAME. */
 void counter_set_each(const struct counter_set *set, const double *measured, const struct counter_known *facts,
                       void (*visit)(void *context, const struct counter_value *value, double number), void *context);
 

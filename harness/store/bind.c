@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reals lie in the file as little-endian float64. */
+/* Reals are stored as little-endian float64. */
 static void bind_reals(sqlite3_stmt *statement, int index, const struct column_value *v)
 {
     size_t bytes = (size_t)v->count * sizeof(uint64_t);

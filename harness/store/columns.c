@@ -1,4 +1,4 @@
-/* store/columns: the column table of row.h, made of fields.def, and a column's value. */
+/* store/columns: the column table of row.h, made from fields.def; reads and sets a column's value. */
 #include "store/store.h"
 #include <math.h>
 #include <stddef.h>
@@ -186,7 +186,7 @@ void columns_free(enum column_group group, void *base)
 
 void row_set(char **field, const char *value)
 {
-    char *copy = value ? xstrdup(value) : NULL; /* first: value may be the field itself */
+    char *copy = value ? xstrdup(value) : NULL; /* copy first: value may point into the field */
     free(*field);
     *field = copy;
 }

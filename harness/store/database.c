@@ -33,7 +33,7 @@ bool store_error(struct store *store, const char *doing, struct error *err)
         return error_hint(err, "close it there (an open `sqlite3`?) and try again");
     case SQLITE_NOMEM: return error_set(err, ERROR_MACHINE, "%s: no memory, while %s", store->path, doing);
     case SQLITE_ERROR:
-        if (strstr(message, "no such ")) { /* all that is asked for is in every schema that opening lets pass */
+        if (strstr(message, "no such ")) { /* every schema that bench opens has all tables and columns that it uses */
             error_set(err, ERROR_USAGE, "%s: damaged, while %s: %s", store->path, doing, message);
             return error_hint(err, "nothing was changed; move it away and run again");
         }

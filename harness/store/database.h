@@ -1,4 +1,4 @@
-/* store/database: what store.c, schema.c and rows.c share: the connection and its errors. */
+/* store/database: the connection to the database and its errors, for the files of store/. */
 #ifndef BENCH_ROW_DATABASE_H
 #define BENCH_ROW_DATABASE_H
 
@@ -14,9 +14,9 @@ struct store {
     int64_t run; /* that holds the lock; 0: none */
 };
 
-#define STORE_APPLICATION_ID 0x62656e63 /* "benc": tells our databases from other people's */
+#define STORE_APPLICATION_ID 0x62656e63 /* "benc": marks databases of bench */
 
-/* Turns SQLite's last failure into one error: kind, what `doing` was, hint. Returns false. */
+/* Turns SQLite's last failure into an error; `doing` says at what. Returns false. */
 bool store_error(struct store *store, const char *doing, struct error *err);
 bool store_exec(struct store *store, const char *sql, const char *doing, struct error *err);
 bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **statement, struct error *err);
@@ -31,14 +31,14 @@ bool store_writable(struct store *store, struct error *err);
  * is added to an older database when it is opened. */
 int schema_version(void);
 int schema_first(void);
-/* Has the database, which is of schema_version(), every column of the column table? */
+/* True if the database, which has schema_version(), has every column of the column table. */
 bool schema_complete(struct store *store);
 /* Brings the database, which is empty or of a schema from schema_first() on, to schema_version() and to the columns of the column table, in
  * one transaction. */
 bool schema_migrate(struct store *store, struct error *err);
 
-/* Binds and reads a struct by the column table. Parameters and result columns are in table order, from index `first`
- * (1-based to bind, 0-based to read); both return the index behind the last. */
+/* Bind and read a struct by the column table. Parameters and result columns are in table order, from index `first` (1-based to bind,
+ * 0-based to read); both return the next index. */
 int columns_bind(sqlite3_stmt *statement, int first, enum column_group group, const void *base);
 int columns_read(sqlite3_stmt *statement, int first, enum column_group group, void *base);
 /* "a", "b", ... of a group; each with `prefix` before it. */

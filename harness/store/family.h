@@ -1,5 +1,5 @@
-/* store/family: what a metric is one of. Whoever adds a metric says it, whoever reads one asks for it: the words that the names of a family
- * begin with are for people, and nobody looks for them. */
+/* store/family: families of metrics. The code that adds a metric names its family, and readers ask for it; nobody parses the metric's
+ * name. */
 #ifndef BENCH_ROW_FAMILY_H
 #define BENCH_ROW_FAMILY_H
 
@@ -16,7 +16,7 @@
 #define METRIC_SASS METRIC_STATIC "sass_"
 #define METRIC_MODEL "model."
 
-/* FAMILY(its constant, its name in the column metric_family, what its names begin with, the family that it is a part of) */
+/* FAMILY(its constant, its name in the column metric_family, the prefix of its metrics' names, its parent family) */
 #define METRIC_FAMILIES(FAMILY) \
     FAMILY(HARDWARE, "hw", METRIC_HARDWARE, HARDWARE) \
     FAMILY(STALL, "stall", METRIC_STALL, HARDWARE) \
@@ -30,12 +30,12 @@
 #define FAMILY_CONSTANT(id, name, begins, root) FAMILY_##id,
 enum metric_family { METRIC_FAMILIES(FAMILY_CONSTANT) FAMILY_COUNT };
 
-/* Adds the metric of the family that is called by `word` behind what the family's names begin with. */
+/* Adds the metric of the family whose name is the family's prefix and `word`. */
 struct row_metric *row_add_member(struct row *row, enum metric_family family, int step, int line, const char *word, const char *unit,
                                   const char *source, double value);
 /* Is it of the family, or of a part of it? */
 bool metric_is(const struct row_metric *m, enum metric_family family);
-/* Its own word in the family, which it is of. */
+/* The metric's name without the prefix of its family. */
 const char *metric_word(const struct row_metric *m, enum metric_family family);
 
 #endif

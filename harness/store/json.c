@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Bytes of the UTF-8 character at s; 0 when there is no valid one. */
+/* Length of the UTF-8 character at s; 0: none that is valid. */
 static size_t utf8_length(const unsigned char *s)
 {
     size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
@@ -59,7 +59,7 @@ json_t *json_column(const struct column *c, const void *base)
     }
     if (c->type == COLUMN_BOOL)
         return json_boolean(v.integer != 0);
-    if (c->type == COLUMN_UINT64 && v.integer < 0) { /* above what a JSON reader's int64 holds */
+    if (c->type == COLUMN_UINT64 && v.integer < 0) { /* above a JSON reader's int64 */
         char digits[32];
         snprintf(digits, sizeof digits, "%llu", (unsigned long long)(uint64_t)v.integer);
         return json_string(digits);

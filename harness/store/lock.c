@@ -12,7 +12,7 @@
 
 #define ASK_AGAIN_NS 50000000L
 
-/* 0: between the lock and its name, or by somebody who may not write there. */
+/* 0: the holder has not written its pid yet, or may not. */
 static long long holder_of(int fd)
 {
     char holder[32] = "";
@@ -87,7 +87,7 @@ bool lock_gpu(const char *uuid, bool (*asked)(void *context, long long pid), voi
 {
     SCOPED char *path = text_format("/tmp/bench-%s.lock", uuid);
     int refused = 0, file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (file < 0) /* another user's: it can be locked all the same */
+    if (file < 0) /* another user's file can still be locked */
         file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     *fd = -1;
     if (file < 0)
@@ -108,7 +108,7 @@ void lock_release(int *fd)
     if (*fd < 0)
         return;
     if (ftruncate(*fd, 0) != 0)
-        errno = 0; /* a stale name misleads nobody: only the lock counts */
+        errno = 0; /* a stale name is harmless: only the lock counts */
     close(*fd);
     *fd = -1;
 }

@@ -1,5 +1,5 @@
-/* store/merge: everything of one database into another, by SQL on both at once. Columns and lists are those of the column table, so that a
- * new one needs no line here. */
+/* store/merge: copies everything of one database into another, with SQL on both. The columns and lists come from the column table, so
+ * that a new one needs no line here. */
 #include "base/text.h"
 #include "store/database.h"
 #include "store/lock.h"
@@ -11,7 +11,7 @@
     "a.started IS b.started AND a.host IS b.host AND a.argv IS b.argv AND a.run_device IS b.run_device AND a.uuid IS b.uuid AND" \
     " a.scenario_hash IS b.scenario_hash AND a.\"commit\" IS b.\"commit\""
 
-/* One table of one run: `lead` are the columns that number it, `values` what they become, `from` the join that gives both. */
+/* Copies one table of one run: `lead` are its key columns, `values` what they become, `from` the join that gives both. */
 static bool copy(struct store *store, const char *table, enum column_group group, const char *lead, const char *values, const char *from,
                  int64_t old_run, int64_t new_run, struct error *err)
 {
@@ -29,7 +29,7 @@ static bool copy(struct store *store, const char *table, enum column_group group
     return sqlite3_step(s) == SQLITE_DONE || store_error(store, "merging", err);
 }
 
-/* The run itself, under the next number here. */
+/* Copies the run itself, under the next number. */
 static bool copy_head(struct store *store, int64_t old_run, int64_t *new_run, struct error *err)
 {
     SCOPED_TEXT names = {0};
@@ -63,7 +63,7 @@ static bool copy_run(struct store *store, int64_t old_run, struct merge_counts *
     return done;
 }
 
-/* The runs there that are not here, or the one that is asked for. One that broke off here and went on there is taken anew. */
+/* Copies the runs that are missing here, or the given one. A run that is incomplete here and complete there is replaced. */
 static bool copy_runs(struct store *store, int64_t only, struct merge_counts *counts, struct error *err)
 {
     SCOPED int64_t *runs = NULL;

@@ -1,6 +1,6 @@
-/* store/row: one row, the waist of the house: everything that is known of one variant (at one point) on one case on one device.
+/* store/row: one row: everything known of one variant, in one configuration, on one case and device.
  *
- * Strings are owned by the row (malloc'd; NULL or "" = absent). Numbers that may be absent: see each. */
+ * The row owns its strings (malloc'd; NULL or "" = absent). Each number says how it is absent. */
 #ifndef BENCH_ROW_ROW_H
 #define BENCH_ROW_ROW_H
 
@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the column `op` says of a sequence of frames, which has no op of its own: its layers do. */
+/* The column `op` of a sequence of frames: it has no op of its own, its layers have. */
 #define ROW_SEQUENCE "sequence"
 
 /* In the order of a run; a row has exactly one. OK and FOIL rows may have a time that is shown; only OK ones, and the baseline, are ranked.
  */
 enum row_status {
-    ROW_PLANNED,    /* nothing done yet (an interrupted run) */
+    ROW_PLANNED,    /* not run yet (an interrupted run) */
     ROW_OK,         /* verified */
-    ROW_FOIL,       /* not the op (the baseline `copy`): nothing to verify */
+    ROW_FOIL,       /* a control (the baseline `copy`): it does not compute the op, so there is nothing to verify */
     ROW_WRONG,      /* verification failed; reason = the verdict's sentence */
     ROW_UNSAFE,     /* right, but wrote outside a buffer, changed an input, or emu reported a safety error */
     ROW_STATEFUL,   /* right, but a launch changed module memory that its code refers to: it may keep results from launch to launch */
@@ -35,7 +35,7 @@ enum row_status row_status_parse(const char *name);
 /* Was its kernel tried and found at fault? Exit code 4. */
 bool row_status_failed(enum row_status s);
 
-/* How the field of a type is declared (fields.def). */
+/* The C declaration of a field of each type (fields.def). */
 #define ROW_TYPE_TEXT char *
 #define ROW_TYPE_NAME char *
 #define ROW_TYPE_CHARS(size) __typeof__(char[size])
@@ -78,7 +78,7 @@ struct row_network {
 #define NETWORK(...) ROW_MEMBER(__VA_ARGS__)
 #include "store/fields.def"
 };
-/* A variant that the row is made of. */
+/* One of the variants that a row consists of. */
 struct row_part {
 #define PART(...) ROW_MEMBER(__VA_ARGS__)
 #include "store/fields.def"
@@ -99,7 +99,7 @@ struct row_launch {
 #define LAUNCH(...) ROW_MEMBER(__VA_ARGS__)
 #include "store/fields.def"
 };
-/* An instruction of one of its kernels, of those that ran most: its counts are NaN where nobody counted. */
+/* One of the most executed instructions of a kernel; counts are NaN if not counted. */
 struct row_code {
 #define CODE(...) ROW_MEMBER(__VA_ARGS__)
 #include "store/fields.def"
@@ -111,10 +111,10 @@ struct row {
     struct row_step *steps;
     struct row_time *times;
     struct row_metric *metrics;
-    struct row_pair *axis, *param; /* by name; the texts `axes` and `params` are what a reader sees */
+    struct row_pair *axis, *param; /* by name; readers see the texts `axes` and `params` */
     struct row_network *network;
     struct row_part *parts;
-    struct row_note *notes; /* the text `note` is what a reader sees */
+    struct row_note *notes; /* readers see the text `note` */
     struct row_plan *plans;
     struct row_launch *launches;
     struct row_code *code;
@@ -125,9 +125,9 @@ struct row *row_new(void); /* every absent-able number absent */
 void row_free(struct row *row);
 /* Replaces a malloc'd string field. */
 void row_set(char **field, const char *value);
-/* Why the row's status is what it is: the error's text, and the place that it names. */
+/* The reason of the row's status: the error's text and its place. */
 void row_set_reason(struct row *row, const struct error *why);
-/* Adds a note to the list, and to the text of them all, "; " between them; once, however often it is said. An empty one is none. */
+/* Adds a note to the list and to the joined text ("; " between them), once. An empty note is ignored. */
 void row_add_note(struct row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct row_metric *row_add_metric(struct row *row, int step, int line, const char *name, const char *unit, const char *source,
                                   double value);
@@ -144,9 +144,9 @@ struct row_launch *row_add_launch(struct row *row);
 struct row_code *row_add_code(struct row *row);
 /* Samples where warps were sampled, else how often it ran; 0: neither is known. */
 double row_code_heat(const struct row_code *code);
-/* For qsort: the hotter first; of those that ran as often, as those of a loop do, what moves something, then as they stand. */
+/* For qsort: the most executed first; of equally often executed ones (a loop's), memory instructions first, then by address. */
 int row_code_order(const struct row_code *x, const struct row_code *y);
-/* The one of that name, NULL when there is none; and its value. */
+/* The pair of that name, NULL if there is none; and its value. */
 const struct row_pair *row_pair(const struct row_pair *pairs, int count, const char *name);
 const char *row_pair_value(const struct row_pair *pairs, int count, const char *name);
 const char *row_axis(const struct row *row, const char *name);
@@ -156,8 +156,8 @@ const struct row_metric *row_metric(const struct row *row, int step, const char 
 /* Its value; NaN where the row has none. */
 double row_value(const struct row *row, int step, const char *name);
 
-/* The column table, made of fields.def. It writes and reads the tables of the store, the JSON, the CSV and what goes over the socket.
- * To add a column: its line in fields.def, the place that sets it, its paragraph in docs/reference/columns.md. */
+/* The column table, made from fields.def. It drives the tables of the store, the JSON, the CSV and the messages between processes. To add
+ * a column: its line in fields.def, the code that sets it, its paragraph in docs/reference/columns.md. */
 enum column_group {
     COLUMN_RUN,     /* struct run: table run */
     COLUMN_CASE,    /* struct row: table case, the work, shared by the rows of a case */
@@ -177,7 +177,7 @@ enum column_group {
     COLUMN_DERIVED, /* stored nowhere: report/ computes it from the others */
     COLUMN_COUNTER, /* the name of a metric that a table shows */
 };
-/* How the field is held, and with it what "absent" looks like. */
+/* How a field is stored, and how it is absent. */
 enum column_type {
     COLUMN_NONE,      /* derived and counters: no field */
     COLUMN_TEXT,      /* char *: NULL or "" absent */
@@ -202,7 +202,7 @@ struct column {
     unsigned offset, size; /* of the field in its struct */
 };
 extern const struct column columns[]; /* by group; ends with name NULL */
-/* A column's value in its struct (run, row, step, time or metric). At most one of the four is set, none when absent. */
+/* A column's value in its struct (run, row, step, time or metric). At most one of the four is set; none: absent. */
 struct column_value {
     bool absent;
     const char *text; /* TEXT, CHARS, STATUS */
@@ -213,17 +213,17 @@ struct column_value {
     int64_t integer; /* INT..., BOOL; UINT64: its bits */
 };
 struct column_value column_get(const struct column *column, const void *base);
-/* Sets the field from a value (absent: the type's own absent). Text and reals are copied; CHARS is cut to its size. REALS of another count
- * than the struct's `rounds` are absent. */
+/* Sets the field from a value (absent: the type's own absent). Copies text and reals; cuts CHARS to its size. REALS whose count is not
+ * the struct's `rounds` are absent. */
 void column_set(const struct column *column, void *base, const struct column_value *value);
-/* Can a field of this type say that it is not known? */
+/* Can a field of this type be absent? */
 bool column_may_be_absent(const struct column *column);
-/* By name inside a group; NULL when there is none. */
+/* By name in a group; NULL: there is none. */
 const struct column *column_find(enum column_group group, const char *name);
-/* The first column of a group, and the next of the same group; NULL behind the last. */
+/* The first column of a group, and the next one of it; NULL at the end. */
 const struct column *column_first(enum column_group group);
 const struct column *column_next(const struct column *column);
-/* Every field of a group absent, without freeing what is there; and what the fields hold freed. */
+/* columns_clear makes every field of a group absent without freeing; columns_free frees what the fields hold. */
 void columns_clear(enum column_group group, void *base);
 void columns_free(enum column_group group, void *base);
 
@@ -233,7 +233,7 @@ struct row_list {
     const char *table, *name;     /* in the store; elsewhere */
     const char *index;            /* the column that numbers them in the store */
     unsigned items, count, bytes; /* of the array and its count in struct row; of one */
-    bool anew;                    /* what a worker reports replaces what is there, else it is added */
+    bool anew;                    /* a worker's list replaces this one, else its items are added */
 };
 extern const struct row_list row_lists[]; /* ends with table NULL */
 int row_list_count(const struct row_list *list, const struct row *row);

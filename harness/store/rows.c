@@ -19,7 +19,7 @@ static bool prepare_insert(struct store *store, const char *table, const char *l
     return store_prepare(store, text_get(&sql), s, err);
 }
 
-/* Steps a statement that returns nothing and makes it ready for the next binding. */
+/* Steps a statement without result and resets it for the next binding. */
 static bool step_done(struct store *store, sqlite3_stmt *s, struct error *err)
 {
     int code = sqlite3_step(s);
@@ -193,7 +193,7 @@ static bool read_rows(struct store *store, sqlite3_stmt *s, int64_t run, struct 
         (*rows)[(*count)++] = row;
     }
     bool done = code == SQLITE_DONE || store_error(store, "reading the rows", err);
-    for (int i = 0; done && i < *count; i++) /* none was stored without; a column that was taken away comes back empty */
+    for (int i = 0; done && i < *count; i++) /* a row without one is never stored; a dropped column reads as empty */
         if (!(*rows)[i]->id || !(*rows)[i]->case_id || !(*rows)[i]->device)
             done = error_set(err, ERROR_USAGE, "%s: damaged, while reading the rows: one has no id", store->path);
     if (*count)
@@ -204,7 +204,7 @@ static bool read_rows(struct store *store, sqlite3_stmt *s, int64_t run, struct 
     return done;
 }
 
-/* A run that was resumed with another choice of layers may have given two cases one place: the later one moves behind. */
+/* A run that was resumed with other layers may have two cases of one index: the later case gets the next free one. */
 static void part_cases(struct row **rows, int count)
 {
     for (int i = 1; i < count; i++) {

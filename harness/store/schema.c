@@ -7,7 +7,7 @@
 #define VERSION 14
 #define FIRST_VERSION 14 /* the oldest that a release wrote (0.9.0); earlier ones are refused */
 
-/* The columns that number and join the lines of a table, and what holds of them; its other columns are those of its group. */
+/* The key columns of a table and their constraint; its other columns are those of its group. */
 #define OF_RUN "run INTEGER NOT NULL REFERENCES run(run) ON DELETE CASCADE"
 struct table {
     const char *name, *keys, *constraint;
@@ -25,7 +25,7 @@ static const struct table tables[] = {
 };
 #define TABLES (sizeof tables / sizeof *tables)
 
-/* What a GPU was measured to do at the most, by its UUID; the newest `measured` counts. */
+/* The measured ceilings of a GPU, by UUID; the newest `measured` counts. */
 static const char ceilings[] =
     "CREATE TABLE IF NOT EXISTS roof (uuid TEXT NOT NULL, measured TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, unit TEXT,"
     " how TEXT, PRIMARY KEY (uuid, measured, name)) STRICT, WITHOUT ROWID";
@@ -60,7 +60,7 @@ static const char *sql_type(const struct column *c)
     }
 }
 
-/* A statement that names every column of a table can be made only when they are there. */
+/* True if a statement that names every column of the table compiles. */
 static bool table_complete(struct store *store, const char *table, enum column_group group)
 {
     SCOPED_TEXT sql = {0};
@@ -82,7 +82,7 @@ bool schema_complete(struct store *store)
     return complete;
 }
 
-/* Is the column among the keys, where its name stands before a type? */
+/* Is the column one of the keys? There its name precedes a type. */
 static bool is_key(const struct table *table, const char *column)
 {
     size_t n = strlen(column);
@@ -126,7 +126,7 @@ static bool make_tables(struct store *store, struct error *err)
     return done;
 }
 
-/* People who open the file with sqlite3 find a row as one line. */
+/* A view with one line per row, for people who open the file with sqlite3. */
 static bool make_view(struct store *store, struct error *err)
 {
     SCOPED_TEXT t = {0};
@@ -155,7 +155,7 @@ bool schema_migrate(struct store *store, struct error *err)
     if (done)
         return true;
     sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    if (err->kind == ERROR_INTERNAL) { /* what is in it is not of the version that it names */
+    if (err->kind == ERROR_INTERNAL) { /* the file does not contain what its version promises */
         err->kind = ERROR_USAGE;
         error_hint(err, "it is damaged: nothing was changed; move it away and run again");
     }

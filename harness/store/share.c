@@ -1,4 +1,4 @@
-/* store/share: one run as a file of its own, for somebody else to open: no other run, no machine name, no home folder. */
+/* store/share: one run as a file that others can open: without other runs, the machine's name and the home folder. */
 #include "base/file.h"
 #include "base/text.h"
 #include "store/database.h"

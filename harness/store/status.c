@@ -28,7 +28,7 @@ enum row_status row_status_parse(const char *name)
     for (int i = 0; name && i < ROW_STATUS_COUNT; i++)
         if (strcmp(name, status_names[i]) == 0)
             return (enum row_status)i;
-    return ROW_PLANNED; /* an unknown word promises nothing, so the row must be done again */
+    return ROW_PLANNED; /* an unknown status: the row must run again */
 }
 
 bool row_status_failed(enum row_status s)

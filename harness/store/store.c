@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* Above this a check of every page at each opening would be felt; damage is then met where it lies. */
+/* Above this size, checking every page at each opening takes noticeable time; damage is then found when it is read. */
 #define QUICK_CHECK_MAX_BYTES (64 << 20)
 #define BUSY_WAIT_MS 5000 /* for a report that reads while a run writes */
 
 /* ---- opening ---- */
 
-/* A path as a file: URI, so that SQLite can be told that nothing will change below it. */
+/* A path as a file: URI, which can tell SQLite that the file does not change. */
 static char *immutable_uri(const char *path)
 {
     struct text t = {0};
@@ -43,8 +43,8 @@ static bool open_handle(struct store *store, const char *name, int flags, struct
     return store_integer(store, "SELECT count(*) FROM sqlite_master", &ignored, err);
 }
 
-/* Opens the file and reads from it once. For reading, SQLite still wants to write its shared-memory file beside it; where the folder
- * forbids that and no log is pending, the file can be read as it lies. */
+/* Opens the file and reads from it once. Even for reading, SQLite wants to write its shared-memory file next to it; if the folder forbids
+ * that and no log is pending, the file is opened as immutable. */
 static bool open_any(struct store *store, struct error *err)
 {
     if (!store->read_only)
@@ -100,7 +100,7 @@ static bool identify(struct store *store, off_t bytes, int64_t *version, struct 
     return true;
 }
 
-/* What SQLite would say less clearly, or hang on: no file to read, a folder, a pipe. */
+/* Cases on which SQLite would hang or give a vague error: no file to read, a folder, a pipe. */
 static bool look_at_file(struct store *store, off_t *bytes, struct error *err)
 {
     struct stat st;
@@ -156,7 +156,7 @@ bool store_open(const char *path, bool read_only, struct store **out, struct err
     struct store *store = xcalloc(1, sizeof *store);
     *store = (struct store){.path = xstrdup(path), .read_only = read_only, .lock = -1};
     bool done = open_file(store, err);
-    lock_release(&store->lock); /* held again from store_run_begin on */
+    lock_release(&store->lock); /* store_run_begin takes it again */
     *out = done ? store : NULL;
     if (!done)
         store_close(store);
@@ -189,7 +189,7 @@ static void now_utc(char out[32])
     strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
-/* Runs one statement that returns nothing; its parameters are bound already. */
+/* Runs one statement without result, whose parameters are bound. */
 static bool run_statement(struct store *store, sqlite3_stmt *s, const char *doing, struct error *err)
 {
     return sqlite3_step(s) == SQLITE_DONE || store_error(store, doing, err);
@@ -268,7 +268,7 @@ bool store_run_environment(struct store *store, int64_t run_id, const char *json
     if (!store_writable(store, err) || !store_run(store, run_id, &run, err))
         return false;
     json_auto_t *old = json_loads(run.environment ? run.environment : "{}", 0, NULL);
-    if (!json_is_object(old)) { /* keep what a caller once wrote, under a name */
+    if (!json_is_object(old)) { /* keep a name under which it was written before */
         json_decref(old);
         old = json_pack("{s:s}", "text", run.environment);
         old = old ? old : json_object();
@@ -305,7 +305,7 @@ bool store_run_spent(struct store *store, const struct run *run, struct error *e
     return run_statement(store, s, "recording where the time went", err);
 }
 
-/* The runs that `where` selects, its parameters `texts` (NULL for none; a NULL in it binds as such) or the id. */
+/* The runs that `where` selects. Its parameters are `texts` (NULL: none; an element NULL binds NULL) or the id. */
 static bool select_runs(struct store *store, const char *where, const char *const *texts, int64_t id, struct runs *runs, struct error *err)
 {
     SCOPED_TEXT sql = {0};
@@ -332,7 +332,7 @@ static bool select_runs(struct store *store, const char *where, const char *cons
     return store_error(store, "reading its runs", err);
 }
 
-/* The only one; false: there is none. */
+/* The only run found; false: none. */
 static bool take_run(struct runs *runs, struct run *run)
 {
     bool one = runs->count == 1;

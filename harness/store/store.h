@@ -9,12 +9,12 @@
 #include "store/row.h"
 
 struct store;
-/* Opens, creating and migrating. Errors with a hint, exit 2: newer or older schema ("written by a newer bench (schema 7, this one knows
- * 4)"), not a database, damaged. Another run holds it: says which pid, waits not. Read-only folder: says so. */
+/* Opens a database, making or migrating it. Errors with a hint (exit 2): a newer or older schema, no database, damaged. A database that
+ * another run holds is an error that names the pid; it does not wait. So is a read-only folder. */
 bool store_open(const char *path, bool read_only, struct store **store, struct error *err);
 void store_close(struct store *store);
 
-/* Where a run was made, of what, by which command. */
+/* Where and from what a run was made, and by which command. */
 struct run {
     double spent_s[PHASE_COUNT];
 #define RUN(...) ROW_MEMBER(__VA_ARGS__)
@@ -28,20 +28,20 @@ bool store_run_begin(struct store *store, struct run *run, struct error *err);
 bool store_run_end(struct store *store, int64_t run_id, const char *when, struct error *err);
 /* Merges keys into the run's environment JSON object, objects inside it too. */
 bool store_run_environment(struct store *store, int64_t run_id, const char *json, struct error *err);
-/* Where its clock time went: wall_s and spent_s as `run` has them. */
+/* Stores wall_s and spent_s of the run. */
 bool store_run_spent(struct store *store, const struct run *run, struct error *err);
-/* The ceilings measured on the GPU of that UUID. Put adds a dated set; get gives the newest (false without err: never measured). */
+/* The measured ceilings of the GPU with that UUID. Put adds a dated set; get returns the newest (false without err: never measured). */
 bool store_ceilings_put(struct store *store, const char *uuid, const struct ceiling_list *ceilings, struct error *err);
 bool store_ceilings(struct store *store, const char *uuid, struct ceiling_list *ceilings, struct error *err);
 /* Visits the newest set of every GPU that has one. */
 bool store_ceilings_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct ceiling_list *ceilings),
                          void *context, struct error *err);
-/* Inserts or replaces one whole row (with steps, times, samples, metrics) in one transaction; it is on the disk when this returns. Needs
- * the run to be begun here. The fields of its case (COLUMN_CASE) are shared: the last row put speaks for all. */
+/* Inserts or replaces one whole row (with steps, times, samples, metrics) in one transaction; it is on disk when this returns. The run
+ * must have begun here. Fields of the case (COLUMN_CASE) are shared: the last row put sets them. */
 bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err);
 /* All of them or none: one transaction, and one sync of the disk. */
 bool store_put_all(struct store *store, int64_t run_id, struct row *const *rows, int count, struct error *err);
-/* Latest run (by `bench VERB`, of a scenario, on a device; NULL = any); false without err when there is none. */
+/* The latest run (by `bench VERB`, of a scenario, on a device; NULL: any); false without err: none. */
 bool store_last_run(struct store *store, const char *verb, const char *scenario, const char *device, struct run *run, struct error *err);
 bool store_run(struct store *store, int64_t run_id, struct run *run, struct error *err);
 struct runs {
@@ -52,14 +52,14 @@ bool store_runs(struct store *store, struct runs *runs, struct error *err);
 void runs_free(struct runs *runs);
 /* How many rows a run has so far. -1 on error. */
 int64_t store_row_count(struct store *store, int64_t run_id, struct error *err);
-/* Rows of a run, by case_index then row_index; two cases never have one case_index. -1 on error. Free each row and the array. */
+/* The rows of a run, by case_index, then row_index; two cases never share a case_index. -1 on error. Free each row and the array. */
 int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err);
 void rows_free(struct row **rows, int count);
 /* Closes it, for SCOPED_BY. */
 void store_leave(struct store **store);
 
-/* The best point of a variant on a layer, as `bench tune` found it on one chip with one compiler. One for each (signature, variant, chip,
- * compiler): the newer replaces the older. */
+/* A variant's best configuration on a layer, as `bench tune` found it on one chip with one compiler. One for each (signature, variant,
+ * chip, compiler): a newer one replaces it. */
 struct wisdom {
 #define WISDOM(...) ROW_MEMBER(__VA_ARGS__)
 #include "store/fields.def"
@@ -73,16 +73,16 @@ int store_wisdom(struct store *store, struct wisdom **list, struct error *err);
 /* Wisdom as a file: {"schema": "bench.wisdom", "version": "1.0.0", "wisdom": [{COLUMN: VALUE, ...}, ...]}, absent values null. */
 #define WISDOM_FILE_MAX_BYTES (64u << 20)
 void wisdom_write(struct text *t, const struct wisdom *list, int count);
-/* Reads such a text; -1 + error naming FILE and the entry. `file` is for messages. */
+/* Reads such a text; -1 and an error that names FILE and the entry. `file` is for messages. */
 int wisdom_parse(const char *file, const char *text, size_t bytes, struct wisdom **list, struct error *err);
 
-/* Adds everything of another database that this one does not have: runs (with new numbers, by when they began) with their rows, measured
- * roofs, and wisdom (the newer one wins). A run is the same when all that is known of it is. All or nothing. */
+/* Adds everything of another database that is missing here: runs (numbered anew by start time) with their rows, measured ceilings, and
+ * tuned configurations (the newer wins). Two runs are the same if all that identifies them is equal. All or nothing. */
 struct merge_counts {
     int runs, runs_known, rows, wisdom, wisdom_older;
 };
 bool store_merge(struct store *into, const char *from, struct merge_counts *counts, struct error *err);
-/* One run alone, with the roofs of its GPU and without wisdom. */
+/* One run alone, with the ceilings of its GPU and without tuned configurations. */
 bool store_merge_run(struct store *into, const char *from, int64_t run, struct error *err);
 /* The bytes of a database that has this run alone, without the machine's name and with ~ for the home folder. The caller frees them. */
 #define STORE_SHARE_MAX_BYTES ((size_t)1 << 30)

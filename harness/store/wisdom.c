@@ -1,4 +1,4 @@
-/* store/wisdom: the best points that searches found. */
+/* store/wisdom: the best configurations that searches found. */
 #include "base/text.h"
 #include "store/database.h"
 #include "store/json.h"
@@ -77,8 +77,7 @@ void wisdom_write(struct text *t, const struct wisdom *list, int count)
     json_write(t, json_pack("{s:s,s:s,s:o}", "schema", SCHEMA, "version", VERSION, "wisdom", entries));
 }
 
-/* One field from JSON; false when it is of another kind than the column, missing where it must be there, or would be cut, perhaps inside a
- * character. */
+/* Sets one field from JSON. False if its type is not the column's, if it is missing but required, or if it would be cut. */
 static bool take_value(const struct column *c, const json_t *value, struct wisdom *w)
 {
     bool there = value && !json_is_null(value);

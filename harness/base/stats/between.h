@@ -1,5 +1,5 @@
-/* base/stats/between: by what two processes on one GPU tell the time of one kernel differently with nothing changed: no interval of either
- * holds that. */
+/* base/stats/between: how much the time of one kernel differs between two processes on one GPU with nothing changed; intervals within a
+ * process do not cover this. */
 #ifndef BENCH_STATISTICS_BETWEEN_H
 #define BENCH_STATISTICS_BETWEEN_H
 

@@ -27,7 +27,7 @@ static double mean_of(const double *value, int count, double *squares)
     return mean;
 }
 
-/* The point between the values first .. index - 1 and index .. end - 1. */
+/* The candidate change between the values first .. index - 1 and index .. end - 1. */
 static struct change_point point_at(const struct series *s, int first, int index, int end)
 {
     int a = index - first, b = end - index, freedom = a + b - 2;
@@ -164,7 +164,7 @@ static struct change_point point_of(const struct series *s, const struct marks *
     return point_at(s, i ? m->at[i - 1] : 0, m->at[i], i + 1 < m->count ? m->at[i + 1] : s->count);
 }
 
-/* The one to go: the least sure; when all are sure enough, the smallest that is too small; -1: none. */
+/* The change to remove: the least certain, or, if all are certain enough, the smallest that is too small; -1: none. */
 static int weakest(const struct series *s, const struct change_point *points, int count)
 {
     int weak = 0, small = 0;

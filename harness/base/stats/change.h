@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 struct change_search {
-    int window;       /* values looked at together; 50 is Otava's, 2 at least */
-    double level;     /* a change is as unlikely as this where there is none; 0.001 */
+    int window;       /* window length; Otava uses 50, at least 2 */
+    double level;     /* p-value below which a change is accepted; 0.001 */
     double magnitude; /* a share of the value on either side: smaller changes are left out; 0: none are */
     /* Otava 1ceb153 looks again at the wrong neighbour when it takes a weak point away, and its t-test has the spread of the values instead
      * of that of a sample: only so are its published series met to the point. */
@@ -20,10 +20,10 @@ struct change_search {
 };
 struct change_point {
     int index;            /* the first value after it */
-    double before, after; /* means up to the neighbouring points */
+    double before, after; /* means of the segments before and after */
     double p;             /* of equal means on both sides */
 };
-/* The points in order, malloc'd; how many. */
+/* The changes in order, malloc'd; returns how many. */
 int change_find(const double *value, int count, const struct change_search *search, struct change_point **points);
 
 #endif

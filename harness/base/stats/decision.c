@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PRIOR_ROUNDS 60 /* the number of rounds for which the evidence is made most of */
+#define PRIOR_ROUNDS 60 /* the number of rounds at which the evidence is strongest */
 #define PRIOR_ALPHA 0.01
 #define PULLED_IN 3 /* robust standard deviations from the median */
 #define LEVEL 0.05  /* at which not knowing the dependence is allowed for */
 #define COSINES_LEAST 6
 #define ROUNDS_A_COSINE 8
-/* Before as many rounds as 15 independent ones neither spread nor dependence is known, and evidence must be stronger by this. */
+/* With fewer rounds than 15 independent ones, spread and dependence are uncertain: evidence must be stronger by this factor. */
 #define EARLY_ROUNDS 15
 #define EARLY 100
 
@@ -26,7 +26,7 @@ struct ratios {
     double least_placed, most_placed; /* means of few placements; of one or many the mean */
 };
 
-/* Outliers, which a shared machine makes and no kernel, are moved to where a normal distribution has its own. */
+/* Winsorises: moves outliers, which a shared machine causes, to the extremes of a normal distribution. */
 static void pull_in(double *value, int count)
 {
     double *copy = xcalloc((size_t)count, sizeof *copy);
@@ -81,7 +81,7 @@ static double placement_share(struct ratios *r, double variance)
     double between = square / (groups - 1),
            within = r->count > groups ? (variance * (r->count - 1) - square) / (r->count - groups) : variance;
     double in_mean = counts / r->count, in_between = (r->count - in_mean) / (groups - 1), a = in_mean / in_between;
-    if (between < within) /* by chance: no spread of placements is to be seen, nor a negative one to be gained */
+    if (between < within) /* by chance: no spread between placements is visible, and none may be negative */
         between = within;
     double asked = a * between + (1 - a) * within;
     return asked / variance *
@@ -125,7 +125,7 @@ static double chance(const struct ratios *r, double bound, int sign)
     return fmin(1, early * exp(-log_evidence));
 }
 
-/* Half the width of what the mean lies in at every look (both sides). */
+/* Half the width of an interval that contains the mean at every look (both sides). */
 static double reach(const struct ratios *r, double alpha)
 {
     double n = r->count, scale = n * prior() + 1;
@@ -194,7 +194,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Each chance to what Holm's steps make of it. */
+/* Holm's adjustment of each p-value. */
 static void adjust(double **chances, int count)
 {
     double so_far = 0;

@@ -5,7 +5,7 @@
  * likelihood ratios over a half-normal prior (Robbins, Annals of Mathematical Statistics 41, 1970; Howard, Ramdas, McAuliffe and Sekhon,
  * Annals of Statistics 49, 2021; with the variance estimated: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2021), which exceeds 1/alpha
  * ever with probability at most alpha. Ratios far outside of the others are pulled in, and the variance is that of dependent rounds
- * (statistics/dependence). tests/unit/test_decision.c simulates error rates and how many rounds a verdict takes. */
+ * (base/stats/dependence). tests/unit/test_decision.c simulates error rates and how many rounds a verdict takes. */
 #ifndef BENCH_STATISTICS_DECISION_H
 #define BENCH_STATISTICS_DECISION_H
 

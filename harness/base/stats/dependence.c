@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define FEWEST 10     /* samples in which dependence can be seen */
-#define RHO_MOST 0.97 /* beyond it some rounds tell nothing at all */
+#define RHO_MOST 0.97 /* beyond this, some rounds carry no information */
 
 /* To a mean of 0; its variance. */
 static double centred(double *score, int count)
@@ -50,7 +50,7 @@ static double autoregression_share(const double *score, double variance, int cou
     return (1 + rho) / (1 - rho);
 }
 
-/* How many of the sorted values lie below it. */
+/* How many of the sorted values are below it. */
 static int below(const double *sorted, int count, double value)
 {
     int low = 0, high = count;

@@ -67,7 +67,7 @@ static void serial_interval(struct estimate *e, const double *series, const doub
     }
 }
 
-/* Widens the interval to what the placements say. */
+/* Widens the interval by the spread between placements. */
 static void span_placements(struct estimate *e, const double *series, const int *placement, double level)
 {
     int n = e->count, groups = 0;

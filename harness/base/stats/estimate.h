@@ -2,11 +2,11 @@
  * the placements of buffers that were seen, of several rows at once.
  *
  * The interval is made of order statistics, so that no distribution is assumed, as far out as the dependence of the rounds asks for
- * (statistics/dependence). tests/unit/test_coverage.c simulates what the intervals hold, and how much wider they are for it. */
+ * (base/stats/dependence). tests/unit/test_coverage.c simulates what the intervals hold, and how much wider they are for it. */
 #ifndef BENCH_STATISTICS_ESTIMATE_H
 #define BENCH_STATISTICS_ESTIMATE_H
 
-struct estimate { /* of a median: 95 % interval; count 0 = nothing known */
+struct estimate { /* of a median: 95 % interval; count 0: nothing known */
     double median, low, high;
     double p05, p95;
     int count; /* samples that are numbers: a lost one is not a time */
