@@ -1,9 +1,11 @@
 #include "base/text.h"
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static void out_of_memory(void)
@@ -315,6 +317,20 @@ bool text_to_real(const char *s, double *out)
         return false;
     *out = v;
     return true;
+}
+
+bool text_to_number(const char *s, double *out)
+{
+    static const struct {
+        const char *word;
+        double value;
+    } words[] = {{".inf", INFINITY}, {"+.inf", INFINITY}, {"-.inf", -INFINITY}, {".nan", NAN}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcasecmp(s, words[i].word)) {
+            *out = words[i].value;
+            return true;
+        }
+    return text_to_real(s, out);
 }
 
 static bool in_name(char c)

@@ -81,5 +81,7 @@ void text_add_word(struct text *t, const char *word);
 /* Reads a whole non-negative or negative decimal integer; false when anything else is in the string or it overflows. */
 bool text_to_int(const char *s, long long *out);
 bool text_to_real(const char *s, double *out);
+/* The same, and YAML's words for what is not finite: .inf, -.inf, .nan. */
+bool text_to_number(const char *s, double *out);
 
 #endif

@@ -2,6 +2,8 @@
  * and saved. */
 #include "base/file.h"
 #include "base/npy.h"
+#include "base/scales.h"
+#include "emu/device/emu.h"
 #include "emu/emulate/parts.h"
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +19,7 @@ char *emulate_file(const struct emulation *e, const char *name)
     return path;
 }
 
-/* Of the expected value, or of the root mean square of all of them where that is more: a value near 0 is as good as its neighbours are. */
+/* Of the expected value, or of the root mean square of those of its scale where that is more: sums near 0 are as good as the others are. */
 static double default_tolerance(enum dtype t)
 {
     return t == DTYPE_F32 ? 1e-5 : t == DTYPE_F16 ? 2e-3 : t == DTYPE_BF16 ? 1.6e-2 : t == DTYPE_F64 ? 1e-12 : 0;
@@ -33,21 +35,42 @@ static void truth_free(struct truth *t)
     free(t->magnitude);
 }
 
+/* What errors of each element are relative to. Of an infinity no number is near: 0. */
+struct relative {
+    const struct truth *truth;
+    struct scales scales;
+    double usual[SCALES_MOST];
+};
+
+static struct relative relative_to(const struct truth *t, const double *values, int64_t count)
+{
+    struct relative r = {.truth = t};
+    struct scale_counts *counts = xcalloc(1, sizeof *counts);
+    scale_count(counts, values, (size_t)count);
+    r.scales = scales_of(counts);
+    scales_usual(&r.scales, values, (size_t)count, r.usual);
+    free(counts);
+    return r;
+}
+
+static double relative_size(const struct relative *r, int64_t i, double want)
+{
+    double least = r->truth->magnitude ? r->truth->magnitude[i] : r->usual[scale_of(&r->scales, want)], size = fmax(least, fabs(want));
+    return isfinite(want) && isfinite(size) ? size : 0;
+}
+
 static void hold(struct emulation *e, const struct buffer_wanted *b, const void *got, const struct truth *t, double tolerance)
 {
     struct emulate_expectation *x = APPEND(e->out->expectations, e->out->expectation_count);
+    struct relative r = relative_to(t, t->value, b->count);
     *x = (struct emulate_expectation){.count = b->count, .first = -1, .tolerance = tolerance};
     snprintf(x->name, sizeof x->name, "%s", b->name);
-    double squares = 0;
-    for (int64_t i = 0; i < b->count; i++)
-        squares += isfinite(t->value[i]) ? t->value[i] * t->value[i] : 0;
-    double usual = sqrt(squares / (double)b->count);
     for (int64_t i = 0; i < b->count; i++) {
         bool unwritten = b->unwritten && b->unwritten[i];
-        double g = unwritten ? NAN : dtype_get(b->type, got, (size_t)i), w = t->value[i];
-        double scale = t->magnitude ? fmax(t->magnitude[i], fabs(w)) : fmax(fabs(w), usual), error = fabs(g - w);
-        bool same = g == w || (isnan(g) && isnan(w)), right = !unwritten && (same || error <= tolerance * scale);
-        double share = same ? 0 : error / scale;
+        double g = unwritten ? NAN : dtype_get(b->type, got, (size_t)i), w = t->value[i], size = relative_size(&r, i, w),
+               error = fabs(g - w);
+        bool same = g == w || (isnan(g) && isnan(w)), right = !unwritten && (same || (size > 0 && error <= tolerance * size));
+        double share = same ? 0 : size > 0 && !isnan(g) ? error / size : INFINITY;
         x->unwritten += unwritten;
         if (!unwritten && !(share <= x->worst))
             x->worst = share;
@@ -74,15 +97,15 @@ static void keep_tensor(struct emulation *e, const struct buffer_wanted *b, cons
     k->before = memcpy(xmalloc(bytes), b->initial ? b->initial : got, bytes);
     k->expected = xmalloc(floats);
     k->allowed = xmalloc(floats);
-    double squares = 0;
+    double *values = xmalloc((size_t)b->count * sizeof *values);
     for (int64_t i = 0; i < b->count; i++) {
-        double v = t->value ? t->value[i] : dtype_get(b->type, got, (size_t)i);
-        k->expected[i] = (float)v;
-        squares += isfinite(v) ? v * v : 0;
+        values[i] = t->value ? t->value[i] : dtype_get(b->type, got, (size_t)i);
+        k->expected[i] = (float)values[i];
     }
-    double usual = sqrt(squares / (double)b->count);
+    struct relative r = relative_to(t, values, b->count);
     for (int64_t i = 0; i < b->count; i++)
-        k->allowed[i] = (float)(tolerance * fmax(t->magnitude ? t->magnitude[i] : usual, fabs((double)k->expected[i])));
+        k->allowed[i] = (float)(tolerance * relative_size(&r, i, values[i]));
+    free(values);
 }
 
 /* A number for all, a list that repeats, an array. */
@@ -106,8 +129,11 @@ static bool read_truth(struct emulation *e, const struct buffer_wanted *b, const
         return node_error(n, err, "expect: a number, a list, an .npy or 'reference'");
     for (int64_t i = 0; i < b->count; i++) {
         if (i < (list ? n->count : 1)) {
-            if (!emulate_real(e, list ? n->items[i] : n, "expect", &t->value[i], err))
+            const struct node *item = list ? n->items[i] : n;
+            if (!emulate_real(e, item, "expect", &t->value[i], err))
                 return false;
+            if (!dtype_is_whole(b->type) && !emulate_holds(b->type, t->value[i]))
+                return node_error(item, err, "expect: %s does not hold %.40s", dtype_name(b->type), item->text);
         } else {
             t->value[i] = t->value[list ? i % n->count : 0];
         }
@@ -122,17 +148,22 @@ static bool expects_reference(const struct buffer_wanted *b)
     return n && n->kind == NODE_SCALAR && !strcmp(n->text, "reference");
 }
 
+/* An expected buffer begins for the reference as it does for the kernel; without `data`, nobody wrote it. */
 static bool mirror(struct emulation *e, struct buffer_wanted *b, struct error *err)
 {
     bool wanted = expects_reference(b);
     size_t bytes = (size_t)b->count * (wanted ? 8 : 4);
+    if (!emu_device.alloc(&e->dev, b->name, bytes, &b->address, err))
+        return false;
+    if (wanted && b->none)
+        return true;
     void *host = xmalloc(bytes);
     for (int64_t i = 0; i < b->count; i++)
         if (wanted)
-            ((double *)host)[i] = NAN;
+            ((double *)host)[i] = dtype_get(b->type, b->initial, (size_t)i);
         else
             ((float *)host)[i] = (float)dtype_get(b->type, b->initial, (size_t)i);
-    bool ok = emu_device.alloc(&e->dev, b->name, bytes, &b->address, err) && emu_device.write(&e->dev, b->address, host, bytes, err);
+    bool ok = emu_device.write(&e->dev, b->address, host, bytes, err);
     free(host);
     return ok;
 }
@@ -148,6 +179,7 @@ static bool add_magnitudes(struct emulation *e, const struct node *args, struct 
             struct buffer_wanted *m = &e->magnitudes[e->magnitude_count++];
             *m = e->buffers[k];
             m->name = text;
+            m->none = true;
             if (!mirror(e, m, err))
                 return false;
         }
@@ -160,9 +192,21 @@ static bool read_doubles(struct emulation *e, const struct buffer_wanted *b, dou
     *out = xmalloc((size_t)b->count * sizeof **out);
     if (!emu_device.read(&e->dev, b->address, *out, (size_t)b->count * sizeof **out, err))
         return false;
+    for (int64_t i = 0; i < b->count && b->none; i++)
+        if (!emu_written(&e->dev, b->address + (uint64_t)i * sizeof **out, sizeof **out))
+            return node_error(at, err, "the reference leaves element %lld of '%s' unwritten", (long long)i, b->name);
+    return true;
+}
+
+static bool read_magnitudes(struct emulation *e, const struct buffer_wanted *b, const double *values, double **out, const struct node *at,
+                            struct error *err)
+{
+    if (!read_doubles(e, b, out, at, err))
+        return false;
     for (int64_t i = 0; i < b->count; i++)
-        if (isnan((*out)[i]))
-            return node_error(at, err, "the reference leaves element %lld of '%s' unwritten, or NaN", (long long)i, b->name);
+        if (isfinite(values[i]) && !(isfinite((*out)[i]) && (*out)[i] >= 0))
+            return node_error(at, err, "element %lld of '%s' is %g, no magnitude: a number of at least 0 is expected", (long long)i,
+                              b->name, (*out)[i]);
     return true;
 }
 
@@ -213,6 +257,7 @@ static bool run_reference(struct emulation *e, const struct node *n, struct trut
     }
     if (ok && !any)
         ok = node_error(n, err, "there is a reference, but no buffer says 'expect: reference'");
+    emu_set_checks(&e->dev, true); /* they know which elements it wrote */
     ok = ok && launch_reference(e, n, err);
     for (int i = 0; i < e->argument_buffers; i++) {
         struct buffer_wanted *b = &e->buffers[i];
@@ -220,9 +265,10 @@ static bool run_reference(struct emulation *e, const struct node *n, struct trut
             ok = read_doubles(e, b, &truths[i].value, n, err);
         for (int k = 0; ok && k < e->magnitude_count; k++)
             if (e->magnitudes[k].node == b->node)
-                ok = read_doubles(e, &e->magnitudes[k], &truths[i].magnitude, n, err);
+                ok = read_magnitudes(e, &e->magnitudes[k], truths[i].value, &truths[i].magnitude, n, err);
         b->address = address[i];
     }
+    emu_set_checks(&e->dev, !e->request->no_check);
     return ok;
 }
 

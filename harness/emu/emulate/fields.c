@@ -73,7 +73,7 @@ static bool evaluate(const struct emulation *e, const struct node *n, double *ou
 static bool plain(const struct emulation *e, const struct node *n)
 {
     double v;
-    return !e->field_count || n->kind != NODE_SCALAR || text_to_real(n->text, &v);
+    return !e->field_count || n->kind != NODE_SCALAR || text_to_number(n->text, &v);
 }
 
 bool emulate_int(const struct emulation *e, const struct node *n, const char *what, int64_t min, int64_t max, int64_t *out,
@@ -93,6 +93,8 @@ bool emulate_int(const struct emulation *e, const struct node *n, const char *wh
 
 bool emulate_real(const struct emulation *e, const struct node *n, const char *what, double *out, struct error *err)
 {
+    if (n->kind == NODE_SCALAR && !n->quoted && text_to_number(n->text, out) && !isfinite(*out))
+        return true;
     return plain(e, n) ? node_real(n, what, -1.7e308, 1.7e308, out, err) : evaluate(e, n, out, err);
 }
 

@@ -67,6 +67,11 @@ static double next_random(uint64_t *state)
     return (double)(int64_t)(*state >> 11) * 0x1p-53;
 }
 
+bool emulate_holds(enum dtype t, double v)
+{
+    return dtype_is_whole(t) ? v == floor(v) && dtype_holds(t, v) : isnan(v) || dtype_holds(t, v);
+}
+
 /* An array of NumPy's: as many elements as the buffer has. */
 static bool fill_npy(struct emulation *e, const struct node *data, const struct buffer_wanted *b, void *host, struct error *err)
 {
@@ -76,7 +81,11 @@ static bool fill_npy(struct emulation *e, const struct node *data, const struct 
     if (ok && (int64_t)a.count != b->count)
         ok = node_error(data, err, "%s has %zu elements, '%s' has %lld", data->text, a.count, b->name, (long long)b->count);
     for (int64_t i = 0; ok && i < b->count; i++)
-        dtype_set(b->type, host, (size_t)i, a.value[i]);
+        if (!emulate_holds(b->type, a.value[i]))
+            ok = node_error(data, err, "%s: element %lld is %.9g, which %s does not hold", data->text, (long long)i, a.value[i],
+                            dtype_name(b->type));
+        else
+            dtype_set(b->type, host, (size_t)i, a.value[i]);
     npy_free(&a);
     free(path);
     return ok;
@@ -87,21 +96,15 @@ static bool is_npy(const struct node *n)
     return n && n->kind == NODE_SCALAR && text_ends(n->text, ".npy");
 }
 
-/* A whole number in its range; of the other types any. */
-static bool holds(enum dtype t, double v)
-{
-    double most = dtype_exact_integer(t), least = t == DTYPE_I8 || t == DTYPE_I32 ? -most - 1 : 0;
-    return !dtype_is_whole(t) || (v == floor(v) && v >= least && v <= most);
-}
-
 static bool fill_list(const struct node *data, const struct buffer_wanted *b, void *host, struct error *err)
 {
     for (int64_t i = 0; i < b->count; i++) { /* shorter lists repeat */
         double v;
         const struct node *n = data->items[i % data->count];
-        if (!node_real(n, "data", -1e300, 1e300, &v, err))
+        bool special = n->kind == NODE_SCALAR && !n->quoted && text_to_number(n->text, &v) && !isfinite(v);
+        if (!special && !node_real(n, "data", -1e300, 1e300, &v, err))
             return false;
-        if (i < data->count && !holds(b->type, v))
+        if (i < data->count && !emulate_holds(b->type, v))
             return node_error(n, err, "data: %s does not hold %.40s", dtype_name(b->type), n->text);
         dtype_set(b->type, host, (size_t)i, v);
     }
@@ -306,10 +309,10 @@ static bool add_field(struct emulation *e, const struct node *n, const struct pa
                                                                        : DTYPE_F32;
         bool field = field_named(e, number, &v);
         whole = field ? (long long)v : 0;
-        if ((!wide && type == DTYPE_NONE) || (!field && (!text_to_real(number, &v) || (wide && !text_to_int(number, &whole)))))
+        if ((!wide && type == DTYPE_NONE) || (!field && (!text_to_number(number, &v) || (wide && !text_to_int(number, &whole)))))
             return node_error(n, err, "a field of argument %d is a buffer, a number or a type and a number ('i32 3'), not '%.40s'",
                               index + 1, text);
-        if (!wide && !holds(type, v))
+        if (!wide && !emulate_holds(type, v))
             return node_error(n, err, "a field of argument %d: %s does not hold %.40s", index + 1, dtype_name(type), number);
         bytes = wide ? 8 : (uint32_t)dtype_bytes(type);
         if (wide)
@@ -399,6 +402,8 @@ static bool set_argument(struct emulation *e, const struct node *n, const struct
         double v;
         if (!emulate_real(e, n, what, &v, err))
             return false;
+        if (p->bytes == 4 && !emulate_holds(DTYPE_F32, v))
+            return node_error(n, err, "%s: f32 does not hold %.9g", what, v);
         float f = (float)v;
         memcpy(e->params + p->offset, p->bytes == 8 ? (const void *)&v : &f, p->bytes == 8 ? 8 : 4);
         return true;
@@ -455,7 +460,8 @@ bool emulate_set_arguments(struct emulation *e, const struct node *args, const s
     bool plain = true, ok = true;
     for (int i = 0; i < count && ok; i++) {
         ok = set_argument(e, args->items[i], &params[i], i, err);
-        plain &= args->items[i]->kind == NODE_SCALAR;
+        double v = 0;
+        plain &= args->items[i]->kind == NODE_SCALAR && (!text_to_number(args->items[i]->text, &v) || isfinite(v));
         if (ok)
             say_argument(e, args->items[i], &params[i], &said);
     }

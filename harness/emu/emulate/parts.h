@@ -47,6 +47,8 @@ bool emulate_read_fields(struct emulation *e, struct error *err);
 bool emulate_int(const struct emulation *e, const struct node *n, const char *what, int64_t min, int64_t max, int64_t *out,
                  struct error *err);
 bool emulate_real(const struct emulation *e, const struct node *n, const char *what, double *out, struct error *err);
+/* A number of the type once it is rounded: a whole number in its range, a finite number that does not overflow, infinity, NaN. */
+bool emulate_holds(enum dtype t, double v);
 /* Keys, grid, block, sizes, limits. */
 bool emulate_read_launch(struct emulation *e, struct error *err);
 /* Buffers are made and filled, variables of the module are filled. */

@@ -1,0 +1,30 @@
+/* base/scales: numbers of sizes so different that an error of the large ones says nothing about the small ones: attention scores beside a
+ * mask of -1e9. A tensor's magnitudes are of one scale unless a gap of SCALE_GAP powers of two lies between them. */
+#ifndef BENCH_BASE_SCALES_H
+#define BENCH_BASE_SCALES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SCALES_MOST 4
+#define SCALE_GAP 12
+
+struct scales {
+    double below[SCALES_MOST]; /* ascending; magnitudes of scale i are less than below[i]. The last is infinity. Of count 0: one scale */
+    int count;
+};
+
+/* How many magnitudes there are of each power of two; zeros, infinities and NaN are left out. Start with {0}. */
+struct scale_counts {
+    uint64_t of[2200], all;
+};
+void scale_count(struct scale_counts *counts, const double *values, size_t count);
+
+/* A scale below a gap has at least 1 in 64 of the magnitudes: a few results that cancel to nearly nothing are no scale of their own. */
+struct scales scales_of(const struct scale_counts *counts);
+
+int scale_of(const struct scales *scales, double value);
+/* The root mean square of the finite values of each scale and of those below it, which is what a value of that scale usually is. */
+void scales_usual(const struct scales *scales, const double *values, size_t count, double usual[SCALES_MOST]);
+
+#endif
