@@ -24,7 +24,7 @@ static double formula_floor(double a, double b)
     return (b > 0 ? q * b > a : q * b < a) ? q - 1 : q; /* the quotient was rounded up to a whole number */
 }
 
-/* What is done with two numbers; conv.cu has the same. */
+/* The operations on two numbers; kernels/reference/conv.cu has the same. */
 static double formula_two(enum formula_step_kind kind, double a, double b)
 {
     switch (kind) {
@@ -93,7 +93,7 @@ static bool make_binary(struct making *m, const struct term *t)
     return push(m, t, FORMULA_EQUAL, 0, 0, 2) && push(m, t, FORMULA_NUMBER, 0, 0, 0) && push(m, t, FORMULA_EQUAL, 0, 0, 2);
 }
 
-/* The slot of a tensor that is read; -1: that is none. What an epilogue reads is no part of the op. */
+/* Slot of a tensor that the formula reads; -1: the name is none. Tensors of the epilogue are not part of the op. */
 static int slot_of(const struct making *m, const char *name)
 {
     const struct tensor_role *role = m->values ? op_role(m->work->op, name) : NULL;
@@ -129,7 +129,7 @@ static bool make_name(struct making *m, const struct term *t)
     return push(m, t, FORMULA_NUMBER, 0, v.kind == VALUE_INT ? (double)v.i : v.d, 0);
 }
 
-/* sum(e), largest(e), mean(e) over the taps: what is in them comes behind. */
+/* sum(e), largest(e), mean(e) over the taps: a step followed by the steps of e. */
 static bool make_over(struct making *m, const struct term *t, enum formula_step_kind kind)
 {
     int at = m->to->count;
@@ -225,7 +225,7 @@ static int64_t lane_column(const struct machine *m, int lane)
     return c->at[(m->run->column + lane) * c->taps + m->column_tap];
 }
 
-/* What is outside of the tensor is 0. channel NULL: the output's own. */
+/* Reads a tensor in all lanes; 0 outside of it. channel NULL: the output's own. */
 static void machine_read(struct machine *m, int64_t slot, const double *channel, double *to)
 {
     const struct formula_run *r = m->run;
@@ -247,7 +247,7 @@ static double joined(enum formula_step_kind kind, bool first, double so_far, dou
     return kind != FORMULA_LARGEST ? so_far + v : first ? v : fmax(so_far, v);
 }
 
-/* One tap after another, each where the lane has it. Magnitudes add up; of the largest value it is the value's own. */
+/* Runs the steps of a sum, largest or mean for each tap inside the image, lane by lane. Magnitudes add up, also of `largest`. */
 static void machine_over(struct machine *m, const struct formula_step *s)
 {
     const struct formula_run *r = m->run;

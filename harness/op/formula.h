@@ -1,18 +1,17 @@
-/* op/formula: what an op of images computes, as its file says it, for one work: an expression over the output's place, what is read there
- * and the taps of a window (docs/OP.md, "Ops of images"). Compiled to a row of steps on a stack; kernels/reference/conv.cu runs the same
- * steps. Private to op/ and the check on the device. */
+/* op/formula: the formula of an op of images for one work: an expression over the output's coordinates, the values it reads and the taps of
+ * a window (docs/OP.md, "Ops of images"). It is compiled to steps of a stack machine; kernels/reference/conv.cu runs the same steps. */
 #ifndef BENCH_OP_FORMULA_H
 #define BENCH_OP_FORMULA_H
 
 #include "op/op.h"
 
-/* Names that a formula has beside its op's symbols: where the output is, and through which tap it reads. */
+/* Names of a formula, besides its op's symbols: coordinates of the output, and the tap through which it reads. */
 enum formula_name { FORMULA_CHANNEL, FORMULA_Z, FORMULA_Y, FORMULA_X, FORMULA_TAP, FORMULA_NAMES };
 extern const char *const formula_names[]; /* NULL-terminated */
-#define FORMULA_WEIGHT "weight"           /* of a tap: that of its row times that of its column */
+#define FORMULA_WEIGHT "weight"           /* weight of a tap: that of its row times that of its column */
 
-/* conv.cu has the same order. READ: `arg` is the tensor's slot, of the output's channel; READ_AT: of the channel on the stack. SUM, LARGEST
- * and MEAN have `arg` steps behind them, which they do for each tap inside the image. */
+/* kernels/reference/conv.cu has the same order. READ: `arg` is the tensor's slot, read at the output's channel; READ_AT: at the channel on
+ * the stack. SUM, LARGEST and MEAN: the next `arg` steps are run for each tap inside the image. */
 enum formula_step_kind {
     FORMULA_NUMBER,
     FORMULA_NAME,
@@ -46,15 +45,15 @@ struct formula {
     struct formula_step steps[FORMULA_STEPS];
     int count;
 };
-/* What a formula says, and so which names it has: of the outputs' values tensors, weights, sums and the place of the output (of a volume
- * only its column and channel); of an axis the place along it and the tap. */
+/* What a formula computes, which decides its names. Values of outputs: tensors, weights, sums and the output's coordinates (in a volume
+ * only column and channel). Coordinates along an axis: the output's coordinate along it, and the tap. */
 enum formula_of { FORMULA_OF_VALUES, FORMULA_OF_ROWS, FORMULA_OF_COLUMNS, FORMULA_OF_PLANES };
-/* False + err at its place: what a formula cannot have, or too much of it. */
+/* Compiles an expression. False + err at its place: the expression uses something that a formula cannot have, or is too long. */
 bool formula_make(const struct expr *e, const struct work *work, enum formula_of of, struct formula *out, struct error *err);
 /* Is there a step of this kind? */
 bool formula_has(const struct formula *f, enum formula_step_kind kind);
 
-/* What it is run on: `lanes` neighbours, of which each name is base + step * lane. */
+/* Input of a run: `lanes` adjacent outputs; the value of a name in a lane is base + step * lane. */
 #define FORMULA_LANES 64
 struct formula_run {
     double base[FORMULA_NAMES], step[FORMULA_NAMES];
@@ -63,9 +62,9 @@ struct formula_run {
     int64_t image, channels[OP_MAX_TENSORS]; /* of the tensors, by slot */
     int64_t height, width;                   /* of what is read */
     const struct op_reach *rows, *columns;
-    int64_t row, column; /* which outputs of these the first lane is */
+    int64_t row, column; /* the outputs of the first lane */
 };
-/* a: the sums of magnitudes; NULL: not asked for. */
+/* Runs the formula. a: sums of magnitudes; NULL: not wanted. */
 void formula_lanes(const struct formula *f, const struct formula_run *run, int lanes, double *y, double *a);
 
 #endif

@@ -8,23 +8,23 @@
 
 #include "op/op.h"
 
-/* Along which axis an expression of `reads` goes. */
+/* The axis of an expression of `reads`. */
 enum op_file_axis { IMAGE_ROWS, IMAGE_COLUMNS, IMAGE_PLANES, IMAGE_AXES };
-/* Where the reference results come from: a kernel in double, a function of Python, or files. */
+/* How reference results are made: by a kernel in double, by a Python function, or read from files. */
 enum reference_from { REFERENCE_KERNEL, REFERENCE_PYTHON, REFERENCE_NPY };
-/* How the inputs of one tensor are drawn, beyond what the role says. */
+/* What the file says of one tensor, beyond its role. */
 struct op_file_tensor {
     struct tensor_role role;
     const struct node *node;
     const char *what;          /* NULL: nothing said */
     struct expr **shape;       /* rank of them, outermost first */
-    struct expr *when, *below; /* exists only when; indices are below; NULL: always, none */
+    struct expr *when, *below; /* when: the tensor exists only if true (NULL: always); below: limit of indices (NULL: none) */
     struct expr *within[2];    /* VALUES_BOXES: height and width of the image */
-    int64_t (*sizes)[2];       /* VALUES_BOXES: widths and heights, in turn */
+    int64_t (*sizes)[2];       /* VALUES_BOXES: widths and heights, taken in turn */
     int size_count;
-    enum layout layout;                /* that it is always stored in; LAYOUT_NONE: linear, or of an image the case's */
-    double low, high, step;            /* VALUES_UNIFORM; step: how much higher every second line is, but for an end */
-    char *values_file, *reference_npy; /* absolute; values_file: a .npy, or a picture; NULL: none */
+    enum layout layout;                /* fixed layout; LAYOUT_NONE: linear, or for an image the work's */
+    double low, high, step;            /* VALUES_UNIFORM: the interval; step: added to the values of every second line, except at one end */
+    char *values_file, *reference_npy; /* absolute paths; values_file: a .npy, or a picture; NULL: none */
     int rank;
     bool image; /* four axes n, c, h, w, stored in the case's layout */
 };
@@ -50,23 +50,24 @@ struct op_file {
     int let_count, field_count;
     size_t *let_offsets; /* where in struct work */
     struct expr **needs;
-    const char **need_says; /* what is wrong otherwise, in words; NULL: the condition itself says it */
+    const char **need_says; /* message if the condition is false; NULL: the condition itself */
     int need_count;
     struct expr *flop, *bytes, *terms; /* NULL: 0; each tensor once; 0 */
     struct stage_use *stages;          /* op/stage/stage.h; NULL: none */
     int stage_count, stage_kinds;
-    double tolerance; /* how far off a value may be, of its magnitude; 0: as sums of `terms` are bounded */
-    bool exact;       /* on small whole numbers every right kernel gives the same bits */
+    double tolerance; /* relative tolerance of a value; 0: sums of `terms` are bounded */
+    bool exact;       /* every correct kernel gives the same bits on small whole numbers */
     enum reference_from from;
     char *source, *function; /* absolute path of the .cu or .py, and the name in it */
     struct expr *threads;    /* REFERENCE_KERNEL */
     char **args;
     int arg_count;
     const char **symbol_names; /* NULL-terminated */
-    /* An op of images: what an output is, what its errors are relative to (NULL: its terms), what it reads along each axis, and what a tap
-     * counts for (NULL: 1); where values decide whether an output is sent on: by which norm, above what (NULL: they do not) */
+    /* An op of images: the formula of an output; the magnitude that its errors are relative to (NULL: from its terms); the input that it
+     * reads along each axis; the weight of a tap (NULL: 1). If values decide which outputs are sent on: the threshold (NULL: they do not)
+     */
     struct expr *output, *size, *reads[IMAGE_AXES], *weight[IMAGE_AXES], *sent_above;
-    const struct op_field *sent_field; /* whose word the norm is; NULL: it is `sent_norm` */
+    const struct op_field *sent_field; /* the field that names the norm; NULL: it is `sent_norm` */
     enum truncate sent_norm;
 };
 

@@ -1,6 +1,6 @@
-/* op/program: a variant bound to a work: every size, argument and launch resolved to plain numbers.
+/* op/program: a variant bound to a work: every size, argument and launch as a number.
  *
- * variant/ makes programs, measure/ runs them, device/ sees only their steps' numbers. */
+ * kernel/bind makes programs, measure/ runs them, device/ gets only the numbers of their steps. */
 #ifndef BENCH_OP_PROGRAM_H
 #define BENCH_OP_PROGRAM_H
 
@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 #define PROGRAM_NAME 96
-/* A tile of h x w outputs (before any epilogue) that lie `every` pixels apart, both ways: with dilation d a kernel may take every d-th
- * pixel, so that neighbours in the tile share inputs. h 0: the variant declares no tiles. */
+/* A tile of h x w outputs (before any epilogue) that lie `every` pixels apart in both directions. With dilation d a kernel may take every
+ * d-th pixel, so that adjacent outputs of the tile share inputs. h 0: the variant declares no tiles. */
 struct tile {
     int64_t h, w, every, d; /* d: planes of a volume that a tile spans (then `every` is 1); 0 in images */
 };
-/* How a unit's code comes: compiled from CUDA C, or made elsewhere and only loaded. */
+/* Origin of a unit's code: compiled from CUDA C, or built elsewhere and only loaded. */
 enum code { CODE_CUDA, CODE_PTX, CODE_CUBIN, CODE_LIBRARY };
 /* One source file compiled with one set of -D. A completed variant has several. */
 struct unit {
@@ -26,24 +26,24 @@ struct unit {
     char **defines;      /* "NAME=VALUE", in the head's order */
     int define_count;
 };
-/* Compiled alike: same file, same -D. */
+/* True if both compile to the same code: same file, same -D. */
 bool unit_same(const struct unit *a, const struct unit *b);
-/* Who writes a scratch buffer, and so what may be in it when a launch begins.
- * Work: the run steps alone; nothing, so it is poisoned before each timed round. State: the prepare steps and the run steps; what
- * prepare leaves, so before each round it is poisoned and all prepare steps run again. Prepared: the prepare steps (or, of constants, the
- * harness) alone; the same bytes before and after every launch. */
+/* Which steps write a scratch buffer, and therefore what it may hold when a launch begins.
+ * Work: only the run steps; it holds nothing, so it is poisoned before each timed round. State: the prepare steps and the run steps; it is
+ * poisoned and all prepare steps run again before each round. Prepared: only the prepare steps (or, for constants, the harness); it holds
+ * the same bytes before and after every launch. */
 enum scratch_kind { SCRATCH_WORK, SCRATCH_STATE, SCRATCH_PREPARED };
-/* A scratch buffer: guard zones around it, poisoned before the first run. */
+/* A scratch buffer. It has guard zones around it and is poisoned before the first run. */
 struct scratch {
     char name[PROGRAM_NAME];
     enum dtype dtype;
     int64_t elements;
-    enum scratch_kind kind; /* program_scratch_kinds; before it, SCRATCH_STATE is what a head declared */
+    enum scratch_kind kind; /* set by program_scratch_kinds; before that, SCRATCH_STATE if the head declares `state` */
 };
-/* A scratch buffer that is fed data once, outside the time: filter or bias of a layer run of a chain. */
+/* A scratch buffer that is filled once, outside the timed part: filter or bias of a layer run of a chain. */
 struct constant {
     int scratch, link;
-    int span;             /* 1: of that link; more: of all links that one kernel runs (chain_constant) */
+    int span;             /* 1: data of that link; more: of all links that one kernel runs (chain_constant) */
     struct tensor tensor; /* role, and the layout that the variant wants */
 };
 /* A buffer: one of the program's tensors, or one of its scratch buffers. */
@@ -67,7 +67,7 @@ struct tensor_map {
     int l2_promotion; /* 0, 64, 128, 256 */
     bool oob_nan;     /* out-of-range elements: NaN instead of zero */
 };
-#define ARG_NO_MAP (-1) /* of a tensor that this work does not have: zeros, which no kernel may use */
+#define ARG_NO_MAP (-1) /* stands for a tensor that this work lacks: zeros, which no kernel may use */
 enum arg_kind { ARG_BUFFER, ARG_INT, ARG_REAL, ARG_TENSOR_MAP };
 struct arg {
     enum arg_kind kind;
@@ -86,7 +86,7 @@ struct step {
     int unit;
     bool prepare; /* run once before, timed apart */
     /* STEP_KERNEL */
-    const char *file;                       /* of the head that it stands in; the variant's, which outlives the program */
+    const char *file;                       /* the node in the head, for messages; owned by the variant, which outlives the program */
     int line, column;                       /* of its name there */
     uint32_t grid[3], block[3], cluster[3]; /* cluster 0,0,0 = none */
     uint32_t smem;                          /* dynamic shared memory, bytes */
@@ -104,17 +104,17 @@ struct step {
     /* STEP_CALL: `name` is the function of the unit's library; args are its scratch buffers; cudnn_epilogue counts what it fuses */
     struct buffer_ref operand[OP_MAX_TENSORS];  /* STEP_CUDNN, STEP_CALL: by slot */
     enum layout operand_layout[OP_MAX_TENSORS]; /* STEP_CALL */
-    int link;                                   /* op chain: the link it belongs to; else 0 */
-    bool own_work;                              /* STEP_CUDNN of a variant that is a step of another op's: `work` is what it computes */
+    int link;                                   /* op chain: its link; else 0 */
+    bool own_work;                              /* STEP_CUDNN in a variant that is a step of another op's: it computes `work` */
     struct work work;
 };
 
-/* What a head says beforehand of the kernel of its last own step; the compiler's figures stand beside it. */
+/* Predictions of a head for the kernel of its last own step; reports print the compiler's figures beside them. */
 enum predict { PREDICT_THREADS, PREDICT_SMEM, PREDICT_REGISTERS, PREDICT_COUNT };
 extern const char *const predict_names[]; /* "threads", "smem", "registers", NULL */
 
-/* Parts that a variant can be compiled without, to see what they cost: -DABLATE_STORE ... The result is wrong on purpose and never a row.
- */
+/* Parts that a variant can leave out to show their cost: -DABLATE_STORE ... The result is then wrong on purpose, and such a run is never a
+ * row. */
 enum ablation { ABLATE_STORE, ABLATE_BIAS, ABLATE_MATHS, ABLATE_COUNT };
 extern const char *const ablation_names[]; /* "store", "bias", "maths", NULL */
 
@@ -142,22 +142,23 @@ struct program {
     char *algorithm; /* "direct", "winograd", "split3" ... */
     bool feasible;
     char *reason;        /* why not: the clause and both values */
-    char *clause;        /* of such a reason the clause alone; NULL: it names no values */
-    bool exact;          /* must be bit-exact on exact data (declared `exact: no` = false) */
-    bool claims;         /* its head says: at most a tenth slower than the library on this work */
-    bool guess;          /* a rule took it on a chip where nobody measured its rules (`measured:`) */
+    char *clause;        /* the clause of that reason alone; NULL: the reason has no values */
+    bool exact;          /* results on exact data must be bit-exact (`exact: no` = false) */
+    bool claims;         /* the head claims: at most a tenth slower than the library on this work */
+    bool guess;          /* chosen by a rule on a chip where the rule was not measured (`measured:`) */
     bool graph;          /* its run steps are captured once and launched as one CUDA graph */
-    bool rounds;         /* known of its code, once it is compiled: nothing cuts sums off as tensor cores do (op/bound) */
-    bool checked;        /* false: moves the compulsory bytes only, is not the op (the baseline `copy`) */
-    bool uses_mask;      /* false with a masked work: runs dense, compared at active outputs */
-    bool reads_inactive; /* true: may read inactive inputs (then they hold data, not NaN) */
+    bool rounds;         /* known after compilation: no tensor-core sum truncates in its code (op/reference/bound.h) */
+    bool checked;        /* false: only moves the compulsory bytes and does not compute the op (the baseline `copy`) */
+    bool uses_mask;      /* false for a masked work: runs dense, and only active outputs are compared */
+    bool reads_inactive; /* true: may read inactive inputs, which then hold data instead of NaN */
     enum inactive inactive;
-    struct tile spared; /* inactive outputs of these tiles may be written where an output of the tile is active; h 0: none may */
-    bool finds_tile, finds_padding; /* its head does not say: verifying finds what it leaves alone, and says where that is less than all */
-    bool any_padding;               /* bits behind the last column of a mask that it writes say nothing */
-    struct tile tile;               /* of a sparse variant that declares its tiles; h 0: none, and when it runs dense */
-    struct tile *link_tiles;        /* op chain: by link, those of the variant that runs it alone; NULL in other programs */
-    int64_t tile_weight_bytes;      /* filter bytes that a tile reads, as its head says; -1: it does not say */
+    struct tile spared;             /* it may write inactive outputs of such tiles if the tile has an active output; h 0: it may not */
+    bool finds_tile, finds_padding; /* the head does not say: verification finds out what the kernel leaves alone, and reports it unless
+                                       that is everything */
+    bool any_padding;               /* padding bits of a mask that it writes have no meaning */
+    struct tile tile;               /* tiles of a sparse variant; h 0: none, or it runs dense */
+    struct tile *link_tiles;        /* op chain: by link, the tiles of the variant that runs it; NULL in other programs */
+    int64_t tile_weight_bytes;      /* filter bytes that a tile reads, from the head; -1: not given */
     struct tensor *tensors;         /* in the layouts that this program wants */
     int tensor_count;
     struct scratch *scratch;
@@ -172,11 +173,10 @@ struct program {
     int step_count;
     struct program_column *columns;
     int column_count;
-    bool ablations[ABLATE_COUNT]; /* that its head offers */
-    int64_t
-        predicted[PREDICT_COUNT]; /* of a block: threads, bytes of shared memory; of a thread: registers. -1: the head says nothing of it */
+    bool ablations[ABLATE_COUNT];     /* that its head offers */
+    int64_t predicted[PREDICT_COUNT]; /* for a block: threads, bytes of shared memory; for a thread: registers. -1: not given */
 };
-/* A parameter more, to the list and to the text; and a variant that completes the program, to the list and to its name. */
+/* Appends a parameter to the list and the text; appends a completing variant to the list and the name. */
 void program_add_param(struct program *p, const char *name, const char *value, double number);
 void program_add_completed(struct program *p, const char *variant);
 void program_free(struct program *program);
@@ -190,26 +190,26 @@ enum dtype program_dtype(const struct program *program, struct buffer_ref ref);
 const struct work *program_step_work(const struct program *program, const struct step *step);
 /* Puts "FILE:LINE:COLUMN: " before an error of a kernel step; nothing when it does not stand in a head. Returns false. */
 bool program_where(const struct program *program, const struct step *step, int line, int column, struct error *err);
-/* A program inside another: where its tensors (by index), scratch and units go. */
+/* Maps a program into another: its tensors (by index), scratch and units. */
 struct program_move {
     struct buffer_ref tensors[OP_MAX_TENSORS];
     int *units, *scratch;
 };
 struct buffer_ref program_moved(const struct program_move *move, struct buffer_ref ref);
-/* Index of a copy of the unit, or, unless it must be one of its own, of an equal one that is there. */
+/* Adds a copy of the unit, or finds an equal one unless it must be separate. Returns its index. */
 int program_unit(struct program *program, const struct unit *unit, bool own);
-/* Adds the tensor maps and steps of `from`, for this link. */
+/* Appends the tensor maps and steps of `from`, for this link. */
 void program_take(struct program *program, const struct program *from, const struct program_move *move, int link);
-/* Prepare steps first; each kind keeps its order. */
+/* Moves prepare steps to the front; keeps the order otherwise. */
 void program_sort_steps(struct program *program);
-/* Says of every scratch buffer who writes it, from the steps: what prepare does not touch is work; what it touches is state when it was
- * declared so, when a run step fills it or copies to it, or when prepare does no more than fill it and a run step is given it; else it is
- * prepared. So a head must speak only where a prepare kernel begins what run kernels change. */
+/* Sets the kind of every scratch buffer from the steps. Work: no prepare step touches it. State: it was declared so; or a run step fills it
+ * or copies to it; or prepare only fills it and a run step gets it as an argument. Prepared: all others. So a head must declare `state`
+ * only if a prepare kernel initialises what run kernels change. */
 void program_scratch_kinds(struct program *program);
-/* Is the step given this buffer: as an argument, in a tensor map, as an operand, to read or to write? */
+/* True if the step uses the buffer: as argument, in a tensor map, or as operand, for reading or writing. */
 bool program_step_uses(const struct program *program, const struct step *step, struct buffer_ref ref);
-/* Of `work`, the case's, and of everything a device is told to launch for it: steps, arguments, buffers, tensor maps; never a name of the
- * source or a path. codes[i] tells the code of step i (NULL: it has none). Equal hashes are equal runs. */
+/* Hash of `work` and of everything that a device launches for it: steps, arguments, buffers, tensor maps; without source names and paths.
+ * codes[i]: hash of the code of step i (NULL: none). Equal hashes mean equal runs. */
 void program_hash(const struct program *program, const struct work *work, const char *const *codes, char out[HASH_TEXT]);
 size_t scratch_bytes(const struct scratch *scratch);
 /* Bytes of all scratch. */

@@ -1,4 +1,4 @@
-/* op/program: what a program tells a device, as one hash. */
+/* The hash of what a program launches (op/program.h). */
 #include "op/program.h"
 
 static void hash_numbers(struct hash *h, const int64_t *numbers, size_t count)

@@ -6,7 +6,7 @@
 const enum formula_of op_image_axes[] = {
     [IMAGE_ROWS] = FORMULA_OF_ROWS, [IMAGE_COLUMNS] = FORMULA_OF_COLUMNS, [IMAGE_PLANES] = FORMULA_OF_PLANES};
 
-/* The table of one expression over outputs and taps of one axis; what is no whole number from 0 to size - 1 reads nothing. */
+/* Evaluates one expression for all outputs and taps of an axis. A value that is no whole number from 0 to size - 1 reads nothing. */
 static void fill_table(const struct work *work, const struct expr *e, enum op_file_axis axis, struct op_reach *r, double *to)
 {
     static const enum formula_name names[] = {[IMAGE_ROWS] = FORMULA_Y, [IMAGE_COLUMNS] = FORMULA_X, [IMAGE_PLANES] = FORMULA_Z};
@@ -15,7 +15,7 @@ static void fill_table(const struct work *work, const struct expr *e, enum op_fi
     struct formula_run run = {.data = NULL};
     double lanes[FORMULA_LANES];
     if (!formula_make(e, work, op_image_axes[axis], &f, NULL))
-        return; /* it was looked at when the file was read */
+        return; /* the reader of the file has checked it */
     run.step[along] = 1;
     for (int64_t tap = 0; tap < r->taps; tap++)
         for (int64_t o = 0; o < r->outputs; o += FORMULA_LANES) {
@@ -45,7 +45,7 @@ static struct op_reach reach_along(const struct work *work, enum op_file_axis ax
     return r;
 }
 
-/* Rows of a volume are those of all its planes, and their taps those of all planes of the filter. */
+/* Joins planes and rows of a volume: its rows are those of all planes, its taps those of all planes of the filter. */
 static struct op_reach join(const struct work *w, struct op_reach planes, struct op_reach rows)
 {
     struct op_reach r = {.outputs = planes.outputs * rows.outputs, .taps = planes.taps * rows.taps};
@@ -61,7 +61,7 @@ static struct op_reach join(const struct work *w, struct op_reach planes, struct
     return r;
 }
 
-/* Of the filter or window, else what the file says. */
+/* Taps of the filter or window, else those that the file gives. */
 static int64_t taps_of(const struct work *w, int64_t own)
 {
     return own > 0 ? own : w->op->taps > 0 ? w->op->taps : 1;

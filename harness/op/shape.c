@@ -21,7 +21,7 @@ const struct tensor_role shape_roles[SLOT_COUNT] = {
     [SLOT_SECOND] = {.name = "second", .slot = SLOT_SECOND, ACTIVATION, .share = SHARE_INPUTS, .marked_by = "mask_second"},
     [SLOT_MASK_SECOND] = {.name = "mask_second", .slot = SLOT_MASK_SECOND, MASK},
 };
-/* Every tensor's element count fits in 31 bits, so that no kernel's int index and no product here overflows. */
+/* The element count of every tensor fits in 31 bits, so no int index of a kernel and no product here overflows. */
 bool shape_check(const char *what, const struct tensor *t, struct error *err)
 {
     int64_t count = 1;
@@ -77,7 +77,7 @@ static struct tensor shape_filter(const struct work *w)
     return t;
 }
 
-/* What the work has of one of its op's tensors; rank 0: nothing. */
+/* The work's tensor of this role; rank 0: it has none. */
 static struct tensor shape_of(const struct work *w, const struct tensor_role *role)
 {
     int item = role->item ? work_epilogue_find(w, (enum epilogue_kind)epilogue_kind_of(role->item)) : w->epilogue_count;
@@ -114,7 +114,7 @@ int shape_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
     return count;
 }
 
-/* Pixels of the small image under `taps` neighbours of the large one, over the block places at which these may begin: the mean. */
+/* Mean number of small-image pixels under `taps` adjacent pixels of the large image, over the possible positions within a block. */
 static double pixels_under(int64_t taps, int64_t block)
 {
     int64_t pixels = 0;

@@ -1,10 +1,10 @@
-/* op/shape: helpers that the ops share. Private to op/. */
+/* op/shape: the tensors of ops of images, and checks of shapes. Private to op/. */
 #ifndef BENCH_OP_SHAPE_H
 #define BENCH_OP_SHAPE_H
 
 #include "op/op.h"
 
-/* The tensors of the ops of images (and volumes). Their numbers are also the streams of their seeded values. */
+/* Tensors of ops of images and volumes. The number is also the stream of the tensor's seeded values. */
 enum shape_slot {
     SLOT_INPUT,
     SLOT_FILTER,
@@ -13,7 +13,7 @@ enum shape_slot {
     SLOT_MASK_IN,
     SLOT_MASK_OUT,
     SLOT_OUTPUT,
-    SLOT_LINKS,  /* op chain: what its kernels must know of each link */
+    SLOT_LINKS,  /* op chain: a table of the links for its kernels */
     SLOT_STORED, /* values before the changes in `input` */
     SLOT_SECOND, /* the other tensor of add and concat */
     SLOT_MASK_SECOND,
@@ -24,13 +24,13 @@ extern const struct tensor_role shape_roles[SLOT_COUNT];
 #define ROLE(slot) (&shape_roles[SLOT_##slot])
 
 #define SHAPE_MAX_ELEMENTS INT64_C(0x7fffffff)
-/* A rank of 1 to TENSOR_MAX_RANK, sizes positive and their product at most SHAPE_MAX_ELEMENTS; the error names `what`. */
+/* Checks: rank 1 to TENSOR_MAX_RANK, positive sizes, product at most SHAPE_MAX_ELEMENTS. The error names `what`. */
 bool shape_check(const char *what, const struct tensor *t, struct error *err);
-/* n, c, h, width; of a volume, whose rows h are those of all planes, n, c, d, h / d, width. */
+/* n, c, h, width; for a volume, whose rows h are those of all planes: n, c, d, h / d, width. */
 struct tensor shape_activation(const struct work *w, enum shape_slot slot, int64_t c, int64_t h, int64_t width, enum layout layout);
-/* What the work has of its op's roles, in their order: images, a filter, what the epilogue and the mask bring. */
+/* Lists the tensors of a work in the order of its op's roles. */
 int shape_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS]);
-/* n, k, p, q in the input's layout, or in `to`. */
+/* n, k, p, q in the input's layout, or in `to` if set. */
 void shape_raw_output(const struct work *work, struct tensor *out);
 
 /* Element i of the input (logical order). */

@@ -72,7 +72,7 @@ void tensor_axes(const struct tensor *t, int axes[TENSOR_MAX_RANK])
 {
     const char *order = axis_order(t->layout);
     int count = 0;
-    for (int i = 0; i < 4; i++) /* 2 stands for all that lies behind the channels */
+    for (int i = 0; i < 4; i++) /* 2: everything between channel and row is folded into it */
         for (int axis = order[i]; order[i] < 3 && axis < t->rank && (axis == order[i] || order[i] == 2); axis++)
             axes[count++] = axis;
 }
@@ -111,7 +111,7 @@ void tensor_coordinates(const struct tensor *t, size_t logical, int64_t at[TENSO
 
 struct job {
     const struct tensor *t;
-    const float *from; /* to the storage; NULL: from the storage to `to` */
+    const float *from; /* source, for packing; NULL: unpack to `to` */
     float *to;
     char *storage;
     int64_t dim[4];
@@ -133,7 +133,7 @@ static void bits_row(const struct job *job, size_t row)
         job->to[row * width + x] = (float)(words[x / 32] >> (x % 32) & 1);
 }
 
-/* Typed elements from every `from_step`th place to every `to_step`th. */
+/* Copies typed elements from every `from_step`th place to every `to_step`th. */
 static void spread(size_t bytes, const char *from, size_t from_step, char *to, size_t to_step, size_t count)
 {
     if (bytes == 2)

@@ -12,7 +12,7 @@
 
 #define TENSOR_MAX_RANK 8
 
-/* How the values of a tensor are drawn (op/reference/generate.h). */
+/* How values of a tensor are drawn (op/reference/generate.h). */
 enum tensor_values {
     VALUES_OPERAND,
     VALUES_INPUT,
@@ -28,29 +28,29 @@ enum tensor_values {
     VALUES_MASK,    /* 1 with a probability, else 0 */
     VALUES_FILE     /* those of a .npy */
 };
-/* What of a tensor a work with a mask must move: all of it; all of it when any output is active; its marked pixels; its active outputs. */
+/* The part of a tensor that a masked work must move: all; all if any output is active; its marked pixels; its active outputs. */
 enum tensor_share { SHARE_WHOLE, SHARE_ANY, SHARE_INPUTS, SHARE_OUTPUTS };
-/* What an op says of one of its tensors. Everybody who walks a work's tensors goes by these properties; who needs a certain one asks for it
- * by name. */
+/* Properties of one of an op's tensors. Code that walks all tensors of a work uses these properties; code that needs a certain tensor asks
+ * for its name. */
 struct tensor_role {
-    const char *name; /* as heads, messages and foreign functions call it */
-    int slot;         /* distinct within an op, below OP_MAX_TENSORS: where op_data, heads and steps keep what belongs to it */
+    const char *name; /* its name in heads, messages and foreign functions */
+    int slot;         /* distinct within an op, below OP_MAX_TENSORS: index in op_data, heads and steps */
     unsigned layouts; /* bit set of enum layout: what a head may ask for. BITS alone: it is a mask */
     enum dtype dtype; /* DTYPE_NONE: the work's own */
     enum tensor_values values;
     enum tensor_share share;
-    const char *item;      /* the item of the epilogue that brings it; NULL: none does */
-    const char *marked_by; /* the mask that says which of its pixels count; NULL: all do */
+    const char *item;      /* the epilogue item that needs it; NULL: none */
+    const char *marked_by; /* name of the mask that selects its pixels; NULL: all count */
     bool constant;         /* weights: the same in every launch */
     bool output;           /* the op can write it */
-    bool result;           /* the output that an epilogue goes on with and that further steps may store in another layout */
+    bool result;           /* the output that an epilogue continues from, and that further steps may store in another layout */
 };
 bool tensor_role_is_mask(const struct tensor_role *role);
 
 struct tensor {
     const struct tensor_role *role;
     enum dtype dtype;
-    enum layout layout; /* of the storage; LAYOUT_LINEAR: the logical order; LAYOUT_BITS: masks, a bit an element */
+    enum layout layout; /* storage layout; LAYOUT_LINEAR: logical order; LAYOUT_BITS: a mask, one bit per element */
     int rank;
     int64_t dim[TENSOR_MAX_RANK]; /* logical: n,c,h,w | n,c,d,h,w | k,c,r,s | bias: k | masks: n,1,h,w */
     bool written;                 /* this work writes it */
@@ -59,17 +59,17 @@ struct tensor {
 size_t tensor_elements(const struct tensor *t);
 /* Bytes of the storage (LAYOUT_BITS: for each row ceil(w/32) words of 4 bytes). */
 size_t tensor_bytes(const struct tensor *t);
-/* The tensor as images of channels of rows: out[0] x out[1] x out[2] x out[3] elements in logical order. What lies between channel and row
- * is one under the other (the planes of a volume); a tensor without channels (LINEAR, BITS) is one channel of rows. */
+/* The tensor as images x channels x rows x columns, in logical order. Axes between channel and row are folded into the rows (the planes of
+ * a volume); a tensor without channels (LINEAR, BITS) has one channel. */
 void tensor_fold(const struct tensor *t, int64_t out[4]);
 bool tensor_same_shape(const struct tensor *a, const struct tensor *b);
-/* Where a logical element lies in the storage. Not for LAYOUT_BITS. */
+/* Index in the storage of a logical element. Not for LAYOUT_BITS. */
 size_t tensor_index(const struct tensor *t, size_t logical);
 /* The logical coordinates of a logical linear index, `rank` of them. */
 void tensor_coordinates(const struct tensor *t, size_t logical, int64_t at[TENSOR_MAX_RANK]);
-/* The axes from the outermost of the storage to the innermost, `rank` of them. */
+/* The axes in storage order, outermost first, `rank` of them. */
 void tensor_axes(const struct tensor *t, int axes[TENSOR_MAX_RANK]);
-/* The typed elements (a, b, c, 0 ...) of the storage, as they are; coordinates of tensor_fold. Not for LAYOUT_BITS. */
+/* Copies the stored elements (a, b, c, 0 ...) without conversion; coordinates of tensor_fold. Not for LAYOUT_BITS. */
 void tensor_row(const struct tensor *t, const void *storage, int64_t a, int64_t b, int64_t c, void *row);
 /* Logical float array -> typed storage (rounding once), and back. Threaded. Masks: nonzero = active. */
 void tensor_pack(const struct tensor *t, const float *logical, void *storage);

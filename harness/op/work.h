@@ -1,6 +1,6 @@
-/* op/work: one fully resolved piece of work: an op, its shape, dtypes, layout, math mode, ordered epilogue, mask and data.
+/* op/work: a fully resolved piece of work: op, shape, types, layout, math mode, ordered epilogue, mask and data.
  *
- * A scenario's case is a work with an id; a variant is bound to a work; the key of a row hashes the work. */
+ * A case of a scenario is a work with an id; a variant is bound to a work; the key of a row includes the hash of the work. */
 #ifndef BENCH_OP_WORK_H
 #define BENCH_OP_WORK_H
 
@@ -32,12 +32,12 @@ int epilogue_kind_of(const char *name);             /* the kind; -1: no item has
 const char *epilogue_name(enum epilogue_kind kind); /* "bias", "relu", "leaky_relu", "residual", "depth_to_space", "layout" */
 extern const char *const epilogue_names[];          /* NULL-terminated */
 
-/* How the size of a pixel's change is measured over its channels. */
+/* Norm of a pixel's change over its channels. */
 enum truncate { TRUNCATE_MAX, TRUNCATE_L2, TRUNCATE_RMS, TRUNCATE_COUNT };
 extern const char *const truncate_names[]; /* NULL-terminated */
 
-/* Which pixels of a sparse update are active. To add a pattern: one line here, and `mask_pattern_NAME` in a .c of op/
- * (op/mask/pattern.h). NONE: no mask tensor at all. */
+/* Which pixels of a sparse update are active. To add a pattern: one line here with the keys of its YAML, and `mask_pattern_NAME` in a .c of
+ * op/mask (op/mask/pattern.h). NONE: no mask tensor at all. */
 enum mask_key { MASK_DENSITY = 1, MASK_RADIUS = 2, MASK_SEED = 4, MASK_PATH = 8 };
 #define MASK_PATTERNS(X) \
     X(NONE, none, 0) \
@@ -55,25 +55,25 @@ enum mask_pattern { MASK_PATTERNS(MASK_ENUM) MASK_PATTERN_COUNT };
 #undef MASK_ENUM
 struct mask {
     enum mask_pattern pattern; /* MASK_NONE: no mask tensor at all */
-    double density;            /* wanted share of active pixels, 0..1 */
+    double density;            /* requested share of active pixels, 0..1 */
     int64_t radius;            /* blobs, pixels */
     uint64_t seed;
     char path[256];   /* file */
-    int line, column; /* file: where the scenario names it; no part of what the mask is */
+    int line, column; /* file: its place in the scenario, for messages; not part of the mask's identity */
     int64_t whole_h,
-        whole_w;       /* file: size of the picture where the layer is cropped and takes its upper left corner; 0: the layer's own size */
+        whole_w;       /* file: size of the picture if the layer is cropped and takes its upper left corner; 0: the layer's own size */
     bool marks_output; /* false: marks inputs, active outputs are their dilation by the filter */
 };
-/* The same pixels of images of one size. */
+/* True if both give the same pixels for images of one size. */
 bool mask_same(const struct mask *a, const struct mask *b);
 /* `0.10`, `0.005`: at least two decimals, so that a density is written one way in every id. */
 void mask_density_text(double density, char *out, size_t bytes);
 extern const char *const mask_pattern_names[]; /* NULL-terminated, by enum value */
-extern const unsigned mask_pattern_keys[];     /* the keys that a scenario gives for it, enum mask_key; it refuses others */
-/* Has the pattern of that name masks of many densities? full and empty are the ends of every one that has. */
+extern const unsigned mask_pattern_keys[];     /* by enum value: YAML keys that the pattern takes (enum mask_key) */
+/* has_density: the pattern of that name takes a density. is_end: it is full or empty, the ends of every such pattern. */
 bool mask_pattern_has_density(const char *name);
 bool mask_pattern_is_end(const char *name);
-/* The file of frame `frame`: the first %d or %0Nd in mask->path becomes the number. */
+/* Path of frame `frame`: replaces the first %d or %0Nd in mask->path by the number. */
 void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes);
 
 /* Distribution of the precision data. normal: N(0,1) full mantissa; relu: max(0, normal). */
@@ -106,14 +106,14 @@ struct work {
     struct mask mask;
     enum data_kind data;
     uint64_t seed;
-    uint64_t set_seed; /* other values in all that is no weight and no mask: another set of inputs of the same work, which is none of its
-                        * identity; 0: those of `seed` */
-    int64_t runs, width, straight, back, plain; /* op chain: what all its links have in common (op/chain/chain.h); derived */
+    uint64_t set_seed; /* seed of another input set of the same work: other values in all tensors but weights and masks; not part of the
+                          work's identity; 0: those of `seed` */
+    int64_t runs, width, straight, back, plain; /* op chain: properties common to all links (op/chain/chain.h); derived */
     const struct chain *chain;                  /* op chain: its links (op/chain/chain.h); not owned */
-    bool any_boxes;                             /* rectangles are of any size from half of what the op says up to that */
-    bool every_size;                            /* values that are only moved or compared are of every size that their type has */
-    char picture[200], picture_hash[17];        /* the file that `input` is read from, and what is in it; "": its values are drawn */
-    int64_t value[WORK_VALUES];                 /* an op that is a file: its fields, reals as their bits, then its lets (op/op_file.h) */
+    bool any_boxes;                             /* rectangles have random sizes, from half of the op's sizes up to these */
+    bool every_size;                            /* values that the op only moves or compares cover the whole range of their type */
+    char picture[200], picture_hash[17];        /* file that `input` is read from, and the hash of its content; "": values are drawn */
+    int64_t value[WORK_VALUES];                 /* op from a file: its fields, reals as their bits, then its lets (op/op_file.h) */
 };
 
 #define CHAIN_INPUT (-1) /* the chain's own input */

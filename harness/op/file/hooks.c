@@ -29,7 +29,7 @@ static bool file_needs(const struct op_file *f, struct work *work, struct error 
     return true;
 }
 
-/* The rows of a volume are those of all its planes. */
+/* Puts the planes of a volume one below the other: its rows are those of all planes. */
 static bool stack_planes(struct work *work, struct error *err)
 {
     if (work->d * work->plane > SHAPE_MAX_ELEMENTS)
@@ -40,7 +40,7 @@ static bool stack_planes(struct work *work, struct error *err)
     return true;
 }
 
-/* What the file says of a work's FLOP, bytes and terms is a number, and not below 0: else what is judged by them would be. */
+/* Checks that the file's FLOP, bytes and terms are numbers from 0 on for this work; rows are judged by them. */
 static bool counts_fit(const struct op_file *f, const struct work *work, struct error *err)
 {
     const struct expr *const counts[] = {f->flop, f->bytes, f->terms};
@@ -59,7 +59,7 @@ bool op_file_finish(struct work *work, struct error *err)
 {
     const struct op_file *f = work->op->file ? work->op->file : work->op->image;
     int64_t *const usual[] = {&work->stride, &work->dilation, &work->groups};
-    for (int i = 0; i < 3 && work->op->has_filter; i++) /* where the file says nothing of them */
+    for (int i = 0; i < 3 && work->op->has_filter; i++) /* default 1 */
         *usual[i] = *usual[i] ? *usual[i] : 1;
     for (int i = 0; i < f->let_count; i++)
         if (!work_int(work, f->lets[i], (int64_t *)(void *)((char *)work + f->let_offsets[i]), err))

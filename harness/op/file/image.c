@@ -1,4 +1,4 @@
-/* What the file of an op of images has that no other has (docs/OP.md, "Ops of images"). */
+/* Reads the keys that only the file of an op of images has (docs/OP.md, "Ops of images"). */
 #include "op/file/private.h"
 #include "op/formula.h"
 #include "op/reference/image.h"
@@ -6,7 +6,7 @@
 #include "op/shape.h"
 #include <string.h>
 
-/* The input, what else is named, and what epilogue and mask bring; in the order in which everybody lists them. */
+/* Lists the roles: the input, the named tensors, then those of the epilogue and the mask. All listings have this order. */
 static bool read_tensors(struct op_file *f, const struct node *n, struct error *err)
 {
     static const char *const words[] = {"input", "filter", "stored", "second", NULL};
@@ -59,7 +59,7 @@ static bool read_epilogue(struct op_file *f, const struct node *n, struct error 
     return true;
 }
 
-/* Each is tried on a work of no size, so that every mistake in it is one of the file. */
+/* Compiles the formula once for a work of no size, so that every mistake in it is reported at the file. */
 static bool read_formula(struct op_file *f, const struct node *n, enum formula_of of, struct expr **out, struct error *err)
 {
     struct formula tried;
@@ -76,7 +76,7 @@ static bool read_formula(struct op_file *f, const struct node *n, enum formula_o
            node_error(n, err, "an op with a filter is `output: sum(input * filter)`; what differs is what it reads");
 }
 
-/* {rows: ..., columns: ..., planes: ...}; what is not said reads its own place. */
+/* {rows: ..., columns: ..., planes: ...}; an axis that is not given reads its own coordinate. */
 static bool read_axes(struct op_file *f, const char *key, struct expr **to, struct error *err)
 {
     static const char *const words[] = {"rows", "columns", "planes", NULL}, *const own[] = {"y", "x", "z"};
@@ -107,7 +107,7 @@ static bool read_changes(struct op_file *f, const struct node *n, struct error *
     return (f->op.of_changes = node_text(n, "changes", err)) != NULL;
 }
 
-/* Does the file say of this size what it is? */
+/* True if the file defines this size, as a field or a let. */
 static bool known_size(const struct op_file *f, const char *name)
 {
     for (int i = 0; i < f->field_count; i++)
@@ -119,7 +119,7 @@ static bool known_size(const struct op_file *f, const char *name)
     return false;
 }
 
-/* `norm:` is max, l2 or rms, or a field whose words are of these, in whatever order. */
+/* `norm:` is max, l2 or rms, or a field whose words are some of these, in any order. */
 static bool read_norm(struct op_file *f, const struct node *n, struct error *err)
 {
     const char *names[WORK_VALUES + TRUNCATE_COUNT + 1];

@@ -11,7 +11,7 @@ const struct op_field op_image_fields[OP_IMAGE_FIELDS] = {SIZE("n", n, 1, "image
                                                           SIZE("h", h, OP_REQUIRED, "input height, pixels"),
                                                           SIZE("w", w, OP_REQUIRED, "input width, pixels")};
 
-/* Names that mean the same in every op of images. */
+/* Finds the names that mean the same in every op of images. */
 bool op_image_member(const struct op_file *f, const char *name, size_t *offset, enum field_kind *kind)
 {
 #define MEMBER(member) \

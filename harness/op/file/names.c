@@ -44,7 +44,7 @@ bool op_file_new_name(const struct op_file *f, const struct node *n, const char 
     return !twice || node_error(n, err, "%s '%s': that name is taken", what, n->text);
 }
 
-/* A name that means the same in every op of images is of the kind that it is there; `own` is what the file makes of it. */
+/* Checks the kind of a field whose name has a fixed meaning in ops of images, and sets its place in struct work. */
 static bool member_fits(const struct op_file *f, const struct node *key, const struct node *fallback, enum field_kind *own, size_t *offset,
                         struct error *err)
 {
@@ -127,7 +127,7 @@ bool op_file_read_fields(struct op_file *f, const struct node *n, struct error *
     struct op_field *fields = xcalloc((size_t)(n ? n->count : 0) + 1 + OP_IMAGE_FIELDS, sizeof *fields);
     f->op.fields = fields;
     f->op.volume = op_file_is_image(f) && node_get(n, "d");
-    for (int i = 0; op_file_is_image(f) && i < OP_IMAGE_FIELDS; i++) /* the size of the input, unless the file says more of it */
+    for (int i = 0; op_file_is_image(f) && i < OP_IMAGE_FIELDS; i++) /* default size fields, for names that the file does not define */
         if (!node_get(n, op_image_fields[i].name)) {
             struct op_field *usual = &fields[f->field_count++];
             *usual = op_image_fields[i];
@@ -171,7 +171,7 @@ static bool known_as(const char *const *names, int count, const char *name)
     return false;
 }
 
-/* A condition, or {what is wrong otherwise: CONDITION}, or a list of these. */
+/* A condition, or {message if it is false: CONDITION}, or a list of these. */
 bool op_file_read_needs(struct op_file *f, const struct node *n, struct error *err)
 {
     int total = !n ? 0 : n->kind == NODE_LIST ? n->count : 1;
@@ -187,7 +187,8 @@ bool op_file_read_needs(struct op_file *f, const struct node *n, struct error *e
     return true;
 }
 
-/* Names that expressions may use so far, in the order in which they came. Of images the filter or window has its sizes, too. */
+/* Lists the names that expressions may use so far, in order of definition. With a field `kernel`: also the sizes of the filter or window.
+ */
 static void list_symbols(struct op_file *f)
 {
     int most = f->field_count + f->let_count + 6, count = 0, names = 0;
@@ -215,7 +216,7 @@ static void list_symbols(struct op_file *f)
     static const struct op_symbol usual[] = {{"k", offsetof(struct work, k), "output channels"},
                                              {"p", offsetof(struct work, p), "output height, before any epilogue"},
                                              {"q", offsetof(struct work, q), "output width, before any epilogue"}};
-    for (int i = 0; i < 3 && op_file_is_image(f); i++) /* those of the input, unless the file says others */
+    for (int i = 0; i < 3 && op_file_is_image(f); i++) /* default: the input's */
         if (!known_as(f->symbol_names, names, usual[i].name)) {
             f->symbol_names[names++] = usual[i].name;
             symbols[count++] = usual[i];

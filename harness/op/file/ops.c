@@ -12,7 +12,7 @@ static struct {
     struct op_file *items[FILES_MAX];
     int count;
     bool installed;
-    struct error broken; /* why the installed ones are not all there */
+    struct error broken; /* the first error of an installed file */
 } files;
 
 static bool add_file(const char *path, bool own, struct error *err)
@@ -39,7 +39,7 @@ static bool add_file(const char *path, bool own, struct error *err)
     return ok;
 }
 
-/* Of the installation every op that can be read is there; the first error is kept. */
+/* Reads every op that can be read; if one of the installation's cannot, keeps the first error and goes on. */
 static bool add_folder(const char *dir, bool own, struct error *err)
 {
     char **names;
@@ -60,7 +60,7 @@ static bool add_folder(const char *dir, bool own, struct error *err)
     return ok && own && !count ? error_set(err, ERROR_USAGE, "--ops %s: the folder has no op (no .yaml)", dir) : ok;
 }
 
-/* Once, when the first op is asked for: an op of an installation is always there. */
+/* Loads the installation's ops at the first call: they are always available. */
 static void add_installed(void)
 {
     if (files.installed)

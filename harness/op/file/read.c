@@ -1,4 +1,4 @@
-/* An op's YAML, checked, as a struct op_file. */
+/* Reads and checks an op's YAML; the result is a struct op_file. */
 #include "op/file/private.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -11,7 +11,7 @@
 #define F64_HINT \
     "types: f32 f16 bf16 i8 u8 u16 i32 u32; a kernel of doubles runs under `bench emulate`, or reads and writes f32 and sums in double"
 
-/* A path that stands in the file is relative to the file's folder. */
+/* Resolves a path in the file, relative to the file's folder. */
 static char *beside(const struct op_file *f, const char *name)
 {
     char *dir = file_dir(f->path), *path = file_join(dir, name);
@@ -19,7 +19,7 @@ static char *beside(const struct op_file *f, const char *name)
     return path;
 }
 
-/* {within: [h, w], sizes: [[34, 25], ...]}: width and height of each, in turn */
+/* {within: [h, w], sizes: [[34, 25], ...]}: width and height of rectangles, which take these sizes in turn */
 static bool read_boxes(struct op_file *f, struct op_file_tensor *t, const struct node *n, struct error *err)
 {
     static const char *const keys[] = {"within", "sizes", NULL};
@@ -158,7 +158,8 @@ static bool read_dtypes(struct op_file *f, const struct node *n, struct error *e
     return f->op.dtypes || node_error(n, err, "dtype: an empty list");
 }
 
-/* An argument of the reference kernel is a tensor, what goes with a written one (NAME_magnitude, NAME_bound), a field or a let. */
+/* An argument of the reference kernel is a tensor, an array that belongs to a written one (NAME_magnitude, NAME_bound), a field or a let.
+ */
 static bool read_args(struct op_file *f, const struct node *n, struct error *err)
 {
     static const char *const behind[] = {"_magnitude", "_bound"};
@@ -283,7 +284,7 @@ static void add_flow(const struct node *n, struct text *t)
     }
 }
 
-/* Of a layer of `trial:` are there the op's fields, and what any layer may say. */
+/* Checks the keys of a layer of `trial:`: the op's fields, and those that every layer may have. */
 static bool check_layer(const struct op_file *f, const struct node *layer, const char *name, struct error *err)
 {
     static const char *const common[] = {"dtype", "layout", "math", "epilogue", "mask", "marks", "repeat", "variants", NULL};
@@ -295,7 +296,7 @@ static bool check_layer(const struct op_file *f, const struct node *layer, const
     return node_check_keys(layer, what, names, err);
 }
 
-/* What `bench try` runs; the values of its layers are read like any layer's when it does. */
+/* Reads `trial:` and `crop:`. The values of the layers are checked when bench try reads them as a scenario. */
 static bool read_trial(struct op_file *f, struct error *err)
 {
     const struct node *trial = node_get(f->root, "trial"), *crop = node_get(f->root, "crop");

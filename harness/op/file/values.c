@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Red, green and blue of a frame of a video, whose three channels are brightness and colours (BT.601, the full range); the other way round
- * for a picture that becomes NV12. */
+/* Converts a video frame (luma and two chroma channels, BT.601, full range) to red, green and blue; or, for a picture that becomes NV12,
+ * back. */
 static void convert_colours(struct image *image, bool to_rgb)
 {
     double most = image->most, half = (most + 1) / 2;
@@ -24,11 +24,11 @@ static void convert_colours(struct image *image, bool to_rgb)
     }
 }
 
-/* How the samples of a frame lie: as the tensor's channels; brightness, below it of every 2 x 2 pixels the colours, in turn or one behind
- * the other. */
+/* Storage of a frame: as the tensor's channels; as luma followed by chroma of every 2 x 2 pixels, interleaved (NV12) or one plane after the
+ * other (I420). */
 enum samples { SAMPLES_WHOLE, SAMPLES_NV12, SAMPLES_I420 };
 
-/* Colour `i` of those below the brightness of a frame w pixels wide, `bright` high. */
+/* Chroma sample `i`, of those stored below the luma of a frame that is w pixels wide and `bright` high. */
 static uint16_t colour_of(const struct image *image, enum samples as, int64_t i, int64_t bright, int64_t w)
 {
     int64_t quarter = bright / 2 * (w / 2), pair = as == SAMPLES_NV12 ? i / 2 : i % quarter,
@@ -36,7 +36,7 @@ static uint16_t colour_of(const struct image *image, enum samples as, int64_t i,
     return image->at[(2 * (pair / (w / 2)) * image->w + 2 * (pair % (w / 2))) * 3 + 1 + which];
 }
 
-/* The samples of image `n`: the upper left corner of a larger picture. */
+/* Copies image `n` from the upper left corner of a larger picture. */
 static bool put_picture(const struct image *image, const struct tensor *t, enum samples as, int64_t n, float *to)
 {
     int64_t c = t->dim[1], h = t->dim[2], w = t->dim[3], bright = as ? h * 2 / 3 : h;
@@ -50,7 +50,7 @@ static bool put_picture(const struct image *image, const struct tensor *t, enum 
     return true;
 }
 
-/* A picture, or the frames of a video: image i of the batch is frame i, and behind the last comes the first. */
+/* Reads a picture, or the frames of a video: image i of the batch is frame i, and after the last frame the first follows again. */
 static bool picture_values(const struct work *work, const char *path, const struct tensor *t, float *to, struct error *err)
 {
     const struct op_file *f = work->op->file;

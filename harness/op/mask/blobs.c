@@ -1,4 +1,4 @@
-/* The mask pattern blobs: changes as a moving object makes them. */
+/* The mask pattern blobs: changed pixels as a moving object leaves them. */
 #include "base/text.h"
 #include "op/mask/pattern.h"
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static int by_distance(const void *a, const void *b)
     return x->distance2 != y->distance2 ? (x->distance2 < y->distance2 ? -1 : 1) : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Adds a disc (in a volume a ball), or as much of its middle as is still wanted. Returns how many pixels it added. */
+/* Adds a disc (in a volume a ball), or only its middle if fewer pixels are still wanted. Returns how many pixels it added. */
 static int64_t add_disc(struct mask_plane *p, int64_t centre, int64_t radius, int64_t wanted, struct disc_pixel *space)
 {
     int64_t cz = centre / p->w / p->h, cy = centre / p->w % p->h, cx = centre % p->w;

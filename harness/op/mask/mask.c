@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Brighter than half of the largest value is active; of colours, any channel. */
+/* Reads a mask from a picture: a pixel is active if any of its channels is above half of the largest value. */
 static bool make_file(const struct work *work, int64_t h, int64_t w, float *out, struct error *err)
 {
     char path[sizeof work->mask.path + 128];
@@ -118,7 +118,7 @@ void mask_dilate(const struct work *work, const float *in, float *out)
     free(d.rows);
 }
 
-/* The inputs that any active output reads. */
+/* Marks the inputs that any active output reads. */
 static void mask_needed(const struct work *w, const float *out, float *in)
 {
     struct op_reach down = op_reach(w, AXIS_ROWS), across = op_reach(w, AXIS_COLUMNS);

@@ -9,11 +9,11 @@
 #define WINOGRAD_OUTPUTS 6.0
 #define FFT_PRODUCTS 1.5
 
-/* One axis of a work: by output what it needs along it, by input how many taps of outputs meet it. */
+/* One axis of a work: for each output the products it needs along the axis, for each input how many taps read it. */
 struct axis {
     int64_t outputs, inputs;
     double *direct, *collapsed, *winograd, *classes; /* by output */
-    double *hits, *readers;                          /* by input: taps, and outputs, that read it */
+    double *hits, *readers;                          /* by input: taps that read it, outputs that read it */
 };
 
 static void axis_free(struct axis *a)
@@ -26,7 +26,7 @@ static void axis_free(struct axis *a)
     free(a->readers);
 }
 
-/* The distinct inputs of one output, `count` of them in `at`; taps that lie on the same one meet it once. */
+/* Collects the distinct inputs of one output in `at`; returns how many. Taps on the same input count once. */
 static int axis_output(const struct op_reach *reach, int64_t output, struct axis *a, int64_t *at)
 {
     int count = 0;
@@ -48,7 +48,7 @@ static int axis_output(const struct op_reach *reach, int64_t output, struct axis
     return count;
 }
 
-/* Inputs that lie `step` apart are one class: with a stride each is a convolution of its own. */
+/* Inputs that lie `step` apart form one class: with a stride, each class is a convolution of its own. */
 static void axis_transformed(struct axis *a, int64_t output, const int64_t *at, int count, int64_t step)
 {
     for (int64_t class = 0; class < step; class ++) {
@@ -103,7 +103,7 @@ static double over(const float *mask, int64_t images, const double *rows, int64_
 /* Both axes of a work, and its masks. */
 struct plane {
     struct axis y, x;
-    const float *in, *active; /* of the two only the one that decides which products there are; else NULL */
+    const float *in, *active; /* the mask that decides which products are needed; the other is NULL */
 };
 
 static double plane_products(const struct plane *p, int64_t n, const double *by_row_out, const double *by_column_out,
@@ -123,7 +123,7 @@ static void add_flop(const struct work *w, const struct plane *p, const float *a
     out->direct += direct;
     out->collapsed += collapsed;
     out->fft += fmin(collapsed, fft);
-    /* the rows of volumes are taps of two dimensions; and a tile of a mask may hold fewer products than it has transforms */
+    /* the rows of a volume are taps of two dimensions; and a masked tile may need fewer products than its transform has */
     out->winograd += w->op->volume ? fmin(collapsed, fft) : fmin(collapsed, winograd);
 }
 
@@ -177,7 +177,7 @@ void min_work_of(const struct work *w, const float *in, const float *active, str
         double bytes = (double)tensor_bytes(t) * (t->role->values == VALUES_INPUT ? touched : moved[t->role->share]);
         *(t->written ? &out->write_bytes : &out->read_bytes) += bytes;
     }
-    /* A file knows better what is needed: rows that indices name, rectangles of an image. */
+    /* The op's file may ask for fewer bytes: rows that indices name, rectangles of an image. */
     double needed = w->op->file ? work_bytes(w) : INFINITY;
     out->write_bytes = fmin(out->write_bytes, needed);
     out->read_bytes = fmin(out->read_bytes, needed - out->write_bytes);

@@ -16,12 +16,12 @@
 
 struct min_work {
     double direct, collapsed, winograd, fft; /* FLOP */
-    double read_bytes, write_bytes;          /* of the tensors: what is needed of the inputs once, each output once */
+    double read_bytes, write_bytes;          /* needed parts of the inputs once, each output once */
 };
 /* `in`, `active`: the work's masks (mask_both), NULL without a mask. */
 void min_work_of(const struct work *work, const float *in, const float *active, struct min_work *out);
-/* FLOP that a kernel of this algorithm (`direct`, `winograd` ... of a head) cannot do without; of `library`, a word that is not known, or
- * NULL the fewest of all. A kernel of an algorithm is always free to do the work directly. */
+/* The least FLOP of this algorithm (`direct`, `winograd` ... of a head); the fewest of all algorithms for `library`, an unknown word, or
+ * NULL. A kernel of any algorithm may compute parts directly. */
 double min_work_flop(const struct min_work *least, const char *algorithm);
 
 #endif

@@ -18,7 +18,7 @@ static int64_t between(int64_t v, int64_t low, int64_t high)
     return v < low ? low : v > high ? high : v;
 }
 
-/* One rectangle of the image's own proportions, in a volume one cuboid. */
+/* One rectangle with the proportions of the image; in a volume one cuboid. */
 void mask_pattern_box(struct mask_plane *p)
 {
     int64_t wanted = mask_wanted_pixels(p);

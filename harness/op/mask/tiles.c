@@ -3,8 +3,8 @@
 #include "op/reach.h"
 #include <stdlib.h>
 
-/* One axis cut into tiles: the outputs of each and the inputs that these read, each input once. `made`: of a chain, by link, how many
- * outputs of it the tile computes (the last link's are its own, the others' those that the next link reads); else its outputs. */
+/* One axis cut into tiles: the outputs of each, and the distinct inputs that these read. `made`: for a chain, how many outputs of each link
+ * the tile computes (of the last link its own, of the others those that the next link reads). */
 struct span {
     int64_t *outputs, count;
     int64_t *inputs;
@@ -23,7 +23,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What these outputs read through one op, each once; malloc'd. */
+/* The distinct inputs that these outputs read through one op; malloc'd. */
 static int64_t *read_by(const struct op_reach *reach, const int64_t *outputs, int64_t count, int64_t *read)
 {
     int64_t taps = reach->taps, found = 0, kept = 0;
@@ -80,7 +80,7 @@ static struct span *add_span(struct axis *a, int64_t outputs)
     return s;
 }
 
-/* Tiles of `tile` outputs that lie `every` apart, of an image or of one plane, taken together for `planes` planes from `plane` on. */
+/* Cuts an image, or `planes` planes together from `plane` on, into tiles of `tile` outputs that lie `every` apart. */
 static void cut_planes(const struct work *w, int64_t outputs, int64_t tile, int64_t every, int64_t plane, int64_t planes, struct axis *a)
 {
     for (int64_t phase = 0; phase < every && phase < outputs; phase++) {
