@@ -8,7 +8,7 @@
 
 #include "op/op.h"
 
-/* The rows that every network has beside those of one variant each: the library on every layer, the fastest of each layer. */
+/* Rows that every network has besides those of single variants: the library on every layer, and the fastest variant of each layer. */
 #define CHAIN_ROW_LIBRARY "chain/library"
 #define CHAIN_ROW_BEST "chain/best"
 /* A kernel of op chain is given, beside input and output:
@@ -21,15 +21,15 @@
  * back a residual comes from at most; that of the chain's input does not count); plain (1: no epilogue beyond bias and either an activation
  * or a residual). */
 #define CHAIN_COLUMNS 8
-/* Values of filter, bias or links for a run of links, malloc'd; weights of data. */
+/* Values of filter, bias or links for a run of links, malloc'd; `data` has the weights. */
 float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, const struct tensor_role *role,
                       size_t elements);
-/* Links first .. first + count - 1 as a chain of their own, when everything they read comes from among them or is one tensor outside, and
- * nobody outside reads any but the last of them. Free with chain_free. */
+/* Links first .. first + count - 1 as a chain of their own. Requires that they read only each other and one outside tensor, and that nobody
+ * outside reads any but the last of them. Free with chain_free. */
 bool chain_part(const struct chain *chain, int first, int count, struct chain *out);
 
-/* The work of the whole; it borrows the chain. False: the links' tensors do not fit (err names the link). The mask of the first link's work
- * is that of the whole: see below. */
+/* The work of the whole chain, which it borrows. False: tensors of links do not fit (err names the link). The mask of the whole is that of
+ * the first link's work: see below. */
 bool chain_work(const struct chain *chain, struct work *out, struct error *err);
 
 /* Data of the whole: the input; filter and bias of each layer run in data->links, by `layer`; reference and bound of the last
@@ -47,17 +47,17 @@ bool chain_work(const struct chain *chain, struct work *out, struct error *err);
  * anything.) The allowed error of the output is CHAIN_SPREAD times its e; the algorithm's factor is on top. So it grows with depth, as the
  * square root of the number of links where activations keep their size. */
 #define CHAIN_SPREAD 4.0
-/* Mean squares of errors, by channel: of what sums lose (times the algorithm's factor), and of what is rounded when it is stored. */
+/* Mean squares of errors, by channel: from sums (times the algorithm's factor), and from rounding stored values. */
 struct chain_errors {
     double *sums, *roundings;
     int64_t channels;
 };
 struct chain_errors chain_errors_new(int64_t channels);
 void chain_errors_free(struct chain_errors *errors);
-/* Those of a link's output that its input and residual (NULL: none) bring. */
+/* Errors in a link's output that come from its input and residual (NULL: none). */
 struct chain_errors chain_carried(const struct chain_link *link, const float *filter, const struct chain_errors *in,
                                   const struct chain_errors *residual);
-/* Who makes reference and bounds of a link whose op is a file, from inputs that are there (measure/verify/reference). */
+/* Makes reference and bounds of a link whose op is a file, from its inputs (measure/verify/reference). */
 struct chain_maker {
     bool (*make)(void *context, const struct work *work, struct op_data *data, struct error *err);
     void *context;
@@ -65,16 +65,16 @@ struct chain_maker {
 /* maker: NULL where no link needs one. */
 bool chain_data_make(const struct work *work, enum data_part part, const struct chain_maker *maker, struct op_data *out, struct error *err);
 
-/* Links whose op is a file (file.c): its tensors `input` and `output` are images, or [rows, cols] that are the pixels and channels of
- * an image stored NHWC. Its reference is made by its maker; what errors of its input become is found by asking it again, with the input off
- * by them. */
-/* Can it be a layer of a network at all? */
+/* Links whose op is a file (file.c): their tensors `input` and `output` are images, or [rows, cols], which are the pixels and channels of
+ * an image stored NHWC. A maker computes the reference. To find how errors of the input propagate, the maker runs again on an input that is
+ * off by them. */
+/* True if the work can be a layer of a network. */
 bool chain_takes(const struct work *work, struct error *err);
-/* Is what one layer leaves what another takes? */
+/* True if one layer's output can be another layer's input. */
 bool chain_joins(const struct tensor *given, const struct tensor *wanted);
-/* What a link leaves, as the image that it is; CHAIN_INPUT: what the chain reads. */
+/* A link's output as an image; CHAIN_INPUT: the chain's input. */
 bool chain_flow(const struct chain *chain, int link, struct tensor *out);
-/* The fields that its input's shape names, as the image has them. */
+/* Sets the fields that the shape of `input` names, from the image. */
 void chain_size(struct work *work, const struct tensor *flow);
 struct chain_file {
     const struct chain *chain;
@@ -84,15 +84,15 @@ struct chain_file {
     uint64_t set_seed;
     int64_t images;
     size_t inputs;
-    int probes; /* 1 says what a channel's mean is, CHAIN_PROBES what an element's is */
+    int probes; /* 1 gives means by channel, CHAIN_PROBES values by element */
 };
 #define CHAIN_PROBES 8
 bool chain_file_constants(const struct work *work, struct op_data *out, struct error *err);
-/* Reference and bound in the image's order, what errors of its input (`in`) become, and the mean square of each element's of those, which
- * of a softmax's large values is more than the channel's. All malloc'd. */
+/* Computes reference and bound in the image's order, the errors that errors of its input (`in`) become, and the mean square error of each
+ * element, which for large values of a softmax exceeds the channel's. All malloc'd. */
 bool chain_file_reference(struct chain_file *file, const double *input, const struct chain_errors *in, struct op_values *made,
                           struct chain_errors *out, double **local, struct error *err);
-/* Does it compute nothing? */
+/* True if the op only moves values. */
 bool chain_file_moves(const struct work *work);
 
 /* Masks: where the links' works have one, the first one's marks the inputs that changed. Each link's active outputs are its receptive

@@ -37,8 +37,8 @@ int compose_scratch(struct program *p, const struct scratch *s, const char *pref
     return p->scratch_count++;
 }
 
-/* The chain's output, or a buffer whose content nobody reads any more. */
-/* `link`: the one that ends the part; `from`: the one that begins it. */
+/* Returns the chain's output, or a buffer whose content is no longer read. */
+/* `link`: the part's last link; `from`: its first */
 static struct buffer_ref place_output(struct compose *c, int from, int link, const struct tensor *t)
 {
     int64_t elements = (int64_t)tensor_elements(t);
@@ -61,7 +61,7 @@ static struct buffer_ref flow_of(const struct compose *c, int link)
     return link >= 0 ? c->flows[link] : (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, "input")};
 }
 
-/* The mask of what a link leaves: the chain's own, or a buffer between it and the next one. */
+/* The mask of a link's output: the chain's own, or a buffer between it and the next link. */
 static struct buffer_ref place_marks(struct compose *c, int link, const struct tensor *t)
 {
     if (link == c->chain->count - 1)
@@ -86,7 +86,7 @@ struct buffer_ref compose_constant(struct program *p, const char *prefix, int li
     return (struct buffer_ref){BUFFER_SCRATCH, to->scratch};
 }
 
-/* A unit whose symbols a step fills is loaded once for each link: their content is the link's own. */
+/* A unit whose symbols a step fills is loaded once for each link, since their content belongs to the link. */
 static bool has_symbols(const struct program *part, int unit)
 {
     for (int i = 0; i < part->step_count; i++)
@@ -123,7 +123,7 @@ static bool place_tensors(struct compose *c, int link, int span, const struct pr
     return true;
 }
 
-/* What lies between the steps of one link is written and read inside of it: links share it. The part's own may not fall together. */
+/* Scratch between the steps of one link is used only inside of it, so links share it. Buffers of one part must stay distinct. */
 static int place_scratch(struct program *p, const struct scratch *s, const char *prefix, const int *taken, int taken_count)
 {
     bool between = !strncmp(s->name, "between", 7);
@@ -179,13 +179,13 @@ static bool add_part(struct compose *c, int link, int span, const struct program
     if (!place_tensors(c, link, span, part, prefix, &r))
         return false;
     compose_part(c->out, part, prefix, link, &r);
-    if (span == c->chain->count) /* it is the whole, so what it counts is the whole's */
+    if (span == c->chain->count) /* the part is the whole chain, so its counts are the chain's */
         take_columns(c->out, part, &r);
     compose_part_end(&r);
     return true;
 }
 
-/* Do the parts pass marks on from each to the next, or none of them? False with the program's reason. */
+/* Checks that either all parts pass marks to the next one or none does. False with the program's reason. */
 static bool marks_pass(struct compose *c, const struct program *const *parts, const int *spans)
 {
     const struct program *before = NULL;

@@ -1,5 +1,4 @@
-/* op/chain/compose: one program made of the programs of a chain's links, so that a network is set up, run, checked and timed like any row.
- */
+/* op/chain/compose: joins the programs of a chain's links into one program, which is then set up, run, checked and timed like any row. */
 #ifndef BENCH_OP_COMPOSE_H
 #define BENCH_OP_COMPOSE_H
 
@@ -15,23 +14,23 @@
  * before it what that does not leave. Everything is copied: the parts may go. */
 bool compose_chain(const struct work *work, const struct program *const *parts, const int *spans, struct program *out, struct error *err);
 
-/* A network that is sent only what changed from frame to frame: its layers take changes and leave changes (op_of_changes), and between them
- * stands kernels/sequence/delta.cu, which keeps each layer's sums and what of them was sent on. */
+/* A network that gets only the changes from frame to frame: its layers read changes and write changes (op_of_changes). Between them run
+ * kernels of kernels/sequence/delta.cu, which keep each layer's sums and the part of them that was sent on. */
 struct changes {
     const struct chain *layers; /* the network itself: its biases and activations */
     const char *kernels;        /* path of delta.cu */
     const char *include;        /* folder of the headers it shares, borrowed; NULL: this installation's */
     double threshold;           /* of the frame's pixels */
-    enum truncate truncate;     /* how a pixel's change is measured behind an activation, and above what it is sent on */
+    enum truncate truncate;     /* norm of a pixel's change behind an activation, and the threshold above which it is sent on */
     double above;
 };
-/* Where the masks of a link lie: of what it is sent, of its second tensor (may be none), of what it leaves. */
+/* Buffers of a link's masks: of its input, of its second tensor (may be none), of its output. */
 struct changed_link {
     struct buffer_ref marks, second, left;
 };
 struct changed {
     struct changed_link *links;
-    struct buffer_ref first; /* one word, written by who runs the frames: 1 for frame 0, which is sent whole, then 0 */
+    struct buffer_ref first; /* one word, set by the caller: 1 for frame 0, which is sent whole, then 0 */
     int64_t state_bytes;     /* kept from frame to frame */
 };
 /* work: of the layers as they take changes, in a chain whose `residual` is the second tensor of an add or concat; parts: by link, feasible,

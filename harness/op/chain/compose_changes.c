@@ -1,5 +1,5 @@
-/* One program of a frame's way through a network that is sent only what changed since the frame before: the programs of its layers, bound
- * to changes, with the kernels of kernels/sequence/delta.cu between them. */
+/* The program that runs one frame through a network that gets only changes: the programs of its layers, bound to changes, with the kernels
+ * of kernels/sequence/delta.cu between them. */
 #include "base/text.h"
 #include "op/chain/compose_private.h"
 #include "op/shape.h"
@@ -9,7 +9,7 @@
 
 #define BLOCK_WORDS 8 /* of a mask, in one block of delta.cu's */
 
-/* A tensor of changes, and which of its pixels were sent. */
+/* A tensor of changes, and the mask of the pixels that were sent. */
 struct sent {
     struct buffer_ref values, marks;
 };
@@ -46,7 +46,7 @@ static struct step *compose_changes_add_step(struct changing *c, enum step_kind 
     return s;
 }
 
-/* A buffer of what is kept from frame to frame, 0 before the first. */
+/* Adds a buffer that keeps its content from frame to frame; 0 before the first. */
 static struct buffer_ref make_state(struct changing *c, const char *what, int link, const struct tensor *like, enum dtype dtype)
 {
     char name[PROGRAM_NAME];
@@ -57,7 +57,7 @@ static struct buffer_ref make_state(struct changing *c, const char *what, int li
     return ref;
 }
 
-/* What a kernel is passed: pointers (BUFFER_NONE: null), the size of `over`, numbers, and whether it is frame 0. */
+/* Arguments of a kernel: pointers (BUFFER_NONE: null), the size of `over`, numbers, and whether this is frame 0. */
 struct passed {
     const struct buffer_ref *buffers;
     int buffer_count, real_count;
@@ -99,7 +99,7 @@ static struct sent make_sent(struct changing *c, int link)
     return (struct sent){make_tensor(c, "input", link, &input), make_tensor(c, "marks", link, &mask)};
 }
 
-/* What of the frame changed by more than the threshold since it was last sent. */
+/* Sends the pixels of the frame that changed by more than the threshold since they were last sent. */
 static void send_frame(struct changing *c)
 {
     const struct tensor *frame = &c->out->tensors[0];
@@ -144,7 +144,7 @@ static struct sent add_layer(struct changing *c, int i, const struct program *pa
     return left;
 }
 
-/* The layer's sums, which begin with its bias; those of the last layer are the result. */
+/* Allocates the layer's sums, which start as its bias; those of the last layer are the result. */
 static struct buffer_ref make_sums(struct changing *c, int i, const struct tensor *output, bool last)
 {
     struct tensor bias;
@@ -162,7 +162,7 @@ static struct buffer_ref make_sums(struct changing *c, int i, const struct tenso
     return sums;
 }
 
-/* Behind a layer that keeps sums: what its activation makes of them is sent on where it differs enough from what was sent. */
+/* After a layer that keeps sums: applies its activation and sends on the pixels that differ enough from the value sent before. */
 static void add_sums(struct changing *c, int i, struct sent left, const struct tensor *output, bool last)
 {
     struct buffer_ref none = {0}, sums = make_sums(c, i, output, last), sent = none;
@@ -176,7 +176,7 @@ static void add_sums(struct changing *c, int i, struct sent left, const struct t
                                .reals = {work_slope(&c->changes->layers->links[i].work), c->changes->above}, .first = true});
 }
 
-/* Behind a layer that keeps nothing: what it left, or a copy with zeros between the marked pixels for a reader that looks there. */
+/* After a layer that keeps nothing: passes on its output, or a copy with zeros in unmarked pixels if the next layer reads them. */
 static void hand_over(struct changing *c, int i, struct sent left, const struct tensor *output, bool zeros)
 {
     if (!c->zero || zeros) {

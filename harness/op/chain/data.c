@@ -48,7 +48,7 @@ bool chain_data_inputs(const struct work *work, bool reserve, struct op_data *ou
     bool ok = make_values(&first, "input", reserve, 1, &out->at[SLOT_INPUT].value, err);
     for (int i = 0; ok && i < chain->count; i++) {
         const struct chain_link *l = &chain->links[i];
-        struct work own = l->work; /* its own values, whatever layout plan it is part of */
+        struct work own = l->work; /* the same values under every layout plan */
         own.seed = random_bits(l->work.seed, 1000, (uint64_t)l->layer);
         if (l->layer >= 0 && own.op->file)
             ok = chain_file_constants(&own, &out->links[l->layer], err);
@@ -69,10 +69,10 @@ struct walk {
     struct chain_errors *errors; /* by link */
     struct chain_errors clean;   /* of the input */
     double *input;
-    float *marks; /* of what the last link left; NULL: it has no mask, or runs as if it had none */
+    float *marks; /* mask of the last link's output; NULL: no mask, or it is ignored */
     const struct work *whole;
     const struct chain_maker *maker;
-    double *local; /* mean squares of the last link's errors, by element; NULL: as those of its channel */
+    double *local; /* mean square errors of the last link, by element; NULL: the same in all of a channel */
 };
 
 static const double *values_of(const struct walk *k, int link)
@@ -84,7 +84,7 @@ static const struct chain_errors *errors_of(const struct walk *k, int link)
     return link < 0 ? &k->clean : &k->errors[link];
 }
 
-/* What a link leaves inactive is nothing to the next one, whatever the link's epilogue makes of nothing. */
+/* Sets inactive outputs of a link to 0, whatever its epilogue makes of zero: the next link sees no change there. */
 static void forget_inactive(const struct work *w, const float *active, double *values, int64_t channels)
 {
     size_t plane = (size_t)(w->p * w->q);
@@ -93,7 +93,7 @@ static void forget_inactive(const struct work *w, const float *active, double *v
             values[i] = 0;
 }
 
-/* A link's results, in at[SLOT_OUTPUT], and what errors of its inputs become. */
+/* Computes a link's results, in at[SLOT_OUTPUT], and the errors that errors of its inputs become. */
 static bool link_reference(struct walk *k, int i, struct op_data *one, struct chain_errors *e, struct error *err)
 {
     const struct chain_link *l = &k->chain->links[i];

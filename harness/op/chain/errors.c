@@ -21,7 +21,7 @@ void chain_errors_free(struct chain_errors *e)
     *e = (struct chain_errors){0};
 }
 
-/* A filter mixes: e_out^2 = sum of w^2 e_in^2. Where inputs are spread, an output pixel meets 1 / stride^2 of the taps. */
+/* Errors through a filter: e_out^2 = sum of w^2 e_in^2. If the op spreads its inputs, an output pixel meets 1 / stride^2 of the taps. */
 static struct chain_errors mix(const struct work *w, const float *filter, const struct chain_errors *in)
 {
     struct chain_errors out = chain_errors_new(w->k);
@@ -40,7 +40,8 @@ static struct chain_errors mix(const struct work *w, const float *filter, const 
     return out;
 }
 
-/* Channels are blended where pixels of several fall into one (depth_to_space), or one is spread over several; and grow by a gain. */
+/* Errors through an op that moves values: channels blend where pixels of several fall into one (depth_to_space) or one is spread over
+ * several; all grow by `gain`. */
 static struct chain_errors move(int64_t channels, int64_t block, enum d2s_mode mode, double gain, const struct chain_errors *in)
 {
     struct chain_errors out = chain_errors_new(channels);
@@ -83,7 +84,7 @@ struct chain_errors chain_carried(const struct chain_link *l, const float *filte
     return through_epilogue(w, w->op->has_filter ? mix(w, filter, in) : move(w->k, block, w->mode, op_gain(w), in), residual);
 }
 
-/* Of one channel of one image: the squares of a link's own errors. */
+/* Squares of a link's own errors, for one channel of one image. */
 struct own_errors {
     const struct op_values *of;
     size_t plane;

@@ -1,4 +1,4 @@
-/* Links of a chain whose op is a file: what of it fits into a network, and its reference there. */
+/* Links of a chain whose op is a file: which of them fit into a network, and their references there. */
 #include "base/text.h"
 #include "op/chain/chain.h"
 #include "op/op_file.h"
@@ -9,7 +9,7 @@
 
 /* ---- shapes ---- */
 
-/* [rows, cols], which is an image stored NHWC: its pixels are the rows, its channels the columns. */
+/* True for [rows, cols]: an image stored NHWC with the rows as pixels and the columns as channels. */
 static bool is_rows(const struct tensor *t)
 {
     return t->layout == LAYOUT_LINEAR && t->rank == 2;
@@ -37,7 +37,7 @@ bool chain_flow(const struct chain *chain, int link, struct tensor *out)
     left = *out;
     if (!is_rows(&left) || chain->links[link].input >= link || !chain_flow(chain, chain->links[link].input, out))
         return true;
-    out->dtype = left.dtype; /* rows in, as many rows out: the image stays what it is */
+    out->dtype = left.dtype; /* as many rows as the input has: same image size */
     return true;
 }
 
@@ -110,26 +110,26 @@ bool chain_file_constants(const struct work *work, struct op_data *out, struct e
     return true;
 }
 
-/* Where element i of the image lies among the op's own. */
+/* Index in the op's own tensor of element i of the image. */
 static size_t own_index(const struct tensor *own, const struct tensor *image, size_t i)
 {
     return is_rows(own) ? tensor_index(image, i) : i;
 }
 
-/* What it makes of an image, whose values are rounded to floats, as all that a reference reads. */
+/* Runs the op's maker on an image whose values are rounded to float, as any reference input. */
 static bool file_make(const struct chain_file *f, const double *input, bool probe, struct op_values *out, struct error *err)
 {
     const struct chain_link *l = &f->chain->links[f->link];
     struct tensor in, made, from, to;
     struct op_data data = f->constants ? *f->constants : (struct op_data){0};
     struct work work = l->work;
-    work.set_seed = probe ? f->set_seed | 1 : f->set_seed; /* a probe is not held to the interpreter, and not kept */
+    work.set_seed = probe ? f->set_seed | 1 : f->set_seed; /* a probe is neither cross-checked on emu nor cached */
     if (!work_tensor(&work, "input", &in) || !work_tensor(&work, "output", &made) || !chain_flow(f->chain, l->input, &from) ||
         !chain_flow(f->chain, f->link, &to) || !f->maker)
         return error_set(err, ERROR_INTERNAL, "chain: nobody makes the reference of link %d (%s)", f->link, l->name);
     size_t inputs = tensor_elements(&in), outputs = tensor_elements(&made);
     float *value = xmalloc(inputs * sizeof *value);
-    from.layout = to.layout = LAYOUT_NHWC; /* the only one that rows are; of images the own order is this one */
+    from.layout = to.layout = LAYOUT_NHWC; /* rows are always NHWC; for images this is the op's own order */
     for (size_t i = 0; i < inputs; i++)
         value[own_index(&in, &from, i)] = (float)input[i];
     data.at[in.role->slot].value = value;
@@ -153,17 +153,19 @@ static bool file_make(const struct chain_file *f, const double *input, bool prob
 
 /* ---- errors ---- */
 
-/* How much an input is moved at least, relative to what inputs are: so that floats show it, and the op is still as straight as there. */
+/* Smallest change of an input in a probe, relative to the inputs' size: large enough for floats, small enough that the op is still linear.
+ */
 #define MOVED_LEAST 0x1p-10
 
-/* +1 or -1, at random; of eight probes the signs of eight neighbours along an axis are orthogonal, so that none hides another's error. */
+/* +1 or -1, at random. Over eight probes the signs of eight adjacent channels are orthogonal, so that no error hides another. */
 static double sign_of(uint64_t seed, int probe, size_t i, size_t channel)
 {
     uint64_t bits = random_bits(seed, 1001, i);
     return (int)(bits >> 60 & 1) ^ __builtin_parityll((uint64_t)probe & channel) ? 1 : -1;
 }
 
-/* Adds, by element, the square of what an error does, over `probes`: the op is asked what it makes of an input that is off by it. */
+/* Adds the squared effect of input errors, by element, divided by `probes`: compares the op's result with that of an input that is off by
+ * the errors. */
 static bool probe_once(const struct chain_file *f, const double *input, const struct op_values *made, const double *off, size_t plane,
                        int64_t channels, double grow, int probe, double *local, struct error *err)
 {
@@ -187,7 +189,7 @@ static bool probe_once(const struct chain_file *f, const double *input, const st
     return ok;
 }
 
-/* What errors of its input become, and the mean square of each element's. */
+/* Errors that errors of the input become, and the mean square error of each element. */
 static bool file_carried(const struct chain_file *f, const double *input, const struct op_values *made, const struct chain_errors *in,
                          struct chain_errors *out, double *local, struct error *err)
 {

@@ -1,7 +1,7 @@
 /* Which chains pass the marks of a mask from link to link. */
 #include "op/chain/chain.h"
 
-/* What keeps a link from passing marks on; NULL: nothing. */
+/* Why a link cannot pass marks on; NULL: it can. */
 static const char *hindrance(const struct chain *chain, int i)
 {
     const struct chain_link *l = &chain->links[i];

@@ -37,15 +37,15 @@ double bound_begun(enum math math, double terms)
 double bound_sum(enum math math, double terms, double least, double y, double magnitudes)
 {
     if (math == MATH_I8_ACC32)
-        return 0x1p-23 * fabs(y); /* exact in 32 bits; turned into f32 once, and room for one further rounding */
+        return 0x1p-23 * fabs(y); /* exact in 32 bits; one conversion to f32, and room for one more rounding */
     double error = bound_share(math, terms) * magnitudes;
     if (math == MATH_TF32)
         error += 0x1p-10 * (2 * fabs(y) + fmin(6 / sqrt(least), 2) * magnitudes);
     return error;
 }
 
-/* Transforms mix the values of a tile, so that an output errs with its neighbours, however small its own products are: the fewer there are
- * to sum, the more so. Of sums that are cut off the slack for that holds it. */
+/* Transforms mix the values of a tile, so an output has errors of the size of its neighbours', however small its own products are. The
+ * fewer terms, the larger the effect. Bounds of truncated sums have enough slack for it. */
 static double transform_factor(enum math math, double terms)
 {
     bool rounds = math == MATH_F32 || math == MATH_F16_ACC16;
@@ -69,7 +69,7 @@ double bound_factor(const char *algorithm, const struct work *w)
         most = fmax(most, bound_factor(algorithm, &w->chain->links[i].work));
     if (w->chain || !algorithm)
         return most;
-    if (!strcmp(algorithm, "collapsed") && work_collapsed_share(w) < 1) /* taps that meet no other on their pixel are not added up */
+    if (!strcmp(algorithm, "collapsed") && work_collapsed_share(w) < 1) /* without taps on the same pixel nothing is added beforehand */
         return bound_rounded_filter(w->math, (double)(w->c * w->r * w->s), dtype_unit_roundoff(w->dtype));
     if (!strcmp(algorithm, "split3") && w->math == MATH_F32) /* other modes have that slack, or no parts */
         return 1 + (CUT * sqrt(terms + 2) + PARTS * fmin(6 / sqrt(terms), 1)) / fmin(terms + 2, ROUNDED);

@@ -30,32 +30,32 @@
 
 #include "op/work.h"
 
-/* g u / (1 - g u): the share of the sum of magnitudes that the roundings of a sum of `terms` products may cost. */
+/* g u / (1 - g u): the error that rounding a sum of `terms` products may cause, relative to the sum of magnitudes. */
 double bound_share(enum math math, double terms);
-/* How many times as far off may be a sum of terms of one sign, squares say, or whatever an op with roots and quotients sums: its partial
- * sums grow to A, and so do their roundings. g is 6 sqrt(n + 2) or the worst case, whichever is less. */
+/* Factor on the bound for a sum of terms of one sign (squares), and for ops with roots and quotients: partial sums grow to A, and so do
+ * their roundings. g is 6 sqrt(n + 2) or the worst case, whichever is less. */
 double bound_one_sign(enum math math, double terms);
-/* A sum may begin with a bias or a residual v, so that its partial sums are of v's size from the first on: each of the n additions rounds
- * by half a unit in v's last place at most, at random: min(n + 2, 3 sqrt(n + 2)) u |v| more. The factor of |v|; 0 where sums are cut off,
- * whose bound holds it. */
+/* A sum may start with a bias or a residual v. Its partial sums then have v's size from the start, and each of the n additions rounds by at
+ * most half a unit in v's last place, at random: min(n + 2, 3 sqrt(n + 2)) u |v| more. Returns the factor of |v|; 0 for truncated sums,
+ * whose bound covers it. */
 double bound_begun(enum math math, double terms);
-/* How many times as far off is a sum whose filter was changed first and rounded once more, each value by at most u: 1 + min(6 / sqrt(n), 1)
- * u A over the bound above (without the part that stems from the operands' type). */
+/* Factor on the bound if the filter was transformed first and rounded once more, each value by at most u: 1 + min(6 / sqrt(n), 1) u A over
+ * the bound above (without the part from the operands' type). */
 double bound_rounded_filter(enum math math, double terms, double u);
-/* least: the fewest products that are not zero in a sum of `terms` of them. */
+/* The bound of one sum. least: the fewest non-zero products in a sum of `terms`. */
 double bound_sum(enum math math, double terms, double least, double y, double magnitudes);
-/* How many times as far off as a direct sum an algorithm may be: "direct" 1, "winograd" 16, "split3" as above, others as docs/HEAD.md says;
- * 1 for a word that is not known. */
+/* Factor of an algorithm over a direct sum: "direct" 1, "winograd" 16, "split3" as above, others as docs/HEAD.md says; 1 for an unknown
+ * word. */
 double bound_factor(const char *algorithm, const struct work *work);
-/* The same of a row in whose code nothing cuts sums off: in f16_acc32 and bf16_acc32 its plain sums round as those of f32 do, and g is
- * theirs, with an epilogue excepted, whose roundings lie in the same bound. */
+/* The same for a row whose code has no truncating sums: in f16_acc32 and bf16_acc32 its plain sums round as those of f32 do, and g is
+ * theirs. Not with an epilogue, whose roundings are part of the same bound. */
 double bound_factor_rounded(const char *algorithm, const struct work *work);
-/* How often a result may have been rounded to the tensor's own type: once, where it is stored; a library's twice (cuDNN's softmax in f16
- * and bf16 keeps its powers in that type before it divides). */
+/* How often a result may have been rounded to the tensor's type: once, when it is stored; by a library twice (cuDNN's softmax in f16 and
+ * bf16 stores its powers in that type before it divides). */
 double bound_roundings(const char *algorithm);
 
-/* Which factors of tensor cores (enum factor_type, bits) give the accuracy of a math mode under an algorithm: tolerances alone would let a
- * lesser type pass where sums are long. */
+/* Tensor-core operand types (enum factor_type, bits) that are accurate enough for a math mode under an algorithm. Tolerances alone would
+ * accept a lesser type in long sums. */
 unsigned bound_factors(enum math math, const char *algorithm);
 
 #endif

@@ -42,7 +42,7 @@ static bool out_of_memory(const struct work *work, struct error *err)
     return false;
 }
 
-/* The second tensor's mask, which is part of the output's. */
+/* Makes the second tensor's mask, which is part of the output's. */
 static bool make_second(const struct work *work, bool full, struct op_data *out, struct error *err)
 {
     struct tensor t;
@@ -71,7 +71,7 @@ static void reach_end(struct op_data *data)
     op_reach_free(&data->reach[AXIS_COLUMNS]);
 }
 
-/* Masks, and zeros in the input where the mask says that nothing changed. */
+/* Makes the masks, and sets the input to zero where the mask says that nothing changed. */
 static bool make_masks(const struct work *work, bool full, bool reserved, struct op_data *out, struct error *err)
 {
     if (work->mask.pattern == MASK_NONE)
@@ -108,7 +108,7 @@ static bool make_masks(const struct work *work, bool full, bool reserved, struct
     return true;
 }
 
-/* reserve: of what may be large, room. */
+/* reserve: allocates large inputs and leaves them unset */
 static bool data_inputs(const struct work *work, enum data_part part, bool reserve, struct op_data *out, struct error *err)
 {
     bool full = part & DATA_FULL;
@@ -166,7 +166,7 @@ struct reference {
     atomic_bool no_number, no_size; /* somewhere a formula has none */
 };
 
-/* A row without any is not computed: it would be cleared. */
+/* Rows without an active output are skipped: they would be cleared. */
 static bool any_active(const struct reference *r, int64_t n_i, int64_t p_i)
 {
     const float *mask = r->data->mask_out + (n_i * r->work->p + p_i) * r->work->q;
@@ -202,8 +202,8 @@ static void store_row(const struct reference *r, int64_t n_i, int64_t p_i, const
     }
 }
 
-/* Numbers that the result's type does not hold although the data are exact: a slope of truncate; weights so fine that what is stored
- * before an epilogue is rounded twice. */
+/* True if exact data give results that the type cannot hold: the slope of truncate; weights so fine that a value stored before an epilogue
+ * is rounded twice. */
 static bool data_round(const struct work *w)
 {
     return (w->slope > 0 && w->slope < 1) ||
@@ -274,7 +274,7 @@ struct op_bounds op_data_bounds(const struct work *work, const struct op_data *d
     return is;
 }
 
-/* Few rows of much work, as of a fully connected layer: each has all threads (op/reference/sums.c). */
+/* Few rows with much work each, as in a fully connected layer: each row then uses all threads (op/reference/sums.c). */
 static bool one_by_one(const struct work *work, int64_t rows)
 {
     return work->op->has_filter && 2 * rows <= pool_threads() && (double)work_terms(work) * (double)work->k > ROW_PRODUCTS;

@@ -4,48 +4,48 @@
 
 #include "op/op.h"
 
-/* Makes inputs and the reference of one part of the verification; seeded by work->seed, same on every machine and thread
- * count. Exact: small integers scaled so that every partial sum in any order, and every intermediate rounding of an unfused epilogue, is
- * representable in the work's dtype and accumulator. Precision: work->data distribution, full mantissa, filters scaled by
- * 1/sqrt(reduction). False when out of memory (err). Free with op_data_free. */
+/* Makes inputs and reference of one part of the verification, from work->seed; the same on every machine and for every thread count. Exact:
+ * small integers, scaled so that every partial sum in any order, and every rounding of an unfused epilogue, is representable in the work's
+ * dtype and accumulator. Precision: the work->data distribution, full mantissa, filters scaled by 1/sqrt(reduction). False when out of
+ * memory (err). Free with op_data_free. */
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 void op_data_free(struct op_data *data);
-/* Does the work let kernels pass that do not do it? `why` becomes the sentence: its outputs are all the same, or do not depend on its
- * inputs (METR found 45 such tasks among the 270 of KernelBench, 2025); else NULL. Made small, so that it costs milliseconds. False: err.
- */
+/* Finds works on which a wrong kernel passes: all outputs are equal, or they do not depend on the inputs (METR found 45 such tasks among
+ * the 270 of KernelBench, 2025). Sets `why` to a sentence, else to NULL. Uses a small version of the work, and takes milliseconds. False:
+ * err. */
 bool op_degenerate(const struct work *work, const char **why, struct error *err);
-/* References and bounds from inputs that are there. */
+/* Makes references and bounds from existing inputs. */
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err);
-/* Room for the references, and where `bounds` says so the bounds, of all that the work writes. */
+/* Allocates references, and bounds if `bounds`, of all tensors that the work writes. */
 bool op_data_room(const struct work *work, struct op_data *data, bool bounds, struct error *err);
-/* The same of a few rows (n * p + p_i, before the epilogue; data->columns of them) of an op that has reference_row; the rest of reference
- * and bound is undefined. */
+/* References of a few rows (n * p + p_i, before the epilogue; only data->columns of them), for an op that has reference_row. The rest of
+ * reference and bound is undefined. */
 bool op_data_reference_rows(const struct work *work, struct op_data *data, const int64_t *rows, int count, struct error *err);
-/* How a reference is bounded: shared by the CPU's and the device's. `bounds`: there are any; `sums`: of the op's own sum too; terms, least:
- * products of an output, and how many of them are not zero at least. */
+/* How a reference is bounded, on the CPU and on the device. bounds: there are any; sums: the op's own sum has one; terms: products of an
+ * output; least: how many of them are not zero. */
 struct op_bounds {
     bool bounds, sums;
     int64_t terms, least;
 };
 struct op_bounds op_data_bounds(const struct work *work, const struct op_data *data);
-/* Inputs alone (no reference): what a timed run is fed when verification already happened in another process. */
+/* Makes inputs without references, for a timed run that another process has verified. */
 bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 
-/* The same for whoever has the values elsewhere and looks at some of them here: the input and the residual are room only, in which
- * op_data_fill_rows makes what the reference of some rows (data->columns of them) reads, and op_data_fill `count` values of a tensor from
- * `first` on. Of works whose reference a device makes (on_card), and of chains, where the input alone is room and has the first link's
+/* Inputs for a caller that makes the values on a device and needs few of them here: the input and the residual are allocated and left
+ * unset. op_data_fill_rows then sets what the reference of some rows (data->columns of them) reads; op_data_fill sets `count` values of a
+ * tensor from `first` on. For works with an on_card reference, and for chains, where only the input is left unset and has the first link's
  * values. */
 bool op_data_reserve(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 void op_data_fill(const struct work *work, enum data_part part, struct op_data *data, const struct tensor *t, size_t first, size_t count);
-/* Zeros in `count` values of the input from `first` on: where its mask says that nothing changed, and mask_holds_still. */
+/* Sets `count` values of the input from `first` on to zero where its mask says that nothing changed, and where mask_holds_still. */
 void op_data_blank(const struct work *work, enum data_part part, const struct op_data *data, const struct tensor *t, size_t first,
                    size_t count);
 void op_data_fill_rows(const struct work *work, enum data_part part, struct op_data *data, const int64_t *rows, int count);
 
-/* Those lines of the input (image * h + line; room for n * h) that any tap of the rows reads. Returns how many. */
+/* Lists the lines of the input (image * h + line; room for n * h) that the rows read. Returns how many. */
 int64_t op_lines_read(const struct work *work, const int64_t *rows, int count, int64_t *lines);
-/* Those columns of the input (`read`), or of what is added to what these have become, of lines that are `width` long, that the columns
- * asked for need (op_data.columns; NULL: all). Room for `width`. */
+/* Lists the columns that the wanted columns (op_data.columns; NULL: all) need: of the input (`read`), or of a tensor that is added to the
+ * result; `width` is the length of its lines, and room for as many is needed. */
 int64_t op_columns_read(const struct work *work, const bool *asked, bool read, int64_t width, int64_t *columns);
 
 #endif

@@ -1,11 +1,11 @@
-/* Is the work a task at all? Looked at on a small work like it, by the reference alone. */
+/* Finds degenerate works from the reference of a small version of them. */
 #include "op/reference/data.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define SMALL 16
 
-/* The same op on a small image with few channels; where its own rules forbid that, with its own channels, or as it is. */
+/* A small version of the work: a small image with few channels; if the op's rules forbid that, with its own channels, or its own size. */
 static bool make_small(const struct work *work, struct work *out)
 {
     for (int keep = 0; keep < 3; keep++) {
@@ -28,7 +28,7 @@ static bool make_small(const struct work *work, struct work *out)
     return false;
 }
 
-/* Other inputs, of the same distribution: the weights stay. */
+/* Reverses the inputs, which keeps their distribution; weights stay. */
 static void turn_inputs(const struct tensor *tensors, int count, struct op_data *data)
 {
     for (int i = 0; i < count; i++) {
@@ -43,7 +43,7 @@ static void turn_inputs(const struct tensor *tensors, int count, struct op_data 
     }
 }
 
-/* Of the references of everything that is written: do they differ among themselves, and from those kept before? */
+/* Do the references of all outputs differ among themselves, and from the earlier ones? */
 static void look(const struct tensor *tensors, int count, const struct op_data *data, const double *const *before, bool *differ,
                  bool *react, size_t *elements)
 {
@@ -73,7 +73,7 @@ bool op_degenerate(const struct work *work, const char **why, struct error *err)
     if (!op_data_make(&small, DATA_PART_PRECISION, &data, err))
         return false;
     look(tensors, count, &data, NULL, &differ, &react, &elements);
-    for (int i = 0; i < count; i++) { /* the second reference gets room of its own, for both */
+    for (int i = 0; i < count; i++) { /* the second reference is allocated anew; both are freed below */
         struct op_values *v = &data.at[tensors[i].role->slot];
         before[i] = tensors[i].written ? v->reference : NULL;
         if (tensors[i].written)

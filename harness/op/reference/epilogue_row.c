@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Does a float of this type hold v exactly? */
+/* True if a value of this type can hold v exactly. */
 static bool holds(enum dtype t, double v)
 {
     switch (t) {
@@ -22,8 +22,8 @@ static bool holds(enum dtype t, double v)
     }
 }
 
-/* A result that one kernel stores as `t` and the next reads again: |round(v') - v'| <= u (|v| + e) when |v' - v| <= e. Nothing is lost
- * where the value is exact and representable. */
+/* Error of a result that one kernel stores as `t` and the next one reads: |round(v') - v'| <= u (|v| + e) when |v' - v| <= e. An exact,
+ * representable value has none. */
 static double stored(enum dtype t, double v, double e)
 {
     if (e == 0 && holds(t, v))
@@ -31,14 +31,14 @@ static double stored(enum dtype t, double v, double e)
     return e + dtype_unit_roundoff(t) * (fabs(v) + e) + dtype_underflow(t);
 }
 
-/* A sum in the accumulator's type (f32, or f16 where the math mode says so). */
+/* Error of a sum in the accumulator's type (f32, or f16 if the math mode says so). */
 static double summed(const struct work *work, double v, double e)
 {
     return stored(work->math == MATH_F16_ACC16 ? DTYPE_F16 : DTYPE_F32, v, e);
 }
 
-/* plane_step 0: one value per channel (a bias); wide: in place of values. asked: of the columns before the epilogue; NULL: all. begun: what
- * the sum loses, of the value, if it begins with it. */
+/* plane_step 0: one value per channel (a bias); wide: used instead of values. asked: wanted columns before the epilogue; NULL: all. begun:
+ * relative error of a sum that starts with the value. */
 static void add_array(const struct work *work, const struct epilogue_shape *s, const float *values, const double *wide, size_t plane_step,
                       size_t row_at, const bool *asked, double begun, struct epilogue_row *row, int64_t rows)
 {
@@ -120,7 +120,7 @@ void epilogue_apply(const struct work *work, const struct op_data *data, int64_t
                       (size_t)n_i * (size_t)s.c * plane + (size_t)(p_i * rows) * (size_t)s.w, data->columns, begun, row, rows);
             break;
         case EPILOGUE_RELU:
-            begun = 0; /* what is added behind an activation is no part of the sum */
+            begun = 0; /* a value that is added after an activation does not start the sum */
             apply_slope(work, 0, (size_t)(s.c * rows), (size_t)s.w, data->columns, row);
             break;
         case EPILOGUE_LEAKY_RELU:

@@ -1,5 +1,5 @@
-/* Some values of tensors that are room only (op_data_reserve): each is what generate.c makes of its index, and 0 where a mask says that
- * nothing changed. */
+/* Sets some values of tensors that are only allocated (op_data_reserve): the values that generate.c gives their indices, and 0 where a mask
+ * says that nothing changed. */
 #include "base/pool.h"
 #include "base/text.h"
 #include "op/reference/data.h"
@@ -32,7 +32,7 @@ void op_data_blank(const struct work *work, enum data_part part, const struct op
     }
 }
 
-/* By a recipe that is made once for many calls: it asks the op how many terms an output has. */
+/* `recipe` is made once for many calls, since making it asks the op for its terms. */
 static void fill_by(const struct generate_recipe *recipe, const struct work *work, enum data_part part, struct op_data *data,
                     const struct tensor *t, size_t first, size_t count)
 {
@@ -48,7 +48,7 @@ void op_data_fill(const struct work *work, enum data_part part, struct op_data *
     fill_by(&recipe, work, part, data, t, first, count);
 }
 
-/* Lines of a tensor: `lines` of them from each of the places on, in every channel; of each line the columns that are wanted. */
+/* Lines to set: `lines` of them from each place on, in every channel; of each line the wanted columns. */
 struct fill {
     const struct work *work;
     enum data_part part;
@@ -77,7 +77,7 @@ static void fill_line(void *context, int64_t index, int thread)
         }
 }
 
-/* Of what is read: the columns under any tap of a column that is asked for (NULL: of all); of what is added: those that it becomes. */
+/* Marks columns. For an input: those under any tap of a wanted column (NULL: all); for an added tensor: those that it becomes. */
 static void mark_columns(const struct work *w, const bool *asked, bool read, int64_t width, bool *wanted)
 {
     int64_t each = width / w->q;
@@ -133,7 +133,7 @@ int64_t op_lines_read(const struct work *w, const int64_t *rows, int count, int6
     return found;
 }
 
-/* A row before the epilogue is several lines where the residual is added behind a depth_to_space. */
+/* A row before the epilogue is several lines of a residual that is added after depth_to_space. */
 static void fill_residual(struct fill *f, int item, const int64_t *rows, int count)
 {
     struct epilogue_shape s = epilogue_shape_at(f->work, item);

@@ -19,7 +19,7 @@ static double normal(uint64_t key, uint64_t index)
     return ((double)sum - 393209.5 + ((double)low + 0.5) * 0x1p-32) * 0x1p-16; /* 12 x 65535 / 2 = 393,210, less a half for `low` */
 }
 
-/* How many tensors of the op are drawn so: weights that it multiplies by, a bias that a file adds. */
+/* How many tensors of the op are drawn this way, for example weights, or biases of a file. */
 static int plan_count(const struct work *w, enum tensor_values values)
 {
     int count = 0;
@@ -50,13 +50,13 @@ struct exact_plan generate_plan(const struct work *w)
         plan.residual = plan.bias = share;
         return plan;
     }
-    if (!w->op->file && !w->op->has_filter) { /* nothing is summed: as many different values as there are */
+    if (!w->op->file && !w->op->has_filter) { /* nothing is summed: use many different values */
         struct tensor list[OP_MAX_TENSORS];
         bool two = false;
         for (int i = 0, count = w->op->tensors(w, list); i < count; i++)
             two |= !list[i].written && !tensor_role_is_mask(list[i].role) && list[i].role->values == VALUES_OPERAND;
         plan.unit = op_means(w); /* a mean of whole numbers that is one too */
-        if (plan.unit > 1)       /* before it is divided, the sum too is a number that f32 holds */
+        if (plan.unit > 1)       /* f32 must hold the sum before it is divided */
             limit = (int64_t)fmin((double)limit, dtype_exact_integer(DTYPE_F32) / (double)plan.unit);
         plan.input = (two ? limit / 4 : limit - 1) / plan.unit;
         plan.input = op_largest(w, plan.input < 1 ? 1 : plan.input, (double)limit);
@@ -115,9 +115,9 @@ static double drawn_value(const struct generate_recipe *r, size_t i)
     return line % 2 && i % (size_t)r->length != end ? v + r->higher : v;
 }
 
-/* Where values are compared and not summed, whoever leaves out an end of a line is only seen where the largest, or the least, lies there,
- * and whoever begins with 0, or a number near it, where all are below it, or above: of eight lines four have such an end, two have one sign
- * (and where they are no small whole numbers are as far out as an end). */
+/* For ops that compare values. A kernel that skips an end of a line is found only if the maximum or minimum is there; a kernel that starts
+ * with 0, or a number near it, only if all values are below or above. So of eight lines four have an extreme at an end, and two have one
+ * sign (and unless they are small whole numbers are as far out as an extreme). */
 static float in_line(const struct generate_recipe *r, size_t i, float v)
 {
     size_t line = i / (size_t)r->line, kind = line % 8, end = line % 2 ? 0 : (size_t)r->line - 1;
@@ -130,8 +130,8 @@ static float in_line(const struct generate_recipe *r, size_t i, float v)
     return v;
 }
 
-/* What is only moved or compared: of eight values two are small, down to the least that the type holds, and one is 0, but for lines of one
- * sign; of two lines (values, where lines mean nothing) one is larger, but so that a square is a number. */
+/* For values that are only moved or compared: of eight values two are small, down to the least of the type, and one is 0, except in lines
+ * of one sign; every second line (or value, without lines) is large, but its square is finite. */
 static float of_any_size(const struct generate_recipe *r, size_t i, float v)
 {
     bool half = r->round_to == DTYPE_F16;
@@ -176,7 +176,7 @@ static void fill_chunk(void *context, int64_t chunk, int thread)
     generate_some(&job->recipe, from, left < CHUNK ? left : CHUNK, job->to + from);
 }
 
-/* What only files ask for (docs/OP.md); the rest is drawn as for every op. */
+/* Recipes that only ops in files use (docs/OP.md). */
 static void recipe_of_file(const struct work *work, const struct tensor *t, bool first, struct generate_recipe *r)
 {
     const struct op_file_tensor *from = op_file_tensor(work->op, t->role);
@@ -207,7 +207,7 @@ static void recipe_of_file(const struct work *work, const struct tensor *t, bool
     r->exact = r->draw == DRAW_EXACT;
 }
 
-/* Is nothing computed of t's values, so that they come out bit for bit whatever they are? */
+/* True if the op only moves t's values, so that they come out bit for bit. */
 static bool only_moved(const struct work *w, const struct tensor *t)
 {
     const struct op_file *f = w->op->file ? w->op->file : w->op->image;
@@ -235,10 +235,11 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
 {
     struct exact_plan plan = generate_plan(work);
     bool first =
-        part == DATA_PART_EXACT; /* of an op that is never exact more of the other: few values would round alike, and their errors add up */
+        part ==
+        DATA_PART_EXACT; /* an op that is never exact gets more varied values: few values would round alike, and their errors add up */
     struct generate_recipe r = {.exact = first && op_is_exact(work->op), .scale = 1};
     r.key = random_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)first, t->role->constant ? 0 : work->set_seed);
-    /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
+    /* a bias is also representable in the work's type: libraries read the bias of 16-bit data as 16 bits */
     bool own = work->op->file && (dtype_is_whole(t->dtype) || dtype_unit_roundoff(t->dtype) > dtype_unit_roundoff(work_result_dtype(work)));
     r.round_to = t->role->values == VALUES_BIAS && !own ? work_result_dtype(work) : t->dtype;
     r.rectify = t->role->values == VALUES_INPUT && work->data == DATA_RELU;
@@ -263,8 +264,7 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     return r;
 }
 
-/* Numbers below `below`, each row a beginning of another order of them all: i goes to where a + b i lies, b without a common factor, so
- * that no two are equal. */
+/* Distinct numbers below `below`; each row is the start of another permutation: i goes to a + b i, b coprime to `below`. */
 static void fill_indices(uint64_t key, int64_t below, size_t rows, size_t length, float *to)
 {
     for (size_t row = 0; row < rows; row++) {
@@ -277,7 +277,7 @@ static void fill_indices(uint64_t key, int64_t below, size_t rows, size_t length
     }
 }
 
-/* x, y, width, height of rectangles inside an image: sizes in turn, anywhere. */
+/* x, y, width, height of rectangles inside an image: sizes in turn, random positions. */
 static void fill_boxes(const struct work *work, const struct op_file_tensor *from, uint64_t key, size_t boxes, float *to)
 {
     for (size_t i = 0; i < boxes; i++) {

@@ -6,17 +6,16 @@
 #include "op/op.h"
 #include "op/random.h"
 
-/* Bounds of the exact data: every sum of any subset of products, plus bias, plus residual, is an integer that the dtype and the
- * accumulator hold. */
+/* Magnitudes of the exact data, such that every sum of any subset of products, plus bias, plus residual, is an integer that the dtype and
+ * the accumulator hold. */
 struct exact_plan {
     int64_t input, filter, bias, residual; /* magnitudes are 1 .. this (never 0: a dropped term shows) */
     int64_t unit;                          /* inputs are multiples of it: window of a mean */
     int64_t terms;                         /* of one output's reduction */
-    int64_t nonzero;                       /* filter taps that are not 0, per output channel; < terms where the dtype holds no larger sum */
+    int64_t nonzero;                       /* non-zero filter taps per output channel; < terms if the dtype holds no larger sum */
 };
 struct exact_plan generate_plan(const struct work *work);
-/* What makes the values of a tensor: whoever follows it makes the same bits (generate_tensor here, kernels/reference/data.cu on a device).
- */
+/* How the values of a tensor are made; generate_tensor here and kernels/reference/data.cu on a device make the same bits from it. */
 enum generate_draw { DRAW_NORMAL, DRAW_EXACT, DRAW_BITS, DRAW_UNIFORM, DRAW_ONES };
 struct generate_recipe {
     uint64_t key;
@@ -24,20 +23,20 @@ struct generate_recipe {
     bool exact;              /* DRAW_EXACT */
     int bits;                /* DRAW_BITS: whole numbers of so many */
     double low, range, ones; /* DRAW_UNIFORM: reals from low on; DRAW_ONES: 1 with this probability, else 0 */
-    double higher;           /* DRAW_UNIFORM: by how much every second line of `length` is, but for its first or its last value */
+    double higher;           /* DRAW_UNIFORM: added to every second line of `length`, except to its first or last value */
     int64_t length;
-    int64_t line;                 /* of lines of this length some have their largest or least at an end, some one sign; 0: none has */
+    int64_t line;                 /* length of lines of which some have an extreme at an end and some have one sign; 0: none */
     int64_t magnitude, unit;      /* exact: unit * 1 .. unit * magnitude, of either sign */
     int64_t terms, nonzero, step; /* exact, of a filter: which taps are not 0 (tap_is_used); terms 0: all */
     double scale;                 /* else: normal values times this, */
     bool rectify;                 /* negative ones 0, */
     enum dtype round_to;          /* rounded to what this type holds */
-    bool every_size;              /* normal values: some far smaller or larger, some 0; of neighbours alone, which the CPU makes */
+    bool every_size; /* normal values of which some are far smaller or larger and some are 0; only for nearby shapes, made by the CPU */
 };
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);
-/* Do its values each depend on their index alone? Not those of files, nor where they are sorted, apart from each other or rectangles. */
+/* True if each value depends only on its index: not for values from files, sorted values, distinct indices and rectangles. */
 bool generate_by_index(const struct work *work, const struct tensor *t);
-/* Values first, first + 1, ... of a tensor that has this recipe, to to[0], to[1], ... */
+/* Writes values first, first + 1, ... of the recipe to to[0], to[1], ... */
 void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to);
 /* Fills `to` with the values of a tensor, already representable in its dtype. */
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to);
