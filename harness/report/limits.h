@@ -1,15 +1,15 @@
-/* report/limits: how much of what is known is shown, where a whole list would hide what counts. These are no judgements: what decides a
- * verdict stands in counter/limits.yaml, what a page is drawn like beside the drawing. */
+/* report/limits: how much of a list is shown, so that the important part is visible. These limits affect no verdict: thresholds of
+ * verdicts are in counter/limits.yaml, the layout of a drawing is next to it. */
 #ifndef BENCH_REPORT_LIMITS_H
 #define BENCH_REPORT_LIMITS_H
 
 /* Sentences and lists of all reports. */
-#define SHOWN_SENTENCES 6 /* of one question of a scenario; the rest stand in their section */
+#define SHOWN_SENTENCES 6 /* for one question of a scenario; the others are in their section */
 #define SHOWN_WHY 6       /* lines of `why` of a case */
-#define SHOWN_ALSO 4      /* rules that hold beside a row's verdict */
+#define SHOWN_ALSO 4      /* further rules that hold for a row */
 #define SHOWN_STEPS 8     /* a row of more is shown as a whole */
-#define SHOWN_NAMES 160   /* characters of the list of names behind a sentence, on a terminal */
-#define SHOWN_ITEMS 10    /* of a list of a page; where there are many more, the rest is folded away */
+#define SHOWN_NAMES 160   /* characters of a list of names after a sentence, on a terminal */
+#define SHOWN_ITEMS 10    /* items of a list on a page; many more are folded */
 #define SHOWN_SINGLES 3   /* variants that a network was run with alone; more are in its table */
 #define SHOWN_PLANS 8     /* of cuDNN's of a row, the fastest */
 
@@ -21,17 +21,17 @@
 #define SHOWN_MIX 8
 #define SHOWN_SMALL_PERCENT 1.0 /* smaller states and kinds of instructions are not listed */
 #define SHOWN_LINES 20          /* of a kernel's source */
-#define SHOWN_EXCESS 1.05       /* of the least possible: less is not said of a line */
+#define SHOWN_EXCESS 1.05       /* times the minimum: less is not mentioned for a line */
 #define SHOWN_SPILL_LINES 4
-#define SHOWN_PART_SHARE 0.005 /* of the run: parts of a phase that took less are not told apart */
+#define SHOWN_PART_SHARE 0.005 /* share of the run: smaller parts of a phase are not listed */
 
 /* Break-evens. */
 #define SHOWN_BREAK_EVEN_TOLD 6  /* of one group in the sentence; the rest are in the table */
-#define SHOWN_BREAK_EVEN_SUMS 20 /* variants, where there are more groups than sentences */
+#define SHOWN_BREAK_EVEN_SUMS 20 /* variants, if there are more groups than sentences */
 #define SHOWN_BREAK_EVEN_LINES 8
 #define SHOWN_BREAK_EVEN_GROUPS 24
 
-/* Plots: beyond that many the tables say it better than another hundred pictures. */
+/* Plots: with more rows than this, tables are clearer than pictures. */
 #define SHOWN_CASES 24
 #define SHOWN_SHAPES 16
 #define SHOWN_MAPS 3

@@ -1,4 +1,4 @@
-/* report/report: rows to text. No GPU, no CUDA header, no re-run. Nothing here prints: everything is appended to a struct text. */
+/* report/report: rows to text. No GPU, no CUDA header, no run. Nothing here prints: all functions append to a struct text. */
 #ifndef BENCH_REPORT_REPORT_H
 #define BENCH_REPORT_REPORT_H
 
@@ -9,13 +9,13 @@
 struct report_style {
     bool color; /* ANSI */
     int width;  /* columns at which sentences are wrapped, 0 = not at all */
-    int table;  /* columns that a table may take: what matters least is left out, and named; 0 = any number */
+    int table;  /* columns that a table may have: the least important are left out and named; 0: any number */
     bool ascii; /* no UTF-8 signs */
     bool whole; /* all of a case that bisection added too, else its rows */
     bool ncu;   /* under each table the names that Nsight Compute has for its columns */
 };
-/* Every case, with an empty line behind it: header lines, the table (one line a row, steps indented, wrong rows marked `!` and last), then
- * what to look at. */
+/* Every case, followed by an empty line: header lines, the table (one line a row, steps indented, wrong rows marked `!` and last), then
+ * where to look. */
 void report_cases(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* The closing line: "594 rows: 349 verified, 63 wrong (1 configuration), 182 infeasible, 0 without a reason   6 min 12 s   exit 4". */
 void report_summary(struct text *t, const struct run *run, struct row *const *rows, int count, double seconds, int exit_code,
@@ -25,7 +25,7 @@ struct document;
 typedef void add_part(struct document *d, const struct run *run, struct row *const *rows, int count);
 void report_part(struct text *t, add_part *add, const struct run *run, struct row *const *rows, int count,
                  const struct report_style *style);
-/* What stands behind the cases: networks, the choices of rules, claims, times by mask, the break-even of sparse and dense. */
+/* The sections after the cases: networks, choices of rules, claims, times by mask, break-even. */
 void report_closing(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* The wisdom of a database, a line for each. */
 void report_wisdom(struct text *t, const struct wisdom *list, int count, const struct report_style *style);
@@ -34,7 +34,7 @@ void report_wisdom(struct text *t, const struct wisdom *list, int count, const s
 struct form;
 bool report_whole(struct text *t, const struct form *form, const struct run *run, struct row *const *rows, int count, const char *dir,
                   struct error *err);
-/* Several runs in one report: what became of each row of the first in the others, and every row's page. */
+/* Several runs in one report: how each row of the first changed in the others, and every row's page. */
 struct report_run {
     const struct run *run;
     struct row *const *rows;

@@ -11,14 +11,14 @@
 
 /* ---- crossings ---- */
 
-#define NAMED 1.5               /* a bracket from x to at most as many times x has a density in it that may be named */
+#define NAMED 1.5               /* the end of a bracket at most this many times its start: the crossing has a density of its own */
 #define BRACKETED 0.1           /* of the crossing: narrow enough */
-#define BESIDE 0.3              /* of that, from where the crossing is thought to be: two such points are near enough */
-#define BRACKET_LEAST 0.2       /* of a bracket that a further point takes off */
-#define INCONCLUSIVE_LEAST 0.05 /* of the crossing: what a further density beside those that cannot be told must promise to take off */
-#define INCONCLUSIVE_BEYOND 1.2 /* of their intervals' reach: a density is told where the line is as far from 1 */
-#define INCONCLUSIVE_STEP 0.4   /* of the way to the told end at least, once this many could not be told: the line promises too much */
-#define UNTOLD_MANY 4
+#define BESIDE 0.3              /* share of the crossing: two points this close to its estimate are close enough */
+#define BRACKET_LEAST 0.2       /* share of a bracket that a further point removes */
+#define INCONCLUSIVE_LEAST 0.05 /* share of the crossing that a density next to inconclusive ones must promise to remove */
+#define INCONCLUSIVE_BEYOND 1.2 /* times their intervals' reach: a density that far from 1 should be conclusive */
+#define INCONCLUSIVE_STEP 0.4   /* share of the way to the conclusive end, after this many inconclusive densities */
+#define INCONCLUSIVE_MANY 4
 
 static bool wins(const struct crossing_point *p)
 {
@@ -30,7 +30,7 @@ static bool loses(const struct crossing_point *p)
     return p->low > 1;
 }
 
-/* The bracket's ends as points; -1: there is none. A loss in front of all wins is no end of one. */
+/* The bracket's ends as indices of points; -1: none. A loss before all wins is not an end. */
 static void bracket_of(const struct crossing_point *p, int count, int *low, int *high)
 {
     *low = *high = -1;
@@ -44,7 +44,7 @@ static void bracket_of(const struct crossing_point *p, int count, int *low, int 
             *high = i;
 }
 
-/* Where it only turns from losing to winning: the last that loses before the first that wins. */
+/* If the curve only turns from losing to winning: the last loss before the first win. */
 static void bracket_back(const struct crossing_point *p, int count, int *low, int *high)
 {
     *low = *high = -1;
@@ -91,8 +91,9 @@ struct crossing crossing_find(const struct crossing_point *p, int count)
     return c;
 }
 
-/* Times grow nearly in a line with the density: a little to one side of where the line crosses, so that two points more may hold it; on the
- * side of the farther end. Where ends lie far apart, and of lines that are none, each point still takes off a good part of the bracket. */
+/* Times grow almost linearly with the density: picks a point slightly beside the interpolated crossing, towards the farther end, so that
+ * two more points can bracket it. If the ends are far apart, or the curve is not linear, each point still removes a good part of the
+ * bracket. */
 static double beside_crossing(const struct crossing_point *low, const struct crossing_point *high)
 {
     double from = low->x, to = high->x, width = to - from;
@@ -103,8 +104,8 @@ static double beside_crossing(const struct crossing_point *low, const struct cro
     return fmin(fmax(at, from + BRACKET_LEAST * width), to - BRACKET_LEAST * width);
 }
 
-/* Beside densities that cannot be told from 1: where on the line from one of them to the told end it could be, as far from that end as may
- * be. How much of the bracket that takes off; NaN in *x: none of it. */
+/* Next to inconclusive densities: the point on the line from one of them to the conclusive end that is as far from that end as possible.
+ * Returns how much of the bracket it removes; NaN in *x: none. */
 static double beside_inconclusive(const struct crossing_point *inconclusive, const struct crossing_point *significant, int inside,
                                   double *x)
 {
@@ -115,7 +116,7 @@ static double beside_inconclusive(const struct crossing_point *inconclusive, con
     *x = NAN;
     if (!(share < 1))
         return 0;
-    share = fmax(share, inside < UNTOLD_MANY ? 0 : INCONCLUSIVE_STEP);
+    share = fmax(share, inside < INCONCLUSIVE_MANY ? 0 : INCONCLUSIVE_STEP);
     *x = from > 0 && to > 4 * from ? sqrt(from * to) : inconclusive->x + share * (significant->x - inconclusive->x);
     return fabs(significant->x - *x);
 }
@@ -153,7 +154,7 @@ static bool mask_pattern(const struct row *row, char *out, size_t size)
 /* One question of the scenario: `break_even: {against: NAME, by: [layer, n, mask.pattern]}`. */
 struct ask {
     char against[VARIANT_BASE]; /* "" for the baseline */
-    bool everything;            /* no `by`: cases of one curve differ in nothing but the density */
+    bool everything;            /* without `by`, cases of one curve differ only in the density */
     char by[BY_MOST][64];
     int by_count;
 };
@@ -168,7 +169,7 @@ static bool tells_apart(const struct ask *ask, const char *name)
     return listed;
 }
 
-/* What a case shares with the other densities of its curve: the layer, its other axes, type and math, as far as they tell curves apart. */
+/* The name of a curve: layer, other axes, type and math, as far as they differ between curves. */
 static char *shared_title(const struct row *row, const char *pattern, const struct ask *ask)
 {
     struct text t = {0};
@@ -201,8 +202,8 @@ static struct break_group *group_of(struct break_group **groups, int *count, cha
     return g;
 }
 
-/* A name tells a variant's configurations apart where its case has several; a case of the bisection has those whose crossing may lie there,
- * and it stands behind the scenario's own. */
+/* True if the variant's configurations need their parameters in the name, since a case has several. Cases that bisection added have only
+ * some of them and follow the scenario's own. */
 static struct break_line *break_even_line_of(struct break_group *g, const char *name, const struct row *row)
 {
     for (int i = 0; i < g->line_count && row->like_case; i++)
@@ -250,14 +251,14 @@ static struct crossing_point own_time(double x, const struct row_time *t)
     return (struct crossing_point){.x = x, .ns = t->median_ns, .ns_low = low, .ns_high = high, .floor_ns = NAN, .waste = NAN};
 }
 
-/* Were they timed side by side, round by round? A bout's seconds are no other bout's. */
+/* Were both rows timed in one group, round by round? Rounds of different groups are not paired. */
 static bool side_by_side(const struct row_time *a, const struct row_time *b)
 {
     return a->samples_ns && b->samples_ns && a->places && b->places && a->took_s > 0 && a->took_s == b->took_s && a->rounds > 0 &&
            b->rounds > 0;
 }
 
-/* The times of one over those of the other in each round that both took part in. */
+/* The ratio of two rows over the rounds that both took part in. */
 static struct estimate side_by_side_ratio(const struct row_time *a, const struct row_time *b, int family)
 {
     int rounds = (int)(a->rounds < b->rounds ? a->rounds : b->rounds);
@@ -267,8 +268,8 @@ static struct estimate side_by_side_ratio(const struct row_time *a, const struct
     return estimate_ratio_grouped(a->samples_ns, b->samples_ns, places, rounds, family);
 }
 
-/* Sparse over dense. Against the baseline the stored ratio is paired round by round, as is another one's where both were timed side by
- * side; else the two intervals are taken as they are. The intervals of a case, of so many ratios, hold together. */
+/* Sparse over dense. Against the baseline the stored paired ratio is used; another pair of rows that were timed together is paired here;
+ * otherwise the two intervals are combined. The intervals of all ratios of a case hold jointly. */
 static struct crossing_point quotient_at(double x, const struct row_time *sparse, const struct row_time *dense, bool paired, int family)
 {
     struct crossing_point p = own_time(x, sparse), d = own_time(x, dense);
@@ -354,7 +355,7 @@ static void add_to_groups(struct break_group **groups, int *count, const struct 
             struct break_group *g = group_of(groups, count, shared_title(c->rows[0], patterns[i], ask), against);
             g->merges = !ask->everything;
             g->rival_varies |= !*ask->against && dense != c->zero;
-            if (g - *groups != last) /* of patterns that are not told apart the ends count once */
+            if (g - *groups != last) /* for patterns on one curve, the ends count once */
                 break_even_add_case(g, c, dense, dense == c->zero);
             last = g - *groups;
         }
@@ -404,7 +405,7 @@ static void read_by(const struct node *by, struct ask *ask)
     }
 }
 
-/* The scenario's questions; when it asks none, everything against the baseline. */
+/* The scenario's break-even questions; without any, every variant against the baseline. */
 static int asked(const struct run *run, struct ask *asks, int most)
 {
     struct error ignored = {0};
@@ -473,7 +474,7 @@ int break_even_make(struct break_group **out, const struct run *run, struct row 
             *g = swap;
         }
     }
-    for (int i = kept; i < made; i++) /* those left out stand behind the others */
+    for (int i = kept; i < made; i++) /* groups that were left out come last */
         clear_group(&(*out)[i]);
     return kept;
 }

@@ -1,4 +1,4 @@
-/* report/break_even/break_even_more: the densities that a break-even wants measured yet, by bisection. */
+/* report/break_even/break_even_more: the densities that a break-even still needs, by bisection. */
 #include "report/break_even/break_even.h"
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #define MORE_A_ROUND 2 /* densities of a group: one serves all its variants */
 #define MORE_APART 0.05
 
-/* A case of the scenario itself; of a network those of its layers with its mask, which it is run whole with. */
+/* A case of the scenario itself; for a network, those of its layers' cases with its mask. */
 static void want_case(const struct row *like, struct break_wish wish, struct row *const *rows, int row_count, struct break_wish **wishes,
                       int *count)
 {
@@ -26,7 +26,7 @@ static void want_case(const struct row *like, struct break_wish wish, struct row
     }
 }
 
-/* The case of the group that lies nearest by its density; with merged cases all that lie there. */
+/* The case of the group that is nearest in density; with merged cases, all of them. */
 static void want_density(const struct break_group *g, double x, const char *variant, const char *params, struct row *const *rows,
                          int row_count, struct break_wish **wishes, int *count)
 {
@@ -57,7 +57,7 @@ static const struct crossing_point *point_at(const struct break_line *l, double 
     return NULL;
 }
 
-/* Is another one told to be faster at this density? */
+/* Is another variant significantly faster at this density? */
 static bool is_beaten(const struct break_group *g, const struct break_line *l, double x)
 {
     const struct crossing_point *own = point_at(l, x);
@@ -80,7 +80,7 @@ static double line_next(const struct break_group *g, const struct break_line *l)
     return break_even_beaten(g, l) ? NAN : crossing_next(l->points, l->count);
 }
 
-/* The dense variant, and of the others each whose crossing may still lie at x. */
+/* The dense variant, and each other variant whose crossing may still be at x. */
 static void want_variants(const struct break_group *g, double x, struct row *const *rows, int row_count, struct break_wish **wishes,
                           int *count)
 {

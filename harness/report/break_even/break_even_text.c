@@ -25,7 +25,7 @@ static void add_range(struct text *t, const struct break_line *l)
     text_addf(t, "%s to %s %%", percent(l->points[0].x, a), percent(l->points[l->count - 1].x, b));
 }
 
-/* Of how many densities is it told that it wins (or loses)? */
+/* At how many densities it wins (or loses) significantly. */
 static int significant(const struct break_line *l, bool win)
 {
     int count = 0;
@@ -34,7 +34,7 @@ static int significant(const struct break_line *l, bool win)
     return count;
 }
 
-/* What is known of a crossing that no two densities bracket: all that are told lie on one side. */
+/* A crossing without a bracket: all significant densities are on one side. */
 static void add_one_side(struct text *t, const struct break_line *l, const char *against)
 {
     char a[NUMBER_TEXT];

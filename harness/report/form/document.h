@@ -1,6 +1,5 @@
-/* report/form/document: what a report says, before it has a form. A case, a run, a network become a list of blocks; a form (terminal,
- * Markdown, HTML) writes blocks and knows nothing of cases. To add a form: one .c file with a struct form, and its line in document.c's
- * table. */
+/* report/form/document: the content of a report, without a form. Pages are lists of blocks; a form (terminal, Markdown, HTML, JSON)
+ * writes blocks and knows nothing of cases. To add a form: a .c file with a struct form, and its name in FORMS below. */
 #ifndef BENCH_REPORT_DOCUMENT_H
 #define BENCH_REPORT_DOCUMENT_H
 
@@ -10,8 +9,7 @@
 
 enum align { ALIGN_LEFT, ALIGN_RIGHT, ALIGN_POINT /* decimal points below each other */ };
 enum paint { PAINT_NONE, PAINT_BOLD, PAINT_DIM, PAINT_GOOD, PAINT_BAD, PAINT_WARN };
-/* Which forms show it: all; only those that are read at a glance (a terminal, a comment under a change); only those that show everything.
- */
+/* Which forms show it: all; only brief ones (a terminal, a comment on a change); only complete ones. */
 enum detail { DETAIL_ALWAYS, DETAIL_BRIEF, DETAIL_FULL };
 
 enum cell_kind {
@@ -25,8 +23,8 @@ struct cell {
     enum cell_kind kind;
     enum paint paint;
     char *text;   /* as it is shown */
-    char *note;   /* what stands small beside it: half of an interval, an interval, a limit, the ideal; NULL */
-    char *about;  /* what it is, or all of its digits: a second line, or shown when pointed at; NULL */
+    char *note;   /* a small note beside it: half of an interval, an interval, a limit, the ideal; NULL */
+    char *about;  /* an explanation, or all digits: a second line, or a tooltip; NULL */
     char *target; /* the anchor of a heading or fold that it links to; NULL */
     double value; /* NaN: none */
 };
@@ -36,9 +34,9 @@ struct table_column {
     enum align align;
     const char *note;  /* the heading of the notes: "[95 %]"; NULL */
     const char *about; /* its definition; NULL */
-    const char *ncu;   /* the metrics of Nsight Compute that tell it, as `ncu --metrics` takes them; NULL */
+    const char *ncu;   /* the metrics of Nsight Compute with this value, as `ncu --metrics` takes them; NULL */
     enum detail detail;
-    int spare; /* 0: it always stands; the greater, the sooner a narrow terminal leaves it out */
+    int spare; /* 0: always shown; a narrow terminal leaves out greater ones first */
 };
 enum line_kind {
     LINE_PLAIN,
@@ -54,14 +52,14 @@ struct table {
     struct cell *cells; /* line by line, each of column_count */
     enum line_kind *lines;
     int line_count;
-    int next;           /* the cell of the last line that comes next */
+    int next;           /* index of the next cell of the last line */
     bool wide;          /* a column for each variant: all of them equally wide */
-    const char *beside; /* a constant: what its lines of code are, which a form may show beside their plain line; NULL: it has none */
-    const char *name;   /* a constant: what tables of two rows are held beside each other by; NULL */
+    const char *beside; /* a string constant: the title of its source lines, which a form may fold; NULL: none */
+    const char *name;   /* a string constant by which tables of two rows are put side by side; NULL */
 };
 struct table *table_new(void);
 void table_free(struct table *t);
-/* Columns come before lines: table_column(t, "ratio", "x", ALIGN_POINT, .note = "[95 %]"). Texts are copied; an empty one is none. */
+/* Add columns before lines: table_column(t, "ratio", "x", ALIGN_POINT, .note = "[95 %]"). Copies the texts; an empty text is none. */
 void table_add_column(struct table *t, const struct table_column *column);
 #define table_column(t, KEY, HEADING, ALIGN, ...) \
     table_add_column(t, &(struct table_column){.key = KEY, .heading = HEADING, .align = ALIGN, __VA_ARGS__})
@@ -79,9 +77,9 @@ void table_about(struct table *t, const char *about);
 void table_target(struct table *t, const char *anchor);
 /* The cell of a line and column. */
 const struct cell *table_at(const struct table *t, int line, int column);
-/* Is the column shown? Not where it is beyond the form's detail, or where no line has a value; the first two always stand. */
+/* Is the column shown? Not if it is beyond the form's detail or no line has a value; the first two always are. */
 bool table_shows(const struct table *t, int column, bool full);
-/* "issue slots %: smsp__issue_active...": the shown columns that have such metrics, joined by semicolons, appended. */
+/* Appends the ncu metrics of the shown columns: "issue slots %: smsp__issue_active...; ...". */
 void table_ncu(const struct table *t, bool full, struct text *out);
 
 /* ---- blocks ---- */
@@ -93,16 +91,16 @@ enum block_kind {
     BLOCK_TABLE,
     BLOCK_FIGURE,
     BLOCK_CODE,
-    BLOCK_FOLD, /* what follows, up to its BLOCK_END, is folded away under this title */
+    BLOCK_FOLD, /* the following blocks, up to its BLOCK_END, are folded under this title */
     BLOCK_END
 };
 enum tone { TONE_PLAIN, TONE_LEAD, TONE_SOFT, TONE_NOTICE };
-/* "why  sparse_tile: says ... (names)": any part may be NULL. */
+/* "why  sparse_tile: says ... (names)": each part may be NULL. */
 struct item {
-    char *label; /* the kind of thing it is: "why", "infeasible" */
+    char *label; /* its label: "why", "infeasible" */
     char *name;  /* whom it is about */
     char *text;
-    char *more; /* a list of names behind it, which a narrow form may cut */
+    char *more; /* a list of names after it, which a narrow form may cut */
     int count;  /* how many names there are */
 };
 struct block {
@@ -110,18 +108,18 @@ struct block {
     enum detail detail;
     enum tone tone;
     int level;                  /* of a heading */
-    char *text, *note, *anchor; /* a heading, a fold's title, code; its subtitle; what a link names: NULL, there is none */
+    char *text, *note, *anchor; /* a heading, a fold's title, code; its subtitle; the anchor of links (NULL: none) */
     struct item *items;
     int item_count;
-    int columns;         /* of a list: where the texts begin behind their labels; 0: as the form has it */
+    int columns;         /* of a list: the column where texts begin, after their labels; 0: the form decides */
     struct table *table; /* the block's own */
     char *svg, *caption; /* of a figure; svg NULL: it was not drawn */
-    bool small;          /* the figure may stand beside others */
+    bool small;          /* the figure may be placed beside others */
 };
 struct document {
     struct block *blocks;
     int count;
-    bool brief; /* of so many rows that a page says once what a name or a column is, and packs even what a row's page begins with */
+    bool brief; /* a run with very many rows: the page explains each name and column once and packs folded parts */
 };
 void document_free(struct document *d);
 /* Appends a block; it stays where it is until the next one is added. */
@@ -132,17 +130,16 @@ struct block *document_table(struct document *d, struct table *table, enum detai
 struct block *document_figure(struct document *d, const char *svg, const char *caption, bool small);
 struct block *document_code(struct document *d, const char *text, enum detail detail);
 void document_fold(struct document *d, const char *title); /* of a form with all details */
-/* One that links name; `note` stands small beside its title. */
+/* One with an anchor for links; `note` is a small text beside its title. */
 void document_fold_at(struct document *d, const char *anchor, const char *title, const char *note);
 void document_end(struct document *d);
-/* Appends an item; each may be NULL. Without a name and a text there is none. */
+/* Appends an item; each part may be NULL. Nothing without a name and a text. */
 void block_item(struct block *b, const char *label, const char *name, const char *text);
 void block_itemf(struct block *b, const char *label, const char *name, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* With the text so far, which is empty then. */
 void block_text(struct block *b, const char *label, const char *name, struct text *text);
 void block_names(struct block *b, const char *names, int count); /* behind the last item */
-/* An item for each line of `lines`, under a heading of its own where everything is shown; nothing when there are none. Empties the lines.
- */
+/* An item for each line of `lines`, under a heading in complete forms; nothing without lines. Empties `lines`. */
 void document_lines(struct document *d, const char *heading, const char *label, struct text *lines);
 
 /* ---- forms ---- */
@@ -151,23 +148,23 @@ struct form {
     const char *name;
     bool full; /* shows everything: folded parts, figures, columns of detail */
     void (*write)(struct text *t, const struct document *d, const struct report_style *style);
-    /* A whole report with what stands around it; NULL: nothing does, and `write` writes it. */
+    /* Writes a whole report with its frame; NULL: `write` does all. */
     bool (*page)(struct text *t, const struct document *d, struct error *err);
 };
-/* The forms of a report; the first is what `bench report` writes unless told otherwise. To add one: its name here and a `struct form
- * form_NAME` in a .c of its own. */
+/* The forms of a report; `bench report` writes the first by default. To add one: its name here, and `struct form form_NAME` in a .c file.
+ */
 #define FORMS(X) X(markdown) X(html) X(terminal) X(json)
 #define FORM_DECLARE(name) extern const struct form form_##name;
 FORMS(FORM_DECLARE)
-/* bench.document (docs/schema/document.json): what a terminal shows, and what its columns mean, as a json_t. */
+/* bench.document (docs/schema/document.json) as a json_t: what a terminal shows, with explanations of the columns. */
 struct json_t;
 struct json_t *document_json(const struct document *d);
 /* By name ("md", "html"); NULL. `names` of all, for a hint. */
 const struct form *form_find(const char *name);
 void form_names(struct text *t);
-/* The next block that a form shows, beginning with *at; NULL behind the last. Blocks without anything in them are passed over. */
+/* The next block that a form shows, from *at on; NULL at the end. Skips empty blocks. */
 const struct block *document_next(const struct document *d, int *at, bool full);
-/* What stands between an item's name and its text: a question is followed by its answer. */
+/* The separator between an item's name and its text: none after a question. */
 const char *item_between(const struct item *item);
 
 #endif

@@ -1,4 +1,4 @@
-/* report/form/document_json: a document as JSON (docs/schema/document.json), for what has no schema of its own. */
+/* report/form/document_json: a document as JSON (docs/schema/document.json), for verbs without a schema of their own. */
 #include "report/form/document.h"
 #include "store/json.h"
 #include <math.h>

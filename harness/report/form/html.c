@@ -1,6 +1,5 @@
-/* report/form/html: a document as one page that needs nothing else and fetches nothing: style, tables, plots and a script that sorts,
- * filters, copies and holds two rows beside each other (plot/page.js). Without the script it reads whole; of a large one the verdicts and
- * tables. */
+/* report/form/html: a document as one self-contained page: style, tables, plots and a script that sorts, filters, copies and puts two
+ * rows side by side (plot/page.js). Without the script everything can be read; of a large page, the verdicts and tables. */
 #include "base/file.h"
 #include "report/form/document.h"
 #include "report/limits.h"
@@ -9,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#define PLAIN_MOST 1500000        /* bytes; beyond, what is folded away is packed: a page is mailed and opened on a telephone */
+#define PLAIN_MOST 1500000        /* bytes; folded parts of a larger page are compressed, so that it can be mailed */
 #define SHARE_MAX_BYTES (1 << 20) /* of the style sheet, of the script */
 
 /* NULL is nothing. */
@@ -18,7 +17,7 @@ static void html_text(struct text *t, const char *s)
     text_add_html(t, s ? s : "");
 }
 
-/* A long name may be broken behind its own punctuation. */
+/* Allows a line break after punctuation in a long name. */
 static void add_name(struct text *t, const char *s)
 {
     while (s && *s) {
@@ -30,7 +29,7 @@ static void add_name(struct text *t, const char *s)
     }
 }
 
-/* <TAG class="CLASS">TEXT</TAG>; nothing without a text. */
+/* <TAG class="CLASS">TEXT</TAG>; nothing if the text is empty. */
 static void add_element(struct text *t, const char *tag, const char *class, const char *s)
 {
     if (s && s[0]) {
@@ -76,7 +75,7 @@ static void add_anchor(struct text *t, const char *s)
 
 /* ---- tables ---- */
 
-/* A brief page says once what a name means, and what a column is under "Columns and counters" alone. */
+/* A brief page explains a name once, and columns only under "Columns and counters". */
 struct page_state {
     bool brief;
     const char **said;
@@ -143,7 +142,7 @@ static void write_cell(struct text *t, const struct table_column *column, const 
     text_add(t, "</td>");
 }
 
-/* Has an earlier line said what this one's name means? */
+/* Did an earlier line explain the name of this one? */
 static bool said_before(const struct table *t, int line, int column)
 {
     const char *about = table_at(t, line, column)->about;
@@ -153,7 +152,7 @@ static bool said_before(const struct table *t, int line, int column)
     return said;
 }
 
-/* Beside a plain line the lines of code that follow it, folded; those of the hottest are open. */
+/* A plain line with the lines of code that follow it folded beside it; those of the hottest line are open. */
 static void write_beside(struct text *t, const struct table *table, int line, const bool *shown)
 {
     int count = 0;
@@ -205,7 +204,7 @@ static void write_line(struct text *t, const struct table *table, int line, cons
     text_add(t, "</tr>\n");
 }
 
-/* What a column is: its definition, and Nsight Compute's names. The caller frees it; NULL: nothing is said. */
+/* The definition of a column and its ncu names. The caller frees it; NULL: none. */
 static char *column_about(const struct table_column *c)
 {
     const char *about = c->about ? c->about : "";
@@ -249,7 +248,7 @@ static void write_table(struct text *t, const struct table *table, struct page_s
 
 /* ---- blocks ---- */
 
-/* A label is said once, before the first of its items. */
+/* A label is printed once, before the first of its items. */
 static void add_item(struct text *t, const struct block *b, int i)
 {
     const struct item *item = &b->items[i];
@@ -374,12 +373,12 @@ static void write_block(struct text *t, const struct block *b, struct page_state
 
 /* ---- what is packed ---- */
 
-/* Of a large page what folds say behind their first list is deflated, of a brief one all, a section's folds together, and the script
- * unpacks it when one is opened. */
+/* On a large page the script unpacks deflated parts when a fold is opened: the content of folds after their first list; on a brief page
+ * all of it, per section. */
 #define PART_ENDS "\n<!--part-->\n"
 struct folded {
     bool brief, open, row, said; /* a fold is open, a row's page; its first list is written */
-    struct text rest;            /* of the section's folds, one after the other, each with PART_ENDS behind it */
+    struct text rest;            /* the section's folds, each followed by PART_ENDS */
 };
 
 static void add_base64(struct text *t, const unsigned char *data, size_t bytes)
@@ -409,7 +408,7 @@ static void add_packed(struct text *t, struct folded *f)
     text_free(&f->rest);
 }
 
-/* Where a block is written: behind a row's first list, and all of another fold but code, into what is packed. */
+/* Where a block goes: after a row's first list, and in other folds all but code, into the packed part. */
 static struct text *where(struct text *t, struct folded *f, const struct block *b)
 {
     if (b->kind == BLOCK_FOLD) {
@@ -431,7 +430,7 @@ static struct text *where(struct text *t, struct folded *f, const struct block *
     return said || b->kind != BLOCK_LIST ? &f->rest : t;
 }
 
-/* Each case is a section; figures that may stand beside each other do. */
+/* Each case is a section; small figures are placed side by side. */
 static void write_all(struct text *t, const struct document *d, bool packed)
 {
     bool section = false;
@@ -496,7 +495,7 @@ static int by_heading(const void *a, const void *b)
     return order ? order : strcmp(x->about, y->about);
 }
 
-/* Of the columns; of a table that has a column for each variant of the lines. */
+/* Explains the columns; for a table with a column per variant, the lines. */
 static int gather_meanings(const struct table *t, struct meaning **all, int count)
 {
     for (int c = 0; c < t->column_count; c++) {
@@ -510,7 +509,7 @@ static int gather_meanings(const struct table *t, struct meaning **all, int coun
     return count;
 }
 
-/* What every column of the page is, once: a title that pops up is nothing for a finger or a keyboard. */
+/* Explains every column of the page once: tooltips do not work with a finger or a keyboard. */
 static void add_meanings(struct text *t, const struct document *d)
 {
     SCOPED struct meaning *all = NULL;

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What could be read as Markdown or HTML is escaped: nothing of a hostile name gets through. In a cell, which is one line, a pipe too. */
+/* Escapes everything that could be read as Markdown or HTML, so that hostile names do no harm; in a table cell, the pipe and line ends
+ * too. */
 static void add_escaped(struct text *t, const char *s, bool cell)
 {
     for (; s && *s; s++) {
@@ -30,7 +31,7 @@ static void add_cell(struct text *t, const struct cell *c)
     }
 }
 
-/* What Nsight Compute calls a column is a footnote behind its heading; it is written once, at the end. */
+/* The ncu names of a column are a footnote at its heading, written once at the end. */
 struct footnotes {
     const struct table_column **of;
     int count;
@@ -49,7 +50,7 @@ static void add_footnote(struct text *t, struct footnotes *notes, const struct t
 static void write_table(struct text *t, const struct table *table, struct footnotes *footnotes)
 {
     for (int r = -2; r < table->line_count; r++) {
-        const struct cell *rest = NULL; /* goes into the next column that is shown */
+        const struct cell *rest = NULL; /* goes to the next shown column */
         text_add(t, "|");
         for (int c = 0; c < table->column_count; c++) {
             const struct table_column *column = &table->columns[c];
@@ -92,7 +93,7 @@ static void add_strong(struct text *t, const char *s)
     text_add(t, "**");
 }
 
-/* A sentence a line; of a list each behind its dash, with its name or what kind of thing it is. */
+/* One sentence a line; list items with a dash and their name or label. */
 static void write_items(struct text *t, const struct block *b)
 {
     bool list = b->kind == BLOCK_LIST;

@@ -1,5 +1,4 @@
-/* report/form/terminal: see terminal.h. A document on a terminal: tables in columns, sentences behind their labels, wrapped at its width.
- */
+/* report/form/terminal: a document on a terminal: tables in columns, sentences after their labels, wrapped to its width. */
 #include "report/form/terminal.h"
 #include "report/limits.h"
 #include <stdio.h>
@@ -97,7 +96,7 @@ static void add_labelled(struct text *t, const char *label, const char *text, in
 
 /* ---- tables ---- */
 
-/* Columns before and from the point (or the end of the number) on. */
+/* The widths before and after the decimal point. */
 static void split_point(const char *s, int *before, int *behind)
 {
     size_t n = strcspn(s, ".");
@@ -107,16 +106,16 @@ static void split_point(const char *s, int *before, int *behind)
     *behind = count_columns(s) - *before;
 }
 
-/* A table as it is printed: each column twice, its cells and then the notes beside them. */
+/* A table as it is printed: each column is two slots, one for cells and one for their notes. */
 struct grid {
     const struct table *table;
     int columns, lines;
-    char **plain; /* of every place, "" where nothing stands */
+    char **plain; /* of every slot; "" if it is empty */
     struct shape {
         int width, before, behind;
         bool shown;
     } * shapes;
-    int last; /* the place behind which nothing is shown */
+    int last; /* the last slot that is shown */
 };
 
 static const char *grid_source(const struct table *t, int line, int place)
@@ -159,7 +158,7 @@ static void grid_measure(struct grid *g, int place, const struct report_style *s
         s->width = s->before + s->behind;
 }
 
-/* Adds one cell padded to its column. `last`: nothing follows, so no blanks behind it. */
+/* Adds one cell, padded to its column. `last`: nothing follows, so no trailing blanks. */
 static void add_cell(struct text *out, const char *s, enum align align, const struct shape *shape, enum paint paint,
                      const struct report_style *style)
 {
@@ -187,7 +186,7 @@ static void trim(struct text *out)
         out->data[--out->len] = '\0';
 }
 
-/* The sentence that stands for the rest of a line, wrapped below itself. */
+/* The sentence that replaces the rest of a line, wrapped below itself. */
 static void add_rest(struct text *out, const struct cell *c, int at, const struct report_style *style)
 {
     const struct report_style plain = {0};
@@ -196,7 +195,7 @@ static void add_rest(struct text *out, const struct cell *c, int at, const struc
     text_paint(out, PAINT_NONE, c->paint ? style : &plain);
 }
 
-/* Blanks before a place: a note stands one behind its cell. */
+/* Blanks before a slot: a note follows its cell after one. */
 static int grid_gap(int place)
 {
     return place == 0 ? 0 : place % 2 ? 1 : 2;
@@ -213,7 +212,7 @@ static int grid_width(struct grid *g)
     return width;
 }
 
-/* What can be spared first: the place of that column, else that of the widest note of those that always stand; -1: nothing. */
+/* The slot to leave out first: the least important column, else the widest note of the others; -1: none. */
 static int grid_worst(const struct grid *g)
 {
     int worst = -1, note = -1;
@@ -226,7 +225,7 @@ static int grid_worst(const struct grid *g)
     return worst >= 0 ? worst : note;
 }
 
-/* Leaves out what can be spared until the rest fits, and lists it. */
+/* Leaves out columns until the rest fits, and lists them. */
 static void grid_fit(struct grid *g, int most, struct text *left)
 {
     SCOPED char *spared = xcalloc((size_t)g->columns + 1, 1);
@@ -262,7 +261,7 @@ static void print_line(const struct grid *g, int line, struct text *out, const s
         if (!g->shapes[p].shown)
             continue;
         text_addf(out, "%*s", gap, "");
-        /* A heading above a column aligned at the point stands at its right end, as the numbers do. */
+        /* The heading of a column aligned at the point is right-aligned, like the numbers. */
         enum align align = grid_align(g->table, p);
         bool dim = line < 0 || (p % 2) || (g->table->lines[line] == LINE_STEP && p == 2);
         bool indented = line >= 0 && g->table->lines[line] == LINE_STEP && p == 2;
@@ -287,7 +286,7 @@ void terminal_table(struct text *out, const struct table *t, const struct report
     g.shapes = xcalloc((size_t)g.columns + 1, sizeof *g.shapes);
     for (int p = 0; p < g.columns; p++)
         grid_measure(&g, p, style);
-    for (int r = 0; r < g.lines; r++) { /* a step's name stands two columns in */
+    for (int r = 0; r < g.lines; r++) { /* a step's name is indented by two */
         int wide = t->column_count > 1 && t->lines[r] == LINE_STEP ? 2 + count_columns(g.plain[r * g.columns + 2]) : 0;
         g.shapes[2].width = wide > g.shapes[2].width ? wide : g.shapes[2].width;
     }
@@ -325,7 +324,7 @@ static void add_names(struct text *line, const struct item *item)
     text_addf(line, ", ... (%d configurations)", item->count);
 }
 
-/* A label is said once, before the first of its items. */
+/* A label is printed once, before the first of its items. */
 static void write_items(struct text *t, const struct block *b, const struct report_style *style)
 {
     for (int i = 0; i < b->item_count; i++) {
@@ -357,7 +356,7 @@ static void write_heading(struct text *t, const struct block *b, const struct re
     text_add(t, "\n");
 }
 
-/* Under a table, when asked for: what Nsight Compute calls its columns. */
+/* On request, the ncu names of the columns, below the table. */
 static void write_ncu(struct text *t, const struct table *table, const struct report_style *style)
 {
     SCOPED_TEXT names = {0};
@@ -373,7 +372,7 @@ static bool is_tabular(const struct block *b)
     return b->kind == BLOCK_TABLE || b->columns;
 }
 
-/* An empty line before a table, but for its own heading, and behind it. */
+/* An empty line before a table, unless its heading precedes it, and after it. */
 static void terminal_write(struct text *t, const struct document *d, const struct report_style *style)
 {
     const struct block *before = NULL;

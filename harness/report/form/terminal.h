@@ -1,5 +1,5 @@
-/* report/form/terminal: text for a terminal. Widths count characters, not bytes; control characters of hostile names are made visible,
- * never sent to it. */
+/* report/form/terminal: text for a terminal. Widths count characters, not bytes; control characters in hostile names are made visible and
+ * never sent. */
 #ifndef BENCH_REPORT_TERMINAL_H
 #define BENCH_REPORT_TERMINAL_H
 
@@ -7,7 +7,7 @@
 
 void terminal_table(struct text *out, const struct table *t, const struct report_style *style);
 
-/* Appends s wrapped at the terminal's width: the first line goes on at column `at`, the others begin at column `indent`. */
+/* Appends s wrapped to the terminal's width: the first line starts at column `at`, the others at column `indent`. */
 void text_add_wrapped(struct text *t, const char *s, int at, int indent, const struct report_style *style);
 #define TEXT_LABEL_COLUMNS 6 /* "why   ", "next  ": where the texts around a table begin */
 /* Appends the ANSI code of a paint ("" without color). PAINT_NONE ends any. */

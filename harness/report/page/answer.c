@@ -1,4 +1,4 @@
-/* report/page/answer: what the scenario asks (`about`, `answers`), answered in a sentence with its figures from the rows. */
+/* report/page/answer: the scenario's questions (`about`, `answers`), each answered in a sentence with figures from the rows. */
 #include "base/order.h"
 #include "base/node.h"
 #include "base/spec.h"
@@ -29,7 +29,7 @@ static const char *word_of(const struct node *answer, const char *key)
 
 /* ---- compare: {what: conv2d/tiled_nohalo, than: conv2d/naive} ---- */
 
-/* The fastest verified configuration of a variant; without time the one that asks for the fewest bytes. */
+/* The fastest verified configuration of a variant; without a time, the one that requests the fewest bytes. */
 static const struct view *best_of(const struct case_view *c, const char *variant)
 {
     const struct view *best = NULL;
@@ -47,7 +47,7 @@ static const struct view *best_of(const struct case_view *c, const char *variant
 struct comparison {
     int cases, faster, slower;
     double least, most;
-    char *reason, *where, *limit; /* of the case that is told apart most; what limits the row that is compared with */
+    char *reason, *where, *limit; /* of the case with the largest difference; the bottleneck of the row compared with */
     double largest;
 };
 
@@ -121,14 +121,14 @@ static bool has_no_time(const struct ask *ask)
     return ask->count && spec_is(ask->rows[0]->device, SPEC_COUNTS);
 }
 
-/* Of a sparse row: the work that it schedules over that of all outputs; NaN. */
+/* For a sparse row: scheduled work over dense work; NaN. */
 static double scheduled_share(const struct row *row)
 {
     bool sparse = row->status == ROW_OK && row->density_in >= 0 && row->density_in < 1 && !row_is_network(row);
     return sparse && row->flop_scheduled > 0 && row->flop > 0 ? row->flop_scheduled / row->flop : NAN;
 }
 
-/* What emu can say in its place: who asks for the fewest bytes, and how many more than the compulsory ones. */
+/* What emu can answer instead: the row that requests the fewest bytes, and by how much it exceeds the compulsory ones. */
 static void say_least(const struct ask *ask, struct text *t)
 {
     char least_variant[VARIANT_BASE] = "", base[VARIANT_BASE], a[NUMBER_TEXT], b[NUMBER_TEXT], m[NUMBER_TEXT];
@@ -160,8 +160,8 @@ static void say_least(const struct ask *ask, struct text *t)
         text_addf(t, "; it is %s", least_variant);
 }
 
-/* The mean of the fastest row's speed-ups, as the tables have them, where no network weighs the layers. A copy is no row of its op: what
- * lies beside one gains nothing over it. */
+/* The mean of the fastest rows' speed-ups, as in the tables, if no network weights the layers. Cases whose baseline is `copy` are left
+ * out: a control is no competitor. */
 static void answer_best(const struct ask *ask, struct block *list)
 {
     struct text t = {0};
@@ -193,7 +193,7 @@ static void answer_best(const struct ask *ask, struct block *list)
     network_sentences(list, ask->run, ask->rows, ask->count);
 }
 
-/* What emu can say in its place: of the dense work, how much the tiles of the sparse rows are. */
+/* What emu can answer instead: the share of the dense work in the tiles of the sparse rows. */
 static void say_scheduled(const struct ask *ask, struct text *t)
 {
     SCOPED double *densities = xcalloc((size_t)ask->count + 1, sizeof *densities);
@@ -276,7 +276,7 @@ void answer_document(struct document *d, const struct run *run, struct row *cons
     if (about && about->kind == NODE_SCALAR)
         block_item(document_prose(d, TONE_PLAIN, DETAIL_ALWAYS), NULL, NULL, about->text);
     struct block *list = document_list(d, DETAIL_ALWAYS);
-    bool asked[sizeof kinds / sizeof *kinds] = {false}; /* a break-even asked twice is answered whole at once */
+    bool asked[sizeof kinds / sizeof *kinds] = {false}; /* one answer covers both break-even questions */
     for (int i = 0; answers && answers->kind == NODE_LIST && i < answers->count; i++)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             const struct node *answer = node_get(answers->items[i], kinds[k].name);

@@ -1,5 +1,5 @@
-/* report/page/case_counters: what hardware counters, emu, the compiler and the library say of the rows of a case. What is shown and in
- * which order is told by the counter groups' files. */
+/* report/page/case_counters: the counters of a case's rows, from hardware, emu, the compiler and the library. The counter groups' files
+ * define what is shown and in which order. */
 #include "report/page/case_document.h"
 #include "report/view/number.h"
 #include "report/view/verdict.h"
@@ -10,7 +10,7 @@
 
 /* ---- what limits each row ---- */
 
-/* The state that takes most of a warp's time, issuing and being passed over left out. */
+/* The warp state with the largest share of time, except issuing and not selected. */
 static void wait_cell(struct table *t, const struct view *v, int step)
 {
     const struct row_metric *most = NULL;
@@ -23,7 +23,7 @@ static void wait_cell(struct table *t, const struct view *v, int step)
     table_note(t, "%.0f %%", most ? most->value : 0);
 }
 
-/* A row of several steps has the sums and means of all of them. False, and no line: it has no such value. */
+/* For a row of several steps, the sum or mean over them. False: the row has no such value. */
 static bool limits_line(struct table *t, const struct case_view *c, const struct view *v, int step)
 {
     const struct counter_groups *groups = case_groups(c);
@@ -119,7 +119,8 @@ static int by_most(const void *a, const void *b)
     return ((*x)->most < (*y)->most) - ((*x)->most > (*y)->most);
 }
 
-/* All names of the case, sorted; those of source lines and of the model stand elsewhere, the library's plans in a list of their own. */
+/* All metric names of the case, sorted. Those of source lines and of the model are shown elsewhere, the library's plans in a list of
+ * their own. */
 static struct sheet sheet_of(const struct case_view *c)
 {
     struct sheet s = {0};
@@ -162,7 +163,7 @@ static void value_cell(struct table *t, const struct line *l, double value)
     }
 }
 
-/* What it is, and what Nsight Compute calls it. */
+/* Its meaning, and its ncu name. */
 static void add_meaning(struct table *t, const struct line *l)
 {
     SCOPED_TEXT about = {0}, names = {0};

@@ -22,7 +22,7 @@ static void tiles_line(const struct case_view *c, int first, struct text *t)
     text_addf(t, "%s", row->tile);
     const char *gap = " (", *last = "";
     for (int i = first; i < c->count; i++) {
-        const char *name = variant_short(c->rows[i]); /* configurations of one variant stand together */
+        const char *name = variant_short(c->rows[i]); /* configurations of one variant are adjacent */
         if (same_tiles(row, c->rows[i]) && strcmp(name, last) != 0) {
             text_addf(t, "%s%s", gap, name);
             gap = ", ";
@@ -133,8 +133,7 @@ static void add_modes(struct block *list, const struct case_view *c)
     }
 }
 
-/* Numbers that a variant declares itself (`columns:` in its head); briefly not its tiles, which the line above the table has: they were
- * held against the CPU's. */
+/* Columns that a variant declares itself (`columns:` in its head); in brief forms without its tiles, which the table has. */
 static void add_own_columns(struct block *list, const struct case_view *c, bool brief)
 {
     for (int i = 0; i < c->count; i++) {
@@ -167,7 +166,7 @@ void case_options(struct text *t, const struct run *run, bool variants, bool out
     }
 }
 
-/* The next command: to see a failure, else to look into the fastest row of one's own; briefly the failure alone. */
+/* The next command: for a failure, else for the fastest row of the user's own; in brief forms only for a failure. */
 static void add_next(struct block *list, const struct case_view *c, bool brief)
 {
     const struct view *failed = NULL, *best = case_best(c);
@@ -180,7 +179,7 @@ static void add_next(struct block *list, const struct case_view *c, bool brief)
     if (!v)
         return;
     char base[VARIANT_BASE];
-    const char *name = variant_base(v->row, base); /* the command line knows the variant, not what completed it here */
+    const char *name = variant_base(v->row, base); /* the command line takes the variant's name, without the steps that complete it */
     const char *layer = v->row->layer ? v->row->layer : "LAYER",
                *scenario = c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO";
     struct text line = {0}, row = {0};
@@ -213,7 +212,7 @@ static void add_next(struct block *list, const struct case_view *c, bool brief)
 
 /* ---- what is folded away below it ---- */
 
-/* Every row has its page, in the order of the table, then what was not run. */
+/* A page for every row, in the order of the table, then for rows that did not run. */
 static void add_rows(struct document *d, const struct case_view *c, bool brief)
 {
     document_heading(d, 3, "Every row", NULL)->detail = DETAIL_FULL;
@@ -237,7 +236,7 @@ static void add_figures(struct document *d, const struct case_view *c, const str
         document_end(d);
 }
 
-/* Of very many rows: what stands on the row's page is not said again in its line, nor what a variant is in each of its lines. */
+/* With very many rows, a line does not repeat what the row's page and the variant's first line say. */
 static void make_brief(struct table *t)
 {
     const char *before = "";

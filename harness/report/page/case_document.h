@@ -1,4 +1,4 @@
-/* report/page/case_document: what is said of one case, in blocks. */
+/* report/page/case_document: one case, in blocks. */
 #ifndef BENCH_REPORT_CASE_DOCUMENT_H
 #define BENCH_REPORT_CASE_DOCUMENT_H
 
@@ -10,9 +10,9 @@
 /* Heading, conditions, table, figures (plots may be NULL), notes, and for forms that show everything: why, every step, every counter. */
 void case_document(struct document *d, const struct case_view *c, const struct plots *plots);
 
-/* Of a page of so many rows that a row's page is its verdict: what is true of all cases, said before the first of them. */
+/* For a page with so many rows that a row's page is its verdict alone: what holds for all cases, before the first one. */
 void case_document_common(struct document *d, const struct case_view *first);
-/* Of a case that bisection added, on a screen: heading and table. */
+/* A case that bisection added, on a terminal: heading and table. */
 void case_document_short(struct document *d, const struct case_view *c);
 
 /* ---- its parts ---- */
@@ -22,7 +22,7 @@ void case_document_short(struct document *d, const struct case_view *c);
 void case_options(struct text *t, const struct run *run, bool variants, bool out);
 
 struct table *case_table(const struct case_view *c);
-/* A column for a value of a counter group, by the head that it has there. */
+/* Adds a column for a value of a counter group, under its `head`. */
 void case_column(struct table *t, const struct counter_place *p, enum detail detail);
 /* What limits each row, by hardware counters: the values of counter groups that have a `head`. */
 void case_limits(struct document *d, const struct case_view *c, bool folded);
@@ -37,13 +37,13 @@ void case_machine(const struct case_view *c, struct text *t);
 void case_work(const struct case_view *c, bool machine, struct text *t);
 /* "tconv: 213 us whole; without store 190 (-11 %), bias 212 (-0.5 %)": an item for each row that was run without its parts. */
 void case_ablations(const struct case_view *c, struct block *list);
-/* Where to look: of each row, the fastest first, its bottleneck and what it would gain at most; on emu first the source lines that cost
- * most. Briefly nothing is said twice. */
+/* Where to look first: each row's bottleneck and its estimated gain, the fastest row first; on emu first the source lines that cost most.
+ * Brief: no sentence twice. */
 void case_why(const struct case_view *c, struct block *list, bool brief);
-/* The source lines of one row that cost most: of emu, or of the card where it counted them (--source). */
+/* The source lines of one row that cost most, by emu's counts or the GPU's (--source). */
 void case_lines(const struct case_view *c, const struct view *v, struct block *list);
-/* "tconv (and 1 more): stopped at 30 rounds ...": warnings of rows, why they have no hardware counters, and rows of the same machine code
- * whose times are further apart than noise; each said once. */
+/* Warnings of rows ("tconv (and 1 more): stopped at 30 rounds ..."), missing hardware counters, and rows of equal machine code whose
+ * times differ by more than noise; each once. */
 void case_notes(const struct case_view *c, struct block *list);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is said of rows beside their numbers. */
+/* Notes about rows, next to their numbers. */
 #include "report/page/case_document.h"
 #include "report/view/claims.h"
 #include "report/view/number.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Step by step the same machine code, launched in the same way: also both as a graph, or neither, which their hashes know. */
+/* Equal machine code and launches, step by step; both as a graph or neither, which the hashes include. */
 static bool same_launches(const struct row *a, const struct row *b)
 {
     bool same = a->step_count == b->step_count && a->step_count > 0 &&
@@ -53,7 +53,7 @@ static char *and_more(const char *first, int count)
     return count > 1 ? text_format("%s (and %d more)", first, count - 1) : xstrdup(first);
 }
 
-/* A warning, or why there are no hardware counters: of all rows that have the same one, once. */
+/* A warning, or the reason for missing hardware counters, once for all rows that have it. */
 static void row_notes(const struct case_view *c, bool counters, struct block *list)
 {
     for (int i = 0; i < c->count; i++) {
@@ -91,7 +91,7 @@ static void unverified_note(const struct case_view *c, struct block *list)
     block_item(list, "note", name, count > 1 ? "are not verified, so they have no rank" : "is not verified, so it has no rank");
 }
 
-/* What cannot be, or is not as the head of the variant says. */
+/* Impossible results, and results that contradict the variant's head. */
 static void doubt_notes(const struct case_view *c, struct block *list)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];

@@ -33,7 +33,7 @@ static void facts_cells(struct table *t, const struct row_step *s, bool spills)
     table_note(t, "%s", known ? s->limit : "");
 }
 
-/* A library's kernel is as CUPTI saw it: nobody knows what its compiler spilled. */
+/* The kernel of a library, as CUPTI saw it: its spills are not known. */
 static void step_facts(struct table *t, const struct case_view *c, const struct view *v, int step)
 {
     struct row_step s;
@@ -78,7 +78,7 @@ static void name_cells(struct table *t, const struct view *v, enum paint paint)
     table_target(t, anchor);
 }
 
-/* Rows that say a sentence instead of numbers: failed and skipped. False: the row is none. */
+/* Rows with a sentence instead of numbers: failed and skipped. False: the row has numbers. */
 static bool sentence_row(struct table *t, const struct view *v)
 {
     SCOPED_TEXT text = {0};
@@ -174,7 +174,7 @@ static void timed_columns(struct table *t, const struct case_view *c)
     table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
 }
 
-/* What a launch in a graph takes, what is prepared once; of sequences what is kept, and how far the result has gone from the dense one. */
+/* Time in a graph, preparation time; for sequences the kept state and the distance from the dense result. */
 static void extra_cells(struct table *t, const struct case_view *c, const struct view *v)
 {
     const struct row *row = v->row;
@@ -239,7 +239,7 @@ static void counted_columns(struct table *t)
     table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
 }
 
-/* Sectors of an average request, and the least that there could be. */
+/* Sectors of an average request, and the minimum. */
 static void request_cell(struct table *t, const struct view *v, int step, enum metric_side side, bool waste)
 {
     char a[NUMBER_TEXT];
@@ -249,7 +249,7 @@ static void request_cell(struct table *t, const struct view *v, int step, enum m
     table_note(t, isnan(ideal) ? "" : "(%s)", number_short(ideal, a));
 }
 
-/* Of the whole row (step -1), or of one of its steps. */
+/* For the whole row (step -1) or one of its steps. */
 static void counted_cells(struct table *t, const struct case_view *c, const struct view *v, int step)
 {
     value_cell(t, PAINT_NONE, view_part(v, step, METRIC_EMU_FMA), number_count);

@@ -1,4 +1,4 @@
-/* report/page/case_why: of the rows of a case, what to look at first. */
+/* report/page/case_why: which rows of a case to look at first, and why. */
 #include "report/page/case_document.h"
 #include "report/view/source_lines.h"
 #include "report/view/verdict.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The same sentence of the same line once: of another row made of that file, of another step. */
+/* Do both name the same sentence and line? It is then said once for all rows and steps of that file. */
 static void put_findings(struct line_findings *all, int most, struct block *list, const char *label)
 {
     for (int i = 0; i < all->count && most; i++) {
@@ -29,11 +29,11 @@ void case_lines(const struct case_view *c, const struct view *v, struct block *l
     put_findings(&all, SHOWN_WHY, list, "lines");
 }
 
-/* A library's row without counters: nothing of it can be changed, and nobody knows what it waits for. */
+/* False for a library's row without counters: it cannot be changed, and its stalls are not known. */
 static bool is_shown(const struct case_view *c, const struct view *v)
 {
     bool library = !v->verdicts.counted && v->row->library;
-    return v->verdicts.count && !library && !row_is_network(v->row) && /* what is true of its steps is said of its layers' own rows */
+    return v->verdicts.count && !library && !row_is_network(v->row) && /* its layers' own rows have the verdicts of its steps */
            (v->ranked || c->counts);
 }
 
@@ -57,7 +57,7 @@ static bool said_remedy(const struct shown_rows *shown, const char *remedy)
     return said;
 }
 
-/* Briefly: neighbours of one verdict are one sentence, and what is to be tried is said once. */
+/* Brief: neighbouring rows with one verdict share a sentence, and a remedy is printed once. */
 static void case_why_add_row(struct shown_rows *shown, const struct view *v, struct block *list)
 {
     const struct verdict *first = v->verdicts.items;
@@ -93,7 +93,7 @@ void case_why(const struct case_view *c, struct block *list, bool brief)
         line_findings_add(&all, c, &c->views[i]);
     put_findings(&all, SHOWN_WHY / 2, list, "why");
     const int most = SHOWN_WHY - (list->item_count - before);
-    for (int known = 1; known >= 0; known--) { /* what would be gained is known, then where nobody can say; each the fastest first */
+    for (int known = 1; known >= 0; known--) { /* estimated gains first, then unknown ones; each from the fastest row on */
         for (int i = 0; i < c->count; i++) {
             const struct view *v = &c->views[c->order[i]];
             if (is_shown(c, v) && known == !isnan(v->verdicts.items[0].gain)) {

@@ -11,7 +11,7 @@
 #define EXPORT_SCHEMA "bench.rows"
 #define EXPORT_VERSION "2.4.0"
 
-/* The verdict, the rules behind it, and the parts that the time is made of. */
+/* The verdict, the rules that hold, and the time breakdown. */
 static json_t *json_why(const struct case_view *c, const struct view *v)
 {
     json_t *rules = json_array(), *parts = json_array();
@@ -135,7 +135,7 @@ static int metric_columns(struct row *const *rows, int count, const char ***out)
     return distinct;
 }
 
-/* A variant's own column may be called what one of every row is, such as tiles_active. */
+/* A variant's own column may have the name of a column that every row has, such as tiles_active. */
 static bool is_column(const char *name)
 {
     for (size_t g = 0; g < VIEW_GROUPS; g++)

@@ -67,7 +67,7 @@ static void add_lead(struct document *d, const struct run *run, struct row *cons
 
 /* ---- one line a case ---- */
 
-/* What of the case no sentence can be said of: "2 failed, 1 not counted". */
+/* Rows of the case that no sentence covers: "2 failed, 1 not counted". */
 static void not_judged(const struct case_view *c, struct text *t)
 {
     int failed = 0, close = 0, uncounted = 0, untimed = 0, skipped = 0;
@@ -87,7 +87,7 @@ static void not_judged(const struct case_view *c, struct text *t)
     tally_part(t, skipped, "not run");
 }
 
-/* The first reason: what the slower one has more of, else the winner's own bottleneck. */
+/* The first reason: what the slower row does more of, else the winner's bottleneck. */
 static void add_reason(struct table *t, const struct case_view *c, const struct view *winner)
 {
     SCOPED_TEXT words = {0}, cell = {0};
@@ -144,7 +144,7 @@ static void glance_timed(struct table *t, const struct case_view *c)
     table_cell(t, PAINT_DIM, "%s", text_get(&open));
 }
 
-/* Without time: who asks for the fewest bytes, and what there is to be said of the others. */
+/* Without times: the row that requests the fewest bytes, and how the others compare. */
 static void glance_counted(struct table *t, const struct case_view *c)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
@@ -209,7 +209,7 @@ static struct table *glance_table(const struct run *run, struct row *const *rows
     return t;
 }
 
-/* A case of the scenario, and where it stands in the table: whole networks last, and the densities of a layer in their order. */
+/* A case of the scenario and its line in the table: networks last, the densities of a layer in order. */
 struct glance {
     struct row *const *rows;
     int count, layer; /* the place of the first case that is only a density apart */

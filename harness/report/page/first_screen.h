@@ -1,5 +1,5 @@
-/* report/page/first_screen: what a reader sees first: the scenario's question with its answer, how many rows stand, and of each case the
- * winner by its real name, by how much, why, what the library leaves, and what could not be judged. */
+/* report/page/first_screen: the top of a page: the scenario's question and answer, how many rows were verified, and for each case the
+ * winner by name, its margin, the reason, what remains to gain, and what could not be judged. */
 #ifndef BENCH_REPORT_FIRST_SCREEN_H
 #define BENCH_REPORT_FIRST_SCREEN_H
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that stand below each other: of a variant's configurations the fastest on each mask; those of one where a mask that was added has
- * several, for the table is all that a page says of it. */
+/* Rows of one column: per mask, the variant's fastest configuration. Lists several for a mask that was added, since the page has no other
+ * table of them. */
 struct mask_column {
     const struct row *row; /* the first */
     bool alone;            /* only its configuration */
@@ -46,7 +46,7 @@ static bool is_in(const struct mask_column *column, const struct view *v)
     return v->ranked && (column->alone ? row_same_configuration(a, b) : text_same(a->variant, b->variant));
 }
 
-/* In the order in which the rows have them; a configuration is called as where most others stand beside it. */
+/* Columns in the order of the rows; a configuration is named as in most cases. */
 static void add_columns(struct group *g, const struct case_view *c)
 {
     for (int i = 0; i < c->count; i++) {
@@ -73,7 +73,7 @@ static bool has_several(const struct case_view *c)
     return several;
 }
 
-/* The fastest row of a column; NULL: it has no time there. */
+/* The fastest row of a column; NULL: no time. */
 static const struct view *fastest_of(const struct case_view *c, const struct mask_column *column)
 {
     const struct view *best = NULL;
@@ -92,12 +92,12 @@ bool mask_table_holds(const struct case_view *c)
         const struct view *v = &c->views[i];
         enum row_status s = v->row->status;
         all = (v->ranked && (s == ROW_OK || v == c->zero)) || s == ROW_INFEASIBLE ||
-              s == ROW_SKIPPED; /* which the case that it is like says, too */
+              s == ROW_SKIPPED; /* which the case that it was added to also has */
     }
     return all;
 }
 
-/* Of a density that was added the table is all that a page says, so it says how sure the time is. */
+/* For an added density this table is all that the page has, so it shows the interval. */
 static void time_cell(struct table *t, const struct view *v, bool added, double fastest_ns)
 {
     char a[NUMBER_TEXT], half[NUMBER_TEXT] = "";
@@ -165,7 +165,7 @@ static int by_density(const void *a, const void *b)
     return p != q ? (p > q) - (p < q) : (x->rows > y->rows) - (x->rows < y->rows);
 }
 
-/* Why there are lines of masks that the scenario does not have, and where the rest of what is known of them is. */
+/* Explains lines with masks that the scenario does not have, and where to find their rows. */
 static void say_added(struct document *d, const struct group *g)
 {
     int added = 0;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNS_MAX 1000000000000 /* more than any scenario may say: a damaged number */
+#define RUNS_MAX 1000000000000 /* more than a scenario can have: a damaged number */
 
 /* A variant that is verified and timed on every layer, under its name before " + ". */
 struct network_sum {
@@ -18,12 +18,12 @@ struct network {
     int layers;
     bool timed;              /* some layer is */
     struct text members;     /* "head, 16 x body_1, up" */
-    struct text missing;     /* layers without a dense, timed baseline: there is no sum then */
+    struct text missing;     /* layers without a dense, timed baseline: then there is no sum */
     struct text mode;        /* "isolated, cold"; "" when the layers differ in it */
     char zero[VARIANT_BASE]; /* "cudnn" where that is the baseline of every layer, else "baseline" */
     struct text zeros;       /* only then: "cudnn on head, up; copy on shuffle" */
     double zero_ns;
-    struct text unverified; /* layers where no row is verified and timed (a foil is not the op): there is no fastest of each then */
+    struct text unverified; /* layers without a verified, timed row (controls do not count): then there is no fastest of each */
     double fastest_ns;
     bool all_zero;            /* the baseline is the fastest on every layer */
     struct text choice;       /* "reg_tiled on head; cudnn on body_1, up" */
@@ -148,7 +148,7 @@ static void sum_zero(struct network *n, const struct member *members, int count)
     if (add_choice(&n->zeros, members, count, zero_of) == 1) {
         text_free(&n->zeros);
         variant_base(zero_of(members[0].of)->row, n->zero);
-    } else if (all_cudnn(members, count)) { /* whose fastest row is now one, now another of its graphs */
+    } else if (all_cudnn(members, count)) { /* its fastest row is sometimes one of its graphs, sometimes another */
         snprintf(n->zero, sizeof n->zero, "cudnn");
     }
 }
@@ -225,7 +225,7 @@ static void set_mode(struct network *n, const struct member *members, int count)
     text_addf(&n->mode, "%s, %s", first->load, first->cache);
 }
 
-/* False when there is nothing to say of it. */
+/* False: there is nothing to report. */
 static bool network_make(struct network *n, const struct layer_case *layers, int layer_count)
 {
     SCOPED struct member *members = xcalloc((size_t)layer_count + 1, sizeof *members);
@@ -320,7 +320,7 @@ static int list_names(const struct layer_case *layers, int count, const char ***
     return n;
 }
 
-/* Calls `say` for each network that something is to be said of. */
+/* Calls `say` for each network with something to report. */
 static void each_network(const struct run *run, struct row *const *rows, int count, void (*say)(const struct network *n, void *to),
                          void *to)
 {

@@ -1,4 +1,4 @@
-/* report/page/network_chain: the network run whole, beside the sum of its layers. */
+/* report/page/network_chain: the network run whole, compared with the sum of its layers. */
 #include "counter/layout_kernels.h"
 #include "op/chain/chain.h"
 #include "op/file/ops.h"
@@ -56,7 +56,7 @@ static void add_difference(struct text *t, const struct row *row, double chain_n
         return;
     text_addf(t, "; its layers by themselves %s", number_time(sum, a));
     double rest = chain_ns - sum;
-    if (!(warm < sum)) /* short kernels wait for the host in warm rows: then those say nothing of L2 */
+    if (!(warm < sum)) /* warm rows of short kernels wait for the host and say nothing about L2 */
         warm = NAN;
     if (!isnan(back)) {
         add_signed(t, "warm L2 and launches of short layers", back - sum);
@@ -111,13 +111,13 @@ static void add_timed(struct text *t, const struct view *v)
     text_add(t, "\n");
 }
 
-/* A chain of one variant, or with a kernel for several layers: of those only the fastest are told. */
+/* A chain of one variant, or with a kernel for several layers: only the fastest of these are reported. */
 static bool is_single(const struct row *row)
 {
     return row->variant && strcmp(row->variant, CHAIN_ROW_LIBRARY) != 0 && strcmp(row->variant, CHAIN_ROW_BEST) != 0;
 }
 
-/* The rows of one case; what is not verified is counted. */
+/* The rows of one case; counts those that are not verified. */
 static void network_chain_add_case(struct text *t, const struct case_view *c)
 {
     int verified = 0, timed = 0, singles = 0;
@@ -188,7 +188,7 @@ void network_plans(struct block *list, const struct run *run, struct row *const 
     for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
         const struct case_view *c = &w.view;
         struct text t = {0};
-        for (int i = 0; op_is_for(c->rows[0]->op, TASK_NETWORK) && i < c->count; i++) { /* by time, but the baseline stands first */
+        for (int i = 0; op_is_for(c->rows[0]->op, TASK_NETWORK) && i < c->count; i++) { /* by time, after the baseline */
             const struct view *v = &c->views[c->order[i]];
             bool known = v->row->status != ROW_OK || !v->ranked;
             for (int k = 0; k < c->count && !known; k++) {

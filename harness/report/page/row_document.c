@@ -1,4 +1,4 @@
-/* report/page/row_document: see row_document.h. Every table has a name, by which a form can hold those of two rows beside each other. */
+/* report/page/row_document: see row_document.h. Every table has a name, so that a form can put those of two rows side by side. */
 #include "report/page/row_document.h"
 #include "report/view/breakdown.h"
 #include "report/view/number.h"
@@ -33,7 +33,7 @@ struct light {
     double percent;
 };
 
-/* The largest of some shares, and whose it is. */
+/* The largest of some shares, and its name. */
 static struct light busiest(const struct view *v, const char *side, const char *whole, const char *const (*parts)[2])
 {
     struct light l = {side, "share of peak of its busiest part, as Nsight Compute has it", view_hardware(v, -1, whole)};
@@ -132,7 +132,7 @@ static void add_time(struct document *d, const struct case_view *c, const struct
     }
 }
 
-/* Without a time: where the bytes go. */
+/* Without a time: the traffic. */
 static void add_traffic(struct document *d, const struct view *v)
 {
     double parts[WHY_TRAFFIC];

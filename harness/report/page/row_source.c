@@ -1,6 +1,5 @@
-/* report/page/row_source: the source of a row's kernels, line by line, and beside each line what the compiler made of it: emu's exact
- * counts, or the samples and counts that the hardware took (--source). From what is stored; the text is read from the file that was
- * compiled, where it is still there. */
+/* report/page/row_source: the source of a row's kernels, line by line, with emu's exact counts, or the samples and counts of the hardware
+ * (--source), and the machine code of each line. The text is read from the compiled file if it still exists. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "report/source/disassemble.h"
@@ -19,7 +18,7 @@
 static const struct extent {
     int lines;         /* of a step, those with most */
     double line_share; /* of all: colder ones are not shown */
-    int code;          /* instructions of a line, those with most */
+    int code;          /* instructions per line, those executed most */
     double code_share; /* of a line that is colder none are shown */
     bool filled;
     int text; /* characters of a line without its indentation; 0: as it is */
@@ -40,10 +39,10 @@ struct source {
     bool sampled;
     const struct row_code **code; /* by line, then the hottest first */
     int code_count;
-    const char *language; /* of its code: "ptx", "sass"; NULL: there is none */
+    const char *language; /* the kind of its code: "ptx", "sass"; NULL: none */
 };
 
-/* Of emu, or of the card; 0: not known. */
+/* From emu or the GPU; 0: not known. */
 static double either(const struct source_line *l, enum metric emu, enum metric card)
 {
     return l ? line_value(l, emu) + line_value(l, card) : 0;
@@ -88,7 +87,7 @@ static void forget(struct source *s)
     free(s->code);
 }
 
-/* Of the `found` lines of a step. False: nothing is known by line. */
+/* From the `found` lines of a step. False: nothing is known by line. */
 static bool gather(const struct row *row, int step, const struct source_line *lines, int found, struct source *s)
 {
     *s = (struct source){0};
@@ -111,7 +110,7 @@ static bool gather(const struct row *row, int step, const struct source_line *li
     return s->heat > 0;
 }
 
-/* Marks those with most; how many are left out. */
+/* Marks the lines that cost most; returns how many are left out. */
 static int choose(struct source *s, const struct extent *e)
 {
     int with = 0, shown = 0, last = 0;
@@ -164,7 +163,7 @@ static void line_facts(const struct source_line *l, struct text *t)
                   number_percent(l->waits[0]->value / l->samples, a));
 }
 
-/* The heaviest of what the rules say of a line; NULL. */
+/* The most important verdict on a line; NULL: none. */
 static const char *said_of(const struct line_findings *said, int step, int line)
 {
     for (int i = 0; i < said->count; i++)
@@ -173,7 +172,7 @@ static const char *said_of(const struct line_findings *said, int step, int line)
     return NULL;
 }
 
-/* What one instruction did: of a memory access what it moved for each time that it ran. */
+/* What one instruction did; a memory access with what it moved per execution. */
 static void code_facts(const struct row_code *c, const struct source_line *l, struct text *t)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
@@ -252,7 +251,7 @@ static void source_row(struct table *t, const struct source *s, int number, char
     free(code);
 }
 
-/* Says what is wrong with the text that the lines are of; NULL: nothing. The caller frees it. */
+/* A warning about the source text (changed since, missing); NULL: none. The caller frees it. */
 static char *doubt(const struct row_step *k, const char *text, size_t bytes, const struct error *err)
 {
     char hash[HASH_TEXT] = "";
@@ -276,7 +275,7 @@ static struct table *source_table(const struct source *s)
     return t;
 }
 
-/* The file of a step's lines, where it was; or where a shipped one lies here, as the run may be another machine's. */
+/* The file of a step's lines at its stored path; for a shipped file of another machine's run, the file here. */
 static char *source_of(const struct row_step *k, size_t *bytes, struct error *err)
 {
     char *text = file_read(k->file, SOURCE_MAX_BYTES, bytes, err);
@@ -326,7 +325,7 @@ void row_source(struct document *d, const struct case_view *c, const struct view
 {
     struct line_findings said = {0};
     SCOPED struct source_line *lines = NULL;
-    int steps = row_is_network(v->row) ? 0 : v->row->step_count; /* what is true of its layers stands there */
+    int steps = row_is_network(v->row) ? 0 : v->row->step_count; /* the layers' own rows have it */
     int count = steps ? source_lines(v->row, EVERY_STEP, &lines) : 0;
     line_findings_add(&said, c, v);
     for (int first = 0, end; first < count; first = end) { /* by step */

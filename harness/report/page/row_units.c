@@ -1,5 +1,5 @@
-/* report/page/row_units: what the units of an SM and the levels of memory did, as tables: pipes, schedulers, and each kind of access at
- * each level. Of the hardware's counters; of emu, which has no caches, the accesses alone. */
+/* report/page/row_units: tables of the units of an SM and the levels of memory: pipes, schedulers, and each kind of access at each level,
+ * from hardware counters; from emu, which has no caches, the accesses alone. */
 #include "report/view/number.h"
 #include "report/page/row_document.h"
 #include <math.h>

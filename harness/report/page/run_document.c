@@ -1,4 +1,4 @@
-/* report/page/run_document: what is said of a whole run, in blocks, and the forms that it takes. */
+/* report/page/run_document: a whole run, in blocks, and as a page. */
 #include "base/spec.h"
 #include "report/source/disassemble.h"
 #include "report/break_even/break_even.h"
@@ -110,7 +110,7 @@ static void add_provenance(struct document *d, const struct run *run)
 
 #define BREAK_EVENS "Break-even of sparse and dense"
 
-/* Rows that a break-even could be asked of, on a device without time. */
+/* Are there rows for a break-even, on a device without times? */
 static bool asked_without_time(struct row *const *rows, int count)
 {
     for (int i = 0; i < count; i++)
@@ -131,7 +131,7 @@ static void say_break_evens(struct document *d, const struct break_group *groups
     document_lines(d, BREAK_EVENS, "break-even", &lines);
 }
 
-/* A sentence of each where they are few, else a table, which a page has of few, too. The plots follow there. */
+/* A sentence for each of a few groups, else a table; a page always has the table. The plots follow. */
 static void tell_break_evens(struct document *d, const struct run *run, struct row *const *rows, int count, bool table)
 {
     struct break_group *groups;

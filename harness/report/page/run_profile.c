@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* The phase with the most seconds among those not `taken` yet, which it then is; PHASE_COUNT: none has any. */
+/* The phase with the most seconds that is not `taken`, which it then is; PHASE_COUNT: none has any. */
 static enum phase heaviest(const double spent_s[PHASE_COUNT], bool taken[PHASE_COUNT])
 {
     enum phase best = PHASE_COUNT;
@@ -43,7 +43,7 @@ void spent_line(struct text *t, const double spent_s[PHASE_COUNT])
     }
 }
 
-/* The column that holds a phase, for what it is. */
+/* The column of a phase, for its explanation. */
 static const char *about(enum phase phase)
 {
     for (const struct column *c = column_first(COLUMN_RUN); c; c = column_next(c))

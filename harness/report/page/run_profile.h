@@ -1,12 +1,12 @@
-/* report/page/run_profile: where the clock time of a run went, by phase. */
+/* report/page/run_profile: where the wall time of a run went, by phase. */
 #ifndef BENCH_REPORT_RUN_PROFILE_H
 #define BENCH_REPORT_RUN_PROFILE_H
 
 #include "report/form/document.h"
 
-/* "43.2 s: measuring 24.1 s (56 %), spacing ...": the phases by weight, those under a hundredth of the whole together; appended. */
+/* Appends "43.2 s: measuring 24.1 s (56 %), spacing ...": the phases by duration, those under 1 % together. */
 void spent_line(struct text *t, const double spent_s[PHASE_COUNT]);
-/* A heading and the table; nothing of a run that stored no time. */
+/* A heading and the table; nothing if the run stored no times. */
 void run_profile_document(struct document *d, const struct run *run, struct row *const *rows, int count);
 
 #endif

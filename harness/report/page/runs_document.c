@@ -1,6 +1,5 @@
-/* report/page/runs_document: several runs in one report: what each was made of, what became of each row, and every row's page, so that a
- * page can hold any two beside each other. Runs are not interleaved: their times are not paired, and what is said of two is less than what
- * a gate says. */
+/* report/page/runs_document: several runs in one report: what each was made of, how each row changed, and every row's page, so that any
+ * two can be put side by side. Runs are not interleaved, so their times are not paired and a comparison is weaker than a gate's. */
 #include "base/file.h"
 #include "report/page/case_document.h"
 #include "report/source/disassemble.h"
@@ -78,7 +77,7 @@ static double measure(const struct view *v, bool counts)
     return !v || v->row->status != ROW_OK ? NAN : counts ? v->moved_bytes : v->ranked ? v->time->median_ns : NAN;
 }
 
-/* 1: the second is faster, -1: slower, 0: too close to tell, or not known. */
+/* 1: the second is faster, -1: slower, 0: no significant difference, or not known. */
 static int apart(const struct view *a, const struct view *b, bool counts)
 {
     double x = measure(a, counts) / measure(b, counts);
@@ -188,7 +187,7 @@ static void add_runs(struct document *d, const struct seen *s, int count)
     document_table(d, t, DETAIL_ALWAYS);
 }
 
-/* A row's number in one run, linked to its page there. */
+/* A row's number in one run, linked to its page. */
 static void number_cell(struct table *t, const struct seen *s, const struct view *v, bool counts)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
@@ -378,7 +377,7 @@ static void add_sums(struct block *lead, const struct seen *s, const struct tall
     }
 }
 
-/* Drawn in a folder of their own, beside those of single runs. */
+/* Drawn in a folder of their own, apart from those of single runs. */
 static bool add_history(struct document *d, const struct seen *s, int count, const char *dir, struct error *err)
 {
     struct plots plots;
@@ -405,7 +404,7 @@ static bool add_all(struct document *d, const struct form *form, const struct se
     bool done = true;
     document_heading(d, 1, title, NULL);
     document_prose(d, TONE_LEAD, DETAIL_ALWAYS);
-    lead = d->count - 1; /* its sums are known behind the tables */
+    lead = d->count - 1; /* its sums are known after the tables */
     block_item(document_prose(d, TONE_SOFT, DETAIL_ALWAYS), NULL, NULL, FAIR);
     if (form->full && count >= HISTORY_LEAST && s[0].case_count && !s[0].cases[0].counts)
         done = add_history(d, s, count, dir, err);

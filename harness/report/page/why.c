@@ -1,5 +1,4 @@
-/* report/page/why: everything that explains one row, in words: verdict, time breakdown, what it takes of an SM, the lines that cost, and
- * the gap to the best. */
+/* report/page/why: explains one row in words: verdict, time breakdown, resources, expensive lines, and the gap to the best row. */
 #include "report/page/why.h"
 #include "base/dtype.h"
 #include "base/named.h"
@@ -115,7 +114,7 @@ void why_roofline(struct block *list, const struct case_view *c, const struct vi
         for (int i = 0; i < 3; i++) {
             double value = breakdown_intensity(v, a->step, flop, levels[i]);
             if (isfinite(value) &&
-                (!(rate > 0) || !(band > 0) || value < BEYOND * rate / band)) /* an L1 that TMA passes by serves next to nothing */
+                (!(rate > 0) || !(band > 0) || value < BEYOND * rate / band)) /* an L1 that TMA bypasses serves almost nothing */
                 text_addf(&words, ", %s at %s", number_3(value, n), names[i]);
         }
         if (rate > 0 && band > 0)
@@ -177,7 +176,7 @@ static void why_add_step(struct block *list, const struct case_view *c, const st
     }
 }
 
-/* The same kernel with the same launch, as a network runs it again and again, is said once; counters of later runs are in the database. */
+/* Launches of one kernel that repeat, as in a network, are reported once; counters of the repetitions are in the database. */
 static bool said(const struct row *row, int step)
 {
     const struct row_step *s = &row->steps[step];
@@ -240,7 +239,7 @@ static void breakdown_gap(const struct breakdown *a, const struct breakdown *b, 
     for (int k = 0; k < BREAKDOWN_KINDS; k++)
         if (names[k])
             add_difference(t, a, b, (enum breakdown_kind)k, NULL, names[k]);
-    for (int side = 0; side < 2; side++) { /* waits by reason: of the first, then those that only the other has */
+    for (int side = 0; side < 2; side++) { /* stall reasons: those of the first row, then those that only the other has */
         const struct breakdown *own = side ? b : a;
         for (int i = 0; i < own->count; i++) {
             const struct breakdown_part *p = &own->parts[i];
@@ -260,7 +259,7 @@ static void add_other(struct text *t, const char *name)
     text_addf(t, name ? "`%s`" : "the other", name);
 }
 
-/* Goes on with the next thing to be said; false: there is to be no other. */
+/* Appends the separator before the next reason; false: there must be no other. */
 static bool goes_on(struct text *t, enum why_words words)
 {
     bool goes = !t->len || words != WHY_FIRST;
@@ -268,7 +267,7 @@ static bool goes_on(struct text *t, enum why_words words)
     return goes;
 }
 
-/* Appends the sentence with {ratio}, {this}, {that} and {other} filled in; what stands in [] only where the other has a name. */
+/* Appends the sentence with {ratio}, {this}, {that} and {other} filled in; text in [] only if the other row has a name. */
 static void add_more(struct text *t, const char *sentence, double mine, double other, const char *name)
 {
     char number[NUMBER_TEXT];
@@ -302,7 +301,7 @@ void why_compared(struct text *t, const struct case_view *c, const struct view *
     }
 }
 
-/* What the compiler and the launch say of both. */
+/* Differences in the compiler's and the launch's facts. */
 static void add_static(struct text *t, const struct case_view *c, const struct view *a, const struct breakdown *pa, const struct view *b,
                        const struct breakdown *pb, enum why_words words)
 {
@@ -346,13 +345,13 @@ static void add_against(struct block *list, const struct case_view *c, const str
     char n[NUMBER_TEXT], r[NUMBER_TEXT];
     if (!best)
         return;
-    bool self = v->time->median_ns <= best->time->median_ns; /* the best one: the next behind it shows what it does better */
+    bool self = v->time->median_ns <= best->time->median_ns; /* of the best row: the next one's page shows what it does better */
     SCOPED_TEXT block = {0}, words = {0};
     block_itemf(list, self ? "next best" : "against", NULL, "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest",
                 number_time(best->time->median_ns, n), number_3(v->time->median_ns / best->time->median_ns, r));
     bool apart = why_against(&words, c, v, best, WHY_NAMED);
     struct breakdown b = breakdown_of(c, best, a->unit_ns);
-    bool parts = row_is_network(v->row) || (a->step >= 0 && b.step >= 0); /* of a row without steps nobody knows where its time went */
+    bool parts = row_is_network(v->row) || (a->step >= 0 && b.step >= 0); /* a row without steps has no breakdown */
     if (apart && a->known && b.known && parts) {
         breakdown_gap(a, &b, &block);
         block_itemf(list, "", NULL, "%s", text_get(&block));
@@ -361,7 +360,7 @@ static void add_against(struct block *list, const struct case_view *c, const str
         block_itemf(list, "", NULL, "%s", text_get(&words));
 }
 
-/* On a device without time: the row that asks for the fewest bytes stands in for the best. */
+/* On a device without times, the row that requests the fewest bytes stands in for the best. */
 static void add_against_counts(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a)
 {
     const struct view *best = NULL;
@@ -380,7 +379,7 @@ static void add_against_counts(struct block *list, const struct case_view *c, co
     }
 }
 
-/* "1965 MHz (1950 to 1980)": the median of what is known, and the ends; "" when nothing is. */
+/* "1965 MHz (1950 to 1980)": the median and the extremes; "" if not known. */
 static const char *range(const double *values, int count, double unit, const char *name, char out[64])
 {
     double low = INFINITY, high = -INFINITY;
@@ -397,7 +396,7 @@ static const char *range(const double *values, int count, double unit, const cha
     return out;
 }
 
-/* How the GPU was while the row was timed: the clock of its samples, the board's power, and what held the clock down. */
+/* The state of the GPU while the row was timed: clock, power, and what throttled the clock. */
 static void add_clock(struct block *list, const struct row_time *t)
 {
     char clock[64], power[64];

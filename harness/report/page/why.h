@@ -4,7 +4,7 @@
 
 #include "report/view/view.h"
 
-/* rows: those of a run, in order; `index` the row among them. `whole`: with every source line that has counts. */
+/* rows: those of a run, in order; `index`: the row. `whole`: with every source line that has counts. */
 void why_of_row(struct document *d, const struct run *run, struct row *const *rows, int count, int index, bool whole);
 /* The whole as a terminal shows it. */
 void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style);
@@ -13,23 +13,23 @@ void report_why(struct text *t, const struct run *run, struct row *const *rows, 
 
 struct block;
 struct breakdown;
-/* What gains most, and what to try; then the verdicts behind it. */
+/* The verdict with the largest gain and its remedy; then the other verdicts. */
 void why_verdict(struct block *list, const struct case_view *c, const struct view *v);
 void why_also(struct block *list, const struct view *v);
 void why_roofline(struct block *list, const struct case_view *c, const struct view *v, const struct breakdown *a);
 /* Occupancy, spills and shared memory of each step, the same launch once; with `launch` also its extents and its code. */
 void why_steps(struct block *list, const struct case_view *c, const struct view *v, bool launch);
-/* emu: no time, but the traffic balances: bytes asked for = compulsory + waste of partial sectors + asked for again. False: not counted. */
+/* emu has no time, but its traffic adds up: bytes requested = compulsory + partial sectors + requested again. False: not counted. */
 #define WHY_TRAFFIC 3
 bool why_traffic(const struct view *v, double parts[WHY_TRAFFIC]);
 const char *why_traffic_word(int part, double bytes);
-/* The row to hold a ranked one against: the fastest, of the fastest the next; NULL when there is none. */
+/* The row to compare a ranked one with: the fastest; for the fastest, the next one; NULL: none. */
 const struct view *why_rival(const struct case_view *c, const struct view *v);
-/* The other row is called by its name; it is not, as a reader knows who it is; nor is it, and only the first thing is said. */
+/* With the other row's name; without it, as the reader knows it; without it and with the first reason only. */
 enum why_words { WHY_NAMED, WHY_UNNAMED, WHY_FIRST };
-/* Appends what `a` has more of than `b`, in the counter groups' own words; with `less`, what it has less of. */
+/* Appends what `a` does more of than `b`, in the counter groups' words; with `less`, less of. */
 void why_compared(struct text *t, const struct case_view *c, const struct view *a, const struct view *b, bool less, enum why_words words);
-/* Appends what the slower one of both has more of, "; " between; false: they differ by no more than noise, which it says. */
+/* Appends what the slower row does more of, separated by "; "; false: they differ by no more than noise, and the text says so. */
 bool why_against(struct text *t, const struct case_view *c, const struct view *v, const struct view *rival, enum why_words words);
 
 /* The row that the words mean (base/named.h). */

@@ -1,11 +1,11 @@
-/* report/plot/break_even_plot: time against density for every group, with crossings, floor and what the tiles waste. */
+/* report/plot/break_even_plot: time against density for every group, with crossings, minimum time and the waste of tiles. */
 #include "report/break_even/break_even.h"
 #include "report/plot/plot.h"
 #include "report/limits.h"
 #include <math.h>
 #include <string.h>
 
-#define KEY_LETTERS 24 /* of a name, of which two fit beside each other in the key */
+#define KEY_LETTERS 24 /* characters of a name, so that two fit side by side in the key */
 
 static void add_point(struct text *data, double x, double y, double low, double high)
 {
@@ -80,8 +80,8 @@ static int add_waste(struct text *data, const struct break_group *g, int lines)
 }
 
 #define SAMPLES 16
-/* Between two points the quotient of the times is drawn as a line, as crossing_find takes it inside a bracket: on axes with logarithms that
- * is a curve. */
+/* Between two points the ratio of times is interpolated linearly, as crossing_find does in a bracket; on logarithmic axes that is a
+ * curve. */
 static void add_curves(struct text *data, const struct break_group *g, int lines)
 {
     for (int k = 0; k < lines; k++) {

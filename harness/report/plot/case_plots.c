@@ -110,7 +110,7 @@ static bool same_variant(const struct row *a, const struct row *b)
     return a->variant && b->variant && !strcmp(a->variant, b->variant);
 }
 
-/* The two parameters of a variant with most values; false: there are no two. */
+/* The two parameters of a variant with the most values; false: there are not two. */
 static bool two_axes(const struct case_view *c, const struct row *like, struct axis two[2])
 {
     two[0] = two[1] = (struct axis){0};

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define NAME_CHARS 38
-#define NAME_HEAD 10 /* of a longer one: what stays before the cut; parameters, in which names differ, stand last */
+#define NAME_HEAD 10 /* characters before the cut in a longer name: its parameters, which distinguish rows, are at the end */
 
 /* A name as a cell of a data file: one line, no quote, backslash or format sign that gnuplot could read anything into, and short. */
 int plot_add_name(struct text *data, const char *s)

@@ -1,5 +1,5 @@
-/* report/plot/plot: data files and gnuplot scripts under dir/plots, and the SVGs gnuplot drew of them. Names of variants and layers go into
- * the data files only, cleaned; a script holds nothing but numbers and names of our own. */
+/* report/plot/plot: data files and gnuplot scripts under dir/plots, and the SVGs that gnuplot drew. Names of variants and layers are
+ * cleaned and go into data files only; scripts contain only numbers and bench's own names. */
 #ifndef BENCH_REPORT_PLOT_H
 #define BENCH_REPORT_PLOT_H
 
@@ -8,7 +8,7 @@
 struct plot {
     int case_index; /* of the rows; -1: the whole run */
     char name[64];  /* of its files: its number and its script, "03_sweep" */
-    char *section;  /* of a run's: the heading that it stands under */
+    char *section;  /* of a run's plot: the heading above it */
     bool small;     /* it may stand beside others */
     bool aside;     /* of a case: it is folded away */
     char *caption;
@@ -24,19 +24,19 @@ struct plots {
     int count;
     struct error broken; /* the first file that could not be written; none is after it */
     char *problem;       /* why some or all were not drawn, in words; NULL when all were */
-    char *left_out;      /* what was not even asked for, in words; NULL */
+    char *left_out;      /* which plots were not attempted, in words; NULL */
     bool brief;          /* too many rows for a whole page each */
 };
 /* Writes everything and draws. False only when a file cannot be written. */
 bool plots_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
 void plots_free(struct plots *p);
-/* Some of one's own: opened, written (plot_write), drawn. False: a file cannot be written. */
+/* Further plots: open, write (plot_write), draw. False: a file cannot be written. */
 bool plots_open(struct plots *p, const char *folder, struct error *err);
 bool plots_draw(struct plots *p, struct error *err);
 
 /* ---- between plot.c and those that make one ---- */
 #define PLOT_WIDTH 620  /* of one that stands alone */
-#define PLOT_BESIDE 600 /* of one that may stand beside another, where the page is wide enough */
+#define PLOT_BESIDE 600 /* width of one that may be placed beside another */
 /* A plot being written: its data file and the numbers of its script. */
 struct plot_draft {
     struct text data, script;
@@ -62,14 +62,14 @@ void plot_write(struct plots *p, struct plot_draft *draft, const char *format, .
  *     #: caption: ...
  * The data has the row's name, then the numbers; the script finds `rows`, `margin` (characters of the longest name) and for each column
  * the most of it, most_time_us. */
-/* Copies every script, and the style, beside the data: the folder is complete without this installation. */
+/* Copies every script, and the style, next to the data: the folder works without this installation. */
 bool plot_files_load(struct plot_files *files, const char *folder, struct error *err);
 void plot_files_free(struct plot_files *files);
-/* Those of a case, or of the run (c NULL) where two rows are there to be compared. */
+/* Plots of a case, or of the run (c NULL) if two rows can be compared. */
 void plot_files_draw(struct plots *p, const struct run *run, struct row *const *rows, int count, const struct case_view *c);
 /* Time over density, and where sparse meets dense (break_even_plot.c). */
 void break_evens_plot(struct plots *p, const struct run *run, struct row *const *rows, int count);
-/* Where each row of a case stands under the ceilings; nothing where no rate is known. */
+/* The rows of a case under the ceilings; nothing if no rate is known. */
 void roofline_plot(struct plots *p, const struct case_view *c);
 /* Speed-up by layer, shares of a network's time, time over operations, accuracy over speed (run_plots.c); of a case the distributions of
  * rounds and maps of parameters (case_plots.c). */

@@ -1,4 +1,4 @@
-/* report/plot/plot_file: the plots of which a file under plot/ says everything (plot.h). */
+/* report/plot/plot_file: plots that a script under plot/ defines completely (plot.h). */
 #include "base/file.h"
 #include "base/node.h"
 #include "report/plot/plot.h"
@@ -19,7 +19,7 @@ struct plot_file {
     int64_t height, row_height;
 };
 
-/* The lines that begin with "#:", each in its place; whether there are any. */
+/* The lines that begin with "#:", each at its line number; false: none. */
 static bool read_head(const char *script, struct text *head)
 {
     bool any = false;
@@ -44,7 +44,7 @@ static bool take_numbers(struct plot_file *f, struct error *err)
         const char *name = node_text(list->items[f->count], "numbers", err), *near;
         if (!name)
             return false;
-        if (!strchr(name, '.') && !view_has_number(name, &near)) { /* a point is in the names of metrics only */
+        if (!strchr(name, '.') && !view_has_number(name, &near)) { /* only names of metrics contain a point */
             node_error(list->items[f->count], err, "no column '%.80s' holds numbers", name);
             return error_hint(err, near ? "did you mean '%s'? bench list columns" : "bench list columns", near);
         }
@@ -107,7 +107,7 @@ void plot_files_free(struct plot_files *files)
     *files = (struct plot_files){0};
 }
 
-/* A line of the data: of several with one name and other numbers the case is told as well. */
+/* A line of the data; lines with one name and different numbers also name the case. */
 struct line {
     char name[192], where[96];
     double numbers[NUMBERS_MOST];
@@ -126,7 +126,7 @@ static bool same_numbers(const struct line *a, const struct line *b, int count)
     return same;
 }
 
-/* Of a run the same line, as of the same machine code in another case, is there once. */
+/* In a run's plot, equal lines (the same machine code in another case) appear once. */
 static void add_line(struct lines *lines, const struct plot_file *f, const struct line *line)
 {
     bool known = false, several = false;
@@ -163,7 +163,7 @@ static void add_case(struct lines *lines, const struct plot_file *f, const struc
     }
 }
 
-/* The most of each column, for the axes: most_spill_store_bytes. */
+/* The maximum of each column, for the axes: most_spill_store_bytes. */
 static void add_most(struct text *script, const struct plot_file *f, const struct lines *lines)
 {
     for (int k = 0; k < f->count; k++) {

@@ -53,8 +53,8 @@ static void time_plot(struct plots *p, const struct case_view *c)
                c->zero_name, c->load, c->cache);
 }
 
-/* One step of the copy inside of a tag: a coordinate keeps one digit behind its point, a colour is written short, a name of gnuplot's gets
- * the plot's number before it, for a page has several. Returns what was read. */
+/* Copies one step inside a tag: coordinates keep one decimal, colours are shortened, gnuplot's ids get the plot's number as a prefix,
+ * since a page has several plots. Returns the bytes read. */
 static size_t copy_in_tag(struct text *t, const char *p, int number)
 {
     static const char *const names[] = {" id='", " id=\"", "='#", "=\"#"};
@@ -83,7 +83,7 @@ static size_t copy_in_tag(struct text *t, const char *p, int number)
     return 1 + digits;
 }
 
-/* A group with nothing in it: how long it is; 0: it is none. */
+/* The length of an empty group; 0: it is none. */
 static size_t empty_group(const char *p)
 {
     const char *end = strncmp(p, "<g", 2) ? NULL : strchr(p, '>');
@@ -91,7 +91,7 @@ static size_t empty_group(const char *p)
     return end && !strncmp(end, "</g>", 4) ? (size_t)(end + 4 - p) : 0;
 }
 
-/* Is a sign used in the picture, by itself or by one that gnuplot makes of it? */
+/* Is a marker used in the picture, directly or through one that gnuplot builds from it? */
 static bool sign_used(const char *picture, const char *sign)
 {
     static const char *const made_of[][2] = {{"Pt3", "Pt11"}, {"Pt11", "Pt12"}, {"Pt5", "Pt6"},   {"Pt7", "Pt8"},
@@ -116,7 +116,7 @@ static size_t unused_sign(const char *p, const char *file)
     return read && picture && end && !sign_used(picture, id) ? (size_t)(end + 2 - p) : 0;
 }
 
-/* A line that goes nowhere, as of a mark of no length. */
+/* A line of length zero. */
 static size_t no_line(const char *p)
 {
     int read = 0;
@@ -124,8 +124,7 @@ static size_t no_line(const char *p)
     return (size_t)read;
 }
 
-/* The SVG without what only a file of its own needs: prolog, name spaces, titles that would pop up; with what it shows in words. NULL when
- * it is not one. */
+/* The SVG for embedding: without prolog, name spaces and tooltips, with a text alternative. NULL: it is no SVG. */
 static char *inline_svg(const char *file, const struct plot *plot, int number)
 {
     static const char *const drop[][2] = {{"<title>", "</title>"},
@@ -186,7 +185,7 @@ bool plots_draw(struct plots *p, struct error *err)
         snprintf(script, sizeof script, "%s.gp", p->items[i].name);
         SCOPED char *svg = text_format("%s/%s.svg", p->folder, p->items[i].name);
         remove(svg);                                                /* of an earlier run */
-        const char *const argv[] = {"gnuplot", "-d", script, NULL}; /* -d: nobody's ~/.gnuplot changes a report */
+        const char *const argv[] = {"gnuplot", "-d", script, NULL}; /* -d: ignore ~/.gnuplot */
         const struct process how = {.folder = p->folder, .log = "gnuplot.log", .append = true, .apart = true, .seconds = DRAW_LIMIT_S};
         int code = left > 0 ? process_run(argv, &how) : PROCESS_LATE;
         missing += code == PROCESS_MISSING;

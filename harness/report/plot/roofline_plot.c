@@ -9,7 +9,7 @@
 
 #define HEIGHT 380
 
-/* A point of the plot; points that would lie on each other share one label. */
+/* A point of the plot; overlapping points share a label. */
 struct point {
     const struct view *v;
     double x[4], rate;
@@ -17,7 +17,7 @@ struct point {
 };
 #define LABEL_CHARS 14
 #define LABEL 0.055  /* height of a label, of the plot's */
-#define L1_FAR 100.0 /* an L1 that is passed by (TMA) has a point that far beyond the ridge; it is left out */
+#define L1_FAR 100.0 /* a bypassed L1 (TMA) has its point this far beyond the ridge; it is left out */
 
 static int by_rate(const void *a, const void *b)
 {
@@ -30,7 +30,7 @@ static int by_number(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* "1-5 7 9": in order, neighbours as a range; of more than there is room for how many they are. */
+/* "1-5 7 9": in order, neighbours as a range; if there are too many, their number. */
 static void label_write(char *label, size_t bytes, int *ranks, int count)
 {
     SCOPED_TEXT t = {0};
@@ -46,7 +46,7 @@ static void label_write(char *label, size_t bytes, int *ranks, int count)
         snprintf(label, bytes, "%d, %d more", ranks[0], count - 1);
 }
 
-/* Behind a point stand the numbers of all that lie close below it: "1-3". `decades`: what the rates span. */
+/* A point's label has the numbers of all points close below it: "1-3". `decades`: the range of the rates. */
 static void label_points(struct point *points, int count, double decades)
 {
     double near = pow(10, decades * LABEL);

@@ -1,5 +1,5 @@
 /* report/plot/run_plots: plots of a whole timed run: speed-up by layer, each layer's share of a network's time, time over operations,
- * accuracy over speed. Each where there is enough to draw. */
+ * accuracy over speed; each if there is enough data. */
 #include "report/view/machine.h"
 #include "report/view/number.h"
 #include "report/plot/plot.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define SECTION "Over the layers"
-#define LEAST 3      /* points, from which a picture says more than the table */
+#define LEAST 3      /* points from which a picture is clearer than the table */
 #define SERIES_MAX 8 /* as many as there are colours */
 
 /* A timed case: its baseline and the fastest of the others. */
@@ -91,7 +91,7 @@ static bool known_before(const struct layer *all, int i, const char *network)
     return known;
 }
 
-/* Of one network: each layer by its runs; of a layer with axes its first case. */
+/* For one network: each layer weighted by its runs; of a layer with axes, the first case. */
 static void share(struct plots *p, const struct layer *all, int count, const char *network)
 {
     struct plot_draft d = {.base = "share.gp", .section = SECTION, .case_index = -1, .width = PLOT_BESIDE};

@@ -1,5 +1,5 @@
-/* report/plot/sweep: plots over numeric axes and parameters. Which there are is found from the rows: any axis or parameter whose values are
- * numbers, at three or more points, while everything else of the case stays the same. */
+/* report/plot/sweep: plots over numeric axes and parameters, found from the rows: any axis or parameter with three or more numeric values
+ * while everything else of the case stays equal. */
 #include "report/plot/plot.h"
 #include "report/limits.h"
 #include <math.h>
@@ -10,7 +10,7 @@
 #define LINES_MAX 8
 #define SECTION "Over the axes"
 #define POINTS_MIN 3
-#define TWO_COLUMNS 12  /* characters of the longest name up to which two stand side by side under a plot */
+#define TWO_COLUMNS 12  /* characters of the longest name with which two plots fit side by side */
 #define TALL_RANGE 12.0 /* largest over smallest y from which a log scale reads better */
 
 /* One measured point of one line. */
@@ -54,7 +54,7 @@ static int sweep_line_of(struct sweep *s, const char *name)
     return s->line_count++;
 }
 
-/* Adds a row's point; of several at the same x of a line (other parameters) the lowest stays. */
+/* Adds a row's point; of several at one x of a line (other parameters), the lowest is kept. */
 static void add_point(struct sweep *s, const struct view *v, bool counts)
 {
     int pairs;
@@ -101,7 +101,7 @@ static int by_x(const void *a, const void *b)
     return p->line != q->line ? p->line - q->line : p->x < q->x ? -1 : p->x > q->x;
 }
 
-/* Marks on the axis where something was measured, where there is room for that. */
+/* Tick marks at the measured values, if there is room. */
 static void add_places(struct text *script, const struct point *points, int count)
 {
     double x[SHOWN_MARKS], least = INFINITY, gap = INFINITY, most = -INFINITY;
@@ -129,7 +129,7 @@ static void add_places(struct text *script, const struct point *points, int coun
     text_add(script, "\"\n");
 }
 
-/* The points of one group: at least POINTS_MIN different x. */
+/* Plots one group if it has POINTS_MIN different x. */
 static void group_plot(struct plots *p, const struct sweep *s, const char *group, bool counts)
 {
     struct plot_draft d = {.base = "sweep.gp", .section = SECTION, .case_index = -1, .width = 500};

@@ -1,5 +1,5 @@
-/* report/source/disassemble: see disassemble.h. Instructions of all rows follow each other in one file without headers; what is relative to
- * its own place, a branch's target, is put back where the instruction stood. */
+/* report/source/disassemble: see disassemble.h. The instructions of all rows go into one file without headers, one after the other;
+ * targets of relative branches are then corrected to their real addresses. */
 #include "report/source/disassemble.h"
 #include "base/file.h"
 #include "base/process.h"
@@ -103,7 +103,7 @@ static char *find_tool(void)
     return tool;
 }
 
-/* "BRA 0x50" of an instruction that stands at `packed` in the file and at `real` in its kernel. */
+/* Corrects "BRA 0x50" of an instruction at `packed` in the file and at `real` in its kernel. */
 static char *put_back(const char *text, size_t bytes, uint64_t packed, uint64_t real)
 {
     static const char *const jumps[] = {"BRA", "BSSY", "CALL", "JMP", "RET", "BRX", "WARPSYNC"};
@@ -120,7 +120,7 @@ static char *put_back(const char *text, size_t bytes, uint64_t packed, uint64_t 
     return moved;
 }
 
-/* Its lines, an address as a comment and "LDC R1, c[0x0][0x28] ;" behind it, into the instructions' texts. */
+/* Parses its output, lines such as "LDC R1, c[0x0][0x28] ;" after an address in a comment, into the instructions' texts. */
 static void take(const char *output, struct row_code *const *code, int count)
 {
     for (const char *p = output; p; p = strchr(p, '\n')) {
@@ -142,7 +142,7 @@ static void take(const char *output, struct row_code *const *code, int count)
     }
 }
 
-/* "sm_90a" is SM90a there. False: nothing came of it. */
+/* nvdisasm calls "sm_90a" SM90a. False: it failed. */
 static bool run_tool(const char *tool, const char *arch, struct row_code *const *code, int count)
 {
     const char *tmp = getenv("TMPDIR");

@@ -1,12 +1,12 @@
-/* report/source/disassemble: machine code that a row stores as bytes becomes text, by nvdisasm where there is one. */
+/* report/source/disassemble: disassembles the machine code stored with rows, by nvdisasm if it is installed. */
 #ifndef BENCH_REPORT_DISASSEMBLE_H
 #define BENCH_REPORT_DISASSEMBLE_H
 
 #include "store/row.h"
 
-/* The SASS among the rows' instructions, all with one call for each architecture. nvdisasm is $BENCH_NVDISASM, else that of ci/setup, of
- * PATH or of /usr/local/cuda. What it does not know, and everything where there is none, gets the name of its operation where that is
- * known, and keeps its bytes behind it: "LDG 0x...". Again it changes nothing. */
+/* Disassembles the rows' SASS with one call per architecture. nvdisasm is $BENCH_NVDISASM, else that of ci/setup, PATH or
+ * /usr/local/cuda. An instruction that it does not know, or every one without it, gets the name of its operation if known, followed by
+ * its bytes: "LDG 0x...". Calling it again changes nothing. */
 void disassemble(struct row *const *rows, int count);
 bool disassembled(const struct row_code *code);
 

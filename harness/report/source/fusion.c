@@ -8,10 +8,10 @@
 
 #define LADDER_MOST 16
 #define KNEE_POINTS 4   /* two for the flat part, two for the slope */
-#define CLOCK_FELL 1    /* % of time more than of cycles from which it is said */
-#define KNEE_GROWN 1.05 /* time over the least from which it counts as grown */
+#define CLOCK_FELL 1    /* percentage points by which time must grow more than cycles to be mentioned */
+#define KNEE_GROWN 1.05 /* time over the minimum from which it counts as grown */
 
-/* Less is better: time, or where there is none the bytes moved. */
+/* Less is better: time, or, without one, bytes moved. */
 static double fusion_cost(const struct view *v)
 {
     return v->ranked && v->time ? v->time->median_ns : v->row->status == ROW_OK ? v->moved_bytes : NAN;
@@ -61,7 +61,8 @@ static void add_rung(struct text *t, const struct view *v, const struct view *be
         text_addf(t, ", %s %s", number_si(bytes, "B", n), isnan(v->moved_bytes) ? "of DRAM" : "asked for");
 }
 
-/* From the fastest row (without a time: the one that moves least) to the one it grew out of; 0: those do not have more launches. */
+/* From the fastest row (without times: the one that moves least) to the row that it was derived from (`from:`); 0: that one has no more
+ * launches. */
 static int ladder_of(const struct case_view *c, const struct view *ladder[LADDER_MOST])
 {
     const struct view *top = NULL;
@@ -107,8 +108,8 @@ static void add_real(struct table *t, double value)
         table_number(t, PAINT_NONE, value, number_3(value, n));
 }
 
-/* Of the kernels of a row: the most registers, spilled and stack bytes of one, and the code of all, a kernel that is launched again once.
- * -1: not known. */
+/* Over a row's kernels: the maximum of registers, spilled and stack bytes, and the total code size, repeated kernels once. -1: not known.
+ */
 static void kernels_of(const struct row *r, double out[4])
 {
     for (int k = 0; k < 4; k++)
@@ -219,7 +220,7 @@ static void say_knee(const char *layer, const char *axis, struct knee_point *p, 
     block_text(list, "fusing", layer, &t);
 }
 
-/* The points of one axis of one layer, whose other axes have no part in it. */
+/* The points along one axis of a layer whose other axes are fixed. */
 static void knee_of(const struct run *run, struct row *const *rows, int count, const char *layer, const char *axis,
                     const struct judge *judge, struct block *list)
 {
@@ -273,10 +274,10 @@ static const struct view *best_row(const struct case_view *c, bool one, const st
     return best;
 }
 
-/* A case with an epilogue beside the same work without: the convolution alone, with it in one launch, and in passes of its own. */
+/* A case with an epilogue and the same work without: the op alone, with the epilogue in one launch, and with it in launches of its own. */
 struct behind {
     char *layer, *epilogue;    /* its own */
-    const struct row *row;     /* of the bare case, whom the group is known by */
+    const struct row *row;     /* of the bare case, which names the group */
     char *fused_name;          /* its own */
     double bare, fused, apart; /* ns, or bytes asked for */
     double cycles;             /* % that the fused one counts more than the bare one; NAN */
@@ -327,7 +328,7 @@ static const char *cost_text(const struct behind *b, double cost, char out[NUMBE
     return strcat(out, " us");
 }
 
-/* "95.3 us (+2.3 %)", "118 MB (+0.4 %)"; cycles NAN: not counted, or nothing to say. */
+/* "95.3 us (+2.3 %)", "118 MB (+0.4 %)"; cycles NAN: not counted or not notable. */
 static void add_over(struct text *t, const struct behind *b, double cost, double cycles)
 {
     char n[NUMBER_TEXT];
@@ -421,14 +422,14 @@ static void behind_table(struct document *d, const struct behind *all, int count
     document_table(d, t, DETAIL_ALWAYS);
 }
 
-/* What a work is called says nothing of its mask. */
+/* The description of a work does not include its mask. */
 static bool same_mask(const struct row *a, const struct row *b)
 {
     const char *p = a->mask_pattern ? a->mask_pattern : "", *q = b->mask_pattern ? b->mask_pattern : "";
     return !strcmp(p, q) && a->mask_radius == b->mask_radius && a->mask_seed == b->mask_seed && a->mask_density == b->mask_density;
 }
 
-/* Each case with an epilogue beside the case that is the same work without one. */
+/* Pairs each case with an epilogue with the case of the same work without one. */
 static int find_behind(const struct run *run, struct row *const *rows, int count, const struct judge *judge, struct behind **out)
 {
     int found = 0;
@@ -451,7 +452,7 @@ static int find_behind(const struct run *run, struct row *const *rows, int count
     return found;
 }
 
-/* One is a sentence; several of one op are a table, and a sentence for all of them. True: there is a table. */
+/* One is a sentence; several of one op are a table with a sentence. True: there is a table. */
 static bool say_epilogues(const struct behind *all, int count, struct block *list)
 {
     bool table = false;

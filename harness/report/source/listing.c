@@ -62,7 +62,7 @@ void listing_counters(struct text *t, const struct row *row, const struct report
         for (int g = 0; ok && any && g < groups.count; g++)
             add_group(t, &groups, g, row, step);
         bool heading = false;
-        for (int i = 0; i < row->metric_count; i++) { /* asked for by name, or of a group that is not shipped */
+        for (int i = 0; i < row->metric_count; i++) { /* asked for by name, or of a group that is not shown */
             const struct row_metric *m = &row->metrics[i];
             bool known = m->step != step || m->line || strcmp(m->source, "cupti") != 0 || metric_is(m, FAMILY_SAMPLES) ||
                          !strcmp(m->name, metric_names[METRIC_SAMPLES_DROPPED]);

@@ -1,10 +1,10 @@
-/* report/source/listing: the long lists of one row: every counter with what it means, and its machine code by class. */
+/* report/source/listing: long lists of one row: every counter with its meaning, and the machine code by class. */
 #ifndef BENCH_REPORT_LISTING_H
 #define BENCH_REPORT_LISTING_H
 
 #include "report/report.h"
 
-/* Counters by group, each value of a group once; then those that belong to no group. "" when the row has none. */
+/* Counters by group, each value once; then those without a group. "" if the row has none. */
 void listing_counters(struct text *t, const struct row *row, const struct report_style *style);
 /* Machine instructions by class of every kernel step (static counts). */
 void listing_code(struct text *t, const struct row *row, const struct report_style *style);

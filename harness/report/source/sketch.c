@@ -73,7 +73,7 @@ static const char *percent(double value, const char *of, char out[64])
     return out;
 }
 
-/* Wavefronts of shared memory, and those that conflicts add. False, and no box: it was not used. */
+/* Wavefronts of shared memory, and how many are conflicts. False, and no box: it was not used. */
 static bool shared_box(struct text *t, double waves, double conflicts, double busy, struct text *alternative)
 {
     char a[NUMBER_TEXT], p[64], first[64] = "", second[80] = "";
@@ -118,7 +118,7 @@ void sketch_memory(struct text *t, const struct case_view *c, const struct view 
     percent(hw(v, "l1_hit_rate_ld"), "hit", a);
     percent(unused, "of it used", b);
     box(&boxes, 192, 8, 60, emu ? "global" : "L1", a[0] ? a : b, a[0] ? b : "");
-    if (emu) { /* no caches: what the kernel touches at all */
+    if (emu) { /* no caches: the distinct bytes that the kernel touches */
         struct flow unique = {view_total(v, "emu.unique_bytes_read"), view_total(v, "emu.unique_bytes_written")};
         way(&boxes, 298, 34, &unique);
         box(&boxes, 380, 8, 60, "buffers", "each byte once", "");
@@ -282,7 +282,7 @@ void sketch_roofline(struct text *t, const struct case_view *c, const struct vie
                   breakdown_intensity(v, -1, flop, "l1")};
     struct frame f = {log10(rate / band), log10(rate / band), log10(mine), log10(fmax(rate, mine))};
     for (int i = 0; i < 4; i++) {
-        if (!isfinite(x[i]) || x[i] <= 0 || x[i] > 100 * rate / band) /* an L1 that is passed by serves next to nothing */
+        if (!isfinite(x[i]) || x[i] <= 0 || x[i] > 100 * rate / band) /* a bypassed L1 serves almost nothing */
             x[i] = NAN;
         f.low_x = fmin(f.low_x, isnan(x[i]) ? f.low_x : log10(x[i]));
         f.high_x = fmax(f.high_x, isnan(x[i]) ? f.high_x : log10(x[i]));
@@ -318,7 +318,7 @@ void sketch_roofline(struct text *t, const struct case_view *c, const struct vie
 #define STRIP_HEIGHT 26
 #define BINS 24
 
-/* Of every round a value that is no time, as a strip: its range on the left. Nothing where it was not read. */
+/* A value of every round other than time, as a strip with its range on the left. Nothing if it was not read. */
 static void strip(struct text *t, const struct row_time *time, const double *values, double unit, const char *name, int top)
 {
     double low = INFINITY, high = 0, each = (double)(ROUNDS_SPLIT - 60) / time->rounds;

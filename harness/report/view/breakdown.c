@@ -36,7 +36,7 @@ static struct breakdown_part *breakdown_add(struct breakdown *a, enum breakdown_
     return p;
 }
 
-/* The longest timed step, and what the others take. */
+/* The longest timed step, and the time of the others. */
 static void find_step(const struct case_view *c, const struct view *v, struct breakdown *a, double *others, struct text *names)
 {
     a->step = -1;
@@ -153,7 +153,7 @@ static int find_stalls(const struct view *v, int step, struct stall *out, int ma
     return count;
 }
 
-/* The source lines that have most of a metric of the step, each with its share of the part's time. */
+/* The source lines with most of a metric of the step, each with its share of the part's time. */
 static void find_places(const struct view *v, int step, const char *metric, struct breakdown_part *p)
 {
     const struct row_metric *top[BREAKDOWN_PLACES] = {NULL};
@@ -182,7 +182,7 @@ static void find_places(const struct view *v, int step, const char *metric, stru
     }
 }
 
-/* Splits what the longest step loses below its roof. */
+/* Splits the time that the longest step takes beyond its speed of light. */
 static void split_loss(const struct view *v, struct breakdown *a, double loss)
 {
     double busy = view_counted(v, a->step, metric_names[METRIC_SM_BUSY]),
@@ -235,13 +235,13 @@ static void split_loss(const struct view *v, struct breakdown *a, double loss)
     }
 }
 
-/* Bounded, for a damaged database may hold any number. */
+/* Bounded: a damaged database may contain any number. */
 static long whole_units(const struct breakdown *a, double ns)
 {
     return lround(fmax(-1e15, fmin(1e15, ns / a->unit_ns)));
 }
 
-/* Units that add up: each part is rounded, and the largest behind the roof takes what that leaves. */
+/* Rounded units that add up: each part is rounded, and the largest after the first takes the remainder. */
 static void make_units(struct breakdown *a, double unit_ns)
 {
     a->unit_ns = unit_ns > 0 ? unit_ns : pow(10, floor(log10(a->total_ns)) - 3);

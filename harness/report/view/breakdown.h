@@ -32,25 +32,25 @@ struct breakdown_part {
     double ns;
     long units; /* as printed, in breakdown.unit_ns: the units add up exactly too */
     struct breakdown_place
-        places[BREAKDOWN_PLACES]; /* a wait, issuing: the source lines that take most of it, where the row was sampled (--source) */
+        places[BREAKDOWN_PLACES]; /* a stall reason, or issuing: the source lines with most of it, if the row was sampled (--source) */
     int place_count;
 };
 #define BREAKDOWN_PARTS 12
 struct breakdown {
-    bool known; /* a timed row of a machine whose rates are known */
+    bool known; /* a timed row on a machine with known rates */
     double total_ns, unit_ns;
     long total_units;
     int step;                              /* the longest; -1 when the row has no steps */
     double step_ns;                        /* its time */
     double roof_ns, compute_ns, memory_ns; /* of its own pipe; 0 = none */
-    bool measured;                         /* the roof's ceiling was measured here */
-    int pipe_math;                         /* enum math whose rate the compute roof uses */
+    bool measured;                         /* the ceiling was measured on this machine */
+    int pipe_math;                         /* enum math whose rate the compute bound uses */
     double tensor;                         /* 1, 0, NaN: machine code not known */
     double pipe_width;                     /* rate of the math mode's pipe over that of f32; NaN */
     struct breakdown_part parts[BREAKDOWN_PARTS];
     int count;
 };
-/* unit_ns 0: a unit with which the time has four digits; else that one (to hold two breakdowns side by side). */
+/* unit_ns 0: a unit that gives the time four digits; else that unit (for two breakdowns side by side). */
 struct breakdown breakdown_of(const struct case_view *c, const struct view *v, double unit_ns);
 /* One line a part, aligned, and one below for its places; then the sum. */
 void breakdown_text(const struct breakdown *a, struct text *t, const char *indent);

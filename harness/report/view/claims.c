@@ -2,7 +2,7 @@
 #include "report/view/claims.h"
 #include "report/view/number.h"
 
-/* A claim is about the library: a case whose baseline is a copy, or nothing, neither proves nor breaks it. */
+/* A claim compares with the library: a case whose baseline is a control, or that has none, neither confirms nor refutes it. */
 static bool testable(const struct case_view *c, const struct view *v)
 {
     return v->row->claims == 1 && v->ranked && v != c->zero && c->zero && c->zero->ranked && c->zero->row->library;

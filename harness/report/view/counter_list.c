@@ -37,7 +37,7 @@ static int by_samples(const void *a, const void *b)
     return x->samples != y->samples ? (x->samples < y->samples) - (x->samples > y->samples) : (m < n) - (m > n);
 }
 
-/* ", 4.0x sectors": what the line moves over the least that it could. */
+/* ", 4.0x sectors": what the line moves over its minimum. */
 static void add_excess(struct text *t, double moved, double ideal, const char *what)
 {
     char a[NUMBER_TEXT];
@@ -67,7 +67,7 @@ void report_samples(struct text *t, const struct row *row)
     double all = 0, instructions = 0;
     char a[NUMBER_TEXT];
     int found = source_lines(row, EVERY_STEP, &lines), count = 0;
-    for (int i = 0; i < found; i++) {                                    /* those that the card sampled or counted */
+    for (int i = 0; i < found; i++) {                                    /* those that the GPU sampled or counted */
         double ran = fmax(lines[i].values[METRIC_LINE_INSTRUCTIONS], 0); /* NaN gives way */
         all += lines[i].samples;
         instructions += ran;

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#define LAUNCH_NS 1000.0 /* where it was not measured: what a breakdown sets aside for it, a guess */
+#define LAUNCH_NS 1000.0 /* if it was not measured: the assumed cost in a breakdown */
 
 static void read_ceilings(const json_t *json, struct ceiling_list *out)
 {
@@ -24,7 +24,7 @@ static void read_ceilings(const json_t *json, struct ceiling_list *out)
 struct machine machine_of(const struct run *run, const struct row *row)
 {
     struct machine m = {0};
-    if (row && spec_is(row->device, SPEC_COUNTS)) { /* "emu:GH100"; of plain "emu" the architecture tells */
+    if (row && spec_is(row->device, SPEC_COUNTS)) { /* "emu:GH100"; for plain "emu" by the architecture */
         m.chip = chip_find(*spec_option(row->device) ? spec_option(row->device) : row->arch);
         return m;
     }

@@ -23,7 +23,7 @@ static int by_step_and_name(const void *a, const void *b)
     return x->step != y->step ? (x->step > y->step) - (x->step < y->step) : strcmp(x->name, y->name);
 }
 
-/* Of two with one name the first stays: the sort keeps their order, and what follows is left out. */
+/* Of equal names the first stays: a stable sort, then duplicates are dropped. */
 static int by_place(const void *a, const void *b)
 {
     const struct row_metric *x = *(const struct row_metric *const *)a, *y = *(const struct row_metric *const *)b;

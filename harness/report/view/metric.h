@@ -1,5 +1,5 @@
-/* report/view/metric: the names of metrics that C needs, in one table, and a row's metrics found without comparing all of them. What a
- * counter group names itself stands in the group's file only. */
+/* report/view/metric: the metric names that the C code uses, in one table, and a fast look-up of a row's metrics. Names of counter values
+ * are in the groups' files only. */
 #ifndef BENCH_REPORT_METRIC_H
 #define BENCH_REPORT_METRIC_H
 
@@ -56,7 +56,7 @@ extern const char *const metric_names[METRIC_COUNT];
 /* Is it a state in which a warp waits? Not issuing, and not being passed over. */
 bool metric_is_wait(const struct row_metric *m);
 
-/* Where the metrics of whole rows and steps (not of source lines) stand in a row. */
+/* Index of the metrics of a row and its steps (not of its source lines). */
 struct metric_index {
     const struct row_metric **sorted;
     int count;

@@ -1,4 +1,4 @@
-/* What a row, its variant and its case are called, and what kind of row it is. */
+/* Names of a row, its variant and its case, and kinds of rows. */
 #include "op/file/ops.h"
 #include "report/view/view.h"
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Digits behind the point so that v shows `digits` significant ones. */
+/* Decimals needed to show v with `digits` significant digits. */
 static int decimals_for(double v, int digits)
 {
     v = fabs(v);
@@ -74,7 +74,7 @@ void number_pair(double v, double half, char value[NUMBER_TEXT], char spread[NUM
     int decimals = supported < least ? least : supported > most ? most : supported;
     grouped(v, decimals, value);
     double unit = pow(10, -decimals);
-    grouped(fmax(round(half / unit), 1) * unit, decimals, spread); /* never "±0.0": at least one of the last digit shown */
+    grouped(fmax(round(half / unit), 1) * unit, decimals, spread); /* never "±0.0": at least one unit of the last digit */
 }
 
 const char *number_si(double v, const char *unit, char out[NUMBER_TEXT])

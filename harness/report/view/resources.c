@@ -9,14 +9,14 @@
 #include <stdlib.h>
 
 #define REGISTERS_MOST 255 /* that a thread can have: more is a damaged number */
-#define WAYS_MOST 32       /* beyond, the wavefronts are of instructions that the counter of instructions leaves out (wgmma, bulk copies) */
+#define WAYS_MOST 32       /* beyond it, wavefronts are of instructions that the counter omits (wgmma, bulk copies) */
 
 static double counted(const struct view *v, int step, enum metric metric)
 {
     return view_counted(v, step, metric_names[metric]);
 }
 
-/* A kernel inside of a library: what CUPTI recorded of its launch, and the limits computed from that. */
+/* A library's kernel: the launch that CUPTI recorded, and the limits computed from it. */
 static bool library_step(const struct case_view *c, const struct row *row, int step, struct row_step *out)
 {
     const struct row_launch *longest = NULL;
@@ -56,8 +56,7 @@ bool resources_step(const struct case_view *c, const struct view *v, int step, s
     return (out->registers >= 0 && out->block[0] > 0) || (out->registers < 0 && library_step(c, v->row, step, out));
 }
 
-/* The calculator's answer again; false when the chip is not in the table or it says something else than the row (a carve-out, another
- * board). */
+/* Recomputes the occupancy; false if the chip is not in the table or the result differs from the row's (a carve-out, another board). */
 static bool ask(const struct case_view *c, const struct row_step *s, struct occupancy_query *q, struct occupancy *o)
 {
     *q = (struct occupancy_query){.block_threads = (int)(s->block[0] * s->block[1] * s->block[2]),
@@ -128,7 +127,7 @@ static double spilled(const struct source_line *l)
     return line_value(l, METRIC_SPILLS + SIDE_LOAD) + line_value(l, METRIC_SPILLS + SIDE_STORE);
 }
 
-/* The lines that spill most, by the machine code. */
+/* The lines that spill most, according to the machine code. */
 static void add_spill_lines(const struct view *v, int step, struct text *t)
 {
     struct source_line *lines;

@@ -9,8 +9,8 @@
 
 #define NEAR 0.05 /* docs/reference/reports.md, "Selector": a choice within this of the fastest is right */
 
-/* A row that a rule's choice became: its parameter `is` says which. Where there is a mask, a rule over dense variants has not the choice of
- * the fastest. */
+/* The choice of a rule's row, from its parameter `is`; NULL: none. With a mask, a rule over dense variants cannot choose the fastest row.
+ */
 static const char *chosen(const struct view *v)
 {
     bool has_choice = v->row->density_in < 0 || !row_runs_dense(v->row);
@@ -23,7 +23,7 @@ static const struct view *fastest(const struct case_view *c)
     return other && (!best || other->time->median_ns < best->time->median_ns) ? other : best;
 }
 
-/* Is the row the choice itself, measured once more? Then what lies between the two is noise. */
+/* Is the row the chosen configuration itself, measured again? Then the difference is noise. */
 static bool same_point(const struct view *v, const struct view *rule, const char *is)
 {
     char name[VARIANT_BASE];
@@ -91,7 +91,7 @@ static void selector_add_case(struct tally *tally, const struct case_view *c, co
     }
 }
 
-/* The rule's row among those of a case; the first rule of the run that is found gives the tally its name. */
+/* Adds the rule's row of a case; the first rule found in the run names the tally. */
 static void look_at_case(struct tally *tally, const struct case_view *c)
 {
     for (int i = 0; i < c->count && !c->rows[0]->like_case; i++) {

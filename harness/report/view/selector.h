@@ -6,7 +6,8 @@
 #include "report/form/document.h"
 #include "report/view/view.h"
 
-/* One line a rule that was timed on two cases and more, and one for each case where it is off; nothing where no time was taken. */
+/* A line for each rule that was timed on two or more cases, and a line for each case where its choice is not the best; nothing without
+ * times. */
 void selector_document(struct document *d, const struct run *run, struct row *const *rows, int count);
 
 #endif

@@ -98,7 +98,7 @@ static void line_findings_put(struct line_findings *all, const struct view *v, c
     all->items[at] = f;
 }
 
-/* emu: sectors of global memory and wavefronts of shared memory beyond what the line's bytes need, loads and stores each. */
+/* emu: global sectors and shared wavefronts beyond what the line's bytes need, for loads and stores. */
 static void look_at_line(struct line_findings *all, const struct case_view *c, const struct view *v, const struct source_line *l)
 {
     static const char *const sectors[] = {"load", "store"}, *const accesses[] = {"shared loads", "shared stores"};
@@ -119,7 +119,7 @@ static void look_at_line(struct line_findings *all, const struct case_view *c, c
     }
 }
 
-/* The same of what CUPTI counted by patching the machine code, of loads and stores together. */
+/* The same from CUPTI's patched counters, loads and stores together. */
 static void look_at_counted(struct line_findings *all, const struct case_view *c, const struct view *v, const struct source_line *l)
 {
     double moved = l->values[METRIC_LINE_SECTORS], ideal = l->values[METRIC_LINE_SECTORS_IDEAL];

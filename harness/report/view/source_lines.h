@@ -1,17 +1,16 @@
-/* report/view/source_lines: what each source line of a row did, and what the rules say of it: of emu's counts, or of the card's (--source).
- */
+/* report/view/source_lines: what each source line of a row did, by emu's counts or the GPU's (--source), and the rules' verdicts on it. */
 #ifndef BENCH_REPORT_SOURCE_LINES_H
 #define BENCH_REPORT_SOURCE_LINES_H
 
 #include "report/view/view.h"
 
 #define LINE_WAITS 3
-#define LANES_ALL 31.5 /* on average: with fewer some lane of a warp was off, and how many did something is said */
+#define LANES_ALL 31.5 /* average active lanes: below this, their number is reported */
 struct source_line {
-    int step, line;              /* line 0: code without a line, of which there are samples and counts of the card only */
+    int step, line;              /* line 0: code without a line; only samples and counts of the GPU have such */
     double values[METRIC_COUNT]; /* NaN: not known */
     double samples;
-    const struct row_metric *waits[LINE_WAITS]; /* what its samples wait for, the most frequent first */
+    const struct row_metric *waits[LINE_WAITS]; /* the stall reasons of its samples, the most frequent first */
 };
 /* 0: not known. */
 double line_value(const struct source_line *l, enum metric metric);
@@ -25,14 +24,14 @@ int source_lines_by(const struct row *row, int step, double (*weight)(const stru
 struct line_finding {
     int step, line;
     char *where, *says; /* "naive.cu:69" */
-    double weight;      /* sectors or wavefronts beyond the least */
+    double weight;      /* sectors or wavefronts beyond the minimum */
     bool shipped;       /* the variant is no one's own */
 };
 struct line_findings {
-    struct line_finding *items; /* those of the reader's own variants first, then the heaviest; equal ones as they came */
+    struct line_finding *items; /* lines of the user's own variants first, then by weight; a stable order */
     int count;
 };
-/* Of a row of a judged case, among those of other rows. */
+/* The verdicts on the lines of a row in a judged case, ordered among those of other rows. */
 void line_findings_add(struct line_findings *all, const struct case_view *c, const struct view *v);
 void line_findings_free(struct line_findings *all);
 

@@ -74,7 +74,7 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
     int right = 0;
     for (int i = 0; i < count; i++)
         right += rows[i]->status == ROW_OK;
-    if (!right && exit_code == 0 && count) { /* whoever only looks at the exit code must not take it for a pass */
+    if (!right && exit_code == 0 && count) { /* a reader of the exit code alone must not take this for a pass */
         text_paint(t, PAINT_WARN, style);
         text_add_wrapped(t, "nothing was verified: exit 0 says that nothing failed, not that anything is right", 0, TEXT_LABEL_COLUMNS,
                          style);

@@ -72,7 +72,7 @@ static void look_at(struct searched *s, struct row *const *all, int all_count)
     }
 }
 
-/* The one configuration for all layers: it runs on the most of them, and then takes the least time (each layer as often as it runs). */
+/* Best single configuration: runs on the most layers; ties by total time, weighted by how often each layer runs. */
 static struct everywhere one_for_all(const struct searched *layers, int count)
 {
     struct everywhere best = {0};

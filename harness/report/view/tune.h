@@ -1,6 +1,5 @@
-/* report/view/tune: what a search found: a table for each variant that was searched, a line a layer with the library's time, that of the
- * one configuration that serves all layers best, and that of the layer's own best configuration; then their sums. Nothing when the run was
- * no search. */
+/* report/view/tune: the result of a search: a table per searched variant, a line per layer with the library's time, that of the best
+ * single configuration and that of the layer's best one; then their sums. Nothing for other runs. */
 #ifndef BENCH_REPORT_TUNE_H
 #define BENCH_REPORT_TUNE_H
 

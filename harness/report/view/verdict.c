@@ -48,7 +48,7 @@ static double idle_places(const struct view *v, const struct breakdown *a, const
     return percent(isnan(stored) && step && occupancy_tail(step->waves, &tail) ? tail.idle : stored);
 }
 
-/* Of a crop that of the whole layer: the weights of a few pixels weigh much. */
+/* For a crop, the whole layer's value: a few pixels would give the weights too much influence. */
 static double intensity(const struct row *row)
 {
     const struct row_metric *layer = row->cropped ? row_metric(row, -1, "model.layer_intensity") : NULL;
@@ -78,7 +78,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
     value = step_value(c, step, cropped, name);
     if (!isnan(value))
         return value;
-    if (!strcmp(name, "counted")) /* looks at all metrics: not for every name that is asked for */
+    if (!strcmp(name, "counted")) /* scans all metrics once, not for each name */
         return counted(v);
     const struct {
         const char *name;
@@ -131,7 +131,7 @@ static double fact(void *context, const char *name)
 double verdict_number(const struct case_view *c, const struct view *v, const struct counter_group *g, int value)
 {
     struct judging j = {.c = c, .v = v, .breakdown = breakdown_of(c, v, 0)};
-    if (v->steps > 1) /* a row of several launches did what all of them did */
+    if (v->steps > 1) /* of a row with several launches, the value over all of them */
         j.breakdown.step = -1;
     return counter_group_number(g, value, &(struct counter_known){.fact = fact, .context = &j});
 }
@@ -193,7 +193,7 @@ static void sort(struct verdicts *v)
         }
 }
 
-/* The longest step, held against the row's roof; and what the compiler, the launch and counters say of each of a few others. */
+/* The longest step against the row's speed of light; for a few further steps, the rules on compiler, launch and counters. */
 static void judge_row(struct case_view *c, struct view *v)
 {
     struct judging j = {.c = c, .v = v, .out = &v->verdicts, .breakdown = breakdown_of(c, v, 0), .share = 1};

@@ -1,6 +1,5 @@
-/* report/view/verdict: the one judge. The bottlenecks of a row and what each would gain at most, by the rules of the counter groups
- * (harness/counter/groups) and of rows without counters (harness/counter/rules); the numbers are those that the row has stored. Each row of
- * a case is judged once. */
+/* report/view/verdict: judges the rows of a case once: their bottlenecks and estimated gains, by the rules of the counter groups
+ * (harness/counter/groups) and, without counters, of harness/counter/rules, from stored numbers. */
 #ifndef BENCH_REPORT_VERDICT_H
 #define BENCH_REPORT_VERDICT_H
 
@@ -9,7 +8,7 @@
 
 /* The rule files, read once for a report. */
 struct judge {
-    bool ready; /* false: they were not found, and nothing is judged; `missing` says why */
+    bool ready; /* false: they were not found and nothing is judged; `missing` says why */
     struct counter_groups rules, groups;
     struct error missing;
 };
@@ -20,23 +19,23 @@ struct verdict {
     const struct counter_group *group; /* whose rule: "occupancy", "row" */
     const struct counter_rule *rule;
     int step;
-    double gain;         /* at most this share of the row's time, in per cent; NaN: nobody can say */
+    double gain;         /* estimated gain: at most this share of the row's time, in per cent; NaN: not known */
     char *says, *remedy; /* with the numbers in them; of a row of several steps beginning with the step's name and share */
 };
 /* Judges every row of the case; view->verdicts and case->judge live until case_view_free. */
 void case_judge(struct case_view *c, const struct judge *j);
 void verdicts_free(struct verdicts *v);
-/* The bottleneck that the first verdict names, "memory" say; "" when there is none. */
+/* The bottleneck of the first verdict, such as "memory"; "": none. */
 const char *verdict_word(const struct view *v);
-/* Does a verdict of the row speak of that value or fact? Then it is the one to look at. */
+/* Does a verdict of the row use that value or fact? */
 bool verdict_reads(const struct view *v, const char *name);
-/* "at most 30 % of its time" / "gain not known": appended. */
+/* Appends "at most 30 % of its time" or "gain not known". */
 void verdict_gain(const struct verdict *v, struct text *t);
 /* A value of a group, of a row of several launches that of all of them; NaN when absent. The case is judged. */
 double verdict_number(const struct case_view *c, const struct view *v, const struct counter_group *g, int value);
-/* Does nothing that is known speak against the formula, of the row's longest step? NULL always holds. */
+/* True unless known values of the row's longest step contradict the formula. NULL always holds. */
 bool verdict_holds(const struct case_view *c, const struct view *v, const struct expr *formula);
-/* A number that rows are held against (harness/counter/limits.yaml); NaN where the case was not judged, or there is none of that name. */
+/* A threshold by name (harness/counter/limits.yaml); NaN: the case was not judged, or there is none of that name. */
 double case_limit(const struct case_view *c, const char *name);
 /* The case's counter groups; NULL where it was not judged. */
 const struct counter_groups *case_groups(const struct case_view *c);

@@ -64,7 +64,7 @@ static void pick_mode(struct case_view *c)
     }
 }
 
-/* The step whose facts stand for the row: the longest by time, else by instructions, else the last kernel. */
+/* The step that represents the row: the longest by time, else by instructions, else the last kernel. */
 static int longest_step(const struct case_view *c, const struct view *v)
 {
     const struct row *row = v->row;
@@ -135,7 +135,7 @@ bool time_is_to_itself(const struct row_time *t)
     return fabs(t->ratio - 1) < 1e-9 && fabs(t->ratio_low - 1) < 1e-9 && fabs(t->ratio_high - 1) < 1e-9;
 }
 
-/* The row that the ratios were taken to: its own is 1, without an interval. Of the library's rows it is the fastest, which need not be the
+/* The row that ratios refer to: its own ratio is 1 without an interval. It is the fastest of the library's rows, not necessarily the
  * first. NULL: none. */
 static const struct view *denominator(const struct case_view *c)
 {
@@ -160,7 +160,7 @@ static void find_zero(struct case_view *c)
     }
 }
 
-/* The baseline, then those ranked by time, then verified without a time, the rest; each in scenario order. */
+/* Order: the baseline, rows ranked by time, verified rows without a time, the rest; each in scenario order. */
 static int before(const struct case_view *c, const struct view *a, const struct view *b)
 {
     const struct view *const both[] = {a, b};

@@ -1,5 +1,5 @@
-/* report/view/view: what the tables, the page and the exports show of a row: headline time, rank, the facts of its longest step, sums of
- * its counters. Computed from stored rows only. NaN, -1 and NULL are absent. */
+/* report/view/view: what tables, pages and exports show of a row: headline time, rank, the facts of its longest step, sums of its
+ * counters. Computed from stored rows only (names.c, values.c, view.c). NaN, -1 and NULL are absent. */
 #ifndef BENCH_REPORT_VIEW_H
 #define BENCH_REPORT_VIEW_H
 
@@ -12,10 +12,10 @@
 
 struct judge;
 struct verdict;
-/* What the judge says of a row (report/view/verdict.h). */
+/* The verdicts of a row (report/view/verdict.h). */
 struct verdicts {
-    struct verdict *items; /* the largest gain first, then what cannot be estimated, in the order of the rule files */
-    int count;             /* 0: no rule holds, or nothing was judged */
+    struct verdict *items; /* the largest gain first, then unknown gains in the order of the rule files */
+    int count;             /* 0: no rule holds, or the row was not judged */
     bool judged;           /* the row is verified and the rule files were found */
     bool counted;          /* the row has hardware counters */
 };
@@ -33,9 +33,9 @@ struct view {
     int steps;       /* timed steps */
     int spill_bytes; /* of that step, stores */
     int smem_bytes;
-    double sectors_request[SIDES], sectors_ideal[SIDES]; /* emu: of an average request, and the least */
+    double sectors_request[SIDES], sectors_ideal[SIDES]; /* emu: of an average request, and the minimum */
     double moved_bytes, moved_over_compulsory;           /* emu; absent for a crop: */
-    double moved_here;                                   /* over the compulsory bytes of what ran */
+    double moved_here;                                   /* over the compulsory bytes of the work that ran */
     struct metric_index metrics;
     struct verdicts verdicts;
 };
@@ -47,7 +47,7 @@ struct case_view {
     struct view *views;      /* in the order of the rows */
     int *order;              /* ranked by time (the baseline first), then verified without a time, then the rest in scenario order */
     bool counts;             /* a device that keeps no time: no ranking, counters instead */
-    char cache[8], load[12]; /* the headline mode; "" when nothing is timed */
+    char cache[8], load[12]; /* the headline mode; "": nothing is timed */
     const struct view
         *zero; /* the baseline: the fastest of the library's rows, which the ratios are to; else the scenario's first row; or NULL */
     char zero_name[VARIANT_BASE]; /* "cudnn", "copy": without folder and further steps */
@@ -58,8 +58,8 @@ struct case_view {
 
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count);
 void case_view_free(struct case_view *c);
-/* The cases of a run, one after the other: `for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)`, judged
- * where there is a judge. Whoever leaves the loop early frees the view. */
+/* The cases of a run in order: `for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)`, judged if there
+ * is a judge. If you leave the loop early, free the view. */
 struct case_walk {
     const struct run *run;
     struct row *const *rows;
@@ -72,9 +72,9 @@ bool case_next(struct case_walk *w);
 /* Has the row a line for each step under its own? Not the dozens of a chain. */
 bool view_itemises(const struct view *v);
 
-/* The first row behind `from` that belongs to another case: rows are sorted by case. */
+/* The index of the next case's first row after `from`: rows are sorted by case. */
 int case_end(struct row *const *rows, int count, int from);
-/* Does its variant stand in the folder of its op? */
+/* Is its variant in the folder of its op? */
 bool row_is_of_op(const struct row *row);
 /* What its case is called, without the scenario, which may have another name in another run. */
 const char *case_short(const struct row *row);
@@ -82,15 +82,15 @@ const char *case_short(const struct row *row);
 const char *variant_short(const struct row *row);
 /* That without the steps that completed it: "mma_sync" of "mma_sync + depth_to_space/d2s_native". Returns out. */
 const char *variant_base(const struct row *row, char out[VARIANT_BASE]);
-/* The name as tables show it, with the steps that complete it, those without the folder of an op. */
+/* The name as tables show it, with the steps that complete it (those without their op's folder). */
 void variant_print(const struct row *row, char *out, size_t size);
-/* A warning about the row, or why it has no hardware counters; "" when there is none. */
+/* A warning about the row, or the reason for missing hardware counters; "": none. */
 const char *row_note(const struct row *row, bool counters);
-/* Of one variant and side, with the same parameters, whatever their cases call them. */
+/* Rows of one variant and side with equal parameters. */
 bool row_same_configuration(const struct row *a, const struct row *b);
 /* A row of a masked case that does all outputs. */
 bool row_runs_dense(const struct row *row);
-/* Row 0 where the library has no such op: it moves the op's bytes and computes nothing. */
+/* The control of ops that the library lacks: it moves the op's bytes and computes nothing. */
 bool row_only_moves(const struct row *row);
 /* A metric of a step, or of the row (step -1), by its name. NaN when absent. */
 double view_value(const struct view *v, int step, const char *name);
@@ -103,17 +103,17 @@ double view_counted(const struct view *v, int step, const char *name);
 double known_sum(double a, double b);
 /* NaN where b is not positive. */
 double quotient(double a, double b);
-/* Of the whole row: its own, else the sum over its timed steps. */
+/* The row's own value, else the sum over its timed steps. */
 double view_total(const struct view *v, const char *name);
 /* That for step -1, else the step's own. */
 double view_part(const struct view *v, int step, enum metric metric);
-/* Bytes of the sectors that emu saw asked for, by loads, stores, atomics and asynchronous copies; NAN: none was counted. */
+/* Bytes of the sectors that emu counted for loads, stores, atomics and asynchronous copies; NAN: none was counted. */
 double view_emu_bytes(const struct view *v, int step);
 /* The time of a step in the headline mode, or NULL. */
 const struct row_time *step_time(const struct case_view *c, const struct row *row, int step);
 /* "fastest verified": the view ranked first other than the baseline; NULL when none. */
 const struct view *case_best(const struct case_view *c);
-/* Is its ratio that of a row to itself: of what the others are compared with? */
+/* Is the ratio that of the row to itself, as the baseline's is? */
 bool time_is_to_itself(const struct row_time *t);
 
 /* A COLUMN_DERIVED column of store/row.h; NaN when absent. */
@@ -122,9 +122,9 @@ double view_derived(const struct view *v, const char *name);
  */
 #define VIEW_GROUPS 5
 extern const enum column_group view_groups[VIEW_GROUPS];
-/* The number in one of them, else a metric of the row; NaN when absent. A library's step is not what its row is about. */
+/* The number in one of these columns, else a metric of the row; NaN: absent. A library's row has no step facts. */
 double view_number(const struct view *v, const char *name);
-/* Is there such a column, of numbers? Else the one that may be meant, or NULL. */
+/* Is there a column of numbers of that name? Else *near is the nearest, or NULL. */
 bool view_has_number(const char *name, const char **near);
 
 /* Infeasible rows that fail by one clause, compactly. */
@@ -136,9 +136,9 @@ struct reason_group {
 int reason_groups(const struct case_view *c, enum row_status status, struct reason_group **groups);
 void reason_groups_free(struct reason_group *groups, int count);
 
-/* Is it a network's, whole or over frames? Its work is spread over all of its steps, so none of them stands for it. */
+/* Is it a whole network's row, or one over frames? Its work is spread over all steps, so no single step represents it. */
 bool row_is_network(const struct row *row);
-/* "wgmma_rs (auto)": what a rule's choice became stands first. Appended. */
+/* Appends the winner's name; for a rule its choice first: "wgmma_rs (auto)". */
 void winner_name(const struct view *v, struct text *t);
 
 #endif
