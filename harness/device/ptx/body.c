@@ -148,7 +148,7 @@ static bool parse_operand(struct parser *p, struct ptx_operand *o, int depth)
         return parse_items(p, o, ')', depth);
     }
     if (parser_accept(p, '['))
-        return parse_address(p, o, depth);
+        return parse_address(p, o, depth) && (parser_word(p, ".unified") || true);
     if (parser_constant_here(p)) {
         o->kind = OPERAND_INT;
         return parser_constant(p, &o->bits);
@@ -189,10 +189,12 @@ static bool split_op(struct parser *p, struct ptx_instr *in)
 {
     char *word = arena_text(&p->m->arena, p->t.at, (size_t)p->t.len);
     in->op = word;
+    in->column = p->t.column;
     for (char *dot = strchr(word, '.'); dot; dot = strchr(dot + 1, '.')) {
         *dot = 0;
         if (in->mod_count == PTX_MAX_MODS)
             return parser_fail(p, "more than %d modifiers", PTX_MAX_MODS);
+        in->mod_columns[in->mod_count] = in->column + (int)(dot - word);
         in->mods[in->mod_count++] = dot + 1;
     }
     parser_next(p);
@@ -204,6 +206,7 @@ static bool split_op(struct parser *p, struct ptx_instr *in)
                 *dot++ = 0;
             if (in->mod_count == PTX_MAX_MODS)
                 return parser_fail(p, "more than %d modifiers", PTX_MAX_MODS);
+            in->mod_columns[in->mod_count] = p->t.column + (int)(part - more);
             in->mods[in->mod_count++] = part;
             part = dot;
         }

@@ -10,7 +10,7 @@ static void skip_blank(struct lexer *lx)
         char c = *lx->p;
         if (c == '\n') {
             lx->line++;
-            lx->p++;
+            lx->line_start = ++lx->p;
         } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
             lx->p++;
         } else if (c == '/' && lx->p + 1 < lx->end && lx->p[1] == '/') {
@@ -19,9 +19,10 @@ static void skip_blank(struct lexer *lx)
         } else if (c == '/' && lx->p + 1 < lx->end && lx->p[1] == '*') {
             lx->p += 2;
             while (lx->p < lx->end && !(*lx->p == '*' && lx->p + 1 < lx->end && lx->p[1] == '/')) {
-                if (*lx->p == '\n')
+                if (*lx->p++ == '\n') {
                     lx->line++;
-                lx->p++;
+                    lx->line_start = lx->p;
+                }
             }
             lx->p = lx->p + 2 <= lx->end ? lx->p + 2 : lx->end;
         } else {
@@ -123,7 +124,7 @@ static void lex_number(struct lexer *lx, struct token *t)
 void lexer_next(struct lexer *lx, struct token *t)
 {
     skip_blank(lx);
-    *t = (struct token){.kind = TOKEN_END, .at = lx->p, .line = lx->line};
+    *t = (struct token){.kind = TOKEN_END, .at = lx->p, .line = lx->line, .column = (int)(lx->p - lx->line_start) + 1};
     if (lx->p >= lx->end)
         return;
     char c = *lx->p;

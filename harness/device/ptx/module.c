@@ -305,7 +305,7 @@ static struct parser parser_open(const char *label, const char *text, size_t byt
 {
     struct ptx_module *m = xcalloc(1, sizeof *m);
     m->label = arena_text(&m->arena, label, strlen(label));
-    struct parser p = {.lx = {text, text + bytes, 1}, .m = m, .err = err, .buckets = xmalloc(BUCKETS * sizeof *p.buckets)};
+    struct parser p = {.lx = {text, text + bytes, 1, text}, .m = m, .err = err, .buckets = xmalloc(BUCKETS * sizeof *p.buckets)};
     for (int i = 0; i < BUCKETS; i++)
         p.buckets[i] = -1;
     parser_next(&p);

@@ -71,12 +71,13 @@ enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_INT, TOKEN_F32, TOKEN_F64, TOKEN_
 struct token {
     enum token_kind kind;
     const char *at; /* into the source text */
-    int len, line;
+    int len, line, column;
     uint64_t bits; /* TOKEN_INT, TOKEN_F32, TOKEN_F64; TOKEN_PUNCT: the character */
 };
 struct lexer {
     const char *p, *end;
     int line;
+    const char *line_start;
 };
 /* Moves behind the brace that closes an open one, or to the end. */
 void lexer_skip_braces(struct lexer *lx);
@@ -146,7 +147,8 @@ struct ptx_instr {
     bool guard_negated;
     struct ptx_operand operands[PTX_MAX_OPERANDS];
     int count;
-    int ptx_line;
+    int ptx_line, column;            /* of its name, behind a guard */
+    int mod_columns[PTX_MAX_MODS];   /* of the points before them */
     struct ptx_place place, inlined; /* innermost, and the call site it was inlined at */
 };
 struct ptx_reg {

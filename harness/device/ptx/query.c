@@ -141,7 +141,7 @@ static bool next_word(struct bodies *b, struct token *t)
         else if (b->next) {
             const struct ptx_function *f = b->next;
             bool wanted = f->has_body && (!b->entry || !f->is_entry || !strcmp(f->name, b->entry));
-            b->lx = wanted ? (struct lexer){f->body, f->body + f->body_bytes, f->line} : (struct lexer){0};
+            b->lx = wanted ? (struct lexer){f->body, f->body + f->body_bytes, f->line, f->body} : (struct lexer){0};
             b->next = f->next;
             continue;
         } else

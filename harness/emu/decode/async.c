@@ -13,7 +13,8 @@ static bool cp_async_copy(struct decode *d)
         return decode_fail(d, "this copy is not supported") || true;
     while (decode_take_word(d, (const char *const[]){"shared", "shared::cta", "global", NULL}) >= 0)
         ;
-    decode_take_prefix(d, "L2::");
+    while (decode_take_word(d, (const char *const[]){"L2::cache_hint", "L2::64B", "L2::128B", "L2::256B", NULL}) >= 0)
+        ;
     const struct ptx_operand *size = decode_operand(d, 2), *more = d->in->count > 3 ? &d->in->operands[3] : NULL;
     struct place_ref to, from;
     bool negated = false;
@@ -160,8 +161,8 @@ static bool decode_tensor_copy(struct decode *d)
     decode_take(d, "tile");
     bool store = decode_take(d, "bulk_group"), multicast = decode_take(d, "multicast::cluster");
     decode_take(d, "mbarrier::complete_tx::bytes");
-    decode_take_prefix(d, "L2::");
-    decode_take_prefix(d, "cta_group");
+    decode_take(d, "L2::cache_hint");
+    decode_take_word(d, (const char *const[]){"cta_group::1", "cta_group::2", NULL});
     while (decode_take_word(d, (const char *const[]){"shared::cluster", "shared::cta", "global", NULL}) >= 0)
         ;
     const struct ptx_operand *map = decode_operand(d, store ? 0 : 1), *shared = decode_operand(d, store ? 1 : 0);
@@ -193,6 +194,8 @@ static bool cp_bulk(struct decode *d)
     if (bulk_group(d))
         return true;
     if (decode_take(d, "prefetch")) {
+        if (!decode_form(d))
+            return true;
         d->taken = ~0u;
         decode_emit(d, OP_nop);
         return true;
@@ -204,7 +207,7 @@ static bool cp_bulk(struct decode *d)
     bool store = decode_take(d, "bulk_group"), multicast = decode_take(d, "multicast::cluster"),
          from_shared = instr_has(d->in, "shared::cta") && !instr_has(d->in, "global");
     decode_take(d, "mbarrier::complete_tx::bytes");
-    decode_take_prefix(d, "L2::");
+    decode_take(d, "L2::cache_hint");
     while (decode_take_word(d, (const char *const[]){"shared::cluster", "shared::cta", "global", NULL}) >= 0)
         ;
     int kind = store ? BULK_SHARED_TO_GLOBAL : from_shared ? BULK_SHARED_TO_SHARED : BULK_GLOBAL_TO_SHARED;
@@ -436,6 +439,8 @@ bool decode_async(struct decode *d)
     if (decode_is(d, "setmaxnreg") || decode_is(d, "griddepcontrol") || decode_is(d, "tensormap")) {
         if (decode_is(d, "tensormap"))
             return false; /* changing a map in place */
+        if (!decode_form(d))
+            return true;
         uint64_t registers = decode_is(d, "setmaxnreg") && d->in->count == 1 ? d->in->operands[0].bits : 24;
         if (registers < 24 || registers > 256 || registers % 8)
             return decode_wrong(d, "registers of a thread go from 24 to 256 in steps of 8") || true;

@@ -74,11 +74,11 @@ static bool decode_plain(struct decode *d, uint32_t next_flow)
             return false;
     } else if (!decode_move(d) && !decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d) && !decode_tensor(d) &&
                !decode_async(d) && !decode_video(d)) {
-        return decode_fail(d, "emu does not know this instruction");
+        return decode_unknown(d, -1);
     }
     for (int i = 0; i < in->mod_count && !d->failed; i++)
         if (!(d->taken >> i & 1))
-            return decode_fail(d, "emu does not know '.%s' here", in->mods[i]);
+            return decode_unknown(d, i);
     return !d->failed;
 }
 
@@ -138,7 +138,7 @@ static bool decode_branch(struct decode *d, uint32_t next_flow)
     uint32_t to = d->first_flow + (t < d->f->instr_count ? (uint32_t)d->graph.block_of[t] : (uint32_t)d->graph.count);
     for (int i = 0; i < in->mod_count; i++)
         if (strcmp(in->mods[i], "uni"))
-            return decode_fail(d, "emu does not know '.%s' here", in->mods[i]);
+            return decode_unknown(d, i);
     if (in->guard < 0) {
         emit_jump(d, OP_bra, to);
         return true;

@@ -41,6 +41,7 @@ struct decode {
     uint32_t flow;  /* current */
     uint32_t taken; /* modifiers understood, as bits */
     int scratch;
+    int column; /* of an error; 0: of the instruction */
     uint64_t dynamic_align;
     uint64_t constant_base; /* address of the module's first constant, near which all lie */
     bool short_addresses;   /* the module takes a constant's or a parameter's address as 32 bits */
@@ -63,7 +64,8 @@ bool decode_wrong(struct decode *d, const char *format, ...) __attribute__((form
 bool decode_take(struct decode *d, const char *mod);              /* the modifier is there: consume it */
 enum ptx_type decode_take_type(struct decode *d);                 /* the next type among the modifiers; T_NONE */
 int decode_take_word(struct decode *d, const char *const *words); /* the first of the words that is there, -1 */
-void decode_take_prefix(struct decode *d, const char *prefix);    /* consumes all that begin so: hints of caches */
+bool decode_form(struct decode *d);                               /* are the modifiers one of the forms of forms.c? Else it has failed */
+bool decode_unknown(struct decode *d, int mod);                   /* fails: emu knows no such modifier; -1: no such instruction */
 struct insn *decode_emit(struct decode *d, enum op op);
 struct insn *decode_emit_internal(struct decode *d, enum op op);   /* counts nothing */
 const struct ptx_operand *decode_operand(struct decode *d, int k); /* fails when it is missing */

@@ -11,15 +11,21 @@ static bool set_failed(struct decode *d, enum error_kind kind, const char *forma
     if (d->failed)
         return false;
     d->failed = true;
-    char what[256], op[160] = "";
+    char what[256], op[160] = "", column[32] = "";
+    if (d->column > 0)
+        snprintf(column, sizeof column, ", column %d", d->column);
     vsnprintf(what, sizeof what, format, args);
     if (d->in)
         ptx_instr_text(d->in, op, sizeof op);
     const struct ptx_place *at = d->in ? &d->in->place : NULL;
     if (at && at->line > 0 && at->file > 0 && at->file < d->m->file_count && d->m->files[at->file])
-        return error_set(d->err, kind, "%s: %s:%d: PTX line %d: '%s': %s", d->m->label, d->m->files[at->file], at->line, d->in->ptx_line,
-                         op, what);
-    return error_set(d->err, kind, "%s: PTX line %d: '%s': %s", d->m->label, d->in ? d->in->ptx_line : d->f ? d->f->line : 0, op, what);
+        return error_set(d->err, kind, "%s: %s:%d: PTX line %d%s: '%s': %s", d->m->label, d->m->files[at->file], at->line, d->in->ptx_line,
+                         column, op, what);
+    return error_set(d->err, kind, "%s: PTX line %d%s: '%s': %s", d->m->label,
+                     d->in  ? d->in->ptx_line
+                     : d->f ? d->f->line
+                            : 0,
+                     column, op, what);
 }
 
 bool decode_fail(struct decode *d, const char *format, ...)
@@ -69,13 +75,6 @@ int decode_take_word(struct decode *d, const char *const *words)
         if (decode_take(d, words[k]))
             return k;
     return -1;
-}
-
-void decode_take_prefix(struct decode *d, const char *prefix)
-{
-    for (int i = 0; i < d->in->mod_count; i++)
-        if (!strncmp(d->in->mods[i], prefix, strlen(prefix)))
-            d->taken |= 1u << i;
 }
 
 /* ---- emitting ---- */

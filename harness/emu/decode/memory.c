@@ -4,12 +4,30 @@
 
 static void take_hints(struct decode *d)
 {
-    static const char *const words[] = {"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak", "unified", NULL};
+    static const char *const words[] = {"ca",
+                                        "cg",
+                                        "cs",
+                                        "lu",
+                                        "cv",
+                                        "wb",
+                                        "wt",
+                                        "nc",
+                                        "weak",
+                                        "L1::evict_normal",
+                                        "L1::evict_unchanged",
+                                        "L1::evict_first",
+                                        "L1::evict_last",
+                                        "L1::no_allocate",
+                                        "L2::evict_normal",
+                                        "L2::evict_first",
+                                        "L2::evict_last",
+                                        "L2::cache_hint",
+                                        "L2::64B",
+                                        "L2::128B",
+                                        "L2::256B",
+                                        NULL};
     while (decode_take_word(d, words) >= 0)
         ;
-    decode_take_prefix(d, "L1::");
-    decode_take_prefix(d, "L2::");
-    decode_take_prefix(d, "level::");
 }
 
 /* Memory order words, as flags of an access. Strong: other threads may be waited for through it. */
@@ -162,6 +180,8 @@ static bool chosen(const struct decode *d, const struct ptx_operand *value)
 
 static bool load_store(struct decode *d, bool load)
 {
+    if (!decode_form(d))
+        return true;
     uint8_t strong = take_order(d);
     enum ptx_space space = decode_take_space(d);
     take_hints(d);
@@ -219,6 +239,8 @@ static bool is_half(enum ptx_type t)
 static bool decode_atom(struct decode *d, bool red)
 {
     static const char *const ops[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas", NULL};
+    if (!decode_form(d))
+        return true;
     uint8_t order = take_order(d);
     enum ptx_space space = decode_take_space(d);
     int op = decode_take_word(d, ops);
@@ -271,6 +293,8 @@ static bool decode_atom(struct decode *d, bool red)
 
 static bool decode_cvta(struct decode *d)
 {
+    if (!decode_form(d))
+        return true;
     bool to = decode_take(d, "to");
     enum ptx_space space = decode_take_space(d);
     enum ptx_type t = decode_take_type(d);
@@ -289,6 +313,8 @@ static bool decode_cvta(struct decode *d)
 
 static bool decode_isspacep(struct decode *d)
 {
+    if (!decode_form(d))
+        return true;
     bool cluster = instr_has(d->in, "shared::cluster");
     enum ptx_space space = decode_take_space(d);
     uint32_t a = decode_source(d, decode_operand(d, 1), T_U64, false);
@@ -323,6 +349,8 @@ static bool decode_alloca(struct decode *d)
 /* kind: enum fence_kind */
 static bool decode_fence(struct decode *d)
 {
+    if (!decode_form(d))
+        return true;
     d->taken = ~0u;
     bool init = instr_has(d->in, "mbarrier_init"), narrow = instr_has(d->in, "cta") || init;
     bool async = instr_has(d->in, "async") || instr_has(d->in, "async::generic"), global = instr_has(d->in, "global"),
@@ -336,6 +364,8 @@ static bool decode_discard(struct decode *d)
 {
     struct place_ref at;
     const struct ptx_operand *bytes = d->in->count > 1 ? &d->in->operands[1] : NULL;
+    if (!decode_form(d))
+        return true;
     d->taken = ~0u;
     if (!bytes || bytes->kind != OPERAND_INT || bytes->bits != DISCARD_BYTES)
         return decode_fail(d, "it must be of 128 bytes") || true;
@@ -352,6 +382,8 @@ static bool decode_hint(struct decode *d)
     static const char *const hints[] = {"prefetch", "prefetchu", "applypriority", "pmevent", NULL};
     for (int i = 0; hints[i]; i++)
         if (decode_is(d, hints[i])) {
+            if (!decode_form(d))
+                return true;
             d->taken = ~0u;
             decode_emit(d, OP_nop);
             return true;
@@ -376,6 +408,8 @@ bool decode_memory(struct decode *d)
     if (decode_is(d, "isspacep"))
         return decode_isspacep(d);
     if (decode_is(d, "createpolicy")) {
+        if (!decode_form(d))
+            return true;
         d->taken = ~0u;
         uint32_t to = decode_target(d, decode_operand(d, 0), T_B64, false), zero = decode_constant(d, 0, 8);
         struct insn *ip = decode_emit(d, OP_mov_64);

@@ -237,6 +237,8 @@ bool decode_tensor(struct decode *d)
     if (decode_is(d, "ldmatrix") || decode_is(d, "stmatrix"))
         return decode_matrix_move(d, decode_is(d, "stmatrix"));
     if (decode_is(d, "movmatrix")) {
+        if (!decode_form(d))
+            return true;
         d->taken = ~0u;
         uint32_t to = decode_target(d, decode_operand(d, 0), T_B32, false), a = decode_source(d, decode_operand(d, 1), T_B32, false);
         struct insn *ip = decode_emit(d, OP_movmatrix);

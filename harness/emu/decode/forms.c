@@ -1,0 +1,390 @@
+/* emu/decode/forms: which modifiers an instruction may have together, where its decoder needs few of them; and the nearest word that emu
+ * knows in place of one that it does not. ptxas takes modifiers in any order, so this does, too. */
+#include "base/text.h"
+#include "emu/decode/decode.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WORD_MAX 48
+
+/* A form is a list of groups separated by blanks. A group has its words separated by '|'; one that ends with '?' may be absent. `data` is
+ * the word of any type that loads and stores have. */
+struct form {
+    const char *op, *groups;
+};
+#define SCOPE "cta|cluster|gpu|sys"
+#define SHARED "shared|shared::cta|shared::cluster"
+#define L1_FIRST "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate?"
+#define L2_FIRST "L2::evict_normal|L2::evict_first|L2::evict_last?"
+#define HINT "L2::cache_hint?"
+#define AHEAD "L2::64B|L2::128B|L2::256B?"
+#define VECTOR "v2|v4|v8?"
+#define LOAD_SPACE "const|global|local|param|param::entry|param::func|" SHARED "?"
+#define STORE_SPACE "global|local|param|param::func|" SHARED "?"
+#define HALVES "f16|f16x2|bf16|bf16x2"
+#define STRONG_SPACE "global|" SHARED "?"
+#define FRACTION "L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged"
+#define ATOMIC "add|min|max|inc|dec|and|or|xor"
+
+static const struct form forms[] = {
+    {"ld", "weak? " LOAD_SPACE " ca|cg|cs|lu|cv? " HINT " " AHEAD " " VECTOR " data"},
+    {"ld", "weak? global? " L1_FIRST " " HINT " " AHEAD " " VECTOR " data"},
+    {"ld", "weak? global? " L1_FIRST " " L2_FIRST " " HINT " " AHEAD " v4|v8 data"},
+    {"ld", "global nc ca|cg|cs? " L1_FIRST " " HINT " " AHEAD " " VECTOR " data"},
+    {"ld", "global nc ca|cg|cs? " L1_FIRST " " L2_FIRST " " HINT " " AHEAD " v4|v8 data"},
+    {"ld", "volatile const|global|local|" SHARED "? " AHEAD " " VECTOR " data"},
+    {"ld", "relaxed|acquire " SCOPE " " STRONG_SPACE " " L1_FIRST " " HINT " " AHEAD " " VECTOR " data"},
+    {"ld", "relaxed|acquire " SCOPE " " STRONG_SPACE " " L1_FIRST " " L2_FIRST " " HINT " " AHEAD " v4|v8 data"},
+    {"ld", "mmio relaxed|acquire sys global? " VECTOR " data"},
+    {"ldu", "global? " VECTOR " data"},
+    {"st", "weak? " STORE_SPACE " wb|cg|cs|wt? " HINT " " VECTOR " data"},
+    {"st", "weak? global? " L1_FIRST " " HINT " " VECTOR " data"},
+    {"st", "weak? global? " L1_FIRST " " L2_FIRST " " HINT " v4|v8 data"},
+    {"st", "volatile global|local|" SHARED "? " VECTOR " data"},
+    {"st", "relaxed|release " SCOPE " " STRONG_SPACE " " L1_FIRST " " HINT " " VECTOR " data"},
+    {"st", "relaxed|release " SCOPE " " STRONG_SPACE " " L1_FIRST " " L2_FIRST " " HINT " v4|v8 data"},
+    {"st", "mmio relaxed|release sys global? " VECTOR " data"},
+    {"atom", "relaxed|acquire|release|acq_rel? " SCOPE "? " STRONG_SPACE " " ATOMIC "|exch|cas " HINT " " VECTOR " data"},
+    {"atom", "relaxed|acquire|release|acq_rel? " SCOPE "? " STRONG_SPACE " add|min|max noftz " HINT " " VECTOR " " HALVES},
+    {"red", "relaxed|release? " SCOPE "? " STRONG_SPACE " " ATOMIC " " HINT " " VECTOR " data"},
+    {"red", "relaxed|release? " SCOPE "? " STRONG_SPACE " add|min|max noftz " HINT " " VECTOR " " HALVES},
+    {"fence", "sc|acq_rel|acquire|release? " SCOPE},
+    {"fence", "acquire sync_restrict::shared::cluster cluster"},
+    {"fence", "release sync_restrict::shared::cta cluster"},
+    {"fence", "mbarrier_init release cluster"},
+    {"fence", "alias sync_restrict::read release sys"},
+    {"fence", "proxy async global|shared::cta|shared::cluster?"},
+    {"fence", "proxy alias"},
+    {"fence", "proxy alias acquire|release sys"},
+    {"fence", "proxy tensormap::generic acquire|release " SCOPE},
+    {"fence", "proxy async::generic acquire sync_restrict::shared::cluster cluster"},
+    {"fence", "proxy async::generic release sync_restrict::shared::cta cluster"},
+    {"fence", "proxy async::generic release sync_restrict::shared::cluster::read cta|cluster"},
+    {"membar", "cta|gl|sys"},
+    {"membar", "proxy alias|async"},
+    {"prefetch", "global|local? L1|L2"},
+    {"prefetch", "global? L2::evict_last|L2::evict_normal"},
+    {"prefetch", "const|param|param::entry? tensormap"},
+    {"prefetchu", "L1"},
+    {"applypriority", "global? L2::evict_normal"},
+    {"discard", "global? L2"},
+    {"pmevent", "mask?"},
+    {"griddepcontrol", "wait|launch_dependents"},
+    {"setmaxnreg", "inc|dec sync aligned u32"},
+    {"createpolicy", "fractional " FRACTION " L2::evict_first|L2::evict_unchanged? b64"},
+    {"createpolicy", "range global? " FRACTION " L2::evict_first|L2::evict_unchanged? b64"},
+    {"createpolicy", "cvt L2 b64"},
+    {"movmatrix", "sync aligned m8n8 trans b16"},
+    {"isspacep", "global|const|local|param|param::entry|param::func|" SHARED},
+    {"cvta", "to? global|const|local|param|param::entry|" SHARED " u64"},
+    {"cp", "async bulk prefetch L2 global " HINT},
+    {"cp", "async bulk prefetch tensor 1d|2d|3d|4d|5d L2 global tile|im2col|im2col::w|im2col::w::128|tile::gather4? " HINT},
+};
+enum { FORMS = (int)(sizeof forms / sizeof *forms) };
+
+/* The next word of a list, and what stands behind it; 0: its end. */
+static char next_word(const char **at, char word[WORD_MAX])
+{
+    size_t n = strcspn(*at, "|? ");
+    snprintf(word, WORD_MAX, "%.*s", (int)n, *at);
+    *at += n;
+    char end = **at;
+    *at += end != 0;
+    if (end == '?') {
+        end = '?';
+        *at += **at == ' ';
+    }
+    return end;
+}
+
+static bool means(const char *word, const char *mod)
+{
+    if (strcmp(word, "data"))
+        return !strcmp(word, mod);
+    enum ptx_type t = ptx_type_parse(mod);
+    return (t >= T_B8 && t <= T_S64) || t == T_F32 || t == T_F64;
+}
+
+/* Which modifiers belong to the form, as bits; *whole: all groups that must be there are. */
+static uint32_t match(const struct ptx_instr *in, const char *groups, bool *whole)
+{
+    uint32_t used = 0;
+    *whole = true;
+    while (*groups) {
+        char word[WORD_MAX], end;
+        int found = -1;
+        do {
+            end = next_word(&groups, word);
+            for (int i = 0; i < in->mod_count && found < 0; i++)
+                if (!(used >> i & 1) && means(word, in->mods[i]))
+                    found = i;
+        } while (end == '|');
+        if (found >= 0)
+            used |= 1u << found;
+        else if (end != '?')
+            *whole = false;
+    }
+    return used;
+}
+
+bool decode_form(struct decode *d)
+{
+    const struct ptx_instr *in = d->in;
+    uint32_t all = (1u << in->mod_count) - 1, best = 0;
+    const char *wanted = NULL;
+    for (int k = 0; k < FORMS; k++) {
+        bool whole;
+        if (strcmp(forms[k].op, in->op) || (!strcmp(in->op, "cp") && !instr_has(in, "prefetch")))
+            continue;
+        uint32_t used = match(in, forms[k].groups, &whole);
+        if (used == all && whole)
+            return true;
+        if (!wanted || __builtin_popcount(used) > __builtin_popcount(best)) {
+            best = used;
+            wanted = forms[k].groups;
+        }
+    }
+    for (int i = 0; i < in->mod_count; i++)
+        if (!(best >> i & 1))
+            return decode_unknown(d, i);
+    return decode_fail(d, "this form is not supported: a modifier is missing");
+}
+
+/* ---- words that are not known ---- */
+static const char *const operations[] = {"abs",
+                                         "activemask",
+                                         "add",
+                                         "addc",
+                                         "alloca",
+                                         "and",
+                                         "applypriority",
+                                         "atom",
+                                         "bar",
+                                         "barrier",
+                                         "bfe",
+                                         "bfi",
+                                         "bfind",
+                                         "bmsk",
+                                         "bra",
+                                         "brev",
+                                         "brkpt",
+                                         "brx",
+                                         "call",
+                                         "clz",
+                                         "cnot",
+                                         "copysign",
+                                         "cos",
+                                         "cp",
+                                         "createpolicy",
+                                         "cvt",
+                                         "cvta",
+                                         "discard",
+                                         "div",
+                                         "dp2a",
+                                         "dp4a",
+                                         "elect",
+                                         "ex2",
+                                         "exit",
+                                         "fence",
+                                         "fma",
+                                         "fns",
+                                         "getctarank",
+                                         "isspacep",
+                                         "ld",
+                                         "ldmatrix",
+                                         "ldu",
+                                         "lg2",
+                                         "lop3",
+                                         "mad",
+                                         "mad24",
+                                         "madc",
+                                         "mapa",
+                                         "match",
+                                         "max",
+                                         "mbarrier",
+                                         "membar",
+                                         "min",
+                                         "mma",
+                                         "mov",
+                                         "movmatrix",
+                                         "mul",
+                                         "mul24",
+                                         "nanosleep",
+                                         "neg",
+                                         "not",
+                                         "or",
+                                         "pmevent",
+                                         "popc",
+                                         "prefetch",
+                                         "prefetchu",
+                                         "prmt",
+                                         "rcp",
+                                         "red",
+                                         "redux",
+                                         "rem",
+                                         "ret",
+                                         "rsqrt",
+                                         "sad",
+                                         "selp",
+                                         "set",
+                                         "setmaxnreg",
+                                         "setp",
+                                         "shf",
+                                         "shfl",
+                                         "shl",
+                                         "shr",
+                                         "sin",
+                                         "slct",
+                                         "sqrt",
+                                         "st",
+                                         "stackrestore",
+                                         "stacksave",
+                                         "stmatrix",
+                                         "sub",
+                                         "subc",
+                                         "szext",
+                                         "tanh",
+                                         "testp",
+                                         "trap",
+                                         "vote",
+                                         "griddepcontrol",
+                                         "wgmma",
+                                         "wmma",
+                                         "xor",
+                                         NULL};
+static const char *const general[] = {"approx",
+                                      "full",
+                                      "ftz",
+                                      "sat",
+                                      "satfinite",
+                                      "relu",
+                                      "rn",
+                                      "rz",
+                                      "rm",
+                                      "rp",
+                                      "rna",
+                                      "rni",
+                                      "rzi",
+                                      "rmi",
+                                      "rpi",
+                                      "lo",
+                                      "hi",
+                                      "wide",
+                                      "cc",
+                                      "uni",
+                                      "sync",
+                                      "aligned",
+                                      "row",
+                                      "col",
+                                      "trans",
+                                      "x1",
+                                      "x2",
+                                      "x4",
+                                      "NaN",
+                                      "xorsign",
+                                      "abs",
+                                      "wrap",
+                                      "clamp",
+                                      "shiftamt",
+                                      "eq",
+                                      "ne",
+                                      "lt",
+                                      "le",
+                                      "gt",
+                                      "ge",
+                                      "lo",
+                                      "ls",
+                                      "hs",
+                                      "equ",
+                                      "neu",
+                                      "ltu",
+                                      "leu",
+                                      "gtu",
+                                      "geu",
+                                      "num",
+                                      "nan",
+                                      "up",
+                                      "down",
+                                      "bfly",
+                                      "idx",
+                                      "all",
+                                      "any",
+                                      "ballot",
+                                      "popc",
+                                      "arrive",
+                                      "red",
+                                      "warp",
+                                      "expect_tx",
+                                      "arrive_drop",
+                                      "try_wait",
+                                      "test_wait",
+                                      "parity",
+                                      "noinc",
+                                      "async",
+                                      "bulk",
+                                      "tensor",
+                                      "commit_group",
+                                      "wait_group",
+                                      "wait_all",
+                                      "bulk_group",
+                                      "multicast::cluster",
+                                      "mbarrier::complete_tx::bytes",
+                                      "read",
+                                      "tile",
+                                      "mma_async",
+                                      "fence",
+                                      "init",
+                                      "inval",
+                                      "complete_tx",
+                                      "pending_count",
+                                      NULL};
+
+/* The nearest of the words of this instruction's forms, of the general ones and of the types. */
+static const char *nearest_modifier(const struct ptx_instr *in, const char *mod, char word[WORD_MAX])
+{
+    const char *words[1024], *longest = NULL;
+    char(*kept)[WORD_MAX] = xmalloc(sizeof *kept * 512);
+    size_t n = 0;
+    for (int k = 0; k < FORMS; k++)
+        for (const char *at = forms[k].groups; *at && n < 512 && !strcmp(forms[k].op, in->op); n++) {
+            next_word(&at, kept[n]);
+            words[n] = kept[n];
+        }
+    bool formed = n > 0;
+    for (int k = 0; general[k] && !formed; k++)
+        words[n++] = general[k];
+    for (int t = 1; t < T_COUNT; t++)
+        words[n++] = ptx_type_name((enum ptx_type)t);
+    const char *near = text_nearest(mod, words, n);
+    for (size_t k = 0, best = 3; k < n && !near; k++) { /* else the one that begins most alike */
+        size_t same = 0;
+        while (mod[same] && mod[same] == words[k][same])
+            same++;
+        if (same > best) {
+            best = same;
+            longest = words[k];
+        }
+    }
+    near = near ? near : longest;
+    snprintf(word, WORD_MAX, "%s", near ? near : "");
+    free(kept);
+    return *word ? word : NULL;
+}
+
+bool decode_unknown(struct decode *d, int mod)
+{
+    char word[WORD_MAX];
+    const struct ptx_instr *in = d->in;
+    d->column = mod < 0 ? in->column : in->mod_columns[mod];
+    if (mod < 0) {
+        const char *near = text_nearest_in(in->op, operations);
+        return decode_fail(d, "emu does not know this instruction%s%s%s", near ? "; the nearest is '" : "", near ? near : "",
+                           near ? "'" : "");
+    }
+    const char *near = nearest_modifier(in, in->mods[mod], word);
+    bool known = near && !strcmp(near, in->mods[mod]);
+    if (known)
+        return decode_fail(d, "'.%s' does not go with the other modifiers", in->mods[mod]);
+    return decode_fail(d, "emu does not know '.%s' here%s%s%s", in->mods[mod], near ? "; the nearest is '." : "", near ? near : "",
+                       near ? "'" : "");
+}
