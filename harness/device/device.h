@@ -45,7 +45,7 @@ struct device_image {
     size_t ptx_bytes;
     const void *cubin;
     size_t cubin_bytes;
-    const struct device_memory *memory; /* what it refers to, where somebody has looked (rig_look); else NULL */
+    const struct device_memory *memory; /* what it refers to, where somebody has looked (rig_scan_image); else NULL */
 };
 /* A kernel parameter as the compiled signature has it, from the PTX. */
 enum param_kind {

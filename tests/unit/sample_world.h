@@ -16,15 +16,15 @@ struct rig {
     struct step steps[2];
     const char *name;
     int runs;
-    int set, seat, code, wiped[2]; /* code: of the seat, or whose it was told to take; wiped: by seat */
-    long sleep_ns;                 /* what a run takes of the real clock */
-    int launches;                  /* of a run, where launches have turns: a library's when its step is one */
-    double wipe_ns;                /* above 0: it keeps something, and a wipe in a graph takes so long */
-    bool caught[16];               /* a program's own graph, by set and seat */
-    int wrong_from;                /* its run of this number leaves other bits; 0: none */
-    int idle_from, idle_to;        /* these runs of a graph do nothing; 0: none */
+    int set, replica, code, wiped[2]; /* code: of the replica, or whose it was told to take; wiped: by replica */
+    long sleep_ns;                    /* what a run takes of the real clock */
+    int launches;                     /* of a run, where launches have turns: a library's when its step is one */
+    double wipe_ns;                   /* above 0: it keeps something, and a wipe in a graph takes so long */
+    bool caught[16];                  /* a program's own graph, by set and replica */
+    int wrong_from;                   /* its run of this number leaves other bits; 0: none */
+    int idle_from, idle_to;           /* these runs of a graph do nothing; 0: none */
     struct {
-        int set, seat, code;
+        int set, replica, code;
     } sat[4096]; /* by run */
 };
 struct device_event {
@@ -41,7 +41,7 @@ static struct world {
     int in_graph;  /* runs of the last graph */
     double hz[64]; /* of the next samples, where there is a clock */
     int hz_asked;
-    char said[4096]; /* "F" flush, "a", "b" a run of entrant 0, 1, "|" an event, "p" prepare, "w" wipe, "=" a look at what is left */
+    char said[4096]; /* "F" flush, "a", "b" a run of candidate 0, 1, "|" an event, "p" prepare, "w" wipe, "=" a look at what is left */
     int events, graphs;
     int made, seen, captured; /* launches */
     bool no_capture;          /* a library that cannot be caught in a graph */
@@ -95,46 +95,46 @@ static void sits(struct rig *rig)
     world.in_graph += world.capturing;
     rig->sat[rig->runs % 4096].set = rig->set;
     rig->sat[rig->runs % 4096].code = rig->code;
-    rig->sat[rig->runs++ % 4096].seat = rig->seat;
+    rig->sat[rig->runs++ % 4096].replica = rig->replica;
 }
-void rig_sit(struct rig *rig, int set, int seat)
+void rig_select(struct rig *rig, int set, int replica)
 {
     rig->set = set;
-    rig->seat = seat;
-    rig->code = 2 * set + seat;
+    rig->replica = replica;
+    rig->code = 2 * set + replica;
 }
-void rig_take_code(struct rig *rig, int view)
+void rig_use_code(struct rig *rig, int view)
 {
     rig->code = view;
 }
-bool rig_wipe(struct rig *rig, struct error *err)
+bool rig_poison_all(struct rig *rig, struct error *err)
 {
     if (fails("rig_wipe", err))
         return false;
     say("w");
-    rig->wiped[rig->seat % 2] += !world.capturing;
+    rig->wiped[rig->replica % 2] += !world.capturing;
     return !world.capturing || spend(rig->wipe_ns);
 }
-bool rig_keeps(const struct rig *rig)
+bool rig_has_state(const struct rig *rig)
 {
     return rig->wipe_ns > 0;
 }
-bool rig_seal(struct rig *rig, struct error *err)
+bool rig_checksum(struct rig *rig, struct error *err)
 {
     if (fails("rig_seal", err))
         return false;
     say("=");
     return true;
 }
-bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
+bool rig_checksum_matches(struct rig *rig, enum rig_left *left, struct error *err)
 {
     if (fails("rig_same", err))
         return false;
     bool idle = world.in_graph >= rig->idle_from && world.in_graph < rig->idle_to; /* the last one of the last graph */
-    *left = idle || (rig->wrong_from && rig->runs >= rig->wrong_from) ? RIG_OTHER_OUTPUT : RIG_AS_TRUSTED;
+    *left = idle || (rig->wrong_from && rig->runs >= rig->wrong_from) ? RIG_OTHER_OUTPUT : RIG_AS_ACCEPTED;
     return true;
 }
-bool rig_expects(const struct rig *rig)
+bool rig_checksum_awaits(const struct rig *rig)
 {
     return false;
 }
@@ -156,7 +156,7 @@ static double made(struct rig *rig)
 /* What it takes to make a graph is longer than what a graph takes. */
 bool rig_capture(struct rig *rig, struct error *err)
 {
-    bool *caught = &rig->caught[(2 * rig->set + rig->seat) % 16];
+    bool *caught = &rig->caught[(2 * rig->set + rig->replica) % 16];
     if (fails("rig_capture", err))
         return false;
     if (rig->program.graph && !*caught)

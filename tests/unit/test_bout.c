@@ -22,20 +22,20 @@ static void ratios_are_of_common_rounds(void **state)
         places[i] = i;
     }
     const struct sample_result result = {.rounds = ROUNDS, .places = places};
-    const struct entrant e = {.samples_ns = fast}, base = {.samples_ns = slow};
+    const struct sample_candidate e = {.samples_ns = fast}, base = {.samples_ns = slow};
     struct row *row = row_new();
-    struct bout_rounds r = bout_rounds_of(&e, &base, &result, 1);
-    struct row_time *t = bout_time(row, -1, "cold", "isolated", &r);
+    struct estimate_rounds r = estimate_rounds_of(&e, &base, &result, 1);
+    struct row_time *t = estimates_add(row, -1, "cold", "isolated", &r);
     assert_int_equal(t->rounds, ROUNDS);
     assert_true(t->median_ns == 40 && t->ratio == 20);
-    r = bout_rounds_of(&base, &base, &result, 1); /* the baseline itself */
-    t = bout_time(row, -1, "warm", "isolated", &r);
+    r = estimate_rounds_of(&base, &base, &result, 1); /* the baseline itself */
+    t = estimates_add(row, -1, "warm", "isolated", &r);
     assert_true(t->rounds == TEN && t->median_ns == 1000 && t->ratio == 1);
-    r = bout_rounds_of(&base, &e, &result, 1); /* and what is slower than a baseline that stayed */
-    t = bout_time(row, -1, "warm", "sustained", &r);
+    r = estimate_rounds_of(&base, &e, &result, 1); /* and what is slower than a baseline that stayed */
+    t = estimates_add(row, -1, "warm", "sustained", &r);
     assert_true(t->rounds == TEN && t->ratio == 0.05);
-    r = bout_rounds_of(&e, NULL, &result, 1);
-    t = bout_time(row, 0, "cold", "isolated", &r);
+    r = estimate_rounds_of(&e, NULL, &result, 1);
+    t = estimates_add(row, 0, "cold", "isolated", &r);
     assert_true(t->rounds == ROUNDS && isnan(t->ratio));
     row_free(row);
 }

@@ -288,7 +288,7 @@ static void weights_are_looked_at(void **state)
         if (i == 4 && !rig_restore(rig, &host, &err))
             fail_msg("%s", err.text);
         reads = 0;
-        assert_true(rig_harm(rig, &unsafe, &err));
+        assert_true(rig_check_memory(rig, &unsafe, &err));
         assert_string_equal(text_get(&unsafe), i == 0 || i == 4 ? ""
                                                : i < 3          ? "changed its input: filter of a, first at element 10 of its storage"
                                                        : "changed its input: filter of a, first at element 10 of its storage; changed its "

@@ -206,7 +206,7 @@ static void harm_is(struct rig *rig, const char *want)
 {
     struct error err = {0};
     struct text unsafe = {0};
-    if (!rig_harm(rig, &unsafe, &err))
+    if (!rig_check_memory(rig, &unsafe, &err))
         fail_msg("%s", err.text);
     assert_string_equal(text_get(&unsafe), want);
     text_free(&unsafe);

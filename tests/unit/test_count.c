@@ -40,7 +40,7 @@ const struct program *rig_program(const struct rig *rig)
 {
     return &rig->program;
 }
-bool rig_wipe(struct rig *rig, struct error *err)
+bool rig_poison_all(struct rig *rig, struct error *err)
 {
     say("w");
     return true;

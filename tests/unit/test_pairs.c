@@ -38,8 +38,8 @@ static const struct row_time *cold(const struct result *r, const char *name)
     return time_of(r, name, "cold", "isolated");
 }
 
-#define EACH (DATA_SETS * ROOM_SEATS) /* each set and seat has a module of its own */
-/* What the next functions were that a bout loaded, from number `at`, by kernel. */
+#define EACH (DATA_SETS * POOL_REPLICAS) /* each set and replica has a module of its own */
+/* What the next functions were that a group loaded, from number `at`, by kernel. */
 static bool was_loaded(int at, const char *first, const char *second, const char *third)
 {
     const char *const names[] = {first, second, third};

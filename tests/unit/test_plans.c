@@ -99,25 +99,25 @@ bool rig_plan_hopeless(const struct rig *rig, int step, int plan)
     return hopeless[rig->engine[plan]];
 }
 
-bool rig_expects(const struct rig *rig)
+bool rig_checksum_awaits(const struct rig *rig)
 {
     return false;
 }
-bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
+bool rig_checksum_matches(struct rig *rig, enum rig_left *left, struct error *err)
 {
     return false;
 }
-bool rig_keeps(const struct rig *rig)
+bool rig_has_state(const struct rig *rig)
 {
     return false;
 }
-bool rig_seal(struct rig *rig, struct error *err)
+bool rig_checksum(struct rig *rig, struct error *err)
 {
     return false;
 }
-void rig_sit(struct rig *rig, int set, int seat) {}
-void rig_take_code(struct rig *rig, int view) {}
-bool rig_wipe(struct rig *rig, struct error *err)
+void rig_select(struct rig *rig, int set, int replica) {}
+void rig_use_code(struct rig *rig, int view) {}
+bool rig_poison_all(struct rig *rig, struct error *err)
 {
     return false;
 }

@@ -173,7 +173,7 @@ static void program_says(struct program *p, const struct work *w, struct harm h,
         bool depends;
         unsafe = (struct text){0};
         step.prepare = true;
-        if (!rig_feed(rig, &data, &err) || !rig_prepare_depends(rig, &depends, &err) || !rig_harm(rig, &unsafe, &err))
+        if (!rig_feed(rig, &data, &err) || !rig_prepare_depends(rig, &depends, &err) || !rig_check_memory(rig, &unsafe, &err))
             fail_msg("%s", err.text);
         assert_true(!strstr(text_get(&unsafe), p->scratch[0].name));
         text_free(&unsafe);
@@ -192,7 +192,7 @@ static void program_says(struct program *p, const struct work *w, struct harm h,
 }
 
 /* All that a row goes through before it is timed, and in a room behind each launch. */
-static bool walk(struct room *room, struct program *p, const struct op_data *data, struct error *err)
+static bool walk(struct buffer_pool *room, struct program *p, const struct op_data *data, struct error *err)
 {
     static struct unit unit = {.label = "kernel"};
     static struct step step = {.kind = STEP_KERNEL, .name = "kernel"};
@@ -203,16 +203,16 @@ static bool walk(struct room *room, struct program *p, const struct op_data *dat
     p->units = &unit, p->unit_count = 1, p->steps = &step, p->step_count = 1;
     program = p, expected = data, harm.tensor = NOTHING;
     calls = 0;
-    enum rig_left left = RIG_AS_TRUSTED;
+    enum rig_left left = RIG_AS_ACCEPTED;
     bool ok = room ? rig_open_in(room, 0, &device, NULL, p, &image, true, &rig, err) : rig_open(&device, NULL, p, &image, true, &rig, err);
     ok = ok && rig_feed(rig, data, err);
     int before = threads_wiped;
-    ok = ok && rig_wipe(rig, err);
+    ok = ok && rig_poison_all(rig, err);
     assert_true(!ok || threads_wiped == before + 1); /* what it left on the SMs goes with its outputs */
     ok = ok && rig_prepare(rig, NULL, err) && rig_run(rig, err) && rig_check(rig, data, &v, &unsafe, NULL, err) &&
-         rig_read(rig, (struct buffer_ref){BUFFER_TENSOR, 0}, 0, &value, err) && rig_trust(rig, err) && rig_seal(rig, err) &&
-         rig_same(rig, &left, err);
-    assert_true(!ok || (v.ok && !unsafe.len && left == RIG_AS_TRUSTED));
+         rig_read(rig, (struct buffer_ref){BUFFER_TENSOR, 0}, 0, &value, err) && rig_checksum_accept(rig, err) && rig_checksum(rig, err) &&
+         rig_checksum_matches(rig, &left, err);
+    assert_true(!ok || (v.ok && !unsafe.len && left == RIG_AS_ACCEPTED));
     text_free(&unsafe);
     if (rig)
         rig_close(rig);
@@ -268,14 +268,14 @@ static void a_lost_device_is_noticed(void **state)
     struct card sums = {.dev = &device, .functions[CARD_SUM] = summing};
     for (int shared = 0, all = 0; shared < 2; shared++)
         for (lost_at = 0; lost_at <= all; lost_at++) {
-            struct room *room = shared ? room_open(&device, &sums, 1, 1) : NULL;
+            struct buffer_pool *room = shared ? buffer_pool_open(&device, &sums, 1, 1) : NULL;
             err = (struct error){0};
             bool ok = walk(room, &p, &data, &err);
             if (ok != !lost_at || (lost_at && !strstr(err.text, "the device is lost")))
                 fail_msg("lost at call %d of %d and not noticed: %s", lost_at, all, err.text);
             all = lost_at ? all : calls;
             assert_true(all > 20);
-            room_close(room, false);
+            buffer_pool_close(room, false);
         }
     lost_at = 0;
     p.scratch = before, p.scratch_count = 0;
@@ -376,7 +376,7 @@ static void ends_beside_sums(void **state)
     struct work w = conv_work(3, 5, 5, 7, 3);
     finish(&w);
     struct program p = program_of(&w);
-    struct room *room = room_open(&device, &sums, 1, 1);
+    struct buffer_pool *room = buffer_pool_open(&device, &sums, 1, 1);
     if (!rig_open_in(room, 0, &device, NULL, &p, NULL, false, &rig, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
@@ -384,7 +384,7 @@ static void ends_beside_sums(void **state)
         unsigned char *at = (unsigned char *)(uintptr_t)lies_at(rig, &p, "output") + harms[i].at;
         at[0] ^= i ? 0x5a : 0;
         bytes_read = 0;
-        assert_true(rig_guards(rig, &unsafe, &err));
+        assert_true(rig_check_guards(rig, &unsafe, &err));
         if (strcmp(text_get(&unsafe), harms[i].want))
             fail_msg("said '%s', not '%s'", text_get(&unsafe), harms[i].want);
         assert_true(i > 2 || bytes_read < 100);
@@ -392,16 +392,16 @@ static void ends_beside_sums(void **state)
     }
     struct text unsafe = {0};
     calls = lost_at = 0;
-    assert_true(rig_guards(rig, &unsafe, &err));
+    assert_true(rig_check_guards(rig, &unsafe, &err));
     for (int all = calls; lost_at < all;) { /* half of a look is none */
         calls = 0, lost_at++;
-        assert_false(rig_guards(rig, &unsafe, &err));
+        assert_false(rig_check_guards(rig, &unsafe, &err));
     }
     assert_true(lost_at > 3);
     lost_at = 0;
     text_free(&unsafe);
     rig_close(rig);
-    room_close(room, false);
+    buffer_pool_close(room, false);
     program_free(&p);
 }
 
@@ -481,7 +481,7 @@ static void two_outputs(void **state)
 /* A buffer of a room is whose name, number and size are the same, and nobody else's; what cannot be made is nobody's. */
 static void rooms(void **state)
 {
-    struct room *room = room_open(&device, NULL, 3, 2);
+    struct buffer_pool *room = buffer_pool_open(&device, NULL, 3, 2);
     static const struct {
         const char *name;
         int index;
@@ -493,18 +493,18 @@ static void rooms(void **state)
     struct error err = {0};
     bool fresh;
     for (int i = 0; i < 7; i++) {
-        assert_true(room_place(room, asked[i].name, asked[i].index, asked[i].bytes, 512, &places[i], &fresh, &err));
+        assert_true(buffer_pool_place(room, asked[i].name, asked[i].index, asked[i].bytes, 512, &places[i], &fresh, &err));
         assert_true(fresh == (asked[i].as == i) && places[i].bytes == asked[i].bytes && places[i].address == places[i].base + 512);
         for (int k = 0; k < i; k++)
             assert_true((places[k].address == places[i].address) == (asked[k].as == asked[i].as));
     }
     full = true;
-    assert_true(room_place(room, "output", 0, 100, 512, &places[0], &fresh, &err) && !fresh);
-    assert_false(room_place(room, "output", 2, 100, 512, &places[0], &fresh, &err));
+    assert_true(buffer_pool_place(room, "output", 0, 100, 512, &places[0], &fresh, &err) && !fresh);
+    assert_false(buffer_pool_place(room, "output", 2, 100, 512, &places[0], &fresh, &err));
     assert_non_null(strstr(err.text, "out of memory"));
     full = false;
-    assert_true(room_place(room, "output", 2, 100, 512, &places[0], &fresh, &err) && fresh);
-    room_close(room, false);
+    assert_true(buffer_pool_place(room, "output", 2, 100, 512, &places[0], &fresh, &err) && fresh);
+    buffer_pool_close(room, false);
 }
 
 /* Where a mask marks inputs, a dense row is timed on an input full of data and a sparse one on the changes, which may trust in zeros
@@ -517,7 +517,7 @@ static void rows_of_other_values(void **state)
     w.mask = (struct mask){.pattern = MASK_IID, .density = 0.5, .seed = 1};
     finish(&w);
     struct program p = program_of(&w);
-    struct room *room = room_open(&device, NULL, 3, 2);
+    struct buffer_pool *room = buffer_pool_open(&device, NULL, 3, 2);
     for (int i = 0; i < 3; i++)
         if (!rig_open_in(room, i == 1 ? DATA_FULL : 0, &device, NULL, &p, NULL, false, &rigs[i], &err))
             fail_msg("%s", err.text);
@@ -541,7 +541,7 @@ static void rows_of_other_values(void **state)
         }
     for (int i = 0; i < 3; i++)
         rig_close(rigs[i]);
-    room_close(room, false);
+    buffer_pool_close(room, false);
     program_free(&p);
     op_data_free(&data);
 }

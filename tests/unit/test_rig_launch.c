@@ -1,5 +1,5 @@
 /* measure/rig/rig on a device in host memory that notes what it is told: parameters as a kernel's signature packs them, launches, fills and
- * copies, in each set and seat; and what is refused. */
+ * copies, in each set and replica; and what is refused. */
 #include "host_memory.h"
 #include "works.h"
 #include "device/compile/compile.h"
@@ -196,11 +196,11 @@ static void end(void)
     assert_int_equal(told.modules, 0);
 }
 
-static void end_in(struct room *room)
+static void end_in(struct buffer_pool *room)
 {
     rig_close(rig);
     rig = NULL;
-    room_close(room, false);
+    buffer_pool_close(room, false);
     end();
 }
 
@@ -215,11 +215,11 @@ static void give(struct param param, struct arg arg)
 }
 
 static struct device_image images[2] = {{.label = "kernel", .ptx = "."}};
-static bool opened(struct room *room)
+static bool opened(struct buffer_pool *room)
 {
     return rig_open_in(room, 0, &device, NULL, &p, images, false, &rig, &err);
 }
-static void open_or_fail(struct room *room)
+static void open_or_fail(struct buffer_pool *room)
 {
     if (!opened(room))
         fail_msg("%s", err.text);
@@ -361,10 +361,10 @@ static void launches_are_as_they_were_asked_for(void **state)
     ops.tensor_map = tensor_map;
 }
 
-/* In every set and seat a kernel is given what lies there: inputs by set, but for weights, outputs by seat. */
+/* In every set and replica a kernel is given what lies there: inputs by set, but for weights, outputs by replica. */
 static void each_seat_has_its_addresses(void **state)
 {
-    struct room *room = room_open(&device, NULL, 3, 2);
+    struct buffer_pool *room = buffer_pool_open(&device, NULL, 3, 2);
     begin();
     const char *const names[] = {"input", "filter", "output"};
     uint64_t at[3][3][2];
@@ -372,34 +372,34 @@ static void each_seat_has_its_addresses(void **state)
         give(INT(8), (struct arg){.kind = ARG_BUFFER, .buffer = tensor(names[i])});
     open_or_fail(room);
     for (int set = 0; set < 3; set++)
-        for (int seat = 0; seat < 2; seat++) {
-            rig_sit(rig, set, seat);
+        for (int replica = 0; replica < 2; replica++) {
+            rig_select(rig, set, replica);
             assert_true(rig_run(rig, &err));
             for (int i = 0; i < 3; i++) {
-                at[i][set][seat] = AT(uint64_t, i);
-                assert_true(at[i][set][seat] == rig_address(rig, tensor(names[i])));
+                at[i][set][replica] = AT(uint64_t, i);
+                assert_true(at[i][set][replica] == rig_address(rig, tensor(names[i])));
             }
         }
     for (int set = 0; set < 3; set++)
-        for (int seat = 0; seat < 2; seat++)
+        for (int replica = 0; replica < 2; replica++)
             for (int other = 0; other < 3; other++)
                 for (int beside = 0; beside < 2; beside++) {
-                    assert_true((at[0][set][seat] == at[0][other][beside]) == (set == other));
-                    assert_true(at[1][set][seat] == at[1][other][beside]);
-                    assert_true((at[2][set][seat] == at[2][other][beside]) == (seat == beside));
+                    assert_true((at[0][set][replica] == at[0][other][beside]) == (set == other));
+                    assert_true(at[1][set][replica] == at[1][other][beside]);
+                    assert_true((at[2][set][replica] == at[2][other][beside]) == (replica == beside));
                 }
     end_in(room);
 }
 
-/* In a room every set and seat has code of its own to run, or whichever it is told to; but not where it could keep something in its module
- * for a launch that has other code, where a step fills its module, where the driver would compile it each time, or where it is large. */
+/* In a pool each set and replica has code of its own to run, or the code it is told to run. Not where code could keep something in its
+ * module for a launch of other code, where a step fills the module, where the driver would compile it each time, or where it is large. */
 static void each_seat_has_its_code(void **state)
 {
     const char *const keeps = ".visible .global .align 4 .u32 kept;\n.visible .entry k()\n{\n\tld.global.u32 %r1, [kept];\n}\n";
     static char cubin[1 << 20];
     struct device_function *ran[6];
     for (int kind = 0; kind < 6; kind++) { /* 5: without a room */
-        struct room *room = kind == 5 ? NULL : room_open(&device, NULL, 3, 2);
+        struct buffer_pool *room = kind == 5 ? NULL : buffer_pool_open(&device, NULL, 3, 2);
         begin();
         images[0].cubin = kind == 3 ? NULL : cubin;
         images[0].cubin_bytes = sizeof cubin + (kind == 4);
@@ -410,17 +410,17 @@ static void each_seat_has_its_code(void **state)
         open_or_fail(room);
         assert_int_equal(told.loads, kind ? 1 : 6);
         for (int view = 0; view < (room ? 6 : 1); view++) {
-            rig_sit(rig, view / 2, view % 2);
+            rig_select(rig, view / 2, view % 2);
             assert_true(rig_run_step(rig, 0, &err));
             ran[view] = told.ran;
             for (int other = 0; other < view; other++)
                 assert_true((ran[other] == ran[view]) == (kind > 0));
         }
         for (int view = 0; view < 7 && kind == 0; view++) {
-            rig_sit(rig, 2, 0);
-            rig_take_code(rig, view);
+            rig_select(rig, 2, 0);
+            rig_use_code(rig, view);
             assert_true(rig_run_step(rig, 0, &err) && told.ran == ran[view % 6]);
-            rig_sit(rig, 1, 1);
+            rig_select(rig, 1, 1);
             assert_true(rig_run_step(rig, 0, &err) && told.ran == ran[3]);
         }
         end_in(room);
@@ -429,12 +429,12 @@ static void each_seat_has_its_code(void **state)
     images[1] = images[0] = (struct device_image){.label = "kernel", .ptx = ".", .cubin = cubin, .cubin_bytes = sizeof cubin};
     steps[p.step_count++] = (struct step){.kind = STEP_KERNEL, .name = "k", .unit = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}};
     p.unit_count = 2;
-    struct room *room = room_open(&device, NULL, 3, 2);
+    struct buffer_pool *room = buffer_pool_open(&device, NULL, 3, 2);
     struct device_function *all[12];
     open_or_fail(room);
     assert_int_equal(told.loads, 12);
     for (int i = 0; i < 12; i++) {
-        rig_sit(rig, i / 4, i / 2 % 2);
+        rig_select(rig, i / 4, i / 2 % 2);
         assert_true(rig_run_step(rig, i % 2, &err));
         all[i] = told.ran;
         for (int other = 0; other < i; other++)
@@ -519,7 +519,7 @@ static void fills_copies_and_symbols(void **state)
     }
 }
 
-/* What is prepared runs by itself and is no part of a run; a graph is caught after the first run, once for each set and seat. */
+/* What is prepared runs by itself and is no part of a run; a graph is caught after the first run, once for each set and replica. */
 static void preparing_and_graphs(void **state)
 {
     double ns;
@@ -579,7 +579,7 @@ static void who_can_keep_something(void **state)
         if (i == 3)
             steps[0] = (struct step){.kind = STEP_FILL, .name = "fill", .to = {BUFFER_SCRATCH, 0}};
         open_or_fail(NULL);
-        assert_true(rig_keeps(rig) == (i == 1 || i == 2));
+        assert_true(rig_has_state(rig) == (i == 1 || i == 2));
         end();
     }
 }

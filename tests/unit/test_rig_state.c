@@ -288,7 +288,7 @@ static void scratch_is_wiped_otherwise(void **state)
     struct rig *rig = rig_of(NULL, 0, NULL);
     uint32_t now, last = VERIFY_POISON, output;
     for (int i = 0; i < 6; i++, last = now) {
-        if (!rig_wipe(rig, &err) || !dev->ops->read(dev, rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, 0}), &now, 4, &err) ||
+        if (!rig_poison_all(rig, &err) || !dev->ops->read(dev, rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, 0}), &now, 4, &err) ||
             !dev->ops->read(dev, rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p, "output")}), &output, 4, &err))
             fail_msg("%s", err.text);
         assert_true(output == VERIFY_POISON && now != VERIFY_POISON && now != last);

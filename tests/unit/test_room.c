@@ -28,10 +28,11 @@ static void who_wrote_is_told(void **state)
     dev->ops = &plain;
     struct program p = {.work = w, .algorithm = "direct", .checked = true, .tensors = list};
     p.tensor_count = w.op->tensors(&w, list);
-    struct room *room = room_open(dev, card, 1, 1);
+    struct buffer_pool *room = buffer_pool_open(dev, card, 1, 1);
     bool ok = card_data_inputs(card, &w, DATA_PART_PRECISION, &data, &err);
     for (int i = 0; i < 2 && ok; i++)
-        ok = rig_open_in(room, 0, dev, NULL, &p, NULL, false, &rigs[i], &err) && rig_feed(rigs[i], &data, &err) && rig_trust(rigs[i], &err);
+        ok = rig_open_in(room, 0, dev, NULL, &p, NULL, false, &rigs[i], &err) && rig_feed(rigs[i], &data, &err) &&
+             rig_checksum_accept(rigs[i], &err);
     if (!ok)
         fail_msg("%s", err.text);
     uint64_t output = rig_address(rigs[0], (struct buffer_ref){BUFFER_TENSOR, program_tensor(&p, "output")}),
@@ -42,16 +43,16 @@ static void who_wrote_is_told(void **state)
         struct rig *rig = rigs[i & 1];
         struct text said = {0};
         enum rig_left left;
-        if ((!(i & 1) && !dev->ops->write(dev, at, "x", 1, &err)) || !rig_seal(rig, &err) || !rig_same(rig, &left, &err) ||
-            !rig_guards(rig, &said, &err))
+        if ((!(i & 1) && !dev->ops->write(dev, at, "x", 1, &err)) || !rig_checksum(rig, &err) || !rig_checksum_matches(rig, &left, &err) ||
+            !rig_check_guards(rig, &said, &err))
             fail_msg("%s", err.text);
-        assert_int_equal(left, i & 1 ? RIG_AS_TRUSTED : harms[i / 2].left);
+        assert_int_equal(left, i & 1 ? RIG_AS_ACCEPTED : harms[i / 2].left);
         assert_string_equal(text_get(&said), i & 1 ? "" : harms[i / 2].said);
         text_free(&said);
     }
     for (int i = 0; i < 2; i++)
         rig_close(rigs[i]);
-    room_close(room, false);
+    buffer_pool_close(room, false);
     card_data_free(data.card);
     op_data_free(&data);
     dev->ops = own;
@@ -74,26 +75,26 @@ static void replays_are_of_other_inputs(void **state)
     struct program p = {.work = w, .algorithm = "direct", .checked = true, .tensors = list};
     p.tensor_count = w.op->tensors(&w, list);
     const struct buffer_ref output = {BUFFER_TENSOR, program_tensor(&p, "output")};
-    struct room *room = room_open(dev, card, 3, 1);
+    struct buffer_pool *room = buffer_pool_open(dev, card, 3, 1);
     bool ok = card_data_inputs(card, &w, DATA_PART_PRECISION, &data, &err) && rig_open_in(room, 0, dev, NULL, &p, NULL, false, &rig, &err);
     for (int set = 0; set < 3 && ok; set++) {
-        rig_sit(rig, set, 0);
+        rig_select(rig, set, 0);
         ok = rig_feed(rig, &data, &err) && dev->ops->write(dev, rig_address(rig, output), "a\0b\0d" + 2 * set, 1, &err) &&
-             rig_trust(rig, &err);
+             rig_checksum_accept(rig, &err);
     }
     if (!ok)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         enum rig_left left;
-        rig_sit(rig, tries[i].sits, 0);
-        if (!dev->ops->write(dev, rig_address(rig, output), tries[i].writes, 1, &err) || !rig_seal(rig, &err) ||
-            !rig_same(rig, &left, &err))
+        rig_select(rig, tries[i].sits, 0);
+        if (!dev->ops->write(dev, rig_address(rig, output), tries[i].writes, 1, &err) || !rig_checksum(rig, &err) ||
+            !rig_checksum_matches(rig, &left, &err))
             fail_msg("%s", err.text);
-        assert_true((left == RIG_AS_TRUSTED) == (tries[i].of < 0 && tries[i].writes[0] == 'a'));
-        assert_int_equal(rig_replays(rig), tries[i].of);
+        assert_true((left == RIG_AS_ACCEPTED) == (tries[i].of < 0 && tries[i].writes[0] == 'a'));
+        assert_int_equal(rig_checksum_matches_set(rig), tries[i].of);
     }
     rig_close(rig);
-    room_close(room, false);
+    buffer_pool_close(room, false);
     card_data_free(data.card);
     op_data_free(&data);
 }
@@ -104,7 +105,7 @@ static void scratch_is_looked_at_by_its_kind(void **state)
     static const struct {
         int scratch, at;
         enum rig_left left;
-    } harms[] = {{0, 0, RIG_OTHER_PREPARED}, {1, 0, RIG_AS_TRUSTED},       {2, 0, RIG_AS_TRUSTED},
+    } harms[] = {{0, 0, RIG_OTHER_PREPARED}, {1, 0, RIG_AS_ACCEPTED},      {2, 0, RIG_AS_ACCEPTED},
                  {1, 128, RIG_OTHER_OUTPUT}, {0, 128, RIG_OTHER_PREPARED}, {2, 128, RIG_OTHER_OUTPUT}};
     need_card();
     struct error err = {0};
@@ -121,9 +122,9 @@ static void scratch_is_looked_at_by_its_kind(void **state)
     dev->ops = &plain;
     struct program p = {.work = w, .algorithm = "direct", .checked = true, .tensors = list, .scratch = scratch, .scratch_count = 3};
     p.tensor_count = w.op->tensors(&w, list);
-    struct room *room = room_open(dev, card, 1, 1);
+    struct buffer_pool *room = buffer_pool_open(dev, card, 1, 1);
     if (!card_data_inputs(card, &w, DATA_PART_PRECISION, &data, &err) || !rig_open_in(room, 0, dev, NULL, &p, NULL, false, &rig, &err) ||
-        !rig_feed(rig, &data, &err) || !rig_trust(rig, &err))
+        !rig_feed(rig, &data, &err) || !rig_checksum_accept(rig, &err))
         fail_msg("%s", err.text);
     for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
         uint64_t at = rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, harms[i].scratch}) + (uint64_t)harms[i].at;
@@ -132,14 +133,14 @@ static void scratch_is_looked_at_by_its_kind(void **state)
         if (!dev->ops->read(dev, at, &before, 1, &err))
             fail_msg("%s", err.text);
         after = (unsigned char)~before;
-        if (!dev->ops->write(dev, at, &after, 1, &err) || !rig_seal(rig, &err) || !rig_same(rig, &left, &err) ||
+        if (!dev->ops->write(dev, at, &after, 1, &err) || !rig_checksum(rig, &err) || !rig_checksum_matches(rig, &left, &err) ||
             !dev->ops->write(dev, at, &before, 1, &err))
             fail_msg("%s", err.text);
         if (left != harms[i].left)
             fail_msg("scratch %d at %d: %d", harms[i].scratch, harms[i].at, left);
     }
     rig_close(rig);
-    room_close(room, false);
+    buffer_pool_close(room, false);
     card_data_free(data.card);
     op_data_free(&data);
     dev->ops = own;
@@ -153,7 +154,7 @@ static void rows_of_other_layouts(void **state)
     struct rig *rigs[2];
     struct tensor lists[2][OP_MAX_TENSORS];
     struct program p[2];
-    struct room *room = room_open(dev, NULL, 1, 1);
+    struct buffer_pool *room = buffer_pool_open(dev, NULL, 1, 1);
     uint64_t input[2], output[2];
     for (int i = 0; i < 2; i++) {
         struct work w = conv_work(3, 8, 9, 11, 3);
@@ -169,7 +170,7 @@ static void rows_of_other_layouts(void **state)
     assert_true(output[0] == output[1] && input[0] != input[1]);
     for (int i = 0; i < 2; i++)
         rig_close(rigs[i]);
-    room_close(room, false);
+    buffer_pool_close(room, false);
 }
 
 /* The device, lost at one of the calls that a rig makes; 0: at none. */

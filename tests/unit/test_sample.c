@@ -16,14 +16,14 @@
 
 #define MOST 4
 static struct rig rigs[MOST];
-static struct entrant entrants[MOST];
+static struct sample_candidate candidates[MOST];
 
-static void ignore(void *context, int entrant) {}
+static void ignore(void *context, int candidate) {}
 static int doubts;
-static bool deny(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
+static bool deny(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err)
 {
     assert_int_equal(left, RIG_OTHER_OUTPUT);
-    assert_int_equal(rigs[entrant].set, set);
+    assert_int_equal(rigs[candidate].set, set);
     doubts++;
     *right = context != NULL;
     return true;
@@ -52,10 +52,10 @@ static struct sample_result sampled(const double *ns, int count, double noise, c
         rigs[i].noise = i == count - 1 && last_noise > 0 ? last_noise : noise;
         rigs[i].steps[0].kind = kind;
         rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps, .unit_count = i};
-        entrants[i] = (struct entrant){.rig = &rigs[i]};
+        candidates[i] = (struct sample_candidate){.rig = &rigs[i]};
     }
     world.now_ns = world.said[0] = 0;
-    if (!sample_run(&device, entrants, count, plan, &watch, &result, &err))
+    if (!sample_run(&device, candidates, count, plan, &watch, &result, &err))
         fail_msg("%s", err.text);
     assert_int_equal(world.events, 0);
     assert_int_equal(world.graphs, 0);
@@ -71,8 +71,8 @@ static struct sample_result sampled(const double *ns, int count, double noise, c
 static void freed(int count)
 {
     for (int i = 0; i < count; i++) {
-        entrant_free(&entrants[i], 1);
-        assert_true(!entrants[i].samples_ns && !entrants[i].clock_hz && !entrants[i].step_ns);
+        sample_candidate_free(&candidates[i], 1);
+        assert_true(!candidates[i].samples_ns && !candidates[i].clock_hz && !candidates[i].step_ns);
     }
 }
 
@@ -87,9 +87,9 @@ static void a_round_is_interleaved(void **state)
     world.random = 7;
     struct sample_result result = sampled(ns, 3, 0, &plan);
     assert_int_equal(result.rounds, 2);
-    assert_true(result.seconds > 0 && result.seconds < 60 && entrants[0].host_ns >= 0);
+    assert_true(result.seconds > 0 && result.seconds < 60 && candidates[0].host_ns >= 0);
     for (int i = 0; i < 3; i++)
-        assert_true(fabs(entrants[i].samples_ns[0] - ns[i]) < 1e-6 && fabs(entrants[i].samples_ns[1] - ns[i]) < 1e-6);
+        assert_true(fabs(candidates[i].samples_ns[0] - ns[i]) < 1e-6 && fabs(candidates[i].samples_ns[1] - ns[i]) < 1e-6);
     assert_int_equal(strncmp(world.said, "pawpbwpcw", 9), 0); /* everyone once, to be blamed for what happens */
     const char *first = world.said + 9;
     assert_int_equal(strlen(first), 2 * 3 * 7);
@@ -109,7 +109,7 @@ static void a_round_is_interleaved(void **state)
     freed(1);
 }
 
-/* All of a round have the same inputs and outputs; over the rounds every set meets every seat. */
+/* All of a round have the same inputs and outputs; over the rounds every set meets every replica. */
 static void a_round_sits_together(void **state)
 {
     const double ns[] = {1000, 2000};
@@ -117,14 +117,14 @@ static void a_round_sits_together(void **state)
     int met[3][2] = {{0}};
     plan.rounds_min = plan.rounds_max = 100;
     plan.sets = 3;
-    plan.seats = 2;
+    plan.replicas = 2;
     plan.half_width = 0;
     sampled(ns, 2, 0, &plan);
     for (int r = 0; r < 100; r++) {
         assert_int_equal(rigs[0].sat[1 + r].set, rigs[1].sat[1 + r].set);
-        assert_int_equal(rigs[0].sat[1 + r].seat, rigs[1].sat[1 + r].seat);
-        met[rigs[0].sat[1 + r].set][rigs[0].sat[1 + r].seat]++;
-        assert_int_equal(places[r], rigs[0].sat[1 + r].set * 2 + rigs[0].sat[1 + r].seat);
+        assert_int_equal(rigs[0].sat[1 + r].replica, rigs[1].sat[1 + r].replica);
+        met[rigs[0].sat[1 + r].set][rigs[0].sat[1 + r].replica]++;
+        assert_int_equal(places[r], rigs[0].sat[1 + r].set * 2 + rigs[0].sat[1 + r].replica);
     }
     for (int i = 0; i < 6; i++)
         assert_true(met[i / 2][i % 2] >= 6);
@@ -133,32 +133,32 @@ static void a_round_sits_together(void **state)
     for (int i = 0; i < 2; i++, plan.seed++) { /* another seed, other draws */
         sampled(ns, 1, 0, &plan);
         for (int r = 0; r < 64; r++)
-            *(i ? &other : &drawn) |= (uint64_t)rigs[0].sat[1 + r].seat << r;
+            *(i ? &other : &drawn) |= (uint64_t)rigs[0].sat[1 + r].replica << r;
         freed(1);
     }
     assert_true(drawn != other);
-    plan.warmup_rounds = 6; /* every set on every seat, the second and the third set first */
+    plan.warmup_rounds = 6; /* every set on every replica, the second and the third set first */
     sampled(ns, 2, 0, &plan);
     for (int r = 0; r < 6; r++)
-        assert_true(rigs[0].sat[1 + r].set == (1 + r) % 3 && rigs[0].sat[1 + r].seat == r / 3);
+        assert_true(rigs[0].sat[1 + r].set == (1 + r) % 3 && rigs[0].sat[1 + r].replica == r / 3);
     freed(2);
 }
 
-/* A twin has its rig's buffers and other code: A/A sees where code lies; a captured graph keeps its own, and is not made in a sample. */
+/* A control has its rig's buffers and other code: A/A sees where code lies; a captured graph keeps its own, and is not made in a sample. */
 static void a_twin_runs_other_code(void **state)
 {
-    struct sample_plan plan = {.rounds_min = 40, .rounds_max = 40, .budget_s = 60, .sets = 3, .seats = 2};
+    struct sample_plan plan = {.rounds_min = 40, .rounds_max = 40, .budget_s = 60, .sets = 3, .replicas = 2};
     struct sample_result result;
     for (int graph = 0, other = 0; graph < 2; graph++, other = 0) {
         rigs[0] = (struct rig){.ns = 1000, .program = {.step_count = 1, .steps = rigs[0].steps, .graph = graph}};
-        entrants[0] = (struct entrant){.rig = &rigs[0]};
-        entrants[1] = (struct entrant){.rig = &rigs[0], .twin = true};
-        assert_true(sample_run(&device, entrants, 2, &plan, &watch, &result, NULL));
+        candidates[0] = (struct sample_candidate){.rig = &rigs[0]};
+        candidates[1] = (struct sample_candidate){.rig = &rigs[0], .control = true};
+        assert_true(sample_run(&device, candidates, 2, &plan, &watch, &result, NULL));
         for (int k = 2; k < 2 + 2 * 40; k++) {
-            int seat = 2 * rigs[0].sat[k].set + rigs[0].sat[k].seat, code = rigs[0].sat[k].code;
-            assert_true(code == seat || code == seat + 1);
-            other += code != seat;
-            assert_float_equal(entrants[k % 2].samples_ns[k / 2 - 1], 1000, 1e-3);
+            int replica = 2 * rigs[0].sat[k].set + rigs[0].sat[k].replica, code = rigs[0].sat[k].code;
+            assert_true(code == replica || code == replica + 1);
+            other += code != replica;
+            assert_float_equal(candidates[k % 2].samples_ns[k / 2 - 1], 1000, 1e-3);
         }
         assert_int_equal(other, graph ? 0 : 40);
         sample_result_free(&result);
@@ -178,13 +178,13 @@ static void what_is_left_is_looked_at(void **state)
     doubts = 0;
     sampled(ns, 2, 0, &plan);
     assert_int_equal(doubts, 1);
-    assert_true(entrants[1].out && !entrants[0].out);
-    assert_true(isfinite(entrants[1].samples_ns[6]) && isnan(entrants[1].samples_ns[7]) && isfinite(entrants[0].samples_ns[19]));
+    assert_true(candidates[1].out && !candidates[0].out);
+    assert_true(isfinite(candidates[1].samples_ns[6]) && isnan(candidates[1].samples_ns[7]) && isfinite(candidates[0].samples_ns[19]));
     freed(2);
     watch.context = &plan;
     sampled(ns, 2, 0, &plan);
     watch.context = NULL;
-    assert_true(!entrants[1].out && isfinite(entrants[1].samples_ns[19]));
+    assert_true(!candidates[1].out && isfinite(candidates[1].samples_ns[19]));
     assert_int_equal(doubts, 1 + 14);
     rigs[1].wrong_from = 0;
     freed(2);
@@ -199,8 +199,8 @@ static void the_slow_do_not_starve(void **state)
     plan.half_width = 0;
     plan.warmup_rounds = 1;
     sampled(ns, 3, 0, &plan);
-    assert_true(entrants[2].tail && !entrants[1].tail && !entrants[0].tail);
-    assert_true(isfinite(entrants[2].samples_ns[9]) && isnan(entrants[2].samples_ns[10]) && isfinite(entrants[1].samples_ns[39]));
+    assert_true(candidates[2].tail && !candidates[1].tail && !candidates[0].tail);
+    assert_true(isfinite(candidates[2].samples_ns[9]) && isnan(candidates[2].samples_ns[10]) && isfinite(candidates[1].samples_ns[39]));
     freed(3);
     plan = plain;
     plan.warmup_rounds = 1;
@@ -210,12 +210,12 @@ static void the_slow_do_not_starve(void **state)
     last_noise = 0;
     const double first[] = {1000, 15000, 15001}; /* whoever the fastest is */
     sampled(first, 3, 0, &plan);
-    assert_true(!entrants[0].tail && entrants[1].tail && entrants[2].tail);
+    assert_true(!candidates[0].tail && candidates[1].tail && candidates[2].tail);
     freed(3);
     const double many[] = {20000, 250000}; /* 50 and 40 launches a sample: what counts is one */
     plan.sustained = true;
     sampled(many, 2, 0, &plan);
-    assert_true(!entrants[0].tail && entrants[1].tail && entrants[0].batch > entrants[1].batch);
+    assert_true(!candidates[0].tail && candidates[1].tail && candidates[0].batch > candidates[1].batch);
     freed(2);
 }
 
@@ -230,8 +230,8 @@ static void the_slow_have_a_time_of_their_own(void **state)
     plan.budget_s = 0.1;
     rigs[1].sleep_ns = 40000000;
     struct sample_result result = sampled(ns, 2, 0, &plan);
-    assert_true(result.rounds > 10 && entrants[1].tail && isfinite(entrants[0].samples_ns[9]));
-    assert_true(isfinite(entrants[1].samples_ns[5]) && isnan(entrants[1].samples_ns[6]));
+    assert_true(result.rounds > 10 && candidates[1].tail && isfinite(candidates[0].samples_ns[9]));
+    assert_true(isfinite(candidates[1].samples_ns[5]) && isnan(candidates[1].samples_ns[6]));
     rigs[1].sleep_ns = 0;
     freed(2);
 }
@@ -268,25 +268,25 @@ static void a_low_clock_is_not_taken(void **state)
     sensed = 0;
     struct sample_result result = sampled(ns, 1, 0, &plan);
     assert_int_equal(result.rounds, 5);
-    assert_true(entrants[0].retaken == 3 && entrants[0].kept_low == 1);
+    assert_true(candidates[0].retaken == 3 && candidates[0].kept_low == 1);
     assert_int_equal(world.hz_asked, 8);
     assert_int_equal(stamps, 16);
     assert_int_equal(sensed, 5); /* behind each round */
     watch.sense = NULL;
-    assert_true(entrants[0].clock_hz[1] == 1.98e9 && entrants[0].clock_hz[3] == 1.90e9 && isnan(entrants[0].clock_hz[4]));
+    assert_true(candidates[0].clock_hz[1] == 1.98e9 && candidates[0].clock_hz[3] == 1.90e9 && isnan(candidates[0].clock_hz[4]));
     freed(1);
     for (int i = 0; i < 64; i++)
         world.hz[i] = i == 1 ? 1.90e9 : 1.98e9; /* while it warms up: that is nobody's sample */
     world.hz_asked = 0;
     plan.warmup_rounds = 2;
     sampled(ns, 1, 0, &plan);
-    assert_true(entrants[0].retaken == 0 && entrants[0].kept_low == 0);
+    assert_true(candidates[0].retaken == 0 && candidates[0].kept_low == 0);
     assert_int_equal(world.hz_asked, 8);
     device.ops = &ops;
     freed(1);
 }
 
-/* Of any number of entrants the odd round is the even one backwards, and everyone is in both. */
+/* Of any number of candidates the odd round is the even one backwards, and everyone is in both. */
 static void the_odd_round_is_the_even_one_backwards(void **state)
 {
     const double ns[] = {1000, 2000, 3000, 4000};
@@ -314,8 +314,8 @@ static void drift_cancels(void **state)
     world.drift = 20; /* per second of device time: 40 rounds last about 18 ms */
     sampled(ns, 2, 0.001, &plan);
     world.drift = 0;
-    struct estimate ratio = estimate_ratio_grouped(entrants[1].samples_ns, entrants[0].samples_ns, NULL, 40, 1);
-    assert_true(entrants[0].samples_ns[39] > 1.2 * entrants[0].samples_ns[0]);
+    struct estimate ratio = estimate_ratio_grouped(candidates[1].samples_ns, candidates[0].samples_ns, NULL, 40, 1);
+    assert_true(candidates[0].samples_ns[39] > 1.2 * candidates[0].samples_ns[0]);
     assert_true(fabs(ratio.median - 1.1) < 0.004);
     freed(2);
 }
@@ -336,8 +336,8 @@ static void it_stops(void **state)
     plan.rounds_max = 1000;
     for (int i = 0; i < 20; i++) { /* no sooner than asked: each 5 rounds earlier it was not known so well */
         result = sampled(ns, 2, 0.01, &plan);
-        struct estimate now = estimate_ratio_grouped(entrants[0].samples_ns, entrants[1].samples_ns, NULL, result.rounds, 1);
-        struct estimate then = estimate_ratio_grouped(entrants[0].samples_ns, entrants[1].samples_ns, NULL, result.rounds - 5, 1);
+        struct estimate now = estimate_ratio_grouped(candidates[0].samples_ns, candidates[1].samples_ns, NULL, result.rounds, 1);
+        struct estimate then = estimate_ratio_grouped(candidates[0].samples_ns, candidates[1].samples_ns, NULL, result.rounds - 5, 1);
         assert_true(result.converged && estimate_half_width(&now) <= plan.half_width);
         assert_true(result.rounds == 10 || estimate_half_width(&then) > plan.half_width);
         freed(2);
@@ -378,23 +378,23 @@ static void sustained(void **state)
     plan.sustained = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sampled(&cases[i].ns, 1, 0, &plan);
-        assert_int_equal(entrants[0].batch, cases[i].batch);
-        assert_true(fabs(entrants[0].samples_ns[3] - cases[i].ns) < 1e-6 * cases[i].ns);
-        assert_true(isnan(entrants[0].host_ns));
+        assert_int_equal(candidates[0].batch, cases[i].batch);
+        assert_true(fabs(candidates[0].samples_ns[3] - cases[i].ns) < 1e-6 * cases[i].ns);
+        assert_true(isnan(candidates[0].host_ns));
         freed(1);
     }
     plan.sets = 3;
-    plan.seats = 2;
+    plan.replicas = 2;
     sampled(&cases[0].ns, 1, 0, &plan);
     int last[2] = {-1, -1}, first[2] = {-1, -1}; /* the last runs are the graph's */
     for (int k = rigs[0].runs - 50; k < rigs[0].runs; k++) {
-        int seat = rigs[0].sat[k].seat, set = rigs[0].sat[k].set;
-        assert_true(set != last[seat] && rigs[0].sat[k].code == 0); /* one code, as of a kernel that is run again and again */
-        last[seat] = set;
-        first[seat] = first[seat] < 0 ? set : first[seat];
+        int replica = rigs[0].sat[k].replica, set = rigs[0].sat[k].set;
+        assert_true(set != last[replica] && rigs[0].sat[k].code == 0); /* one code, as of a kernel that is run again and again */
+        last[replica] = set;
+        first[replica] = first[replica] < 0 ? set : first[replica];
     }
     assert_true(last[0] != first[0] && last[1] != first[1]); /* a result kept since the first run is not the last one's */
-    assert_true(last[0] == entrants[0].last[0] && last[1] == entrants[0].last[1] && last[0] >= 0 && last[1] >= 0);
+    assert_true(last[0] == candidates[0].last[0] && last[1] == candidates[0].last[1] && last[0] >= 0 && last[1] >= 0);
     freed(1);
 }
 
@@ -428,7 +428,7 @@ static void all_rows_meet_the_same_turns(void **state)
                 if (!refuses)
                     assert_true(now[0] == now[1] && now[1] == now[2]);
                 for (int i = 0; i < 3; i++)
-                    slow[i] += entrants[i].samples_ns[r] > 20500;
+                    slow[i] += candidates[i].samples_ns[r] > 20500;
             }
             for (int t = 0; t < DEVICE_TURNS; t++)
                 assert_true(refuses ? met[t] > 0 : met[t] == 40 / DEVICE_TURNS);
@@ -448,10 +448,10 @@ static void nothing_is_kept_between_runs(void **state)
     struct sample_plan plan = plain;
     plan.sustained = true;
     plan.sets = 3;
-    plan.seats = 2;
+    plan.replicas = 2;
     rigs[1].wipe_ns = 7000;
     sampled(ns, 2, 0, &plan);
-    assert_true(fabs(entrants[0].samples_ns[3] - 2000) < 1e-3 && fabs(entrants[1].samples_ns[3] - 1000) < 1e-3);
+    assert_true(fabs(candidates[0].samples_ns[3] - 2000) < 1e-3 && fabs(candidates[1].samples_ns[3] - 1000) < 1e-3);
     assert_true(rigs[1].runs > 3 + 50 &&
                 rigs[1].runs < 3 + 50 + 4 * 50); /* alone and twice for its length, of a graph and four shorter ones */
     int wiped = 0;
@@ -461,7 +461,7 @@ static void nothing_is_kept_between_runs(void **state)
     freed(2);
     rigs[1].wipe_ns = 200000; /* of that the runs are half a percent: no time is better than a difference of noise */
     sampled(ns, 2, 0, &plan);
-    assert_true(fabs(entrants[0].samples_ns[3] - 2000) < 1e-3 && isnan(entrants[1].samples_ns[3]));
+    assert_true(fabs(candidates[0].samples_ns[3] - 2000) < 1e-3 && isnan(candidates[1].samples_ns[3]));
     freed(2);
     rigs[1].wipe_ns = 0;
 }
@@ -475,23 +475,23 @@ static void steps_and_prepare(void **state)
     plan.step_rounds = 5;
     rigs[0] = (struct rig){.ns = 8000};
     rigs[0].program = (struct program){.step_count = 2, .steps = rigs[0].steps};
-    entrants[0] = (struct entrant){.rig = &rigs[0]};
-    assert_true(sample_run(&device, entrants, 1, &plan, &watch, &result, &err));
-    assert_int_equal(entrants[0].step_rounds, 5);
-    assert_true(fabs(entrants[0].step_ns[0][4] - 2000) < 1e-6 && fabs(entrants[0].step_ns[1][4] - 6000) < 1e-6);
-    entrant_free(&entrants[0], 2);
+    candidates[0] = (struct sample_candidate){.rig = &rigs[0]};
+    assert_true(sample_run(&device, candidates, 1, &plan, &watch, &result, &err));
+    assert_int_equal(candidates[0].step_rounds, 5);
+    assert_true(fabs(candidates[0].step_ns[0][4] - 2000) < 1e-6 && fabs(candidates[0].step_ns[1][4] - 6000) < 1e-6);
+    sample_candidate_free(&candidates[0], 2);
     sample_result_free(&result);
     plan.step_rounds = 1;
-    assert_true(sample_run(&device, entrants, 1, &plan, &watch, &result, &err));
-    assert_true(entrants[0].step_rounds == 1 && fabs(entrants[0].step_ns[1][0] - 6000) < 1e-6);
-    entrant_free(&entrants[0], 2);
+    assert_true(sample_run(&device, candidates, 1, &plan, &watch, &result, &err));
+    assert_true(candidates[0].step_rounds == 1 && fabs(candidates[0].step_ns[1][0] - 6000) < 1e-6);
+    sample_candidate_free(&candidates[0], 2);
     sample_result_free(&result);
     rigs[1] = (struct rig){.ns = 8000};
     rigs[1].program = (struct program){.step_count = 1, .steps = rigs[1].steps};
-    entrants[1] = (struct entrant){.rig = &rigs[1]};
-    assert_true(sample_run(&device, &entrants[1], 1, &plan, &watch, &result, &err));
-    assert_null(entrants[1].step_ns); /* one step is the row */
-    entrant_free(&entrants[1], 1);
+    candidates[1] = (struct sample_candidate){.rig = &rigs[1]};
+    assert_true(sample_run(&device, &candidates[1], 1, &plan, &watch, &result, &err));
+    assert_null(candidates[1].step_ns); /* one step is the row */
+    sample_candidate_free(&candidates[1], 1);
     sample_result_free(&result);
     assert_true(sample_prepare(&device, &rigs[0], 7, &ns, &err) && fabs(ns - 5000) < 1e-6);
     assert_int_equal(world.events, 0);
@@ -509,7 +509,7 @@ static double told(double slower, double noise, int trials)
     int apart = 0;
     for (int i = 0; i < trials; i++) {
         struct sample_result result = sampled(ns, 2, noise, &plan);
-        struct estimate e = estimate_ratio_grouped(entrants[0].samples_ns, entrants[1].samples_ns, NULL, result.rounds, 1);
+        struct estimate e = estimate_ratio_grouped(candidates[0].samples_ns, candidates[1].samples_ns, NULL, result.rounds, 1);
         apart += e.low > 1 || e.high < 1;
         freed(2);
     }

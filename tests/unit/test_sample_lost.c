@@ -10,16 +10,16 @@
 #include <stdio.h>
 
 static struct rig rigs[2];
-static struct entrant entrants[2];
+static struct sample_candidate candidates[2];
 
-static void ignore(void *context, int entrant) {}
-static bool failing_doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
+static void ignore(void *context, int candidate) {}
+static bool failing_doubt(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err)
 {
     *right = true;
     return !fails("doubt", err);
 }
 static const struct sample_watch watch = {.announce = ignore, .doubt = failing_doubt};
-static bool deny(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
+static bool deny(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err)
 {
     *right = false;
     return true;
@@ -46,7 +46,7 @@ static const struct kind {
 static bool measured(const struct kind *kind, int fail_at, struct error *err)
 {
     struct sample_plan plan = {
-        .rounds_min = 3, .rounds_max = 3, .half_width = 0.005, .budget_s = 60, .warmup_rounds = 2, .sets = 2, .seats = 2};
+        .rounds_min = 3, .rounds_max = 3, .half_width = 0.005, .budget_s = 60, .warmup_rounds = 2, .sets = 2, .replicas = 2};
     struct sample_result result;
     own = ops;
     if (kind->turns) {
@@ -65,17 +65,17 @@ static bool measured(const struct kind *kind, int fail_at, struct error *err)
         rigs[i].steps[0].kind = kind->library ? STEP_CUDNN : STEP_KERNEL;
         rigs[i].wrong_from = kind->doubtful && i ? 2 : 0;
         rigs[i].program = (struct program){.step_count = kind->steps ? 2 : 1, .steps = rigs[i].steps, .unit_count = i};
-        entrants[i] = (struct entrant){.rig = &rigs[i]};
+        candidates[i] = (struct sample_candidate){.rig = &rigs[i]};
     }
     world.made = world.seen = world.turn_runs = world.calls = 0;
     world.fail_at = fail_at;
     world.said[0] = 0;
-    bool ok = sample_run(&device, entrants, 2, &plan, &watch, &result, err);
+    bool ok = sample_run(&device, candidates, 2, &plan, &watch, &result, err);
     assert_int_equal(world.events, 0);
     assert_int_equal(world.graphs, 0);
     sample_result_free(&result);
     for (int i = 0; i < 2; i++)
-        entrant_free(&entrants[i], kind->steps ? 2 : 1);
+        sample_candidate_free(&candidates[i], kind->steps ? 2 : 1);
     world.fail_at = 0;
     device.ops = &ops;
     return ok;
@@ -105,7 +105,7 @@ static void any_call_that_fails_ends_it(void **state)
     }
 }
 
-/* Before anybody is timed there is nothing on any seat; runs back to back begin with nothing on each. */
+/* Before anybody is timed there is nothing on any replica; runs back to back begin with nothing on each. */
 static void every_seat_is_wiped(void **state)
 {
     for (int sustained = 0; sustained < 2; sustained++) {
@@ -120,19 +120,19 @@ static void every_seat_is_wiped(void **state)
         }
     }
     rigs[0] = rigs[1] = (struct rig){.ns = 1000};
-    struct sample_plan plan = {.rounds_min = 1, .rounds_max = 1, .half_width = 1, .sets = 1, .seats = 2};
+    struct sample_plan plan = {.rounds_min = 1, .rounds_max = 1, .half_width = 1, .sets = 1, .replicas = 2};
     struct sample_result result;
     struct error err = {0};
     for (int i = 0; i < 2; i++) {
         rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps, .unit_count = i};
-        entrants[i] = (struct entrant){.rig = &rigs[i]};
+        candidates[i] = (struct sample_candidate){.rig = &rigs[i]};
     }
-    assert_true(sample_run(&device, entrants, 2, &plan, &watch, &result, &err));
+    assert_true(sample_run(&device, candidates, 2, &plan, &watch, &result, &err));
     for (int i = 0; i < 2; i++)
         assert_true(rigs[i].wiped[0] >= 1 && rigs[i].wiped[1] >= 1 && rigs[i].wiped[0] + rigs[i].wiped[1] == 3);
     sample_result_free(&result);
     for (int i = 0; i < 2; i++)
-        entrant_free(&entrants[i], 1);
+        sample_candidate_free(&candidates[i], 1);
 }
 
 /* Who leaves out runs in the middle of a graph, at which nobody looks, meets shorter graphs: the more it leaves out the surer. */
@@ -142,7 +142,7 @@ static void the_middle_is_looked_at(void **state)
         int from, to, least, most; /* of 60 measurements, found */
     } idle[] = {{0, 0, 0, 0}, {4, 48, 58, 60}, {6, 30, 48, 60}, {20, 30, 20, 50}};
     const struct sample_watch denies = {.announce = ignore, .doubt = deny};
-    struct sample_plan plan = {.rounds_min = 1, .rounds_max = 1, .half_width = 1, .sets = 3, .seats = 2, .sustained = true};
+    struct sample_plan plan = {.rounds_min = 1, .rounds_max = 1, .half_width = 1, .sets = 3, .replicas = 2, .sustained = true};
     for (int k = 0; k < 4; k++) {
         int found = 0;
         for (int seed = 0; seed < 60; seed++) {
@@ -150,13 +150,13 @@ static void the_middle_is_looked_at(void **state)
             struct error err = {0};
             rigs[0] = (struct rig){.ns = 1000, .idle_from = idle[k].from, .idle_to = idle[k].to};
             rigs[0].program = (struct program){.step_count = 1, .steps = rigs[0].steps};
-            entrants[0] = (struct entrant){.rig = &rigs[0]};
+            candidates[0] = (struct sample_candidate){.rig = &rigs[0]};
             plan.seed = 77 + (uint64_t)seed;
-            assert_true(sample_run(&device, entrants, 1, &plan, &denies, &result, &err));
-            found += entrants[0].out;
+            assert_true(sample_run(&device, candidates, 1, &plan, &denies, &result, &err));
+            found += candidates[0].out;
             assert_int_equal(world.graphs, 0);
             sample_result_free(&result);
-            entrant_free(&entrants[0], 1);
+            sample_candidate_free(&candidates[0], 1);
         }
         if (found < idle[k].least || found > idle[k].most)
             fail_msg("runs %d to %d: found in %d of 60", idle[k].from, idle[k].to - 1, found);

@@ -10,9 +10,9 @@
 #include <string.h>
 
 static struct rig rigs[2];
-static struct entrant entrants[2];
+static struct sample_candidate candidates[2];
 
-static void ignore(void *context, int entrant) {}
+static void ignore(void *context, int candidate) {}
 static const struct sample_watch watch = {.announce = ignore};
 
 static char drawn[8192];
@@ -36,14 +36,14 @@ static void it_tells_its_time(void **state)
     for (int i = 0; i < 2; i++) {
         rigs[i] = (struct rig){.ns = ns[i], .name = i ? "s/a/two" : "s/a/one"};
         rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps};
-        entrants[i] = (struct entrant){.rig = &rigs[i]};
+        candidates[i] = (struct sample_candidate){.rig = &rigs[i]};
     }
     phase_begin(&clock, PHASE_MEASURING);
     clock.draw_open = draw_open;
     clock.draw_close = draw_close;
     device.clock = &clock;
     drawn[0] = 0;
-    assert_true(sample_run(&device, entrants, 2, &plan, &watch, &result, &err));
+    assert_true(sample_run(&device, candidates, 2, &plan, &watch, &result, &err));
     sample_result_free(&result);
     device.clock = NULL;
     phase_settle(&clock);
@@ -55,7 +55,7 @@ static void it_tells_its_time(void **state)
     assert_true(clock.spent_s[PHASE_SPACING] >= 3 * 2 * 0.002);
     assert_true(clock.spent_s[PHASE_MEASURING] > 0);
     for (int i = 0; i < 2; i++)
-        entrant_free(&entrants[i], 1);
+        sample_candidate_free(&candidates[i], 1);
 }
 
 int main(void)

@@ -59,7 +59,7 @@ static void what_code_refers_to(void **state)
         assert_int_equal(asks, heap);
         are(names, count, "hits kept table unused"); /* machine code has a table of addresses of all of them */
         const struct device_image alone = {.label = "kernel", .cubin = c.cubin, .cubin_bytes = c.cubin_bytes};
-        struct device_memory *m = rig_look(&alone, &err); /* without a text a rig looks at the machine code */
+        struct device_memory *m = rig_scan_image(&alone, &err); /* without a text a rig looks at the machine code */
         assert_true(m && m->heap == heap);
         are(m->names, m->count, "hits kept table unused");
         free(m);

@@ -257,7 +257,7 @@ static void each_set_is_met_in_the_end(void **state)
 {
     char seed[16];
     uint64_t tried = 0;
-    for (int r = 0; r < 6;) /* as sample.c draws sets and seats */
+    for (int r = 0; r < 6;) /* as sample.c draws sets and replicas */
         if (random_bits(tried, 0x5ea7, 2 * (uint64_t)r++) % 3 == 2)
             tried++, r = 0;
     snprintf(seed, sizeof seed, "%d", (int)tried);

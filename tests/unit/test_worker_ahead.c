@@ -74,7 +74,7 @@ static void judged_the_same(void **state)
         text_free(&said);
         bool drawn = pauses_ns[round] < 0; /* the neighbours alone, all of them */
         for (int i = first; drawn && i < last; i++)
-            neighbours_draw(&w->neighbours, i, &(atomic_bool){false});
+            nearby_draw(&w->neighbours, i, &(atomic_bool){false});
         assert_int_equal(w->neighbours.drawn_count, drawn ? 6 : 0); /* of each row of ours */
         w->neighbours.case_index = drawn ? plan.rows[first].case_index : w->neighbours.case_index;
         if (round && !drawn)

@@ -524,7 +524,7 @@ static struct result timed(const char *variants, const char *time)
         kept.dev->ops = timing.emu;
         kept.allocated = kept.known ? kept.allocated : timing_allocated;
         kept.known = true;
-        assert_int_equal(timing_allocated, kept.allocated); /* nothing but the checks' own is left of a bout */
+        assert_int_equal(timing_allocated, kept.allocated); /* nothing but the checks' own is left of a group */
     } else {
         kept.known = false;
         timing_allocated = 0;

@@ -13,7 +13,7 @@ static bool run_once(struct device *dev, struct rig *rig, struct error *err)
 /* Nothing is left of a run before. */
 static bool renew(struct rig *rig, struct error *err)
 {
-    return rig_wipe(rig, err) && rig_prepare(rig, NULL, err);
+    return rig_poison_all(rig, err) && rig_prepare(rig, NULL, err);
 }
 
 /* The state that the time beside the counts began in. */

@@ -170,7 +170,7 @@ static bool count_step(const struct source_job *job, struct cupti_sass *sass, in
 static bool look_at_row(const struct source_job *job, const struct look *look, struct source_values *out, struct error *err)
 {
     const struct program *p = rig_program(job->rig);
-    bool ok = rig_wipe(job->rig, err) && rig_prepare(job->rig, NULL, err) &&
+    bool ok = rig_poison_all(job->rig, err) && rig_prepare(job->rig, NULL, err) &&
               (job->warm ? rig_run_stepwise(job->rig, NULL, NULL, err) : cuda_flush_uncounted(job->dev, err)) &&
               job->dev->ops->sync(job->dev, err);
     for (int i = 0; ok && i < p->step_count; i++)

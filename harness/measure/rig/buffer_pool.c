@@ -4,67 +4,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct room_place {
+struct buffer_pool_place {
     char name[96];
     int index;
     struct place place;
 };
-struct room {
+struct buffer_pool {
     struct device *dev;
     struct card *card;
-    int sets, seats;
-    struct room_place *places;
+    int sets, replicas;
+    struct buffer_pool_place *places;
     int count;
 };
 
-struct room *room_open(struct device *dev, struct card *card, int sets, int seats)
+struct buffer_pool *buffer_pool_open(struct device *dev, struct card *card, int sets, int replicas)
 {
-    struct room *room = xcalloc(1, sizeof *room);
-    *room = (struct room){.dev = dev, .card = card, .sets = sets, .seats = seats};
-    return room;
+    struct buffer_pool *pool = xcalloc(1, sizeof *pool);
+    *pool = (struct buffer_pool){.dev = dev, .card = card, .sets = sets, .replicas = replicas};
+    return pool;
 }
 
-void room_close(struct room *room, bool lost)
+void buffer_pool_close(struct buffer_pool *pool, bool lost)
 {
-    if (!room)
+    if (!pool)
         return;
-    for (int i = 0; i < room->count && !lost; i++)
-        room->dev->ops->release(room->dev, room->places[i].place.base);
-    free(room->places);
-    free(room);
+    for (int i = 0; i < pool->count && !lost; i++)
+        pool->dev->ops->release(pool->dev, pool->places[i].place.base);
+    free(pool->places);
+    free(pool);
 }
 
-int room_sets(const struct room *room)
+int buffer_pool_sets(const struct buffer_pool *pool)
 {
-    return room->sets;
+    return pool->sets;
 }
 
-int room_seats(const struct room *room)
+int buffer_pool_replicas(const struct buffer_pool *pool)
 {
-    return room->seats;
+    return pool->replicas;
 }
 
-struct card *room_card(const struct room *room)
+struct card *buffer_pool_check(const struct buffer_pool *pool)
 {
-    return room->card;
+    return pool->card;
 }
 
-bool room_place(struct room *room, const char *name, int index, size_t bytes, size_t guard, struct place *out, bool *fresh,
-                struct error *err)
+bool buffer_pool_place(struct buffer_pool *pool, const char *name, int index, size_t bytes, size_t guard, struct place *out, bool *fresh,
+                       struct error *err)
 {
-    for (int i = 0; i < room->count; i++) {
-        const struct room_place *p = &room->places[i];
+    for (int i = 0; i < pool->count; i++) {
+        const struct buffer_pool_place *p = &pool->places[i];
         if (p->index == index && p->place.bytes == bytes && !strcmp(p->name, name)) {
             *out = p->place;
             *fresh = false;
             return true;
         }
     }
-    struct room_place made = {.index = index};
+    struct buffer_pool_place made = {.index = index};
     snprintf(made.name, sizeof made.name, "%s", name);
-    if (!place_make(room->dev, name, bytes, guard, RIG_PAGE_BYTES, &made.place, err))
+    if (!place_make(pool->dev, name, bytes, guard, RIG_PAGE_BYTES, &made.place, err))
         return false;
-    *APPEND(room->places, room->count) = made;
+    *APPEND(pool->places, pool->count) = made;
     *out = made.place;
     *fresh = true;
     return true;

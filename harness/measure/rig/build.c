@@ -69,12 +69,12 @@ bool build_make(const struct job *job, const struct program *program, struct bui
     return true;
 }
 
-void build_look(struct build *build)
+void build_scan(struct build *build)
 {
     struct error ignored = {0}; /* met again, and told, by whoever loads it */
     for (int i = 0; i < build->count; i++)
         if (!build->images[i].memory)
-            build->images[i].memory = rig_look(&build->images[i], &ignored);
+            build->images[i].memory = rig_scan_image(&build->images[i], &ignored);
 }
 
 void build_drop(struct build_cache *cache)
@@ -114,7 +114,7 @@ void build_free(struct build *build)
 {
     for (int i = 0; i < build->count; i++) {
         compiled_free(&build->units[i]);
-        rig_look_free((struct device_memory *)(uintptr_t)build->images[i].memory);
+        rig_scan_free((struct device_memory *)(uintptr_t)build->images[i].memory);
     }
     free(build->units);
     free(build->images);

@@ -15,8 +15,8 @@ struct build {
 struct compile_request build_request(const struct job *job, const struct unit *unit);
 bool build_make(const struct job *job, const struct program *program, struct build *build, struct error *err);
 void build_free(struct build *build);
-/* Scans the images once, for all rigs that are made of them (rig_look). */
-void build_look(struct build *build);
+/* Scans the images once, for all rigs that are made of them (rig_scan_image). */
+void build_scan(struct build *build);
 
 /* Builds of rows of one case. To read an image again costs a hash over all of it. */
 struct build_cache {

@@ -103,7 +103,7 @@ static bool make_kernel(struct rig *rig, const struct step *step, struct rig_ste
     }
     out->params = xcalloc((size_t)rig_views(rig), out->param_bytes);
     for (int view = 0; view < rig_views(rig); view++) {
-        rig_sit(rig, view / rig->seats, view % rig->seats);
+        rig_select(rig, view / rig->replicas, view % rig->replicas);
         for (int i = 0; i < count; i++) {
             struct param param = settled(&step->args[i], &params[i]);
             if (!pack_arg(rig, &step->args[i], &param, rig_params(rig, out) + params[i].offset, err)) {
@@ -112,7 +112,7 @@ static bool make_kernel(struct rig *rig, const struct step *step, struct rig_ste
             }
         }
     }
-    rig_sit(rig, 0, 0);
+    rig_select(rig, 0, 0);
     return true;
 }
 
@@ -148,30 +148,30 @@ static bool make_step(struct rig *rig, int i, struct error *err)
 static void rig_arrays(struct rig *rig)
 {
     const struct program *p = rig->program;
-    size_t sets = (size_t)rig->sets, seats = (size_t)rig->seats, most = sets > seats ? sets : seats;
-    rig->modules = xcalloc(sets * seats * (size_t)p->unit_count, sizeof *rig->modules);
+    size_t sets = (size_t)rig->sets, replicas = (size_t)rig->replicas, most = sets > replicas ? sets : replicas;
+    rig->modules = xcalloc(sets * replicas * (size_t)p->unit_count, sizeof *rig->modules);
     rig->steps = xcalloc((size_t)p->step_count, sizeof *rig->steps);
     rig->tensors = xcalloc(most * (size_t)p->tensor_count, sizeof *rig->tensors);
     rig->fresh = xcalloc(most * (size_t)p->tensor_count, sizeof *rig->fresh);
-    rig->scratch = xcalloc(seats * (size_t)p->scratch_count + 1, sizeof *rig->scratch);
-    rig->workspaces = xcalloc(seats, sizeof *rig->workspaces);
+    rig->scratch = xcalloc(replicas * (size_t)p->scratch_count + 1, sizeof *rig->scratch);
+    rig->workspaces = xcalloc(replicas, sizeof *rig->workspaces);
     rig->inputs = xcalloc((size_t)p->tensor_count, sizeof *rig->inputs);
     rig->fed = xcalloc((size_t)p->tensor_count, sizeof *rig->fed);
     rig->weights = xcalloc((size_t)p->constant_count + 1, sizeof *rig->weights);
     rig->weight_sums = xcalloc((size_t)p->constant_count + 1, sizeof *rig->weight_sums);
-    rig->graphs = xcalloc(sets * seats, sizeof *rig->graphs);
+    rig->graphs = xcalloc(sets * replicas, sizeof *rig->graphs);
     rig->trusted = xcalloc(sets, sizeof *rig->trusted);
     rig->expects = xcalloc(sets, sizeof *rig->expects);
 }
 
-bool rig_open_in(struct room *room, int values, struct device *dev, struct cudnn *library, const struct program *program,
+bool rig_open_in(struct buffer_pool *pool, int values, struct device *dev, struct cudnn *library, const struct program *program,
                  const struct device_image *images, bool keep_inputs, struct rig **out, struct error *err)
 {
     struct rig *rig = xcalloc(1, sizeof *rig);
     bool ok = false;
-    *rig = (struct rig){.dev = dev, .room = room, .values = values, .library = library, .program = program, .keep_inputs = keep_inputs};
-    rig->sets = room ? room_sets(room) : 1;
-    rig->seats = room ? room_seats(room) : 1;
+    *rig = (struct rig){.dev = dev, .pool = pool, .values = values, .library = library, .program = program, .keep_inputs = keep_inputs};
+    rig->sets = pool ? buffer_pool_sets(pool) : 1;
+    rig->replicas = pool ? buffer_pool_replicas(pool) : 1;
     rig->guard = dev->ops->forget ? 0 : RIG_GUARD_BYTES; /* emu checks every access itself, exactly */
     rig_arrays(rig);
     for (int i = 0; i < program->unit_count; i++)

@@ -15,48 +15,48 @@
 #include "op/program.h"
 
 struct rig;
-struct room;
+struct buffer_pool;
 
 /* images: one per unit of the program (ptx NULL where the unit has no source). `library` is needed by programs with a cuDNN step, else
  * NULL. keep_inputs: keep host copies, so that rig_check can say whether an input was changed. */
 bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs,
               struct rig **rig, struct error *err);
-/* The same on the buffers of a room (measure/rig/buffer_pool.h), which outlives it; rigs that are fed other values say another number. */
-bool rig_open_in(struct room *room, int values, struct device *dev, struct cudnn *library, const struct program *program,
+/* The same on the buffers of a pool (measure/rig/buffer_pool.h), which outlives it; rigs that are fed other values say another number. */
+bool rig_open_in(struct buffer_pool *pool, int values, struct device *dev, struct cudnn *library, const struct program *program,
                  const struct device_image *images, bool keep_inputs, struct rig **rig, struct error *err);
 void rig_close(struct rig *rig);
-/* Which inputs (set) and which outputs and scratch (seat) all that follows is about; at first 0 and 0, and without a room always. */
-void rig_sit(struct rig *rig, int set, int seat);
-/* In a room code is loaded once for each set and seat, at addresses of their own, so that no row is fast by where its code lies: from here
- * to the next rig_sit that of another one runs (0: the first; counted as set * seats + seat, and from the front again). A graph that was
- * captured keeps the code it was captured with. */
-void rig_take_code(struct rig *rig, int view);
-/* rig_wipe, then rig_refeed. */
+/* Which inputs (set) and which outputs and scratch (replica) all that follows is about; at first 0 and 0, and without a pool always. */
+void rig_select(struct rig *rig, int set, int replica);
+/* In a pool code is loaded once for each set and replica, at addresses of their own, so that no row is fast by where its code lies: from
+ * here to the next rig_select that of another one runs (0: the first; counted as set * replicas + replica, and from the front again). A
+ * graph that was captured keeps the code it was captured with. */
+void rig_use_code(struct rig *rig, int view);
+/* rig_poison_all, then rig_refeed. */
 bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
-/* Packs the inputs of the set (those that no other rig of the room has brought), and a chain's weights; what the last launch left in
+/* Packs the inputs of the set (those that no other rig of the pool has brought), and a chain's weights; what the last launch left in
  * outputs and scratch stays. */
 bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err);
 /* Poisons what the program writes. */
 bool rig_poison(struct rig *rig, struct error *err);
-/* Poisons outputs, scratch and workspace of the seat, and what threads left on the SMs: nothing of a launch is left, and what rig_prepare
- * made is gone too. */
-bool rig_wipe(struct rig *rig, struct error *err);
-/* In a room with a card: sums up on the device what the launch before it left in outputs and inputs (queued). */
-bool rig_seal(struct rig *rig, struct error *err);
+/* Poisons outputs, scratch and workspace of the replica, and what threads left on the SMs: nothing of a launch is left, and what
+ * rig_prepare made is gone too. */
+bool rig_poison_all(struct rig *rig, struct error *err);
+/* In a pool with a card: sums up on the device what the launch before it left in outputs and inputs (queued). */
+bool rig_checksum(struct rig *rig, struct error *err);
 /* The launch before it was verified: later ones of this set must leave the same bits. Waits. */
-bool rig_trust(struct rig *rig, struct error *err);
+bool rig_checksum_accept(struct rig *rig, struct error *err);
 /* Its inputs are as they are to stay; the first launch of this set is still to be looked at. Waits. Only with a card. */
-bool rig_expect(struct rig *rig, struct error *err);
-bool rig_expects(const struct rig *rig);
-/* The launch of this set that rig_same saw was looked at: later ones must leave the same bits. */
-void rig_believe(struct rig *rig);
-/* Waits; whether what was sealed last on this seat is what a trusted launch of this set left. Without a card it always is. */
-enum rig_left { RIG_AS_TRUSTED, RIG_UNSEEN, RIG_OTHER_OUTPUT, RIG_OTHER_INPUT, RIG_OTHER_PREPARED };
-bool rig_same(struct rig *rig, enum rig_left *left, struct error *err);
-/* The other set of which a trusted launch left the outputs that rig_same saw; -1: none. */
-int rig_replays(const struct rig *rig);
+bool rig_checksum_await(struct rig *rig, struct error *err);
+bool rig_checksum_awaits(const struct rig *rig);
+/* The launch of this set that rig_checksum_matches saw was looked at: later ones must leave the same bits. */
+void rig_checksum_accept_last(struct rig *rig);
+/* Waits; whether what was sealed last on this replica is what a trusted launch of this set left. Without a card it always is. */
+enum rig_left { RIG_AS_ACCEPTED, RIG_UNSEEN, RIG_OTHER_OUTPUT, RIG_OTHER_INPUT, RIG_OTHER_PREPARED };
+bool rig_checksum_matches(struct rig *rig, enum rig_left *left, struct error *err);
+/* The other set of which a trusted launch left the outputs that rig_checksum_matches saw; -1: none. */
+int rig_checksum_matches_set(const struct rig *rig);
 /* Has it a place for what a launch could find of an earlier one: scratch that is not constant, or local memory? Not asked of a library. */
-bool rig_keeps(const struct rig *rig);
+bool rig_has_state(const struct rig *rig);
 /* Brings the inputs of the set anew, whoever brought them first. */
 bool rig_restore(struct rig *rig, const struct op_data *data, struct error *err);
 /* Runs the prepare steps; *ns: wall time with a sync around them. ns NULL: they are only queued. */
@@ -74,9 +74,9 @@ bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verd
 /* Every tensor as it lies on the device, masks left out: DIR/NAME.npy, in logical order. Waits. */
 bool rig_save(struct rig *rig, const char *dir, struct error *err);
 /* Guard zones alone, which are filled anew where something was written to them. */
-bool rig_guards(struct rig *rig, struct text *unsafe, struct error *err);
+bool rig_check_guards(struct rig *rig, struct text *unsafe, struct error *err);
 /* The last part alone: guard zones, and the inputs of which copies were kept. */
-bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err);
+bool rig_check_memory(struct rig *rig, struct text *unsafe, struct error *err);
 /* What was prepared, and variables of the loaded modules that code refers to: looks at their bytes, and compares them with the last look
  * (of what was prepared once, with that of rig_state_keep). `changed` receives "" or the sentence that names those that launches in between
  * changed. Both wait for the device. */
@@ -86,8 +86,8 @@ bool rig_state_check(struct rig *rig, struct text *changed, struct error *err);
  * rig must be fed again before it is run. */
 bool rig_prepare_depends(struct rig *rig, bool *depends, struct error *err);
 /* What code refers to outside of its buffers. NULL where it cannot be read (err). To be freed. */
-struct device_memory *rig_look(const struct device_image *image, struct error *err);
-void rig_look_free(struct device_memory *memory);
+struct device_memory *rig_scan_image(const struct device_image *image, struct error *err);
+void rig_scan_free(struct device_memory *memory);
 /* Does the code of an image call malloc, or read what tells launches apart? No comparison finds what it does with that: `how`, which is
  * empty, says it. */
 bool rig_may_remember(const struct device_image *images, int count, struct text *how);

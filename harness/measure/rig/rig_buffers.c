@@ -9,12 +9,12 @@
 
 int rig_views(const struct rig *rig)
 {
-    return rig->sets * rig->seats;
+    return rig->sets * rig->replicas;
 }
 
 int rig_view(const struct rig *rig)
 {
-    return rig->set * rig->seats + rig->seat;
+    return rig->set * rig->replicas + rig->replica;
 }
 
 unsigned char *rig_params(const struct rig *rig, const struct rig_step *step)
@@ -22,14 +22,14 @@ unsigned char *rig_params(const struct rig *rig, const struct rig_step *step)
     return step->params ? step->params + (size_t)rig_view(rig) * step->param_bytes : NULL;
 }
 
-void rig_sit(struct rig *rig, int set, int seat)
+void rig_select(struct rig *rig, int set, int replica)
 {
     rig->set = set;
-    rig->seat = seat;
+    rig->replica = replica;
     rig->code = rig_view(rig);
 }
 
-void rig_take_code(struct rig *rig, int view)
+void rig_use_code(struct rig *rig, int view)
 {
     rig->code = view % rig_views(rig);
 }
@@ -42,7 +42,7 @@ struct device_module *rig_module(const struct rig *rig, int view, int unit)
 
 int rig_tensor_index(const struct rig *rig, int i)
 {
-    return (rig->program->tensors[i].written ? rig->seat : rig->set) * rig->program->tensor_count + i;
+    return (rig->program->tensors[i].written ? rig->replica : rig->set) * rig->program->tensor_count + i;
 }
 
 struct place *rig_tensor(struct rig *rig, int i)
@@ -52,7 +52,7 @@ struct place *rig_tensor(struct rig *rig, int i)
 
 struct place *rig_scratch(struct rig *rig, int i)
 {
-    return &rig->scratch[rig->seat * rig->program->scratch_count + i];
+    return &rig->scratch[rig->replica * rig->program->scratch_count + i];
 }
 
 struct place *rig_place_of(struct rig *rig, struct buffer_ref ref)
@@ -75,7 +75,7 @@ bool rig_hides(const struct rig *rig, const struct tensor *t)
 static bool buffer(struct rig *rig, const char *name, int index, size_t bytes, struct place *place, bool *fresh, struct error *err)
 {
     *fresh = true;
-    return rig->room ? room_place(rig->room, name, index, bytes, rig->guard, place, fresh, err)
+    return rig->pool ? buffer_pool_place(rig->pool, name, index, bytes, rig->guard, place, fresh, err)
                      : place_make(rig->dev, name, bytes, rig->guard, 0, place, err);
 }
 
@@ -85,10 +85,10 @@ static bool make_tensor(struct rig *rig, int i, struct error *err)
     bool same = !t->written && (t->role->constant || tensor_role_is_mask(t->role)); /* in all sets */
     char name[128];
     snprintf(name, sizeof name, "%s", t->role->name);
-    if (rig->room && !t->written)
+    if (rig->pool && !t->written)
         snprintf(name, sizeof name, "%s %s %s %d%s", t->role->name, layout_name(t->layout), dtype_name(t->dtype),
                  t->role->marked_by ? rig->values : 0, rig_hides(rig, t) ? " hidden" : "");
-    for (int k = 0; k < (t->written ? rig->seats : rig->sets); k++) {
+    for (int k = 0; k < (t->written ? rig->replicas : rig->sets); k++) {
         int at = k * rig->program->tensor_count + i;
         if (same && k)
             rig->tensors[at] = rig->tensors[i];
@@ -113,8 +113,8 @@ static bool make_scratch(struct rig *rig, int i, struct error *err)
     size_t bytes = (size_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype);
     bool constant = rig_is_constant(p, i), fresh;
     char name[PROGRAM_NAME + 32];
-    snprintf(name, sizeof name, "%s%.*s", p->scratch[i].name, rig->room ? 8 : 0, " scratch");
-    for (int k = 0; k < rig->seats; k++) {
+    snprintf(name, sizeof name, "%s%.*s", p->scratch[i].name, rig->pool ? 8 : 0, " scratch");
+    for (int k = 0; k < rig->replicas; k++) {
         struct place *place = &rig->scratch[k * p->scratch_count + i];
         if (constant && k)
             *place = rig->scratch[i];
@@ -133,14 +133,14 @@ bool rig_make_buffers(struct rig *rig, struct error *err)
     for (int i = 0; i < rig->program->scratch_count; i++)
         if (!make_scratch(rig, i, err))
             return false;
-    return !rig->room || !room_card(rig->room) ||
-           place_make(rig->dev, "sums", (size_t)(rig->seats + 1) * sizeof(struct rig_sums), 0, 0, &rig->sums, err);
+    return !rig->pool || !buffer_pool_check(rig->pool) ||
+           place_make(rig->dev, "sums", (size_t)(rig->replicas + 1) * sizeof(struct rig_sums), 0, 0, &rig->sums, err);
 }
 
 bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err)
 {
     bool fresh;
-    for (int k = 0; bytes && k < rig->seats; k++)
+    for (int k = 0; bytes && k < rig->replicas; k++)
         if (!buffer(rig, "workspace", k, bytes, &rig->workspaces[k], &fresh, err))
             return false;
     return true;
@@ -155,12 +155,12 @@ static void give_back(struct rig *rig, const struct place *place)
 void rig_release_buffers(struct rig *rig)
 {
     const struct program *p = rig->program;
-    for (int i = 0; !rig->room && i < p->tensor_count; i++)
+    for (int i = 0; !rig->pool && i < p->tensor_count; i++)
         give_back(rig, &rig->tensors[i]);
     for (int i = 0; i < p->scratch_count; i++)
-        if (!rig->room || rig_is_constant(p, i))
+        if (!rig->pool || rig_is_constant(p, i))
             give_back(rig, &rig->scratch[i]);
-    if (!rig->room)
+    if (!rig->pool)
         give_back(rig, &rig->workspaces[0]);
     give_back(rig, &rig->sums);
 }

@@ -164,18 +164,18 @@ static bool look_there(struct rig *rig, const struct card *card, bool *changed, 
     return ok;
 }
 
-bool rig_guards(struct rig *rig, struct text *unsafe, struct error *err)
+bool rig_check_guards(struct rig *rig, struct text *unsafe, struct error *err)
 {
     uint64_t around;
     return (!rig->sums.base || rig_around(rig, &around, err)) && guards(rig, rig->sums.base && around == rig->around, unsafe, err);
 }
 
-bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
+bool rig_check_memory(struct rig *rig, struct text *unsafe, struct error *err)
 {
     const struct card *card = rig_card(rig);
     size_t inputs = (size_t)(rig->program->tensor_count + rig->program->constant_count);
     bool *changed = card ? xcalloc(inputs, sizeof *changed) : NULL, ends = false;
-    bool ok = card ? look_there(rig, card, changed, &ends, err) && guards(rig, ends, unsafe, err) : rig_guards(rig, unsafe, err);
+    bool ok = card ? look_there(rig, card, changed, &ends, err) && guards(rig, ends, unsafe, err) : rig_check_guards(rig, unsafe, err);
     ok = ok && inputs_unchanged(rig, changed, unsafe, err);
     free(changed);
     if (ok && unsafe->len >= 2)
@@ -247,7 +247,7 @@ bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verd
             if (p->tensors[i].written && (p->tensors[i].layout == LAYOUT_BITS) == (bool)masks &&
                 !check_output(rig, i, data, verdict, dump_dir, err))
                 return false;
-    return rig_harm(rig, unsafe, err);
+    return rig_check_memory(rig, unsafe, err);
 }
 
 bool rig_save(struct rig *rig, const char *dir, struct error *err)

@@ -1,4 +1,4 @@
-/* Where the buffers of a rig are, in each set and seat; what is put into them; what is taken away again. */
+/* Where the buffers of a rig are, in each set and replica; what is put into them; what is taken away again. */
 #include "base/text.h"
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig_private.h"
@@ -136,7 +136,7 @@ bool rig_poison(struct rig *rig, struct error *err)
     return true;
 }
 
-bool rig_keeps(const struct rig *rig)
+bool rig_has_state(const struct rig *rig)
 {
     const struct program *p = rig->program;
     const struct device_ops *ops = rig->dev->ops;
@@ -150,10 +150,10 @@ bool rig_keeps(const struct rig *rig)
     return (scratch && kernels) || frames;
 }
 
-bool rig_wipe(struct rig *rig, struct error *err)
+bool rig_poison_all(struct rig *rig, struct error *err)
 {
     const struct program *p = rig->program;
-    const struct place *workspace = &rig->workspaces[rig->seat];
+    const struct place *workspace = &rig->workspaces[rig->replica];
     /* Each time another NaN, of f32 and of f16: who counts from what scratch is wiped with is right only where that is the same. */
     uint32_t word = VERIFY_POISON ^ (1 + rig->wipes++ % 31) * 0x00010001u;
     for (int i = 0; i < p->scratch_count; i++)
@@ -190,7 +190,7 @@ bool rig_restore(struct rig *rig, const struct op_data *data, struct error *err)
 
 bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
 {
-    return rig_wipe(rig, err) && rig_refeed(rig, data, err);
+    return rig_poison_all(rig, err) && rig_refeed(rig, data, err);
 }
 
 /* ---- what a launch left, summed up on the device ---- */
@@ -199,15 +199,15 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
 static bool seal_around(struct rig *rig, const struct place *place, uint64_t sum, struct error *err)
 {
     size_t front = place->address - place->base, end = front + (place->bytes + 7) / 8 * 8;
-    return !front || (card_sum_add(room_card(rig->room), place->base, front, sum, err) &&
-                      card_sum_add(room_card(rig->room), place->base + end, place->whole - end, sum, err));
+    return !front || (card_sum_add(buffer_pool_check(rig->pool), place->base, front, sum, err) &&
+                      card_sum_add(buffer_pool_check(rig->pool), place->base + end, place->whole - end, sum, err));
 }
 
 bool rig_around(struct rig *rig, uint64_t *sum, struct error *err)
 {
     const struct device_ops *ops = rig->dev->ops;
     const struct program *p = rig->program;
-    uint64_t to = rig->sums.address + (uint64_t)rig->seats * sizeof(struct rig_sums); /* behind those of the seats */
+    uint64_t to = rig->sums.address + (uint64_t)rig->replicas * sizeof(struct rig_sums); /* behind those of the replicas */
     if (!ops->fill(rig->dev, to, 0, sizeof *sum, err))
         return false;
     for (int i = 0; i < p->tensor_count + p->scratch_count; i++)
@@ -217,13 +217,13 @@ bool rig_around(struct rig *rig, uint64_t *sum, struct error *err)
 }
 
 /* Guard zones are summed up with what they guard: who writes there is seen at once, and no other row is thought to have done it. */
-bool rig_seal(struct rig *rig, struct error *err)
+bool rig_checksum(struct rig *rig, struct error *err)
 {
     const struct program *p = rig->program;
     if (!rig->sums.base)
         return true;
-    struct card *card = room_card(rig->room);
-    uint64_t to = rig->sums.address + (uint64_t)rig->seat * sizeof(struct rig_sums);
+    struct card *card = buffer_pool_check(rig->pool);
+    uint64_t to = rig->sums.address + (uint64_t)rig->replica * sizeof(struct rig_sums);
     if (!rig->dev->ops->fill(rig->dev, to, 0, sizeof(struct rig_sums), err))
         return false;
     for (int i = 0; i < p->tensor_count; i++) {
@@ -245,38 +245,38 @@ bool rig_seal(struct rig *rig, struct error *err)
 static bool sums_read(struct rig *rig, struct rig_sums *sums, struct error *err)
 {
     return rig->dev->ops->sync(rig->dev, err) &&
-           rig->dev->ops->read(rig->dev, rig->sums.address + (uint64_t)rig->seat * sizeof *sums, sums, sizeof *sums, err);
+           rig->dev->ops->read(rig->dev, rig->sums.address + (uint64_t)rig->replica * sizeof *sums, sums, sizeof *sums, err);
 }
 
-bool rig_trust(struct rig *rig, struct error *err)
+bool rig_checksum_accept(struct rig *rig, struct error *err)
 {
     rig->expects[rig->set] = false;
-    return !rig->sums.base || (rig_seal(rig, err) && sums_read(rig, &rig->trusted[rig->set], err));
+    return !rig->sums.base || (rig_checksum(rig, err) && sums_read(rig, &rig->trusted[rig->set], err));
 }
 
-bool rig_expect(struct rig *rig, struct error *err)
+bool rig_checksum_await(struct rig *rig, struct error *err)
 {
-    bool ok = rig_trust(rig, err);
+    bool ok = rig_checksum_accept(rig, err);
     rig->trusted[rig->set].outputs = rig->trusted[rig->set].prepared = 0;
     rig->expects[rig->set] = true;
     return ok;
 }
 
-bool rig_expects(const struct rig *rig)
+bool rig_checksum_awaits(const struct rig *rig)
 {
     return rig->expects[rig->set];
 }
 
-void rig_believe(struct rig *rig)
+void rig_checksum_accept_last(struct rig *rig)
 {
     rig->trusted[rig->set] = rig->seen;
     rig->expects[rig->set] = false;
 }
 
-bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
+bool rig_checksum_matches(struct rig *rig, enum rig_left *left, struct error *err)
 {
     const struct rig_sums *now = &rig->seen, *trusted = &rig->trusted[rig->set];
-    *left = RIG_AS_TRUSTED;
+    *left = RIG_AS_ACCEPTED;
     if (!rig->sums.base)
         return true;
     if (!sums_read(rig, &rig->seen, err))
@@ -292,7 +292,7 @@ bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
     return true;
 }
 
-int rig_replays(const struct rig *rig)
+int rig_checksum_matches_set(const struct rig *rig)
 {
     for (int set = 0; set < rig->sets; set++)
         if (set != rig->set && rig->seen.outputs == rig->trusted[set].outputs &&

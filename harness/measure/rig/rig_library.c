@@ -145,7 +145,7 @@ bool rig_library_run(struct rig *rig, int i, struct error *err)
     const struct rig_step *own = &rig->steps[i];
     return cudnn_execute(rig->library, own->plans[own->plan], address_of(rig, step, "input"), address_of(rig, step, "filter"),
                          address_of(rig, step, "output"), address_of(rig, step, "bias"), address_of(rig, step, "residual"),
-                         rig->workspaces[rig->seat].address, err);
+                         rig->workspaces[rig->replica].address, err);
 }
 
 void rig_library_free(struct rig *rig, int step)

@@ -5,7 +5,7 @@
 #include "measure/verify/device_check.h"
 #include "measure/rig/rig.h"
 
-/* What lies in front of and behind each buffer on a device that does not check accesses itself; the buffers of a room have pages of the
+/* What lies in front of and behind each buffer on a device that does not check accesses itself; the buffers of a pool have pages of the
  * device's memory of their own, so that there is nothing beside them that belongs to nobody. */
 #define RIG_GUARD_BYTES 4096
 #define RIG_PAGE_BYTES ((size_t)2 << 20)
@@ -16,7 +16,7 @@ struct place {
     size_t bytes, whole;    /* whole: from base on, guards with it */
 };
 struct rig_step {
-    struct device_function **functions; /* for each set and seat: of the module that is theirs (rig_module) */
+    struct device_function **functions; /* for each set and replica: of the module that is theirs (rig_module) */
     unsigned char *params;              /* likewise (rig_params) */
     size_t param_bytes;
     uint64_t symbol;
@@ -54,20 +54,20 @@ struct rig_sums {
 enum rig_weights { WEIGHTS_NONE, WEIGHTS_EXACT, WEIGHTS_PRECISION };
 struct rig {
     struct device *dev;
-    struct room *room;          /* NULL: one set and one seat, its own */
-    int values;                 /* a number for what it is fed */
-    int sets, seats, set, seat; /* how many; and where it sits; */
-    int code;                   /* whose module runs there: a view */
+    struct buffer_pool *pool;         /* NULL: one set and one replica, its own */
+    int values;                       /* a number for what it is fed */
+    int sets, replicas, set, replica; /* how many; and where it sits; */
+    int code;                         /* whose module runs there: a view */
     struct cudnn *library;
     const struct program *program;
     const char *name;               /* of its row */
-    struct device_module **modules; /* by set and seat, then unit (rig_module) */
+    struct device_module **modules; /* by set and replica, then unit (rig_module) */
     struct rig_state *state;        /* what their code may keep (rig_state.c); NULL: nothing is loaded */
     struct rig_step *steps;
-    struct place *tensors, *scratch, *workspaces; /* by set or seat, then tensor; by seat, then scratch; by seat */
-    bool *fresh;                                  /* as tensors: fed by this rig, and not by another of the room */
-    struct place sums;                            /* struct rig_sums by seat: of the last launch there; none without a card */
-    struct rig_sums seen;                         /* by the last rig_same */
+    struct place *tensors, *scratch, *workspaces; /* by set or replica, then tensor; by replica, then scratch; by replica */
+    bool *fresh;                                  /* as tensors: fed by this rig, and not by another of the pool */
+    struct place sums;                            /* struct rig_sums by replica: of the last launch there; none without a card */
+    struct rig_sums seen;                         /* by the last rig_checksum_matches */
     uint64_t around;                              /* the sum of all guard zones, as they are filled */
     struct rig_sums *trusted;                     /* by set: of a launch that was verified */
     bool *expects;                                /* by set: none was yet, and of `trusted` the inputs alone are known */
@@ -81,7 +81,7 @@ struct rig {
     double time_limit_s;
     unsigned wipes;               /* each with another word */
     bool has_run;                 /* all steps once: what a library does at its first call must not fall into a capture */
-    struct device_graph **graphs; /* by set and seat */
+    struct device_graph **graphs; /* by set and replica */
     uint64_t output_sum;          /* of the bits of what is written, at the last check */
 };
 
@@ -114,7 +114,7 @@ struct rig_given {
 int rig_fed_spans(struct rig *rig, bool weights, struct card_span *spans, struct rig_given *given);
 /* Where sums are made: of all guard zones where the rig sits. Waits. */
 bool rig_around(struct rig *rig, uint64_t *sum, struct error *err);
-/* rig_state.c: loads a unit so that its variables can be looked at; in a room once for each view, where that is cheap and changes nothing.
+/* rig_state.c: loads a unit so that its variables can be looked at; in a pool once for each view, where that is cheap and changes nothing.
  */
 bool rig_state_load(struct rig *rig, int unit, const struct device_image *image, struct error *err);
 void rig_state_free(struct rig *rig);

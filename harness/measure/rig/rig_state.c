@@ -8,7 +8,7 @@
 
 #define AGAIN_BYTES ((size_t)1 << 20) /* a larger cubin is loaded once */
 
-struct device_memory *rig_look(const struct device_image *image, struct error *err)
+struct device_memory *rig_scan_image(const struct device_image *image, struct error *err)
 {
     struct device_memory *m = xcalloc(1, sizeof *m);
     if (image->ptx)
@@ -21,7 +21,7 @@ struct device_memory *rig_look(const struct device_image *image, struct error *e
     return NULL;
 }
 
-void rig_look_free(struct device_memory *memory)
+void rig_scan_free(struct device_memory *memory)
 {
     for (int i = 0; memory && i < memory->count; i++)
         free(memory->names[i]);
@@ -34,7 +34,7 @@ bool rig_may_remember(const struct device_image *images, int count, struct text 
 {
     for (int i = 0; i < count && !how->len; i++) {
         struct error ignored = {0};
-        struct device_memory *own = images[i].memory ? NULL : rig_look(&images[i], &ignored);
+        struct device_memory *own = images[i].memory ? NULL : rig_scan_image(&images[i], &ignored);
         const struct device_memory *m = images[i].memory ? images[i].memory : own;
         if (m && m->heap)
             text_add(how, "its code calls malloc: memory of the device's heap outlives the launch, and a kernel can keep results there");
@@ -43,7 +43,7 @@ bool rig_may_remember(const struct device_image *images, int count, struct text 
                 how,
                 "its code reads %s, which tells one launch from another: what it does when nobody looks need not be what it did before",
                 m->launches);
-        rig_look_free(own);
+        rig_scan_free(own);
     }
     return how->len > 0;
 }
@@ -123,7 +123,7 @@ static bool is_loaded_again(const struct program *p, int unit, const struct devi
 bool rig_state_load(struct rig *rig, int unit, const struct device_image *image, struct error *err)
 {
     struct device_image known = *image;
-    struct device_memory *own = image->memory ? NULL : rig_look(image, err);
+    struct device_memory *own = image->memory ? NULL : rig_scan_image(image, err);
     const struct device_memory *m = image->memory ? image->memory : own;
     rig->state = rig->state ? rig->state : xcalloc(1, sizeof *rig->state);
     if (m && m->count > 0)
@@ -139,7 +139,7 @@ bool rig_state_load(struct rig *rig, int unit, const struct device_image *image,
         free((void *)(uintptr_t)known.cubin);
     if (known.ptx != image->ptx)
         free((char *)(uintptr_t)known.ptx);
-    rig_look_free(own);
+    rig_scan_free(own);
     return ok;
 }
 

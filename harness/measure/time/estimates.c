@@ -6,7 +6,7 @@
 
 #define CLOCK_STEP_LEAST_NS 1.0 /* what the floats of the driver's milliseconds leave of equal times lies below */
 
-struct row_time *bout_time(struct row *row, int step, const char *cache, const char *load, const struct bout_rounds *rounds)
+struct row_time *estimates_add(struct row *row, int step, const char *cache, const char *load, const struct estimate_rounds *rounds)
 {
     struct row_time *t = row_add_time(row);
     struct estimate e = estimate_median_grouped(rounds->ns, rounds->places, rounds->count, 1);
@@ -32,8 +32,8 @@ struct row_time *bout_time(struct row *row, int step, const char *cache, const c
     return t;
 }
 
-/* The rounds that an entrant took part in are the first ones. */
-int rounds_taken(const struct entrant *e, int rounds)
+/* The rounds that an candidate took part in are the first ones. */
+int rounds_taken(const struct sample_candidate *e, int rounds)
 {
     int count = 0;
     while (count < rounds && isfinite(e->samples_ns[count]))
@@ -41,13 +41,14 @@ int rounds_taken(const struct entrant *e, int rounds)
     return count;
 }
 
-struct bout_rounds bout_rounds_of(const struct entrant *e, const struct entrant *base, const struct sample_result *result, int family)
+struct estimate_rounds estimate_rounds_of(const struct sample_candidate *e, const struct sample_candidate *base,
+                                          const struct sample_result *result, int family)
 {
     int rounds = rounds_taken(e, result->rounds), paired = base ? rounds_taken(base, rounds) : 0;
-    return (struct bout_rounds){e->samples_ns, paired ? base->samples_ns : NULL, result->places, rounds, family, paired};
+    return (struct estimate_rounds){e->samples_ns, paired ? base->samples_ns : NULL, result->places, rounds, family, paired};
 }
 
-void bout_clock(struct row *row, const struct entrant *e, int rounds)
+void estimates_clock(struct row *row, const struct sample_candidate *e, int rounds)
 {
     double *hz = xcalloc((size_t)rounds + 1, sizeof *hz);
     int known = 0;

@@ -6,19 +6,20 @@
 #include "store/row.h"
 
 /* Rounds of a row or a step, as they are estimated. */
-struct bout_rounds {
+struct estimate_rounds {
     const double *ns, *base; /* base (may be NULL): the same rounds of what it is compared with */
     const int *places;       /* of the buffers, by round; NULL: one */
     int count, family;       /* family: so many rows whose ratios are to hold together */
     int paired;              /* of what it is compared with, the first rounds are there alone; 0: all */
 };
-/* An entrant takes part in the first rounds: so many of them. */
-int rounds_taken(const struct entrant *e, int rounds);
-/* The rounds of an entrant; base: of the entrant it is compared with (NULL: none), which may have left earlier. */
-struct bout_rounds bout_rounds_of(const struct entrant *e, const struct entrant *base, const struct sample_result *result, int family);
+/* An candidate takes part in the first rounds: so many of them. */
+int rounds_taken(const struct sample_candidate *e, int rounds);
+/* The rounds of an candidate; base: of the candidate it is compared with (NULL: none), which may have left earlier. */
+struct estimate_rounds estimate_rounds_of(const struct sample_candidate *e, const struct sample_candidate *base,
+                                          const struct sample_result *result, int family);
 /* Adds their estimate to a row; the time is valid until the next is added. */
-struct row_time *bout_time(struct row *row, int step, const char *cache, const char *load, const struct bout_rounds *rounds);
+struct row_time *estimates_add(struct row *row, int step, const char *cache, const char *load, const struct estimate_rounds *rounds);
 /* The clock that the row's samples began at, unless it is known. */
-void bout_clock(struct row *row, const struct entrant *e, int rounds);
+void estimates_clock(struct row *row, const struct sample_candidate *e, int rounds);
 
 #endif

@@ -7,10 +7,10 @@
 #define PREPARE_ROUNDS 7
 #define LOAD_LIMIT_S 120.0
 
-void bout_open(struct bout *b, struct timing_context *timing, const int *rows, int row_count)
+void timing_open(struct timing_group *b, struct timing_context *timing, const int *rows, int row_count)
 {
     size_t count = (size_t)row_count;
-    *b = (struct bout){.timing = timing, .count = row_count, .blame = -1};
+    *b = (struct timing_group){.timing = timing, .count = row_count, .blame = -1};
     b->index = xcalloc(count, sizeof *b->index);
     b->rows = xcalloc(count, sizeof *b->rows);
     b->builds = xcalloc(count, sizeof *b->builds);
@@ -24,7 +24,7 @@ void bout_open(struct bout *b, struct timing_context *timing, const int *rows, i
     board_begin(&timing->board, timing->job->dev);
 }
 
-void bout_close(struct bout *b, bool ok)
+void timing_close(struct timing_group *b, bool ok)
 {
     const struct job *job = b->timing->job;
     const struct others *others = &b->timing->board.others;
@@ -40,7 +40,7 @@ void bout_close(struct bout *b, bool ok)
         build_free(&b->builds[i]);
         row_free(b->rows[i]);
     }
-    room_close(b->room, !ok);
+    buffer_pool_close(b->pool, !ok);
     free(b->index);
     free(b->rows);
     free(b->builds);
@@ -48,18 +48,18 @@ void bout_close(struct bout *b, bool ok)
     free(b->pace);
 }
 
-void bout_announce(void *context, int entrant)
+void timing_announce(void *context, int candidate)
 {
-    struct bout *b = context;
-    if (entrant == b->count) /* the A/A twin is the baseline again */
-        entrant = 0;
-    b->blame = entrant < 0 ? -1 : b->index[entrant];
+    struct timing_group *b = context;
+    if (candidate == b->count) /* the A/A control is the baseline again */
+        candidate = 0;
+    b->blame = candidate < 0 ? -1 : b->index[candidate];
     job_stage(b->timing->job, b->blame, "time",
-              entrant < 0 ? b->timing->job->plan.time.budget_s * 4 + 120 : b->timing->job->time_limit_s + 30);
+              candidate < 0 ? b->timing->job->plan.time.budget_s * 4 + 120 : b->timing->job->time_limit_s + 30);
 }
 
 /* Appended for a chain, whose layers each have a choice of their own. */
-static void record_plans(struct bout *b, int i, int step, const double *medians)
+static void record_plans(struct timing_group *b, int i, int step, const double *medians)
 {
     struct rig *rig = b->rigs[i];
     struct row *row = b->rows[i];
@@ -98,7 +98,7 @@ static void record_plans(struct bout *b, int i, int step, const double *medians)
     }
 }
 
-bool bout_plans(struct bout *b, int i, struct error *err)
+bool timing_plans(struct timing_group *b, int i, struct error *err)
 {
     struct rig *rig = b->rigs[i];
     bool ok = true;
@@ -115,7 +115,7 @@ bool bout_plans(struct bout *b, int i, struct error *err)
     return ok && rig_plan_settle(rig, err);
 }
 
-static bool prepare(struct bout *b, int i, int set, struct error *err)
+static bool prepare(struct timing_group *b, int i, int set, struct error *err)
 {
     const struct job *job = b->timing->job;
     double ns;
@@ -126,15 +126,15 @@ static bool prepare(struct bout *b, int i, int set, struct error *err)
         return true;
     if (!isnan(ns) && !sample_prepare(job->dev, b->rigs[i], PREPARE_ROUNDS, &b->rows[i]->prepare_ns, err))
         return false;
-    return rig_library_step(b->rigs[i], 0) < 0 || bout_plans(b, i, err);
+    return rig_library_step(b->rigs[i], 0) < 0 || timing_plans(b, i, err);
 }
 
-const char *bout_first_on(int set)
+const char *timing_first_on(int set)
 {
     return set ? "(in the measuring process, on other inputs)" : "(in the measuring process, before timing)";
 }
 
-bool bout_check(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err)
+bool timing_check(struct timing_group *b, int i, const struct op_data *data, const char *when, struct error *err)
 {
     struct verdict v;
     struct text unsafe = {0};
@@ -155,25 +155,25 @@ bool bout_check(struct bout *b, int i, const struct op_data *data, const char *w
     return ok;
 }
 
-bool bout_data(struct bout *b, int i, int set, struct op_data **data, struct error *err)
+bool timing_data(struct timing_group *b, int i, int set, struct op_data **data, struct error *err)
 {
     job_stage(b->timing->job, -1, "data", DATA_LIMIT_S);
     return data_get(b->timing->data, b->index[i], job_timed_part(b->timing->job, b->index[i]), set, data, err);
 }
 
-bool bout_is_sound(const struct bout *b, int i)
+bool timing_is_sound(const struct timing_group *b, int i)
 {
     return b->rows[i]->status == ROW_OK || b->rows[i]->status == ROW_FOIL;
 }
 
-bool bout_try(struct bout *b, int i, int set, const struct op_data *data, struct error *err)
+bool timing_try(struct timing_group *b, int i, int set, const struct op_data *data, struct error *err)
 {
     struct rig *rig = b->rigs[i];
-    return prepare(b, i, set, err) && rig_poison(rig, err) && rig_run(rig, err) && bout_check(b, i, data, bout_first_on(set), err) &&
-           rig_trust(rig, err) && rig_wipe(rig, err);
+    return prepare(b, i, set, err) && rig_poison(rig, err) && rig_run(rig, err) && timing_check(b, i, data, timing_first_on(set), err) &&
+           rig_checksum_accept(rig, err) && rig_poison_all(rig, err);
 }
 
-bool bout_enter(struct bout *b, int i, struct error *err)
+bool timing_enter(struct timing_group *b, int i, struct error *err)
 {
     const struct job *job = b->timing->job;
     const struct program *p = &job->plan.rows[b->index[i]].program;
@@ -181,17 +181,17 @@ bool bout_enter(struct bout *b, int i, struct error *err)
     b->blame = b->index[i];
     job_stage(job, b->blame, "load", LOAD_LIMIT_S);
     if ((!b->builds[i].count && !build_kept(b->timing->builds, b->index[i], &b->builds[i]) && !build_make(job, p, &b->builds[i], err)) ||
-        !rig_open_in(b->room, job_timed_part(job, b->index[i]), job->dev, b->timing->library->cudnn, p, b->builds[i].images, false,
+        !rig_open_in(b->pool, job_timed_part(job, b->index[i]), job->dev, b->timing->library->cudnn, p, b->builds[i].images, false,
                      &b->rigs[i], err))
         return false;
     rig_set_name(b->rigs[i], job->plan.rows[b->index[i]].id);
-    for (int set = 0; set < (b->room ? room_sets(b->room) : 1); set++) {
-        rig_sit(b->rigs[i], set, 0);
-        if (!bout_data(b, i, set, &data, err))
+    for (int set = 0; set < (b->pool ? buffer_pool_sets(b->pool) : 1); set++) {
+        rig_select(b->rigs[i], set, 0);
+        if (!timing_data(b, i, set, &data, err))
             return false;
         if (!rig_feed(b->rigs[i], data, err)) /* even of who is wrong already: the others find what the first one fed */
             return false;
-        if (bout_is_sound(b, i) && !(set && b->warms ? rig_expect(b->rigs[i], err) : bout_try(b, i, set, data, err)))
+        if (timing_is_sound(b, i) && !(set && b->warms ? rig_checksum_await(b->rigs[i], err) : timing_try(b, i, set, data, err)))
             return false;
         if (!set)
             first_launch_compare(b->timing->first, b->index[i], b->rigs[i], b->rows[i]);

@@ -43,49 +43,49 @@ bool timing_run(struct timing_context *timing, const struct timing_request *requ
 bool timing_race(struct timing_context *timing, const int *rows, int count, int *blame, struct error *err);
 
 /* Did a row of the tail (sample.h) run as one in all that was timed? */
-enum bout_pace { PACE_UNKNOWN, PACE_TAIL, PACE_FAST };
-struct bout {
+enum group_pace { PACE_UNKNOWN, PACE_TAIL, PACE_FAST };
+struct timing_group {
     struct timing_context *timing;
     int count;         /* rows */
     int *index;        /* plan row of each */
     struct row **rows; /* what is reported */
     struct build *builds;
     struct rig **rigs; /* NULL: not on the device */
-    enum bout_pace *pace;
-    struct room *room; /* the buffers that all of them stand on; NULL: each has its own, and one set of inputs */
-    bool warms;        /* what is timed first is warmed up on every set of inputs: on the further ones those launches are checked */
-    int blame;         /* plan row that was running, -1 = none */
+    enum group_pace *pace;
+    struct buffer_pool *pool; /* the buffers that all of them stand on; NULL: each has its own, and one set of inputs */
+    bool warms;               /* what is timed first is warmed up on every set of inputs: on the further ones those launches are checked */
+    int blame;                /* plan row that was running, -1 = none */
 };
 /* group.c */
-void bout_open(struct bout *b, struct timing_context *timing, const int *rows, int count);
+void timing_open(struct timing_group *b, struct timing_context *timing, const int *rows, int count);
 /* Reports every row when `ok`, closes rigs, frees. */
-void bout_close(struct bout *b, bool ok);
+void timing_close(struct timing_group *b, bool ok);
 /* Loads row i, runs what it prepares, finds the library's fastest plan; runs and checks it on every set of inputs, so that timed launches
- * can be compared with it: the row's status says how that went. If the bout warms, only on the first; see bout_doubt. */
-bool bout_enter(struct bout *b, int i, struct error *err);
+ * can be compared with it: the row's status says how that went. If the group warms, only on the first; see timing_recheck. */
+bool timing_enter(struct timing_group *b, int i, struct error *err);
 /* The library's fastest plan for each of row i's steps that has some, prepared and recorded in the row. */
-bool bout_plans(struct bout *b, int i, struct error *err);
+bool timing_plans(struct timing_group *b, int i, struct error *err);
 /* The data of row i in a set of inputs; set 0 is the case's own. */
-bool bout_data(struct bout *b, int i, int set, struct op_data **data, struct error *err);
+bool timing_data(struct timing_group *b, int i, int set, struct op_data **data, struct error *err);
 /* A checked launch, on a set of inputs that was fed. */
-bool bout_try(struct bout *b, int i, int set, const struct op_data *data, struct error *err);
+bool timing_try(struct timing_group *b, int i, int set, const struct op_data *data, struct error *err);
 /* Compares the output that is there; a row that fails is WRONG or UNSAFE with the reason and `when`. */
-bool bout_check(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err);
-bool bout_is_sound(const struct bout *b, int i);
+bool timing_check(struct timing_group *b, int i, const struct op_data *data, const char *when, struct error *err);
+bool timing_is_sound(const struct timing_group *b, int i);
 /* When the check came: at the first launch on a set of inputs. */
-const char *bout_first_on(int set);
-/* sample_watch: a row begins. context: the bout. */
-void bout_announce(void *context, int entrant);
+const char *timing_first_on(int set);
+/* sample_watch: a row begins. context: the group. */
+void timing_announce(void *context, int candidate);
 /* look.c */
-/* sample_watch: checks what a timed launch left, and the first on a set of inputs. context: the bout. */
-bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err);
+/* sample_watch: checks what a timed launch left, and the first on a set of inputs. context: the group. */
+bool timing_recheck(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err);
 /* Once more after the timed loop, where no kernel can foresee it: inputs of the last set, on the last output replica; and on a set on which
  * no launch was checked. A row of the tail, each of whose timed launches left the sums of a verified one, launches no more: only what it
  * keeps in its module is checked. */
-bool bout_check_again(struct bout *b, int i, struct error *err);
+bool timing_check_again(struct timing_group *b, int i, struct error *err);
 /* Two builds of rows against each other, until each pair is decided (pairs.c). */
-bool bout_pairs(struct bout *b, const struct pair_request *request, struct error *err);
+bool timing_pairs(struct timing_group *b, const struct pair_request *request, struct error *err);
 /* The frames of rows of a sequence, one row after another (sequence_time.c). */
-bool bout_sequence(struct bout *b, struct error *err);
+bool timing_sequence(struct timing_group *b, struct error *err);
 
 #endif

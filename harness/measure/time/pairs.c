@@ -1,5 +1,5 @@
 /* Two builds of rows against each other. A kernel's time depends on where its code and its buffers lie, and that is no property of a build:
- * so the rows sit down several times, each time in a room that lies elsewhere, their modules loaded in the reverse order of the time
+ * so the rows sit down several times, each time in a pool that lies elsewhere, their modules loaded in the reverse order of the time
  * before. In a sitting both builds have the very same buffers and run in turns with the library. After every round it is asked whether each
  * pair is decided (statistics/decision, where a sitting is a placement); a pair that is takes no part in the next sitting. */
 #include "base/clock.h"
@@ -25,29 +25,29 @@ static const int lengths[] = {7, 30, 120, 350};
 #define ROUNDS_MOST ((7 + 30 + 120 + 350) * SITTINGS_LEAST)
 
 struct pair {
-    int base, head; /* rows of the bout */
+    int base, head; /* rows of the group */
     double margin;
     struct decision decision;
 };
-struct contest {
-    struct bout *b;
+struct pair_session {
+    struct timing_group *b;
     struct pair *pairs;
-    int pair_count, library; /* library: row of the bout; -1: none */
+    int pair_count, library; /* library: row of the group; -1: none */
     double alpha, budget_s;  /* of one pair; of all its rounds */
-    double **ns;             /* by row of the bout, then round */
+    double **ns;             /* by row of the group, then round */
     int *taken;              /* by row: its rounds, the first ones */
     int *sitting;            /* by round */
     int rounds;              /* of the sittings before */
-    int *here, here_count;   /* rows of the bout that sit */
+    int *here, here_count;   /* rows of the group that sit */
 };
 
-static bool pair_open(const struct contest *c, const struct pair *p)
+static bool pair_open(const struct pair_session *c, const struct pair *p)
 {
-    return p->decision.verdict == VERDICT_UNDECIDED && bout_is_sound(c->b, p->base) && bout_is_sound(c->b, p->head);
+    return p->decision.verdict == VERDICT_UNDECIDED && timing_is_sound(c->b, p->base) && timing_is_sound(c->b, p->head);
 }
 
 /* Who sits: the library and what is not decided, the other way round each time. */
-static void seat_rows(struct contest *c, int sitting)
+static void seat_rows(struct pair_session *c, int sitting)
 {
     c->here_count = 0;
     if (c->library >= 0)
@@ -61,7 +61,7 @@ static void seat_rows(struct contest *c, int sitting)
     }
 }
 
-static bool any_open(const struct contest *c)
+static bool any_open(const struct pair_session *c)
 {
     for (int i = 0; i < c->pair_count; i++)
         if (pair_open(c, &c->pairs[i]))
@@ -70,7 +70,7 @@ static bool any_open(const struct contest *c)
 }
 
 /* Decides what can be decided after so many rounds; true when nothing is open any more. */
-static bool decide(struct contest *c, int rounds)
+static bool decide(struct pair_session *c, int rounds)
 {
     for (int i = 0; i < c->pair_count; i++) {
         struct pair *p = &c->pairs[i];
@@ -80,13 +80,13 @@ static bool decide(struct contest *c, int rounds)
     return !any_open(c);
 }
 
-static void take(struct contest *c, const struct entrant *entrants, int rounds, int sitting)
+static void take(struct pair_session *c, const struct sample_candidate *candidates, int rounds, int sitting)
 {
     for (int k = 0; k < c->here_count; k++) {
         int row = c->here[k], count = 0;
-        while (count < rounds && isfinite(entrants[k].samples_ns[count]))
+        while (count < rounds && isfinite(candidates[k].samples_ns[count]))
             count++;
-        memcpy(c->ns[row] + c->rounds, entrants[k].samples_ns, (size_t)count * sizeof **c->ns);
+        memcpy(c->ns[row] + c->rounds, candidates[k].samples_ns, (size_t)count * sizeof **c->ns);
         if (c->taken[row] >= c->rounds) /* who missed a round is not decided any more */
             c->taken[row] = c->rounds + count;
     }
@@ -95,60 +95,60 @@ static void take(struct contest *c, const struct entrant *entrants, int rounds, 
 }
 
 struct look {
-    struct contest *c;
+    struct pair_session *c;
     int sitting;
 };
-static bool enough(void *context, const struct entrant *entrants, int rounds)
+static bool enough(void *context, const struct sample_candidate *candidates, int rounds)
 {
     const struct look *look = context;
-    struct contest *c = look->c;
+    struct pair_session *c = look->c;
     int all = c->rounds + rounds;
     bool last = rounds == lengths[look->sitting / SITTINGS_LEAST];
     if (look->sitting + 1 < SITTINGS_LEAST || (all > LOOKS_EACH && all % (all / (LOOKS_EACH / 2)) != 0 && !last))
         return false;
-    take(c, entrants, rounds, look->sitting);
+    take(c, candidates, rounds, look->sitting);
     return decide(c, all);
 }
 
-static bool run_rounds(struct contest *c, struct bout *part, int sitting, double left_s, struct error *err)
+static bool run_rounds(struct pair_session *c, struct timing_group *part, int sitting, double left_s, struct error *err)
 {
     struct look look = {c, sitting};
-    const struct sample_watch watch = {part, bout_announce, bout_doubt, NULL};
+    const struct sample_watch watch = {part, timing_announce, timing_recheck, NULL};
     int length = lengths[sitting / SITTINGS_LEAST];
     struct sample_plan plan = {.rounds_min = length,
                                .rounds_max = length,
                                .budget_s = left_s,
                                .warmup_rounds = sitting ? WARM_UP_AGAIN : WARM_UP_FIRST,
                                .spacing_ns = SAMPLE_SPACING_NS,
-                               .sets = room_sets(part->room),
-                               .seats = room_seats(part->room),
+                               .sets = buffer_pool_sets(part->pool),
+                               .replicas = buffer_pool_replicas(part->pool),
                                .seed = job_seed(part->timing->job) + (uint64_t)sitting,
                                .enough = enough,
                                .context = &look};
     struct sample_result result;
-    struct entrant *entrants = xcalloc((size_t)c->here_count, sizeof *entrants);
+    struct sample_candidate *candidates = xcalloc((size_t)c->here_count, sizeof *candidates);
     for (int k = 0; k < c->here_count; k++)
-        entrants[k].rig = part->rigs[k];
-    bool ok = sample_run(part->timing->job->dev, entrants, c->here_count, &plan, &watch, &result, err);
+        candidates[k].rig = part->rigs[k];
+    bool ok = sample_run(part->timing->job->dev, candidates, c->here_count, &plan, &watch, &result, err);
     board_look(&part->timing->board);
     if (ok) {
-        take(c, entrants, result.rounds, sitting);
+        take(c, candidates, result.rounds, sitting);
         c->rounds += result.rounds;
     }
     for (int k = 0; k < c->here_count; k++) {
         if (ok)
-            bout_clock(part->rows[k], &entrants[k], result.rounds);
-        entrant_free(&entrants[k], rig_program(entrants[k].rig)->step_count);
+            estimates_clock(part->rows[k], &candidates[k], result.rounds);
+        sample_candidate_free(&candidates[k], rig_program(candidates[k].rig)->step_count);
     }
-    free(entrants);
+    free(candidates);
     sample_result_free(&result);
     return ok;
 }
 
-/* The rows that sit, as a bout that borrows all it has. */
-static bool time_here(struct contest *c, int sitting, double left_s, struct error *err)
+/* The rows that sit, as a group that borrows all it has. */
+static bool time_here(struct pair_session *c, int sitting, double left_s, struct error *err)
 {
-    struct bout *b = c->b, part = *b;
+    struct timing_group *b = c->b, part = *b;
     size_t count = (size_t)c->here_count;
     part.count = c->here_count;
     part.index = xcalloc(count, sizeof *part.index);
@@ -162,8 +162,8 @@ static bool time_here(struct contest *c, int sitting, double left_s, struct erro
     bool ok = run_rounds(c, &part, sitting, left_s, err);
     b->blame = part.blame;
     for (int k = 0; ok && k < c->here_count; k++)
-        if (bout_is_sound(b, c->here[k]))
-            ok = bout_check_again(b, c->here[k], err);
+        if (timing_is_sound(b, c->here[k]))
+            ok = timing_check_again(b, c->here[k], err);
     free(part.index);
     free(part.rows);
     free(part.rigs);
@@ -178,22 +178,22 @@ static bool make_pads(const struct job *job, int sitting, struct place pads[2], 
            place_make(job->dev, "pad", PAD_LARGE * (1 + (drawn >> 32) % 31), 0, 0, &pads[1], err);
 }
 
-static bool sit_down(struct contest *c, int sitting, double left_s, struct error *err)
+static bool sit_down(struct pair_session *c, int sitting, double left_s, struct error *err)
 {
-    struct bout *b = c->b;
+    struct timing_group *b = c->b;
     const struct job *job = b->timing->job;
-    struct room *own = b->room; /* the library's, which stays: its plans are chosen once */
+    struct buffer_pool *own = b->pool; /* the library's, which stays: its plans are chosen once */
     struct place pads[2];
     seat_rows(c, sitting);
     b->blame = -1; /* of what failed before the first row sits down */
     if (!make_pads(job, sitting, pads, err))
         return false;
-    b->room = room_open(job->dev, data_card(b->timing->data), DATA_SETS, ROOM_SEATS);
+    b->pool = buffer_pool_open(job->dev, data_card(b->timing->data), DATA_SETS, POOL_REPLICAS);
     for (int k = 0; k < c->here_count; k++)
-        if (!b->rigs[c->here[k]] && !bout_enter(b, c->here[k], err))
+        if (!b->rigs[c->here[k]] && !timing_enter(b, c->here[k], err))
             return false;
     for (int k = c->here_count - 1; k >= 0; k--) /* who was wrong at once takes no part */
-        if (!bout_is_sound(b, c->here[k]))
+        if (!timing_is_sound(b, c->here[k]))
             memmove(&c->here[k], &c->here[k + 1], (size_t)(--c->here_count - k) * sizeof *c->here);
     b->blame = -1;
     if (any_open(c) && !time_here(c, sitting, left_s, err))
@@ -203,15 +203,15 @@ static bool sit_down(struct contest *c, int sitting, double left_s, struct error
             rig_close(b->rigs[i]);
             b->rigs[i] = NULL;
         }
-    room_close(b->room, false);
-    b->room = own;
+    buffer_pool_close(b->pool, false);
+    b->pool = own;
     for (int i = 0; i < 2; i++)
         job->dev->ops->release(job->dev, pads[i].base);
     return true;
 }
 
 /* The budget is for rounds: who sits down SITTINGS_LEAST times has been compared at all. */
-static bool sit_until_decided(struct contest *c, struct error *err)
+static bool sit_until_decided(struct pair_session *c, struct error *err)
 {
     double start = clock_s();
     bool ok = true;
@@ -224,29 +224,29 @@ static bool sit_until_decided(struct contest *c, struct error *err)
     return ok;
 }
 
-static bool enter_library(struct contest *c, struct error *err)
+static bool enter_library(struct pair_session *c, struct error *err)
 {
     const struct job *job = c->b->timing->job;
-    c->b->room = room_open(job->dev, data_card(c->b->timing->data), DATA_SETS, ROOM_SEATS);
-    return c->library < 0 || bout_enter(c->b, c->library, err);
+    c->b->pool = buffer_pool_open(job->dev, data_card(c->b->timing->data), DATA_SETS, POOL_REPLICAS);
+    return c->library < 0 || timing_enter(c->b, c->library, err);
 }
 
-static void report_rows(struct contest *c)
+static void report_rows(struct pair_session *c)
 {
-    const struct bout *b = c->b;
+    const struct timing_group *b = c->b;
     for (int i = 0; i < b->count; i++) {
         bool paired = c->library >= 0 && c->taken[c->library] >= c->taken[i];
-        if (!c->taken[i] || !bout_is_sound(b, i))
+        if (!c->taken[i] || !timing_is_sound(b, i))
             continue;
-        const struct bout_rounds rounds = {c->ns[i], paired ? c->ns[c->library] : NULL, c->sitting, c->taken[i], b->count - 1, 0};
-        struct row_time *t = bout_time(b->rows[i], -1, "cold", "isolated", &rounds);
+        const struct estimate_rounds rounds = {c->ns[i], paired ? c->ns[c->library] : NULL, c->sitting, c->taken[i], b->count - 1, 0};
+        struct row_time *t = estimates_add(b->rows[i], -1, "cold", "isolated", &rounds);
         t->places = xcalloc((size_t)t->rounds, sizeof *t->places);
         for (int r = 0; r < t->rounds; r++)
             t->places[r] = c->sitting[r];
     }
 }
 
-static int row_in(const struct bout *b, int plan_row)
+static int row_in(const struct timing_group *b, int plan_row)
 {
     for (int i = 0; i < b->count; i++)
         if (b->index[i] == plan_row)
@@ -254,17 +254,17 @@ static int row_in(const struct bout *b, int plan_row)
     return -1;
 }
 
-static void contest_open(struct contest *c, struct bout *b, const struct pair_request *request)
+static void contest_open(struct pair_session *c, struct timing_group *b, const struct pair_request *request)
 {
     size_t count = (size_t)b->count + 1;
-    *c = (struct contest){.b = b,
-                          .library = row_in(b, request->library),
-                          .alpha = request->alpha,
-                          .budget_s = request->budget_s,
-                          .ns = xcalloc(count, sizeof *c->ns),
-                          .taken = xcalloc(count, sizeof *c->taken),
-                          .here = xcalloc(count, sizeof *c->here),
-                          .sitting = xcalloc(ROUNDS_MOST, sizeof *c->sitting)};
+    *c = (struct pair_session){.b = b,
+                               .library = row_in(b, request->library),
+                               .alpha = request->alpha,
+                               .budget_s = request->budget_s,
+                               .ns = xcalloc(count, sizeof *c->ns),
+                               .taken = xcalloc(count, sizeof *c->taken),
+                               .here = xcalloc(count, sizeof *c->here),
+                               .sitting = xcalloc(ROUNDS_MOST, sizeof *c->sitting)};
     for (int k = 0; k < b->count; k++)
         c->ns[k] = xcalloc(ROUNDS_MOST, sizeof **c->ns);
     for (int i = 0; i < request->count; i++) {
@@ -275,7 +275,7 @@ static void contest_open(struct contest *c, struct bout *b, const struct pair_re
     }
 }
 
-static void contest_close(struct contest *c)
+static void contest_close(struct pair_session *c)
 {
     for (int k = 0; k < c->b->count; k++)
         free(c->ns[k]);
@@ -286,9 +286,9 @@ static void contest_close(struct contest *c)
     free(c->pairs);
 }
 
-bool bout_pairs(struct bout *b, const struct pair_request *request, struct error *err)
+bool timing_pairs(struct timing_group *b, const struct pair_request *request, struct error *err)
 {
-    struct contest c;
+    struct pair_session c;
     contest_open(&c, b, request);
     bool ok = enter_library(&c, err) && sit_until_decided(&c, err);
     if (ok) {

@@ -7,31 +7,31 @@
 
 #define ROUNDS_OF_A_TIE 30 /* after these, those that are still in are as good as each other */
 
-struct heat {
+struct race_group {
     const struct race_plan *plan;
     const struct race_ops *ops;
-    struct racer *racers;
+    struct race_candidate *candidates;
     int count, pinned;
-    int *who, in;      /* contenders that are still in */
+    int *who, in;      /* candidates that are still in */
     double *pinned_ns; /* [pinned][rounds_max] */
-    double deadline_s; /* of this heat */
+    double deadline_s; /* of this group */
     int rounds;
     bool last, known;
 };
 
-void racer_free(struct racer *r)
+void race_candidate_free(struct race_candidate *r)
 {
     free(r->samples_ns);
     free(r->base_ns);
-    *r = (struct racer){0};
+    *r = (struct race_candidate){0};
 }
 
 /* Who of those still in has the least median; -1: nobody. */
-static int leader(const struct heat *h, struct estimate *of)
+static int leader(const struct race_group *h, struct estimate *of)
 {
     int best = -1;
     for (int i = 0; i < h->in; i++) {
-        struct estimate e = estimate_median(h->racers[h->who[i]].samples_ns, h->rounds);
+        struct estimate e = estimate_median(h->candidates[h->who[i]].samples_ns, h->rounds);
         if (best < 0 || e.median < of->median) {
             best = h->who[i];
             *of = e;
@@ -40,23 +40,23 @@ static int leader(const struct heat *h, struct estimate *of)
     return best;
 }
 
-static bool drop(struct heat *h, int at, int beaten_by, struct error *err)
+static bool drop(struct race_group *h, int at, int beaten_by, struct error *err)
 {
     int out = h->who[at];
-    h->racers[out].out = true;
-    h->racers[out].beaten_by = beaten_by;
+    h->candidates[out].out = true;
+    h->candidates[out].beaten_by = beaten_by;
     memmove(h->who + at, h->who + at + 1, sizeof *h->who * (size_t)(h->in - at - 1));
     h->in--;
     return h->ops->leave(h->ops->context, out, err);
 }
 
 /* A look: whoever lies above `times` the best leaves. */
-static bool look(struct heat *h, double times, struct error *err)
+static bool look(struct race_group *h, double times, struct error *err)
 {
     struct estimate best = {0};
     int first = leader(h, &best);
     for (int i = h->in - 1; i >= 0; i--) {
-        struct estimate e = estimate_median(h->racers[h->who[i]].samples_ns, h->rounds);
+        struct estimate e = estimate_median(h->candidates[h->who[i]].samples_ns, h->rounds);
         if (h->who[i] != first && e.low > times * best.high && !drop(h, i, first, err))
             return false;
     }
@@ -64,14 +64,14 @@ static bool look(struct heat *h, double times, struct error *err)
     return true;
 }
 
-static bool one_round(struct heat *h, double *pinned_now, double *now, struct error *err)
+static bool one_round(struct race_group *h, double *pinned_now, double *now, struct error *err)
 {
     if (!h->ops->round(h->ops->context, h->who, h->in, h->rounds, pinned_now, now, err))
         return false;
     for (int p = 0; p < h->pinned; p++)
         h->pinned_ns[(size_t)p * (size_t)h->plan->rounds_max + (size_t)h->rounds] = pinned_now[p];
     for (int i = 0; i < h->in; i++) {
-        struct racer *r = &h->racers[h->who[i]];
+        struct race_candidate *r = &h->candidates[h->who[i]];
         r->samples_ns[h->rounds] = now[i];
         r->rounds = h->rounds + 1;
     }
@@ -79,8 +79,8 @@ static bool one_round(struct heat *h, double *pinned_now, double *now, struct er
     return true;
 }
 
-/* A heat before the last ends when its budget is spent or no more than half the room is taken: the rest can be told apart later. */
-static bool over(const struct heat *h, double now_s)
+/* A group before the last ends when its budget is spent or no more than half the room is taken: the rest can be told apart later. */
+static bool over(const struct race_group *h, double now_s)
 {
     if (h->rounds >= h->plan->rounds_max || now_s > h->deadline_s || h->in == 0)
         return true;
@@ -89,7 +89,7 @@ static bool over(const struct heat *h, double now_s)
     return h->in <= (h->plan->at_once + 1) / 2;
 }
 
-static void keep_base(struct heat *h, const int *entered, int count)
+static void keep_base(struct race_group *h, const int *entered, int count)
 {
     double best_ns = INFINITY;
     const double *base = NULL;
@@ -102,14 +102,14 @@ static void keep_base(struct heat *h, const int *entered, int count)
         }
     }
     for (int i = 0; i < count && base; i++) {
-        struct racer *r = &h->racers[entered[i]];
+        struct race_candidate *r = &h->candidates[entered[i]];
         free(r->base_ns);
         r->base_ns = xcalloc((size_t)r->rounds, sizeof *r->base_ns);
         memcpy(r->base_ns, base, sizeof *base * (size_t)r->rounds);
     }
 }
 
-static bool run_heat(struct heat *h, struct error *err)
+static bool run_group(struct race_group *h, struct error *err)
 {
     bool ok = false;
     int next_look = RACE_FIRST_LOOK, entered_count = h->in;
@@ -140,15 +140,15 @@ done:
     return ok;
 }
 
-/* Too many cannot be told apart for the next heat to have room: the slower half of them by median gives way. */
-static bool make_room(struct heat *h, struct error *err)
+/* Too many cannot be told apart for the next group to have room: the slower half of them by median gives way. */
+static bool make_room(struct race_group *h, struct error *err)
 {
     while (h->in > h->plan->at_once / 2) {
         struct estimate best = {0};
         int first = leader(h, &best), worst = 0;
         double worst_ns = -INFINITY;
         for (int i = 0; i < h->in; i++) {
-            double m = estimate_median(h->racers[h->who[i]].samples_ns, h->rounds).median;
+            double m = estimate_median(h->candidates[h->who[i]].samples_ns, h->rounds).median;
             if (h->who[i] != first && m >= worst_ns) {
                 worst = i;
                 worst_ns = m;
@@ -160,36 +160,36 @@ static bool make_room(struct heat *h, struct error *err)
     return true;
 }
 
-static bool race_fill(struct heat *h, int *next, struct error *err)
+static bool race_fill(struct race_group *h, int *next, struct error *err)
 {
     while (h->in < h->plan->at_once && *next < h->count) {
-        int contender = (*next)++;
+        int candidate = (*next)++;
         struct error none = {0};
-        if (h->ops->enter(h->ops->context, contender, &none)) {
-            h->who[h->in++] = contender;
+        if (h->ops->enter(h->ops->context, candidate, &none)) {
+            h->who[h->in++] = candidate;
         } else if (none.kind != ERROR_NONE) {
             if (err)
                 *err = none;
             return false;
         }
     }
-    for (int i = 0; i < h->in; i++) { /* a new heat, new samples */
-        struct racer *r = &h->racers[h->who[i]];
+    for (int i = 0; i < h->in; i++) { /* a new group, new samples */
+        struct race_candidate *r = &h->candidates[h->who[i]];
         free(r->samples_ns);
         r->samples_ns = xcalloc((size_t)h->plan->rounds_max, sizeof *r->samples_ns);
     }
     return true;
 }
 
-bool race_run(const struct race_plan *plan, const struct race_ops *ops, struct racer *racers, int count, int pinned,
+bool race_run(const struct race_plan *plan, const struct race_ops *ops, struct race_candidate *candidates, int count, int pinned,
               struct race_result *result, struct error *err)
 {
-    struct heat h = {.plan = plan, .ops = ops, .racers = racers, .count = count, .pinned = pinned};
+    struct race_group h = {.plan = plan, .ops = ops, .candidates = candidates, .count = count, .pinned = pinned};
     int next = 0;
     bool ok = false;
     *result = (struct race_result){.best = -1};
     for (int i = 0; i < count; i++)
-        racers[i] = (struct racer){.beaten_by = -1};
+        candidates[i] = (struct race_candidate){.beaten_by = -1};
     if (plan->at_once < 2 || plan->rounds_max < RACE_FIRST_LOOK)
         return error_set(err, ERROR_INTERNAL, "a race needs room for two and %d rounds", RACE_FIRST_LOOK);
     h.who = xcalloc((size_t)plan->at_once, sizeof *h.who);
@@ -201,11 +201,11 @@ bool race_run(const struct race_plan *plan, const struct race_ops *ops, struct r
         if (!race_fill(&h, &next, err))
             goto done;
         h.last = next >= count;
-        /* A heat may use the budget up to its share of the contenders. The last one has what is left. */
+        /* A group may use the budget up to its share of the candidates. The last one has what is left. */
         h.deadline_s = start + plan->budget_s * (h.last ? 1.0 : 0.75 * next / count);
-        if (h.in > 0 && !run_heat(&h, err))
+        if (h.in > 0 && !run_group(&h, err))
             goto done;
-        result->heats++;
+        result->groups++;
         result->rounds += h.rounds;
     } while (next < count);
     struct estimate best = {0};

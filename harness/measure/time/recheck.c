@@ -6,19 +6,19 @@
 
 /* A timed launch left other bits than the verified one: that is no fault where they are right too (sums in another order). What is wrong
  * here was right when it was looked at. */
-bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
+bool timing_recheck(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err)
 {
     static const char *const harms[] = {
         [RIG_OTHER_INPUT] = "changed its input in a timed launch", [RIG_OTHER_PREPARED] = "changed in a timed launch what it had prepared"};
-    struct bout *b = context;
-    int i = entrant == b->count ? 0 : entrant;
+    struct timing_group *b = context;
+    int i = candidate == b->count ? 0 : candidate;
     struct row *row = b->rows[i];
     struct op_data *data;
-    if (!bout_data(b, i, set, &data, err))
+    if (!timing_data(b, i, set, &data, err))
         return false;
     if (left == RIG_OTHER_INPUT || left == RIG_OTHER_PREPARED) {
         struct text where = {0};
-        bool ok = rig_guards(b->rigs[i], &where, err);
+        bool ok = rig_check_guards(b->rigs[i], &where, err);
         row->status = ROW_UNSAFE;
         if (where.len)
             text_add(&where, "in a timed launch");
@@ -26,27 +26,28 @@ bool bout_doubt(void *context, int entrant, int set, enum rig_left left, bool *r
         text_free(&where);
         *right = false;
         ok = ok && rig_restore(b->rigs[i], data, err);
-        bout_announce(b, -1);
+        timing_announce(b, -1);
         return ok;
     }
-    bool first = left == RIG_UNSEEN, replays = rig_replays(b->rigs[i]) >= 0; /* of a set that was never seen that may be its own result */
+    bool first = left == RIG_UNSEEN,
+         replays = rig_checksum_matches_set(b->rigs[i]) >= 0; /* of a set that was never seen that may be its own result */
     if ((first || !replays) &&
-        !bout_check(b, i, data, first ? bout_first_on(set) : "(what a timed launch left; it was right when it was looked at)", err))
+        !timing_check(b, i, data, first ? timing_first_on(set) : "(what a timed launch left; it was right when it was looked at)", err))
         return false;
-    if (replays && !(first && bout_is_sound(b, i))) {
+    if (replays && !(first && timing_is_sound(b, i))) {
         row->status = ROW_WRONG;
         row_set(&row->reason,
                 "replays: a timed launch left the result of other inputs than it was given; it was right when it was looked at");
     }
-    *right = bout_is_sound(b, i);
+    *right = timing_is_sound(b, i);
     if (first && *right)
-        rig_believe(b->rigs[i]);
-    bout_announce(b, -1);
+        rig_checksum_accept_last(b->rigs[i]);
+    timing_announce(b, -1);
     return true;
 }
 
 /* What a row keeps in its module. */
-static bool check_state(struct bout *b, int i, struct error *err)
+static bool check_state(struct timing_group *b, int i, struct error *err)
 {
     struct text changed = {0};
     job_stage(b->timing->job, b->blame, "verify", DATA_LIMIT_S);
@@ -60,22 +61,22 @@ static bool check_state(struct bout *b, int i, struct error *err)
     return ok;
 }
 
-bool bout_check_again(struct bout *b, int i, struct error *err)
+bool timing_check_again(struct timing_group *b, int i, struct error *err)
 {
     struct rig *rig = b->rigs[i];
     struct op_data *data;
-    int set = room_sets(b->room) - 1;
+    int set = buffer_pool_sets(b->pool) - 1;
     b->blame = b->index[i];
-    for (int k = 0; k <= set && bout_is_sound(b, i); k++) { /* on which it was never launched: its warm-up was cut short */
-        rig_sit(rig, k, 0);
-        if (rig_expects(rig) && !(bout_data(b, i, k, &data, err) && rig_wipe(rig, err) && bout_try(b, i, k, data, err)))
+    for (int k = 0; k <= set && timing_is_sound(b, i); k++) { /* on which it was never launched: its warm-up was cut short */
+        rig_select(rig, k, 0);
+        if (rig_checksum_awaits(rig) && !(timing_data(b, i, k, &data, err) && rig_poison_all(rig, err) && timing_try(b, i, k, data, err)))
             return false;
     }
-    if (!bout_is_sound(b, i))
+    if (!timing_is_sound(b, i))
         return true;
-    if (b->pace[i] == PACE_TAIL && room_card(b->room))
+    if (b->pace[i] == PACE_TAIL && buffer_pool_check(b->pool))
         return check_state(b, i, err);
-    rig_sit(rig, set, room_seats(b->room) - 1);
-    return bout_data(b, i, set, &data, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err) && rig_run(rig, err) &&
-           bout_check(b, i, data, "(after the timed loop)", err);
+    rig_select(rig, set, buffer_pool_replicas(b->pool) - 1);
+    return timing_data(b, i, set, &data, err) && rig_poison_all(rig, err) && rig_prepare(rig, NULL, err) && rig_run(rig, err) &&
+           timing_check(b, i, data, "(after the timed loop)", err);
 }

@@ -21,7 +21,7 @@
 #define RETAKE_LAST_NS 5000000 /* before the last */
 #define CLOCK_LOW 0.99         /* of the clock of a rested card */
 
-static void field_close(struct field *f)
+static void field_close(struct sample_group *f)
 {
     for (int i = 0; i < f->count; i++) {
         timer_close(&f->timers[i]);
@@ -42,26 +42,26 @@ static void field_close(struct field *f)
 }
 
 /* To be closed also when it fails. */
-static bool field_open(struct field *f, struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan,
-                       const struct sample_watch *watch, struct error *err)
+static bool field_open(struct sample_group *f, struct device *dev, struct sample_candidate *candidates, int count,
+                       const struct sample_plan *plan, const struct sample_watch *watch, struct error *err)
 {
     size_t n = (size_t)count;
-    *f = (struct field){.dev = dev,
-                        .plan = plan,
-                        .watch = watch,
-                        .sets = plan->sets > 0 ? plan->sets : 1,
-                        .seats = plan->seats > 0 ? plan->seats : 1,
-                        .entrants = entrants,
-                        .count = count,
-                        .timers = xcalloc(n, sizeof *f->timers),
-                        .graphs = xcalloc(n, sizeof *f->graphs),
-                        .rests = xcalloc(n, sizeof *f->rests),
-                        .ns = xcalloc(n, sizeof *f->ns),
-                        .host_ns = xcalloc(n, sizeof *f->host_ns),
-                        .hz = xcalloc(n, sizeof *f->hz),
-                        .order = xcalloc(n, sizeof *f->order),
-                        .ahead = xcalloc(n, sizeof *f->ahead),
-                        .unseen = xcalloc(n, sizeof *f->unseen)};
+    *f = (struct sample_group){.dev = dev,
+                               .plan = plan,
+                               .watch = watch,
+                               .sets = plan->sets > 0 ? plan->sets : 1,
+                               .replicas = plan->replicas > 0 ? plan->replicas : 1,
+                               .candidates = candidates,
+                               .count = count,
+                               .timers = xcalloc(n, sizeof *f->timers),
+                               .graphs = xcalloc(n, sizeof *f->graphs),
+                               .rests = xcalloc(n, sizeof *f->rests),
+                               .ns = xcalloc(n, sizeof *f->ns),
+                               .host_ns = xcalloc(n, sizeof *f->host_ns),
+                               .hz = xcalloc(n, sizeof *f->hz),
+                               .order = xcalloc(n, sizeof *f->order),
+                               .ahead = xcalloc(n, sizeof *f->ahead),
+                               .unseen = xcalloc(n, sizeof *f->unseen)};
     for (int i = 0; i < count; i++)
         f->ahead[i] = -1;
     for (int i = 0; i < count; i++)
@@ -71,7 +71,7 @@ static bool field_open(struct field *f, struct device *dev, struct entrant *entr
 }
 
 /* Did the sample begin at a lower clock than a rested card has? Not known is no. */
-static bool clock_low(struct field *f, double hz)
+static bool clock_low(struct sample_group *f, double hz)
 {
     if (hz > f->rested_hz)
         f->rested_hz = hz;
@@ -83,83 +83,83 @@ static bool stamp(struct device *dev, int slot, struct error *err)
     return !dev->ops->stamp || dev->ops->stamp(dev, slot, err);
 }
 
-static bool hold_row(struct field *f, int i, struct error *err)
+static bool hold_row(struct sample_group *f, int i, struct error *err)
 {
-    return f->entrants[i].unheld >= SAMPLE_UNHELD_MOST || sample_hold(f->dev, err);
+    return f->candidates[i].unheld >= SAMPLE_UNHELD_MOST || sample_hold(f->dev, err);
 }
 
 /* After a sync. One or two of many can be the machine's doing. */
-static void was_held(struct field *f, int i)
+static void was_held(struct sample_group *f, int i)
 {
-    struct entrant *e = &f->entrants[i];
+    struct sample_candidate *e = &f->candidates[i];
     if (f->dev->ops->held && e->unheld < SAMPLE_UNHELD_MOST && !f->dev->ops->held(f->dev))
         e->unheld++;
 }
 
 /* Everything of an isolated sample that comes before its first event: nothing of an earlier launch is left. The flush is in front of a
  * warming run, too: the two notes of the clock are far enough apart then to tell it. */
-static bool before(struct field *f, int i, struct error *err)
+static bool before(struct sample_group *f, int i, struct error *err)
 {
     struct device *dev = f->dev;
-    struct rig *rig = f->entrants[i].rig;
-    if (!rig_capture(rig, err) || !turn_steer(f, i, err) || !rig_prepare(rig, NULL, err) || !sample_rest(dev, f->plan->spacing_ns, err) ||
+    struct rig *rig = f->candidates[i].rig;
+    if (!rig_capture(rig, err) || !slot_steer(f, i, err) || !rig_prepare(rig, NULL, err) || !sample_rest(dev, f->plan->spacing_ns, err) ||
         !stamp(dev, 0, err) || !dev->ops->flush(dev, err) || !stamp(dev, 1, err) ||
-        (f->plan->warm && !(turn_run(f, i, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err))))
+        (f->plan->warm && !(slot_run(f, i, err) && rig_poison_all(rig, err) && rig_prepare(rig, NULL, err))))
         return false;
     if (!hold_row(f, i, err))
         return false;
-    turn_met(f, i);
+    slot_met(f, i);
     return true;
 }
 
 /* Queues an isolated sample, waits for it, and takes away what it left after somebody looked at it. */
-static bool isolated(struct field *f, int i, bool *low, struct error *err)
+static bool isolated(struct sample_group *f, int i, bool *low, struct error *err)
 {
     const struct device_ops *ops = f->dev->ops;
-    struct entrant *e = &f->entrants[i];
+    struct sample_candidate *e = &f->candidates[i];
     struct timer *t = &f->timers[i];
     enum rig_left left;
     if (!before(f, i, err) || !ops->record(f->dev, t->from, err))
         return false;
     double start = clock_s();
-    if (!turn_run(f, i, err))
+    if (!slot_run(f, i, err))
         return false;
     f->host_ns[i] = (clock_s() - start) * 1e9;
     if (!ops->record(f->dev, t->to, err))
         return false;
     sample_let_go(f->dev);
-    if (!rig_seal(e->rig, err) || !ops->sync(f->dev, err) || !ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err) ||
-        !rig_same(e->rig, &left, err) || !sample_doubt(f, i, f->set, left, err))
+    if (!rig_checksum(e->rig, err) || !ops->sync(f->dev, err) || !ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err) ||
+        !rig_checksum_matches(e->rig, &left, err) || !sample_recheck(f, i, f->set, left, err))
         return false;
     was_held(f, i);
     f->hz[i] = ops->stamped_hz ? ops->stamped_hz(f->dev, 0, 1) : NAN;
     *low = clock_low(f, f->hz[i]);
-    return rig_wipe(e->rig, err);
+    return rig_poison_all(e->rig, err);
 }
 
-static bool take_isolated(struct field *f, int i, struct error *err)
+static bool take_isolated(struct sample_group *f, int i, struct error *err)
 {
     bool low = true;
-    rig_sit(f->entrants[i].rig, f->set, f->seat);
-    if (f->entrants[i].twin && !rig_program(f->entrants[i].rig)->graph) /* a captured graph is there once */
-        rig_take_code(f->entrants[i].rig, f->set * f->seats + f->seat + 1);
-    if (f->watch && rig_expects(f->entrants[i].rig)) /* until it is looked at: what it does to its process is its own */
+    rig_select(f->candidates[i].rig, f->set, f->replica);
+    if (f->candidates[i].control && !rig_program(f->candidates[i].rig)->graph) /* a captured graph is there once */
+        rig_use_code(f->candidates[i].rig, f->set * f->replicas + f->replica + 1);
+    if (f->watch && rig_checksum_awaits(f->candidates[i].rig)) /* until it is looked at: what it does to its process is its own */
         f->watch->announce(f->watch->context, i);
     for (int tries = 0; low && tries <= RETAKES; tries++) {
         if (tries && !sample_rest(f->dev, tries < RETAKES ? RETAKE_REST_NS : RETAKE_LAST_NS, err))
             return false;
-        f->entrants[i].retaken += tries > 0;
+        f->candidates[i].retaken += tries > 0;
         if (!isolated(f, i, &low, err))
             return false;
     }
-    f->entrants[i].kept_low += low;
+    f->candidates[i].kept_low += low;
     return true;
 }
 
 /* Are all ratios to the first known well enough? The tail is not waited for, nor who is out. */
-static bool settled(const struct field *f, const int *places, int rounds)
+static bool settled(const struct sample_group *f, const int *places, int rounds)
 {
-    const struct entrant *e = f->entrants;
+    const struct sample_candidate *e = f->candidates;
     double half_width = f->plan->half_width;
     int first = -1, others = 0;
     for (int i = 0; i < f->count; i++) {
@@ -199,20 +199,20 @@ static void order_of(uint64_t seed, int round, int count, int *order)
     }
 }
 
-static bool takes_part(const struct field *f, int i, int round)
+static bool takes_part(const struct sample_group *f, int i, int round)
 {
-    const struct entrant *e = &f->entrants[i];
+    const struct sample_candidate *e = &f->candidates[i];
     if (!e->tail || e->out)
         return !e->out;
     return f->warming ? round < WARMUP_TAIL : (round < TAIL_ROUNDS_LEAST || (round < TAIL_ROUNDS && f->tail_s < f->plan->budget_s));
 }
 
 /* The device time of everyone who takes part, into f->ns; NAN of the others. */
-static bool visit_all(struct field *f, int round, struct error *err)
+static bool visit_all(struct sample_group *f, int round, struct error *err)
 {
     order_of(f->plan->seed, round, f->count, f->order);
     f->set = f->warming ? (round + 1) % f->sets : sample_draw(f, f->sets); /* all of them, those first on which nothing ran yet */
-    f->seat = f->warming ? round / f->sets % f->seats : sample_draw(f, f->seats);
+    f->replica = f->warming ? round / f->sets % f->replicas : sample_draw(f, f->replicas);
     f->turn = round % DEVICE_TURNS;
     for (int k = 0; k < f->count; k++) {
         int i = f->order[k];
@@ -220,20 +220,20 @@ static bool visit_all(struct field *f, int round, struct error *err)
         f->ns[i] = f->hz[i] = NAN;
         if (!takes_part(f, i, round))
             continue;
-        const char *name = rig_name(f->entrants[i].rig);
+        const char *name = rig_name(f->candidates[i].rig);
         int depth = phase_depth(f->dev->clock);
         phase_open(f->dev->clock, name ? name : "");
         bool taken = f->plan->sustained ? sustained_take(f, i, err) : take_isolated(f, i, err);
         phase_unwind(f->dev->clock, depth); /* also what a look at a doubtful sample has left open */
         if (!taken)
             return false;
-        if (f->entrants[i].tail)
+        if (f->candidates[i].tail)
             f->tail_s += clock_s() - start;
     }
     return true;
 }
 
-static bool one_round(struct field *f, int round, struct error *err)
+static bool one_round(struct sample_group *f, int round, struct error *err)
 {
     char name[32];
     snprintf(name, sizeof name, "round %d", round);
@@ -246,34 +246,34 @@ static bool one_round(struct field *f, int round, struct error *err)
 bool sample_round(struct device *dev, struct rig *const *rigs, int count, int round, double *ns, struct error *err)
 {
     const struct sample_plan plan = {.spacing_ns = SAMPLE_SPACING_NS};
-    struct field f;
-    struct entrant *entrants = xcalloc((size_t)count, sizeof *entrants);
+    struct sample_group f;
+    struct sample_candidate *candidates = xcalloc((size_t)count, sizeof *candidates);
     for (int i = 0; i < count; i++)
-        entrants[i].rig = rigs[i];
-    bool ok = field_open(&f, dev, entrants, count, &plan, NULL, err) && one_round(&f, round, err);
+        candidates[i].rig = rigs[i];
+    bool ok = field_open(&f, dev, candidates, count, &plan, NULL, err) && one_round(&f, round, err);
     if (ok)
         memcpy(ns, f.ns, (size_t)count * sizeof *ns);
     field_close(&f);
-    free(entrants);
+    free(candidates);
     return ok;
 }
 
 /* Each alone, so that a death can be blamed. */
-static bool first_runs(struct field *f, struct error *err)
+static bool first_runs(struct sample_group *f, struct error *err)
 {
     const struct sample_watch *watch = f->watch;
-    f->turns_known = true;
+    f->slots_known = true;
     for (int i = 0; i < f->count; i++) {
-        struct rig *rig = f->entrants[i].rig;
+        struct rig *rig = f->candidates[i].rig;
         watch->announce(watch->context, i);
-        f->entrants[i].batch = 1;
-        rig_sit(rig, 0, 0);
+        f->candidates[i].batch = 1;
+        rig_select(rig, 0, 0);
         if (!rig_prepare(rig, NULL, err) || !rig_run(rig, err) || !f->dev->ops->sync(f->dev, err) ||
-            !(f->plan->sustained ? sustained_build(f, i, err) : turn_learn(f, i, err)))
+            !(f->plan->sustained ? sustained_build(f, i, err) : slot_learn(f, i, err)))
             return false;
-        for (int seat = 0; seat < f->seats; seat++) {
-            rig_sit(rig, 0, seat);
-            if (!rig_wipe(rig, err))
+        for (int replica = 0; replica < f->replicas; replica++) {
+            rig_select(rig, 0, replica);
+            if (!rig_poison_all(rig, err))
                 return false;
         }
     }
@@ -319,10 +319,10 @@ static bool mark_step(void *context, int step, struct error *err)
 }
 
 /* A pass of its own: events between the steps would lengthen the row they belong to. */
-static bool step_pass(struct field *f, int entrant, struct error *err)
+static bool step_pass(struct sample_group *f, int candidate, struct error *err)
 {
     struct device *dev = f->dev;
-    struct entrant *e = &f->entrants[entrant];
+    struct sample_candidate *e = &f->candidates[candidate];
     const struct sample_plan *plan = f->plan;
     const struct program *p = rig_program(e->rig);
     int steps = 0;
@@ -331,7 +331,7 @@ static bool step_pass(struct field *f, int entrant, struct error *err)
     if (steps < 2 || plan->step_rounds <= 0 || plan->sustained || e->out)
         return true;
     bool ok = false;
-    rig_sit(e->rig, 0, 0);
+    rig_select(e->rig, 0, 0);
     struct step_events s = {.dev = dev, .events = xcalloc((size_t)steps + 1, sizeof *s.events)};
     e->step_ns = xcalloc((size_t)p->step_count, sizeof *e->step_ns);
     for (int i = 0; i <= steps; i++)
@@ -345,10 +345,10 @@ static bool step_pass(struct field *f, int entrant, struct error *err)
             break;
         e->step_rounds = r + 1;
         s.used = 0;
-        if (!before(f, entrant, err) || !dev->ops->record(dev, s.events[0], err) || !rig_run_stepwise(e->rig, mark_step, &s, err))
+        if (!before(f, candidate, err) || !dev->ops->record(dev, s.events[0], err) || !rig_run_stepwise(e->rig, mark_step, &s, err))
             goto done;
         sample_let_go(dev);
-        if (!dev->ops->sync(dev, err) || !rig_wipe(e->rig, err))
+        if (!dev->ops->sync(dev, err) || !rig_poison_all(e->rig, err))
             goto done;
         for (int i = 0, k = 0; i < p->step_count; i++)
             if (!p->steps[i].prepare) {
@@ -367,17 +367,17 @@ done:
 }
 
 /* Who is so slow that it would take the others' rounds: by the last warm-up round that it took part in. */
-static void find_tail(struct field *f)
+static void find_tail(struct sample_group *f)
 {
     double fastest = INFINITY;
     for (int i = 0; i < f->count; i++)
-        fastest = fmin(fastest, f->ns[i] / f->entrants[i].batch);
+        fastest = fmin(fastest, f->ns[i] / f->candidates[i].batch);
     for (int i = 0; i < f->count; i++)
         if (isfinite(f->ns[i]) && !f->plan->enough)
-            f->entrants[i].tail = f->ns[i] / f->entrants[i].batch > TAIL_TIMES * fastest;
+            f->candidates[i].tail = f->ns[i] / f->candidates[i].batch > TAIL_TIMES * fastest;
 }
 
-static bool warm_up(struct field *f, struct error *err)
+static bool warm_up(struct sample_group *f, struct error *err)
 {
     double start = clock_s();
     f->warming = true;
@@ -391,14 +391,14 @@ static bool warm_up(struct field *f, struct error *err)
     f->warming = false;
     f->tail_s = 0;
     for (int i = 0; i < f->count; i++)
-        f->entrants[i].retaken = f->entrants[i].kept_low = 0;
+        f->candidates[i].retaken = f->candidates[i].kept_low = 0;
     return true;
 }
 
-static void keep(struct field *f, int round, double *hosts, struct sample_result *result)
+static void keep(struct sample_group *f, int round, double *hosts, struct sample_result *result)
 {
     for (int i = 0; i < f->count; i++) {
-        struct entrant *e = &f->entrants[i];
+        struct sample_candidate *e = &f->candidates[i];
         e->samples_ns[round] = f->ns[i] / e->batch;
         e->clock_hz[round] = f->hz[i];
         hosts[(size_t)i * (size_t)f->plan->rounds_max + (size_t)round] = f->host_ns[i];
@@ -406,12 +406,12 @@ static void keep(struct field *f, int round, double *hosts, struct sample_result
     result->power_w[round] = result->throttle[round] = NAN;
     if (f->watch->sense)
         f->watch->sense(f->watch->context, &result->power_w[round], &result->throttle[round]);
-    result->places[round] = f->plan->sustained ? 0 : f->set * f->seats + f->seat;
+    result->places[round] = f->plan->sustained ? 0 : f->set * f->replicas + f->replica;
     result->rounds = round + 1;
 }
 
 /* Rounds until the ratios are known well enough, there are enough of them, or the budget is spent. */
-static bool rounds(struct field *f, struct sample_result *result, struct error *err)
+static bool rounds(struct sample_group *f, struct sample_result *result, struct error *err)
 {
     const struct sample_plan *plan = f->plan;
     size_t most = (size_t)plan->rounds_max;
@@ -425,22 +425,22 @@ static bool rounds(struct field *f, struct sample_result *result, struct error *
             break;
         keep(f, r, hosts, result);
         result->converged =
-            plan->enough ? plan->enough(plan->context, f->entrants, result->rounds)
+            plan->enough ? plan->enough(plan->context, f->candidates, result->rounds)
                          : result->rounds >= plan->rounds_min && result->rounds % 5 == 0 && settled(f, result->places, result->rounds);
         if (result->converged || (result->rounds >= least && clock_s() - start - f->tail_s > plan->budget_s))
             break;
     }
     for (int i = 0; ok && i < f->count; i++)
-        f->entrants[i].host_ns = plan->sustained ? NAN : sample_median(hosts + (size_t)i * most, result->rounds);
+        f->candidates[i].host_ns = plan->sustained ? NAN : sample_median(hosts + (size_t)i * most, result->rounds);
     result->seconds = clock_s() - start;
     free(hosts);
     return ok;
 }
 
-bool sample_run(struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, const struct sample_watch *watch,
-                struct sample_result *result, struct error *err)
+bool sample_run(struct device *dev, struct sample_candidate *candidates, int count, const struct sample_plan *plan,
+                const struct sample_watch *watch, struct sample_result *result, struct error *err)
 {
-    struct field f;
+    struct sample_group f;
     *result = (struct sample_result){0};
     if (!dev->ops->keeps_time)
         return error_set(err, ERROR_INTERNAL, "%s keeps no time", dev->spec);
@@ -448,10 +448,10 @@ bool sample_run(struct device *dev, struct entrant *entrants, int count, const s
     result->power_w = xcalloc((size_t)plan->rounds_max, sizeof *result->power_w);
     result->throttle = xcalloc((size_t)plan->rounds_max, sizeof *result->throttle);
     for (int i = 0; i < count; i++) {
-        entrants[i].samples_ns = xcalloc((size_t)plan->rounds_max, sizeof(double));
-        entrants[i].clock_hz = xcalloc((size_t)plan->rounds_max, sizeof(double));
+        candidates[i].samples_ns = xcalloc((size_t)plan->rounds_max, sizeof(double));
+        candidates[i].clock_hz = xcalloc((size_t)plan->rounds_max, sizeof(double));
     }
-    bool ok = field_open(&f, dev, entrants, count, plan, watch, err) && first_runs(&f, err) && rounds(&f, result, err);
+    bool ok = field_open(&f, dev, candidates, count, plan, watch, err) && first_runs(&f, err) && rounds(&f, result, err);
     for (int i = 0; ok && i < count; i++)
         ok = step_pass(&f, i, err);
     field_close(&f);
@@ -467,7 +467,7 @@ void sample_result_free(struct sample_result *result)
     result->power_w = result->throttle = NULL;
 }
 
-void entrant_free(struct entrant *e, int step_count)
+void sample_candidate_free(struct sample_candidate *e, int step_count)
 {
     free(e->samples_ns);
     free(e->clock_hz);

@@ -20,19 +20,19 @@ bool timer_open(struct timer *t, struct device *dev, struct error *err)
     return dev->ops->event(dev, &t->from, err) && dev->ops->event(dev, &t->to, err);
 }
 
-int sample_draw(struct field *f, int count)
+int sample_draw(struct sample_group *f, int count)
 {
     return (int)(random_bits(f->plan->seed, STREAM, f->drawn++) % (uint64_t)count);
 }
 
-bool sample_doubt(struct field *f, int i, int set, enum rig_left left, struct error *err)
+bool sample_recheck(struct sample_group *f, int i, int set, enum rig_left left, struct error *err)
 {
     bool right = true;
-    if (left == RIG_AS_TRUSTED || !f->watch || !f->watch->doubt)
+    if (left == RIG_AS_ACCEPTED || !f->watch || !f->watch->doubt)
         return true;
     if (!f->watch->doubt(f->watch->context, i, set, left, &right, err))
         return false;
-    f->entrants[i].out |= !right;
+    f->candidates[i].out |= !right;
     return true;
 }
 

@@ -18,40 +18,40 @@ void sample_let_go(struct device *dev);
 /* Sorts them; NAN of none. */
 double sample_median(double *values, int count);
 
-/* Everyone who takes part in a measurement, and what belongs to each: all arrays are by entrant. */
-struct field {
+/* Everyone who takes part in a measurement, and what belongs to each: all arrays are by candidate. */
+struct sample_group {
     struct device *dev;
     const struct sample_plan *plan;
-    struct entrant *entrants;
+    struct sample_candidate *candidates;
     int count;
     struct timer *timers;
     const struct sample_watch *watch;
-    struct device_graph **graphs; /* sustained: runs back to back; */
-    struct device_graph **rests;  /* what of it is no run; NULL: nothing */
-    double *ns, *host_ns, *hz;    /* of the last round */
-    int *order;                   /* ... and who ran when */
-    int sets, seats, set, seat;   /* how many, and those of the round */
-    uint64_t drawn;               /* numbers */
-    int turn;                     /* of its launches; */
-    int *ahead, *unseen;          /* by entrant, of launches: between steering and a sample (-1: not known), in a run by a library */
-    bool turns_known;
+    struct device_graph **graphs;     /* sustained: runs back to back; */
+    struct device_graph **rests;      /* what of it is no run; NULL: nothing */
+    double *ns, *host_ns, *hz;        /* of the last round */
+    int *order;                       /* ... and who ran when */
+    int sets, replicas, set, replica; /* how many, and those of the round */
+    uint64_t drawn;                   /* numbers */
+    int turn;                         /* of its launches; */
+    int *ahead, *unseen;              /* by candidate, of launches: between steering and a sample (-1: not known), in a run by a library */
+    bool slots_known;
     double rested_hz; /* the clock of a rested card: the highest that a sample began at */
     bool warming;     /* the first two rounds of that show who is of the tail, which takes no part in the others */
     double tail_s;    /* spent on samples of the tail */
 };
 /* One of the numbers below `count`, that nobody foresees who does not know the seed. */
-int sample_draw(struct field *field, int count);
+int sample_draw(struct sample_group *field, int count);
 /* Whoever left other bits than a verified launch has to be looked at; what is wrong takes no further part. */
-bool sample_doubt(struct field *field, int entrant, int set, enum rig_left left, struct error *err);
+bool sample_recheck(struct sample_group *field, int candidate, int set, enum rig_left left, struct error *err);
 
 /* sample_turn.c */
-bool turn_learn(struct field *field, int entrant, struct error *err);
-bool turn_run(struct field *field, int entrant, struct error *err); /* rig_run */
-bool turn_steer(struct field *field, int entrant, struct error *err);
-void turn_met(struct field *field, int entrant);
+bool slot_learn(struct sample_group *field, int candidate, struct error *err);
+bool slot_run(struct sample_group *field, int candidate, struct error *err); /* rig_run */
+bool slot_steer(struct sample_group *field, int candidate, struct error *err);
+void slot_met(struct sample_group *field, int candidate);
 
 /* sample_sustained.c */
-bool sustained_build(struct field *field, int entrant, struct error *err);
-bool sustained_take(struct field *field, int entrant, struct error *err);
+bool sustained_build(struct sample_group *field, int candidate, struct error *err);
+bool sustained_take(struct sample_group *field, int candidate, struct error *err);
 
 #endif

@@ -4,7 +4,7 @@
  * how many launches a library makes they are drawn. */
 #include "measure/time/sample_private.h"
 
-static int turn_now(const struct field *f)
+static int turn_now(const struct sample_group *f)
 {
     return f->dev->ops->turn ? f->dev->ops->turn(f->dev) : 0;
 }
@@ -23,10 +23,10 @@ static bool calls_library(const struct program *p)
 }
 
 /* Launches of a run that the device does not see, because a library makes them: those that a graph of the run has, less those seen. */
-bool turn_learn(struct field *f, int i, struct error *err)
+bool slot_learn(struct sample_group *f, int i, struct error *err)
 {
     const struct device_ops *ops = f->dev->ops;
-    struct rig *rig = f->entrants[i].rig;
+    struct rig *rig = f->candidates[i].rig;
     struct device_graph *graph = NULL;
     struct error ignored = {0};
     f->unseen[i] = 0;
@@ -39,15 +39,15 @@ bool turn_learn(struct field *f, int i, struct error *err)
     bool caught = ops->graph_begin(f->dev, &ignored) && rig_run_stepwise(rig, NULL, NULL, &ignored);
     caught = ops->graph_end(f->dev, &graph, &ignored) && caught;
     f->unseen[i] = caught ? modulo(ops->graph_launches(f->dev, graph) - seen) : -1;
-    f->turns_known = f->turns_known && caught;
+    f->slots_known = f->slots_known && caught;
     if (graph)
         ops->graph_free(f->dev, graph);
     return true;
 }
 
-bool turn_run(struct field *f, int i, struct error *err)
+bool slot_run(struct sample_group *f, int i, struct error *err)
 {
-    if (!rig_run(f->entrants[i].rig, err))
+    if (!rig_run(f->candidates[i].rig, err))
         return false;
     if (f->dev->ops->turned && f->unseen[i] > 0)
         f->dev->ops->turned(f->dev, f->unseen[i]);
@@ -55,12 +55,12 @@ bool turn_run(struct field *f, int i, struct error *err)
 }
 
 /* Before what comes before a sample. */
-bool turn_steer(struct field *f, int i, struct error *err)
+bool slot_steer(struct sample_group *f, int i, struct error *err)
 {
     const struct device_ops *ops = f->dev->ops;
     if (!ops->turn || !ops->stamp)
         return true;
-    int pads = f->turns_known && f->ahead[i] >= 0 ? modulo(f->turn - turn_now(f) - f->ahead[i]) : sample_draw(f, DEVICE_TURNS);
+    int pads = f->slots_known && f->ahead[i] >= 0 ? modulo(f->turn - turn_now(f) - f->ahead[i]) : sample_draw(f, DEVICE_TURNS);
     for (int k = 0; k < pads; k++)
         if (!ops->stamp(f->dev, 0, err))
             return false;
@@ -69,7 +69,7 @@ bool turn_steer(struct field *f, int i, struct error *err)
 }
 
 /* Right before the sample: so many launches lie between, this time and the next. */
-void turn_met(struct field *f, int i)
+void slot_met(struct sample_group *f, int i)
 {
     f->ahead[i] = modulo(turn_now(f) - f->ahead[i]);
 }

@@ -1,7 +1,7 @@
-/* Runs back to back, in a graph. A row with a place to keep something from run to run (rig_keeps) would meet there the results of inputs
- * that come again, and could count its runs: of such a row the graph wipes the seat and prepares it anew before each run, and what that
- * takes, a graph of its own, is taken off. Of a graph the last run on each seat is looked at; so that none of the others is one at which
- * nobody looks, shorter ones of the same runs are launched before, of lengths that nobody foresees. */
+/* Runs back to back, in a graph. A row with a place to keep something from run to run (rig_has_state) would meet there the results of
+ * inputs that come again, and could count its runs: of such a row the graph wipes the replica and prepares it anew before each run, and
+ * what that takes, a graph of its own, is taken off. Of a graph the last run on each replica is looked at; so that none of the others is
+ * one at which nobody looks, shorter ones of the same runs are launched before, of lengths that nobody foresees. */
 #include "measure/time/sample_private.h"
 #include <math.h>
 
@@ -11,7 +11,7 @@
 #define SUSTAINED_MAX 50
 #define PROOFS 4 /* shorter graphs; of runs that are longer than SUSTAINED_NS together, one */
 
-static bool timed(struct field *f, int i, struct device_graph *graph, double *ns, struct error *err)
+static bool timed(struct sample_group *f, int i, struct device_graph *graph, double *ns, struct error *err)
 {
     const struct device_ops *ops = f->dev->ops;
     struct timer *t = &f->timers[i];
@@ -19,45 +19,45 @@ static bool timed(struct field *f, int i, struct device_graph *graph, double *ns
            ops->sync(f->dev, err) && ops->elapsed(f->dev, t->from, t->to, ns, err);
 }
 
-/* What each seat was left with is from its last run: before a graph it is gone, */
-static bool clear_seats(struct field *f, const struct entrant *e, struct error *err)
+/* What each replica was left with is from its last run: before a graph it is gone, */
+static bool clear_seats(struct sample_group *f, const struct sample_candidate *e, struct error *err)
 {
-    for (int seat = 0; seat < f->seats; seat++) {
-        rig_sit(e->rig, e->last[seat], seat);
-        if (!rig_wipe(e->rig, err) || !rig_prepare(e->rig, NULL, err))
+    for (int replica = 0; replica < f->replicas; replica++) {
+        rig_select(e->rig, e->last[replica], replica);
+        if (!rig_poison_all(e->rig, err) || !rig_prepare(e->rig, NULL, err))
             return false;
     }
     return true;
 }
 
 /* ... and behind it it must be right. */
-static bool look_at_seats(struct field *f, int i, struct error *err)
+static bool look_at_seats(struct sample_group *f, int i, struct error *err)
 {
-    struct entrant *e = &f->entrants[i];
+    struct sample_candidate *e = &f->candidates[i];
     enum rig_left left;
-    for (int seat = 0; seat < f->seats; seat++) {
-        rig_sit(e->rig, e->last[seat], seat);
-        if (!rig_seal(e->rig, err) || !rig_same(e->rig, &left, err) || !sample_doubt(f, i, e->last[seat], left, err))
+    for (int replica = 0; replica < f->replicas; replica++) {
+        rig_select(e->rig, e->last[replica], replica);
+        if (!rig_checksum(e->rig, err) || !rig_checksum_matches(e->rig, &left, err) || !sample_recheck(f, i, e->last[replica], left, err))
             return false;
     }
     return true;
 }
 
-bool sustained_take(struct field *f, int i, struct error *err)
+bool sustained_take(struct sample_group *f, int i, struct error *err)
 {
     double rest_ns = 0;
     f->hz[i] = NAN;
     if (f->rests[i] && !timed(f, i, f->rests[i], &rest_ns, err))
         return false;
-    if (!clear_seats(f, &f->entrants[i], err) || !timed(f, i, f->graphs[i], &f->ns[i], err))
+    if (!clear_seats(f, &f->candidates[i], err) || !timed(f, i, f->graphs[i], &f->ns[i], err))
         return false;
     f->ns[i] = f->ns[i] > rest_ns * (1 + SUSTAINED_LEAST) ? f->ns[i] - rest_ns : NAN; /* of little, the difference of two says nothing */
     return look_at_seats(f, i, err);
 }
 
-/* Another set than the one before on the seat and, where there are enough, than the first one: the last run on a seat has inputs that no
- * result kept since the first belongs to. */
-static int next_set(struct field *f, int before, int first)
+/* Another set than the one before on the replica and, where there are enough, than the first one: the last run on a replica has inputs that
+ * no result kept since the first belongs to. */
+static int next_set(struct sample_group *f, int before, int first)
 {
     int set = sample_draw(f, f->sets);
     while (f->sets > 1 && (set == before || (f->sets > 2 && set == first)))
@@ -65,33 +65,33 @@ static int next_set(struct field *f, int before, int first)
     return set;
 }
 
-/* The first runs are one on each seat, the last ones too; between them seats are drawn, and a seat's set changes every time. */
-static void choose_places(struct field *f, struct entrant *e, int (*places)[2])
+/* The first runs are one on each replica, the last ones too; between them replicas are drawn, and a replica's set changes every time. */
+static void choose_places(struct sample_group *f, struct sample_candidate *e, int (*places)[2])
 {
     int first[SAMPLE_SEATS_MOST];
     for (int k = 0; k < e->batch; k++) {
-        int left = e->batch - 1 - k, seat = k < f->seats ? k : left < f->seats ? left : sample_draw(f, f->seats);
-        if (k < f->seats)
-            first[seat] = e->last[seat] = sample_draw(f, f->sets);
+        int left = e->batch - 1 - k, replica = k < f->replicas ? k : left < f->replicas ? left : sample_draw(f, f->replicas);
+        if (k < f->replicas)
+            first[replica] = e->last[replica] = sample_draw(f, f->sets);
         else
-            e->last[seat] = next_set(f, e->last[seat], left < f->seats ? first[seat] : -1);
-        places[k][0] = e->last[seat];
-        places[k][1] = seat;
+            e->last[replica] = next_set(f, e->last[replica], left < f->replicas ? first[replica] : -1);
+        places[k][0] = e->last[replica];
+        places[k][1] = replica;
     }
 }
 
-static bool build(struct field *f, int i, int (*const places)[2], bool runs, struct device_graph **graph, struct error *err)
+static bool build(struct sample_group *f, int i, int (*const places)[2], bool runs, struct device_graph **graph, struct error *err)
 {
     const struct device_ops *ops = f->dev->ops;
-    struct entrant *e = &f->entrants[i];
+    struct sample_candidate *e = &f->candidates[i];
     struct error end = {0};
     bool ok = true;
     if (!ops->graph_begin(f->dev, err))
         return false;
     for (int k = 0; k < e->batch && ok; k++) {
-        rig_sit(e->rig, places[k][0], places[k][1]);
-        rig_take_code(e->rig, 0); /* which stays in the instruction caches, as that of a kernel run again and again does */
-        ok = !rig_keeps(e->rig) || (rig_wipe(e->rig, err) && rig_prepare(e->rig, NULL, err));
+        rig_select(e->rig, places[k][0], places[k][1]);
+        rig_use_code(e->rig, 0); /* which stays in the instruction caches, as that of a kernel run again and again does */
+        ok = !rig_has_state(e->rig) || (rig_poison_all(e->rig, err) && rig_prepare(e->rig, NULL, err));
         ok = ok && (!runs || rig_run_stepwise(e->rig, NULL, NULL, err));
     }
     if (ops->graph_end(f->dev, graph, &end))
@@ -102,13 +102,13 @@ static bool build(struct field *f, int i, int (*const places)[2], bool runs, str
 }
 
 /* A graph of the first runs of a longer one, as far as that is drawn. */
-static bool prove(struct field *f, int i, struct error *err)
+static bool prove(struct sample_group *f, int i, struct error *err)
 {
     const struct device_ops *ops = f->dev->ops;
-    struct entrant *e = &f->entrants[i];
+    struct sample_candidate *e = &f->candidates[i];
     int places[SUSTAINED_MAX][2], whole = e->batch;
     struct device_graph *graph = NULL;
-    e->batch = f->seats + sample_draw(f, whole - f->seats);
+    e->batch = f->replicas + sample_draw(f, whole - f->replicas);
     choose_places(f, e, places);
     bool ok = build(f, i, places, true, &graph, err) && clear_seats(f, e, err) && ops->graph_launch(f->dev, graph, err) &&
               ops->sync(f->dev, err) && look_at_seats(f, i, err);
@@ -118,11 +118,11 @@ static bool prove(struct field *f, int i, struct error *err)
     return ok;
 }
 
-bool sustained_build(struct field *f, int i, struct error *err)
+bool sustained_build(struct sample_group *f, int i, struct error *err)
 {
     struct device *dev = f->dev;
     const struct device_ops *ops = dev->ops;
-    struct entrant *e = &f->entrants[i];
+    struct sample_candidate *e = &f->candidates[i];
     struct timer *t = &f->timers[i];
     int places[SUSTAINED_MAX][2];
     double ns;
@@ -135,5 +135,5 @@ bool sustained_build(struct field *f, int i, struct error *err)
         if (!prove(f, i, err))
             return false;
     choose_places(f, e, places);
-    return build(f, i, places, true, &f->graphs[i], err) && (!rig_keeps(e->rig) || build(f, i, places, false, &f->rests[i], err));
+    return build(f, i, places, true, &f->graphs[i], err) && (!rig_has_state(e->rig) || build(f, i, places, false, &f->rests[i], err));
 }

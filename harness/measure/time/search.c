@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT_ONCE 12         /* contenders on the device at once */
+#define AT_ONCE 12         /* candidates on the device at once */
 #define AT_ONCE_BYTES 24e9 /* ... and the memory they may take together */
 #define ROUNDS_MAX 400
 #define WATCH_S 60.0 /* the parent hears from a race this often at the least */
@@ -17,11 +17,11 @@
 /* ---- the races: one for each variant ---- */
 
 struct search {
-    struct bout b;
-    int *pinned, pinned_count;  /* indices into the bout */
+    struct timing_group b;
+    int *pinned, pinned_count;  /* indices into the group */
     int *configs, config_count; /* of the variant in hand */
-    struct racer *racers;
-    double *pinned_ns; /* [pinned][ROUNDS_MAX] of the heat that is on */
+    struct race_candidate *candidates;
+    double *pinned_ns; /* [pinned][ROUNDS_MAX] of the group that is on */
     int pinned_rounds;
     double told_s;
 };
@@ -32,11 +32,11 @@ static double race_now_s(void *context)
     return clock_s();
 }
 
-static bool config_enter(void *context, int contender, struct error *err)
+static bool config_enter(void *context, int candidate, struct error *err)
 {
     struct search *s = context;
-    int i = s->configs[contender];
-    if (!bout_enter(&s->b, i, err))
+    int i = s->configs[candidate];
+    if (!timing_enter(&s->b, i, err))
         return false;
     s->b.blame = -1;
     s->told_s = 0;
@@ -44,16 +44,16 @@ static bool config_enter(void *context, int contender, struct error *err)
 }
 
 /* Whoever was in to the end is checked once more: what is remembered was right after its last run. */
-static bool config_leave(void *context, int contender, struct error *err)
+static bool config_leave(void *context, int candidate, struct error *err)
 {
     struct search *s = context;
-    int i = s->configs[contender];
+    int i = s->configs[candidate];
     s->b.blame = s->b.index[i];
     struct op_data *data;
-    if (!s->racers[contender].out &&
+    if (!s->candidates[candidate].out &&
         (!data_get(s->b.timing->data, s->b.index[i], job_timed_part(s->b.timing->job, s->b.index[i]), 0, &data, err) ||
-         !rig_wipe(s->b.rigs[i], err) || !rig_prepare(s->b.rigs[i], NULL, err) || !rig_run(s->b.rigs[i], err) ||
-         !bout_check(&s->b, i, data, "(after the timed loop)", err)))
+         !rig_poison_all(s->b.rigs[i], err) || !rig_prepare(s->b.rigs[i], NULL, err) || !rig_run(s->b.rigs[i], err) ||
+         !timing_check(&s->b, i, data, "(after the timed loop)", err)))
         return false;
     s->b.blame = -1;
     s->told_s = 0;
@@ -89,11 +89,12 @@ static bool race_round(void *context, const int *who, int count, int round, doub
 static void report_race(struct search *s, const struct race_result *result)
 {
     for (int i = 0; i < s->config_count; i++) {
-        const struct racer *r = &s->racers[i];
+        const struct race_candidate *r = &s->candidates[i];
         struct row *row = s->b.rows[s->configs[i]];
         if (!r->rounds || row->status != ROW_OK)
             continue;
-        bout_time(row, -1, "cold", "isolated", &(struct bout_rounds){r->samples_ns, r->base_ns, NULL, r->rounds, s->config_count, 0});
+        estimates_add(row, -1, "cold", "isolated",
+                      &(struct estimate_rounds){r->samples_ns, r->base_ns, NULL, r->rounds, s->config_count, 0});
         row_add_metric(row, -1, 0,
                        r->out              ? "tune.dropped_after"
                        : i == result->best ? "tune.best_of"
@@ -109,9 +110,10 @@ static void report_race(struct search *s, const struct race_result *result)
     }
     for (int i = 0; i < s->pinned_count; i++) {
         struct row *row = s->b.rows[s->pinned[i]];
-        if (row->time_count == 0 && s->pinned_rounds > 0) /* the rounds of the first variant's last heat */
-            bout_time(row, -1, "cold", "isolated",
-                      &(struct bout_rounds){s->pinned_ns + (size_t)i * ROUNDS_MAX, base, NULL, s->pinned_rounds, s->pinned_count - 1, 0});
+        if (row->time_count == 0 && s->pinned_rounds > 0) /* the rounds of the first variant's last group */
+            estimates_add(
+                row, -1, "cold", "isolated",
+                &(struct estimate_rounds){s->pinned_ns + (size_t)i * ROUNDS_MAX, base, NULL, s->pinned_rounds, s->pinned_count - 1, 0});
     }
 }
 
@@ -131,26 +133,26 @@ static bool race_variant(struct search *s, double budget_s, struct error *err)
     struct race_plan plan = {.at_once = at_once(s), .rounds_max = ROUNDS_MAX, .half_width = t->half_width, .budget_s = budget_s};
     struct race_ops ops = {s, config_enter, config_leave, race_round, race_now_s};
     struct race_result result;
-    s->racers = xcalloc((size_t)s->config_count, sizeof *s->racers);
+    s->candidates = xcalloc((size_t)s->config_count, sizeof *s->candidates);
     s->pinned_rounds = 0;
-    bool ok = race_run(&plan, &ops, s->racers, s->config_count, s->pinned_count, &result, err);
+    bool ok = race_run(&plan, &ops, s->candidates, s->config_count, s->pinned_count, &result, err);
     if (ok)
         report_race(s, &result);
     for (int i = 0; i < s->config_count; i++)
-        racer_free(&s->racers[i]);
-    free(s->racers);
-    s->racers = NULL;
+        race_candidate_free(&s->candidates[i]);
+    free(s->candidates);
+    s->candidates = NULL;
     return ok;
 }
 
 static bool race_all(struct search *s, struct error *err)
 {
-    struct bout *b = &s->b;
+    struct timing_group *b = &s->b;
     const struct plan *plan = &b->timing->job->plan;
     int variants = 0;
     for (int i = 0; i < b->count; i++) {
         bool pinned = plan_pinned(plan, b->index[i]);
-        if (pinned && !bout_enter(b, i, err))
+        if (pinned && !timing_enter(b, i, err))
             return false;
         if (pinned && !row_status_failed(b->rows[i]->status))
             s->pinned[s->pinned_count++] = i;
@@ -173,7 +175,7 @@ static bool race_all(struct search *s, struct error *err)
 bool timing_race(struct timing_context *timing, const int *rows, int count, int *blame, struct error *err)
 {
     struct search s = {0};
-    bout_open(&s.b, timing, rows, count);
+    timing_open(&s.b, timing, rows, count);
     s.pinned = xcalloc((size_t)s.b.count, sizeof *s.pinned);
     s.configs = xcalloc((size_t)s.b.count, sizeof *s.configs);
     bool ok = race_all(&s, err);
@@ -181,6 +183,6 @@ bool timing_race(struct timing_context *timing, const int *rows, int count, int 
     free(s.pinned);
     free(s.configs);
     free(s.pinned_ns);
-    bout_close(&s.b, ok);
+    timing_close(&s.b, ok);
     return ok;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 /* Each row's frames are its own, not pairs: the far ends of both intervals. */
-static void compare(const struct bout *b)
+static void compare(const struct timing_group *b)
 {
     bool has_zero = b->timing->job->plan.rows[b->index[0]].row_index == 0;
     const struct row_time *of = has_zero ? row_time(b->rows[0], "warm", "isolated") : NULL;
@@ -16,7 +16,7 @@ static void compare(const struct bout *b)
         }
 }
 
-static bool time_frames(struct bout *b, int i, struct error *err)
+static bool time_frames(struct timing_group *b, int i, struct error *err)
 {
     struct frames_run r;
     const struct job *job = b->timing->job;
@@ -28,11 +28,11 @@ static bool time_frames(struct bout *b, int i, struct error *err)
     double *ns = xcalloc((size_t)frames, sizeof *ns);
     bool ok = build_make(job, &r.p->program, &b->builds[i], err) && sequence_open_rig(&r, b->builds[i].images, err);
     b->rigs[i] = r.rig;
-    ok = ok && (rig_library_step(r.rig, 0) < 0 || bout_plans(b, i, err));
+    ok = ok && (rig_library_step(r.rig, 0) < 0 || timing_plans(b, i, err));
     for (int n = 0; ok && n < frames; n++)
         ok = sequence_run_frame(&r, n, &ns[n], err);
     if (ok) {
-        bout_time(r.row, -1, "warm", "isolated", &(struct bout_rounds){.ns = ns + 1, .count = frames - 1, .family = 1});
+        estimates_add(r.row, -1, "warm", "isolated", &(struct estimate_rounds){.ns = ns + 1, .count = frames - 1, .family = 1});
         row_add_metric(r.row, -1, 0, "sequence.frame0_ns", "ns", "measured", ns[0]);
         rig_close(r.rig); /* the next row needs the memory */
         b->rigs[i] = NULL;
@@ -41,7 +41,7 @@ static bool time_frames(struct bout *b, int i, struct error *err)
     return ok;
 }
 
-bool bout_sequence(struct bout *b, struct error *err)
+bool timing_sequence(struct timing_group *b, struct error *err)
 {
     for (int i = 0; i < b->count; i++)
         if (!time_frames(b, i, err))

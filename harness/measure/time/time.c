@@ -1,5 +1,5 @@
-/* The survivors of one case, the baseline among them, in one process: checked, timed interleaved with an A/A twin of the baseline, checked
- * again. */
+/* The survivors of one case, the baseline among them, in one process: checked, timed interleaved with an A/A control of the baseline,
+ * checked again. */
 #include "base/text.h"
 #include "measure/time/sample.h"
 #include "op/chain/chain.h"
@@ -27,7 +27,8 @@ static double *known(const double *values, int rounds)
 }
 
 /* Where each round was taken, at what clock, and in what state the board was. */
-static void put_conditions(struct row_time *t, const struct entrant *e, const struct sample_plan *plan, const struct sample_result *result)
+static void put_conditions(struct row_time *t, const struct sample_candidate *e, const struct sample_plan *plan,
+                           const struct sample_result *result)
 {
     t->clock_hz = known(e->clock_hz, t->rounds);
     t->power_w = known(result->power_w, t->rounds);
@@ -43,15 +44,15 @@ static void put_conditions(struct row_time *t, const struct entrant *e, const st
 }
 
 /* What the ratios are to, the baseline: the fastest of the library's rows, so that the denominator is never a weak one. */
-static int base_of(const struct bout *b, const struct entrant *entrants, int rounds)
+static int base_of(const struct timing_group *b, const struct sample_candidate *candidates, int rounds)
 {
     int best = -1;
     double best_ns = INFINITY;
     for (int i = 0; i < b->count; i++) {
         const struct plan_row *p = &b->timing->job->plan.rows[b->index[i]];
         bool library = plan_pinned(&b->timing->job->plan, b->index[i]) || (p->kind == PLAN_CHAIN && p->chain->pick == CHAIN_LIBRARY);
-        struct estimate e = estimate_median(entrants[i].samples_ns, rounds_taken(&entrants[i], rounds));
-        if (library && !entrants[i].out && e.median < best_ns) {
+        struct estimate e = estimate_median(candidates[i].samples_ns, rounds_taken(&candidates[i], rounds));
+        if (library && !candidates[i].out && e.median < best_ns) {
             best_ns = e.median;
             best = i;
         }
@@ -60,7 +61,7 @@ static int base_of(const struct bout *b, const struct entrant *entrants, int rou
 }
 
 /* What of a chain is layout change, and what its steps come to with an event between each two. */
-static void put_chain(struct row *row, const struct program *p, const struct entrant *e)
+static void put_chain(struct row *row, const struct program *p, const struct sample_candidate *e)
 {
     double layout = 0, plan = 0, all = 0; /* plan: in links of their own, which no layer's row has */
     int steps = 0;
@@ -86,11 +87,11 @@ static void put_chain(struct row *row, const struct program *p, const struct ent
 #define KEPT_LOW_TOLD 0.1 /* of the rounds: their median is no longer a rested card's for sure */
 
 /* The widest interval that is shown of who is waited for: of the ratios, and of a row alone its own; half of it, of the middle. */
-static double widest_of(const struct bout *b, const struct entrant *entrants, const char *cache, const char *load)
+static double widest_of(const struct timing_group *b, const struct sample_candidate *candidates, const char *cache, const char *load)
 {
     double widest = 0, own = 0;
     for (int i = 0; i < b->count; i++) {
-        const struct row_time *t = entrants[i].tail || entrants[i].out ? NULL : row_time(b->rows[i], cache, load);
+        const struct row_time *t = candidates[i].tail || candidates[i].out ? NULL : row_time(b->rows[i], cache, load);
         if (t && t->ratio > 0)
             widest = fmax(widest, (t->ratio_high - t->ratio_low) / 2 / t->ratio);
         if (t)
@@ -100,8 +101,8 @@ static double widest_of(const struct bout *b, const struct entrant *entrants, co
 }
 
 /* What a reader must know of how the rounds went. */
-static void put_rounds_note(struct row *row, const struct entrant *e, const struct sample_plan *plan, const struct sample_result *result,
-                            int rounds, bool wide)
+static void put_rounds_note(struct row *row, const struct sample_candidate *e, const struct sample_plan *plan,
+                            const struct sample_result *result, int rounds, bool wide)
 {
     bool few = result->rounds < plan->rounds_min && result->rounds < plan->rounds_max;
     if (e->tail)
@@ -118,88 +119,89 @@ static void put_rounds_note(struct row *row, const struct entrant *e, const stru
         row_add_note(row, "%d of %d samples began at a lower clock than a rested card's", e->kept_low, rounds);
 }
 
-static void report(struct bout *b, const struct entrant *entrants, const struct sample_plan *plan, const struct sample_result *result)
+static void report(struct timing_group *b, const struct sample_candidate *candidates, const struct sample_plan *plan,
+                   const struct sample_result *result)
 {
     const char *cache = plan->warm ? "warm" : "cold", *load = plan->sustained ? "sustained" : "isolated";
-    int base = base_of(b, entrants, result->rounds);
+    int base = base_of(b, candidates, result->rounds);
     double noise = NAN;
-    if (entrants[b->count].samples_ns && !entrants[0].out) { /* the first one's twin ran too */
-        struct estimate aa = estimate_ratio_grouped(entrants[0].samples_ns, entrants[b->count].samples_ns, result->places,
-                                                    rounds_taken(&entrants[b->count], result->rounds), 1);
+    if (candidates[b->count].samples_ns && !candidates[0].out) { /* the first one's control ran too */
+        struct estimate aa = estimate_ratio_grouped(candidates[0].samples_ns, candidates[b->count].samples_ns, result->places,
+                                                    rounds_taken(&candidates[b->count], result->rounds), 1);
         noise = fmax(fabs(aa.low - 1), fabs(aa.high - 1));
     }
     for (int i = 0; i < b->count; i++) {
         const struct program *p = rig_program(b->rigs[i]);
-        const struct entrant *e = &entrants[i];
+        const struct sample_candidate *e = &candidates[i];
         struct row *row = b->rows[i];
-        const struct bout_rounds taken_part = bout_rounds_of(e, base >= 0 ? &entrants[base] : NULL, result, b->count - 1);
+        const struct estimate_rounds taken_part = estimate_rounds_of(e, base >= 0 ? &candidates[base] : NULL, result, b->count - 1);
         int rounds = taken_part.count;
         if (e->out || !rounds)
             continue;
-        put_conditions(bout_time(row, -1, cache, load, &taken_part), e, plan, result);
-        bout_clock(row, e, rounds);
+        put_conditions(estimates_add(row, -1, cache, load, &taken_part), e, plan, result);
+        estimates_clock(row, e, rounds);
         if (isnan(row->noise))
             row->noise = noise;
         if (isnan(row->host_call_ns))
             row->host_call_ns = e->host_ns;
         for (int s = 0; e->step_ns && s < p->step_count; s++)
             if (e->step_ns[s])
-                bout_time(row, s, cache, load, &(struct bout_rounds){.ns = e->step_ns[s], .count = e->step_rounds});
+                estimates_add(row, s, cache, load, &(struct estimate_rounds){.ns = e->step_ns[s], .count = e->step_rounds});
         put_chain(row, p, e);
     }
-    bool wide = widest_of(b, entrants, cache, load) > plan->half_width; /* between two looks, or in a larger family, it may have been */
+    bool wide = widest_of(b, candidates, cache, load) > plan->half_width; /* between two looks, or in a larger family, it may have been */
     for (int i = 0; i < b->count; i++) {
-        int rounds = rounds_taken(&entrants[i], result->rounds);
-        if (!entrants[i].out && rounds)
-            put_rounds_note(b->rows[i], &entrants[i], plan, result, rounds, wide);
+        int rounds = rounds_taken(&candidates[i], result->rounds);
+        if (!candidates[i].out && rounds)
+            put_rounds_note(b->rows[i], &candidates[i], plan, result, rounds, wide);
     }
 }
 
 static void sense(void *context, double *power_w, double *throttle)
 {
-    struct bout *b = context;
+    struct timing_group *b = context;
     board_sense(&b->timing->board, power_w, throttle);
 }
 
-/* Times these rows, which need not be all of the bout: rows that are wrong take no part, and twin: the first one does twice. */
-static bool time_rows(struct bout *b, struct sample_plan *plan, bool twin, struct error *err)
+/* Times these rows, which need not be all of the group: rows that are wrong take no part, and control: the first one does twice. */
+static bool time_rows(struct timing_group *b, struct sample_plan *plan, bool control, struct error *err)
 {
     const struct job *job = b->timing->job;
-    const struct sample_watch watch = {b, bout_announce, bout_doubt, sense};
+    const struct sample_watch watch = {b, timing_announce, timing_recheck, sense};
     struct sample_result result = {0};
-    int count = b->count + twin;
-    struct entrant *entrants = xcalloc((size_t)b->count + 1, sizeof *entrants);
+    int count = b->count + control;
+    struct sample_candidate *candidates = xcalloc((size_t)b->count + 1, sizeof *candidates);
     board_restart(&b->timing->board);
     plan->spacing_ns = plan->sustained ? 0 : SAMPLE_SPACING_NS;
-    plan->sets = b->room ? room_sets(b->room) : 1;
-    plan->seats = b->room ? room_seats(b->room) : 1;
+    plan->sets = b->pool ? buffer_pool_sets(b->pool) : 1;
+    plan->replicas = b->pool ? buffer_pool_replicas(b->pool) : 1;
     plan->seed = job_seed(job);
     for (int i = 0; i < count; i++)
-        entrants[i] = (struct entrant){.rig = b->rigs[i < b->count ? i : 0], .twin = i == b->count};
-    bool ok = sample_run(job->dev, entrants, count, plan, &watch, &result, err);
-    result.converged |= !twin; /* of a time that nobody asked for, no warning */
+        candidates[i] = (struct sample_candidate){.rig = b->rigs[i < b->count ? i : 0], .control = i == b->count};
+    bool ok = sample_run(job->dev, candidates, count, plan, &watch, &result, err);
+    result.converged |= !control; /* of a time that nobody asked for, no warning */
     if (ok)
-        report(b, entrants, plan, &result);
+        report(b, candidates, plan, &result);
     for (int i = 0; i < b->count; i++)
-        b->pace[i] = entrants[i].tail && !entrants[i].step_ns ? PACE_TAIL : PACE_FAST; /* no step's launch was summed up */
+        b->pace[i] = candidates[i].tail && !candidates[i].step_ns ? PACE_TAIL : PACE_FAST; /* no step's launch was summed up */
     for (int i = 0; i < count; i++)
-        entrant_free(&entrants[i], rig_program(entrants[i].rig)->step_count);
-    free(entrants);
+        sample_candidate_free(&candidates[i], rig_program(candidates[i].rig)->step_count);
+    free(candidates);
     sample_result_free(&result);
     return ok;
 }
 
-/* The rows of the bout for which `wanted` holds, as a bout that borrows all it has. */
-static struct bout bout_part(const struct bout *b, bool (*wanted)(const struct bout *b, int i))
+/* The rows of the group for which `wanted` holds, as a group that borrows all it has. */
+static struct timing_group bout_part(const struct timing_group *b, bool (*wanted)(const struct timing_group *b, int i))
 {
-    struct bout part = *b;
+    struct timing_group part = *b;
     part.index = xcalloc((size_t)b->count, sizeof *part.index);
     part.rows = xcalloc((size_t)b->count, sizeof *part.rows);
     part.rigs = xcalloc((size_t)b->count, sizeof *part.rigs);
     part.pace = xcalloc((size_t)b->count, sizeof *part.pace);
     part.count = 0;
     for (int i = 0; i < b->count; i++)
-        if (bout_is_sound(b, i) && wanted(b, i)) {
+        if (timing_is_sound(b, i) && wanted(b, i)) {
             part.index[part.count] = b->index[i];
             part.rows[part.count] = b->rows[i];
             part.rigs[part.count++] = b->rigs[i];
@@ -207,7 +209,7 @@ static struct bout bout_part(const struct bout *b, bool (*wanted)(const struct b
     return part;
 }
 
-static void bout_part_free(struct bout *part)
+static void bout_part_free(struct timing_group *part)
 {
     free(part->index);
     free(part->rows);
@@ -215,22 +217,23 @@ static void bout_part_free(struct bout *part)
     free(part->pace);
 }
 
-static bool any_row(const struct bout *b, int i)
+static bool any_row(const struct timing_group *b, int i)
 {
     (void)b, (void)i;
     return true;
 }
 
-static bool is_short(const struct bout *b, int i)
+static bool is_short(const struct timing_group *b, int i)
 {
     const struct row_time *t = row_time(b->rows[i], "cold", "isolated");
     return t && t->median_ns < SHORT_NS && b->timing->job->plan.rows[b->index[i]].kind != PLAN_CHAIN;
 }
 
-static bool time_part(struct bout *b, bool (*wanted)(const struct bout *b, int i), struct sample_plan *plan, bool twin, struct error *err)
+static bool time_part(struct timing_group *b, bool (*wanted)(const struct timing_group *b, int i), struct sample_plan *plan, bool control,
+                      struct error *err)
 {
-    struct bout part = bout_part(b, wanted);
-    bool ok = !part.count || time_rows(&part, plan, twin, err);
+    struct timing_group part = bout_part(b, wanted);
+    bool ok = !part.count || time_rows(&part, plan, control, err);
     b->blame = part.blame;
     for (int i = 0, k = 0; i < part.count; i++) {
         while (b->rigs[k] != part.rigs[i])
@@ -241,7 +244,7 @@ static bool time_part(struct bout *b, bool (*wanted)(const struct bout *b, int i
     return ok;
 }
 
-static bool time_mode(struct bout *b, bool warm, bool sustained, struct error *err)
+static bool time_mode(struct timing_group *b, bool warm, bool sustained, struct error *err)
 {
     const struct timing_plan *t = &b->timing->job->plan.time;
     int modes = (t->load[LOAD_ISOLATED] ? t->cache[CACHE_COLD] + t->cache[CACHE_WARM] : 0) + t->load[LOAD_SUSTAINED];
@@ -267,7 +270,7 @@ static bool graph_asked(const struct scenario *s)
 
 /* The short rows of a case, back to back in a graph of 50: what a launch costs does not hide what the kernel does. Long rows take no part.
  */
-static bool time_short(struct bout *b, struct error *err)
+static bool time_short(struct timing_group *b, struct error *err)
 {
     struct sample_plan plan = {.warm = true,
                                .sustained = true,
@@ -279,7 +282,7 @@ static bool time_short(struct bout *b, struct error *err)
     return time_part(b, is_short, &plan, false, err);
 }
 
-static bool all_modes(struct bout *b, struct error *err)
+static bool all_modes(struct timing_group *b, struct error *err)
 {
     const struct timing_plan *t = &b->timing->job->plan.time;
     for (int warm = 0; warm < 2; warm++)
@@ -290,13 +293,13 @@ static bool all_modes(struct bout *b, struct error *err)
     return !graph_asked(b->timing->job->plan.scenario) || time_short(b, err);
 }
 
-static bool bout(struct bout *b, const struct timing_request *request, struct error *err)
+static bool bout(struct timing_group *b, const struct timing_request *request, struct error *err)
 {
     const struct job *job = b->timing->job;
-    b->room = room_open(job->dev, data_card(b->timing->data), DATA_SETS, ROOM_SEATS);
-    b->warms = room_card(b->room) && job->plan.time.load[LOAD_ISOLATED];
+    b->pool = buffer_pool_open(job->dev, data_card(b->timing->data), DATA_SETS, POOL_REPLICAS);
+    b->warms = buffer_pool_check(b->pool) && job->plan.time.load[LOAD_ISOLATED];
     for (int i = 0; i < b->count; i++)
-        if (!bout_enter(b, i, err))
+        if (!timing_enter(b, i, err))
             return false;
     b->blame = -1;
     if (request->next)
@@ -305,19 +308,19 @@ static bool bout(struct bout *b, const struct timing_request *request, struct er
         return false;
     board_report(&b->timing->board, b->rows, b->count);
     for (int i = 0; i < b->count; i++)
-        if (bout_is_sound(b, i) && !bout_check_again(b, i, err))
+        if (timing_is_sound(b, i) && !timing_check_again(b, i, err))
             return false;
     return true;
 }
 
 bool timing_run(struct timing_context *timing, const struct timing_request *request, int *blame, struct error *err)
 {
-    struct bout b;
-    bout_open(&b, timing, request->rows, request->count);
-    bool ok = request->pairs                                             ? bout_pairs(&b, request->pairs, err)
-              : timing->job->plan.rows[b.index[0]].kind == PLAN_SEQUENCE ? bout_sequence(&b, err)
+    struct timing_group b;
+    timing_open(&b, timing, request->rows, request->count);
+    bool ok = request->pairs                                             ? timing_pairs(&b, request->pairs, err)
+              : timing->job->plan.rows[b.index[0]].kind == PLAN_SEQUENCE ? timing_sequence(&b, err)
                                                                          : bout(&b, request, err);
     *blame = b.blame;
-    bout_close(&b, ok);
+    timing_close(&b, ok);
     return ok;
 }

@@ -23,7 +23,7 @@
 #define VISIT_LIMIT_S 60.0
 
 struct visit {
-    struct neighbours *n;
+    struct nearby_shapes *n;
     const struct build *build;
     struct row *row;
     int index;
@@ -103,12 +103,12 @@ static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
 
 /* ---- what they compute on, and must come to: rows of a case that meet the same neighbour share it ---- */
 
-void neighbours_open(struct neighbours *n, struct job *job, struct data_store *data, const struct vendor_library *library)
+void nearby_open(struct nearby_shapes *n, struct job *job, struct data_store *data, const struct vendor_library *library)
 {
-    *n = (struct neighbours){.job = job, .data = data, .library = library, .case_index = -1};
+    *n = (struct nearby_shapes){.job = job, .data = data, .library = library, .case_index = -1};
 }
 
-void neighbours_drop(struct neighbours *n)
+void nearby_drop(struct nearby_shapes *n)
 {
     while (n->count > 0) {
         card_data_free(n->items[--n->count].data.card);
@@ -119,10 +119,10 @@ void neighbours_drop(struct neighbours *n)
             program_free(&n->drawn[n->drawn_count].program);
     free(n->items);
     free(n->drawn);
-    neighbours_open(n, n->job, n->data, n->library);
+    nearby_open(n, n->job, n->data, n->library);
 }
 
-bool neighbours_guard(struct neighbours *n, bool *touched, struct error *err)
+bool nearby_guard(struct nearby_shapes *n, bool *touched, struct error *err)
 {
     for (int i = 0; i < n->count; i++)
         if (!guard_data(&n->items[i].data, touched, err))
@@ -131,7 +131,7 @@ bool neighbours_guard(struct neighbours *n, bool *touched, struct error *err)
 }
 
 /* NULL: it cannot be made (err). */
-static struct op_data *data_of(struct neighbours *n, const struct work *work, struct error *err)
+static struct op_data *data_of(struct nearby_shapes *n, const struct work *work, struct error *err)
 {
     struct op_data data;
     char key[HASH_TEXT];
@@ -146,7 +146,7 @@ static struct op_data *data_of(struct neighbours *n, const struct work *work, st
         text_free(&shape);
         return NULL;
     }
-    struct neighbour_data *made = APPEND(n->items, n->count);
+    struct nearby_data *made = APPEND(n->items, n->count);
     memcpy(made->key, key, sizeof key);
     made->data = data;
     made->data.elsewhere = true;
@@ -198,10 +198,10 @@ static bool draw_neighbour(const struct job *job, int index, int number, struct 
 
 /* The one that was drawn ahead, else one that is drawn now: a head that is bound to other sizes takes half a millisecond, each try. False:
  * there is none. */
-static bool take_neighbour(struct neighbours *n, int index, int number, struct work *work, struct program *program)
+static bool take_neighbour(struct nearby_shapes *n, int index, int number, struct work *work, struct program *program)
 {
     for (int i = 0; i < n->drawn_count; i++) {
-        struct neighbour drawn = n->drawn[i];
+        struct nearby_shape drawn = n->drawn[i];
         if (drawn.row != index || drawn.number != number)
             continue;
         n->drawn[i] = n->drawn[--n->drawn_count];
@@ -224,7 +224,7 @@ static bool look_at_values(struct op_data *data, struct row *row, struct error *
 }
 
 /* Counts in *seen; *more: another one is worth its cost, which a compilation is not. */
-static bool visit(struct neighbours *n, int index, int number, const struct build *build, struct row *row, int *seen, bool *more,
+static bool visit(struct nearby_shapes *n, int index, int number, const struct build *build, struct row *row, int *seen, bool *more,
                   struct error *err)
 {
     struct job *job = n->job;
@@ -239,9 +239,9 @@ static bool visit(struct neighbours *n, int index, int number, const struct buil
     job_stage(job, index, "neighbour", VISIT_LIMIT_S + job->time_limit_s);
     int in_case = job->plan.rows[index].case_index;
     if (n->case_index != in_case)
-        neighbours_drop(n);
+        nearby_drop(n);
     n->case_index = in_case;
-    data_witness(n->data, v.work.op);
+    data_cross_check(n->data, v.work.op);
     struct op_data *data = data_of(n, &v.work, &why);
     if (data)
         data_there(n->data, &v.work, data);
@@ -283,11 +283,11 @@ static int wanted(const struct job *job, int index)
     return is_of_file(job, index) ? NEIGHBOURS_FILE : spec_is_timed(job->options.device) ? NEIGHBOURS : NEIGHBOURS_EMU;
 }
 
-void neighbours_draw(struct neighbours *n, int index, const atomic_bool *enough)
+void nearby_draw(struct nearby_shapes *n, int index, const atomic_bool *enough)
 {
     const struct job *job = n->job;
     for (int i = 0, count = is_of_file(job, index) ? 0 : wanted(job, index); i < count && !atomic_load(enough); i++) {
-        struct neighbour *drawn = APPEND(n->drawn, n->drawn_count);
+        struct nearby_shape *drawn = APPEND(n->drawn, n->drawn_count);
         struct error ignored = {0}; /* told when the row is verified */
         drawn->row = index;
         drawn->number = i;
@@ -303,7 +303,7 @@ void neighbours_draw(struct neighbours *n, int index, const atomic_bool *enough)
     }
 }
 
-void neighbours_compile(const struct job *job, int index)
+void nearby_compile(const struct job *job, int index)
 {
     for (int i = 0, count = wanted(job, index); i < count; i++) {
         struct build build = {0};
@@ -327,7 +327,7 @@ void neighbours_compile(const struct job *job, int index)
     }
 }
 
-bool neighbours_run(struct neighbours *n, int index, const struct build *build, struct row *row, struct error *err)
+bool nearby_run(struct nearby_shapes *n, int index, const struct build *build, struct row *row, struct error *err)
 {
     int count = wanted(n->job, index), seen = 0;
     bool more = count > 0;

@@ -11,7 +11,7 @@ struct prefetch_thread {
     atomic_bool enough;
     int case_index, *rows, row_count;
     struct build *builds; /* by place in rows */
-    struct neighbours neighbours;
+    struct nearby_shapes neighbours;
     struct degenerate degenerate;
     struct op_data data[DATA_SETS][DATA_SLOTS];
     bool made[DATA_SETS][DATA_SLOTS], early[DATA_SETS][DATA_SLOTS]; /* early: as a whole, before, or by the case in hand */
@@ -30,8 +30,8 @@ static void make_row(struct prefetch_thread *a, int k)
     const struct program *p = &a->of->job->plan.rows[a->rows[k]].program;
     struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
     if (build_make(a->of->job, p, &a->builds[k], &ignored))
-        build_look(&a->builds[k]);
-    neighbours_draw(&a->neighbours, a->rows[k], &a->enough);
+        build_scan(&a->builds[k]);
+    nearby_draw(&a->neighbours, a->rows[k], &a->enough);
 }
 
 static void *make_ahead(void *context)
@@ -58,7 +58,7 @@ void prefetch_begin(struct prefetch *p, const int *rows, int count)
     struct prefetch_thread *a = xcalloc(1, sizeof *a);
     a->of = p;
     a->case_index = -1;
-    neighbours_open(&a->neighbours, p->job, p->data, p->neighbours->library);
+    nearby_open(&a->neighbours, p->job, p->data, p->neighbours->library);
     for (int i = 0; i < count; i++) {
         int row = rows[i];
         if (row < 0 || row >= job->plan.row_count || job->plan.rows[row].kind != PLAN_LAYER)
@@ -91,7 +91,7 @@ static void take_over(struct prefetch *p, struct prefetch_thread *a)
         *p->degenerate = a->degenerate;
         p->degenerate->in_case = a->case_index;
     }
-    neighbours_drop(p->neighbours);
+    nearby_drop(p->neighbours);
     *p->neighbours = a->neighbours;
     p->neighbours->case_index = a->case_index;
     for (int i = 0; i < DATA_SETS * DATA_SLOTS; i++) {

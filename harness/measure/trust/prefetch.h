@@ -12,7 +12,7 @@ struct prefetch {
     struct job *job;
     struct data_store *data;
     struct build_cache *builds;
-    struct neighbours *neighbours;
+    struct nearby_shapes *neighbours;
     struct degenerate *degenerate;
     struct prefetch_thread *thread; /* NULL: none runs */
 };

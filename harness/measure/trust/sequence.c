@@ -246,7 +246,7 @@ static void add_results(struct frames_run *r)
 static bool look_at_guards(struct frames_run *r, struct error *err)
 {
     struct text unsafe = {0};
-    bool ok = rig_harm(r->rig, &unsafe, err);
+    bool ok = rig_check_memory(r->rig, &unsafe, err);
     if (ok && unsafe.len) {
         r->row->status = ROW_UNSAFE;
         r->row->reason = text_take(&unsafe);

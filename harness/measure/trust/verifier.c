@@ -246,7 +246,7 @@ static bool run_reordered(struct trial *t, const struct op_data *data, struct er
     const struct device_ops *ops = t->dev->ops;
     const struct device_report *reports;
     bool failed = false, waits = false;
-    bool ready = rig_wipe(t->rig, err) && rig_prepare(t->rig, NULL, err) && rig_state_keep(t->rig, err);
+    bool ready = rig_poison_all(t->rig, err) && rig_prepare(t->rig, NULL, err) && rig_state_keep(t->rig, err);
     ops->reorder(t->dev, 1);
     bool ran = ready && run_once(t, false, err);
     ops->reorder(t->dev, 0);
@@ -282,7 +282,7 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
     uint64_t first = rig_output_sum(t->rig);
     if (is_launched_there(t, first))
         return true;
-    if (!rig_wipe(t->rig, err) || !rig_prepare(t->rig, NULL, err) || !rig_state_keep(t->rig, err))
+    if (!rig_poison_all(t->rig, err) || !rig_prepare(t->rig, NULL, err) || !rig_state_keep(t->rig, err))
         return false;
     if (t->dev->ops->reorder)
         t->dev->ops->reorder(t->dev, 0);
@@ -387,7 +387,7 @@ static bool try_row(struct trial *t, struct build *build, struct error *err)
         }
     t->build = build;
     job_stage(job, t->index, "load", LOAD_LIMIT_S);
-    build_look(build);
+    build_scan(build);
     struct text how = {0};
     if (rig_may_remember(build->images, build->count, &how)) {
         t->row->status = ROW_STATEFUL;
@@ -471,7 +471,7 @@ static bool look_at_values(struct trial *t, struct error *err)
 {
     bool touched = false;
     if (!guard_case(t->v->data, t->v->job->plan.rows[t->index].case_index, &touched, err) ||
-        !neighbours_guard(t->v->neighbours, &touched, err)) /* of any neighbour: the row that runs on it next has not done it */
+        !nearby_guard(t->v->neighbours, &touched, err)) /* of any neighbour: the row that runs on it next has not done it */
         return false;
     if (touched)
         guard_blame(t->row);
@@ -486,8 +486,7 @@ static bool verify_compiled(struct trial *t, struct build *build, struct error *
     p->program.rounds = p->kind == PLAN_LAYER && code_sums_round(&p->program, build->images);
     code_check_waits(&p->program, build, t->row);
     bool tried = t->row->status == ROW_PLANNED && !(v->job->options.tune && tried_refuse(v->tried, v->job, t->index, t->row));
-    return (!tried || try_row(t, build, err)) &&
-           (t->row->status != ROW_OK || neighbours_run(v->neighbours, t->index, build, t->row, err)) &&
+    return (!tried || try_row(t, build, err)) && (t->row->status != ROW_OK || nearby_run(v->neighbours, t->index, build, t->row, err)) &&
            (t->row->status == ROW_CRASHED || t->row->status == ROW_HUNG || look_at_values(t, err));
 }
 

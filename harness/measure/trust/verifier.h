@@ -25,7 +25,7 @@ struct verifier {
     struct data_store *data;
     const struct vendor_library *library;
     struct build_cache *builds;
-    struct neighbours *neighbours;
+    struct nearby_shapes *neighbours;
     struct degenerate *degenerate;
     struct tried_list *tried;
     struct sequence *sequence;

@@ -36,7 +36,7 @@ struct card *data_card(struct data_store *d)
     return d->card;
 }
 
-void data_witness(struct data_store *d, const struct op *op)
+void data_cross_check(struct data_store *d, const struct op *op)
 {
     int count;
     struct device *dev = d->job->dev;
@@ -207,7 +207,7 @@ bool data_make(struct data_store *d, int in_case, enum data_part part, int set, 
     struct job *job = d->job;
     struct work work = data_work(job, in_case, &part, set);
     struct card *card = data_card(d);
-    data_witness(d, work.op);
+    data_cross_check(d, work.op);
     bool unjudged = work.chain && part == DATA_PART_EXACT; /* small whole numbers do not stay small through a network */
     bool begun = card && take_host(d, in_case, set, slot, data);
     return (unjudged ? card ? card_data_inputs(card, &work, part, data, err) : op_data_inputs(&work, part, data, err)

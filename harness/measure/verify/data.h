@@ -33,7 +33,7 @@ void data_forget(struct data_store *d);
 /* The check on the device; NULL where the CPU checks. The reason is reported once. */
 struct card *data_card(struct data_store *d);
 /* A reference kernel of a file that runs on a GPU is compared with the interpreter of the same chip, or of one with the same code. */
-void data_witness(struct data_store *d, const struct op *op);
+void data_cross_check(struct data_store *d, const struct op *op);
 /* Data of a row's case in one input set. Set 0 is the same in every run; the run's seed decides the values of the others. */
 bool data_get(struct data_store *d, int row, enum data_part part, int set, struct op_data **data, struct error *err);
 void data_drop(struct data_store *d, int set, int slot);

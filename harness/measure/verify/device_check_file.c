@@ -1,5 +1,5 @@
 /* References of ops that are files where their kernel runs: inputs, results and bounds stay on the device. A run of some blocks on emu is
- * held to them (reference_witness), and the bounds of some rows to those that the CPU makes. */
+ * held to them (reference_cross_check), and the bounds of some rows to those that the CPU makes. */
 #include "base/text.h"
 #include "measure/verify/device_check_private.h"
 #include "measure/verify/reference_private.h"

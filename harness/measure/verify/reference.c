@@ -75,8 +75,8 @@ bool reference_run(struct reference_run *r, const char *compiler, struct error *
     struct compiled c = {0};
     bool ok = compile_reference(r->work, r->dev->chip.arch, compiler, &c, err), held = r->dev->witness && !r->work->set_seed;
     struct reference_run here = {.dev = r->dev->witness};
-    ok = ok && reference_run_open(r, &c, err) && (!held || reference_witness(r, &c, &here, err)) && reference_run_launch(r, NULL, 0, err) &&
-         (!held || reference_hold(r, &here, err));
+    ok = ok && reference_run_open(r, &c, err) && (!held || reference_cross_check(r, &c, &here, err)) &&
+         reference_run_launch(r, NULL, 0, err) && (!held || reference_cross_compare(r, &here, err));
     if (held)
         reference_run_close(&here);
     compiled_free(&c);

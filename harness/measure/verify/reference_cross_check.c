@@ -118,7 +118,7 @@ static bool hold(const struct reference_run *here, uint64_t here_at, const struc
     return true;
 }
 
-bool reference_witness(const struct reference_run *there, const struct compiled *code, struct reference_run *here, struct error *err)
+bool reference_cross_check(const struct reference_run *there, const struct compiled *code, struct reference_run *here, struct error *err)
 {
     *here = (struct reference_run){.dev = there->dev->witness,
                                    .work = there->work,
@@ -129,7 +129,7 @@ bool reference_witness(const struct reference_run *there, const struct compiled 
     return (reference_run_open(here, code, err) && run_blocks(here, err)) || error_where(err, "on emu");
 }
 
-bool reference_hold(const struct reference_run *there, const struct reference_run *here, struct error *err)
+bool reference_cross_compare(const struct reference_run *there, const struct reference_run *here, struct error *err)
 {
     struct held *h = xmalloc(sizeof *h);
     size_t compared = 0;

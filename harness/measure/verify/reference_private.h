@@ -41,8 +41,8 @@ bool reference_run(struct reference_run *run, const char *compiler, struct error
 /* Some blocks of what is to run there, interpreted on its device's witness from the same code and inputs: before it runs, so that one that
  * never ends is told at its line and leaves no GPU behind that nobody can have back. The caller closes `here`, also when it fails. What the
  * blocks wrote must then be what is there. */
-bool reference_witness(const struct reference_run *there, const struct compiled *code, struct reference_run *here, struct error *err);
-bool reference_hold(const struct reference_run *there, const struct reference_run *here, struct error *err);
+bool reference_cross_check(const struct reference_run *there, const struct compiled *code, struct reference_run *here, struct error *err);
+bool reference_cross_compare(const struct reference_run *there, const struct reference_run *here, struct error *err);
 /* Bounds of `rows` rows of a tensor's reference, from row `first` on, of what its errors are relative to (the sizes of those rows; NULL:
  * the reference does not say); sizes_are_bounds: these are the bounds. False: an element without a number, *wrong is the first. */
 struct reference_rows {

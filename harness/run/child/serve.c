@@ -51,7 +51,7 @@ void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), v
     *job = (struct job){.open = device_open, .events = &events, .context = w};
     progress_init(&w->progress, job, emit, context);
     data_open(&w->data, job);
-    neighbours_open(&w->neighbours, job, &w->data, &w->library);
+    nearby_open(&w->neighbours, job, &w->data, &w->library);
     sequence_init(&w->sequence, job, &w->library);
     w->memory.job = job;
     w->prefetch =
@@ -154,7 +154,7 @@ static void forget_plan(struct worker *w)
     phase_unwind(&w->job.clock, 0);
     prefetch_end(&w->prefetch);
     build_drop(&w->builds);
-    neighbours_drop(&w->neighbours); /* before the check on the device, to which they belong */
+    nearby_drop(&w->neighbours); /* before the check on the device, to which they belong */
     data_forget(&w->data);
     sequence_close(&w->sequence);
     first_launch_forget(&w->first);
@@ -235,7 +235,7 @@ static void compile_rows(struct worker *w, const json_t *command)
         int row = (int)json_integer_value(one);
         progress_enter(&w->progress, row, PHASE_COMPILING, "neighbours");
         if (!memory_has(&w->memory, row))
-            neighbours_compile(&w->job, row);
+            nearby_compile(&w->job, row);
     }
 }
 

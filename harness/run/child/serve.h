@@ -21,7 +21,7 @@ struct worker {
     struct vendor_library library;
     struct data_store data;
     struct build_cache builds;
-    struct neighbours neighbours;
+    struct nearby_shapes neighbours;
     struct degenerate degenerate;
     struct tried_list tried;
     struct sequence sequence;
