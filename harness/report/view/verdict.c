@@ -2,6 +2,7 @@
 #include "base/dtype.h"
 #include "device/chip/occupancy.h"
 #include "report/view/resources.h"
+#include "store/step_facts.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,22 +23,9 @@ static bool counted(const struct view *v)
 
 static double step_value(const struct case_view *c, const struct row_step *s, bool cropped, const char *name)
 {
-    bool known = s && s->registers >= 0;
     if (!strcmp(name, "sm_count"))
         return c->machine.chip ? c->machine.chip->sm_count : NAN;
-    if (!known)
-        return NAN;
-    if (!strcmp(name, "occupancy_theoretical"))
-        return s->occupancy >= 0 ? percent(s->occupancy) : NAN;
-    if (!strcmp(name, "waves"))
-        return s->waves >= 0 && !cropped ? s->waves : NAN;
-    if (!strcmp(name, "blocks_per_sm"))
-        return s->blocks_per_sm >= 0 ? s->blocks_per_sm : NAN;
-    if (!strcmp(name, "registers"))
-        return s->registers;
-    if (!strcmp(name, "spill_bytes"))
-        return s->spill_store_bytes >= 0 && s->spill_load_bytes >= 0 ? s->spill_store_bytes + s->spill_load_bytes : NAN;
-    return NAN;
+    return s ? step_fact(s, cropped, name) : NAN;
 }
 
 /* %, as stored; of a library's kernel from its waves. */

@@ -2,6 +2,7 @@
 #include "base/spec.h"
 #include "base/text.h"
 #include "run/parent/parent.h"
+#include "store/step_facts.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,15 +49,11 @@ static void put_fact(json_t *facts, const char *name, double value)
         json_object_set_new(facts, name, json_real(value));
 }
 
-/* What is known of one launch before it is counted (counter_facts of counter/group.h). */
-static void step_facts(json_t *facts, const struct row_step *step)
+/* What is known of one launch before it is counted. */
+static void put_step_facts(json_t *facts, const struct row *row, int step)
 {
-    put_fact(facts, "occupancy_theoretical", step->occupancy >= 0 ? 100 * step->occupancy : NAN);
-    put_fact(facts, "waves", step->waves);
-    put_fact(facts, "blocks_per_sm", step->blocks_per_sm);
-    put_fact(facts, "registers", step->registers);
-    if (step->spill_store_bytes >= 0 && step->spill_load_bytes >= 0)
-        put_fact(facts, "spill_bytes", (double)step->spill_store_bytes + step->spill_load_bytes);
+    for (int i = 0; step_fact_names[i]; i++)
+        put_fact(facts, step_fact_names[i], step_fact(&row->steps[step], row->cropped, step_fact_names[i]));
 }
 
 static double time_of(const struct row *row, int step, bool warm)
@@ -94,12 +91,12 @@ static json_t *ask(const struct session *s, int index, bool warm)
             continue;
         launches++;
         only = k;
-        step_facts(own, &row->steps[k]);
+        put_step_facts(own, row, k);
         put_fact(own, "sm_count", s->device.chip.sm_count);
         put_fact(own, "time_ns", time_of(row, k, warm));
     }
     if (launches == 1)
-        step_facts(facts, &row->steps[only]);
+        put_step_facts(facts, row, only);
     put_fact(facts, "sm_count", s->device.chip.sm_count);
     put_fact(facts, "flop", row->flop);
     put_fact(facts, "bytes", row->bytes);
