@@ -1,8 +1,8 @@
-/* kernel/variant: reads the head of each .cu and binds it to a work (grammar: docs/HEAD.md). Nothing is compiled here.
+/* kernel/variant: a variant: a .cu with a head (grammar: docs/HEAD.md). Nothing is compiled here.
  *
- * A variant's name is FOLDER/FILE without .cu: `conv2d/naive` for kernels/variants/conv2d/naive.cu, `my/halo_regs` for a user's
- * folder given as --variants my=DIR. A file whose first comment does not begin with `bench 1` is not a variant and is passed over
- * (--variants: with a note). */
+ * A variant's name is FOLDER/FILE without .cu: `conv2d/naive` for kernels/variants/conv2d/naive.cu, `my/halo_regs` for a user's folder
+ * given as --variants my=DIR. A file whose first comment does not begin with `bench 1` is not a variant and is skipped (--variants: with a
+ * note). */
 #ifndef BENCH_VARIANT_VARIANT_H
 #define BENCH_VARIANT_VARIANT_H
 
@@ -13,28 +13,28 @@
 #include "op/program.h"
 
 enum variant_given { GIVEN_INSTALLED, GIVEN_FOLDER, GIVEN_FILE }; /* with bench, by --variants NAME=DIR, by --variants NAME=FILE */
-struct variant_file {                                             /* another file that a head is `like:`, nearest first */
+struct variant_file {                                             /* a file that a head is `like:`, nearest first */
     char *path, *text;                                            /* absolute */
     size_t bytes;
-    struct node *root; /* empty: its keys went to the variant's head, and their nodes name it */
+    struct node *root; /* emptied: its keys moved to the variant's head, and their nodes keep their file */
 };
 struct variant {
     enum variant_given given;
     char *name;          /* "conv2d/naive" */
-    char *folder;        /* "conv2d", where it stands in the set; not always its op */
+    char *folder;        /* "conv2d": its folder in the set; not always its op */
     char *path;          /* absolute */
     char *text;          /* the file */
-    char *code;          /* absolute: the file that is compiled; a file without code of its own has that of the nearest parent with some */
+    char *code;          /* absolute path of the file that is compiled; without code of its own, that of the nearest parent with code */
     const char *include; /* folder of the headers that its kernels share, borrowed; NULL: kernels/include of this installation */
     const struct op *op;
     char *what, *from, *algorithm;
-    char hash[HASH_TEXT]; /* of the file, of those it is like, and of foreign code */
+    char hash[HASH_TEXT]; /* hash of the file, of those it is like, and of foreign code */
     struct node *head;    /* the YAML of the head, joined with what it is like; each node has its own file and place */
     struct variant_file *parents;
     int parent_count;
-    void *parsed; /* private to variant/ */
+    void *parsed; /* private to kernel/: struct head */
 };
-/* A variant's own name, behind its folder: "naive" of "conv2d/naive". Part of the text. */
+/* A variant's own name, after its folder: "naive" in "conv2d/naive". Points into `name`. */
 const char *variant_own_name(const char *name);
 struct variant_set {
     struct variant **items; /* sorted by name */
@@ -49,7 +49,7 @@ const struct variant *variant_exact(const struct variant_set *set, const char *n
 const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where,
                                    struct error *err);
 
-/* Does it stand for the vendor's library (its file is called cudnn...), with which the others are compared? */
+/* True if it is a baseline of the vendor's library, with which the others are compared: its file is called cudnn... */
 bool variant_is_library(const struct variant *v);
 
 /* One configuration of a variant's parameters: "CC=16,TW=32" sorted by name. */
@@ -58,8 +58,7 @@ struct variant_config {
     int count;
     char (*names)[PROGRAM_NAME];
     struct value *values;
-    char *label; /* "BPS=2,CC=16"; only parameters named by the scenario or not at default ... all of them, sorted; "" when the variant has
-                    none */
+    char *label; /* "BPS=2,CC=16": all parameters, sorted; "" if the variant has none */
 };
 void variant_configs_free(struct variant_config *configs, int count);
 

@@ -1,4 +1,4 @@
-/* Binds one configuration of a variant to a work on a chip: the order of things. */
+/* Binds one configuration of a variant to a work on a chip; the other files of bind/ do the steps. */
 #include "kernel/bind/bind.h"
 #include "kernel/bind/variant_bind.h"
 #include "base/file.h"
@@ -14,7 +14,7 @@ static bool match_where(struct bind *b, struct error *err)
     return bind_conditions(b, &b->h->where, "where", b->config->label, err);
 }
 
-/* Before the conditions: a configuration that they refuse keeps its figures. */
+/* Predictions come before the conditions, so that a refused configuration has them too. */
 static bool predict(struct bind *b, struct error *err)
 {
     for (int i = 0; i < PREDICT_COUNT; i++) {
@@ -28,7 +28,7 @@ static bool predict(struct bind *b, struct error *err)
     return true;
 }
 
-/* The tensors of the whole work, in the layouts that the variant's own part wants; where its output goes. */
+/* Makes the program's tensors, in the layouts that the variant's own part wants, and the place of its output. */
 static bool make_tensors(struct bind *b, struct error *err)
 {
     struct program *p = b->program;
@@ -149,7 +149,7 @@ static bool bind_tile(struct bind *b, struct error *err)
     return true;
 }
 
-/* The slack of a library is for what it computes: a word alone is held as a direct sum. */
+/* The factor of `library` is for libraries: a variant that only names that word is bounded as a direct sum. */
 static void bind_library(struct program *p)
 {
     for (int i = 0; i < p->step_count; i++)
@@ -214,7 +214,7 @@ static bool bind_at_depth(const struct variant_set *set, const struct variant_co
         return true;
     }
     if (program->reason) {
-        error_clear(err); /* no row of a table, met in the middle of an expression */
+        error_clear(err); /* the error is that no row of a table fits, met inside an expression: it is the reason */
         return true;
     }
     program_free(program);

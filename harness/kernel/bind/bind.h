@@ -1,4 +1,4 @@
-/* kernel/bind/bind: one configuration of a head on its way to become a program. Private to variant/.
+/* kernel/bind/bind: the state while one configuration of a head becomes a program. Private to kernel/bind.
  *
  * The parts return false in two cases: a broken head (err is set) or an infeasible configuration (program->reason is set, err is
  * untouched). */
@@ -16,19 +16,19 @@ struct bind {
     const struct variant_config *config;
     const struct head *h;
     const struct work *work; /* as asked for */
-    struct work own;         /* with the beginning of the epilogue that is fused, and no mask when it runs dense */
+    struct work own;         /* with the fused items of the epilogue, and without mask if it runs dense */
     const struct chip *chip;
     int depth;
     bool with_mask;
-    struct tensor tensors[OP_MAX_TENSORS]; /* of `own`, in the layouts that the head wants */
+    struct tensor tensors[OP_MAX_TENSORS]; /* tensors of `own`, in the layouts that the head wants */
     int tensor_count;
-    bool completed;           /* further steps follow: the own output goes to a scratch buffer */
+    bool completed;           /* further steps follow, so its own output goes to a scratch buffer */
     struct buffer_ref output; /* where the own steps write */
     int scratch_at;           /* index of the head's first scratch buffer in the program */
     int map_at[HEAD_MAX_ITEMS];
     struct value lets[HEAD_MAX_ITEMS];
     bool let_known[HEAD_MAX_ITEMS];
-    int row[HEAD_MAX_TABLES]; /* of `candidates:`, counted from 1: the one that was chosen or is being tried; 0: not known yet */
+    int row[HEAD_MAX_TABLES]; /* row of `candidates:`, counted from 1, that was chosen or is being tried; 0: not known yet */
     bool trying[HEAD_MAX_TABLES];
     struct expr_env env;
     struct program *program;
@@ -37,55 +37,54 @@ struct bind {
                  int depth, struct program *program, struct error *err);
 };
 
-/* The reason is of one clause, which other rows fail with other values. Always returns false. */
+/* Sets a reason that consists of one clause with values. Always returns false. */
 bool bind_refused(struct bind *b, const char *clause, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Does each of these conditions of the head hold? `config`: what the reason says of the configuration. */
+/* Checks all conditions. `config`: text about the configuration for the reason. */
 bool bind_conditions(struct bind *b, const struct expr_list *all, const char *key, const char *config, struct error *err);
 /* Sets the reason. Always returns false. */
 bool bind_infeasible(struct bind *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Says in the program whether the head claims the work. */
+/* Sets program->claims: the head claims to be at par with the library on this work. */
 bool bind_claim(struct bind *b, struct error *err);
 
-/* bind_choose.c */
-/* What a name of `candidates:` stands for: the name of the chosen row (column -1) or one of its values. */
+/* choose.c */
+/* The value of a name of `candidates:`: the name of the chosen row (column -1) or one of its values. */
 bool bind_chosen(struct bind *b, int table, int column, struct value *out, struct error *err);
 
-/* bind_env.c */
+/* env.c */
 void bind_env_init(struct bind *b);
 const struct tensor *bind_tensor(const struct bind *b, int slot); /* NULL: this work has none */
-const struct tensor *bind_result(const struct bind *b);           /* that an epilogue goes on with; NULL: the op has none */
+const struct tensor *bind_result(const struct bind *b);           /* the tensor that an epilogue continues from; NULL: the op has none */
 enum dtype bind_scratch_dtype(const struct bind *b, int scratch);
 
-/* bind_match.c: does the variant take this work? Fills own, tensors, with_mask, completed. */
+/* match.c: checks that the variant takes this work; fills own, tensors, with_mask, completed */
 int bind_fused(const struct head *h, const struct work *work);
 bool bind_match(struct bind *b, struct error *err);
 
-/* bind_buffers.c */
+/* buffers.c */
 bool bind_scratch(struct bind *b, struct error *err);
 struct buffer_ref bind_buffer(const struct bind *b, const struct head_buffer *of); /* BUFFER_NONE: this work has no such tensor */
 uint64_t bind_buffer_bytes(const struct program *p, struct buffer_ref ref);
 int bind_scratch_add(struct program *p, const char *name, enum dtype dtype, int64_t elements);
 struct step *bind_step_new(struct program *p, enum step_kind kind, bool prepare);
 
-/* bind_steps.c */
+/* steps.c */
 bool bind_maps(struct bind *b, struct error *err);
 bool bind_steps(struct bind *b, struct error *err);
 bool bind_columns(struct bind *b, struct error *err);
 
-/* bind_prepare.c */
-/* Of the steps that the head's step `s` became, those from `from` on: when they are run by prepare, do they read only what stays the same
- * over launches, and write only scratch? Else an error at the argument or the step. */
+/* prepare.c */
+/* Checks the steps that the head's step `s` became, from `from` on. Steps of `prepare:` may only read buffers that stay the same over
+ * launches, and only write scratch. Else an error at the argument or the step. */
 bool bind_check_prepare(const struct bind *b, const struct head_step *s, int from, struct error *err);
 
-/* bind_spans.c: the launches of a step `stages:`, and the -D names of its unit */
+/* spans.c: the launches of a step `stages:`, and the -D names of its unit */
 bool bind_spans(struct bind *b, const struct head_step *s, struct error *err);
 
 /* complete.c */
 /* Adds the steps for what the variant does not fuse, from b->output to the program's output. */
 bool bind_complete(struct bind *b, struct error *err);
-/* Moves the steps of `inner` into the program; `at` says by slot which buffer of the program each tensor of `inner` is. Frees inner.
- */
+/* Moves the steps of `inner` into the program; `at`: by slot, the program's buffer for each tensor of `inner`. Frees inner. */
 bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref at[OP_MAX_TENSORS], bool prepare, struct error *err);
 /* A step that is another variant. */
 bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *err);
@@ -93,7 +92,7 @@ bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *
 /* select.c */
 /* Gives the rule's program the steps of the chosen variant: `conv2d/auto[is=wgmma_rs]`. */
 void bind_adopt(struct bind *b, const struct variant *v, struct program *inner);
-/* The program becomes that of the first variant of `select:` that can do the work. */
+/* Replaces the program by that of the first variant of `select:` that can do the work. */
 bool bind_select(struct bind *b, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The buffers of a program that a head's names stand for. */
+/* The program's buffers for the names in a head. */
 #include "kernel/bind/bind.h"
 #include "base/text.h"
 #include <stdio.h>

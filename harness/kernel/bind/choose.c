@@ -1,9 +1,9 @@
-/* Which row of `candidates:` a work takes: the one with the least cost among those that may be, the first of equals. */
+/* Chooses the row of `candidates:`: the feasible one with the least cost, the first of equals. */
 #include "kernel/bind/bind.h"
 #include "base/text.h"
 #include <string.h>
 
-/* Lets and choices that were computed with other rows hold no longer; of tables that are being tried the row stays. */
+/* Forgets lets and choices, which were computed with another row; keeps the rows that are being tried. */
 static void choose_forget(struct bind *b)
 {
     memset(b->let_known, 0, sizeof b->let_known);
@@ -18,7 +18,7 @@ static bool choose_less(const struct value *a, const struct value *b)
     return (a->kind == VALUE_INT ? (double)a->i : a->d) < (b->kind == VALUE_INT ? (double)b->i : b->d);
 }
 
-/* One row in its turn: may it be, and at what cost? *truth is false with the reason in why. */
+/* Tries one row: is it feasible, and at what cost? If not, *truth is false and why says so. */
 static bool choose_try(struct bind *b, int table, int row, bool *truth, struct value *cost, char *why, size_t bytes, struct error *err)
 {
     const struct head_candidates *t = &b->h->tables[table];

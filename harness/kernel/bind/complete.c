@@ -1,11 +1,11 @@
-/* What a variant does not fuse runs as further steps, so that fused and unfused do the same work. */
+/* Adds steps for the items of an epilogue that a variant does not fuse, so that fused and unfused variants do the same work. */
 #include "kernel/bind/bind.h"
 #include "kernel/head/load.h"
 #include "base/text.h"
 #include "op/file/ops.h"
 #include <string.h>
 
-#define STAGES_MAX (2 * WORK_MAX_EPILOGUE + 2) /* each item can bring a change of layout, and the end one more */
+#define STAGES_MAX (2 * WORK_MAX_EPILOGUE + 2) /* a change of layout before each item, and one at the end */
 
 enum stage_kind { STAGE_POINTWISE, STAGE_D2S, STAGE_CONVERT };
 struct stage {
@@ -34,8 +34,7 @@ static void convert(struct stage *stages, int *count, enum layout *now, enum lay
     *now = to;
 }
 
-/* Where the run of element-wise items that begins at `from` ends: no further than the agreed variant can do at once, so that
- * [relu, bias] becomes two passes. */
+/* End of the run of element-wise items from `from` on that the agreed variant can do at once: [relu, bias] becomes two passes. */
 static int pointwise_end(const struct bind *b, int from)
 {
     struct work part = *b->work;
@@ -52,7 +51,7 @@ static int pointwise_end(const struct bind *b, int from)
     return end;
 }
 
-/* The stages from the own output, which is stored as `now`, to the final one. */
+/* Lists the further steps, from the own output, stored as `now`, to the final one. */
 static int make_stages(const struct bind *b, enum layout now, enum layout final, struct stage stages[STAGES_MAX])
 {
     const struct work *work = b->work;
@@ -69,7 +68,7 @@ static int make_stages(const struct bind *b, enum layout now, enum layout final,
             for (int j = i; j < end; j++)
                 residual |= work->epilogue[j].kind == EPILOGUE_RESIDUAL;
             struct tensor t;
-            if (residual && work_tensor(work, "residual", &t)) /* it is added element by element, so both must lie alike */
+            if (residual && work_tensor(work, "residual", &t)) /* it is added element by element, so both need the same layout */
                 convert(stages, &count, &now, t.layout);
             stages[count++] = (struct stage){STAGE_POINTWISE, i, end - i, LAYOUT_NONE};
             i = end - 1;
@@ -79,7 +78,7 @@ static int make_stages(const struct bind *b, enum layout now, enum layout final,
     return count;
 }
 
-/* The work of one stage on a tensor shaped and stored as `in`. */
+/* The work of one such step on a tensor shaped and stored as `in`. */
 static bool stage_work(const struct bind *b, const struct stage *stage, const struct op *op, const struct tensor *in, struct work *w,
                        struct error *err)
 {
@@ -99,7 +98,7 @@ static bool stage_work(const struct bind *b, const struct stage *stage, const st
     return work_finish(w, err);
 }
 
-/* Binds v at its defaults; a reason why it cannot be used goes to `why`. */
+/* Binds v at its defaults. If it cannot be used, `why` says so. */
 static bool try_variant(struct bind *b, const struct stage *stage, const struct variant *v, const struct tensor *in, struct program *inner,
                         struct text *why, struct error *err)
 {
@@ -122,7 +121,7 @@ static bool try_variant(struct bind *b, const struct stage *stage, const struct 
     return false;
 }
 
-/* The variant with the agreed name, else any of the op that can do it. False with err untouched: none; `why` says so. */
+/* Finds the variant with the agreed name, else any of the op that can do it. False with err untouched: none; `why` says so. */
 static bool find_variant(struct bind *b, const struct stage *stage, const struct tensor *in, struct program *inner, struct text *why,
                          struct error *err)
 {
@@ -167,7 +166,7 @@ static bool no_variant(struct bind *b, const struct stage *stage, const struct t
     return false;
 }
 
-/* Adds one stage; `now` and `buffer` become its output. */
+/* Adds one step; `now` and `buffer` become its output. */
 static bool add_stage(struct bind *b, const struct stage *stage, bool last, struct tensor *now, struct buffer_ref *buffer,
                       struct error *err)
 {
@@ -206,7 +205,7 @@ bool bind_complete(struct bind *b, struct error *err)
     struct stage stages[STAGES_MAX];
     if (!b->completed)
         return true;
-    if (b->depth >= BIND_MAX_DEPTH - 1) /* a step that follows must do all of its work itself, else the search would have no end */
+    if (b->depth >= BIND_MAX_DEPTH - 1) /* such a step must do all of its work itself, else the search might not end */
         return bind_infeasible(b, "epilogue: it does not fuse all that it would have to do as a further step");
     struct tensor final, now = *bind_result(b);
     if (!work_tensor(b->work, now.role->name, &final))

@@ -1,4 +1,4 @@
-/* Why a configuration cannot run: its conditions, and the reason in the program. */
+/* Conditions of a head, and the reason why a configuration cannot run. */
 #include "kernel/bind/bind.h"
 #include "base/text.h"
 #include <stdarg.h>
@@ -48,8 +48,7 @@ bool bind_conditions(struct bind *b, const struct expr_list *all, const char *ke
     return true;
 }
 
-/* Does the head claim this work? It speaks of its own kernels at the default configuration, so that what completes a row takes the claim
- * away. */
+/* A head's claims are about its own kernels at the default configuration: a completed row claims nothing. */
 bool bind_claim(struct bind *b, struct error *err)
 {
     bool claims = b->h->claims.count > 0 && !b->completed;

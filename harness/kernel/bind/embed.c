@@ -17,7 +17,7 @@ static bool is_used(const struct program *p, struct buffer_ref ref)
     return false;
 }
 
-/* Weights whose layout the head leaves open, and that no step has read yet, are permuted for the first one that does. */
+/* Weights whose layout the head leaves open take the layout of the first step that reads them. */
 static void suit_weights(struct bind *b, const struct tensor *t, struct buffer_ref ref)
 {
     struct tensor *own = ref.kind == BUFFER_TENSOR ? &b->program->tensors[ref.index] : NULL;
@@ -25,7 +25,7 @@ static void suit_weights(struct bind *b, const struct tensor *t, struct buffer_r
         own->layout = t->layout;
 }
 
-/* Does the buffer hold what the inner program's tensor wants? */
+/* Checks that the buffer holds what the inner program's tensor wants. */
 static bool check_buffer(struct bind *b, const struct program *inner, const struct tensor *t, struct buffer_ref ref)
 {
     const struct program *p = b->program;
@@ -80,7 +80,7 @@ bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref a
     return fits;
 }
 
-/* One field of the other op, by the name that its scenario key has. */
+/* Sets one field of the other op, by its key in scenarios. */
 static bool set_field(struct bind *b, const struct named_expr *with, struct work *w, struct error *err)
 {
     static const struct op_field common[] = {{.name = "dtype", .kind = FIELD_DTYPE, .offset = offsetof(struct work, dtype)},
@@ -124,8 +124,8 @@ static bool set_field(struct bind *b, const struct named_expr *with, struct work
     return true;
 }
 
-/* The other variant's work: this one's, without epilogue (unless the step says so) and mask, with the shape of its input and what `with`
- * says. */
+/* The other variant's work: this one's with the shape of its input and the fields of `with`, without epilogue (unless the step says so) and
+ * mask. */
 static bool inner_work(struct bind *b, const struct head_step *s, const struct variant *v, const struct buffer_ref at[OP_MAX_TENSORS],
                        struct work *w, struct error *err)
 {

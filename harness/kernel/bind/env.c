@@ -1,4 +1,4 @@
-/* What the names and functions of a head's expressions mean for one configuration, work and chip. */
+/* Values of the names and functions in a head's expressions, for one configuration, work and chip. */
 #include "kernel/bind/bind.h"
 #include <string.h>
 
@@ -18,7 +18,7 @@ const struct tensor *bind_result(const struct bind *b)
     return NULL;
 }
 
-/* The mode says what sums are kept in; where there is no mode, the head does. */
+/* The type of the accumulator, from the math mode; without one, from the head. */
 static enum dtype accumulator(const struct bind *b)
 {
     const struct head_choice *c = &b->h->accumulate;
@@ -27,7 +27,7 @@ static enum dtype accumulator(const struct bind *b)
     return c->count ? (enum dtype)c->values[0] : c->same ? b->own.dtype : DTYPE_F32;
 }
 
-/* The type of a tensor, also of one that this work does not have: a head may ask before it asks has(). */
+/* The type of a tensor, even if this work does not have it: a head may ask before it asks has(). */
 static enum dtype tensor_dtype(const struct bind *b, int slot)
 {
     const struct tensor *t = bind_tensor(b, slot);

@@ -29,7 +29,7 @@ static bool eval_list(struct bind *b, const struct expr_list *l, const char *wha
     return true;
 }
 
-/* One of four numbers, the first being the default. */
+/* Evaluates one of four allowed numbers; the first is the default. */
 static bool eval_word(struct bind *b, const struct expr *e, const char *what, const int words[4], int *out, struct error *err)
 {
     int64_t v = words[0];
@@ -65,7 +65,7 @@ static bool check_map(struct bind *b, const struct tensor_map *m)
     return true;
 }
 
-/* The last element that the descriptor reaches must be inside the buffer. */
+/* Checks that the last element of the descriptor lies inside the buffer. */
 static bool check_reach(const struct head_map *h, const struct tensor_map *m, uint64_t bytes, struct error *err)
 {
     unsigned __int128 reach = (unsigned __int128)m->dim[0] * dtype_bytes(m->dtype);

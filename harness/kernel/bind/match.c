@@ -1,4 +1,4 @@
-/* Does a variant take this work: types, layouts, math mode, epilogue, mask. */
+/* Checks types, layouts, math mode, epilogue and mask: does the variant take this work? */
 #include "kernel/bind/bind.h"
 #include "base/text.h"
 #include <string.h>
@@ -8,7 +8,7 @@ static bool is_activation(enum epilogue_kind kind)
     return kind == EPILOGUE_RELU || kind == EPILOGUE_LEAKY_RELU;
 }
 
-/* How many items from the front of the layer's epilogue the variant fuses: each must stand behind the last one in the head's list. */
+/* How many items from the front of the layer's epilogue the variant fuses: each must come after the previous one in the head's list. */
 int bind_fused(const struct head *h, const struct work *work)
 {
     int next = 0, fused = 0;
@@ -65,7 +65,7 @@ static bool contains(const struct head_choice *c, int value, int same)
     return false;
 }
 
-/* Chooses the layout of one tensor. The case's own is taken where the head allows it; weights may be permuted, a result converted. */
+/* Chooses the layout of one tensor: the work's own if the head allows it. Weights may be permuted, a result may be converted. */
 static bool match_layout(struct bind *b, struct tensor *t, enum layout input)
 {
     const struct head_choice *c = &b->h->layout[t->role->slot];
@@ -105,7 +105,7 @@ static enum math mode_of(enum dtype dtype, enum dtype accumulate)
     return accumulate == DTYPE_F32 ? math_default(dtype) : MATH_NONE;
 }
 
-/* The modes that the variant computes under, for this work's type. */
+/* Checks the math modes that the variant computes in, for this work's type. */
 static int modes(const struct bind *b, enum math out[MATH_COUNT])
 {
     const struct head_choice *acc = &b->h->accumulate;
@@ -141,7 +141,7 @@ static bool match_math(struct bind *b)
     return false;
 }
 
-/* Before anything else: whether the mask takes part decides which tensors there are. */
+/* Comes first: whether the mask takes part decides which tensors there are. */
 static bool runs_with_mask(const struct head *h, const struct work *work)
 {
     if (!h->mask.given || work->mask.pattern == MASK_NONE)
@@ -167,7 +167,7 @@ static bool match_mask(struct bind *b)
     return true;
 }
 
-/* The tensors of the part of the work that this variant does. */
+/* Lists the tensors of the part of the work that this variant does. */
 static void make_own(struct bind *b)
 {
     b->with_mask = runs_with_mask(b->h, b->work);

@@ -1,5 +1,6 @@
-/* What `prepare:` may touch. It runs outside the time, so that whatever it reads must be the same in every launch: weights, and scratch
- * that a prepare step before it wrote. What it writes is scratch (and symbols): outputs are poisoned before every timed round. */
+/* Checks the buffers of `prepare:` steps. They run outside the timed part, so they may read only what is the same in every launch: weights,
+ * and scratch that an earlier prepare step wrote. They may write only scratch (and symbols): outputs are poisoned before every timed round.
+ */
 #include "kernel/bind/bind.h"
 #include <stdio.h>
 

@@ -23,7 +23,7 @@ static bool bind_candidate(struct bind *b, const struct head_step *s, const stru
     return done;
 }
 
-/* The candidate's program takes the rule's place: `conv2d/auto[is=wgmma_rs]`, with what completes it behind its name. */
+/* Gives the rule the candidate's program, under the rule's name: `conv2d/auto[is=wgmma_rs]`, followed by what completes it. */
 void bind_adopt(struct bind *b, const struct variant *v, struct program *inner)
 {
     const char *own = b->config->variant->name, *rest = strlen(inner->variant) > strlen(v->name) ? inner->variant + strlen(v->name) : "";
@@ -35,7 +35,7 @@ void bind_adopt(struct bind *b, const struct variant *v, struct program *inner)
     *b->program = *inner;
 }
 
-/* Was the rule found by timing on such a chip and work? */
+/* True if the rule was measured on such a chip and work. */
 static bool was_measured(const struct bind *b, bool *measured, struct error *err)
 {
     char clause[400];
@@ -67,7 +67,7 @@ bool bind_select(struct bind *b, struct error *err)
         } else if (inner.feasible && (inner.claims || !s->claimed)) {
             bool measured;
             bind_adopt(b, v, &inner);
-            /* a rule without claims has those of its choice */
+            /* a rule without claims takes over its choice's */
             done = (b->h->claims.count == 0 || bind_claim(b, err)) && was_measured(b, &measured, err);
             b->program->guess = done && !measured;
             broken = !done;

@@ -9,11 +9,11 @@
 #define BLOCK_X 32 /* as chain.cuh has it */
 #define BLOCK_Y 8
 #define BLOCK (BLOCK_X * BLOCK_Y)
-#define POINTS_A_THREAD 4 /* of f32, 16 bytes; where pixels are gathered, neighbours a thread only cost registers */
+#define POINTS_A_THREAD 4 /* of f32, 16 bytes; more would only cost registers where pixels are gathered */
 #define POINT_ROWS \
     2 /* more on their way: on an H200 six ops on 1080p take 7.2 us instead of 7.5, each alone in a graph 25.4 instead of 29.6 */
 
-/* The join behind the branch of stage i; 0: it is in none. */
+/* The join after the branch of stage i; 0: it is in none. */
 static int join_behind(const struct stage_image *all, int i)
 {
     if (all[i].use->branches < 2)
@@ -23,7 +23,7 @@ static int join_behind(const struct stage_image *all, int i)
     return i;
 }
 
-/* Is something stored behind stage i, which is no join? Branches are launches of their own, unless everything is one. */
+/* True if the image after stage i is stored. Branches are launches of their own, unless everything is one. */
 static bool cut_behind(enum span_cut cut, const struct stage_image *all, int count, int i)
 {
     const struct stage_image *next = &all[i + 1];
@@ -33,7 +33,7 @@ static bool cut_behind(enum span_cut cut, const struct stage_image *all, int cou
     return parts || cut == CUT_EACH || next->use->stage->kind != STAGE_POINT;
 }
 
-/* Room for what lies between two spans: a buffer that is there already, unless it is still to be read. */
+/* A buffer between two spans: an existing one, unless it is still to be read. */
 static struct buffer_ref between(struct bind *b, const struct stage_image *s, const struct buffer_ref busy[3], int first)
 {
     struct program *p = b->program;
@@ -60,8 +60,8 @@ static int64_t rounded_up(int64_t n, int64_t by)
     return (n + by - 1) / by;
 }
 
-/* Does a block make pixels one behind another, row after row, in place of 32 x 8? So every store of a narrow image, whose rows begin
- * anywhere in a line of memory, is of whole lines. Not where each image has a size of its own (of boxes, or of branches). */
+/* True if a block computes consecutive pixels, row after row, instead of 32 x 8. Stores of a narrow image, whose rows start anywhere in a
+ * cache line, then fill whole lines. Not if each image has its own size (boxes, branches). */
 static bool by_row(const struct stage_image *all, int i, int64_t wide)
 {
     int64_t w = all[i].w;
@@ -92,7 +92,7 @@ static void add_launch(struct bind *b, const struct head_step *h, int first, int
     add_argument(step, "first_image", (struct buffer_ref){0}, ARG_INT, image);
 }
 
-/* How many neighbours in a row and how many rows a thread makes, as the head says; 0: `auto`. */
+/* How many adjacent pixels and how many rows a thread computes, from the head; 0: `auto`. */
 static bool work_a_thread(struct bind *b, const struct head_step *h, int64_t each[2], struct error *err)
 {
     static const char *const names[] = {"PIXELS", "ROWS"};
@@ -109,7 +109,7 @@ static bool work_a_thread(struct bind *b, const struct head_step *h, int64_t eac
     return true;
 }
 
-/* Where stage i is stored: with the end of a branch, the join's place. */
+/* Index of the image in which stage i is stored: the join's at the end of a branch. */
 static struct buffer_ref *place_of(struct bind *b, const struct stage_image *all, int count, int i, struct buffer_ref from,
                                    struct buffer_ref *stored, int scratch)
 {
@@ -129,8 +129,8 @@ static bool alike(const struct stage_image *a, const struct stage_image *b)
     return a->dtype == b->dtype && a->n == b->n && a->c == b->c && a->h == b->h && a->w == b->w;
 }
 
-/* The first of the repetitions of one stage (`times:`) that stage i, cut on both sides, is one of: their kernels are the same, and a chain
- * of 200 need not be compiled as 200. Not the first and the last, whose input and output lie as the tensors do. */
+/* First of the equal repetitions (`times:`) of stage i if it is cut on both sides: they share one kernel, so a chain of 200 is not compiled
+ * as 200. Not for the first and last stage, whose input or output is a tensor. */
 static int repeats(const struct stage_image *all, int count, int i)
 {
     while (i > 2 && i < count - 1 && all[i].use == all[i - 1].use && all[i].before == i - 1 && all[i - 1].before == i - 2 &&
@@ -139,7 +139,7 @@ static int repeats(const struct stage_image *all, int count, int i)
     return i;
 }
 
-/* The launches of one span; those of a branch do every so many images. */
+/* Adds the launches of one span; those of a branch run on every so many images. */
 static bool launch_span(struct bind *b, const struct head_step *h, const struct stage_image *all, int count, int first, int last,
                         struct buffer_ref *stored, const int64_t given[2], int scratch, struct text *spans)
 {

@@ -21,7 +21,7 @@ static bool eval_dims(struct bind *b, const struct expr_list *l, const char *wha
     return true;
 }
 
-/* What no head needs to say. A limit that is not known (0) is not checked. */
+/* Checks the chip's limits, which no head needs to repeat. A limit of 0 is unknown and not checked. */
 static bool check_launch(struct bind *b, const struct step *s)
 {
     static const uint32_t grid_most[] = {INT32_MAX, 65535, 65535}, block_most[] = {1024, 1024, 64};
@@ -184,7 +184,7 @@ static bool bind_move(struct bind *b, const struct head_step *s, struct error *e
     return true;
 }
 
-/* A library is given every tensor of the part of the work that the variant does. */
+/* Passes a library every tensor of the part of the work that the variant does. */
 static struct step *bind_operands(struct bind *b, const struct head_step *s, enum step_kind kind)
 {
     struct step *out = bind_step_new(b->program, kind, s->prepare);
@@ -198,7 +198,7 @@ static struct step *bind_operands(struct bind *b, const struct head_step *s, enu
     return out;
 }
 
-/* A foreign function has the head's scratch as workspaces. */
+/* Passes a foreign function the head's scratch as workspaces. */
 static bool bind_call(struct bind *b, const struct head_step *s)
 {
     struct step *out = bind_operands(b, s, STEP_CALL);
@@ -237,7 +237,7 @@ bool bind_steps(struct bind *b, struct error *err)
         int from = b->program->step_count;
         if (!bind_one(b, s, err) || !bind_check_prepare(b, s, from, err))
             return false;
-        if (s->kind != HEAD_STAGES && b->program->step_count > PROGRAM_MAX_STEPS) /* also bounds what variants within variants can cost */
+        if (s->kind != HEAD_STAGES && b->program->step_count > PROGRAM_MAX_STEPS) /* also limits the cost of variants within variants */
             return node_error(s->node, err, "the program has more than %d steps", PROGRAM_MAX_STEPS);
     }
     for (int i = 0; i < b->program->step_count; i++)

@@ -1,4 +1,4 @@
-/* candidates: tables of named rows of values, of which a work takes the cheapest row that may be. */
+/* Reads `candidates:`: tables of named rows of values. A work takes the cheapest feasible row. */
 #include "base/text.h"
 #include "kernel/head/head.h"
 #include <stdio.h>

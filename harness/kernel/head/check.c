@@ -1,5 +1,5 @@
-/* What can be wrong although every key reads well: names that mean nothing or two things, kernels that are given a tensor which the head
- * does not claim. */
+/* Checks a head whose keys are all valid: names that mean nothing or two things, kernel arguments that are tensors the head does not claim.
+ */
 #include "kernel/head/head.h"
 #include "base/text.h"
 #include <string.h>
@@ -61,7 +61,7 @@ static void collect_names(struct head *h)
     add_names(h, epilogue_names);
 }
 
-/* A name of the head's own must not already mean something. A chip's symbol it may hide: the list of those grows. */
+/* A head's own name must not have a meaning already. It may hide a chip's symbol: that list grows. */
 static bool check_own_name(const struct head *h, const char *what, const char *name, const struct node *n, struct error *err)
 {
     const char *taken = NULL;
@@ -108,7 +108,7 @@ static bool check_own_names(const struct head *h, struct error *err)
     return true;
 }
 
-/* Two -D of one name would be decided by their order. */
+/* Refuses two -D of one name: their order would decide. */
 static bool check_defines(const struct head *h, struct error *err)
 {
     for (int i = 0; i < h->define_count; i++)
@@ -169,7 +169,7 @@ const char *head_argument(const struct head *h, const struct expr *e)
     return name;
 }
 
-/* A tensor that is not in every layer must be claimed by the head, else the kernel would be given nothing. */
+/* A tensor that only some layers have must be claimed by the head, else the kernel would get nothing. */
 static bool check_arg(const struct head *h, const struct expr *e, struct error *err)
 {
     const char *name = head_argument(h, e);

@@ -1,4 +1,4 @@
-/* Which configurations of a variant's parameters a scenario asks for. */
+/* Lists the configurations of a variant's parameters that a scenario asks for. */
 #include "kernel/head/head.h"
 #include "kernel/variant.h"
 #include "kernel/head/load.h"
@@ -57,7 +57,7 @@ static bool choose_all(struct chosen *c, const struct head_param *p, const struc
     return true;
 }
 
-/* What the scenario does not name stays at its default, or, for a search, takes all its values. */
+/* Parameters that the scenario does not name keep their default, or, for a search, take all values. */
 static bool choose(struct chosen *c, const struct head_param *p, const struct node *n, bool whole, const char *variant, struct error *err)
 {
     if (!n && whole)
@@ -90,7 +90,7 @@ static bool check_override(const struct variant *v, const struct head *h, const 
     return node_check_keys(override, what, names, err);
 }
 
-/* Parameters by name, as the label prints them. */
+/* Sorts parameters by name, for the label. */
 static void sort_order(const struct head *h, int order[HEAD_MAX_ITEMS])
 {
     for (int i = 0; i < h->param_count; i++) {

@@ -1,11 +1,11 @@
-/* What hangs on what: no let and no value of a table may need itself, and no two tables each other's choice. */
+/* Finds circles: no let and no value of a table may need itself, and no two tables may need each other's choice. */
 #include "base/text.h"
 #include "kernel/head/head.h"
 
 /* Lets first, then the values of the tables. */
 #define DEPEND_MAX (HEAD_MAX_ITEMS + HEAD_MAX_TABLES * HEAD_MAX_COLUMNS)
 
-/* Depth first over what a let or value uses; `path` is where we are. */
+/* Depth-first walk over the names that a let or value uses; `path`: the names on the way. */
 struct depend {
     const struct head *h;
     int path[DEPEND_MAX], depth;
@@ -64,7 +64,7 @@ static void depend_visit(void *context, const char *name)
     w->done[item] = true;
 }
 
-/* Which tables' choices the choice of this one needs. */
+/* Tables whose choices the choice of this one needs. */
 static void depend_table(const struct head *h, int table, bool needs[HEAD_MAX_TABLES])
 {
     const struct head_candidates *t = &h->tables[table];

@@ -46,7 +46,7 @@ static int column_of(const char *s, size_t at)
     return (int)(at - begin) + 1;
 }
 
-/* Is there `/`, `*`, `bench`, blanks, at i? Returns the index behind the blanks, or 0. */
+/* Matches `/`, `*`, `bench`, blanks at i. Returns the index behind the blanks, or 0. */
 static size_t head_mark(const char *s, size_t i, size_t n)
 {
     size_t j = skip_blanks(s, i + 2, n);

@@ -1,4 +1,4 @@
-/* The keys of a head that are neither types (head_types.c), values (head_values.c) nor steps (head_steps.c). */
+/* Reads the keys of a head that are neither types (types.c), values (values.c) nor steps (steps.c). */
 #include "kernel/head/head.h"
 #include "base/text.h"
 #include "op/file/ops.h"
@@ -54,7 +54,7 @@ static bool read_op(struct head *h, const struct node *root, struct error *err)
     return op_unknown(err);
 }
 
-/* `what` and `from` are kept by struct variant; here they must only be texts. */
+/* Checks that `what` and `from`, which struct variant keeps, are texts. */
 static bool read_words(const struct node *root, struct error *err)
 {
     static const char *const required[] = {"op", "what", "steps"};
@@ -94,7 +94,7 @@ static bool read_ablate(struct head *h, const struct node *root, struct error *e
     return true;
 }
 
-/* Conditions that must all hold. One is an expression: commas separate nothing here, so that a scalar goes to the parser whole. */
+/* Reads conditions that must all hold. A single one goes to the parser whole: a comma separates nothing here. */
 static bool read_all_of(const struct node *root, const char *key, struct expr_list *out, struct error *err)
 {
     const struct node *n = node_get(root, key);
@@ -110,7 +110,7 @@ static bool read_conditions(struct head *h, const struct node *root, struct erro
            read_all_of(root, "claims", &h->claims, err) && read_all_of(root, "measured", &h->measured, err);
 }
 
-/* A sidecar's own keys, and what a head cannot have when its code is compiled already. */
+/* Reads the keys of a sidecar, and refuses those that need source code. */
 static bool read_source(struct head *h, const struct node *root, struct error *err)
 {
     static const char *const suffixes[] = {".ptx", ".cubin", ".so"}, *const devices[] = {"cuda", "emu", NULL},
@@ -144,7 +144,7 @@ static bool read_source(struct head *h, const struct node *root, struct error *e
     return true;
 }
 
-/* A library is called, compiled code is launched. */
+/* Checks the steps: a library is called, compiled code is launched. */
 static bool check_source(const struct head *h, struct error *err)
 {
     for (int i = 0; i < h->step_count; i++) {

@@ -1,6 +1,6 @@
-/* kernel/head/head: the head of a .cu as a checked structure (grammar: docs/HEAD.md). Private to variant/.
+/* kernel/head/head: the head of a .cu as a checked structure (grammar: docs/HEAD.md). Private to kernel/.
  *
- * A head that was read has no mistake left that can be seen without a work: keys, words, names and places are all checked. */
+ * The reader reports every mistake that can be found without a work: in keys, words, names and places. */
 #ifndef BENCH_VARIANT_HEAD_H
 #define BENCH_VARIANT_HEAD_H
 
@@ -78,10 +78,10 @@ struct head_candidates {
     int column_count;
     struct head_row *rows;
     int row_count;
-    struct expr *least; /* what the row that is taken has the least of; NULL: the first row that may be */
+    struct expr *least; /* cost, the least of which decides; NULL: the first feasible row is taken */
 };
 enum head_step_kind { HEAD_KERNEL, HEAD_FILL, HEAD_COPY, HEAD_SYMBOL, HEAD_CUDNN, HEAD_VARIANT, HEAD_CALL, HEAD_STAGES };
-/* Where a step `stages:` cuts: behind each of them, before those that sample, nowhere. */
+/* Where a step `stages:` stores an image: after each stage, before those that sample, nowhere between. */
 enum span_cut { CUT_EACH, CUT_SAMPLED, CUT_NONE };
 extern const char *const span_cuts[]; /* "each", "sampled", "whole", NULL */
 #define SPAN_MOST 4096                /* launches of one program */
@@ -91,7 +91,7 @@ struct head_bind {
 };
 struct head_step {
     enum head_step_kind kind;
-    const struct node *node; /* of the value that names it: `conv_tiles` of `kernel: conv_tiles` */
+    const struct node *node; /* the node of the name: `conv_tiles` of `kernel: conv_tiles` */
     bool prepare;
     char *name; /* kernel, symbol or variant */
     struct expr *when;
@@ -106,17 +106,17 @@ struct head_step {
     const struct node *params;
     enum span_cut cut;  /* HEAD_STAGES */
     bool each_image;    /* a launch for each image of a batch */
-    bool claimed;       /* of `select:`: taken only where the other head claims the work */
-    bool same_epilogue; /* the other variant is bound to this one's fused epilogue too */
+    bool claimed;       /* in `select:`: taken only if the other head claims the work */
+    bool same_epilogue; /* the other variant also does this one's fused epilogue */
 };
 struct head_mask {
     bool given;
     bool input, output, optional; /* `needs` */
     bool writes_output, reads_active;
     enum inactive inactive;
-    bool by_tile;                 /* `by`: untouched are the tiles that are skipped, not each inactive pixel */
-    bool by_found, padding_found; /* neither is said: the verification finds out, and says so where it is less than all */
-    bool any_padding;             /* `padding: any`: what stands behind the last column of mask_out says nothing */
+    bool by_tile;                 /* `by: tile`: the skipped tiles are untouched, not each inactive pixel */
+    bool by_found, padding_found; /* not given: verification finds out, and reports it if that is less than all */
+    bool any_padding;             /* `padding: any`: the padding bits of mask_out have no meaning */
     struct expr_list tile;        /* height, width, and how far apart its outputs are */
     struct expr *weights;
 };
@@ -129,8 +129,8 @@ struct head_column {
 struct head {
     const struct op *op;
     struct expr_list needs, where;
-    struct expr_list claims;   /* at par with the library where all hold; absent: claims nothing */
-    struct expr_list measured; /* of `select:`: its rules were found by timing where all hold; absent: everywhere */
+    struct expr_list claims;   /* claims to be at par with the library if all hold; absent: claims nothing */
+    struct expr_list measured; /* of `select:`: its rules were measured if all hold; absent: everywhere */
     struct head_choice layout[OP_MAX_TENSORS], dtype[OP_MAX_TENSORS], accumulate; /* by slot */
     enum math math[MATH_COUNT];
     int math_count;
@@ -153,7 +153,7 @@ struct head {
     int scratch_count;
     struct head_map *maps;
     int map_count;
-    bool selects;            /* `select:`: the steps are variants, of which the first that can do the whole work is taken */
+    bool selects;            /* `select:`: the steps are variants; the first that can do the whole work is taken */
     struct head_step *steps; /* prepare steps first */
     int step_count;
     struct head_column *columns;
@@ -164,7 +164,7 @@ struct head {
     int name_count;
 };
 
-/* Where the head is inside a file. HEAD_ABSENT: the first block comment is another one (`later`: the line of a head further down, or 0). */
+/* Place of the head in a file. HEAD_ABSENT: the first block comment is another one (`later`: line of a head further down, or 0). */
 enum head_found { HEAD_ABSENT, HEAD_PRESENT, HEAD_BROKEN };
 struct head_place {
     size_t begin, end; /* the YAML */
@@ -173,17 +173,17 @@ struct head_place {
 };
 enum head_found head_find(const char *file, const char *text, size_t bytes, struct head_place *out, struct error *err);
 
-/* Where a head's `like:` may lead, beside its own folder. */
+/* Folders in which `like:` of a head is looked up, besides the head's own. */
 struct head_places {
     const char *installed;    /* a tree of OP/FILE.cu; NULL: that of this installation */
     const char *const *extra; /* the user's folders, "NAME=DIR" or "NAME=FILE", NULL-terminated; may be NULL */
 };
-/* One file as a variant, `like:` resolved. `*note` is set instead of the error when the file is no variant ("": nothing to say about it).
+/* Loads one file as a variant, with `like:` resolved. If the file is no variant, sets `*note` instead of the error ("": nothing to report).
  */
 struct variant *head_load(const char *path, const char *folder, const struct head_places *places, char **note, struct error *err);
-/* The same where anything but a variant is an error. */
+/* The same, but a file that is no variant is an error. */
 struct variant *head_load_only(const char *path, const char *folder, const struct head_places *places, struct error *err);
-/* Joins v->head with the heads that it is `like:`; sets v->parents and v->code. */
+/* Adds the keys of the heads that v->head is `like:`; sets v->parents and v->code. */
 bool head_inherit(struct variant *v, const char *folder, const struct head_places *places, struct error *err);
 
 /* Reads the YAML tree of a head; NULL on error. `root` must outlive it. */
@@ -201,11 +201,11 @@ bool head_read_types(struct head *h, const struct node *root, struct error *err)
 bool head_read_values(struct head *h, const struct node *root, struct error *err);
 bool head_read_candidates(struct head *h, const struct node *root, struct error *err);
 void head_candidates_free(struct head *h);
-/* No let and no value of a table uses itself; no two tables need each other's choice. */
+/* Checks that no let and no value of a table needs itself, and no two tables need each other's choice. */
 bool head_check_depends(const struct head *h, struct error *err);
-/* Names, and what a kernel's arguments may be; after everything is read. */
+/* Checks names and arguments of kernels, after everything is read. */
 bool head_check(struct head *h, struct error *err);
-/* The name that an argument is, also through lets that are nothing but a name (`let: {other: stored}`); NULL: something is computed. */
+/* The name that an argument consists of, also through lets that are only a name (`let: {other: stored}`); NULL: it is computed. */
 const char *head_argument(const struct head *h, const struct expr *e);
 bool head_has_epilogue(const struct head *h, enum epilogue_kind kind);
 bool head_param_allows(const struct head_param *p, const struct value *v);
@@ -213,7 +213,7 @@ int head_scratch_find(const struct head *h, const char *name);
 int head_map_find(const struct head *h, const char *name);
 int head_param_find(const struct head *h, const char *name);
 int head_let_find(const struct head *h, const char *name);
-/* The table that has this name (*column -1) or a value of this name; -1: none. */
+/* The table with this name (*column -1) or with a value of this name; -1: none. */
 int head_candidates_find(const struct head *h, const char *name, int *column);
 int head_slot(const struct head *h, const char *name); /* of a tensor of the op; -1: it has none of that name */
 /* Refuses the name of a tensor that only other ops have. */
@@ -221,7 +221,7 @@ bool head_has_tensor(const struct head *h, const char *name, const struct node *
 /* The names of chip symbols and functions, NULL-terminated. */
 extern const char *const head_chip_symbols[];
 extern const char *const head_functions[];
-/* A word that stands for itself: a type, layout, math mode, d2s mode, tensor of the op or of the ops in C, epilogue item, `mask`,
+/* True for a word that is a constant: a type, layout, math mode, d2s mode, tensor of the op or of the ops in C, epilogue item, `mask`,
  * `epilogue`, `accumulate`. */
 bool head_is_word(const struct op *op, const char *name);
 /* The -D name of a specialised symbol: "r" -> "R". Caller frees. */

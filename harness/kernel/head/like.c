@@ -8,10 +8,10 @@
 
 #define LIKE_MAX 16 /* heads in a chain */
 
-/* What one file says of itself and nobody inherits: a sentence, a promise that was measured, and where its code lies. */
+/* Keys that are not inherited: a sentence about the file, a measured claim, the place of its code. */
 static const char *const like_own[] = {"what", "like", "from", "claims", "source", "on"};
 
-/* The file that is being read: what its `like:` means depends on where it lies. */
+/* The file that is being read: the meaning of its `like:` depends on the file's folder. */
 struct like_seat {
     char *dir, *folder; /* on disk; in names of variants */
     const struct head_places *places;
@@ -42,7 +42,7 @@ static char *like_installed(const struct head_places *places, const char *folder
     return like_file(dir, name);
 }
 
-/* Among the user's folders, given as NAME=DIR or NAME=FILE. */
+/* Looks in the user's folders, given as NAME=DIR or NAME=FILE. */
 static char *like_extra(const struct head_places *places, const char *folder, const char *name)
 {
     const char *const *extra = places ? places->extra : NULL;
@@ -59,7 +59,7 @@ static char *like_extra(const struct head_places *places, const char *folder, co
     return NULL;
 }
 
-/* One part of a name: it may not lead out of the folders. */
+/* True for one part of a name that cannot lead out of the folders. */
 static bool like_word(const char *s, size_t n)
 {
     return n > 0 && n < PROGRAM_NAME && s[0] != '.' && !memchr(s, '/', n);
@@ -122,7 +122,7 @@ static bool like_unknown(const struct like_seat *seat, const struct node *like, 
         free(folders[i]);
     }
     const char *near = text_nearest(like->text, (const char *const *)words.items, words.count);
-    struct text same = {0}; /* of that name in other folders, as where a shipped file was copied from */
+    struct text same = {0}; /* files of that name in other folders, for example where a shipped file was copied from */
     for (size_t i = 0; i < words.count; i++) {
         const char *slash = strchr(words.items[i], '/');
         if (slash && !strcmp(slash + 1, like->text))
@@ -203,7 +203,7 @@ static bool like_add(struct variant *v, struct like_seat *seat, const struct nod
     return like_read(&v->parents[v->parent_count++], like, err);
 }
 
-/* Is there anything but comments, beside the head? Only then is the file compiled. */
+/* True if the file has code besides comments and the head: only then is the file compiled. */
 static bool like_has_code(const char *s, size_t bytes)
 {
     for (size_t i = 0; i < bytes;) {

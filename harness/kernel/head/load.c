@@ -39,7 +39,7 @@ static char *load_absolute(const char *path)
     return real ? real : xstrdup(path);
 }
 
-/* A head that is like another came from it, unless it says otherwise. */
+/* Reads the keys that struct variant keeps. A head that is like another one is also `from` it, unless it says otherwise. */
 static bool load_keys(struct variant *v, struct error *err)
 {
     struct head *h = head_read(v->head, err);
@@ -65,7 +65,7 @@ static bool load_hash(struct variant *v, size_t bytes, struct error *err)
         SCOPED char *dir = file_dir(v->path), *path = file_join(dir, source->text);
         size_t stem = strlen(path) > 3 ? strlen(path) - 3 : 0;
         code = file_read(path, SOURCE_MAX_BYTES, &code_bytes, NULL);
-        if (!code && !strcmp(path + stem, ".so")) { /* not built, as in a revision that was only unpacked: a row that is skipped */
+        if (!code && !strcmp(path + stem, ".so")) { /* not built, as in a revision that was only unpacked: the row will be skipped */
             SCOPED char *made_of = text_format("%.*s.c", (int)stem, path);
             code = file_read(made_of, SOURCE_MAX_BYTES, &code_bytes, NULL);
         }
@@ -89,7 +89,7 @@ static bool load_hash(struct variant *v, size_t bytes, struct error *err)
     return true;
 }
 
-/* What all files have in common: `place` is where the YAML stands in v->text. */
+/* Loads the part that all files share; `place`: the YAML in v->text. */
 static bool load_head(struct variant *v, const char *path, const char *folder, const struct head_places *places, size_t bytes,
                       const struct head_place *place, struct error *err)
 {
@@ -134,7 +134,7 @@ static struct variant *load_cu(const char *path, const char *folder, const struc
     return NULL;
 }
 
-/* `source:` at the beginning of a line: else a YAML file is something else, like a scenario. */
+/* True if a line begins with `source:`; other YAML files are something else, like a scenario. */
 static bool load_is_sidecar(const char *text)
 {
     return text && (!strncmp(text, "source:", 7) || strstr(text, "\nsource:"));

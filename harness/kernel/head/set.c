@@ -16,7 +16,7 @@ static void add_note(struct variant_set *set, char *note)
     *APPEND(set->notes, set->note_count) = text_take(&line);
 }
 
-/* A file's name is its variant's: one that would leave its line, or command a terminal, is none. */
+/* Refuses file names that would break a line or control a terminal: the file's name is its variant's. */
 static bool takes_name(struct variant_set *set, const char *path, const char *name)
 {
     while (*name && !text_control(name) && !strchr("\r\n\t", *name))
@@ -98,7 +98,7 @@ static bool folder_name_ok(const char *s, size_t n)
     return n > 0 && n < PROGRAM_NAME;
 }
 
-/* Rows of a folder called as one of bench's own would pass for bench's. */
+/* Refuses a folder named like one of bench's own, whose rows would pass for bench's. */
 static bool names_are_own(const char *const *extra, const struct head_places *places, struct error *err)
 {
     SCOPED char *root = places->installed ? xstrdup(places->installed) : file_share("kernels/variants");
@@ -150,7 +150,8 @@ static void resolve_parents(struct variant_set *set)
         parent = parent ? parent : variant_exact(set, mine);
         parent = parent ? parent : variant_exact(set, ops);
         if (parent) {
-            bool ladder = parent->op == v->op || node_get(v->head, "from"); /* to be like another op's head is no step of a ladder */
+            bool ladder =
+                parent->op == v->op || node_get(v->head, "from"); /* a head that is like another op's has no parent on the ladder */
             free(v->from);
             v->from = ladder ? xstrdup(parent->name) : NULL;
         } else {

@@ -1,4 +1,4 @@
-/* A head with everything that it inherits, as one file would have it, and beside each key where it stands. */
+/* Prints a head with everything that it inherits as one file, and the place of each key. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/head/head.h"
@@ -9,7 +9,7 @@
 #define SHOW_WIDTH 110 /* of a list or map on one line */
 #define SHOW_PLACE 64  /* where the places begin */
 
-/* Does all of the value stand in the file of its key, and can it be on one line? */
+/* True if the whole value is in the file of its key and fits on one line. */
 static bool show_flat(const struct node *n, const char *file, int depth)
 {
     if (strcmp(n->file, file) || depth > 3)

@@ -26,7 +26,7 @@ static void layout_words(const struct tensor_role *role, const char *out[LAYOUT_
     out[count] = NULL;
 }
 
-/* Keys of a map by tensor: those of the op, and `more`. */
+/* Checks the keys of a map by tensor: tensors of the op, and `more`. */
 static bool check_tensors(const struct head *h, const struct node *m, const char *what, const char *more, struct error *err)
 {
     const char *keys[OP_MAX_TENSORS + 2];
@@ -176,7 +176,7 @@ static bool read_tile(struct head *h, const struct node *m, struct error *err)
     return !weights || (h->mask.weights = expr_parse(weights, err)) != NULL;
 }
 
-/* What of the outputs and of the written mask is not looked at. */
+/* Reads which parts of the outputs and of the written mask are not compared. */
 static bool read_leave(struct head *h, const struct node *m, struct error *err)
 {
     static const char *const by_words[] = {"pixel", "tile", NULL}, *const padding_words[] = {"zero", "any", NULL};

@@ -1,4 +1,4 @@
-/* params, let, define, specialise, scratch, tensor_maps, columns: what a head names. */
+/* Reads the keys that define names: params, let, define, specialise, scratch, tensor_maps, columns. */
 #include "kernel/head/head.h"
 #include "base/text.h"
 #include <stdio.h>
@@ -165,7 +165,7 @@ static bool read_specialise(struct head *h, const struct node *n, struct error *
     return true;
 }
 
-/* `u32[tiles]`: reads what stands before the bracket, parses what is inside it. */
+/* `u32[tiles]`: reads the word before the bracket, parses the expression inside it. */
 static struct expr *read_bracket(const struct node *n, const char *what, char word[PROGRAM_NAME], struct error *err)
 {
     const char *s = node_text(n, what, err);
@@ -258,7 +258,7 @@ static bool read_scratch(struct head *h, const struct node *m, bool prepare, str
     return true;
 }
 
-/* A tensor of the op or a scratch buffer by name. */
+/* Finds a tensor of the op or a scratch buffer by name. */
 bool head_buffer(const struct head *h, const struct node *n, const char *name, struct head_buffer *out, struct error *err)
 {
     const struct tensor_role *role = op_role(h->op, name);

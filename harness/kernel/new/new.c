@@ -23,7 +23,7 @@ static bool equal_lower(const char *a, const char *b)
     return tolower((unsigned char)*a) == tolower((unsigned char)*b);
 }
 
-/* Common spellings; the first word of a row is the name in a head. */
+/* Common spellings; the first word of a row is the name used in a head. */
 static const char *new_by_name(const char *name, const char *const rows[][10])
 {
     for (int i = 0; rows[i][0]; i++)
@@ -93,7 +93,7 @@ static bool used(const struct guess *g, int count, const char *name)
     return false;
 }
 
-/* Names first; pointers that no name explains are taken in the usual order: inputs, then what is written. */
+/* Names decide first; other pointers are assigned in the usual order: inputs, then outputs. */
 static void guess_args(struct guess *g)
 {
     for (int i = 0; i < g->s.count; i++) {
@@ -290,7 +290,7 @@ static const char *element_of(const struct signature_param *p)
     return whole ? whole : real && strcmp(real, "f64") ? real : NULL;
 }
 
-/* The type of most ops' tensors: that of the first one that is no whole number. */
+/* The type of most tensors: that of the first one that is not of whole numbers. */
 static const char *usual_element(const struct signature *s)
 {
     for (int i = 0; i < s->count; i++)

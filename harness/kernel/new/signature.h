@@ -1,4 +1,4 @@
-/* kernel/new/signature: what a __global__ function's source says of its parameters. Private to variant/. */
+/* kernel/new/signature: the parameters of a __global__ function, from its source. Private to kernel/. */
 #ifndef BENCH_VARIANT_SIGNATURE_H
 #define BENCH_VARIANT_SIGNATURE_H
 

@@ -131,7 +131,7 @@ static float in_line(const struct generate_recipe *r, size_t i, float v)
 }
 
 /* For values that are only moved or compared: of eight values two are small, down to the least of the type, and one is 0, except in lines
- * of one sign; every second line (or value, without lines) is large, but its square is finite. */
+ * of one sign; one of two lines (or values, without lines) is larger, but its square is finite. */
 static float of_any_size(const struct generate_recipe *r, size_t i, float v)
 {
     bool half = r->round_to == DTYPE_F16;

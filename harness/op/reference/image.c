@@ -1,4 +1,4 @@
-/* The hooks of an op of images whose file says what an output is (docs/OP.md, "Ops of images"). */
+/* Hooks of struct op for an op of images whose file gives a formula for an output (docs/OP.md, "Ops of images"). */
 #include "op/reference/image.h"
 #include "base/text.h"
 #include "op/formula.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <stdlib.h>
 
-/* Values on the way into the formula of a work. */
+/* Input of the work's formula for one image. */
 static struct formula_run run_of(const struct work *w, const struct op_data *data, int64_t image)
 {
     return (struct formula_run){.data = data,
@@ -67,7 +67,7 @@ int64_t op_means(const struct work *w)
                : 1;
 }
 
-/* The largest magnitude of an output of inputs that are all `in`: in the middle, and at the ends of the channels, rows and columns. */
+/* The largest magnitude of an output if all inputs are `in`: in the middle, and at the ends of channels, rows and columns. */
 static double magnitude_of(const struct work *w, const struct formula *f, const struct op_data *reach, double in)
 {
     double y[FORMULA_LANES], a[FORMULA_LANES], most = 0;
@@ -88,7 +88,7 @@ static double magnitude_of(const struct work *w, const struct formula *f, const 
     return most;
 }
 
-/* Of an op of images without a filter; its reach is made, too. */
+/* Compiles the formula of an op of images without a filter, and makes its reach; false: the op is none. */
 static bool formula_of(const struct work *w, struct formula *f, struct op_data *reach)
 {
     if (!w->op->image || w->op->has_filter || !formula_make(w->op->image->output, w, FORMULA_OF_VALUES, f, NULL))
@@ -110,7 +110,7 @@ double op_gain(const struct work *w)
     return gain;
 }
 
-/* How many parts of 1 a number has; 1 where it is no sum of a few powers of two. */
+/* The smallest power of two that makes the number whole; 1 if there is none below the limit. */
 static double parts_of(double number)
 {
     double parts = 1;
@@ -150,9 +150,9 @@ double op_grain(const struct work *w)
     return parts;
 }
 
-/* ---- what is sent on where values decide it ---- */
+/* ---- settle: values decide which outputs are sent on ---- */
 
-/* How large the outputs of a pixel's channels are together. */
+/* The norm of a pixel's outputs over its channels. */
 static void norms_of(const struct work *w, struct formula_run *run, const struct formula *f, enum truncate norm, int lanes, double *out)
 {
     double y[FORMULA_LANES];

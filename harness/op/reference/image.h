@@ -4,13 +4,13 @@
 
 #include "op/op.h"
 
-/* Of an op of images without a filter: what whole numbers must be multiples of to have whole means, and how many parts of 1 its results
- * may lie between them; 1 where there is neither. */
+/* For an op of images without a filter: the number of values in its mean, of which whole inputs must be multiples so that means are whole;
+ * 1 without a mean. */
 int64_t op_means(const struct work *work);
-/* And how much larger errors of its inputs may become in an output: the sum of its terms' magnitudes where all inputs are 1. */
+/* How much errors of the inputs may grow in an output: the sum of the magnitudes of its terms if all inputs are 1. */
 double op_gain(const struct work *work);
-/* Whole numbers of an op of images without a filter: `most`, halved until an output of inputs so large has magnitudes up to `limit`, in the
- * parts of 1 that the formula's own numbers leave. */
+/* op_largest: for an op of images without a filter, `most` halved until an output of such inputs stays below `limit`, counted in the
+ * fractions that the formula's constants need. op_grain: the fraction of 1 that the weights of its taps need. */
 int64_t op_largest(const struct work *work, int64_t most, double limit);
 double op_grain(const struct work *work);
 

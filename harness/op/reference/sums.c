@@ -9,7 +9,7 @@
 
 /* A block of K_BLOCK output channels x Q_BLOCK output columns stays in registers while the whole reduction runs over it. */
 enum { K_BLOCK = 4, Q_BLOCK = 8 };
-#define THREAD_PRODUCTS 500000 /* worth a thread of their own, where the row has more than one (op_data_reference_rows) */
+#define THREAD_PRODUCTS 500000 /* products per thread, if a row has several threads (op_data_reference_rows) */
 
 /* Products are exact in double (24 + 24 bits), so a fused multiply-add gives the same bits as a multiplication and an addition: this file
  * may contract although the rest of bench is built with -ffp-contract=off. The clones are levels, not makers' names: GCC picks those
@@ -35,7 +35,7 @@ CLONES static void block_sum(const double *x, const double *w, size_t terms, dou
     to[0] = s00, to[1] = s01, to[2] = s10, to[3] = s11, to[4] = s20, to[5] = s21, to[6] = s30, to[7] = s31;
 }
 
-/* The same with magnitudes, in float: the result is an ingredient of a bound, and is enlarged by what float may have lost. */
+/* The same for magnitudes, in float: the result only enters a bound, which is enlarged by the rounding of float. */
 CLONES static void block_magnitude(const float *x, const float *w, size_t terms, double *a)
 {
     eight s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
@@ -57,14 +57,14 @@ struct group {
     const struct work *work;
     const struct op_data *data;
     int64_t image, channels, outputs; /* channels and output channels of a group */
-    int64_t *row, *line;              /* of those taps: which row of the filter, which line of the input */
+    int64_t *row, *line;              /* for each such tap: the row of the filter and the line of the input */
     int64_t row_count;
     size_t terms;
     double *x, *w;
     float *x_magnitude, *w_magnitude;
 };
 
-/* Filters of one block of output channels from k0 on, [terms][K_BLOCK]; those past the group's end are 0. */
+/* Packs the filters of output channels from k0 on, [terms][K_BLOCK]; 0 past the end of the group. */
 static void pack_filter(const struct group *g, int64_t k0, int64_t k_end, double *to, float *magnitude)
 {
     const float *filter = g->data->at[SLOT_FILTER].value;
@@ -82,7 +82,7 @@ static void pack_filter(const struct group *g, int64_t k0, int64_t k_end, double
     }
 }
 
-/* What the taps see from channel c0 on for columns q0 .. q0 + Q_BLOCK, [terms][Q_BLOCK]; zero outside the image. */
+/* Packs the inputs that the taps read, from channel c0 on, for columns q0 .. q0 + Q_BLOCK, [terms][Q_BLOCK]; 0 outside the image. */
 static void pack_input(const struct group *g, int64_t c0, int64_t q0)
 {
     const struct work *w = g->work;
@@ -114,7 +114,7 @@ static bool wanted(const struct work *w, const struct op_data *data, int64_t n_i
     return false;
 }
 
-/* Some columns of a row, in one group of channels. */
+/* Computes some columns of a row, in one group of channels. */
 struct columns {
     const struct group *g;
     int64_t k_begin, q0, count;
@@ -142,8 +142,8 @@ static void block_row(void *context, int64_t b, int thread)
     }
 }
 
-/* The group's channels over a whole output row, blocks of columns of which no output is wanted left out. Filters are packed once per row,
- * inputs once per block of columns. */
+/* Computes a group's channels over a whole output row, except blocks of columns without a wanted output. Packs filters once per row, inputs
+ * once per block of columns. */
 static void group_row(const struct group *g, int64_t p, int64_t group, double *y, double *a)
 {
     const struct work *w = g->work;

@@ -1,4 +1,4 @@
-/* The images between the stages of a work: their sizes and types, and what the compiler is told of them. */
+/* The images between the stages of a work: their sizes and types, FLOP, and the -D names for the compiler. */
 #include "op/stage/stage.h"
 #include "base/text.h"
 #include "op/op_file.h"
@@ -70,7 +70,7 @@ static bool stage_make(const struct work *work, const struct stage_use *u, const
            node_error(u->node, err, "stage %s: in a branch the images keep their number", u->stage->name);
 }
 
-/* The image in which branches meet, whose ends are known. */
+/* The image in which branches meet; `ends` are known. */
 static bool stage_join(const struct stage_use *u, const struct stage_image *all, const int *ends, struct stage_image *to, struct error *err)
 {
     const struct stage_image *first = &all[ends[0]];
@@ -141,7 +141,7 @@ double stage_flop(const struct work *work)
     return flop;
 }
 
-/* A number of a stage as C++ has it; R is the type that is computed in. */
+/* Writes a number of a stage as C++; R is the type of the computation. */
 static bool add_number(const struct work *work, const struct expr *e, bool real, struct text *t, struct error *err)
 {
     struct value v;
@@ -168,7 +168,7 @@ static bool add_arguments(const struct work *work, const struct stage_use *u, st
         if (p->type != STAGE_REALS)
             continue;
         text_add(t, "quad<R>(");
-        for (int k = 0; k < 4; k++) { /* one for all channels, or one each; those behind are not used */
+        for (int k = 0; k < 4; k++) { /* one for all channels, or one for each; unused ones repeat the last */
             text_add(t, k ? "," : "");
             if (!add_number(work, u->values[i][u->counts[i] == 1 ? 0 : k < u->counts[i] ? k : u->counts[i] - 1], true, t, err))
                 return false;

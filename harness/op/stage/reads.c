@@ -1,13 +1,13 @@
-/* What a row of stages reads of its input at least. From the result back to the source each stage says which rows and columns of what comes
- * in a pixel needs; of a picture of 3840 x 2160 that becomes 224 x 224 between four pixels that is one part in 42. A kernel that reads no
- * more moves these bytes, so a floor that counted the whole picture would be beaten. */
+/* The least that a row of stages reads of its input. From the result back to the source, each stage says which rows and columns of its
+ * input a pixel needs. If a picture of 3840 x 2160 becomes 224 x 224, with four pixels read for each, that is one part in 42: a lower bound
+ * that counted the whole picture would be beaten. */
 #include "base/text.h"
 #include "op/stage/stage.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Which lines of an image are needed, by enum axis_of. */
+/* The needed rows and columns of an image, by enum axis_of. */
 struct needed {
     bool *lines[2];
     int64_t size[2];
@@ -43,7 +43,7 @@ static double count_of(const struct needed *n, enum axis_of axis)
     return (double)count;
 }
 
-/* The lines that an expression names for every line that is needed of what the stage makes: y of its rows, or x of its columns. */
+/* Marks the lines that an expression gives for every needed line of the stage's output: from y of its rows, or x of its columns. */
 static bool mark(struct trace *t, struct stage_env *e, const struct expr *x, const struct needed *need, enum axis_of axis,
                  struct needed *below)
 {
@@ -68,7 +68,7 @@ static bool mark(struct trace *t, struct stage_env *e, const struct expr *x, con
     return true;
 }
 
-/* Elements of the source that `need` of stage i's images, n of them with c channels, asks for. */
+/* Source elements that the needed lines of stage i ask for, in n of its images with c channels. */
 static double elements(struct trace *t, int i, const struct needed *need, double n, int64_t c)
 {
     const struct stage_image *to = &t->all[i], *in = &t->all[to->before];
@@ -107,7 +107,7 @@ static double whole(struct trace *t, int count, double n)
     return sum;
 }
 
-/* Images behind the boxes, up to the stage that makes them equal, are of the size of one. */
+/* Gives the images after the boxes, up to the stage that makes them equal in size, the size of one box. */
 static void resize_boxes(struct stage_image *all, int count, int64_t h, int64_t w)
 {
     bool own[STAGE_MOST + 1] = {false};

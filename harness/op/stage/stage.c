@@ -9,7 +9,7 @@
 
 /* ---- a stage's header ---- */
 
-/* Checked when it is used: the names are its parameters and n, c, h, w of what comes in. */
+/* Parses an expression of a stage. Its names (parameters; n, c, h, w of the input image) are checked when it is evaluated. */
 static bool stage_expr(const struct node *n, struct expr **out, struct error *err)
 {
     return !n || (*out = expr_parse(n, err)) != NULL;
@@ -141,7 +141,7 @@ static void free_stage(struct stage_head *s)
     free(s);
 }
 
-/* Stages stay: ops, which live as long as the process, point to them. */
+/* Loads a stage. It is kept, since ops, which live as long as the process, point to it. */
 static struct stage_head *load_stage(const struct op_file *f, const char *name, const struct node *at, struct error *err)
 {
     char *dir = file_dir(f->path), *file = text_format("%s.cuh", name), *own = file_join(dir, file),
@@ -243,7 +243,7 @@ static bool take_use(struct op_file *f, const struct node *n, struct stage_use *
     return u->stage && take_params(f, u, map ? n->items[own] : NULL, err) && (!times || (u->times = op_file_expr(f, times, err)));
 }
 
-/* The items of a list, for every image or those of one branch. */
+/* Reads the items of a list, for all images or for those of one branch. */
 static bool take_list(struct op_file *f, const struct node *list, int branch, int branches, struct error *err)
 {
     if (list->kind != NODE_LIST || !list->count)
@@ -312,7 +312,7 @@ void stage_free_all(struct op_file *f)
 
 /* ---- a work ---- */
 
-/* The stage that leaves images of sizes of their own, with nothing behind it up to image i that makes them equal; NULL: none. */
+/* The stage after which images have sizes of their own, if no later stage up to image i makes them equal; NULL: none. */
 static const struct stage_use *ragged_at(const struct stage_image *all, int i)
 {
     enum stage_kind kind = i ? all[i].use->stage->kind : STAGE_SAMPLE;

@@ -13,12 +13,12 @@
 
 #define STAGE_MOST 256 /* in one op, repetitions counted */
 #define STAGE_PARAMS 8
-#define STAGE_FILES 16 /* different ones: kernels/include/stage/files.cuh */
+#define STAGE_FILES 16 /* different stages in one op: kernels/include/stage/files.cuh has as many */
 #define STAGE_BRANCHES 8
 #define STAGE_LETS 8
-#define STAGE_READS 2 /* rectangles of rows and columns that a stage reads for one pixel; and rows, or columns, of one */
-/* POINT: a pixel of one; SAMPLE: of an image of another size, through any of its pixels; BOXES: of the rectangles in tensor `boxes`;
- * JOIN: behind branches, the end of that which an image took. */
+#define STAGE_READS 2 /* rectangles of rows and columns that a stage reads for one pixel; and rows, or columns, of each */
+/* POINT: a pixel from a pixel; SAMPLE: an image of another size, from any pixels of the input; BOXES: the rectangles in tensor `boxes`;
+ * JOIN: the end of branches. */
 enum stage_kind { STAGE_POINT, STAGE_SAMPLE, STAGE_BOXES, STAGE_JOIN };
 enum stage_type { STAGE_WHOLE, STAGE_REAL, STAGE_REALS, STAGE_DTYPE };
 struct stage_param {
@@ -33,14 +33,14 @@ struct stage_head {
     enum stage_kind kind;
     struct stage_param params[STAGE_PARAMS];
     int param_count;
-    struct expr *channels, *batch, *size[2], *flop; /* NULL: as what comes in; flop of an element that it makes, 1 */
-    int dtype;                                      /* enum dtype; 0: as what comes in; -1: its parameter of type dtype */
+    struct expr *channels, *batch, *size[2], *flop; /* NULL: as the input image; flop: per element, default 1 */
+    int dtype;                                      /* enum dtype; 0: as the input image; -1: from its parameter of type dtype */
     struct {
         const char *name;
         struct expr *value;
     } lets[STAGE_LETS];
-    /* What it reads for pixel y, x: each of these rows in each of these columns; of them all, or the first `channels`, channels. None
-     * outside the image; NULL: not so many. No part at all: nobody knows. */
+    /* Pixels that it reads for pixel y, x: each of these rows in each of these columns, in all channels or the first `channels`. None
+     * outside the image; NULL: fewer rows or columns. No part at all: unknown. */
     struct {
         struct expr *lines[2][STAGE_READS]; /* by enum axis_of */
     } reads[STAGE_READS];
@@ -54,43 +54,43 @@ struct stage_use {
     int counts[STAGE_PARAMS];
     enum dtype dtype;     /* that its parameter of type dtype names */
     struct expr *times;   /* NULL: once */
-    int branch, branches; /* of every `branches` images the one with this number; 1: of all. A join: how many meet in it */
+    int branch, branches; /* runs on every `branches`-th image, from number `branch` on; 1: on all. A join: how many branches end in it */
 };
 struct stage_image {
     const struct stage_use *use; /* NULL: the input */
     enum dtype dtype;
     int64_t n, c, h, w;       /* h, w: the largest */
-    int before;               /* the image that it is made of; a join: where the branches part */
+    int before;               /* index of the image it is made from; a join: where the branches begin */
     int ends[STAGE_BRANCHES]; /* a join: the last of each branch */
 };
 
 /* Reads `stages:` of an op's file, whose fields and tensors are known; n NULL: it has none. */
 bool stage_read(struct op_file *f, const struct node *n, struct error *err);
-/* The reference is the stages themselves, in double (kernels/ops/stages.cu). */
+/* Sets the reference: the stages themselves, in double (kernels/ops/stages.cu). */
 bool stage_reference(struct op_file *f);
 void stage_free_all(struct op_file *f);
-/* What lies before the first stage and behind each: out[0] is the input. Returns how many, at most STAGE_MOST + 1; -1 on error. */
+/* The images before the first stage (out[0], the input) and after each. Returns how many, at most STAGE_MOST + 1; -1 on error. */
 int stage_images(const struct work *work, struct stage_image out[STAGE_MOST + 1], struct error *err);
 /* How many of its images stage i makes: all, or those of its branch. */
 int64_t stage_count_of(const struct stage_image *image);
-/* Do the stages end in what the op writes? */
+/* Checks that the last image is what the op writes. */
 bool stage_fits(const struct work *work, struct error *err);
 double stage_flop(const struct work *work);
-/* What of the tensors must be moved at least: all of what is written, and of the input the rows and columns that the stages read for it, or
- * nothing where a stage does not say (op/stage/reads.c). Boxes lie over one another as often as chance has it. */
+/* Compulsory bytes: all of the outputs, and of the input the rows and columns that the stages read, or nothing if a stage does not say
+ * (reads.c). Counts the expected overlap of boxes once. */
 double stage_bytes(const struct work *work);
-/* The same of the input alone, elements; -1: an expression of a stage cannot be evaluated (err). */
+/* The same for the input alone, in elements; -1: an expression of a stage cannot be evaluated (err). */
 double stage_source(const struct work *work, struct error *err);
-/* Names in a stage's expressions: its parameters and lets, n c h w of what comes in, and x y of the pixel that is made. */
+/* Names in a stage's expressions: its parameters and lets, n c h w of the input image, x y of the output pixel. */
 struct stage_env {
     const struct work *work;
     const struct stage_use *use;
     struct stage_image in;
     int64_t at[2];  /* y, x; by enum axis_of */
-    bool *asked[2]; /* becomes true where an expression asks for y, x; NULL: there are none */
-    int inside;     /* the value of a let is asked for, by its number from 1: it sees those before it */
+    bool *asked[2]; /* set to true if an expression asks for y, x; NULL: these names do not exist */
+    int inside;     /* number, from 1, of the let that is being evaluated: it sees those before it */
 };
-/* Leaves *out as it is where there is no expression. */
+/* Evaluates a whole number; leaves *out if there is no expression. */
 bool stage_int(struct stage_env *e, const struct expr *x, int64_t *out, struct error *err);
 /* -D names for kernels/include/stage/chain.cuh, malloc'd texts in a malloc'd array; -1 on error. */
 int stage_defines(const struct work *work, char ***out, struct error *err);
