@@ -1,19 +1,19 @@
 /* counter/group: a counter group is a file: hardware metrics with fallbacks for other chips, values computed from them, rules that judge
- * the values, and a paragraph that teaches. To add a group: one YAML in harness/counter/groups/, or anywhere (`--group my.yaml`).
+ * the values, and a paragraph that explains. To add a group: one YAML in harness/counter/groups/, or anywhere (`--group my.yaml`).
  *
  *   group: shared                       # = the file's name
  *   about: one line
  *   basic: yes                          # counted in a run that names no groups; left out: only when asked for
- *   slow: yes                           # then also of rows that take so long that few passes must do
- *   order: 3                            # where it stands among the others on a page; left out: behind those that say one, by name
- *   largest_first: 0.5                  # its values by size, in per cent, those below this left out; left out: in this order
+ *   slow: yes                           # also counted for rows so slow that few passes must do
+ *   order: 3                            # its place on a page; left out: after those that have one, by name
+ *   largest_first: 0.5                  # values by size, without those below this per cent; left out: in this order
  *   teaches: |
  *     a paragraph
- *   metrics:                            # names for formulas; the first of a list that the chip has is taken
+ *   metrics:                            # names for formulas; of a list, the first that the chip has
  *     wavefronts: l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
  *     dram_read:  [dram__bytes_read.sum, fbpa__dram_read_bytes.sum]   # or emu.NAME, in a group of rules
  *     gmma:       {optional: smsp__warps_issue_stalled_gmma.sum}      # values that need it are absent on chips without
- *     moves:      {optional: sm__x_op_moves.sum, else: 0}             # a chip without the metric has no such thing: this stands for it
+ *     moves:      {optional: sm__x_op_moves.sum, else: 0}             # its value on a chip without it
  *   values:                             # base/expr over metrics, facts, limits and the values above
  *     conflict_share: {value: 100 * conflicts / wavefronts, unit: "%", what: ..., head: "confl. %", brief: yes,
  *                      more: "bank conflicts in {this} instead of {that}", from: 1.5}
@@ -24,16 +24,16 @@
  *       gain: min(conflict_share * pipe / 100, headroom)
  *       why: a whole sentence that says where the formula comes from
  *       try: what to do
- *       alone: yes                           # holds only of a row of which no other rule does
+ *       alone: yes                           # holds only if no other rule does
  *
- * `head`: the value is a column of the table of what limits the rows of a case; with `brief` also of the case's own table on a terminal.
- * `more`: what is said of two rows when one has `from` times as much of it as the other; {ratio}, {this}, {that} and {other}'s name.
- * `state`: the value is the share of a warp's time in that state, and called stall_STATE: reports sort and compare the states of a row.
- * What stands in [] is left out where the other has been named. With `more_if`: only where that holds of the one that has more. `shown_if`:
- * a case's own table has the value only where that holds of the row. `gain`: at most this share of the time (in per cent) would go if what
- * the rule names went and all else stayed. Of a list the first formula whose names are known. `gain: none` where nobody can say: the rule
- * ranks behind those that can. A percentage is 0 to 100, as ncu has it. A name that two groups of a set give a value must mean the same in
- * both. */
+ * `head`: the value is a column of the table of bottlenecks of a case; with `brief` also of the case's own table on a terminal.
+ * `more`: the sentence about two rows of which one has `from` times as much; {ratio}, {this}, {that} and {other} (its name) are filled in,
+ * and text in [] is left out once the other row was named. `more_if`: only if this holds for the row that has more.
+ * `shown_if`: the case's own table has the value only if this holds for the row.
+ * `state`: the value is the share of a warp's time in that state, and is called stall_STATE: reports sort and compare a row's states.
+ * `gain`: at most this share of the time (in per cent) would be saved if the rule's cause went away and all else stayed. Of a list, the
+ * first formula whose names are known. `gain: none`: cannot be estimated; the rule ranks after those that can.
+ * A percentage is 0 to 100, as in ncu. If two groups of a set define one value name, both must mean the same. */
 #ifndef BENCH_COUNTER_GROUP_H
 #define BENCH_COUNTER_GROUP_H
 

@@ -1,4 +1,4 @@
-/* gate/compare: the source line of a change. */
+/* gate/place: the source line of a change. */
 #include "base/file.h"
 #include "base/text.h"
 #include "gate/compare.h"
