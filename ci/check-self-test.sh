@@ -104,6 +104,7 @@ if command -v git >/dev/null 2>&1; then
         "$@" start && git tag self-test-start && "$@" "$(printf %061d 0)"'
     unset SUBJECTS_FROM
 fi
+expect map 'docs/MAP.md: harness/base/glob_list.c has no zz_gone()' append docs/MAP.md '| base/glob_list.c | `zz_gone` | none |'
 expect references 'harness/base/zz.c:1: timing.c is no file' append harness/base/zz.c 'int zz; /* timing.c reads it */'
 expect references 'harness/base/zz.c:2: base/zz_gone.h is no file' append harness/base/zz.c 'const char *zz = "/* no comment"; // none\nint y; // base/zz_gone.h has it'
 expect references 'harness/base/zz.c:3: op/zz_gone.c is no file' append harness/base/zz.c '/* Two\n * lines:\n * op/zz_gone.c */'

@@ -1,4 +1,4 @@
-/* report/view/source_lines: see lines.h. */
+/* report/view/source_lines: see source_lines.h. */
 #include "report/view/source_lines.h"
 #include "base/file.h"
 #include "report/view/number.h"
