@@ -1,9 +1,9 @@
 /* measure/rig/buffer_pool: where the rows of a case stand while they are timed together.
  *
  * All rows have the same buffers, so that none is fast by where it lies, and each buffer is there several times over: inputs in *sets*,
- * whose values differ but for weights and masks; outputs, scratch and workspaces in *replicas*. A launch gets one set and one replica,
- * which nothing in it can foresee (measure/time/sample). A pool also has what sums up buffers on the device, so that what a timed launch
- * wrote can be held against what a verified one wrote. */
+ * whose values differ but for weights and masks; outputs, scratch and workspaces in *replicas*. The sampler draws one set and one replica
+ * per launch, so a kernel cannot foresee them (measure/time/sample). The pool also holds the check on the device, whose checksums compare a
+ * timed launch with a verified one. */
 #ifndef BENCH_MEASURE_RIG_BUFFER_POOL_H
 #define BENCH_MEASURE_RIG_BUFFER_POOL_H
 
@@ -14,15 +14,14 @@ struct buffer_pool;
 
 #define POOL_REPLICAS 2
 
-/* card: not owned, outlives the pool; NULL: nothing is summed up. */
+/* card: not owned, must outlive the pool; NULL: no checksums. */
 struct buffer_pool *buffer_pool_open(struct device *dev, struct card *card, int sets, int replicas);
-/* After its rigs. lost: the device may not answer any more, so what lies on it is left there. */
+/* After its rigs are closed. lost: the device may not answer any more, so its memory is not released. */
 void buffer_pool_close(struct buffer_pool *pool, bool lost);
 int buffer_pool_sets(const struct buffer_pool *pool);
 int buffer_pool_replicas(const struct buffer_pool *pool);
 struct card *buffer_pool_check(const struct buffer_pool *pool);
-/* The buffer of this name and size, number `index` of it; the first who asks for it makes it, with `guard` bytes around it, and is told so
- * in *fresh. */
+/* Buffer number `index` of this name and size. The first call makes it, with `guard` bytes around it, and sets *fresh. */
 bool buffer_pool_place(struct buffer_pool *pool, const char *name, int index, size_t bytes, size_t guard, struct place *out, bool *fresh,
                        struct error *err);
 

@@ -21,81 +21,82 @@ struct buffer_pool;
  * NULL. keep_inputs: keep host copies, so that rig_check can say whether an input was changed. */
 bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs,
               struct rig **rig, struct error *err);
-/* The same on the buffers of a pool (measure/rig/buffer_pool.h), which outlives it; rigs that are fed other values say another number. */
+/* The same on the buffers of a pool (measure/rig/buffer_pool.h), which outlives the rig. values: rigs that share inputs give the same
+ * number. */
 bool rig_open_in(struct buffer_pool *pool, int values, struct device *dev, struct cudnn *library, const struct program *program,
                  const struct device_image *images, bool keep_inputs, struct rig **rig, struct error *err);
 void rig_close(struct rig *rig);
-/* Which inputs (set) and which outputs and scratch (replica) all that follows is about; at first 0 and 0, and without a pool always. */
+/* Selects the input set and the output replica that later calls use. Default 0, 0; fixed at 0, 0 without a pool. */
 void rig_select(struct rig *rig, int set, int replica);
-/* In a pool code is loaded once for each set and replica, at addresses of their own, so that no row is fast by where its code lies: from
- * here to the next rig_select that of another one runs (0: the first; counted as set * replicas + replica, and from the front again). A
- * graph that was captured keeps the code it was captured with. */
+/* In a pool, code is loaded once per set and replica, at different addresses, so that no row is fast because of where its code lies. Until
+ * the next rig_select, the code of `view` runs (set * replicas + replica, modulo their number). A captured graph keeps its code. */
 void rig_use_code(struct rig *rig, int view);
 /* rig_poison_all, then rig_refeed. */
 bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
-/* Packs the inputs of the set (those that no other rig of the pool has brought), and a chain's weights; what the last launch left in
- * outputs and scratch stays. */
+/* Packs the inputs of the set (unless another rig of the pool has done so) and a chain's weights. Outputs and scratch keep what the last
+ * launch left. */
 bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err);
 /* Poisons what the program writes. */
 bool rig_poison(struct rig *rig, struct error *err);
-/* Poisons outputs, scratch and workspace of the replica, and what threads left on the SMs: nothing of a launch is left, and what
- * rig_prepare made is gone too. */
+/* Poisons outputs, scratch and workspace of the replica, and what threads left on the SMs. Nothing of an earlier launch is left, nor what
+ * rig_prepare made. */
 bool rig_poison_all(struct rig *rig, struct error *err);
-/* In a pool with a card: sums up on the device what the launch before it left in outputs and inputs (queued). */
+/* Queues checksums, on the device, of the outputs and inputs that the previous launch left. Needs a pool with a check on the device. */
 bool rig_checksum(struct rig *rig, struct error *err);
-/* The launch before it was verified: later ones of this set must leave the same bits. Waits. */
+/* The previous launch was verified: later launches of this set must leave the same bits. Waits. */
 bool rig_checksum_accept(struct rig *rig, struct error *err);
-/* Its inputs are as they are to stay; the first launch of this set is still to be looked at. Waits. Only with a card. */
+/* The inputs of this set are final, and its first launch is still to be checked. Waits. Needs a check on the device. */
 bool rig_checksum_await(struct rig *rig, struct error *err);
 bool rig_checksum_awaits(const struct rig *rig);
-/* The launch of this set that rig_checksum_matches saw was looked at: later ones must leave the same bits. */
+/* The launch that rig_checksum_matches saw was checked and is right: later launches of this set must leave the same bits. */
 void rig_checksum_accept_last(struct rig *rig);
-/* Waits; whether what was sealed last on this replica is what a trusted launch of this set left. Without a card it always is. */
+/* Waits. *left: does the last checksum on this replica equal that of an accepted launch of this set? Without a check on the device: always.
+ */
 enum rig_left { RIG_AS_ACCEPTED, RIG_UNSEEN, RIG_OTHER_OUTPUT, RIG_OTHER_INPUT, RIG_OTHER_PREPARED };
 bool rig_checksum_matches(struct rig *rig, enum rig_left *left, struct error *err);
-/* The other set of which a trusted launch left the outputs that rig_checksum_matches saw; -1: none. */
+/* Another set whose accepted launch left the outputs that rig_checksum_matches saw (the launch replayed a result); -1: none. */
 int rig_checksum_matches_set(const struct rig *rig);
-/* Has it a place for what a launch could find of an earlier one: scratch that is not constant, or local memory? Not asked of a library. */
+/* True if a launch could find something of an earlier launch: non-constant scratch, or local memory. Not for library rows. */
 bool rig_has_state(const struct rig *rig);
-/* Brings the inputs of the set anew, whoever brought them first. */
+/* Packs the inputs of the set again, even if another rig of the pool packed them first. */
 bool rig_restore(struct rig *rig, const struct op_data *data, struct error *err);
 /* Runs the prepare steps; *ns: wall time with a sync around them. ns NULL: they are only queued. */
 bool rig_prepare(struct rig *rig, double *ns, struct error *err);
-/* Queues all run steps; from its second call on as one graph when the program says so. rig_capture makes that graph where the rig sits,
- * behind a first run, so that no timed run is the one that makes it. */
+/* Queues all run steps; from the second call on as one graph if the program asks for it. rig_capture makes that graph for the selected set
+ * and replica after a first run, so that no timed run has to. */
 bool rig_capture(struct rig *rig, struct error *err);
 bool rig_run(struct rig *rig, struct error *err);
 /* Queues run steps one by one, calling `between` after each (step index of the program): counters per step, events per step. */
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err);
-/* Waits, reads and compares every tensor that the program writes; then guard zones and inputs. `unsafe` receives "" or the sentence
- * of what was harmed. */
+/* Waits, then reads and compares every tensor that the program writes, and checks guard zones and inputs. `unsafe` receives "" or a
+ * sentence that says what was overwritten. */
 bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir,
                struct error *err);
 /* Every tensor as it lies on the device, masks left out: DIR/NAME.npy, in logical order. Waits. */
 bool rig_save(struct rig *rig, const char *dir, struct error *err);
-/* Guard zones alone, which are filled anew where something was written to them. */
+/* Checks only the guard zones, and refills those that were written to. */
 bool rig_check_guards(struct rig *rig, struct text *unsafe, struct error *err);
-/* The last part alone: guard zones, and the inputs of which copies were kept. */
+/* Checks only guard zones and the inputs of which copies were kept. */
 bool rig_check_memory(struct rig *rig, struct text *unsafe, struct error *err);
-/* What was prepared, and variables of the loaded modules that code refers to: looks at their bytes, and compares them with the last look
- * (of what was prepared once, with that of rig_state_keep). `changed` receives "" or the sentence that names those that launches in between
- * changed. Both wait for the device. */
+/* Hash what was prepared and the variables of loaded modules that code refers to. rig_state_check compares them with the last hash (of what
+ * was prepared once, with that of rig_state_keep); `changed` receives "" or a sentence that names what launches in between changed. Both
+ * wait for the device. */
 bool rig_state_keep(struct rig *rig, struct error *err);
 bool rig_state_check(struct rig *rig, struct text *changed, struct error *err);
-/* Does what the prepare steps make depend on inputs, which they are not given? They run on them, and again where the inputs are gone: the
- * rig must be fed again before it is run. */
+/* Does the result of the prepare steps depend on inputs, which they are not given? Runs them with the inputs in memory and again without.
+ * The rig must be fed again before it runs. */
 bool rig_prepare_depends(struct rig *rig, bool *depends, struct error *err);
-/* What code refers to outside of its buffers. NULL where it cannot be read (err). To be freed. */
+/* The memory that an image's code refers to besides its buffers. NULL if it cannot be read (err). Free with rig_scan_free. */
 struct device_memory *rig_scan_image(const struct device_image *image, struct error *err);
 void rig_scan_free(struct device_memory *memory);
-/* Does the code of an image call malloc, or read what tells launches apart? No comparison finds what it does with that: `how`, which is
- * empty, says it. */
+/* True if the code of an image calls malloc or reads something that differs between launches, which no comparison could detect. `how`
+ * (empty before) says which. */
 bool rig_may_remember(const struct device_image *images, int count, struct text *how);
-/* A checksum of the bits of all that is written, as the last rig_check read them: equal when another launch gave the same. */
+/* A checksum over all written tensors as the last rig_check read them. Equal outputs give equal sums. */
 uint64_t rig_output_sum(const struct rig *rig);
 /* Reads an element of a scratch or tensor buffer (a variant's own column). */
 bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double *value, struct error *err);
-/* Where a buffer lies on the device: for who brings other data between runs, and looks at what lies between the steps. */
+/* The device address of a buffer, for callers that write other data between runs or read data between steps. */
 uint64_t rig_address(struct rig *rig, struct buffer_ref buffer);
 /* Clusters of a step that the device holds at once, by its driver; 0: the step has none, or the device does not say. */
 int rig_clusters(struct rig *rig, int step);

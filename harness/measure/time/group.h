@@ -76,7 +76,7 @@ bool timing_is_sound(const struct timing_group *b, int i);
 const char *timing_first_on(int set);
 /* sample_watch: a row begins. context: the group. */
 void timing_announce(void *context, int candidate);
-/* look.c */
+/* recheck.c */
 /* sample_watch: checks what a timed launch left, and the first on a set of inputs. context: the group. */
 bool timing_recheck(void *context, int candidate, int set, enum rig_left left, bool *right, struct error *err);
 /* Once more after the timed loop, where no kernel can foresee it: inputs of the last set, on the last output replica; and on a set on which

@@ -46,7 +46,7 @@ static bool pair_open(const struct pair_session *c, const struct pair *p)
     return p->decision.verdict == VERDICT_UNDECIDED && timing_is_sound(c->b, p->base) && timing_is_sound(c->b, p->head);
 }
 
-/* Who sits: the library and what is not decided, the other way round each time. */
+/* The rows of a sitting: the library and all undecided pairs, in reverse order every other time. */
 static void seat_rows(struct pair_session *c, int sitting)
 {
     c->here_count = 0;
@@ -69,7 +69,7 @@ static bool any_open(const struct pair_session *c)
     return false;
 }
 
-/* Decides what can be decided after so many rounds; true when nothing is open any more. */
+/* Decides the pairs that can be decided after this many rounds; true if none is left open. */
 static bool decide(struct pair_session *c, int rounds)
 {
     for (int i = 0; i < c->pair_count; i++) {
@@ -145,7 +145,7 @@ static bool run_rounds(struct pair_session *c, struct timing_group *part, int si
     return ok;
 }
 
-/* The rows that sit, as a group that borrows all it has. */
+/* Times the rows of this sitting as a view of the group, which borrows everything. */
 static bool time_here(struct pair_session *c, int sitting, double left_s, struct error *err)
 {
     struct timing_group *b = c->b, part = *b;
@@ -170,7 +170,7 @@ static bool time_here(struct pair_session *c, int sitting, double left_s, struct
     return ok;
 }
 
-/* Something that nobody uses, so that what follows lies elsewhere. */
+/* Padding allocation: shifts the addresses of later buffers. */
 static bool make_pads(const struct job *job, int sitting, struct place pads[2], struct error *err)
 {
     uint64_t drawn = random_bits(job_seed(job), STREAM, (uint64_t)sitting);
@@ -210,7 +210,7 @@ static bool sit_down(struct pair_session *c, int sitting, double left_s, struct 
     return true;
 }
 
-/* The budget is for rounds: who sits down SITTINGS_LEAST times has been compared at all. */
+/* The budget limits rounds only from the SITTINGS_LEASTth sitting on: every pair gets that many. */
 static bool sit_until_decided(struct pair_session *c, struct error *err)
 {
     double start = clock_s();

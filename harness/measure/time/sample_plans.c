@@ -39,7 +39,7 @@ static void first_of_each(struct plan_race *r)
     }
 }
 
-/* How many launches each plan makes is not known here: drawn, so that none has the slow turns of eight for ever (sample_turn.c). */
+/* How many launches each plan makes is not known here: drawn, so that none has the slow turns of eight for ever (sample_slot.c). */
 static bool draw_turn(const struct plan_race *r, int i, struct error *err)
 {
     const struct device_ops *ops = r->dev->ops;

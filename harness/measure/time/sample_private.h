@@ -1,4 +1,4 @@
-/* measure/time/sample, between its files. */
+/* measure/time/sample: what its files share. */
 #ifndef BENCH_MEASURE_TIME_SAMPLE_PRIVATE_H
 #define BENCH_MEASURE_TIME_SAMPLE_PRIVATE_H
 
@@ -10,15 +10,15 @@ struct timer { /* two events of a device */
 };
 bool timer_open(struct timer *timer, struct device *dev, struct error *err);
 void timer_close(struct timer *timer);
-/* The GPU waits, and its clock comes back. */
+/* Lets the GPU rest, so that its clock recovers. */
 bool sample_rest(struct device *dev, long ns, struct error *err);
-/* Around a first event and all that is queued up to the last one; nothing where a device has no such thing. */
+/* Blocks the stream until all launches between two events are queued (a blocking kernel); no effect on a device that cannot. */
 bool sample_hold(struct device *dev, struct error *err);
 void sample_let_go(struct device *dev);
 /* Sorts them; NAN of none. */
 double sample_median(double *values, int count);
 
-/* Everyone who takes part in a measurement, and what belongs to each: all arrays are by candidate. */
+/* The candidates of a measurement. All arrays are indexed by candidate. */
 struct sample_group {
     struct device *dev;
     const struct sample_plan *plan;
@@ -39,19 +39,19 @@ struct sample_group {
     bool warming;     /* the first two rounds of that show who is of the tail, which takes no part in the others */
     double tail_s;    /* spent on samples of the tail */
 };
-/* One of the numbers below `count`, that nobody foresees who does not know the seed. */
-int sample_draw(struct sample_group *field, int count);
-/* Whoever left other bits than a verified launch has to be looked at; what is wrong takes no further part. */
-bool sample_recheck(struct sample_group *field, int candidate, int set, enum rig_left left, struct error *err);
+/* A random number below `count`, from the run's seed. */
+int sample_draw(struct sample_group *group, int count);
+/* A candidate that left other bits than its verified launch is checked; a wrong one takes no further part. */
+bool sample_recheck(struct sample_group *group, int candidate, int set, enum rig_left left, struct error *err);
 
-/* sample_turn.c */
-bool slot_learn(struct sample_group *field, int candidate, struct error *err);
-bool slot_run(struct sample_group *field, int candidate, struct error *err); /* rig_run */
-bool slot_steer(struct sample_group *field, int candidate, struct error *err);
-void slot_met(struct sample_group *field, int candidate);
+/* sample_slot.c */
+bool slot_learn(struct sample_group *group, int candidate, struct error *err);
+bool slot_run(struct sample_group *group, int candidate, struct error *err); /* rig_run */
+bool slot_steer(struct sample_group *group, int candidate, struct error *err);
+void slot_met(struct sample_group *group, int candidate);
 
 /* sample_sustained.c */
-bool sustained_build(struct sample_group *field, int candidate, struct error *err);
-bool sustained_take(struct sample_group *field, int candidate, struct error *err);
+bool sustained_build(struct sample_group *group, int candidate, struct error *err);
+bool sustained_take(struct sample_group *group, int candidate, struct error *err);
 
 #endif

@@ -68,7 +68,7 @@ static int next_set(struct sample_group *f, int before, int first)
 /* The first runs are one on each replica, the last ones too; between them replicas are drawn, and a replica's set changes every time. */
 static void choose_places(struct sample_group *f, struct sample_candidate *e, int (*places)[2])
 {
-    int first[SAMPLE_SEATS_MOST];
+    int first[SAMPLE_REPLICAS_MOST];
     for (int k = 0; k < e->batch; k++) {
         int left = e->batch - 1 - k, replica = k < f->replicas ? k : left < f->replicas ? left : sample_draw(f, f->replicas);
         if (k < f->replicas)

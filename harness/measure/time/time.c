@@ -43,7 +43,7 @@ static void put_conditions(struct row_time *t, const struct sample_candidate *e,
         t->places[r] = result->places[r];
 }
 
-/* What the ratios are to, the baseline: the fastest of the library's rows, so that the denominator is never a weak one. */
+/* The baseline of the ratios: the fastest of the library's rows, so that the denominator is never a weak one. */
 static int base_of(const struct timing_group *b, const struct sample_candidate *candidates, int rounds)
 {
     int best = -1;
@@ -100,7 +100,7 @@ static double widest_of(const struct timing_group *b, const struct sample_candid
     return b->count > 1 ? widest : own;
 }
 
-/* What a reader must know of how the rounds went. */
+/* Notes about how the rounds went. */
 static void put_rounds_note(struct row *row, const struct sample_candidate *e, const struct sample_plan *plan,
                             const struct sample_result *result, int rounds, bool wide)
 {
@@ -163,7 +163,7 @@ static void sense(void *context, double *power_w, double *throttle)
     board_sense(&b->timing->board, power_w, throttle);
 }
 
-/* Times these rows, which need not be all of the group: rows that are wrong take no part, and control: the first one does twice. */
+/* Times the given subset of the group. Rows already found wrong are skipped. `control`: row 0 runs twice, as A/A control. */
 static bool time_rows(struct timing_group *b, struct sample_plan *plan, bool control, struct error *err)
 {
     const struct job *job = b->timing->job;
@@ -191,7 +191,7 @@ static bool time_rows(struct timing_group *b, struct sample_plan *plan, bool con
     return ok;
 }
 
-/* The rows of the group for which `wanted` holds, as a group that borrows all it has. */
+/* Returns a view of the group with the rows for which `wanted` is true. Borrows everything. */
 static struct timing_group bout_part(const struct timing_group *b, bool (*wanted)(const struct timing_group *b, int i))
 {
     struct timing_group part = *b;
@@ -293,7 +293,7 @@ static bool all_modes(struct timing_group *b, struct error *err)
     return !graph_asked(b->timing->job->plan.scenario) || time_short(b, err);
 }
 
-static bool bout(struct timing_group *b, const struct timing_request *request, struct error *err)
+static bool time_group(struct timing_group *b, const struct timing_request *request, struct error *err)
 {
     const struct job *job = b->timing->job;
     b->pool = buffer_pool_open(job->dev, data_card(b->timing->data), DATA_SETS, POOL_REPLICAS);
@@ -319,7 +319,7 @@ bool timing_run(struct timing_context *timing, const struct timing_request *requ
     timing_open(&b, timing, request->rows, request->count);
     bool ok = request->pairs                                             ? timing_pairs(&b, request->pairs, err)
               : timing->job->plan.rows[b.index[0]].kind == PLAN_SEQUENCE ? timing_sequence(&b, err)
-                                                                         : bout(&b, request, err);
+                                                                         : time_group(&b, request, err);
     *blame = b.blame;
     timing_close(&b, ok);
     return ok;

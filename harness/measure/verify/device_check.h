@@ -22,7 +22,7 @@ struct card_data;
 
 /* The files that it compiles, for bundles; NULL-terminated. */
 extern const char *const card_sources[];
-/* Compiles one of them, for whoever opens a check: its result is in the cache then. */
+/* Compiles one of them into the cache, so that opening a check is fast later. */
 void card_compile(int source, const char *arch, const char *compiler);
 /* compiler: as in compile_request. */
 bool card_open(struct device *dev, const char *compiler, struct card **card, struct error *err);
@@ -60,7 +60,7 @@ struct card_span {
 bool card_sums(const struct card *card, const struct card_span *spans, int count, uint64_t *sums, struct error *err);
 uint64_t card_sum_of(uint64_t word, size_t words);
 bool card_sum_add(const struct card *card, uint64_t address, size_t bytes, uint64_t sum, struct error *err);
-/* Are the values that rows are fed as they were made? No row has a pointer to them. */
+/* Checks that bench's master copy of the inputs is unchanged. Kernels get no pointer to it, but a wild write may hit it. */
 bool card_untouched(const struct card_data *data, bool *untouched, struct error *err);
 /* The first byte in which a buffer differs from what card_feed would put there; `bytes` when it does not. */
 bool card_first_change(const struct card_data *data, const struct tensor *t, int hidden, uint64_t address, size_t bytes, size_t *first,

@@ -116,11 +116,12 @@ bool card_room_reference(struct card_data *data, size_t elements, bool bounds, s
 /* The references that the CPU has, up. */
 bool card_references_up(struct card_data *data, const struct work *work, struct error *err);
 bool card_upload(struct card_data *data, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err);
-/* The references of an op that is a file and has a kernel, whose inputs are there; they stay there (card_file.c). Able: is that so? */
+/* The references of an op that is a file and has a kernel, whose inputs are there; they stay there (device_check_file.c). Able: is that so?
+ */
 bool card_file_able(const struct work *work);
 bool card_file(struct card_data *data, const struct work *work, enum data_part part, struct error *err);
-/* The reference of a network whose inputs are there, link by link (card_chain.c). Able: every link is of an op that the device has a
- * reference for, or changes the layout. */
+/* The reference of a network whose inputs are there, link by link (device_check_chain.c). Able: every link is of an op that the device has
+ * a reference for, or changes the layout. */
 bool card_chain_able(const struct work *work);
 bool card_chain(struct card_data *data, const struct work *work, enum data_part part, struct error *err);
 /* Which rows a sample has, and those rows of a device's tensor (layer's output, `per` lines each), of each line the columns that are picked
@@ -147,7 +148,7 @@ bool card_fetch_rows(const struct card_data *data, enum card_kernel kernel, uint
 bool card_inputs_agree(const struct card_data *data, const struct work *work, struct error *err);
 /* Are those rows, in data->host->columns, what the CPU has in data->host? */
 bool card_rows_agree(const struct card_data *data, const struct card_layer *layer, const int64_t *rows, int count, struct error *err);
-/* The CPU's part of that, inputs and reference of the sample; and the device's reference held against it (card_check.c). */
+/* The CPU's part of that, inputs and reference of the sample; and the device's reference held against it (device_check_compare.c). */
 bool card_sample_make(const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 bool card_sample_agrees(struct card_data *data, const struct work *work, const struct card_layer *g, struct error *err);
 /* Storage of a tensor as four dimensions and the steps between their elements. */

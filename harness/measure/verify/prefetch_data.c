@@ -1,6 +1,6 @@
 /* Data of cases with their references, made while compilers work and the device has nothing to do: half of what a run spends on data.
  * Never while something is timed, the ceilings included. They wait in the device's memory, of which they take a part, and are taken where
- * they would else be made (worker_data_set); what went wrong is met there again. */
+ * they would else be made (data_get), which also meets again what went wrong here. */
 #include "measure/verify/prefetch_data.h"
 #include "op/chain/chain.h"
 #include "op/reference/data.h"

@@ -1,4 +1,4 @@
-/* run/parent/parent: what the parent of a run holds; private to session/. */
+/* run/parent/parent: what the parent of a run holds; private to run/parent. */
 #ifndef BENCH_SESSION_PARENT_H
 #define BENCH_SESSION_PARENT_H
 
@@ -62,7 +62,7 @@ struct session {
     char seed[32];                /* of the further sets of inputs: drawn unless it was asked for */
 };
 
-/* A warning or a piece of news, with its remedy, to whoever prints. */
+/* A warning or a note, with its remedy, for the user. */
 void session_note(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void session_progress(struct session *s, const char *what);
 /* The first command of every worker. */
@@ -82,7 +82,7 @@ bool session_launch(const struct session *s, struct child *child, struct error *
 bool session_ready(struct session *s, struct error *err);
 /* A worker that is set up: launched now, if it was not. */
 bool session_start(struct session *s, struct child *child, struct error *err);
-/* Whether this run counts at all; an error when counters are required and cannot be (count.c). */
+/* *counts: does this run count at all? An error if counters are required but unavailable (count.c). */
 bool session_counts(const struct session *s, bool *counts, struct error *err);
 /* Asks the machine once, before anything is timed: what it refuses, and metrics that nobody has, are told early. False: they are needed.
  * session_count_launch asks, and the counting worker comes up meanwhile; session_count_check waits for the answer, the first time. */
@@ -149,7 +149,8 @@ json_t *session_gate_rows(struct session *s, int first, int last, json_t **gate)
 /* ablate.c: asks for the parts of each verified row of a case that offers them; what fails is a note of the row and nothing more. */
 bool session_ablate(struct session *s, int first, int last, struct error *err);
 
-/* wisdom.c. What was remembered for --tuned, as plan_options.tuned wants it, from the run's own database; *list is NULL when there is none.
+/* remember.c. What was remembered for --tuned, as plan_options.tuned wants it, from the run's own database; *list is NULL when there is
+ * none.
  */
 bool session_remembered(const char *database, const struct session_device *device, const char *compiler, struct tuned_config **list,
                         struct error *err);

@@ -1,7 +1,7 @@
 /* run/parent/session: from a scenario to rows in the store, through workers that may die.
  *
  * The parent owns the plan, the watchdog and the only database connection, and never loads a driver. Workers are this same executable
- * started as `bench worker` with one socket (fd 3) that carries JSON lines; worker.c says which. */
+ * started as `bench worker` with one socket (fd 3) that carries JSON lines; run/message/verb.h says which. */
 #ifndef BENCH_SESSION_SESSION_H
 #define BENCH_SESSION_SESSION_H
 
