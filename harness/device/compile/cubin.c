@@ -4,129 +4,35 @@
 #include "device/compile/cubin.h"
 #include "base/dtype.h"
 #include "base/text.h"
-#include <elf.h>
+#include "device/compile/elf.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MACHINE_CUDA 190
 #define SYMBOL_ENTRY 0x10 /* in st_other: a kernel, as against a device function */
-#define NAME_MAX_BYTES 4096
 #define KERNELS_MAX 4096
 /* From sm_90 on every block has 1,024 bytes more shared memory than it declared, and sections say so. */
 #define SMEM_RESERVED 1024
-/* Attributes of .nv.info, by the names that ptxas's own string table gives them. */
-enum attribute {
-    ATTRIBUTE_MAX_THREADS = 0x05,
-    ATTRIBUTE_REQNTID = 0x10,
-    ATTRIBUTE_FRAME_SIZE = 0x11,
-    ATTRIBUTE_PARAM_SIZE = 0x19,
-    ATTRIBUTE_REGCOUNT = 0x2f,
-    ATTRIBUTE_NUM_BARRIERS = 0x4c,
-    ATTRIBUTE_ANNOTATIONS = 0x55
-};
-#define FORMAT_BYTES 4     /* the size field counts bytes that follow; in formats 1 to 3 it is the value */
-#define ANNOTATION_SPILL 1 /* pairs (1, offset in .text): an instruction that spills or fills a register */
-
 struct kernel_place { /* where one kernel lives in the file */
     const char *name;
     uint32_t section, symbol;
     struct kernel_facts facts;
 };
-struct elf {
-    const unsigned char *data;
-    size_t bytes;
-    Elf64_Ehdr head;
-    uint32_t section_count;
-    const char *names;
-    size_t names_bytes;
-    int cc;
-    bool new_abi;                 /* ABI 8, CUDA 13: absent barriers mean none */
+struct cubin {
+    struct elf elf;
     struct kernel_place *kernels; /* sorted by name */
     int count;
-    uint64_t spent; /* bytes looked at: sections of a hostile file may all point at the same bytes */
 };
-
-static bool broken(struct error *err, const char *what)
-{
-    return error_set(err, ERROR_INTERNAL, "cubin: %s", what);
-}
-
-static bool inside(const struct elf *e, uint64_t offset, uint64_t bytes)
-{
-    return offset <= e->bytes && bytes <= e->bytes - offset;
-}
-
-/* Counts what is about to be read; false when the file makes us read far more than it holds. */
-static bool afford(struct elf *e, uint64_t bytes, struct error *err)
-{
-    e->spent += bytes;
-    return e->spent <= 4 * (uint64_t)e->bytes || broken(err, "its sections overlap");
-}
-
-/* Section i by value: the file need not be aligned. */
-static Elf64_Shdr section(const struct elf *e, uint32_t i)
-{
-    Elf64_Shdr s;
-    memcpy(&s, e->data + e->head.e_shoff + (uint64_t)i * sizeof s, sizeof s);
-    return s;
-}
-
-/* A NUL-terminated name inside a string table, "" for anything else. */
-static const char *string_at(const char *table, size_t bytes, uint32_t offset)
-{
-    if (offset >= bytes)
-        return "";
-    size_t room = bytes - offset;
-    return memchr(table + offset, 0, room < NAME_MAX_BYTES ? room : NAME_MAX_BYTES) ? table + offset : "";
-}
-
-static const char *section_name(const struct elf *e, const Elf64_Shdr *s)
-{
-    return string_at(e->names, e->names_bytes, s->sh_name);
-}
-
-static uint32_t word_at(const unsigned char *p)
-{
-    uint32_t v;
-    memcpy(&v, p, 4);
-    return v;
-}
-
-static bool open_elf(struct elf *e, const void *cubin, size_t bytes, struct error *err)
-{
-    *e = (struct elf){.data = cubin, .bytes = bytes};
-    if (bytes < sizeof e->head)
-        return broken(err, "shorter than an ELF header");
-    memcpy(&e->head, cubin, sizeof e->head);
-    if (memcmp(e->head.e_ident, ELFMAG, SELFMAG) || e->head.e_ident[EI_CLASS] != ELFCLASS64 || e->head.e_ident[EI_DATA] != ELFDATA2LSB)
-        return broken(err, "not a 64-bit little-endian ELF file");
-    if (e->head.e_machine != MACHINE_CUDA)
-        return broken(err, "not for an NVIDIA GPU");
-    if (e->head.e_shentsize != sizeof(Elf64_Shdr) || e->head.e_shnum == 0 || e->head.e_shstrndx >= e->head.e_shnum ||
-        !inside(e, e->head.e_shoff, (uint64_t)e->head.e_shnum * sizeof(Elf64_Shdr)))
-        return broken(err, "its section table lies outside the file");
-    e->section_count = e->head.e_shnum;
-    Elf64_Shdr names = section(e, e->head.e_shstrndx);
-    if (!inside(e, names.sh_offset, names.sh_size))
-        return broken(err, "its section names lie outside the file");
-    e->names = (const char *)e->data + names.sh_offset;
-    e->names_bytes = names.sh_size;
-    /* The architecture: byte 1 of the flags since ABI 8 (0x9005a04: 0x5a = 90), byte 0 before. */
-    e->new_abi = e->head.e_ident[EI_ABIVERSION] >= 8;
-    e->cc = (int)(e->head.e_flags >> (e->new_abi ? 8 : 0) & 0xff);
-    return true;
-}
 
 static int cubin_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct kernel_place *)a)->name, ((const struct kernel_place *)b)->name);
 }
 
-static struct kernel_place *find_kernel(const struct elf *e, const char *name)
+static struct kernel_place *find_kernel(const struct cubin *c, const char *name)
 {
     struct kernel_place key = {.name = name};
-    return e->count ? bsearch(&key, e->kernels, (size_t)e->count, sizeof key, cubin_by_name) : NULL;
+    return c->count ? bsearch(&key, c->kernels, (size_t)c->count, sizeof key, cubin_by_name) : NULL;
 }
 
 static void nothing_known(struct kernel_facts *f, const char *name)
@@ -138,17 +44,18 @@ static void nothing_known(struct kernel_facts *f, const char *name)
 }
 
 /* The kernels are the function symbols marked as entries. */
-static bool find_kernels(struct elf *e, struct error *err)
+static bool find_kernels(struct cubin *c, struct error *err)
 {
+    const struct elf *e = &c->elf;
     for (uint32_t i = 0; i < e->section_count; i++) {
-        Elf64_Shdr table = section(e, i);
+        Elf64_Shdr table = elf_section(e, i);
         if (table.sh_type != SHT_SYMTAB)
             continue;
-        if (!inside(e, table.sh_offset, table.sh_size) || table.sh_link >= e->section_count)
-            return broken(err, "its symbol table lies outside the file");
-        Elf64_Shdr strings = section(e, table.sh_link);
-        if (!inside(e, strings.sh_offset, strings.sh_size))
-            return broken(err, "its symbol names lie outside the file");
+        if (!elf_inside(e, table.sh_offset, table.sh_size) || table.sh_link >= e->section_count)
+            return elf_broken(err, "its symbol table lies outside the file");
+        Elf64_Shdr strings = elf_section(e, table.sh_link);
+        if (!elf_inside(e, strings.sh_offset, strings.sh_size))
+            return elf_broken(err, "its symbol names lie outside the file");
         uint64_t count = table.sh_size / sizeof(Elf64_Sym);
         for (uint64_t k = 0; k < count && k < UINT32_MAX; k++) {
             Elf64_Sym s;
@@ -156,18 +63,18 @@ static bool find_kernels(struct elf *e, struct error *err)
             if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || !(s.st_other & SYMBOL_ENTRY) || s.st_shndx == SHN_UNDEF ||
                 s.st_shndx >= e->section_count)
                 continue;
-            if (e->count == KERNELS_MAX)
-                return broken(err, "more than 4,096 kernels");
-            struct kernel_place *p = APPEND(e->kernels, e->count);
-            p->name = string_at((const char *)e->data + strings.sh_offset, strings.sh_size, s.st_name);
+            if (c->count == KERNELS_MAX)
+                return elf_broken(err, "more than 4,096 kernels");
+            struct kernel_place *p = APPEND(c->kernels, c->count);
+            p->name = elf_string_at((const char *)e->data + strings.sh_offset, strings.sh_size, s.st_name);
             p->section = s.st_shndx;
             p->symbol = (uint32_t)k;
             nothing_known(&p->facts, p->name);
         }
         break; /* a file has one symbol table */
     }
-    if (e->count)
-        qsort(e->kernels, (size_t)e->count, sizeof *e->kernels, cubin_by_name);
+    if (c->count)
+        qsort(c->kernels, (size_t)c->count, sizeof *c->kernels, cubin_by_name);
     return true;
 }
 
@@ -199,10 +106,10 @@ static void count_opcodes(const unsigned char *text, size_t bytes, int cc, struc
 
 static bool read_text(struct elf *e, struct kernel_place *k, struct error *err)
 {
-    Elf64_Shdr s = section(e, k->section);
-    if (s.sh_type != SHT_PROGBITS || !inside(e, s.sh_offset, s.sh_size) || s.sh_size > INT32_MAX)
+    Elf64_Shdr s = elf_section(e, k->section);
+    if (s.sh_type != SHT_PROGBITS || !elf_inside(e, s.sh_offset, s.sh_size) || s.sh_size > INT32_MAX)
         return error_set(err, ERROR_INTERNAL, "cubin: the code of kernel %s lies outside the file", k->facts.name);
-    if (!afford(e, s.sh_size, err))
+    if (!elf_afford(e, s.sh_size, err))
         return false;
     k->facts.code_bytes = (int)s.sh_size;
     hash_bytes(e->data + s.sh_offset, s.sh_size, k->facts.sass_hash);
@@ -237,26 +144,27 @@ static void kernel_attribute(struct kernel_facts *f, int attribute, const unsign
 }
 
 /* The module's own attributes name the kernel by its symbol. */
-static void module_attribute(struct elf *e, int attribute, const unsigned char *p, size_t bytes)
+static void module_attribute(struct cubin *c, int attribute, const unsigned char *p, size_t bytes)
 {
     if (bytes < 8 || (attribute != ATTRIBUTE_REGCOUNT && attribute != ATTRIBUTE_FRAME_SIZE))
         return;
-    for (int i = 0; i < e->count; i++)
-        if (e->kernels[i].symbol == word_at(p)) {
+    for (int i = 0; i < c->count; i++)
+        if (c->kernels[i].symbol == word_at(p)) {
             if (attribute == ATTRIBUTE_REGCOUNT)
-                e->kernels[i].facts.registers = clamp(word_at(p + 4));
+                c->kernels[i].facts.registers = clamp(word_at(p + 4));
             else
-                e->kernels[i].facts.stack_bytes = clamp(word_at(p + 4));
+                c->kernels[i].facts.stack_bytes = clamp(word_at(p + 4));
             return;
         }
 }
 
-static bool read_info(struct elf *e, const Elf64_Shdr *s, struct kernel_place *kernel, struct error *err)
+static bool read_info(struct cubin *c, const Elf64_Shdr *s, struct kernel_place *kernel, struct error *err)
 {
-    if (!inside(e, s->sh_offset, s->sh_size))
-        return broken(err, "an .nv.info section lies outside the file");
+    struct elf *e = &c->elf;
+    if (!elf_inside(e, s->sh_offset, s->sh_size))
+        return elf_broken(err, "an .nv.info section lies outside the file");
     /* A module attribute is looked up among all kernels: charge it as such. */
-    if (!afford(e, kernel ? s->sh_size : s->sh_size * (uint64_t)(1 + e->count / 64), err))
+    if (!elf_afford(e, kernel ? s->sh_size : s->sh_size * (uint64_t)(1 + c->count / 64), err))
         return false;
     const unsigned char *p = e->data + s->sh_offset, *end = p + s->sh_size;
     if (kernel) {
@@ -271,60 +179,61 @@ static bool read_info(struct elf *e, const Elf64_Shdr *s, struct kernel_place *k
         p += 4;
         size_t bytes = format == FORMAT_BYTES ? size : 0;
         if (bytes > (size_t)(end - p))
-            return broken(err, "an attribute of .nv.info runs past its section");
+            return elf_broken(err, "an attribute of .nv.info runs past its section");
         if (kernel)
             kernel_attribute(&kernel->facts, attribute, p, bytes, format == 1 || format == 2 ? size & 0xff : size);
         else
-            module_attribute(e, attribute, p, bytes);
+            module_attribute(c, attribute, p, bytes);
         p += bytes;
     }
     return true;
 }
 
 /* Sections are matched by their exact names: sm_100 has look-alikes (.nv.merc.*, .nv.capmerc.*). */
-static bool read_sections(struct elf *e, struct error *err)
+static bool read_sections(struct cubin *c, struct error *err)
 {
+    const struct elf *e = &c->elf;
     int constants = 0;
-    for (int i = 0; i < e->count; i++)
-        e->kernels[i].facts.static_smem = 0; /* a kernel without shared memory has no section */
+    for (int i = 0; i < c->count; i++)
+        c->kernels[i].facts.static_smem = 0; /* a kernel without shared memory has no section */
     for (uint32_t i = 0; i < e->section_count; i++) {
-        Elf64_Shdr s = section(e, i);
-        const char *name = section_name(e, &s);
+        Elf64_Shdr s = elf_section(e, i);
+        const char *name = elf_section_name(e, &s);
         struct kernel_place *k;
         if (strcmp(name, ".nv.info") == 0) {
-            if (!read_info(e, &s, NULL, err))
+            if (!read_info(c, &s, NULL, err))
                 return false;
-        } else if (strncmp(name, ".nv.info.", 9) == 0 && (k = find_kernel(e, name + 9))) {
-            if (!read_info(e, &s, k, err))
+        } else if (strncmp(name, ".nv.info.", 9) == 0 && (k = find_kernel(c, name + 9))) {
+            if (!read_info(c, &s, k, err))
                 return false;
-        } else if (strncmp(name, ".nv.shared.", 11) == 0 && (k = find_kernel(e, name + 11))) {
+        } else if (strncmp(name, ".nv.shared.", 11) == 0 && (k = find_kernel(c, name + 11))) {
             uint64_t reserved = e->cc >= 90 ? SMEM_RESERVED : 0;
             k->facts.static_smem = clamp(s.sh_size > reserved ? s.sh_size - reserved : 0);
         } else if (strcmp(name, ".nv.constant3") == 0) {
             constants = clamp(s.sh_size);
         }
     }
-    for (int i = 0; i < e->count; i++)
-        e->kernels[i].facts.constant_bytes = constants;
+    for (int i = 0; i < c->count; i++)
+        c->kernels[i].facts.constant_bytes = constants;
     return true;
 }
 
 int cubin_read(const void *cubin, size_t bytes, struct kernel_facts **facts, struct error *err)
 {
-    struct elf e;
+    struct cubin c = {0};
     int count = -1;
     *facts = NULL;
-    if (!open_elf(&e, cubin, bytes, err) || !find_kernels(&e, err) || !read_sections(&e, err))
+    if (!elf_open(&c.elf, cubin, bytes, err) || !find_kernels(&c, err) || !read_sections(&c, err))
         goto done;
-    for (int i = 0; i < e.count; i++)
-        if (!read_text(&e, &e.kernels[i], err))
+    for (int i = 0; i < c.count; i++)
+        if (!read_text(&c.elf, &c.kernels[i], err))
             goto done;
-    *facts = xcalloc((size_t)e.count + 1, sizeof **facts);
-    for (int i = 0; i < e.count; i++)
-        (*facts)[i] = e.kernels[i].facts;
-    count = e.count;
+    *facts = xcalloc((size_t)c.count + 1, sizeof **facts);
+    for (int i = 0; i < c.count; i++)
+        (*facts)[i] = c.kernels[i].facts;
+    count = c.count;
 done:
-    free(e.kernels);
+    free(c.kernels);
     return count;
 }
 
@@ -332,13 +241,13 @@ done:
 static bool symbol_table(const struct elf *e, Elf64_Shdr *table, Elf64_Shdr *strings)
 {
     for (uint32_t i = 0; i < e->section_count; i++) {
-        *table = section(e, i);
+        *table = elf_section(e, i);
         if (table->sh_type != SHT_SYMTAB)
             continue;
         if (table->sh_link >= e->section_count)
             return false;
-        *strings = section(e, table->sh_link);
-        return inside(e, table->sh_offset, table->sh_size) && inside(e, strings->sh_offset, strings->sh_size);
+        *strings = elf_section(e, table->sh_link);
+        return elf_inside(e, table->sh_offset, table->sh_size) && elf_inside(e, strings->sh_offset, strings->sh_size);
     }
     return false;
 }
@@ -347,8 +256,8 @@ static bool is_variable(const struct elf *e, const Elf64_Sym *s)
 {
     if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT || s->st_shndx == SHN_UNDEF || s->st_shndx >= e->section_count)
         return false;
-    Elf64_Shdr home = section(e, s->st_shndx);
-    return !strncmp(section_name(e, &home), ".nv.global", 10);
+    Elf64_Shdr home = elf_section(e, s->st_shndx);
+    return !strncmp(elf_section_name(e, &home), ".nv.global", 10);
 }
 
 static Elf64_Sym symbol_at(const struct elf *e, const Elf64_Shdr *table, uint64_t i)
@@ -363,9 +272,9 @@ static Elf64_Sym symbol_at(const struct elf *e, const Elf64_Shdr *table, uint64_
 static bool mark_relocations(struct elf *e, const Elf64_Shdr *s, bool *named, uint64_t symbols, struct error *err)
 {
     size_t each = s->sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
-    if (!inside(e, s->sh_offset, s->sh_size))
-        return broken(err, "its relocations lie outside the file");
-    if (!afford(e, s->sh_size, err))
+    if (!elf_inside(e, s->sh_offset, s->sh_size))
+        return elf_broken(err, "its relocations lie outside the file");
+    if (!elf_afford(e, s->sh_size, err))
         return false;
     for (uint64_t i = 0; i < s->sh_size / each; i++) {
         Elf64_Rel r;
@@ -383,23 +292,23 @@ int cubin_state(const void *cubin, size_t bytes, char ***names, bool *heap, stru
     int count = 0;
     *names = NULL;
     *heap = false;
-    if (!open_elf(&e, cubin, bytes, err))
+    if (!elf_open(&e, cubin, bytes, err))
         return -1;
     if (!symbol_table(&e, &table, &strings)) {
-        broken(err, "its symbol table lies outside the file");
+        elf_broken(err, "its symbol table lies outside the file");
         return -1;
     }
     uint64_t symbols = table.sh_size / sizeof(Elf64_Sym);
     bool *named = xcalloc(symbols + 1, sizeof *named), ok = true;
     for (uint32_t i = 0; i < e.section_count && ok; i++) {
-        Elf64_Shdr s = section(&e, i);
-        const char *name = section_name(&e, &s);
+        Elf64_Shdr s = elf_section(&e, i);
+        const char *name = elf_section_name(&e, &s);
         if ((s.sh_type == SHT_RELA || s.sh_type == SHT_REL) && !strstr(name, "debug"))
             ok = mark_relocations(&e, &s, named, symbols, err);
     }
     for (uint64_t i = 0; i < symbols && ok; i++) {
         Elf64_Sym s = symbol_at(&e, &table, i);
-        const char *name = string_at((const char *)e.data + strings.sh_offset, strings.sh_size, s.st_name);
+        const char *name = elf_string_at((const char *)e.data + strings.sh_offset, strings.sh_size, s.st_name);
         *heap |= named[i] && s.st_shndx == SHN_UNDEF && !strcmp(name, "malloc");
         if (!named[i] || !is_variable(&e, &s))
             continue;
@@ -414,7 +323,7 @@ void cubin_expose(void *cubin, size_t bytes)
     struct elf e;
     struct error ignored = {0};
     Elf64_Shdr table, strings;
-    if (!open_elf(&e, cubin, bytes, &ignored) || !symbol_table(&e, &table, &strings))
+    if (!elf_open(&e, cubin, bytes, &ignored) || !symbol_table(&e, &table, &strings))
         return;
     for (uint64_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); i++) {
         Elf64_Sym s = symbol_at(&e, &table, i);
@@ -447,16 +356,16 @@ static unsigned product_of(const unsigned char *instruction)
 
 unsigned cubin_factors(const void *cubin, size_t bytes, const char *kernel)
 {
-    struct elf e;
+    struct cubin c = {0};
     struct error ignored = {0};
     unsigned all = 0;
-    bool open = open_elf(&e, cubin, bytes, &ignored) && find_kernels(&e, &ignored);
-    const struct kernel_place *k = open ? find_kernel(&e, kernel) : NULL;
-    Elf64_Shdr text = k ? section(&e, k->section) : (Elf64_Shdr){0};
-    bool known = k && e.cc >= 75 && e.cc <= 121 && text.sh_type != SHT_NOBITS && inside(&e, text.sh_offset, text.sh_size);
+    bool open = elf_open(&c.elf, cubin, bytes, &ignored) && find_kernels(&c, &ignored);
+    const struct kernel_place *k = open ? find_kernel(&c, kernel) : NULL;
+    Elf64_Shdr text = k ? elf_section(&c.elf, k->section) : (Elf64_Shdr){0};
+    bool known = k && c.elf.cc >= 75 && c.elf.cc <= 121 && text.sh_type != SHT_NOBITS && elf_inside(&c.elf, text.sh_offset, text.sh_size);
     for (uint64_t at = 0; known && at + 16 <= text.sh_size; at += 16)
-        all |= product_of(e.data + text.sh_offset + at);
-    free(e.kernels);
+        all |= product_of(c.elf.data + text.sh_offset + at);
+    free(c.kernels);
     return all;
 }
 
@@ -480,18 +389,18 @@ static void hash_symbols(const struct elf *e, const Elf64_Shdr *table, struct ha
 bool cubin_image_hash(const void *cubin, size_t bytes, char out[HASH_TEXT], struct error *err)
 {
     struct elf e;
-    if (!open_elf(&e, cubin, bytes, err))
+    if (!elf_open(&e, cubin, bytes, err))
         return false;
     bool ok = true;
     struct hash *h = hash_begin();
     hash_add(h, &e.head.e_flags, sizeof e.head.e_flags);
     for (uint32_t i = 0; ok && i < e.section_count; i++) {
-        Elf64_Shdr s = section(&e, i);
-        const char *name = section_name(&e, &s);
+        Elf64_Shdr s = elf_section(&e, i);
+        const char *name = elf_section_name(&e, &s);
         bool stored = s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL;
-        if (stored && !inside(&e, s.sh_offset, s.sh_size))
-            ok = broken(err, "a section lies outside the file");
-        else if (!stored || afford(&e, s.sh_size, err)) {
+        if (stored && !elf_inside(&e, s.sh_offset, s.sh_size))
+            ok = elf_broken(err, "a section lies outside the file");
+        else if (!stored || elf_afford(&e, s.sh_size, err)) {
             if (s.sh_type == SHT_SYMTAB)
                 hash_symbols(&e, &s, h);
             if (is_for_tools(name))

@@ -5,14 +5,11 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "device/compile/cubin.h"
-#include <elf.h>
+#include "device/compile/elf.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ATTRIBUTE_ANNOTATIONS 0x55 /* as in cubin.c */
-#define FORMAT_BYTES 4
-#define ANNOTATION_SPILL 1
 #define OPCODE_LDL 0x183
 #define OPCODE_STL 0x187
 #define ROWS_MAX 2000000
@@ -23,64 +20,14 @@
 struct bytes {
     const unsigned char *p, *end;
 };
-struct image {
-    struct bytes whole;
-    Elf64_Ehdr head;
-    const char *names;
-    size_t names_bytes;
-};
 
-static bool span(const struct bytes *whole, uint64_t offset, uint64_t size, struct bytes *out)
+/* The bytes of the section of exactly this name; its header too. */
+static bool find_section(const struct elf *e, const char *name, struct bytes *out, Elf64_Shdr *header)
 {
-    uint64_t all = (uint64_t)(whole->end - whole->p);
-    if (offset > all || size > all - offset)
+    if (!elf_find_section(e, name, header))
         return false;
-    out->p = whole->p + offset;
-    out->end = out->p + size;
+    *out = (struct bytes){e->data + header->sh_offset, e->data + header->sh_offset + header->sh_size};
     return true;
-}
-
-static bool header_of(const struct image *e, uint32_t i, Elf64_Shdr *out)
-{
-    struct bytes b;
-    if (i >= e->head.e_shnum || !span(&e->whole, e->head.e_shoff + (uint64_t)i * sizeof *out, sizeof *out, &b))
-        return false;
-    memcpy(out, b.p, sizeof *out);
-    return true;
-}
-
-/* The section of exactly this name; its header too. */
-static bool find_section(const struct image *e, const char *name, struct bytes *out, Elf64_Shdr *header)
-{
-    size_t n = strlen(name);
-    for (uint32_t i = 0; i < e->head.e_shnum; i++)
-        if (header_of(e, i, header) && header->sh_name < e->names_bytes && e->names_bytes - header->sh_name > n &&
-            !memcmp(e->names + header->sh_name, name, n + 1))
-            return header->sh_type != SHT_NOBITS && span(&e->whole, header->sh_offset, header->sh_size, out);
-    return false;
-}
-
-static bool open_image(struct image *e, const void *cubin, size_t bytes)
-{
-    Elf64_Shdr names;
-    struct bytes b;
-    *e = (struct image){.whole = {cubin, (const unsigned char *)cubin + bytes}};
-    if (bytes < sizeof e->head)
-        return false;
-    memcpy(&e->head, cubin, sizeof e->head);
-    if (memcmp(e->head.e_ident, ELFMAG, SELFMAG) || e->head.e_shentsize != sizeof names || !header_of(e, e->head.e_shstrndx, &names) ||
-        !span(&e->whole, names.sh_offset, names.sh_size, &b))
-        return false;
-    e->names = (const char *)b.p;
-    e->names_bytes = (size_t)(b.end - b.p);
-    return true;
-}
-
-static uint32_t word_at(const unsigned char *p)
-{
-    uint32_t v;
-    memcpy(&v, p, 4);
-    return v;
 }
 
 static bool cubin_lines_number(struct bytes *b, size_t n, uint64_t *out)
@@ -252,7 +199,7 @@ static bool run_program(struct program *p, struct lines *l)
     return true;
 }
 
-static bool read_lines(const struct image *e, uint32_t symbol, struct lines *l)
+static bool read_lines(const struct elf *e, uint32_t symbol, struct lines *l)
 {
     struct relocations relocations = {.size = sizeof(Elf64_Rela)};
     struct bytes section, header, unit;
@@ -357,11 +304,11 @@ static void walk(struct bytes info, const struct bytes *text, const struct lines
 }
 
 /* The kernel's code and its line table. */
-static bool open_lines(struct image *e, const void *cubin, size_t bytes, const char *kernel, struct bytes *text, struct lines *l)
+static bool open_lines(struct elf *e, const void *cubin, size_t bytes, const char *kernel, struct bytes *text, struct lines *l)
 {
     Elf64_Shdr header;
     char *name = text_format(".text.%s", kernel);
-    bool ok = open_image(e, cubin, bytes) && find_section(e, name, text, &header) &&
+    bool ok = elf_open(e, cubin, bytes, NULL) && find_section(e, name, text, &header) &&
               read_lines(e, header.sh_info & 0xffffff, l); /* sh_info of .text: the kernel's symbol, below the register count */
     free(name);
     return ok;
@@ -369,7 +316,7 @@ static bool open_lines(struct image *e, const void *cubin, size_t bytes, const c
 
 int cubin_spill_lines(const void *cubin, size_t bytes, const char *kernel, const char *file, struct spill_line **out)
 {
-    struct image e;
+    struct elf e;
     struct lines *l = xcalloc(1, sizeof *l);
     struct bytes text, info;
     Elf64_Shdr header;
@@ -394,7 +341,7 @@ struct cubin_lines {
 
 struct cubin_lines *cubin_lines_open(const void *cubin, size_t bytes, const char *kernel, const char *file)
 {
-    struct image e;
+    struct elf e;
     struct cubin_lines *c = xcalloc(1, sizeof *c);
     c->file = xstrdup(file_base(file));
     if (open_lines(&e, cubin, bytes, kernel, &c->text, &c->lines))
