@@ -15,8 +15,8 @@
 
 #define DEVICE_OPS_VERSION 1
 #define DEVICE_STAMPS 4
-#define DEVICE_HOLD_NS 2000000
-#define DEVICE_TURNS 8
+#define DEVICE_BLOCK_NS 2000000
+#define DEVICE_LAUNCH_SLOTS 8
 
 struct device;
 /* What names a plan of the vendor's library: its engine, and where a heuristic listed it. */
@@ -115,7 +115,7 @@ struct device_ops {
     void (*release)(struct device *dev, uint64_t address);
     /* cuda: buffers that no kernel reaches but between reach(true) and reach(false), which wait; they begin within reach. Address 0: all
      * of them. NULL elsewhere: alloc will do. */
-    bool (*alloc_apart)(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
+    bool (*alloc_guarded)(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
     bool (*reach)(struct device *dev, uint64_t address, bool within, struct error *err);
     /* cuda: bytes that are free. NULL elsewhere: nobody counts them. */
     size_t (*spare)(struct device *dev);
@@ -173,15 +173,15 @@ struct device_ops {
     bool (*stamp)(struct device *dev, int slot, struct error *err);
     double (*stamped_hz)(struct device *dev, int from, int to);
     /* cuda: what is queued behind hold begins when let_go says so, and not before all of it is queued: how long the host takes is no part
-     * of a time then. Whoever waits for the GPU in between waits DEVICE_HOLD_NS, and gets it back; held, after a sync: did it wait for
+     * of a time then. Whoever waits for the GPU in between waits DEVICE_BLOCK_NS, and gets it back; held, after a sync: did it wait for
      * let_go? NULL, all three: not to be had. */
-    bool (*hold)(struct device *dev, struct error *err);
-    void (*let_go)(struct device *dev);
-    bool (*held)(struct device *dev);
-    /* cuda: the turn, of DEVICE_TURNS, that the next launch has: so many launches were seen, those in graphs among them. turned: a library
-     * made so many that were not. NULL: launches have no turns. */
-    int (*turn)(struct device *dev);
-    void (*turned)(struct device *dev, int launches);
+    bool (*block)(struct device *dev, struct error *err);
+    void (*unblock)(struct device *dev);
+    bool (*unblocked)(struct device *dev);
+    /* cuda: the turn, of DEVICE_LAUNCH_SLOTS, that the next launch has: so many launches were seen, those in graphs among them. turned: a
+     * library made so many that were not. NULL: launches have no turns. */
+    int (*launch_slot)(struct device *dev);
+    void (*slots_used)(struct device *dev, int launches);
     /* Graphs: everything queued between begin and end becomes one graph; launches: how many it makes. */
     bool (*graph_begin)(struct device *dev, struct error *err);
     bool (*graph_end)(struct device *dev, struct device_graph **graph, struct error *err);

@@ -117,7 +117,7 @@ struct program { /* an entry and everything it may call */
     uint32_t origin_count;
     struct flow *flows;
     uint32_t flow_count;
-    uint8_t *constants; /* 64-byte aligned, allocated apart */
+    uint8_t *constants; /* 64-byte aligned, allocated unordered */
     uint32_t constant_bytes;
     uint32_t frame_bytes, local_bytes; /* of the deepest path; recursion: of one turn of each, times 64 */
     uint32_t shared_bytes;             /* static, the reserved part included */
@@ -292,13 +292,13 @@ struct warp {
     uint32_t alloca_top[32];
     int barrier_id;
     uint32_t barrier_count;
-    uint32_t tid[3][32]; /* %tid of each lane: the same for every block */
-    uint32_t clocks[64]; /* vector clock over the block's warps and agents, for the race check */
-    uint32_t flag_fence; /* its own clock at its last fence: who hears a flag of it knows what it did until then */
-    uint32_t fenced[64]; /* of that, what the async proxy sees, too: agents.h */
-    struct part_told {   /* what only some of its lanes fenced, or told an mbarrier of, in one stretch; agents.h */
+    uint32_t tid[3][32];   /* %tid of each lane: the same for every block */
+    uint32_t clocks[64];   /* vector clock over the block's warps and agents, for the race check */
+    uint32_t flag_fence;   /* its own clock at its last fence: who hears a flag of it knows what it did until then */
+    uint32_t fenced[64];   /* of that, what the async proxy sees, too: agents.h */
+    struct part_released { /* what only some of its lanes fenced, or told an mbarrier of, in one stretch; agents.h */
         uint32_t synced, used, who, who_used, clock; /* who_used: in the stretch of reads */
-    } part_fenced, part_told;
+    } part_fenced, part_released;
     uint32_t far[CLUSTER_MAX];                    /* by rank: up to when it knows what that block did: check/far.h */
     uint32_t bulk_agent, bulk_groups, bulk_lanes; /* its bulk groups: id, groups committed, lanes that issued */
     uint32_t bulk_writer;                         /* their writes to global memory: id */
@@ -327,13 +327,13 @@ struct warp {
         uint32_t synced, who;
     } parts[16];
 #define PARTS_MAX 16
-    int part_count;        /* 0: all lanes met last */
-    bool doubles;          /* lanes of the store at hand share addresses: what they write was compared */
-    uint32_t wrote;        /* lanes that wrote shared memory in that stretch */
-    bool read;             /* what another lane may overwrite */
-    uint32_t stored;       /* the stretch in which it last wrote global memory, when reads are watched */
-    uint32_t known, heard; /* moments up to which it knows what others released; what it will know behind a fence */
-    bool guarded;          /* inside a guarded instruction: other lanes are not elsewhere but switched off */
+    int part_count;           /* 0: all lanes met last */
+    bool doubles;             /* lanes of the store at hand share addresses: what they write was compared */
+    uint32_t wrote;           /* lanes that wrote shared memory in that stretch */
+    bool read;                /* what another lane may overwrite */
+    uint32_t stored;          /* the stretch in which it last wrote global memory, when reads are watched */
+    uint32_t known, acquired; /* moments up to which it knows what others released; what it will know behind a fence */
+    bool guarded;             /* inside a guarded instruction: other lanes are not elsewhere but switched off */
 };
 struct barrier {
     uint32_t arrived;  /* threads */
@@ -373,10 +373,10 @@ struct block {
     uint32_t sent_agent, sent_count; /* bulk copies from its shared memory to other blocks': id, how many */
     struct sent *sent;
     uint32_t cluster_time;                /* in rank 0: one more at each release */
-    struct far_touch *touched;            /* by rank: its last access to this block's shared memory */
+    struct dsmem_touch *touched;          /* by rank: its last access to this block's shared memory */
     uint32_t cluster_far[2][CLUSTER_MAX]; /* in rank 0, by parity of the phase: what those who arrived know */
     uint32_t far_fenced[CLUSTER_MAX];     /* in rank 0, by rank: what somebody has fenced for the async proxy */
-    bool failed, parted;                  /* parted: some warp's part_told stands */
+    bool failed, parted;                  /* parted: some warp's part_released stands */
     bool copied;                          /* cp.async reads global memory, where reads are watched */
 };
 

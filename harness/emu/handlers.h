@@ -78,18 +78,18 @@ void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, i
 /* Order between the warps of a block: everyone in `mask` has waited for everyone in `arrived`. */
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting);
 /* The warp's lanes have met: what one wrote to shared memory before, the others may read. */
-void lanes_meet(struct warp *w);
+void lanes_sync(struct warp *w);
 /* At an atomic or a volatile access: lanes that have parted may have waited for one another that way. */
 static inline void lanes_parted(struct warp *w)
 {
     if (w->mask != w->born)
-        lanes_meet(w);
+        lanes_sync(w);
 }
-void lanes_meet_some(struct warp *w, uint32_t who);
+void lanes_sync_some(struct warp *w, uint32_t who);
 /* Did a lane of this warp leave this tag, and has `lane` not met it since? Of several lanes the last stretch counts. */
 #define MANY_LANES 32u
 #define NO_LANE 63u /* an atomic or volatile write */
-static inline bool lanes_apart(const struct warp *w, uint32_t tag, uint32_t lane)
+static inline bool lanes_unordered(const struct warp *w, uint32_t tag, uint32_t lane)
 {
     uint32_t other = tag & 63;
     if (other == lane || other == NO_LANE)
@@ -105,11 +105,11 @@ static inline bool lanes_apart(const struct warp *w, uint32_t tag, uint32_t lane
     return false;
 }
 /* The same of a read. */
-static inline bool reads_apart(const struct warp *w, uint32_t tag, uint32_t lane)
+static inline bool reads_unordered(const struct warp *w, uint32_t tag, uint32_t lane)
 {
     uint32_t other = tag & 63;
     if (w->used == w->synced)
-        return lanes_apart(w, tag, lane);
+        return lanes_unordered(w, tag, lane);
     return other != lane && other != NO_LANE && (tag ^ w->used) < 64;
 }
 /* They exchange values: what they read before was read before what comes of it is written; what they wrote is not there for others. */
@@ -201,7 +201,7 @@ const struct insn *warp_retry(struct warp *w, const struct insn *ip);
 /* Shared memory that wgmma reads, 16 bytes at `offset`: is it ordered, and known to the async proxy? */
 void agent_matrix(struct warp *w, const struct insn *ip, uint32_t offset);
 /* The pending bulk copies of the runner's blocks arrive. */
-void bulk_land(struct runner *k);
+void bulk_complete(struct runner *k);
 void bulk_drop(struct runner *k); /* or are lost */
 
 #endif

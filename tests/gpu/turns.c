@@ -152,19 +152,19 @@ static void measure(size_t which, struct series *s)
 }
 
 /* The share of the variance that turns explain where the operation takes `each` of them. */
-static double explained(const struct series *s, int each, double mean_of[DEVICE_TURNS])
+static double explained(const struct series *s, int each, double mean_of[DEVICE_LAUNCH_SLOTS])
 {
-    double sum[DEVICE_TURNS] = {0}, all = 0, square = 0, between = 0;
-    int count[DEVICE_TURNS] = {0};
+    double sum[DEVICE_LAUNCH_SLOTS] = {0}, all = 0, square = 0, between = 0;
+    int count[DEVICE_LAUNCH_SLOTS] = {0};
     for (int k = 0; k < SAMPLES; k++) {
-        int turn = (s->seen[k] + each * (k + 1)) % DEVICE_TURNS;
+        int turn = (s->seen[k] + each * (k + 1)) % DEVICE_LAUNCH_SLOTS;
         sum[turn] += s->ns[k];
         count[turn]++;
         all += s->ns[k] / SAMPLES;
     }
     for (int k = 0; k < SAMPLES; k++)
         square += (s->ns[k] - all) * (s->ns[k] - all);
-    for (int t = 0; t < DEVICE_TURNS; t++) {
+    for (int t = 0; t < DEVICE_LAUNCH_SLOTS; t++) {
         mean_of[t] = count[t] ? sum[t] / count[t] : NAN;
         between += count[t] ? count[t] * (mean_of[t] - all) * (mean_of[t] - all) : 0;
     }
@@ -173,18 +173,18 @@ static double explained(const struct series *s, int each, double mean_of[DEVICE_
 
 static void say(size_t which, const struct series *s)
 {
-    double best = -1, mean[DEVICE_TURNS], least = INFINITY;
+    double best = -1, mean[DEVICE_LAUNCH_SLOTS], least = INFINITY;
     int each = 0;
-    for (int c = 0; c < DEVICE_TURNS; c++)
+    for (int c = 0; c < DEVICE_LAUNCH_SLOTS; c++)
         if (explained(s, c, mean) > best) {
             best = explained(s, c, mean);
             each = c;
         }
     explained(s, each, mean);
-    for (int t = 0; t < DEVICE_TURNS; t++)
+    for (int t = 0; t < DEVICE_LAUNCH_SLOTS; t++)
         least = fmin(least, mean[t]);
     printf("%-26s %9zu bytes: %d, explains %2.0f %%:", operations[which].name, operations[which].bytes, each, 100 * best);
-    for (int t = 0; t < DEVICE_TURNS; t++)
+    for (int t = 0; t < DEVICE_LAUNCH_SLOTS; t++)
         printf(" %4.0f", mean[t] - least);
     printf("\n");
 }

@@ -121,7 +121,7 @@ static inline void emu_counter_visit(void *context, const struct device_counter 
 }
 static inline double emu_test_counter(struct emu_test *t, const char *name, int line)
 {
-    struct emu_counter_wanted w = {name, line, line ? 0 : -1}; /* lines tell only what is not 0 */
+    struct emu_counter_wanted w = {name, line, line ? 0 : -1}; /* lines report_race only what is not 0 */
     emu_device.counters(&t->dev, emu_counter_visit, &w);
     return w.value;
 }

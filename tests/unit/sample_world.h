@@ -142,13 +142,13 @@ bool rig_checksum_awaits(const struct rig *rig)
 static double made(struct rig *rig)
 {
     bool library = rig->steps[0].kind == STEP_CUDNN;
-    double late = (world.made + rig->launches) / DEVICE_TURNS > world.made / DEVICE_TURNS && rig->launches ? 900 : 0;
+    double late = (world.made + rig->launches) / DEVICE_LAUNCH_SLOTS > world.made / DEVICE_LAUNCH_SLOTS && rig->launches ? 900 : 0;
     if (world.capturing) {
         world.captured += rig->launches;
         return 0;
     }
     if (rig->launches)
-        world.turn_of[world.turn_runs++ % 4096] = world.made % DEVICE_TURNS;
+        world.turn_of[world.turn_runs++ % 4096] = world.made % DEVICE_LAUNCH_SLOTS;
     world.made += rig->launches;
     world.seen += library ? 0 : rig->launches;
     return late;
@@ -291,7 +291,7 @@ static void graph_free(struct device *dev, struct device_graph *graph)
 }
 static inline int turn(struct device *dev)
 {
-    return world.seen % DEVICE_TURNS;
+    return world.seen % DEVICE_LAUNCH_SLOTS;
 }
 static inline void turned(struct device *dev, int launches)
 {

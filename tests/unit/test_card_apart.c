@@ -25,7 +25,7 @@ static struct apart {
 static int apart_count, launches;
 static bool no_reach;
 
-static bool alloc_apart(struct device *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
+static bool alloc_guarded(struct device *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
     assert_true(apart_count < 64);
     bool ok = emu->alloc(d, label, bytes, address, err);
@@ -257,7 +257,7 @@ static int set_up(void **state)
     }
     emu = dev->ops;
     ops = *emu;
-    ops.alloc_apart = alloc_apart;
+    ops.alloc_guarded = alloc_guarded;
     ops.release = release;
     ops.reach = reach;
     ops.launch = launch;

@@ -286,7 +286,7 @@ static void a_choice_is_kept_and_made_again(void **state)
     other.bias = true;
     other.k = 128;
     assert_null(cudnn_chosen(handle, &c));
-    int count = ask(&c, 6), made = handle->made_count;
+    int count = ask(&c, 6), made = handle->cached_count;
     cudnn_choose(handle, &c, cudnn_plan_facts(plans[3]), count);
     const struct cudnn_choice *kept = cudnn_chosen(handle, &c);
     assert_non_null(kept);
@@ -298,40 +298,40 @@ static void a_choice_is_kept_and_made_again(void **state)
     assert_string_equal(cudnn_plan_facts(again)->notes, cudnn_plan_facts(plans[3])->notes);
     /* finalized once: the others are the same plan with addresses of their own */
     struct cudnn_plan *third_time = cudnn_plan_again(handle, &c, &kept->facts, &err), **first, **second;
-    assert_true(third_time != again && handle->made_count == made + 1 &&
+    assert_true(third_time != again && handle->cached_count == made + 1 &&
                 cudnn_plan_facts(third_time)->rank == cudnn_plan_facts(again)->rank);
     cudnn_plan_free(again);
     assert_string_equal(cudnn_plan_facts(third_time)->text, cudnn_plan_facts(plans[3])->text);
     cudnn_plan_free(third_time);
     assert_int_equal(cudnn_plans(handle, &c, 1, &first, &err), 1); /* another plan than that one, and the same for who asks next */
     assert_int_equal(cudnn_plans(handle, &c, 1, &second, &err), 1);
-    assert_true(handle->made_count == made + 2 && first[0] != second[0]);
+    assert_true(handle->cached_count == made + 2 && first[0] != second[0]);
     assert_string_equal(cudnn_plan_facts(first[0])->text, cudnn_plan_facts(plans[0])->text);
     assert_string_equal(cudnn_plan_facts(second[0])->text, cudnn_plan_facts(plans[0])->text);
     cudnn_plan_free(first[0]);
     cudnn_plan_free(second[0]);
     free(first);
     free(second);
-    cudnn_is_hopeless(handle, &c, 1);
+    cudnn_mark_slow(handle, &c, 1);
     struct cudnn_conv wider = c, narrower = c, typed = c;
     wider.k *= 2, wider.bias = false, narrower.c /= 2, typed.layout = LAYOUT_NCHW;
-    assert_true(cudnn_hopeless(handle, &wider, 1) && !cudnn_hopeless(handle, &wider, 2) && !cudnn_hopeless(handle, &narrower, 1) &&
-                !cudnn_hopeless(handle, &typed, 1));
+    assert_true(cudnn_is_slow(handle, &wider, 1) && !cudnn_is_slow(handle, &wider, 2) && !cudnn_is_slow(handle, &narrower, 1) &&
+                !cudnn_is_slow(handle, &typed, 1));
     struct cudnn_plan **ahead;
-    cudnn_ahead(handle, &other, 5); /* whoever asks for as many has these, once; the first of them checks */
-    cudnn_ahead(handle, &other, 5);
-    assert_int_equal(handle->stock_count, 1);
-    struct cudnn_plan *stocked = handle->stock[0].plans[0];
+    cudnn_prefetch(handle, &other, 5); /* whoever asks for as many has these, once; the first of them checks */
+    cudnn_prefetch(handle, &other, 5);
+    assert_int_equal(handle->prefetched_count, 1);
+    struct cudnn_plan *stocked = handle->prefetched[0].plans[0];
     assert_int_equal(cudnn_plans(handle, &other, 1, &first, &err), 1);
     assert_string_equal(cudnn_plan_facts(first[0])->text, cudnn_plan_facts(stocked)->text);
     assert_int_equal(cudnn_plans(handle, &other, 5, &ahead, &err), 5);
-    assert_true(ahead[0] == stocked && handle->stock_count == 0);
+    assert_true(ahead[0] == stocked && handle->prefetched_count == 0);
     for (int i = 0; i < 5; i++)
         cudnn_plan_free(ahead[i]);
     cudnn_plan_free(first[0]);
     free(first);
     free(ahead);
-    cudnn_ahead(handle, &other, 3); /* nobody asks for these */
+    cudnn_prefetch(handle, &other, 3); /* nobody asks for these */
     struct cudnn_plan **one;
     const struct cudnn_plan_facts *third = cudnn_plan_facts(plans[3]);
     struct library_plan which = {third->engine, third->mode, third->rank};

@@ -50,14 +50,14 @@ static void offers(void)
     world.counts[HEURISTIC_FALLBACK] = 2;
 }
 
-static struct cudnn *opened(const char *maker, bool only_described)
+static struct cudnn *opened(const char *builder, bool only_described)
 {
     struct cudnn *h = xcalloc(1, sizeof *h);
     world = (struct world){0};
     offers();
     described = only_described;
     h->api = &api;
-    h->maker = maker ? xstrdup(maker) : NULL;
+    h->builder = builder ? xstrdup(builder) : NULL;
     if (described) {
         h->properties = &gpu;
     } else {
@@ -75,12 +75,12 @@ static void closed(struct cudnn *h)
 }
 
 /* The six plans that are not refused, so many of them compiled and read. */
-static void makes(const char *maker, const struct cudnn_conv *conv, int compiled, int read)
+static void makes(const char *builder, const struct cudnn_conv *conv, int compiled, int read)
 {
     static const int engines[] = {1, 5, 6, 2, 7, 4};
     struct error err = {0};
     struct cudnn_plan **plans;
-    struct cudnn *h = opened(maker, false);
+    struct cudnn *h = opened(builder, false);
     int count = cudnn_plans(h, conv, 24, &plans, &err);
     assert_int_equal(count, 6);
     for (int i = 0; i < count; i++) {

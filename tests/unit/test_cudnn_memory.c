@@ -38,7 +38,7 @@ static struct cudnn *opened(const char *state)
 {
     struct cudnn *h = xcalloc(1, sizeof *h);
     if (state)
-        cudnn_remember(h, state);
+        cudnn_open_choices(h, state);
     return h;
 }
 
@@ -132,7 +132,7 @@ static void one_that_fails_is_raced_again(void **state)
     other.rank = 0;
     struct cudnn *h = opened(STATE);
     assert_non_null(cudnn_chosen(h, &body));
-    cudnn_forget(h, &body);
+    cudnn_drop_choice(h, &body);
     assert_null(cudnn_chosen(h, &body));
     cudnn_choose(h, &body, &other, 12);
     cudnn_close(h);
@@ -182,8 +182,8 @@ static void damage_is_absence(void **state)
     size_t count = sizeof contents / sizeof *contents;
     struct cudnn *h = opened("damage");
     cudnn_choose(h, &body, &plan, 24);
-    json_t *plans = json_object_get(h->memory, "plans");
-    char *path = xstrdup(h->memory_path), *key = xstrdup(json_object_iter_key(json_object_iter(plans)));
+    json_t *plans = json_object_get(h->choice_file, "plans");
+    char *path = xstrdup(h->choices_path), *key = xstrdup(json_object_iter_key(json_object_iter(plans)));
     cudnn_close(h);
     for (size_t i = 0; i < count; i++) {
         const char *at = strstr(contents[i], "%s");

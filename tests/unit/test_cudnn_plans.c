@@ -157,7 +157,7 @@ static void what_a_plan_says(void **state)
     assert_string_equal(cudnn_plan_facts(plans[1])->notes, "");
     assert_string_equal(cudnn_plan_facts(plans[2])->text, "engine 62 SWAP_AB=9");
     assert_string_equal(cudnn_plan_facts(plans[2])->notes, "DOWN_CONVERT_INPUTS");
-    char *said = cudnn_plan_said(cudnn_plan_facts(plans[2]));
+    char *said = cudnn_plan_text(cudnn_plan_facts(plans[2]));
     assert_string_equal(said, "engine 62 SWAP_AB=9, mode A rank 2,");
     free(said);
     give_back(3);
@@ -303,7 +303,7 @@ static void plans_that_are_made_again(void **state)
     assert_int_equal(cudnn_plans(handle, &c, 2, &plans, &err), 2); /* two are another question */
     assert_int_equal(world.asked[HEURISTIC_A], asked + 1);
     give_back(2);
-    assert_int_equal(handle->made_count, 1);
+    assert_int_equal(handle->cached_count, 1);
     cudnn_plan_free(first[0]);
     free(first);
     static const char modes[] = "ABF";
@@ -323,7 +323,7 @@ static void plans_that_are_made_again(void **state)
         assert_true(again && cudnn_plan_facts(again)->engine == i + 2 && cudnn_plan_facts(again)->rank == !i &&
                     cudnn_plan_facts(again)->mode == modes[i]);
         cudnn_plan_free(again);
-        assert_int_equal(handle->made_count, 2 + i);
+        assert_int_equal(handle->cached_count, 2 + i);
         assert_non_null(again = cudnn_plan_again(handle, &c, &wanted, &err));
         assert_int_equal(world.asked[numbers[i]], 1); /* kept */
         cudnn_plan_free(again);
@@ -338,9 +338,9 @@ static void what_was_made_ahead(void **state)
     wider.c = 16;
     begin(false);
     offer(HEURISTIC_A, 1), offer(HEURISTIC_A, 2), offer(HEURISTIC_B, 3);
-    cudnn_ahead(handle, &c, 9);
-    cudnn_ahead(handle, &c, 9); /* is there */
-    assert_true(world.asked[HEURISTIC_A] == 1 && handle->stock_count == 1);
+    cudnn_prefetch(handle, &c, 9);
+    cudnn_prefetch(handle, &c, 9); /* is there */
+    assert_true(world.asked[HEURISTIC_A] == 1 && handle->prefetched_count == 1);
     plans_are(&wider, 9, "A0:1 B0:3 A1:2 ");
     plans_are(&c, 2, "A0:1 B0:3 ");
     assert_int_equal(world.asked[HEURISTIC_A], 3);
@@ -351,7 +351,7 @@ static void what_was_made_ahead(void **state)
     plans_are(&c, 1, "A0:1 "); /* the one that checks was kept */
     assert_int_equal(world.asked[HEURISTIC_A], 4);
     const struct library_plan which = {2, 'A', 1};
-    cudnn_ahead(handle, &wider, 9);
+    cudnn_prefetch(handle, &wider, 9);
     cudnn_only(handle, &which); /* who wants one plan takes it from nowhere else */
     plans_are(&wider, 9, "A1:2 ");
     end();
@@ -362,11 +362,11 @@ static void hopeless_engines(void **state)
 {
     struct cudnn_conv c = small_conv(DTYPE_F16, MATH_F16_ACC32);
     begin(false);
-    assert_false(cudnn_hopeless(handle, &c, 5));
-    cudnn_is_hopeless(handle, &c, 5);
-    cudnn_is_hopeless(handle, &c, 5);
+    assert_false(cudnn_is_slow(handle, &c, 5));
+    cudnn_mark_slow(handle, &c, 5);
+    cudnn_mark_slow(handle, &c, 5);
     assert_int_equal(handle->slow_count, 1);
-    assert_true(cudnn_hopeless(handle, &c, 5) && !cudnn_hopeless(handle, &c, 6));
+    assert_true(cudnn_is_slow(handle, &c, 5) && !cudnn_is_slow(handle, &c, 6));
     for (int i = 0; i < 18; i++) {
         struct cudnn_conv other = c;
         int64_t *const of[] = {&other.c, &other.k, &other.n, &other.p, &other.q}, *const exact[] = {&other.r, &other.s, &other.stride,
@@ -387,14 +387,14 @@ static void hopeless_engines(void **state)
             other.bias = other.residual = true, other.activation = 2, other.alpha = 0.5, other.pad = 3, other.h = 11, other.w = 12;
         else
             other.n = 3, other.p = 3; /* as many outputs */
-        assert_int_equal(cudnn_hopeless(handle, &other, 5), i < 5 || i >= 16);
+        assert_int_equal(cudnn_is_slow(handle, &other, 5), i < 5 || i >= 16);
     }
     struct cudnn_conv deep = c;
     deep.d = deep.o = 4, deep.t = 1;
-    cudnn_is_hopeless(handle, &deep, 7);
-    assert_true(cudnn_hopeless(handle, &deep, 7));
+    cudnn_mark_slow(handle, &deep, 7);
+    assert_true(cudnn_is_slow(handle, &deep, 7));
     deep.o = 3;
-    assert_false(cudnn_hopeless(handle, &deep, 7));
+    assert_false(cudnn_is_slow(handle, &deep, 7));
     end();
 }
 

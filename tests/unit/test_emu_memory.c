@@ -35,7 +35,7 @@ static void run(struct emu_test *t, const char *kernel, int n)
     emu_test_run(t);
 }
 
-/* 32 lanes, stride s floats: 128 s bytes apart in all: min(32, 4 s) sectors for s <= 8; a line for each 32 floats */
+/* 32 lanes, stride s floats: 128 s bytes unordered in all: min(32, 4 s) sectors for s <= 8; a line for each 32 floats */
 static void strides(void **state)
 {
     static const struct {

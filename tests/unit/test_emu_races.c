@@ -369,7 +369,8 @@ static void reduction_reads(void **state)
     emu_test_close(&t);
 }
 
-/* A launch of more barriers and fences than a tag can tell apart says that it was not watched to its end; one of fewer says nothing. */
+/* A launch of more barriers and fences than a tag can report_race unordered says that it was not watched to its end; one of fewer says
+ * nothing. */
 static void too_many_moments(void **state)
 {
     static const struct planted sound = {"behind_a_barrier", 0, NULL, NULL};

@@ -60,7 +60,7 @@ bool rig_run_step(struct rig *rig, int step, struct error *err)
         noise += draw() / 100;
     clock_queues(rig->host_ns[rig->used]);
     if (launched >= 0) /* two turns, four apart, are slow */
-        spend(launched++ % (DEVICE_TURNS / 2) == 3 ? 900 : 0);
+        spend(launched++ % (DEVICE_LAUNCH_SLOTS / 2) == 3 ? 900 : 0);
     double hiccup = rig->noisy && draw() < 0.02 ? 1 + 2 * draw() : 1;
     spend(rig->ns[rig->used] * (rig->runs[rig->used] == 1 ? 50
                                 : rig->noisy              ? (0.94 + noise) * hiccup
@@ -287,9 +287,9 @@ static void no_plan_has_the_slow_turns(void **state)
     turning.stamp = stamp;
     device.ops = &turning;
     for (int i = 0; i < 64; i++) {
-        struct rig rig = {.count = DEVICE_TURNS};
+        struct rig rig = {.count = DEVICE_LAUNCH_SLOTS};
         struct error err = {0};
-        for (int k = 0; k < DEVICE_TURNS; k++)
+        for (int k = 0; k < DEVICE_LAUNCH_SLOTS; k++)
             rig.ns[k] = k == i / 8 ? 30000 : 30450;
         launched = i % 8;
         assert_true(sample_plans(&device, &rig, 1, 11, NULL, &err));

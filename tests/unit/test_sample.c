@@ -405,7 +405,7 @@ static void all_rows_meet_the_same_turns(void **state)
     const double ns[] = {20000, 20000, 20000};
     struct sample_plan plan = plain;
     struct device_ops turning = ops;
-    turning.turn = turn, turning.turned = turned, turning.graph_launches = graph_launches, turning.stamp = turn_stamp;
+    turning.launch_slot = turn, turning.slots_used = turned, turning.graph_launches = graph_launches, turning.stamp = turn_stamp;
     device.ops = &turning;
     plan.rounds_min = plan.rounds_max = 40;
     plan.warmup_rounds = 2;
@@ -419,7 +419,7 @@ static void all_rows_meet_the_same_turns(void **state)
             world.random = 11;
             world.turn_runs = 0;
             sampled(ns, 3, 0, &plan);
-            int first = world.turn_runs - 3 * 40 * (1 + warm), slow[3] = {0}, met[DEVICE_TURNS] = {0};
+            int first = world.turn_runs - 3 * 40 * (1 + warm), slow[3] = {0}, met[DEVICE_LAUNCH_SLOTS] = {0};
             for (int r = 0; r < 40; r++) {
                 int now[3];
                 for (int k = 0; k < 3; k++)
@@ -430,10 +430,10 @@ static void all_rows_meet_the_same_turns(void **state)
                 for (int i = 0; i < 3; i++)
                     slow[i] += candidates[i].samples_ns[r] > 20500;
             }
-            for (int t = 0; t < DEVICE_TURNS; t++)
-                assert_true(refuses ? met[t] > 0 : met[t] == 40 / DEVICE_TURNS);
+            for (int t = 0; t < DEVICE_LAUNCH_SLOTS; t++)
+                assert_true(refuses ? met[t] > 0 : met[t] == 40 / DEVICE_LAUNCH_SLOTS);
             for (int i = 0; i < 3; i++) /* as many as its launches are of the turns */
-                assert_true(refuses ? slow[i] > 0 && slow[i] < 40 : slow[i] == (i + 1) * 40 / DEVICE_TURNS);
+                assert_true(refuses ? slow[i] > 0 && slow[i] < 40 : slow[i] == (i + 1) * 40 / DEVICE_LAUNCH_SLOTS);
             freed(3);
         }
     memset(rigs, 0, sizeof rigs);

@@ -50,8 +50,8 @@ static bool measured(const struct kind *kind, int fail_at, struct error *err)
     struct sample_result result;
     own = ops;
     if (kind->turns) {
-        own.turn = turn;
-        own.turned = turned;
+        own.launch_slot = turn;
+        own.slots_used = turned;
         own.graph_launches = graph_launches;
         own.stamp = turn_stamp;
         own.stamped_hz = stamped;

@@ -113,9 +113,9 @@ static inline void clock_give(struct device_ops *ops, double flush_ns)
     ops->record = clock_record;
     ops->elapsed = clock_elapsed;
     ops->flush = clock_flush;
-    ops->hold = clock_hold;
-    ops->let_go = clock_let_go;
-    ops->held = clock_held;
+    ops->block = clock_hold;
+    ops->unblock = clock_let_go;
+    ops->unblocked = clock_held;
     ops->graph_begin = clock_graph_begin;
     ops->graph_end = clock_graph_end;
     ops->graph_launch = clock_graph_launch;

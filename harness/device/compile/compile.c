@@ -188,7 +188,7 @@ static bool compile_now(const struct compiler *c, const struct source *s, const 
 {
     double start = clock_s();
     bool ok = c->kind == COMPILER_NVCC ? nvcc_compile(c, s, r, out, err)
-              : apart                  ? compile_apart(c, s, r, out, err)
+              : apart                  ? compile_in_subprocess(c, s, r, out, err)
                                        : nvrtc_compile(c, s, r, out, err);
     out->seconds = clock_s() - start;
     return ok;

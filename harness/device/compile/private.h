@@ -31,8 +31,8 @@ bool nvcc_open(struct compiler *c, const char *path, struct error *err);
 bool nvrtc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                    struct error *err);
 /* nvrtc_compile in a process of its own, whose end, should it crash, is this one's. */
-bool compile_apart(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
-                   struct error *err);
+bool compile_in_subprocess(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                           struct error *err);
 bool compile_may_fork(void); /* false where a driver is loaded, or a sanitizer with other threads: they do not bear it */
 bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                   struct error *err);

@@ -20,7 +20,7 @@ static const char clock_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n
                                 "mov.u64 %d3, %clock64; mov.u32 %r0, %smid; cvt.u64.u32 %d4, %r0;\n"
                                 "st.global.u64 [%d0], %d2; st.global.u64 [%d0+8], %d3; st.global.u64 [%d0+16], %d4;\n"
                                 "ret;\n}\n"
-                                ".visible .entry hold(.param .u64 words, .param .u32 nth, .param .u64 most)\n{\n"
+                                ".visible .entry block(.param .u64 words, .param .u32 nth, .param .u64 most)\n{\n"
                                 ".reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %d<5>;\n"
                                 "ld.param.u64 %d0, [words]; cvta.to.global.u64 %d0, %d0; ld.param.u32 %r0, [nth];\n"
                                 "ld.param.u64 %d1, [most]; mov.u64 %d2, %globaltimer;\n"
@@ -35,9 +35,9 @@ static bool clock_open(struct cuda_state *s, struct error *err)
     void *notes = NULL;
     bool ok = cuda_check(s, s->api->cuModuleLoadDataEx(&c->module, clock_ptx, 0, NULL, NULL), "loading the clock's kernel", err) &&
               cuda_check(s, s->api->cuModuleGetFunction(&c->stamp, c->module, "stamp"), "loading the clock's kernel", err) &&
-              cuda_check(s, s->api->cuModuleGetFunction(&c->hold, c->module, "hold"), "loading the kernel that holds", err) &&
+              cuda_check(s, s->api->cuModuleGetFunction(&c->block, c->module, "block"), "loading the kernel that holds", err) &&
               cuda_check(s, s->api->cuFuncLoad(c->stamp), "loading the clock's kernel", err) &&
-              cuda_check(s, s->api->cuFuncLoad(c->hold), "loading the kernel that holds", err) &&
+              cuda_check(s, s->api->cuFuncLoad(c->block), "loading the kernel that holds", err) &&
               cuda_check(s, s->api->cuMemHostAlloc(&notes, NOTES_BYTES + 2 * sizeof *c->words, CU_MEMHOSTALLOC_DEVICEMAP),
                          "the clock's notes", err);
     c->notes = notes;
@@ -79,25 +79,25 @@ double cuda_stamped_hz(struct device *dev, int from, int to)
     return notes[from].sm == notes[to].sm && ns > 0 && cycles > 0 ? cycles / ns * 1e9 : NAN;
 }
 
-bool cuda_hold(struct device *dev, struct error *err)
+bool cuda_block(struct device *dev, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
-    uint64_t most_ns = DEVICE_HOLD_NS;
+    uint64_t most_ns = DEVICE_BLOCK_NS;
     if (!s->clock.notes && !clock_open(s, err))
         return false;
-    s->clock.holds++;
-    return one_thread(s, s->clock.hold, (void *[]){&s->clock.words, &s->clock.holds, &most_ns}, "holding the stream", err);
+    s->clock.blocks++;
+    return one_thread(s, s->clock.block, (void *[]){&s->clock.words, &s->clock.blocks, &most_ns}, "holding the stream", err);
 }
 
-void cuda_let_go(struct device *dev)
+void cuda_unblock(struct device *dev)
 {
     struct cuda_clock *c = &cuda_state(dev)->clock;
     if (c->words)
-        __atomic_store_n(&c->words[0], c->holds, __ATOMIC_RELEASE);
+        __atomic_store_n(&c->words[0], c->blocks, __ATOMIC_RELEASE);
 }
 
-bool cuda_held(struct device *dev)
+bool cuda_unblocked(struct device *dev)
 {
     const struct cuda_clock *c = &cuda_state(dev)->clock;
-    return c->words && __atomic_load_n(&c->words[1], __ATOMIC_ACQUIRE) == c->holds;
+    return c->words && __atomic_load_n(&c->words[1], __ATOMIC_ACQUIRE) == c->blocks;
 }

@@ -70,7 +70,7 @@ static void cuda_close(struct device *dev)
     if (s->context) {
         if (!s->lost)
             s->api->cuStreamSynchronize(s->stream);
-        cuda_apart_close(s);
+        cuda_guarded_close(s);
         cuda_clock_close(s);
         cuda_threads_close(s);
         cuda_memory_close(s);
@@ -149,7 +149,7 @@ const struct device_ops cuda_device = {
     .close = cuda_close,
     .alloc = cuda_alloc,
     .release = cuda_release,
-    .alloc_apart = cuda_alloc_apart,
+    .alloc_guarded = cuda_alloc_guarded,
     .reach = cuda_reach,
     .spare = cuda_spare,
     .write = cuda_write,
@@ -174,14 +174,14 @@ const struct device_ops cuda_device = {
     .frame_bytes = cuda_frame_bytes,
     .stamp = cuda_stamp,
     .stamped_hz = cuda_stamped_hz,
-    .hold = cuda_hold,
-    .let_go = cuda_let_go,
-    .held = cuda_held,
+    .block = cuda_block,
+    .unblock = cuda_unblock,
+    .unblocked = cuda_unblocked,
     .graph_begin = cuda_graph_begin,
     .graph_end = cuda_graph_end,
     .graph_launch = cuda_graph_launch,
-    .turn = cuda_turn,
-    .turned = cuda_turned,
+    .launch_slot = cuda_launch_slot,
+    .slots_used = cuda_slots_used,
     .graph_launches = cuda_graph_launches,
     .graph_free = cuda_graph_free,
 };

@@ -44,7 +44,7 @@ void cuda_release(struct device *dev, uint64_t address)
             s->allocations[i] = s->allocations[--s->allocation_count];
             return;
         }
-    cuda_release_apart(s, address);
+    cuda_release_guarded(s, address);
 }
 
 void cuda_memory_close(struct cuda_state *s)
@@ -75,7 +75,7 @@ bool cuda_fill(struct device *dev, uint64_t address, uint32_t pattern, size_t by
 {
     struct cuda_state *s = cuda_state(dev);
     size_t words = address % 4 ? 0 : bytes / 4;
-    cuda_turned(dev, cuda_fill_has_turn(words * 4));
+    cuda_slots_used(dev, cuda_fill_has_slot(words * 4));
     if (words && !cuda_check(s, s->api->cuMemsetD32Async(address, pattern, words, s->stream), "filling GPU memory", err))
         return false;
     if (bytes - words * 4 > 4096)
@@ -90,7 +90,7 @@ bool cuda_fill(struct device *dev, uint64_t address, uint32_t pattern, size_t by
 bool cuda_copy(struct device *dev, uint64_t to, uint64_t from, size_t bytes, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
-    cuda_turned(dev, bytes > 0);
+    cuda_slots_used(dev, bytes > 0);
     return bytes == 0 || cuda_check(s, s->api->cuMemcpyDtoDAsync(to, from, bytes, s->stream), "copying on the GPU", err);
 }
 
@@ -152,7 +152,7 @@ static bool flush_run(struct cuda_state *s, const struct chip *chip, struct cuda
 
 /* Writing alone would leave dirty lines whose way to memory falls into the sample; reading the same buffer back leaves clean ones. On an
  * H200 this takes 74 us of GPU and 8 us of host time, and waits for nothing (tests/gpu/PROBE.md): the host queues the sample meanwhile, and
- * what it has not queued by then cuda_hold waits for. */
+ * what it has not queued by then cuda_block waits for. */
 bool cuda_flush(struct device *dev, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);

@@ -111,11 +111,11 @@ struct cuda_flush {
  * what it and the host tell each other there (clock.c). */
 struct cuda_clock {
     CUmodule module;
-    CUfunction stamp, hold;
+    CUfunction stamp, block;
     void *notes;
-    uint32_t *words, holds; /* words: the last hold that was let go, by the host; the last that saw it, by the GPU. holds: so many */
+    uint32_t *words, blocks; /* words: the last hold that was let go, by the host; the last that saw it, by the GPU. holds: so many */
 };
-struct cuda_apart {
+struct cuda_guarded {
     CUdeviceptr address;
     CUmemGenericAllocationHandle memory;
     size_t bytes;
@@ -129,8 +129,8 @@ struct cuda_state {
     bool lost; /* a sticky error was met */
     struct cuda_allocation *allocations;
     int allocation_count;
-    struct cuda_apart *aparts;
-    int apart_count;
+    struct cuda_guarded *guarded;
+    int guarded_count;
     struct cuda_clock clock;
     struct cuda_threads threads;
     bool capturing;
@@ -157,9 +157,9 @@ void cuda_memory_close(struct cuda_state *s);
 /* stream.c. cuda_start: every launch goes through it, because it counts them. */
 CUresult cuda_start(struct cuda_state *s, const CUlaunchConfig *config, CUfunction function, void **params);
 bool cuda_sync(struct device *dev, struct error *err);
-bool cuda_fill_has_turn(size_t bytes);
-int cuda_turn(struct device *dev);
-void cuda_turned(struct device *dev, int launches);
+bool cuda_fill_has_slot(size_t bytes);
+int cuda_launch_slot(struct device *dev);
+void cuda_slots_used(struct device *dev, int launches);
 /* threads.c */
 bool cuda_wipe_threads(struct device *dev, struct error *err);
 void cuda_threads_ran(struct cuda_state *s, size_t frame_bytes);
@@ -191,15 +191,15 @@ void cuda_graph_free(struct device *dev, struct device_graph *graph);
 /* clock.c */
 bool cuda_stamp(struct device *dev, int slot, struct error *err);
 double cuda_stamped_hz(struct device *dev, int from, int to);
-bool cuda_hold(struct device *dev, struct error *err);
-void cuda_let_go(struct device *dev);
-bool cuda_held(struct device *dev);
+bool cuda_block(struct device *dev, struct error *err);
+void cuda_unblock(struct device *dev);
+bool cuda_unblocked(struct device *dev);
 void cuda_clock_close(struct cuda_state *s);
-/* apart.c */
-bool cuda_alloc_apart(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
+/* guarded.c */
+bool cuda_alloc_guarded(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
 bool cuda_reach(struct device *dev, uint64_t address, bool within, struct error *err);
-bool cuda_release_apart(struct cuda_state *s, uint64_t address);
-void cuda_apart_close(struct cuda_state *s);
+bool cuda_release_guarded(struct cuda_state *s, uint64_t address);
+void cuda_guarded_close(struct cuda_state *s);
 /* chip.c: limits from the driver's attributes, rates from base/chip's table. */
 void cuda_chip(struct device *dev);
 

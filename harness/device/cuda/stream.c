@@ -6,17 +6,17 @@
 /* Seen on an H200 with driver 580 (tests/gpu/turns.c, reports/gallery/turns-h200.txt): a kernel on the stream is a launch with a turn; so
  * is what the driver fills and copies on the device with kernels of its own, but no small fill, no copy from or to the host, and nothing in
  * a graph or on another stream. */
-bool cuda_fill_has_turn(size_t bytes)
+bool cuda_fill_has_slot(size_t bytes)
 {
     return bytes >= FILL_LAUNCHES;
 }
 
-int cuda_turn(struct device *dev)
+int cuda_launch_slot(struct device *dev)
 {
-    return (int)(cuda_state(dev)->launches % DEVICE_TURNS);
+    return (int)(cuda_state(dev)->launches % DEVICE_LAUNCH_SLOTS);
 }
 
-void cuda_turned(struct device *dev, int launches)
+void cuda_slots_used(struct device *dev, int launches)
 {
     struct cuda_state *s = cuda_state(dev);
     s->launches += s->capturing ? 0 : (unsigned)launches;

@@ -78,7 +78,7 @@ bool cuda_graph_launch(struct device *dev, struct device_graph *graph, struct er
     return cuda_check(s, s->api->cuGraphLaunch(graph->executable, s->stream), "launching a graph", err);
 }
 
-static bool has_turn(struct cuda_state *s, CUgraphNode node)
+static bool has_slot(struct cuda_state *s, CUgraphNode node)
 {
     CUgraphNodeType type;
     CUDA_MEMSET_NODE_PARAMS fill;
@@ -86,7 +86,7 @@ static bool has_turn(struct cuda_state *s, CUgraphNode node)
         return false;
     if (type == CU_GRAPH_NODE_TYPE_MEMSET)
         return s->api->cuGraphMemsetNodeGetParams(node, &fill) == CUDA_SUCCESS &&
-               cuda_fill_has_turn(fill.width * fill.elementSize * fill.height);
+               cuda_fill_has_slot(fill.width * fill.elementSize * fill.height);
     return type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY;
 }
 
@@ -100,7 +100,7 @@ int cuda_graph_launches(struct device *dev, const struct device_graph *graph)
     CUgraphNode *nodes = xcalloc(count + 1, sizeof *nodes);
     s->api->cuGraphGetNodes(graph->graph, nodes, &count);
     for (size_t i = 0; i < count; i++)
-        launches += has_turn(s, nodes[i]);
+        launches += has_slot(s, nodes[i]);
     free(nodes);
     return launches;
 }

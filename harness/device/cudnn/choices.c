@@ -25,7 +25,7 @@ static json_t *read_file(const char *path)
     return json_object();
 }
 
-void cudnn_remember(struct cudnn *handle, const char *state)
+void cudnn_open_choices(struct cudnn *handle, const char *state)
 {
     char hash[HASH_TEXT], why[512], name[64];
     char *folder = compile_cache_folder(why, sizeof why);
@@ -33,27 +33,27 @@ void cudnn_remember(struct cudnn *handle, const char *state)
         return;
     hash_bytes(state, strlen(state), hash);
     snprintf(name, sizeof name, "cudnn-plans-%.24s.json", hash);
-    free(handle->memory_path);
-    json_decref(handle->memory);
-    handle->memory_path = file_join(folder, name);
-    handle->memory = read_file(handle->memory_path);
-    json_object_set_new(handle->memory, "state", json_string(state));
+    free(handle->choices_path);
+    json_decref(handle->choice_file);
+    handle->choices_path = file_join(folder, name);
+    handle->choice_file = read_file(handle->choices_path);
+    json_object_set_new(handle->choice_file, "state", json_string(state));
     free(folder);
 }
 
-static json_t *memory_plans(struct cudnn *handle)
+static json_t *choice_plans(struct cudnn *handle)
 {
-    json_t *plans = json_object_get(handle->memory, "plans");
-    if (json_is_object(plans) || !handle->memory)
+    json_t *plans = json_object_get(handle->choice_file, "plans");
+    if (json_is_object(plans) || !handle->choice_file)
         return plans;
-    json_object_set_new(handle->memory, "plans", json_object());
-    return json_object_get(handle->memory, "plans");
+    json_object_set_new(handle->choice_file, "plans", json_object());
+    return json_object_get(handle->choice_file, "plans");
 }
 
-bool cudnn_recall(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out)
+bool cudnn_choice_read(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out)
 {
     char *key = cudnn_conv_text(conv);
-    const json_t *one = json_object_get(memory_plans(handle), key);
+    const json_t *one = json_object_get(choice_plans(handle), key);
     const char *text = json_string_value(json_object_get(one, "text")), *notes = json_string_value(json_object_get(one, "notes")),
                *raced = json_string_value(json_object_get(one, "raced")), *mode = json_string_value(json_object_get(one, "mode"));
     *out = (struct cudnn_choice){.conv = *conv, .among = (int)json_integer_value(json_object_get(one, "among"))};
@@ -70,31 +70,31 @@ bool cudnn_recall(struct cudnn *handle, const struct cudnn_conv *conv, struct cu
     return true;
 }
 
-void cudnn_unlearn(struct cudnn *handle, const struct cudnn_conv *conv)
+void cudnn_choice_delete(struct cudnn *handle, const struct cudnn_conv *conv)
 {
     char *key = cudnn_conv_text(conv);
-    json_object_del(memory_plans(handle), key);
+    json_object_del(choice_plans(handle), key);
     free(key);
 }
 
 /* Others may have written meanwhile: theirs stay. */
-void cudnn_memorize(struct cudnn *handle, const struct cudnn_choice *choice)
+void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *choice)
 {
-    if (!handle->memory)
+    if (!handle->choice_file)
         return;
     char day[16], *key = cudnn_conv_text(&choice->conv);
     time_t now = time(NULL);
     strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
-    json_t *theirs = read_file(handle->memory_path), *plans = json_object_get(theirs, "plans");
+    json_t *theirs = read_file(handle->choices_path), *plans = json_object_get(theirs, "plans");
     if (json_is_object(plans))
-        json_object_update_missing(memory_plans(handle), plans);
-    json_object_set_new(memory_plans(handle), key,
+        json_object_update_missing(choice_plans(handle), plans);
+    json_object_set_new(choice_plans(handle), key,
                         json_pack("{s:s,s:s,s:s,s:s#,s:i,s:i,s:i}", "raced", day, "text", choice->facts.text, "notes", choice->facts.notes,
                                   "mode", &choice->facts.mode, 1, "engine", choice->facts.engine, "rank", choice->facts.rank, "among",
                                   choice->among));
-    char *text = json_dumps(handle->memory, JSON_INDENT(1) | JSON_SORT_KEYS);
+    char *text = json_dumps(handle->choice_file, JSON_INDENT(1) | JSON_SORT_KEYS);
     if (text)
-        file_write(handle->memory_path, text, strlen(text), NULL); /* a full disk costs the next run its time, not this one its result */
+        file_write(handle->choices_path, text, strlen(text), NULL); /* a full disk costs the next run its time, not this one its result */
     free(text);
     json_decref(theirs);
     free(key);
@@ -120,23 +120,23 @@ void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const str
 {
     if (choice_find(handle, conv) >= 0)
         return;
-    cudnn_memorize(handle, choice_add(handle, &(struct cudnn_choice){.conv = *conv, .facts = *facts, .among = among}));
+    cudnn_choice_write(handle, choice_add(handle, &(struct cudnn_choice){.conv = *conv, .facts = *facts, .among = among}));
 }
 
 const struct cudnn_choice *cudnn_chosen(struct cudnn *handle, const struct cudnn_conv *conv)
 {
     struct cudnn_choice recalled;
     int i = choice_find(handle, conv);
-    const struct cudnn_choice *choice = i >= 0                                  ? &handle->choices[i]
-                                        : cudnn_recall(handle, conv, &recalled) ? choice_add(handle, &recalled)
-                                                                                : NULL;
-    return choice && cudnn_lets_in(handle, &choice->facts) ? choice : NULL;
+    const struct cudnn_choice *choice = i >= 0                                       ? &handle->choices[i]
+                                        : cudnn_choice_read(handle, conv, &recalled) ? choice_add(handle, &recalled)
+                                                                                     : NULL;
+    return choice && cudnn_allows(handle, &choice->facts) ? choice : NULL;
 }
 
-void cudnn_forget(struct cudnn *handle, const struct cudnn_conv *conv)
+void cudnn_drop_choice(struct cudnn *handle, const struct cudnn_conv *conv)
 {
     int i = choice_find(handle, conv);
     if (i >= 0)
         handle->choices[i] = handle->choices[--handle->choice_count];
-    cudnn_unlearn(handle, conv);
+    cudnn_choice_delete(handle, conv);
 }

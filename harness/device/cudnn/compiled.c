@@ -27,7 +27,7 @@ static char *cudnn_json(const struct cudnn_api *api, void *descriptor, int attri
 static char *entry_name(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts)
 {
     char hash[HASH_TEXT], *graph = cudnn_conv_text(conv);
-    char *all = text_format("%s | %s | %s | %s", h->maker, graph, facts->text, facts->notes);
+    char *all = text_format("%s | %s | %s | %s", h->builder, graph, facts->text, facts->notes);
     hash_bytes(all, strlen(all), hash);
     free(all);
     free(graph);
@@ -56,7 +56,7 @@ void *cudnn_compiled_find(const struct cudnn *h, void *handle, const struct cudn
 {
     const struct cudnn_api *api = h->api;
     void *plan = NULL;
-    if (!h->maker)
+    if (!h->builder)
         return NULL;
     char *name = entry_name(h, conv, facts), *json = entry_read(name);
     bool made = json && api->cudnnBackendCreateDescriptor(DESCRIPTOR_EXECUTION_PLAN, &plan) == STATUS_SUCCESS;
@@ -83,7 +83,7 @@ bool cudnn_compiled_has(const struct cudnn *h, const struct cudnn_conv *conv, co
 
 void cudnn_compiled_keep(const struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, void *plan)
 {
-    char hash[HASH_TEXT], *json = h->maker ? cudnn_json(h->api, plan, ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) : NULL;
+    char hash[HASH_TEXT], *json = h->builder ? cudnn_json(h->api, plan, ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) : NULL;
     if (!json)
         return;
     hash_bytes(json, strlen(json), hash);
@@ -95,12 +95,12 @@ void cudnn_compiled_keep(const struct cudnn *h, const struct cudnn_conv *conv, c
 }
 
 /* A file that another build of the compiler takes the place of has another length or place. */
-void cudnn_maker(struct cudnn *h, const char *device)
+void cudnn_set_builder(struct cudnn *h, const char *device)
 {
     const char *compiler = h->api->compiler.path;
     struct stat about = {0};
     if (device && !stat(compiler, &about))
-        h->maker = text_format("cudnn %zu | nvrtc %s %lld | %s", h->api->cudnnGetVersion(), compiler, (long long)about.st_size, device);
+        h->builder = text_format("cudnn %zu | nvrtc %s %lld | %s", h->api->cudnnGetVersion(), compiler, (long long)about.st_size, device);
 }
 
 char *cudnn_device(struct cudnn *h)

@@ -28,7 +28,7 @@ bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err)
         return false;
     }
     char *described = cudnn_device(h);
-    cudnn_maker(h, described);
+    cudnn_set_builder(h, described);
     free(described);
     *handle = h;
     return true;
@@ -36,38 +36,38 @@ bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err)
 
 int cudnn_handles(struct cudnn *h, int wanted)
 {
-    int most = wanted < CUDNN_MAKERS ? wanted : CUDNN_MAKERS;
+    int most = wanted < CUDNN_BUILDERS ? wanted : CUDNN_BUILDERS;
     most = most < pool_threads() ? most : pool_threads();
     if (!h->handle)
         return most;
-    while (1 + h->maker_count < most && h->api->cudnnCreate(&h->makers[h->maker_count]) == STATUS_SUCCESS)
-        h->maker_count++;
-    return 1 + h->maker_count < most ? 1 + h->maker_count : most;
+    while (1 + h->builder_count < most && h->api->cudnnCreate(&h->builders[h->builder_count]) == STATUS_SUCCESS)
+        h->builder_count++;
+    return 1 + h->builder_count < most ? 1 + h->builder_count : most;
 }
 
 void *cudnn_handle_of(struct cudnn *h, int thread)
 {
     if (!thread || !h->handle)
         return h->handle;
-    return cuda_enter(h->dev, NULL) ? h->makers[thread - 1] : NULL;
+    return cuda_enter(h->dev, NULL) ? h->builders[thread - 1] : NULL;
 }
 
 void cudnn_close(struct cudnn *handle)
 {
     if (!handle)
         return;
-    cudnn_made_free(handle);
-    while (handle->maker_count > 0)
-        handle->api->cudnnDestroy(handle->makers[--handle->maker_count]);
+    cudnn_cache_free(handle);
+    while (handle->builder_count > 0)
+        handle->api->cudnnDestroy(handle->builders[--handle->builder_count]);
     if (handle->narrow_module)
         handle->dev->ops->unload(handle->dev, handle->narrow_module);
     if (handle->properties)
         handle->api->cudnnBackendDestroyDescriptor(handle->properties);
     if (handle->handle)
         handle->api->cudnnDestroy(handle->handle);
-    json_decref(handle->memory);
-    free(handle->memory_path);
-    free(handle->maker);
+    json_decref(handle->choice_file);
+    free(handle->choices_path);
+    free(handle->builder);
     free(handle->choices);
     free(handle);
 }
@@ -100,12 +100,12 @@ bool cudnn_describe(const char *device, struct cudnn **handle, struct error *err
         cudnn_close(h);
         return cudnn_failed(api, status, "a device that is described", err);
     }
-    cudnn_maker(h, device);
+    cudnn_set_builder(h, device);
     *handle = h;
     return true;
 }
 
-bool cudnn_lets_in(const struct cudnn *h, const struct cudnn_plan_facts *facts)
+bool cudnn_allows(const struct cudnn *h, const struct cudnn_plan_facts *facts)
 {
     return !h->only || (h->only->engine == facts->engine && h->only->heuristic == facts->mode && h->only->rank == facts->rank);
 }

@@ -39,7 +39,7 @@ bool cudnn_describe(const char *device, struct cudnn **handle, struct error *err
  * several processes can share. What is made finds its way through the compiler's cache. */
 void cudnn_compile(struct cudnn *handle, const struct cudnn_conv *conv, int most, int part, int parts);
 /* A plan as rows tell it: "engine 62 TILE_SIZE=4, mode A rank 1,". malloc'd. */
-char *cudnn_plan_said(const struct cudnn_plan_facts *facts);
+char *cudnn_plan_text(const struct cudnn_plan_facts *facts);
 /* From here on cudnn_plans makes no plan but this: making one takes up to half a second, where its kernel is compiled then. NULL: all
  * again. Borrowed. */
 void cudnn_only(struct cudnn *handle, const struct library_plan *which);
@@ -49,16 +49,16 @@ int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, s
 /* An engine that was hopelessly slow for a convolution is so for others of the same types, layout, math mode and filter that have no fewer
  * channels and outputs: the slowest, one output a thread say, take 1400 times the fastest's time, half a second. Kept as long as the
  * handle. */
-void cudnn_is_hopeless(struct cudnn *handle, const struct cudnn_conv *conv, int engine);
-bool cudnn_hopeless(const struct cudnn *handle, const struct cudnn_conv *conv, int engine);
+void cudnn_mark_slow(struct cudnn *handle, const struct cudnn_conv *conv, int engine);
+bool cudnn_is_slow(const struct cudnn *handle, const struct cudnn_conv *conv, int engine);
 /* Makes them now for the next who asks for as many. */
-void cudnn_ahead(struct cudnn *handle, const struct cudnn_conv *conv, int most);
+void cudnn_prefetch(struct cudnn *handle, const struct cudnn_conv *conv, int most);
 /* The same engine and knobs for an equal convolution with other addresses: a plan keeps what belongs to its own (a bias in 16 bits). Made
  * once. NULL on error. */
 struct cudnn_plan *cudnn_plan_again(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *like,
                                     struct error *err);
 /* Which plan timing found the fastest of `among` for a convolution, kept as long as the handle, so that the layers of a chain and its other
- * chains need not search again, and on disk (cudnn_remember), so that the next run need not. cudnn_chosen: NULL when none was kept. */
+ * chains need not search again, and on disk (cudnn_open_choices), so that the next run need not. cudnn_chosen: NULL when none was kept. */
 struct cudnn_choice {
     struct cudnn_conv conv;
     struct cudnn_plan_facts facts; /* of one from the disk: text, mode and notes, which are what cudnn_plan_again asks for */
@@ -68,10 +68,10 @@ struct cudnn_choice {
 void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, int among);
 const struct cudnn_choice *cudnn_chosen(struct cudnn *handle, const struct cudnn_conv *conv);
 /* The choice no longer holds, as when cuDNN does not offer the plan any more: the next cudnn_choose replaces it. */
-void cudnn_forget(struct cudnn *handle, const struct cudnn_conv *conv);
+void cudnn_drop_choice(struct cudnn *handle, const struct cudnn_conv *conv);
 /* From here on choices are taken from disk and kept there. `state` is all that may make another plan the fastest: the library's version,
  * driver, GPU, its clocks and power limit; choices made under another state are not found. */
-void cudnn_remember(struct cudnn *handle, const char *state);
+void cudnn_open_choices(struct cudnn *handle, const char *state);
 bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b);
 /* cudnn_plan_again is going to ask for this plan of cudnn_plans: it stays as long as the handle. */
 void cudnn_keep(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan *plan);

@@ -271,7 +271,7 @@ static bool consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_
         if (strcmp(list->seen[i], out->facts.text) == 0)
             return false;
     memcpy(list->seen[list->seen_count++], out->facts.text, sizeof out->facts.text);
-    if (!cudnn_lets_in(h, &out->facts))
+    if (!cudnn_allows(h, &out->facts))
         return false;
     bool obeys = cudnn_obeys(conv->math, notes);
     list->disobedient += !obeys;
@@ -424,7 +424,7 @@ void cudnn_compile(struct cudnn *h, const struct cudnn_conv *conv, int most, int
 /* cuDNN's first plan alone: what a row is checked with, again and again of a network's rows. */
 static int first_plan(struct cudnn *h, const struct cudnn_conv *conv, struct cudnn_plan ***plans)
 {
-    struct cudnn_plan *made = h->only ? NULL : cudnn_made_find(h, conv, NULL, NULL);
+    struct cudnn_plan *made = h->only ? NULL : cudnn_cache_find(h, conv, NULL, NULL);
     if (!made)
         return 0;
     *plans = xcalloc(1, sizeof **plans);
@@ -439,11 +439,11 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
         return 0;
     if (most == 1 && first_plan(h, conv, plans))
         return 1;
-    struct cudnn_stock *stock = cudnn_stock_find(h, conv, most);
+    struct cudnn_prefetched *stock = cudnn_prefetched_find(h, conv, most);
     if (stock) {
         int count = stock->count;
         *plans = stock->plans;
-        *stock = h->stock[--h->stock_count];
+        *stock = h->prefetched[--h->prefetched_count];
         return count;
     }
     struct plan_list list = {.items = xcalloc((size_t)most, sizeof *list.items), .seen = xcalloc(6 * RESULTS_MAX, sizeof *list.seen)};
@@ -465,7 +465,7 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
     if (list.count) {
         error_clear(err);
         if (most == 1 && !h->only)
-            cudnn_made_keep(h, conv, list.items[0])->first = true;
+            cudnn_cache_keep(h, conv, list.items[0])->first = true;
         *plans = list.items;
     } else {
         free(list.items);
@@ -477,7 +477,7 @@ struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *co
                                     struct error *err)
 {
     int mode = wanted->mode == 'A' ? HEURISTIC_A : wanted->mode == 'B' ? HEURISTIC_B : HEURISTIC_FALLBACK;
-    struct cudnn_plan *made = cudnn_made_find(h, conv, wanted->text, NULL);
+    struct cudnn_plan *made = cudnn_cache_find(h, conv, wanted->text, NULL);
     if (made)
         return made;
     struct cudnn_graph *g = cudnn_graph_make(h, conv, strstr(wanted->notes, NARROWED) != NULL, err);
@@ -496,18 +496,18 @@ struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *co
     g->users += made != NULL;
     cudnn_graph_release(g);
     if (made)
-        cudnn_made_keep(h, conv, made);
+        cudnn_cache_keep(h, conv, made);
     else
         error_set(err, ERROR_ENVIRONMENT, "cuDNN does not offer %s a second time", wanted->text);
     return made;
 }
 
-void cudnn_ahead(struct cudnn *h, const struct cudnn_conv *conv, int most)
+void cudnn_prefetch(struct cudnn *h, const struct cudnn_conv *conv, int most)
 {
-    struct cudnn_stock made = {.conv = *conv, .most = most};
+    struct cudnn_prefetched made = {.conv = *conv, .most = most};
     struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
-    if (cudnn_stock_find(h, conv, most) || (made.count = cudnn_plans(h, conv, most, &made.plans, &ignored)) < 1)
+    if (cudnn_prefetched_find(h, conv, most) || (made.count = cudnn_plans(h, conv, most, &made.plans, &ignored)) < 1)
         return;
-    cudnn_made_keep(h, conv, made.plans[0])->first = true;
-    *APPEND(h->stock, h->stock_count) = made;
+    cudnn_cache_keep(h, conv, made.plans[0])->first = true;
+    *APPEND(h->prefetched, h->prefetched_count) = made;
 }

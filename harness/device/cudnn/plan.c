@@ -84,7 +84,7 @@ bool cudnn_execute(struct cudnn *h, const struct cudnn_plan *plan, uint64_t x, u
     return status == STATUS_SUCCESS || cudnn_failed(h->api, status, p->facts.text, err);
 }
 
-char *cudnn_plan_said(const struct cudnn_plan_facts *facts)
+char *cudnn_plan_text(const struct cudnn_plan_facts *facts)
 {
     return text_format("%s, mode %c rank %d,", facts->text, facts->mode, facts->rank);
 }

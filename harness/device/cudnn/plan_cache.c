@@ -4,48 +4,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct cudnn_made *cudnn_made_keep(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *plan)
+struct cudnn_cached *cudnn_cache_keep(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *plan)
 {
     struct cudnn_plan *own = plan->of ? plan->of : (struct cudnn_plan *)(uintptr_t)plan;
-    for (int i = 0; i < h->made_count; i++)
-        if (cudnn_conv_same(&h->made[i].conv, conv) && !strcmp(h->made[i].plan->facts.text, own->facts.text))
-            return &h->made[i];
-    struct cudnn_made *made = APPEND(h->made, h->made_count);
-    *made = (struct cudnn_made){.conv = *conv, .plan = own};
+    for (int i = 0; i < h->cached_count; i++)
+        if (cudnn_conv_same(&h->cached[i].conv, conv) && !strcmp(h->cached[i].plan->facts.text, own->facts.text))
+            return &h->cached[i];
+    struct cudnn_cached *made = APPEND(h->cached, h->cached_count);
+    *made = (struct cudnn_cached){.conv = *conv, .plan = own};
     own->users++;
     return made;
 }
 
 void cudnn_keep(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *plan)
 {
-    cudnn_made_keep(h, conv, plan);
+    cudnn_cache_keep(h, conv, plan);
 }
 
-void cudnn_made_free(struct cudnn *h)
+void cudnn_cache_free(struct cudnn *h)
 {
-    for (int i = 0; i < h->made_count; i++)
-        cudnn_plan_free(h->made[i].plan);
-    free(h->made);
-    for (int i = 0; i < h->stock_count; i++) {
-        while (h->stock[i].count > 0)
-            cudnn_plan_free(h->stock[i].plans[--h->stock[i].count]);
-        free(h->stock[i].plans);
+    for (int i = 0; i < h->cached_count; i++)
+        cudnn_plan_free(h->cached[i].plan);
+    free(h->cached);
+    for (int i = 0; i < h->prefetched_count; i++) {
+        while (h->prefetched[i].count > 0)
+            cudnn_plan_free(h->prefetched[i].plans[--h->prefetched[i].count]);
+        free(h->prefetched[i].plans);
     }
-    free(h->stock);
+    free(h->prefetched);
     free(h->slow);
     free(h->seen);
 }
 
-void cudnn_is_hopeless(struct cudnn *h, const struct cudnn_conv *conv, int engine)
+void cudnn_mark_slow(struct cudnn *h, const struct cudnn_conv *conv, int engine)
 {
-    if (cudnn_hopeless(h, conv, engine))
+    if (cudnn_is_slow(h, conv, engine))
         return;
     __typeof__(h->slow) one = APPEND(h->slow, h->slow_count);
     one->conv = *conv;
     one->engine = engine;
 }
 
-bool cudnn_hopeless(const struct cudnn *h, const struct cudnn_conv *conv, int engine)
+bool cudnn_is_slow(const struct cudnn *h, const struct cudnn_conv *conv, int engine)
 {
     bool found = false;
     for (int i = 0; i < h->slow_count && !found; i++) {
@@ -60,11 +60,11 @@ bool cudnn_hopeless(const struct cudnn *h, const struct cudnn_conv *conv, int en
     return found;
 }
 
-struct cudnn_stock *cudnn_stock_find(struct cudnn *h, const struct cudnn_conv *conv, int most)
+struct cudnn_prefetched *cudnn_prefetched_find(struct cudnn *h, const struct cudnn_conv *conv, int most)
 {
-    for (int i = 0; i < h->stock_count && !h->only; i++)
-        if (cudnn_conv_same(&h->stock[i].conv, conv) && h->stock[i].most == most)
-            return &h->stock[i];
+    for (int i = 0; i < h->prefetched_count && !h->only; i++)
+        if (cudnn_conv_same(&h->prefetched[i].conv, conv) && h->prefetched[i].most == most)
+            return &h->prefetched[i];
     return NULL;
 }
 
@@ -84,10 +84,10 @@ static struct cudnn_plan *share(struct cudnn_plan *made, struct error *err)
     return p;
 }
 
-struct cudnn_plan *cudnn_made_find(struct cudnn *h, const struct cudnn_conv *conv, const char *text, struct error *err)
+struct cudnn_plan *cudnn_cache_find(struct cudnn *h, const struct cudnn_conv *conv, const char *text, struct error *err)
 {
-    for (int i = 0; i < h->made_count; i++)
-        if (cudnn_conv_same(&h->made[i].conv, conv) && (text ? !strcmp(h->made[i].plan->facts.text, text) : h->made[i].first))
-            return share(h->made[i].plan, err);
+    for (int i = 0; i < h->cached_count; i++)
+        if (cudnn_conv_same(&h->cached[i].conv, conv) && (text ? !strcmp(h->cached[i].plan->facts.text, text) : h->cached[i].first))
+            return share(h->cached[i].plan, err);
     return NULL;
 }

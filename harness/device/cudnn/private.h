@@ -6,49 +6,49 @@
 #include "device/cudnn/api.h"
 #include <jansson.h>
 
-#define CUDNN_MAKERS 16 /* threads that make plans, at most */
+#define CUDNN_BUILDERS 16 /* threads that make plans, at most */
 
 /* A plan that serves every rig with that convolution, as long as the handle: to finalize one takes milliseconds, and half a second where
  * its kernel is compiled then. */
-struct cudnn_made {
+struct cudnn_cached {
     struct cudnn_conv conv;
     struct cudnn_plan *plan;
     bool first; /* cuDNN's first */
 };
-struct cudnn_stock { /* cudnn_ahead: what cudnn_plans gives out next for it */
+struct cudnn_prefetched { /* cudnn_prefetch: what cudnn_plans gives out next for it */
     struct cudnn_conv conv;
     struct cudnn_plan **plans;
     int most, count;
 };
 struct cudnn {
     const struct cudnn_api *api;
-    struct device *dev;             /* NULL for a described device */
-    void *handle;                   /* NULL for a described device */
-    void *makers[CUDNN_MAKERS - 1]; /* handles of the further threads that make plans; made when first needed */
-    int maker_count;
+    struct device *dev;                 /* NULL for a described device */
+    void *handle;                       /* NULL for a described device */
+    void *builders[CUDNN_BUILDERS - 1]; /* handles of the further threads that make plans; made when first needed */
+    int builder_count;
     void *properties;                           /* a DEVICEPROP descriptor, or NULL */
-    char *maker;                                /* library, compiler and GPU of what is compiled (compiled.c); NULL: nothing is kept */
+    char *builder;                              /* library, compiler and GPU of what is compiled (compiled.c); NULL: nothing is kept */
     struct device_module *narrow_module;        /* the conversion of a bias, loaded when first needed */
     struct device_function *narrow_function[2]; /* to f16, to bf16 */
     const struct library_plan *only;            /* cudnn_only; or NULL */
     struct cudnn_choice *choices;
     int choice_count;
-    struct cudnn_made *made;
-    int made_count;
+    struct cudnn_cached *cached;
+    int cached_count;
     struct {
         struct cudnn_conv conv;
         int engine;
-    } * slow; /* cudnn_is_hopeless */
+    } * slow; /* cudnn_mark_slow */
     int slow_count;
-    struct cudnn_stock *stock;
-    int stock_count;
+    struct cudnn_prefetched *prefetched;
+    int prefetched_count;
     struct {
         struct cudnn_conv conv;
         int part;
     } * seen; /* cudnn_compile: done here, and not to be looked at again */
     int seen_count;
-    json_t *memory; /* {"state": .., "plans": {CONVOLUTION: {..}}}: what is on disk; NULL: nobody asked for it, or there is no cache */
-    char *memory_path;
+    json_t *choice_file; /* {"state": .., "plans": {CONVOLUTION: {..}}}: what is on disk; NULL: nobody asked for it, or there is no cache */
+    char *choices_path;
 };
 /* A handle for each of so many threads, cuDNN's rule for calls side by side; returns for how many there are any: 1 on a described device.
  */
@@ -56,12 +56,12 @@ int cudnn_handles(struct cudnn *handle, int wanted);
 /* The handle of a thread, which is made to work on the device; NULL: it cannot, or the device is described. */
 void *cudnn_handle_of(struct cudnn *handle, int thread);
 /* remember.c: what the disk knows of a convolution, and telling it. */
-bool cudnn_recall(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out);
-void cudnn_memorize(struct cudnn *handle, const struct cudnn_choice *choice);
-void cudnn_unlearn(struct cudnn *handle, const struct cudnn_conv *conv);
+bool cudnn_choice_read(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out);
+void cudnn_choice_write(struct cudnn *handle, const struct cudnn_choice *choice);
+void cudnn_choice_delete(struct cudnn *handle, const struct cudnn_conv *conv);
 
 /* compiled.c. `device`: as cudnn_device has it. */
-void cudnn_maker(struct cudnn *handle, const char *device);
+void cudnn_set_builder(struct cudnn *handle, const char *device);
 /* A compiled plan that is kept, for a handle that executes; NULL: none, or it is not taken. */
 void *cudnn_compiled_find(const struct cudnn *handle, void *executes, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts);
 bool cudnn_compiled_has(const struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts);
@@ -100,15 +100,15 @@ struct cudnn_plan {
     uint64_t addresses[6];
 };
 /* It stays as long as the handle; the same of a convolution once. */
-struct cudnn_made *cudnn_made_keep(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan *plan);
+struct cudnn_cached *cudnn_cache_keep(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan *plan);
 /* A plan that is kept, with addresses of its own. `text` NULL: the one that checks. NULL without an error: none is kept. */
-struct cudnn_plan *cudnn_made_find(struct cudnn *handle, const struct cudnn_conv *conv, const char *text, struct error *err);
-struct cudnn_stock *cudnn_stock_find(struct cudnn *handle, const struct cudnn_conv *conv, int most);
+struct cudnn_plan *cudnn_cache_find(struct cudnn *handle, const struct cudnn_conv *conv, const char *text, struct error *err);
+struct cudnn_prefetched *cudnn_prefetched_find(struct cudnn *handle, const struct cudnn_conv *conv, int most);
 /* The same graph with a bias in 16 bits of its own. NULL on error. */
 struct cudnn_graph *cudnn_graph_share(struct cudnn_graph *graph, struct error *err);
-void cudnn_made_free(struct cudnn *handle);
+void cudnn_cache_free(struct cudnn *handle);
 /* Is it the plan that cudnn_only asks for, or did nobody ask for one? */
-bool cudnn_lets_in(const struct cudnn *handle, const struct cudnn_plan_facts *facts);
+bool cudnn_allows(const struct cudnn *handle, const struct cudnn_plan_facts *facts);
 /* Does an engine with these numerical notes (bits, by NOTE_...) keep to what the mode permits? */
 bool cudnn_obeys(enum math math, unsigned notes);
 

@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
-#include "emu/check/far.h"
+#include "emu/check/dsmem.h"
 #include "emu/check/races.h"
 #include <string.h>
 
@@ -21,11 +21,11 @@ struct sync_point {   /* an mbarrier, or a word of atomics */
     uint32_t used[IDS_MAX]; /* by warp: its clock when it used the mbarrier last */
     uint64_t state;         /* of an mbarrier, as its last operation left it */
     bool has_state;
-    uint32_t agent, phases;      /* id of the copies that complete on it, 0: none yet; phases that are over */
-    uint32_t first;              /* those that were when it was initialised last */
-    uint32_t heard[PHASES_KEPT]; /* the cluster's time when somebody had first waited for it, by phase; 0: nobody yet */
-    uint32_t last;               /* that copies are to end */
-    struct warp *sender;         /* of the last of them */
+    uint32_t agent, phases;         /* id of the copies that complete on it, 0: none yet; phases that are over */
+    uint32_t first;                 /* those that were when it was initialised last */
+    uint32_t acquired[PHASES_KEPT]; /* the cluster's time when somebody had first waited for it, by phase; 0: nobody yet */
+    uint32_t last;                  /* that copies are to end */
+    struct warp *sender;            /* of the last of them */
     const struct insn *copy;
     int lane;
 };
@@ -86,7 +86,7 @@ void race_flag_fence(struct warp *w)
         w->flag_fence = w->clocks[w->id]++;
 }
 
-void race_flag_heard(struct warp *w, const struct warp *of, uint32_t clock)
+void race_flag_acquire(struct warp *w, const struct warp *of, uint32_t clock)
 {
     uint32_t before = w->clocks[of->id], told = of->flag_fence < clock ? of->flag_fence : clock;
     take_clocks(w->clocks, of->clocks, w->block->ids);
@@ -98,11 +98,11 @@ void race_flag_heard(struct warp *w, const struct warp *of, uint32_t clock)
     w->known = of->known > w->known ? of->known : w->known;
 }
 
-/* Some lanes of the warp tell of what they did, or fence it; others that did so in this stretch have told of theirs. */
-static void tell_in_part(const struct warp *w, struct part_told *p)
+/* Some lanes of the warp report_race of what they did, or fence it; others that did so in this stretch have told of theirs. */
+static void release_in_part(const struct warp *w, struct part_released *p)
 {
     uint32_t before = p->synced == w->synced ? p->who : 0, reading = p->used == w->used ? p->who_used : 0;
-    *p = (struct part_told){w->synced, w->used, before | w->mask, reading | w->mask, w->clocks[w->id]};
+    *p = (struct part_released){w->synced, w->used, before | w->mask, reading | w->mask, w->clocks[w->id]};
 }
 
 void race_leaves_out(struct warp *w, const struct block *b)
@@ -110,7 +110,7 @@ void race_leaves_out(struct warp *w, const struct block *b)
     uint32_t others = w->alive & ~w->mask;
     if (b != w->block || !b->shadow || !others || !((w->wrote & others) || w->read))
         return;
-    tell_in_part(w, &w->part_told);
+    release_in_part(w, &w->part_released);
     w->block->parted = true;
     for (int i = 0; i < b->warp_count; i++)
         b->warps[i].clock_watch = false;
@@ -122,7 +122,7 @@ void race_arrive(struct warp *w, struct block *b, uint32_t offset)
     if (!p)
         return;
     if (b->cluster_count > 1)
-        far_release(w, p->now.far);
+        dsmem_release(w, p->now.far);
     if (b != w->block)
         return;
     take_clocks(p->now.clocks, w->clocks, b->ids);
@@ -133,7 +133,7 @@ void race_arrive(struct warp *w, struct block *b, uint32_t offset)
     races_tick(w);
 }
 
-static void hear(struct warp *w, const struct block *b, const struct told *t)
+static void acquire(struct warp *w, const struct block *b, const struct told *t)
 {
     lanes_parted(w);
     if (b->cluster_count > 1)
@@ -150,17 +150,17 @@ void race_wait(struct warp *w, struct block *b, uint32_t offset)
 {
     const struct sync_point *p = b->shadow ? point_of(b, offset, false) : NULL;
     if (p)
-        hear(w, b, &p->now);
+        acquire(w, b, &p->now);
 }
 
-static bool has_heard(const struct warp *w, const struct block *b, const struct told *t)
+static bool has_acquired(const struct warp *w, const struct block *b, const struct told *t)
 {
-    bool heard = true;
+    bool acquired = true;
     for (uint32_t i = 0; i < b->ids && b == w->block; i++)
-        heard &= w->clocks[i] >= t->clocks[i];
+        acquired &= w->clocks[i] >= t->clocks[i];
     for (int r = 0; r < CLUSTER_MAX && b->cluster_count > 1; r++)
-        heard &= r == w->block->cluster_rank || w->far[r] >= t->far[r];
-    return heard;
+        acquired &= r == w->block->cluster_rank || w->far[r] >= t->far[r];
+    return acquired;
 }
 
 void race_wait_phase(struct warp *w, struct block *b, uint32_t offset, int parity)
@@ -169,7 +169,7 @@ void race_wait_phase(struct warp *w, struct block *b, uint32_t offset, int parit
     if (!p || p->phases == p->first)
         return;
     uint32_t oldest = p->phases - p->first > PHASES_KEPT ? p->phases - PHASES_KEPT : p->first, known = p->phases;
-    while (known > oldest && !has_heard(w, b, &p->over[(known - 1) % PHASES_KEPT]))
+    while (known > oldest && !has_acquired(w, b, &p->over[(known - 1) % PHASES_KEPT]))
         known--;
     if (parity < 0) /* of a state: the phase is the last one */
         known = p->phases - 1;
@@ -179,9 +179,9 @@ void race_wait_phase(struct warp *w, struct block *b, uint32_t offset, int parit
         return; /* it knew already */
     if (known >= p->phases)
         return;
-    hear(w, b, &p->over[known % PHASES_KEPT]);
-    if (b->cluster_count > 1 && !p->heard[known % PHASES_KEPT])
-        p->heard[known % PHASES_KEPT] = b->cluster[0]->cluster_time;
+    acquire(w, b, &p->over[known % PHASES_KEPT]);
+    if (b->cluster_count > 1 && !p->acquired[known % PHASES_KEPT])
+        p->acquired[known % PHASES_KEPT] = b->cluster[0]->cluster_time;
 }
 
 void race_init(struct warp *w, const struct insn *ip, int lane, uint32_t offset)
@@ -237,7 +237,7 @@ void race_proxy_fence(struct warp *w)
     if (!w->block->shadow || !w->program->uses_async)
         return;
     if (w->wrote & w->alive & ~w->mask)
-        tell_in_part(w, &w->part_fenced);
+        release_in_part(w, &w->part_fenced);
     else
         w->part_fenced.synced = 0;
     take_clocks(w->fenced, w->clocks, w->block->ids);
@@ -260,7 +260,7 @@ void agent_phase(struct block *b, uint32_t offset)
         return;
     if (p->agent)
         p->now.clocks[p->agent] = p->now.fenced[p->agent] = p->phases + 1;
-    p->heard[p->phases % PHASES_KEPT] = 0;
+    p->acquired[p->phases % PHASES_KEPT] = 0;
     p->over[p->phases++ % PHASES_KEPT] = p->now;
 }
 
@@ -366,11 +366,11 @@ void agent_race(struct warp *w, const struct insn *ip, int lane, uint32_t offset
                    offset, agent_multiplies(w->block, tag & 63) ? "wgmma" : "a bulk copy");
 }
 
-void agent_tells(struct warp *w, struct block *b, uint32_t offset)
+void agent_releases(struct warp *w, struct block *b, uint32_t offset)
 {
     struct sync_point *p = b != w->block && b->shadow ? point_of(b, offset, false) : NULL;
     if (p)
-        far_release(w, p->now.far);
+        dsmem_release(w, p->now.far);
 }
 
 /* ---- copies to another block of the cluster ---- */
@@ -396,7 +396,7 @@ uint32_t agent_of_sent(struct warp *w, struct block *to, uint32_t offset)
     return b->sent_agent ? b->sent_count << 7 | b->sent_agent : 0;
 }
 
-/* Has the warp heard of a block that waited for the copy? */
+/* Has the warp acquired of a block that waited for the copy? */
 bool sent_known(const struct warp *w, uint32_t number)
 {
     const struct block *b = w->block;
@@ -404,8 +404,8 @@ bool sent_known(const struct warp *w, uint32_t number)
     const struct sync_point *p = number + SENT_MAX > b->sent_count ? point_of(s->to, s->offset, false) : NULL;
     if (!p || p->phases > s->phase + PHASES_KEPT)
         return true;
-    uint32_t heard = p->phases > s->phase ? p->heard[s->phase % PHASES_KEPT] : 0;
-    return heard && w->far[s->to->cluster_rank] >= heard;
+    uint32_t acquired = p->phases > s->phase ? p->acquired[s->phase % PHASES_KEPT] : 0;
+    return acquired && w->far[s->to->cluster_rank] >= acquired;
 }
 
 uint32_t agent_store_tag(struct warp *w, uint32_t group)
@@ -424,7 +424,7 @@ uint8_t *agent_of_matrix(struct warp *w)
     return agent;
 }
 
-void far_release(struct warp *w, uint32_t *to)
+void dsmem_release(struct warp *w, uint32_t *to)
 {
     struct block *first = w->block->cluster[0];
     for (int r = 0; r < CLUSTER_MAX; r++)

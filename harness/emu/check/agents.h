@@ -38,18 +38,18 @@ void race_arrive(struct warp *w, struct block *b, uint32_t offset);
 void race_wait(struct warp *w, struct block *b, uint32_t offset);
 /* Lanes that wrote or read in this stretch and are not among those that arrive, now or before in it: nobody is told of that. */
 void race_leaves_out(struct warp *w, const struct block *b);
-static inline bool left_out(const struct part_told *p, uint32_t by, uint32_t clock)
+static inline bool left_out(const struct part_released *p, uint32_t by, uint32_t clock)
 {
     return p->synced && (by & ~63u) == p->synced && (by & 63) < 32 && !(p->who >> (by & 31) & 1) && clock <= p->clock;
 }
 /* The same of what a lane has read. */
-static inline bool left_out_reading(const struct part_told *p, uint32_t by, uint32_t clock)
+static inline bool left_out_reading(const struct part_released *p, uint32_t by, uint32_t clock)
 {
     return p->used && (by & ~63u) == p->used && (by & 63) < 32 && !(p->who_used >> (by & 31) & 1) && clock <= p->clock;
 }
 /* Another warp has read the grain and told w of it, but the lane that read it had not met those that arrived. */
 bool reads_in_part(const struct warp *w, const struct block *b, uint32_t g);
-/* It found a phase of that parity over: of those that may be, the first one it has not heard of; parity -1: of the last. */
+/* It found a phase of that parity over: of those that may be, the first one it has not acquired of; parity -1: of the last. */
 void race_wait_phase(struct warp *w, struct block *b, uint32_t offset, int parity);
 /* Who initialises an mbarrier, and whether the warp has waited for that. */
 void race_init(struct warp *w, const struct insn *ip, int lane, uint32_t offset);
@@ -62,7 +62,7 @@ bool agent_kept(struct block *b, uint32_t offset, uint64_t state);
 void race_proxy_fence(struct warp *w);
 /* Flags in shared memory, volatile ones: a fence, or a store that releases; a flag is read that warp `of` set at that clock. */
 void race_flag_fence(struct warp *w);
-void race_flag_heard(struct warp *w, const struct warp *of, uint32_t clock);
+void race_flag_acquire(struct warp *w, const struct warp *of, uint32_t clock);
 
 /* A phase of the mbarrier is over; how many are. */
 void agent_phase(struct block *b, uint32_t offset);
@@ -81,7 +81,7 @@ void agent_ends(struct warp *w);
 /* The block ends: has somebody waited for the copies to its shared memory? */
 void agents_end(struct block *b);
 /* Who waits for the mbarrier in another block knows what the sender's block did: completing has release semantics in the cluster. */
-void agent_tells(struct warp *w, struct block *b, uint32_t offset);
+void agent_releases(struct warp *w, struct block *b, uint32_t offset);
 void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block *b, uint32_t offset, uint64_t bytes, uint32_t tag);
 void agent_reads(struct warp *w, const struct insn *ip, int lane, uint32_t offset, uint64_t bytes, uint32_t tag);
 

@@ -5,7 +5,7 @@
 #include "emu/handlers.h"
 #include <string.h>
 
-void lanes_meet(struct warp *w)
+void lanes_sync(struct warp *w)
 {
     w->wrote = 0;
     w->read = false;
@@ -36,17 +36,17 @@ void lanes_exchange(struct warp *w)
 {
     w->read = false;
     if (!((w->runner->stretches + 1) << 6))
-        lanes_meet(w);
+        lanes_sync(w);
     else
         w->used = ++w->runner->stretches << 6;
 }
 
-/* Some lanes meet: what the others do stays apart from them. */
-void lanes_meet_some(struct warp *w, uint32_t who)
+/* Some lanes meet: what the others do stays unordered from them. */
+void lanes_sync_some(struct warp *w, uint32_t who)
 {
     uint32_t next = w->runner->stretches + 1;
     if (!(w->alive & ~who) || !(next << 6) || w->part_count == PARTS_MAX) {
-        lanes_meet(w);
+        lanes_sync(w);
         return;
     }
     if (!w->part_count)

@@ -158,7 +158,7 @@ void races_block(struct block *b)
     for (int i = 0; i < b->warp_count; i++) {
         struct warp *w = &b->warps[i];
         w->trace = (uint8_t)(k->moment < moment_most ? k->launch->trace : TRACE_OFF);
-        w->known = w->heard = w->released = w->news = 0;
+        w->known = w->acquired = w->released = w->news = 0;
         w->touched = false;
         races_tick(w);
     }
@@ -178,7 +178,7 @@ void races_join(struct block *b, uint64_t arrived, uint64_t waiting)
         if (arrived >> i & 1) {
             const struct warp *w = &b->warps[i];
             known = w->known > known ? w->known : known;
-            known = w->heard > known ? w->heard : known;
+            known = w->acquired > known ? w->acquired : known;
         }
     for (int i = 0; i < b->warp_count; i++)
         if ((waiting >> i & 1) && b->warps[i].known < known)
@@ -273,7 +273,7 @@ void races_fence_async(struct warp *w)
 
 void races_fence(struct warp *w)
 {
-    w->known = w->heard > w->known ? w->heard : w->known;
+    w->known = w->acquired > w->known ? w->acquired : w->known;
     if (!w->touched)
         return;
     w->touched = false;
@@ -281,16 +281,16 @@ void races_fence(struct warp *w)
     add_event(w, (uint8_t)w->id, false);
 }
 
-void races_hear(struct warp *w, const struct insn *ip, uint64_t address)
+void races_acquire(struct warp *w, const struct insn *ip, uint64_t address)
 {
     const uint32_t *moment = release_place(w->runner->order, address, false);
-    if (moment && *moment > w->heard)
-        w->heard = *moment;
+    if (moment && *moment > w->acquired)
+        w->acquired = *moment;
     if ((ip->flags & ACCESS_ACQUIRE) || ip->op == OP_atom) /* who branches on an atomic's result has waited: no fence is asked for */
-        w->known = w->heard > w->known ? w->heard : w->known;
+        w->known = w->acquired > w->known ? w->acquired : w->known;
 }
 
-void races_publish(struct warp *w, const struct insn *ip, uint64_t address)
+void races_release(struct warp *w, const struct insn *ip, uint64_t address)
 {
     if (ip->flags & ACCESS_RELEASE)
         races_fence(w);
@@ -301,7 +301,7 @@ void races_publish(struct warp *w, const struct insn *ip, uint64_t address)
         w->released = add_event(w, (uint8_t)w->id, true);
         w->news = news;
     }
-    uint32_t moment = w->known > w->released ? w->known : w->released; /* what it heard of others goes on to who hears of it */
+    uint32_t moment = w->known > w->released ? w->known : w->released; /* what it acquired of others goes on to who hears of it */
     *at = moment > *at ? moment : *at;
 }
 
@@ -340,7 +340,7 @@ static bool fence_covers(const struct order *o, const struct event *f, const str
     return f->warp == release->warp && (barriers ? clock < f->clock : event_knows(o, f, of, clock));
 }
 
-static bool heard_of(const struct warp *w, uint32_t tag, const struct moment *m)
+static bool is_acquired(const struct warp *w, uint32_t tag, const struct moment *m)
 {
     const struct order *o = w->runner->order;
     uint32_t since = tag >> TAG_SHIFT, of = tag & 63;
@@ -357,22 +357,22 @@ static bool heard_of(const struct warp *w, uint32_t tag, const struct moment *m)
     return false;
 }
 
-enum apart races_apart(const struct warp *w, uint32_t tag)
+enum unordered races_unordered(const struct warp *w, uint32_t tag)
 {
     const struct runner *k = w->runner;
     uint32_t of = tag & 63;
     if (tag < k->base_tag)
-        return TOGETHER;
+        return ORDERED;
     if (races_blind(k)) {
         if (tag < w->block->first_tag)
-            return APART_BLOCKS;
-        return tag >> TAG_SHIFT == w->tag >> TAG_SHIFT && of != (uint32_t)w->id ? APART_WARPS : TOGETHER;
+            return UNORDERED_BLOCKS;
+        return tag >> TAG_SHIFT == w->tag >> TAG_SHIFT && of != (uint32_t)w->id ? UNORDERED_WARPS : ORDERED;
     }
     const struct moment *m = moment_of(k, tag);
     bool same = m->block == (uint32_t)w->block->number, barriers = by_barriers(w);
     if (same && (of == (uint32_t)w->id || (barriers ? m->clock < w->block->epoch : of == TAG_MANY || m->clock <= w->clocks[of])))
-        return TOGETHER;
-    return heard_of(w, tag, m) ? TOGETHER : same ? APART_WARPS : APART_BLOCKS;
+        return ORDERED;
+    return is_acquired(w, tag, m) ? ORDERED : same ? UNORDERED_WARPS : UNORDERED_BLOCKS;
 }
 
 uint32_t races_block_of(const struct runner *k, uint32_t tag)

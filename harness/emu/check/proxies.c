@@ -4,7 +4,7 @@
 #include "emu/check/agents.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
-#include "emu/check/far.h"
+#include "emu/check/dsmem.h"
 #include <wchar.h>
 
 static uint32_t unordered_of(const struct warp *w, const struct shadow *s, uint32_t g)
@@ -41,7 +41,7 @@ static bool unfenced(const struct warp *w, const struct block *b, uint32_t g)
     uint32_t of = s->writer[g], by = of & 63, clock = of >> 7;
     if (!of || (of & SHADOW_ATOMIC) || by >= (uint32_t)b->warp_count)
         return false;
-    const struct part_told *part = &b->warps[by].part_fenced;
+    const struct part_released *part = &b->warps[by].part_fenced;
     if (b == w->block)
         return clock > w->fenced[by] || (left_out(part, s->lane[g], clock) && w->fenced[by] == part->clock);
     bool fenced = !s->far_writer || s->far_writer[g] >> 5 <= b->cluster[0]->far_fenced[b->cluster_rank];
@@ -54,7 +54,8 @@ bool reads_in_part(const struct warp *w, const struct block *b, uint32_t g)
 {
     uint32_t reader = b->shadow->reader[g], of = reader & 63;
     return b->parted && b->shadow->lane_read && reader && of != (uint32_t)w->id && of < (uint32_t)b->warp_count &&
-           left_out_reading(&b->warps[of].part_told, b->shadow->lane_read[g], reader >> 7) && w->clocks[of] == b->warps[of].part_told.clock;
+           left_out_reading(&b->warps[of].part_released, b->shadow->lane_read[g], reader >> 7) &&
+           w->clocks[of] == b->warps[of].part_released.clock;
 }
 
 /* What a copy overwrites, of a grain: true when something was wrong. */
@@ -81,10 +82,10 @@ static bool overwrites(struct warp *w, const struct insn *ip, int lane, const st
             "reads, and there is no fence.proxy.async between them",
             at, s->reader[g] & 63);
     else if (ours && async &&
-             (lanes_apart(w, s->lane[g], (uint32_t)lane) || (s->lane_read && reads_apart(w, s->lane_read[g], (uint32_t)lane))))
+             (lanes_unordered(w, s->lane[g], (uint32_t)lane) || (s->lane_read && reads_unordered(w, s->lane_read[g], (uint32_t)lane))))
         emu_report(w, ip, lane, "race",
                    "bulk copy to shared memory at 0x%x by lane %d, which other lanes of this warp have %s: no __syncwarp between them", at,
-                   lane, lanes_apart(w, s->lane[g], (uint32_t)lane) ? "written" : "read");
+                   lane, lanes_unordered(w, s->lane[g], (uint32_t)lane) ? "written" : "read");
     else if (async && unfenced(w, b, g))
         emu_report(w, ip, lane, "proxy_fence",
                    "bulk copy to shared memory%s at 0x%x, which warp %u%s wrote: no fence.proxy.async between them",
@@ -108,7 +109,7 @@ void agent_writes(struct warp *w, const struct insn *ip, int lane, struct block 
         fill(s->lane + low, high - low, 0);
     }
     if (b->cluster_count > 1)
-        far_copy(w, ip, lane, b, offset, bytes);
+        dsmem_copy(w, ip, lane, b, offset, bytes);
 }
 
 void agent_reads(struct warp *w, const struct insn *ip, int lane, uint32_t offset, uint64_t bytes, uint32_t tag)
@@ -120,7 +121,7 @@ void agent_reads(struct warp *w, const struct insn *ip, int lane, uint32_t offse
         uint32_t of = s->writer[g];
         if (tag)
             s->source[g] = tag;
-        bool ours = (of & 63) == (uint32_t)w->id && lane >= 0 && lanes_apart(w, s->lane[g], (uint32_t)lane), part = false;
+        bool ours = (of & 63) == (uint32_t)w->id && lane >= 0 && lanes_unordered(w, s->lane[g], (uint32_t)lane), part = false;
         if (!ours && of && (of & 63) < (uint32_t)w->block->warp_count)
             part = left_out(&w->block->warps[of & 63].part_fenced, s->lane[g], of >> 7) &&
                    w->fenced[of & 63] == w->block->warps[of & 63].part_fenced.clock;

@@ -78,9 +78,9 @@ void races_free(struct buffer *b)
 
 /* ---- one granule ---- */
 /* Of two strong accesses: what orders them is that they are strong, when each reaches the other. */
-static bool both_strong(enum apart apart, uint32_t tag, bool strong, bool narrow)
+static bool both_strong(enum unordered unordered, uint32_t tag, bool strong, bool narrow)
 {
-    return strong && (tag & TAG_STRONG) && (apart == APART_WARPS || (!narrow && !(tag & TAG_WIDE)));
+    return strong && (tag & TAG_STRONG) && (unordered == UNORDERED_WARPS || (!narrow && !(tag & TAG_WIDE)));
 }
 
 struct touch {
@@ -94,15 +94,15 @@ struct touch {
     bool silent; /* a write of what is there already: to others it is as good as a read */
 };
 
-static void tell(const struct touch *t, enum apart apart, uint32_t tag, const char *other)
+static void report_race(const struct touch *t, enum unordered unordered, uint32_t tag, const char *other)
 {
     static const char *const words[] = {"read of", "write to", "atomic on"}, *word;
     struct launch *l = t->w->runner->launch;
     l->raced = 1;
-    if (!races_told(t->w))
+    if (!races_reporting(t->w))
         return;
     char who[64] = "other warps";
-    if (apart == APART_WARPS && agent_is(t->w->block, tag & 63)) {
+    if (unordered == UNORDERED_WARPS && agent_is(t->w->block, tag & 63)) {
         emu_report(t->w, t->ip, t->lane, "async_wait", "%s global memory at 0x%llx, offset %llu of `%s`, while a bulk copy may be %s",
                    words[t->access], (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label,
                    *other == 'r' ? "reading there: the phase of its mbarrier was not waited for"
@@ -110,7 +110,7 @@ static void tell(const struct touch *t, enum apart apart, uint32_t tag, const ch
         return;
     }
     word = t->ip->op == OP_call ? "free of" : words[t->access];
-    if (apart == APART_BLOCKS) {
+    if (unordered == UNORDERED_BLOCKS) {
         uint32_t n = races_block_of(t->w->runner, tag);
         snprintf(who, sizeof who, "block %u,%u,%u", n % l->grid[0], n / l->grid[0] % l->grid[1], n / l->grid[0] / l->grid[1]);
     } else if ((tag & 63) != TAG_MANY) {
@@ -122,12 +122,12 @@ static void tell(const struct touch *t, enum apart apart, uint32_t tag, const ch
 }
 
 /* What another lane of the warp wrote, or read, since they last met. */
-static void tell_lane(const struct touch *t, uint32_t lane, const char *did)
+static void report_lane_race(const struct touch *t, uint32_t lane, const char *did)
 {
     const char *word = t->ip->op == OP_call ? "free of" : t->access == ACCESS_READ ? "read of" : "write to";
     char who[32] = "several lanes";
     t->w->runner->launch->raced = 1;
-    if (!races_told(t->w))
+    if (!races_reporting(t->w))
         return;
     if (lane != MANY_LANES)
         snprintf(who, sizeof who, "lane %u", lane);
@@ -141,51 +141,51 @@ static void touch_beside(const struct touch *t, struct footprint *f, uint64_t g)
 {
     const struct warp *w = t->w;
     uint32_t *read = &f->lane_read[g], mine = w->used | (uint32_t)t->lane, wrote = f->lane[g];
-    bool others = f->reader[g] >= w->runner->base_tag && reads_apart(w, *read, (uint32_t)t->lane);
+    bool others = f->reader[g] >= w->runner->base_tag && reads_unordered(w, *read, (uint32_t)t->lane);
     if (t->strong || t->silent) {
         if (t->access == ACCESS_READ || t->silent)
             *read = w->used | NO_LANE;
         return;
     }
-    if (f->writer[g] >= w->runner->base_tag && (wrote & 63) < 32 && lanes_apart(w, wrote, (uint32_t)t->lane))
-        tell_lane(t, wrote & 63, "wrote");
+    if (f->writer[g] >= w->runner->base_tag && (wrote & 63) < 32 && lanes_unordered(w, wrote, (uint32_t)t->lane))
+        report_lane_race(t, wrote & 63, "wrote");
     if (t->access == ACCESS_READ)
         *read = others ? w->used | MANY_LANES : mine;
     else if (others)
-        tell_lane(t, *read & 63, "read");
+        report_lane_race(t, *read & 63, "read");
 }
 
 /* A copy of this block may still be reading it. */
-static void tell_copied(const struct touch *t, uint32_t bytes)
+static void report_copy_race(const struct touch *t, uint32_t bytes)
 {
     const struct warp *of = copy_reads(t->w->block, t->b->base + t->offset, bytes);
     if (!of)
         return;
     t->w->runner->launch->raced = 1;
-    if (races_told(t->w))
+    if (races_reporting(t->w))
         emu_report(
             t->w, t->ip, t->lane, "cp_async_wait",
             "write to global memory at 0x%llx, offset %llu of `%s`, that cp.async of warp %d may still be reading: it was not waited for",
             (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label, of->id);
 }
 
-static void tell_constant(const struct touch *t)
+static void report_constant_read(const struct touch *t)
 {
     t->w->runner->launch->raced = 1;
-    if (races_told(t->w))
+    if (races_reporting(t->w))
         emu_report(t->w, t->ip, t->lane, "read_only",
                    "ld.global.nc of 0x%llx, offset %llu of `%s`, which this kernel has written: "
                    "the cache it is read through need not know",
                    (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label);
 }
 
-static void tell_unfenced(const struct touch *t, uint32_t tag)
+static void report_unfenced(const struct touch *t, uint32_t tag)
 {
     struct launch *l = t->w->runner->launch;
     uint32_t n = races_block_of(t->w->runner, tag);
     char who[64];
     l->raced = 1;
-    if (!races_told(t->w))
+    if (!races_reporting(t->w))
         return;
     if (n == t->w->block->number)
         snprintf(who, sizeof who, "warp %u", tag & 63);
@@ -197,7 +197,7 @@ static void tell_unfenced(const struct touch *t, uint32_t tag)
                t->b->label, who);
 }
 
-static uint32_t reader_tag(const struct touch *t, uint32_t old, enum apart apart)
+static uint32_t reader_tag(const struct touch *t, uint32_t old, enum unordered unordered)
 {
     const struct warp *w = t->w;
     uint32_t now = w->tag | (t->strong ? TAG_STRONG : 0);
@@ -205,9 +205,9 @@ static uint32_t reader_tag(const struct touch *t, uint32_t old, enum apart apart
         return now;
     if (!(old & TAG_STRONG))
         now &= ~TAG_STRONG;
-    if (apart == APART_WARPS)
+    if (unordered == UNORDERED_WARPS)
         now |= TAG_MANY;
-    return now | (old & TAG_WIDE) | (apart == APART_BLOCKS ? TAG_WIDE : 0);
+    return now | (old & TAG_WIDE) | (unordered == UNORDERED_BLOCKS ? TAG_WIDE : 0);
 }
 
 static void touch_granule(const struct touch *t, struct footprint *f, uint64_t g)
@@ -215,36 +215,36 @@ static void touch_granule(const struct touch *t, struct footprint *f, uint64_t g
     struct warp *w = t->w;
     uint32_t writer = f->writer[g];
     if (t->access == ACCESS_READ && t->constant && writer >= w->runner->base_tag)
-        tell_constant(t);
-    enum apart apart = races_apart(w, writer);
+        report_constant_read(t);
+    enum unordered unordered = races_unordered(w, writer);
     if (t->access == ACCESS_WRITE && !t->strong &&
         ((writer & ~(TAG_STRONG | TAG_WIDE)) == w->tag || (t->async && (writer & 63) == (uint32_t)w->id)))
         w->runner->launch->again = 1;
-    if (t->async && apart == TOGETHER && races_unfenced(w, writer))
-        tell_unfenced(t, writer);
-    if (apart != TOGETHER && !both_strong(apart, writer, t->strong, t->narrow) && !t->silent)
-        tell(t, apart, writer, writer & TAG_STRONG ? "atomic" : "write");
-    else if (apart != TOGETHER && t->silent)
+    if (t->async && unordered == ORDERED && races_unfenced(w, writer))
+        report_unfenced(t, writer);
+    if (unordered != ORDERED && !both_strong(unordered, writer, t->strong, t->narrow) && !t->silent)
+        report_race(t, unordered, writer, writer & TAG_STRONG ? "atomic" : "write");
+    else if (unordered != ORDERED && t->silent)
         emu_note(w, t->ip, t->lane, "same_value",
                  "write to global memory at 0x%llx, offset %llu of `%s`, of the value that another %s wrote: nothing orders them",
                  (unsigned long long)(t->b->base + t->offset), (unsigned long long)t->offset, t->b->label,
-                 apart == APART_BLOCKS ? "block" : "warp");
+                 unordered == UNORDERED_BLOCKS ? "block" : "warp");
     if (w->trace == TRACE_ALL) {
         uint32_t reader = f->reader[g];
         touch_beside(t, f, g);
-        enum apart from = races_apart(w, reader & ~TAG_WIDE);
+        enum unordered from = races_unordered(w, reader & ~TAG_WIDE);
         if (t->access == ACCESS_READ || t->silent) {
             f->reader[g] = reader_tag(t, reader, from);
             return;
         }
-        if (from == TOGETHER && reader >= w->runner->base_tag && (reader & TAG_WIDE) &&
+        if (from == ORDERED && reader >= w->runner->base_tag && (reader & TAG_WIDE) &&
             reader >> TAG_SHIFT > w->known) /* what was released since counts for all of them */
-            from = APART_BLOCKS;
-        if (from != TOGETHER && !both_strong(from, reader & ~TAG_WIDE, t->strong, t->narrow))
-            tell(t, from, reader, "read");
+            from = UNORDERED_BLOCKS;
+        if (from != ORDERED && !both_strong(from, reader & ~TAG_WIDE, t->strong, t->narrow))
+            report_race(t, from, reader, "read");
     }
     uint32_t flags = t->strong ? TAG_STRONG | (t->narrow ? TAG_WIDE : 0) : 0;
-    bool ours = writer >= w->runner->base_tag && apart != APART_BLOCKS; /* weak before in this block: weak towards others still */
+    bool ours = writer >= w->runner->base_tag && unordered != UNORDERED_BLOCKS; /* weak before in this block: weak towards others still */
     if (t->strong && ours && (!(writer & TAG_STRONG) || (writer & TAG_WIDE)))
         flags |= TAG_WIDE;
     f->writer[g] = w->tag | flags;
@@ -285,7 +285,7 @@ static void touch_lane(struct warp *w, const struct insn *ip, int lane, struct b
     int shift = w->program->global_shift;
     struct touch t = {.w = w, .ip = ip, .lane = lane, .b = b, .offset = offset, .access = access};
     t.constant = access == ACCESS_READ && (ip->op == OP_ld_global || ip->op == OP_ld_generic) && (ip->flags & ACCESS_CONSTANT);
-    t.silent = value && races_told(w) && !memcmp(value, b->host + offset, bytes);
+    t.silent = value && races_reporting(w) && !memcmp(value, b->host + offset, bytes);
     t.async = ip->op == OP_bulk_copy || ip->op == OP_tensor_copy; /* their flags are others */
     t.strong = access == ACCESS_ATOMIC || (!t.async && (ip->flags & ACCESS_STRONG));
     t.narrow = t.strong && !t.async && (ip->flags & ACCESS_NARROW);
@@ -294,15 +294,15 @@ static void touch_lane(struct warp *w, const struct insn *ip, int lane, struct b
         f->pages[page] = w->runner->launch->mark;
     bool order = t.strong && !t.narrow && !races_blind(w->runner);
     if (order && access != ACCESS_WRITE)
-        races_hear(w, ip, b->base + offset);
+        races_acquire(w, ip, b->base + offset);
     for (uint64_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++)
         touch_granule(&t, f, g);
     if (access != ACCESS_READ && w->trace == TRACE_ALL)
-        tell_copied(&t, bytes);
+        report_copy_race(&t, bytes);
     else if (ip->op == OP_cp_async)
         copy_source(w, b->base + offset, bytes);
     if (order && access != ACCESS_READ)
-        races_publish(w, ip, b->base + offset);
+        races_release(w, ip, b->base + offset);
 }
 
 void races_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, enum access access)
@@ -460,5 +460,5 @@ enum verdict races_end(struct launch *l)
         if (b->before && !raced)
             raced = all_threads_race(l, b);
     }
-    return raced ? RACES_TELL : RACES_NONE;
+    return raced ? RACES_REPORT : RACES_NONE;
 }

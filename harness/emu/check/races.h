@@ -31,7 +31,7 @@ void races_begin(struct launch *l);
 /* The clock stood still: what came behind was not watched. */
 bool races_unwatched(const struct launch *l);
 void races_set_moments(uint32_t most); /* for tests: where it stands still; 0: MOMENT_MAX */
-enum verdict { RACES_NONE, RACES_WATCH_READS, RACES_TELL };
+enum verdict { RACES_NONE, RACES_WATCH_READS, RACES_REPORT };
 enum verdict races_end(struct launch *l);
 void races_put_back(struct launch *l); /* memory as it was before the launch */
 void races_forget(struct launch *l);   /* and what that took */
@@ -49,7 +49,7 @@ void races_lanes(struct warp *w, const struct insn *ip, const struct memo *m, ui
 /* Lanes of one store that write different values to one address; `shared`: of shared memory. */
 void races_doubles(struct warp *w, const struct insn *ip, const struct memo *m, uint64_t address, bool shared);
 /* Is this the run that tells of races? The others only find out whether there are some. */
-static inline bool races_told(const struct warp *w)
+static inline bool races_reporting(const struct warp *w)
 {
     return w->trace == TRACE_ALL && w->runner->launch->runner_count == 1;
 }
@@ -65,16 +65,16 @@ uint32_t races_silent(struct warp *w, const struct insn *ip, const struct memo *
 void races_fresh(struct launch *l, struct buffer *b, uint64_t offset, uint64_t bytes);
 /* ---- order.c ---- */
 bool races_blind(const struct runner *k); /* blocks know nothing of each other */
-enum apart { TOGETHER, APART_WARPS, APART_BLOCKS };
-enum apart races_apart(const struct warp *w, uint32_t tag);         /* what the tag is of is ordered before what the warp does */
+enum unordered { ORDERED, UNORDERED_WARPS, UNORDERED_BLOCKS };
+enum unordered races_unordered(const struct warp *w, uint32_t tag); /* what the tag is of is ordered before what the warp does */
 uint32_t races_tag_of(struct warp *w, uint32_t id, uint32_t clock); /* of what an agent of its block writes */
 /* Was it written by a warp, with no fence to the async proxy since, of its block or of this one? */
 bool races_unfenced(const struct warp *w, uint32_t tag);
-uint32_t races_block_of(const struct runner *k, uint32_t tag);            /* its number */
-void races_hear(struct warp *w, const struct insn *ip, uint64_t address); /* reads what others may release */
+uint32_t races_block_of(const struct runner *k, uint32_t tag);               /* its number */
+void races_acquire(struct warp *w, const struct insn *ip, uint64_t address); /* reads what others may release */
 /* A fence that reaches beyond the block; one between its writes to global memory and the async proxy. */
 void races_fence(struct warp *w);
 void races_fence_async(struct warp *w);
-void races_publish(struct warp *w, const struct insn *ip, uint64_t address);
+void races_release(struct warp *w, const struct insn *ip, uint64_t address);
 
 #endif

@@ -11,7 +11,7 @@ struct shadow {
     uint32_t *lane_read;                  /* of the last read that a lane may overtake; NULL: there are none */
     uint32_t *source;                     /* of the bulk copy or wgmma that reads it, agents.h; NULL: there are none */
     uint32_t *lane;                       /* of the last write: warp.synced | the lane, MANY_LANES or NO_LANE */
-    uint32_t *far_writer, *far_reader[2]; /* far.h; readers of the block itself, of others; NULL: no cluster */
+    uint32_t *far_writer, *far_reader[2]; /* dsmem.h; readers of the block itself, of others; NULL: no cluster */
     uint32_t grains;
 };
 #define KNOWN_PENDING 0x80         /* in shared_known: copied by a cp.async that nobody has waited for */

@@ -1,7 +1,7 @@
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/check/agents.h"
-#include "emu/check/far.h"
+#include "emu/check/dsmem.h"
 #include "base/text.h"
 #include "emu/check/races.h"
 #include <stdarg.h>
@@ -26,9 +26,9 @@ static void part_race(struct warp *w, const struct insn *ip, const struct block 
                       const char *word)
 {
     uint32_t of = writer & 63, by = b->shadow->lane[grain];
-    if (!writer || of == (uint32_t)w->id || of >= (uint32_t)b->warp_count || !left_out(&b->warps[of].part_told, by, writer >> 7))
+    if (!writer || of == (uint32_t)w->id || of >= (uint32_t)b->warp_count || !left_out(&b->warps[of].part_released, by, writer >> 7))
         return;
-    if (w->clocks[of] == b->warps[of].part_told.clock)
+    if (w->clocks[of] == b->warps[of].part_released.clock)
         emu_report(
             w, ip, lane, "race",
             "%s shared memory at 0x%x races with lane %u of warp %u: no __syncwarp between it and the lanes that arrived at the mbarrier",
@@ -56,7 +56,7 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
     if ((ip->flags & 2) && ip->op != OP_atom) { /* volatile: a flag; what its writer did before its last fence is known to the reader */
         if (access == ACCESS_READ) {
             if (writer && (writer & 63) != id && (writer & 63) < (uint32_t)b->warp_count)
-                race_flag_heard(w, &b->warps[writer & 63], writer >> 7);
+                race_flag_acquire(w, &b->warps[writer & 63], writer >> 7);
             return;
         }
         access = ACCESS_ATOMIC;
@@ -125,7 +125,7 @@ static void lane_grain(struct warp *w, const struct insn *ip, struct block *b, i
              mine = w->used | (uint32_t)lane, other = *of & 63;
     bool copy = ip->op == OP_cp_async, atomic = access == ACCESS_ATOMIC || ip->op == OP_atom, all = ip->op == OP_ldmatrix,
          strong = atomic || (!copy && !all && (ip->flags & ACCESS_STRONG)), beside = other < 32 && (w->mask >> other & 1);
-    if (!atomic && (!strong || beside) && lanes_apart(w, *of, all ? NO_LANE - 1 : (uint32_t)lane)) /* a row goes to several lanes */
+    if (!atomic && (!strong || beside) && lanes_unordered(w, *of, all ? NO_LANE - 1 : (uint32_t)lane)) /* a row goes to several lanes */
         lane_race(w, ip, lane, grain, access, *of, "wrote");
     if (access == ACCESS_READ) {
         if (read && !copy && !all && !strong && (ip->flags & ACCESS_OVERTAKEN)) {
@@ -134,7 +134,7 @@ static void lane_grain(struct warp *w, const struct insn *ip, struct block *b, i
         }
         return;
     }
-    if (read && !strong && reads_apart(w, *read, (uint32_t)lane))
+    if (read && !strong && reads_unordered(w, *read, (uint32_t)lane))
         lane_race(w, ip, lane, grain, access, *read, "read");
     w->wrote |= 1u << lane;
     *of = w->synced | (atomic || w->doubles ? NO_LANE : (uint32_t)lane);
@@ -147,7 +147,7 @@ static bool disputed(const struct warp *w, const struct block *b, int lane, uint
     int shift = w->program->shared_shift;
     for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++)
         if (race_unordered(w, s->writer[g]) || race_unordered(w, s->reader[g]) || s->lane[g] >> 6 == w->synced >> 6 ||
-            (w->part_count && lanes_apart(w, s->lane[g], (uint32_t)lane)) || (s->lane_read && s->lane_read[g] >> 6 == w->used >> 6))
+            (w->part_count && lanes_unordered(w, s->lane[g], (uint32_t)lane)) || (s->lane_read && s->lane_read[g] >> 6 == w->used >> 6))
             return true;
     return false;
 }
@@ -184,7 +184,7 @@ void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, i
     if (w->checks & CHECK_KNOWN)
         known_shared(w, ip, b, lane, offset, bytes, access);
     if ((w->checks & CHECK_RACE) && b->shadow && b->cluster_count > 1)
-        far_access(w, ip, b, lane, offset, bytes, silent ? ACCESS_READ : access);
+        dsmem_access(w, ip, b, lane, offset, bytes, silent ? ACCESS_READ : access);
     if ((w->checks & CHECK_RACE) && b == w->block && b->shadow)
         for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++) {
             race_grain(w, ip, b, lane, g, silent ? ACCESS_READ : access, silent);
@@ -212,7 +212,7 @@ void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, u
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
 {
     for (int i = 0; i < b->warp_count; i++)
-        lanes_meet(&b->warps[i]);
+        lanes_sync(&b->warps[i]);
     if (++b->epoch == EPOCH_MAX && b->shadow && b->warps[0].program->simple_races) { /* begin again, keeping who wrote */
         for (uint32_t g = 0; g < b->shadow->grains; g++)
             b->shadow->writer[g] = b->shadow->writer[g] >> 7 >= b->first_epoch ? 1u << 7 : 0;

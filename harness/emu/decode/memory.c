@@ -161,7 +161,7 @@ static bool param_access(struct decode *d, const struct ptx_operand *o, enum ptx
     return true;
 }
 
-/* The race check of global memory tells apart what the narrowest write does. */
+/* The race check of global memory tells unordered what the narrowest write does. */
 static void narrow_granule(struct program *p, uint64_t bytes)
 {
     while (1ull << p->global_shift > bytes)

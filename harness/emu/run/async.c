@@ -4,7 +4,7 @@
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
 #include "emu/check/copies.h"
-#include "emu/check/far.h"
+#include "emu/check/dsmem.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -199,7 +199,7 @@ static bool mbarrier_over(struct warp *w, const struct insn *ip, int i, const ui
     uint64_t v;
     memcpy(&v, host, 8);
     if (MBARRIER_PHASE(v) == phase && w->runner->pending_count) {
-        bulk_land(w->runner);
+        bulk_complete(w->runner);
         memcpy(&v, host, 8);
     }
     if (MBARRIER_PHASE(v) != phase)
@@ -245,7 +245,7 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
     if (user >= 0 && (w->runner->launch->checks & CHECK_RACE))
         emu_report(w, ip, i, "race", "the mbarrier at shared 0x%x is given up while warp %d may use it: no barrier between them", offset,
                    user);
-    far_note(w, ip, i, owner);
+    dsmem_note(w, ip, i, owner);
     switch (ip->kind) {
     case MBARRIER_INIT:
         mbarrier_begin(w, ip, i, owner, offset, true);
@@ -275,7 +275,7 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
     }
     if (*yes) {
         bool state = ip->kind == MBARRIER_TEST || ip->kind == MBARRIER_TRY;
-        lanes_meet(w);
+        lanes_sync(w);
         race_wait_phase(w, owner, offset, state ? -1 : (int)(SLOT(const uint32_t, w, ip->b)[i] & 1));
     }
 }

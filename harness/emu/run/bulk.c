@@ -5,7 +5,7 @@
 #include "emu/async.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
-#include "emu/check/far.h"
+#include "emu/check/dsmem.h"
 #include "emu/check/races.h"
 #include "emu/run/tensormap.h"
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static void put_bytes(const struct insn *ip, uint8_t *to, const uint8_t *from, u
 }
 
 /* Fewer bytes were expected than come when the phase has ended without them. */
-static void land_at(const struct pending_copy *p, struct block *told, uint32_t phase)
+static void complete_at(const struct pending_copy *p, struct block *told, uint32_t phase)
 {
     if (agent_phases(told, p->signal_at) != phase && (p->w->runner->launch->checks & CHECK_RACE))
         emu_report(p->w, p->ip, p->lane, "async_wait",
@@ -129,7 +129,7 @@ static void land_at(const struct pending_copy *p, struct block *told, uint32_t p
     mbarrier_update(p->w, told->shared + p->signal_at, told, p->signal_at, -(int32_t)p->bytes, 0, false);
 }
 
-static void copy_lands(const struct pending_copy *p)
+static void copy_complete(const struct pending_copy *p)
 {
     struct warp *w = p->w;
     if (!p->from) {
@@ -145,7 +145,7 @@ static void copy_lands(const struct pending_copy *p)
         if (p->mask && !(p->mask >> r & 1))
             continue;
         put_bytes(p->ip, b->shared + p->offset, p->from, p->bytes);
-        land_at(p, told, p->phase[r]);
+        complete_at(p, told, p->phase[r]);
     }
 }
 
@@ -159,23 +159,23 @@ void bulk_drop(struct runner *k)
     k->pending_bytes = 0;
 }
 
-void bulk_land(struct runner *k)
+void bulk_complete(struct runner *k)
 {
     for (int i = 0; i < k->pending_count; i++) {
         struct warp *w = k->pending[i].w;
         int checks = w->checks; /* it may stand at an mbarrier, whose own words are no data */
         w->checks = k->launch->checks;
-        copy_lands(&k->pending[i]);
+        copy_complete(&k->pending[i]);
         w->checks = checks;
     }
     bulk_drop(k);
 }
 
-static void copy_waits(const struct pending_copy *p)
+static void copy_queue(const struct pending_copy *p)
 {
     struct runner *k = p->w->runner;
     if (k->pending_bytes + p->bytes > PENDING_BYTES)
-        bulk_land(k);
+        bulk_complete(k);
     if (k->pending_count == k->pending_room) {
         k->pending_room = k->pending_room ? k->pending_room * 2 : 16;
         k->pending = xrealloc(k->pending, (size_t)k->pending_room * sizeof *k->pending);
@@ -197,14 +197,14 @@ static void copy_to_shared(struct pending_copy *p, uint64_t mbar)
         if (p->mask && !(p->mask >> r & 1))
             continue;
         uint32_t tag = p->mask || p->signal == b ? agent_of_mbarrier(b, p->signal_at, w, p->ip, p->lane) : 0;
-        far_note(w, p->ip, p->lane, b);
+        dsmem_note(w, p->ip, p->lane, b);
         p->phase[r] = agent_phases(p->mask ? b : p->signal, p->signal_at);
         agent_writes(w, p->ip, p->lane, b, p->offset, p->bytes, tag | (tag && p->ip->aux ? SHADOW_ATOMIC : 0));
-        agent_tells(w, p->mask ? b : p->signal, p->signal_at);
+        agent_releases(w, p->mask ? b : p->signal, p->signal_at);
         if (w->checks & CHECK_KNOWN)
             memset(b->shared_known + p->offset, 0xff, p->bytes);
     }
-    copy_waits(p);
+    copy_queue(p);
 }
 
 /* What a copy reads from global memory is read until the phase of its mbarrier is over. */
@@ -316,7 +316,7 @@ const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
             if (p.owner == w->block)
                 agent_reads(w, ip, i, p.offset, bytes, agent_of_group(w, ip, i));
             source_known(w, ip, i, p.owner, p.offset, bytes);
-            copy_waits(&p);
+            copy_queue(&p);
         }
     }
     return ip + 1;
@@ -509,7 +509,7 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
                 agent_reads(w, ip, i, p.offset, bytes, agent_of_group(w, ip, i));
             if (box_inside(&x))
                 source_known(w, ip, i, p.owner, p.offset, bytes);
-            copy_waits(&p);
+            copy_queue(&p);
             continue;
         }
         uint64_t sectors = m->sector_sum;
@@ -529,7 +529,7 @@ const struct insn *emu_bulk_group(struct warp *w, const struct insn *ip)
 {
     bool ours = (w->mask & w->bulk_lanes) != 0;
     if (ip->kind) {
-        bulk_land(w->runner);
+        bulk_complete(w->runner);
         uint32_t open = (uint32_t)ip->imm, id = w->bulk_agent;
         if (ours && id && w->bulk_groups >= open && w->clocks[id] < w->bulk_groups - open)
             w->clocks[id] = w->fenced[id] = w->bulk_groups - open;

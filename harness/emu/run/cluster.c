@@ -1,4 +1,4 @@
-#include "emu/check/far.h"
+#include "emu/check/dsmem.h"
 #include "emu/check/agents.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
@@ -9,7 +9,7 @@
 static void arrive_relaxed(struct warp *w, uint32_t *to)
 {
     uint32_t rank = (uint32_t)w->block->cluster_rank;
-    to[rank] = to[rank] > FAR_BEGUN ? to[rank] : FAR_BEGUN;
+    to[rank] = to[rank] > DSMEM_BEGUN ? to[rank] : DSMEM_BEGUN;
     w->block->cluster_relaxed |= 1ull << w->id;
     for (int b = 0; b < w->block->cluster_count; b++)
         if (w->block->cluster[b]->touched && w->block->cluster[b]->touched[rank].w == w)
@@ -50,7 +50,7 @@ const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip)
         if (w->block->cluster_count > 1 && relaxed)
             arrive_relaxed(w, first->cluster_far[first->cluster_phase & 1]);
         else if (w->block->cluster_count > 1)
-            far_release(w, first->cluster_far[first->cluster_phase & 1]);
+            dsmem_release(w, first->cluster_far[first->cluster_phase & 1]);
     }
     for (int b = 0; b < w->block->cluster_count; b++) {
         const struct block *block = w->block->cluster ? w->block->cluster[b] : w->block;

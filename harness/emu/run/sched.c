@@ -6,7 +6,7 @@
 #include "emu/async.h"
 #include "emu/check/report.h"
 #include "emu/check/shadow.h"
-#include "emu/check/far.h"
+#include "emu/check/dsmem.h"
 #include "emu/check/races.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,7 +147,7 @@ static void warp_start(struct warp *w, int threads)
     w->async_groups = 0;
     w->copy_count = w->source_count = 0;
     w->cluster_phase = 0;
-    w->part_fenced = w->part_told = (struct part_told){0};
+    w->part_fenced = w->part_released = (struct part_released){0};
     w->clock_watch = w->block->shadow && !p->simple_races && w->runner->launch->checks == CHECK_ALL && !w->block->shadow->far_writer;
     w->cluster_waits = w->cluster_fenced = false;
     memset(w->clocks, 0, sizeof w->clocks);
@@ -162,7 +162,7 @@ static void warp_start(struct warp *w, int threads)
     if (p->uses_cluster)
         memset(w->far, 0, sizeof w->far);
     w->marks = 0x0101010101010101ull * w->runner->launch->mark;
-    lanes_meet(w);
+    lanes_sync(w);
     warp_set_mask(w, mask);
 }
 
@@ -199,7 +199,7 @@ static void block_start(struct runner *k, struct block *b, uint64_t number, int 
     b->cluster_relaxed = 0;
     b->parted = b->copied = false;
     b->sent_agent = b->sent_count = 0;
-    b->cluster_time = FAR_BEGUN + 1;
+    b->cluster_time = DSMEM_BEGUN + 1;
     if (b->touched) {
         memset(b->touched, 0, CLUSTER_MAX * sizeof *b->touched);
         memset(b->cluster_far, 0, sizeof b->cluster_far);
@@ -258,12 +258,12 @@ static void run_turn(struct warp *w)
         barrier_warp_arrives(w);
     } else if (w->state == WARP_DONE) {
         agent_ends(w);
-        bulk_land(w->runner);
+        bulk_complete(w->runner);
         barrier_warp_done(w->block);
         if ((w->program->uses_async || w->program->uses_mbarrier) && block_ended(w->block))
             agents_end(w->block);
         if (w->block->touched && block_ended(w->block))
-            far_block_ends(w->block);
+            dsmem_block_ends(w->block);
     } else if (w->state == WARP_READY && w->fuel < 0 && ++w->turns > l->turns_max) {
         give_up(w, "the kernel does not end: a warp ran its limit of instructions");
     }
@@ -309,7 +309,7 @@ static void run_residents(struct runner *k, int count)
         if (ran && !all_stalled(k, count))
             continue;
         if (k->pending_count) {
-            bulk_land(k);
+            bulk_complete(k);
             continue;
         }
         for (int b = 0; b < count; b++) {
@@ -480,7 +480,7 @@ bool launch_run(struct launch *l, struct error *err)
         run_undone(l);
         l->trace = TRACE_ALL;
         p->trace_all = true;
-        threads = v == RACES_TELL ? 1 : threads;
+        threads = v == RACES_REPORT ? 1 : threads;
     }
     races_forget(l);
     if (l->heap.buffer)

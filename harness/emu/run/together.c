@@ -239,6 +239,6 @@ const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip)
     if (wait_for(w, ip, member_mask(w, ip->a), &next))
         return next;
     EACH_GROUP(ip->a)
-    lanes_meet_some(w, group);
+    lanes_sync_some(w, group);
     return ip + 1;
 }

@@ -105,7 +105,7 @@ bool rig_run_step(struct rig *rig, int step, struct error *err);
 /* cuDNN: steps that have plans to choose from, in order (in a chain each distinct call once); -1 behind the last. For each the plans that
  * were found, and which is used: chosen by the caller after timing them. */
 int rig_library_step(const struct rig *rig, int nth);
-/* That plan's engine is hopelessly slow for such convolutions (cudnn_hopeless); and is it? */
+/* That plan's engine is hopelessly slow for such convolutions (cudnn_is_slow); and is it? */
 void rig_plan_is_hopeless(const struct rig *rig, int step, int plan);
 bool rig_plan_hopeless(const struct rig *rig, int step, int plan);
 /* Makes the plans that a rig of this program is going to ask the library for. */
@@ -118,7 +118,7 @@ void rig_plan_use(struct rig *rig, int step, int plan);
 int rig_plan_among(
     const struct rig *rig,
     int step); /* how many the choice was made among: more than rig_plan_count where an earlier rig of this process made it */
-/* "2026-11-23", where an earlier run chose on that day (cudnn_remember); "". */
+/* "2026-11-23", where an earlier run chose on that day (cudnn_open_choices); "". */
 const char *rig_plan_raced(const struct rig *rig, int step);
 int rig_plan_used(const struct rig *rig, int step);
 /* The plan in use is the fastest of those timed: later rigs of this process take it for an equal call without a search. */

@@ -78,7 +78,7 @@ bool rig_library_make(struct rig *rig, int step, struct error *err)
         memcpy(own->raced, chosen->raced, sizeof own->raced);
         if (make_like(rig, step, &conv, &chosen->facts, NULL))
             return true;
-        cudnn_forget(rig->library, &conv);
+        cudnn_drop_choice(rig->library, &conv);
     }
     own->raced[0] = 0;
     own->among = own->plan_count =
@@ -93,7 +93,7 @@ void rig_library_ahead(struct cudnn *library, const struct program *p)
         if (p->steps[i].kind == STEP_CUDNN) {
             conv_of(p, &p->steps[i], &conv);
             if (!cudnn_chosen(library, &conv))
-                cudnn_ahead(library, &conv, PLANS_MAX);
+                cudnn_prefetch(library, &conv, PLANS_MAX);
         }
 }
 
@@ -197,14 +197,14 @@ void rig_plan_is_hopeless(const struct rig *rig, int step, int plan)
 {
     struct cudnn_conv conv;
     conv_of(rig->program, &rig->program->steps[step], &conv);
-    cudnn_is_hopeless(rig->library, &conv, rig_plan_facts(rig, step, plan)->engine);
+    cudnn_mark_slow(rig->library, &conv, rig_plan_facts(rig, step, plan)->engine);
 }
 
 bool rig_plan_hopeless(const struct rig *rig, int step, int plan)
 {
     struct cudnn_conv conv;
     conv_of(rig->program, &rig->program->steps[step], &conv);
-    return cudnn_hopeless(rig->library, &conv, rig_plan_facts(rig, step, plan)->engine);
+    return cudnn_is_slow(rig->library, &conv, rig_plan_facts(rig, step, plan)->engine);
 }
 
 void rig_plan_keep(struct rig *rig, int step)

@@ -16,7 +16,7 @@ static void remember_plans(struct vendor_library *l, struct device *dev)
     free(l->state);
     l->state = text_format("%s, driver %s, %s, SM at %.0f MHz at most, power limit %.0f W", version, dev->driver, dev->uuid,
                            dev->chip.clock_max_hz / 1e6, s.power_limit_w);
-    cudnn_remember(l->cudnn, l->state);
+    cudnn_open_choices(l->cudnn, l->state);
 }
 
 void vendor_open(struct vendor_library *l, struct device *dev)
@@ -36,7 +36,7 @@ struct cudnn *vendor_described(struct vendor_library *l, const char *device, con
     if (l->cudnn || l->error[0] || !device || !*device || !state || !*state)
         return l->cudnn;
     if (cudnn_describe(device, &l->cudnn, &ignored))
-        cudnn_remember(l->cudnn, state);
+        cudnn_open_choices(l->cudnn, state);
     else
         snprintf(l->error, sizeof l->error, "%.500s", ignored.text);
     return l->cudnn;

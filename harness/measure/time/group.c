@@ -72,7 +72,7 @@ static void record_plans(struct timing_group *b, int i, int step, const double *
                        : work->math == MATH_TF32 ? ", tf32 as by cuDNN's default"
                                                  : ", strict f32 (cuDNN's default is tf32)";
     const char *raced = rig_plan_raced(rig, step);
-    char *plan = cudnn_plan_said(best);
+    char *plan = cudnn_plan_text(best);
     char *engine = text_format("%s%s%s%s%s best of %d%s%s%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "",
                                layer ? ": " : "", plan, rig_plan_among(rig, step), raced[0] ? ", plan remembered from " : "", raced, mode);
     row_set(&row->engine, engine);

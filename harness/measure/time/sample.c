@@ -92,7 +92,7 @@ static bool hold_row(struct sample_group *f, int i, struct error *err)
 static void was_held(struct sample_group *f, int i)
 {
     struct sample_candidate *e = &f->candidates[i];
-    if (f->dev->ops->held && e->unheld < SAMPLE_UNHELD_MOST && !f->dev->ops->held(f->dev))
+    if (f->dev->ops->unblocked && e->unheld < SAMPLE_UNHELD_MOST && !f->dev->ops->unblocked(f->dev))
         e->unheld++;
 }
 
@@ -213,7 +213,7 @@ static bool visit_all(struct sample_group *f, int round, struct error *err)
     order_of(f->plan->seed, round, f->count, f->order);
     f->set = f->warming ? (round + 1) % f->sets : sample_draw(f, f->sets); /* all of them, those first on which nothing ran yet */
     f->replica = f->warming ? round / f->sets % f->replicas : sample_draw(f, f->replicas);
-    f->turn = round % DEVICE_TURNS;
+    f->turn = round % DEVICE_LAUNCH_SLOTS;
     for (int k = 0; k < f->count; k++) {
         int i = f->order[k];
         double start = clock_s();

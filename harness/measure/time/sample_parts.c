@@ -50,11 +50,11 @@ bool sample_rest(struct device *dev, long ns, struct error *err)
 
 bool sample_hold(struct device *dev, struct error *err)
 {
-    return !dev->ops->hold || dev->ops->hold(dev, err);
+    return !dev->ops->block || dev->ops->block(dev, err);
 }
 
 void sample_let_go(struct device *dev)
 {
-    if (dev->ops->let_go)
-        dev->ops->let_go(dev);
+    if (dev->ops->unblock)
+        dev->ops->unblock(dev);
 }

@@ -6,12 +6,12 @@
 
 static int turn_now(const struct sample_group *f)
 {
-    return f->dev->ops->turn ? f->dev->ops->turn(f->dev) : 0;
+    return f->dev->ops->launch_slot ? f->dev->ops->launch_slot(f->dev) : 0;
 }
 
 static int modulo(int turns)
 {
-    return (turns % DEVICE_TURNS + DEVICE_TURNS) % DEVICE_TURNS;
+    return (turns % DEVICE_LAUNCH_SLOTS + DEVICE_LAUNCH_SLOTS) % DEVICE_LAUNCH_SLOTS;
 }
 
 static bool calls_library(const struct program *p)
@@ -30,7 +30,7 @@ bool slot_learn(struct sample_group *f, int i, struct error *err)
     struct device_graph *graph = NULL;
     struct error ignored = {0};
     f->unseen[i] = 0;
-    if (!ops->turn || rig_program(rig)->graph || !calls_library(rig_program(rig))) /* launches in a graph have no turns */
+    if (!ops->launch_slot || rig_program(rig)->graph || !calls_library(rig_program(rig))) /* launches in a graph have no turns */
         return true;
     int before = turn_now(f);
     if (!rig_run(rig, err) || !ops->sync(f->dev, err))
@@ -49,8 +49,8 @@ bool slot_run(struct sample_group *f, int i, struct error *err)
 {
     if (!rig_run(f->candidates[i].rig, err))
         return false;
-    if (f->dev->ops->turned && f->unseen[i] > 0)
-        f->dev->ops->turned(f->dev, f->unseen[i]);
+    if (f->dev->ops->slots_used && f->unseen[i] > 0)
+        f->dev->ops->slots_used(f->dev, f->unseen[i]);
     return true;
 }
 
@@ -58,9 +58,9 @@ bool slot_run(struct sample_group *f, int i, struct error *err)
 bool slot_steer(struct sample_group *f, int i, struct error *err)
 {
     const struct device_ops *ops = f->dev->ops;
-    if (!ops->turn || !ops->stamp)
+    if (!ops->launch_slot || !ops->stamp)
         return true;
-    int pads = f->slots_known && f->ahead[i] >= 0 ? modulo(f->turn - turn_now(f) - f->ahead[i]) : sample_draw(f, DEVICE_TURNS);
+    int pads = f->slots_known && f->ahead[i] >= 0 ? modulo(f->turn - turn_now(f) - f->ahead[i]) : sample_draw(f, DEVICE_LAUNCH_SLOTS);
     for (int k = 0; k < pads; k++)
         if (!ops->stamp(f->dev, 0, err))
             return false;

@@ -153,8 +153,8 @@ bool card_room(struct card_data *d, const char *label, size_t bytes, uint64_t *a
 bool card_room_apart(struct card_data *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
     const struct device_ops *ops = d->card->dev->ops;
-    return ops->alloc_apart ? ops->alloc_apart(d->card->dev, label, bytes, address, err) || error_where(err, "the check on the device")
-                            : card_room(d, label, bytes, address, err);
+    return ops->alloc_guarded ? ops->alloc_guarded(d->card->dev, label, bytes, address, err) || error_where(err, "the check on the device")
+                              : card_room(d, label, bytes, address, err);
 }
 
 bool card_room_reference(struct card_data *d, size_t elements, bool bounds, struct card_values *at, struct error *err)

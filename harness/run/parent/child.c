@@ -34,7 +34,7 @@ static void become_worker(int socket_end, int errors, pid_t parent)
         _exit(127);
     signal(SIGINT, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
-    /* NVRTC 13.0 orders some of its work by address (device/compile/apart.c): addresses are not drawn at random either, where that is
+    /* NVRTC 13.0 orders some of its work by address (device/compile/subprocess.c): addresses are not drawn at random either, where that is
      * allowed. */
     personality((unsigned long)personality(0xffffffff) | ADDR_NO_RANDOMIZE);
     execv("/proc/self/exe", argv);

@@ -113,8 +113,8 @@ static bool take_made(int file, struct compiled *out)
     return ok;
 }
 
-bool compile_apart(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
-                   struct error *err)
+bool compile_in_subprocess(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                           struct error *err)
 {
     int status = 0, file = memfd_create("bench-compiled", MFD_CLOEXEC);
     struct error *there = mmap(NULL, sizeof *there, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
-/* apart.c: a request's code is its own, whatever its process compiled before; a compiler that dies is told like one in this process. Needs
- * NVRTC. */
+/* subprocess.c: a request's code is its own, whatever its process compiled before; a compiler that dies is told like one in this process.
+ * Needs NVRTC. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"

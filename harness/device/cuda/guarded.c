@@ -8,7 +8,7 @@ static CUmemAllocationProp properties(const struct cuda_state *s)
     return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = s->device}};
 }
 
-static bool map(struct cuda_state *s, struct cuda_apart *a, struct error *err)
+static bool map(struct cuda_state *s, struct cuda_guarded *a, struct error *err)
 {
     CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = s->device},
                               .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
@@ -20,7 +20,7 @@ static bool map(struct cuda_state *s, struct cuda_apart *a, struct error *err)
     return cuda_check(s, s->api->cuMemSetAccess(a->address, a->bytes, &access, 1), "mapping memory", err);
 }
 
-static bool unmap(struct cuda_state *s, struct cuda_apart *a, struct error *err)
+static bool unmap(struct cuda_state *s, struct cuda_guarded *a, struct error *err)
 {
     if (!a->mapped)
         return true;
@@ -28,20 +28,20 @@ static bool unmap(struct cuda_state *s, struct cuda_apart *a, struct error *err)
     return cuda_check(s, s->api->cuMemUnmap(a->address, a->bytes), "unmapping memory", err);
 }
 
-static void apart_free(struct cuda_state *s, struct cuda_apart *a)
+static void guarded_free(struct cuda_state *s, struct cuda_guarded *a)
 {
     unmap(s, a, NULL);
     if (a->memory)
         s->api->cuMemRelease(a->memory);
     if (a->address)
         s->api->cuMemAddressFree(a->address, a->bytes);
-    *a = (struct cuda_apart){0};
+    *a = (struct cuda_guarded){0};
 }
 
-bool cuda_alloc_apart(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
+bool cuda_alloc_guarded(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
-    struct cuda_apart a = {0};
+    struct cuda_guarded a = {0};
     CUmemAllocationProp p = properties(s);
     size_t grain = 0;
     if (!cuda_check(s, s->api->cuMemGetAllocationGranularity(&grain, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM), label, err) || !grain)
@@ -50,37 +50,37 @@ bool cuda_alloc_apart(struct device *dev, const char *label, size_t bytes, uint6
     bool ok = cuda_check(s, s->api->cuMemAddressReserve(&a.address, a.bytes, 0, 0, 0), label, err) &&
               cuda_check(s, s->api->cuMemCreate(&a.memory, a.bytes, &p, 0), label, err) && map(s, &a, err);
     if (!ok) {
-        apart_free(s, &a);
+        guarded_free(s, &a);
         return false;
     }
-    *APPEND(s->aparts, s->apart_count) = a;
+    *APPEND(s->guarded, s->guarded_count) = a;
     *address = a.address;
     return true;
 }
 
-bool cuda_release_apart(struct cuda_state *s, uint64_t address)
+bool cuda_release_guarded(struct cuda_state *s, uint64_t address)
 {
-    for (int i = 0; i < s->apart_count; i++)
-        if (s->aparts[i].address == address) {
-            apart_free(s, &s->aparts[i]);
-            s->aparts[i] = s->aparts[--s->apart_count];
+    for (int i = 0; i < s->guarded_count; i++)
+        if (s->guarded[i].address == address) {
+            guarded_free(s, &s->guarded[i]);
+            s->guarded[i] = s->guarded[--s->guarded_count];
             return true;
         }
     return false;
 }
 
-void cuda_apart_close(struct cuda_state *s)
+void cuda_guarded_close(struct cuda_state *s)
 {
-    while (s->apart_count > 0)
-        apart_free(s, &s->aparts[--s->apart_count]);
-    free(s->aparts);
+    while (s->guarded_count > 0)
+        guarded_free(s, &s->guarded[--s->guarded_count]);
+    free(s->guarded);
 }
 
 bool cuda_reach(struct device *dev, uint64_t address, bool within, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
-    bool ok = s->apart_count == 0 || cuda_sync(dev, err); /* what is queued may still use it */
-    for (int i = 0; ok && i < s->apart_count; i++)
-        ok = address && s->aparts[i].address != address ? true : within ? map(s, &s->aparts[i], err) : unmap(s, &s->aparts[i], err);
+    bool ok = s->guarded_count == 0 || cuda_sync(dev, err); /* what is queued may still use it */
+    for (int i = 0; ok && i < s->guarded_count; i++)
+        ok = address && s->guarded[i].address != address ? true : within ? map(s, &s->guarded[i], err) : unmap(s, &s->guarded[i], err);
     return ok;
 }
