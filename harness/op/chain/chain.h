@@ -1,8 +1,8 @@
-/* op/chain/chain: works that run one after another, tensors flowing from each to the next: a network, run whole.
+/* op/chain/chain: works that run one after another, each reading what earlier ones wrote: a network, run whole.
  *
- * A work of op `chain` has the shape of the whole (n, c, h, w in; k, p, q out) and points to its links. Links are in logical order of
- * execution; each names where its input and residual come from. Weights are seeded: each layer run has filter and bias of its own, the same
- * ones under every layout plan. */
+ * A work of op `chain` has the shape of the whole (n, c, h, w in; k, p, q out) and points to its links, which are in order of execution;
+ * each link names where its input and residual come from. Weights are seeded: each layer run has its own filter and bias, the same under
+ * every layout plan. */
 #ifndef BENCH_OP_CHAIN_H
 #define BENCH_OP_CHAIN_H
 
@@ -95,14 +95,15 @@ bool chain_file_reference(struct chain_file *file, const double *input, const st
 /* True if the op only moves values. */
 bool chain_file_moves(const struct work *work);
 
-/* Masks: where the links' works have one, the first one's marks the inputs that changed. Each link's active outputs are its receptive
- * field's dilation of the marks it is given, and these are the marks that the next link is given (only the pattern of the others' masks
- * counts for nothing: their own layers' cases have it). A pixel that a link leaves inactive counts as 0 for the next one, whatever its
- * buffer holds: nothing changed there. So the values are those of the links' sparse kernels run one after another, and with a bias they are
- * not the dense net's: that has act(bias) there. Dense rows are held to the dense net: DATA_FULL gives the full input and the net without
- * masks between its links, of which the active outputs count.
+/* Masks: if the links' works have masks, the first one's marks the inputs that changed. A link's active outputs are the dilation of its
+ * marks by the receptive field, and become the marks of the next link. (The patterns of the other links' masks do not matter here; their
+ * own layers' cases use them.) A pixel that a link leaves inactive counts as 0 for the next one, whatever its buffer holds, because nothing
+ * changed there. So the values are those of the links' sparse kernels run one after another. With a bias they differ from the dense net's,
+ * which has act(bias) in inactive pixels. Dense rows are compared with the dense net: DATA_FULL gives the full input and a net without
+ * masks between its links, and only its active outputs are compared.
  *
- * Only a straight row of links that each read the one before, without residual and with outputs where their marks are, passes marks on. */
+ * Marks pass only through a straight row of links that each read the one before, without residual, and whose outputs are where their marks
+ * are. */
 bool chain_passes_marks(const struct chain *chain, struct error *err);
 
 #endif

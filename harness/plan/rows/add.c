@@ -1,4 +1,4 @@
-/* What a plan is made of, as it is added: configurations, ways, cases, rows. */
+/* Appends the parts of a plan: configurations, ways, cases, rows. */
 #include "base/text.h"
 #include "plan/rows/private.h"
 #include <stdlib.h>

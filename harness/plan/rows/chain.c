@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* On emu, which takes seconds for a deep network, single variants run whole in short ones only. */
+/* On emu, where a deep network takes seconds, single variants run whole only in short networks. */
 #define EMU_SINGLES_MAX 16
 
 /* The rows of one network, as they are added. */
@@ -69,7 +69,7 @@ static bool has_op(const struct chain *chain, const struct op *op)
     return false;
 }
 
-/* A variant of the scenario that is not the library's and whose op some layer has; once for all its parameters. */
+/* Lists the scenario's variants, other than the library's, whose op some layer has; each once for all its parameters. */
 static const char *single_of(const struct plan *plan, const struct variant_set *set, const struct chain *chain, int entry)
 {
     const struct scenario *s = plan->scenario;
@@ -86,7 +86,7 @@ static const char *single_of(const struct plan *plan, const struct variant_set *
     return NULL;
 }
 
-/* Kernels for a network that the scenario lists, or `bench try` names, each at its configurations. */
+/* Adds rows of kernels for a whole network that the scenario lists or `bench try` names, one for each configuration. */
 static bool add_kernels(struct network_rows *r, const struct chain_row *like, struct error *err)
 {
     struct plan *plan = r->plan;
@@ -109,7 +109,8 @@ static bool add_kernels(struct network_rows *r, const struct chain_row *like, st
     return true;
 }
 
-/* Rows of one layout plan: library and best in each launch; each single variant once, in the network's fastest launch. */
+/* Adds the rows of one layout plan: library and best under each launch mode; each single variant once, under the network's fastest launch
+ * mode. */
 static bool add_way(struct network_rows *r, const struct way *way, enum layout_plan layout, struct error *err)
 {
     struct plan *plan = r->plan;
@@ -138,7 +139,7 @@ static bool add_way(struct network_rows *r, const struct way *way, enum layout_p
     return true;
 }
 
-/* Every layer of the network is measured in this plan, with the mask that the network has. */
+/* True if every layer of the network has a row in this plan, with the network's mask. */
 static bool is_whole(const struct plan *plan, int layer_cases, const struct chain *chain)
 {
     for (int i = 0; i < chain->count; i++) {
@@ -152,13 +153,13 @@ static bool is_whole(const struct plan *plan, int layer_cases, const struct chai
     return true;
 }
 
-/* What the network runs with: a mask of the layers' cases. */
+/* A mask under which the network runs: one of its layers' cases. */
 struct marks {
     struct mask mask;
-    const char *label; /* in ids, the case's; NULL: no mask, or the layers' own */
+    const char *label; /* the mask's coordinate in ids; NULL: no mask, or the layers' own */
 };
 
-/* NULL: the network cannot be run whole, which the notes say once, or is not measured whole. */
+/* NULL: it cannot be run whole, which a note says once, or it is not measured whole */
 static struct way *make_way(struct plan *plan, const struct scenario_network *network, const char *device_kind, int layer_cases,
                             enum layout_plan layout, const struct marks *marks, bool *cropped)
 {
@@ -283,7 +284,7 @@ static bool bind_link(struct plan *plan, const struct side *side, const struct c
     return ok;
 }
 
-/* What the chain's own row says of itself, taken over from the placeholder. */
+/* Takes over what the placeholder row says of itself. */
 static void take_identity(struct program *to, struct program *from, const struct program *parts, int count)
 {
     to->graph = from->graph;
@@ -303,7 +304,7 @@ static void take_identity(struct program *to, struct program *from, const struct
         }
 }
 
-/* The row's variant on links first ..; false when it does not take them. */
+/* Binds the row's variant to links first ..; false if it does not take them. */
 static bool bind_span(const struct plan *plan, const struct plan_row *row, const struct chain *whole, int first, int count,
                       struct program *out, struct error *err)
 {

@@ -11,7 +11,7 @@ static bool is_library(const struct plan_row *p)
     return p->variant && variant_is_library(p->variant);
 }
 
-/* The isolated time that is the headline: cold where it was measured. NaN: none. */
+/* The isolated time that reports show first: cold if measured. NaN: none. */
 static const struct row_time *headline(const struct row *row)
 {
     const struct row_time *t = row ? row_time(row, "cold", "isolated") : NULL;
@@ -26,7 +26,7 @@ static bool same_epilogue(const struct work *a, const struct work *b)
     return !strcmp(text_get(&x), text_get(&y));
 }
 
-/* Does the row stand for this link: its layer, with the network's mask, in this layout and type? Sizes may differ where cases are cropped.
+/* True if the row measures this link: its layer, with the network's mask, in this layout and type. Sizes may differ if cases are cropped.
  */
 static bool stands_for(const struct plan *plan, int index, const struct chain_link *link)
 {
@@ -51,7 +51,7 @@ static bool usable(const struct plan *plan, int index, struct row *const *rows)
 
 enum wanted { WANT_LIBRARY, WANT_OWN, WANT_ANY, WANT_NAMED }; /* OWN: not the library's, which emu does not have */
 
-/* Marks go from layer to layer or nowhere: a chain of a masked network is sparse on every link or dense on every one. */
+/* A chain of a masked network is sparse on every link or dense on every one: marks pass from layer to layer, or not at all. */
 static bool is_sparse(const struct plan *plan, const struct chain_row *chain)
 {
     if (chain->work->mask.pattern == MASK_NONE || chain->pick == CHAIN_LIBRARY)
@@ -195,7 +195,7 @@ void choose_describe(const struct plan *plan, int index, const int *choice, stru
 
 struct sum {
     double ns, low, high, warm;
-    double back; /* short rows as one of 50 launches in a graph, the others warm where that was measured */
+    double back; /* short rows as one of 50 launches in a graph, others warm if that was measured */
     bool shorts; /* there are such rows */
 };
 
@@ -237,8 +237,7 @@ static void put_sum(struct row *out, const char *name, const struct sum *sum)
     }
 }
 
-/* Adds the times of those kernels of one row, as they were traced, that only change a layout: ns[i] for the i-th name of the list. False:
- * not traced. */
+/* Adds the traced times of those kernels of a row that only change a layout: ns[i] for the i-th name of the list. False: not traced. */
 static bool add_library_layout(const struct layout_kernels *names, const struct row *row, double *ns)
 {
     for (int i = 0; i < row->launch_count; i++) {
@@ -271,7 +270,7 @@ static void put_library_layout(const struct chain *chain, const int *choice, str
     layout_kernels_free(&names);
 }
 
-/* The same layers by the library. False: some are not known. */
+/* Sums the library's times of the same layers. False: some are unknown. */
 static bool add_library_times(const struct plan *plan, int index, struct row *const *rows, struct sum *sum)
 {
     const struct chain *chain = plan->rows[index].chain->work->chain;

@@ -1,4 +1,4 @@
-/* Which variant an entry of a scenario means, and which one a row runs. */
+/* Finds the variant that an entry of a scenario means, and the one that a row runs. */
 #include "base/text.h"
 #include "op/file/ops.h"
 #include "plan/rows/private.h"

@@ -1,5 +1,5 @@
-/* Works like a row's own: the same op, types, layouts, filter and epilogue on images of other sizes, in other numbers and, where its code
- * stays the same, with other channels. Of ops that are files with tensors of their own: nearby_file.c. */
+/* Draws nearby shapes for a row: the same op, types, layouts, filter and epilogue on images of other sizes, with other batch sizes and, if
+ * its code stays the same, other channels. nearby_file.c does the same for ops with tensors of their own. */
 #include "op/op_file.h"
 #include "op/reference/generate.h"
 #include "plan/rows/private.h"
@@ -7,18 +7,18 @@
 #include <string.h>
 
 #define TRIES 64
-#define TRIES_KIND 16         /* of a kind of image, before the next kind: with drawn numbers of images, then with the row's own */
+#define TRIES_KIND 16         /* tries per kind of image before the next kind: first with drawn batch sizes, then with the row's own */
 #define NARROW NEARBY_NARROW  /* the short side of an image that is long, */
 #define NARROWER (NARROW / 2) /* ... or longer than the row's own */
 #define SCATTERED 0.3         /* density of a mask that had none of its own */
-#define ELEMENTS 4000000      /* of all its tensors, where that can be: the CPU makes them */
-#define TRIES_COMPILED 16     /* the last of them may need code of their own: sizes are compiled in */
-#define SMALL 7               /* images of more pixels a side are made smaller before numbers of channels are */
-/* Of a file with tensors of its own, whose reference runs where the row does: on emu it is interpreted, too. */
+#define ELEMENTS 4000000      /* upper limit of all its elements, if possible: the CPU makes them */
+#define TRIES_COMPILED 16     /* the last tries may need new code: sizes are compiled in */
+#define SMALL 7               /* larger images are made smaller before numbers of channels are */
+/* Limits for an op with tensors of its own, whose reference runs on the row's device: on emu it is interpreted too. */
 #define FILE_FLOP 4
 #define FILE_ELEMENT_FLOP 300 /* what a value costs where nothing is computed */
 
-/* Of an op's whole-number fields, what may be drawn, and how. */
+/* The fields that may be drawn, and how. */
 enum drawn { DRAWN_COUNT, DRAWN_SIZE, DRAWN_CHANNELS };
 static const struct {
     const char *name;
@@ -27,9 +27,9 @@ static const struct {
 
 static const int eighths[] = {2, 4, 6, 9, 10, 12, 16, 24};
 enum { EIGHTHS = sizeof eighths / sizeof *eighths };
-/* Of c and k: odd numbers, which most layers have not and most mistakes are made for; round ones, multiples of the row's
- * own or odd multiples of a power of two; or its own, for code that goes by them; what a head ties to its own is kept last, alone while the
- * other may differ. */
+/* How c and k are drawn. Odd numbers: few layers have them, and many mistakes show there. Round ones: multiples of the row's own, or odd
+ * multiples of a power of two. Or the row's own, for code that depends on them. A number that the head ties to the row's own is kept last,
+ * and only it, while the other may differ. */
 enum { STYLES = 3 };
 enum channels { ODD, ROUND, KEPT };
 static const struct {
@@ -40,7 +40,7 @@ static const struct {
     {{KEPT, KEPT}, {KEPT, ODD}, {ODD, KEPT}, {KEPT, ROUND}, {ROUND, KEPT}, {ODD, ODD}, {ROUND, ROUND}, {ODD, ROUND}},
 };
 
-/* kinds: how many of the eighths are drawn from, the least ones. */
+/* kinds: how many eighths of the kinds are drawn, from the first on */
 static int64_t channels_near(int64_t channels, int64_t kinds, enum channels how, uint64_t random)
 {
     int64_t near = channels * eighths[random % (uint64_t)kinds] / 8, grain = 2 << random / 128 % 5;
@@ -56,12 +56,12 @@ static int64_t channels_near(int64_t channels, int64_t kinds, enum channels how,
     return near == channels ? 2 * channels : near;
 }
 
-/* What is drawn: sides from the least that its filter allows, so many of them. */
+/* Limits of a draw: sides from the least that the filter allows, `count` of them. */
 struct limits {
-    int64_t least, count, longest, narrow, narrower, channels; /* channels: as channels_near has kinds; count 0: its own numbers */
+    int64_t least, count, longest, narrow, narrower, channels; /* channels: a kind of channels_near; count 0: keeps its own numbers */
 };
 
-/* A draw that was too much work is followed by smaller ones, as far as that goes. */
+/* After a draw with too much work, draws smaller ones as far as possible. */
 static bool shrink(struct limits *l)
 {
     struct limits was = *l;
@@ -86,7 +86,7 @@ static int64_t least_side(const struct work *own)
     return w.h;
 }
 
-/* A number from 1 to `most`, but for its own one: who knows only that must meet another. */
+/* A number from 1 to `most` other than its own: code that knows only its own number must meet another one. */
 static int64_t other(int64_t own, int64_t most, uint64_t random)
 {
     int64_t drawn = 1 + (int64_t)(random % (uint64_t)(most - 1));
@@ -107,13 +107,13 @@ static int64_t size_of(enum image image, bool along, int64_t own, const struct l
                           random);
 }
 
-/* Even where its own is odd, and odd where that is even: the own shape is no other than its kind. */
+/* Even if its own is odd and odd if it is even, so that a draw differs from it in kind. */
 static int64_t turned_from(int64_t own, int64_t size, int64_t least)
 {
     return (size - own) % 2 ? size : size > least ? size - 1 : size + 1;
 }
 
-/* Draws the fields: channels as turns[][] say, of groups in each (a layer of which each channel is a group keeps it so, with others). */
+/* Draws the fields: channels as turns[][] say, as multiples of the groups (a depthwise layer stays depthwise, with other channels). */
 static void draw(const struct work *own, uint64_t seed, enum image image, const struct limits *limits, enum channels c, enum channels k,
                  bool turned, struct work *out)
 {
@@ -179,7 +179,7 @@ static bool is_much(const struct work *w, double elements, double flop)
     return elements < 0 || work_flop(w) > flop;
 }
 
-/* Does its code do it: as it is, or, where it may be, compiled once more? */
+/* True if the row's code accepts the work as it is, or, if allowed, after compiling it again. */
 static bool is_done(const struct plan *plan, const struct plan_row *p, bool compiled, const struct work *work, struct program *program)
 {
     struct error ignored = {0};
@@ -206,7 +206,7 @@ static bool nearby_of_file(const struct plan *plan, const struct plan_row *p, in
     return false;
 }
 
-/* A mask of some pixels without the structure of its own, so that none is right by that alone. */
+/* Draws a mask without the structure of the row's own, so that no kernel is right only because of it. */
 static void scatter(struct mask *m)
 {
     if (m->pattern == MASK_NONE || m->pattern == MASK_FULL || m->pattern == MASK_EMPTY)
@@ -231,14 +231,15 @@ bool plan_nearby(const struct plan *plan, int index, int number, uint64_t seed, 
         int kind = i / TRIES_KIND, turn = i % (TRIES_KIND / 2), style = number % STYLES;
         bool later = i / (TRIES_KIND / 2) % 2, compiled = i >= TRIES - TRIES_COMPILED;
         struct limits now = limits;
-        if (later == (style != 1)) /* code that goes by the number of images; a head that takes one image is run on others of them */
+        if (later == (style != 1)) /* code may depend on the batch size; a head that takes one image is run on others of them */
             now.count = 0;
         draw(own, random_bits(seed, 2, (uint64_t)(i + smaller * TRIES)), (enum image)((number + number / STYLES + kind) % IMAGES), &now,
              turns[style][turn].c, turns[style][turn].k, style == 0 && kind == 0,
-             work); /* where the head refuses other parities, a later try */
+             work); /* if the head refuses other parities: a later try */
         if (style != 1)
             scatter(&work->mask);
-        if (p->program.completed_count && i >= TRIES / 4) /* what completes it is another variant's, whose own rows have neighbours */
+        if (p->program.completed_count &&
+            i >= TRIES / 4) /* the completing steps belong to other variants, whose rows have nearby shapes of their own */
             work->epilogue_count = items - i % (items + 1);
         if (!work_finish(work, &ignored) || is_own_shape(work, own))
             continue;

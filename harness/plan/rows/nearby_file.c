@@ -1,15 +1,15 @@
-/* Works like a row's own of an op that is a file with tensors of its own: its sizes are those of its fields that a tensor's shape is made
- * of. Words, reals and whole numbers that no shape asks for are what is computed, and stay. */
+/* Draws nearby shapes for an op with tensors of its own: its sizes are the fields that appear in a tensor's shape. Words, reals and other
+ * whole numbers stay: they say what is computed. */
 #include "op/op_file.h"
 #include "op/reference/generate.h"
 #include "plan/rows/private.h"
 #include <string.h>
 
 #define GRAINS 11 /* heads ask for multiples of 1 to 1024 */
-#define BLOCK 256 /* threads of most blocks: whoever has one for each value stops there */
-#define FEW 3     /* sizes at least to draw from, where the grain is coarse */
-/* Attempts: every size is another one, and the code as it is; the same where sizes are compiled in; some are, or one is, whose code is as
- * it is; likewise of the next kind. */
+#define BLOCK 256 /* usual threads of a block: code with one value for each thread stops there */
+#define FEW 3     /* least number of sizes to draw from, if the grain is coarse */
+/* Attempts, in order: every size differs and the code is the same; the same with sizes compiled in; only some sizes, or one, differ and the
+ * code is the same; then the next kind. */
 enum { ATTEMPT_COMPILED = 16, ATTEMPT_SOME = 24, ATTEMPT_NEXT = 36 };
 
 bool plan_has_nearby(const struct op *op)
@@ -48,8 +48,7 @@ static bool is_size(const struct op_file *f, const struct op_field *field)
     return a.found;
 }
 
-/* A multiple of the grain, but for its own one; its own where there is no other. turned: odd where its own is even, and even where that is
- * odd. */
+/* A multiple of the grain other than its own; its own if there is no other. turned: odd if its own is even, and even if that is odd. */
 static int64_t size_near(const struct op_field *f, int64_t own, enum image image, bool along, int64_t grain, bool turned, int64_t longest,
                          uint64_t random)
 {
@@ -61,7 +60,7 @@ static int64_t size_near(const struct op_field *f, int64_t own, enum image image
                    : longest >= NEARBY_NARROW ? longest * longest / NEARBY_NARROW
                                               : longest;
     most = most / grain > FEW ? most / grain : FEW;
-    int64_t many = most - BLOCK / grain; /* ... of which those beyond a block's threads are drawn every other time */
+    int64_t many = most - BLOCK / grain; /* ... every other draw is larger than a block's threads */
     if (image == IMAGE_LONG && along && many > FEW && random >> 63)
         first += BLOCK / grain * grain, most = many;
     int64_t size = first + (int64_t)(random % (uint64_t)most) * grain;
@@ -72,7 +71,7 @@ static int64_t size_near(const struct op_field *f, int64_t own, enum image image
     return size > f->max ? own : size;
 }
 
-/* The largest power of two that divides both; of 0 it is that of the grain. */
+/* The largest power of two that divides both; 0 counts as a multiple of the grain. */
 static int64_t grain_of(int64_t own, int64_t grain)
 {
     while (own % grain)

@@ -1,4 +1,4 @@
-/* Which variants of a scenario a run takes: the words of --only, and what a case that the run added asks for. */
+/* Which variants of a scenario a run takes: the words of --only, and the wishes of cases that the run added. */
 #include "base/text.h"
 #include "plan/rows/private.h"
 #include <stdlib.h>

@@ -18,7 +18,7 @@ bool plan_pinned(const struct plan *plan, int index)
     return row->row_index == 0 || (row->variant && variant_is_library(row->variant));
 }
 
-/* What a search found for a variant on a layer; for a rule what it found best of all. NULL: nothing. */
+/* The configuration that a search found for a variant on a layer; for a rule the best of all variants. NULL: none. */
 static const struct tuned_config *remembered(const struct plan_options *o, const struct work *work, const struct variant *variant)
 {
     char signature[HASH_TEXT];
@@ -29,9 +29,8 @@ static const struct tuned_config *remembered(const struct plan_options *o, const
     return NULL;
 }
 
-/* The configuration that `t` names, of the variant itself or, for a rule, of the one it takes; *note says where it comes from, or why it is
- * none.
- */
+/* The configuration that `t` names, of the variant itself or of the variant that a rule takes; *note says where it comes from, or why there
+ * is none. */
 static struct variant_config *tuned_config_of(struct plan *plan, const struct variant_set *set, const struct tuned_config *t,
                                               const struct op *op, char **note)
 {
@@ -47,7 +46,7 @@ static struct variant_config *tuned_config_of(struct plan *plan, const struct va
     return NULL;
 }
 
-/* A rule takes what was found best for its layer where that can do the work. */
+/* Binds a row. A rule takes the best configuration found for its layer if that can do the work. */
 static bool bind_row(const struct plan *plan, struct plan_row *row, const struct work *work, struct error *err)
 {
     const struct variant_set *set = plan_set(plan, row->side);
@@ -75,7 +74,7 @@ static void take_wanted(const struct scenario_case *c, const struct variant *v, 
     *count = wanted ? wanted : *count;
 }
 
-/* A configuration that the scenario names twice (naive and {naive: {BLOCK: 16}}) is one row. Of the first `count` rows. */
+/* True if one of the first `count` rows is this one: a scenario may name a configuration twice (naive and {naive: {BLOCK: 16}}). */
 static bool is_there(const struct plan *plan, int count, int case_index, const struct side *side, const char *id)
 {
     bool there = false;
@@ -84,7 +83,7 @@ static bool is_there(const struct plan *plan, int count, int case_index, const s
     return there;
 }
 
-/* The rows of a variant's configurations; `side` NULL: shared by all sides. */
+/* Adds the rows of a variant's configurations; `side` NULL: shared by all sides. */
 static bool add_configs(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
                         const struct side *side, const struct node *params, struct error *err)
 {
@@ -131,7 +130,7 @@ static bool plan_add_rows(struct plan *plan, const struct plan_options *o, int c
 {
     if (!plan->side_count || !*row_index || variant_is_library(variant))
         return add_configs(plan, o, case_index, row_index, variant, NULL, params, err);
-    for (int i = 0; i < plan->side_count; i++) { /* a variant that a side does not have has no row there */
+    for (int i = 0; i < plan->side_count; i++) { /* a side without the variant has no row there */
         const struct variant *own = plan_resolve(&plan->side_sets[i], variant->name, variant->op);
         if (own && !add_configs(plan, o, case_index, row_index, own, &plan->sides[i], params, err))
             return false;
@@ -139,7 +138,7 @@ static bool plan_add_rows(struct plan *plan, const struct plan_options *o, int c
     return true;
 }
 
-/* Of every file in a folder of shared headers and in those below it. */
+/* Hashes every file in a folder of shared headers and in those below it. */
 static bool hash_headers(const char *folder, struct hash *h, struct error *err)
 {
     SCOPED char **names = NULL;
@@ -191,8 +190,8 @@ static bool load_sides(struct plan *plan, const struct plan_options *o, struct e
     return true;
 }
 
-/* A variant of --variants that the scenario does not list runs all the same when it was given as a file, or when the scenario lists nothing
- * of its folder: else the option would do nothing. */
+/* A variant of --variants that the scenario does not list runs if it was given as a file, or if the scenario lists nothing of its folder:
+ * otherwise the option would have no effect. */
 static bool uninvited(const struct variant_set *set, const struct scenario *s, const struct variant *v)
 {
     bool folder_listed = false;
@@ -211,13 +210,13 @@ static bool is_wanted(struct plan *plan, const struct scenario_case *c, const st
     return plan_only(plan, v->name) && plan_wants(c, v, NULL);
 }
 
-/* Where times are compared the library's rows always stay: their fastest is the denominator. */
+/* If times are compared, the library's rows always stay: the fastest of them is the denominator. */
 static bool let_in(struct plan *plan, const struct scenario_case *c, const char *device_kind, const struct variant *v)
 {
     return is_wanted(plan, c, v) || (variant_is_library(v) && !strcmp(device_kind, "cuda"));
 }
 
-/* The configurations that the scenario wants of the baseline; NULL: its default. */
+/* The scenario's configurations of the baseline; NULL: its default. */
 static const struct node *baseline_params(const struct plan *plan, const struct scenario_case *c, const struct variant *first)
 {
     for (int i = 0; i < plan->scenario->variant_count; i++) {
@@ -228,7 +227,7 @@ static const struct node *baseline_params(const struct plan *plan, const struct 
     return NULL;
 }
 
-/* The baseline stands first, whether the scenario names it or not. */
+/* Adds the baseline first, whether the scenario names it or not. */
 static bool plan_add_case(struct plan *plan, const struct plan_options *o, const char *device_kind, int case_index, bool *used,
                           struct error *err)
 {
@@ -266,8 +265,8 @@ static bool plan_add_case(struct plan *plan, const struct plan_options *o, const
     return true;
 }
 
-/* Is every name of the list `variants` a variant of an op that a layer has, or of a chain? used[i] (may be NULL): entry i is known to be.
- */
+/* Checks that every name of the list `variants` is a variant of an op that a layer has, or of a chain. used[i] (may be NULL): entry i is
+ * known to be one. */
 static bool plan_entries_exist(struct plan *plan, const bool *used, bool may_lack, struct error *err)
 {
     const struct scenario *s = plan->scenario;
@@ -342,7 +341,7 @@ static bool something_to_search(const struct plan *plan)
     return false;
 }
 
-/* bench's own variants, or those of the tree that the options name. */
+/* Loads bench's own variants, or those of the tree that the options name. */
 static bool load_variants(struct plan *plan, const struct plan_options *o, struct error *err)
 {
     struct kept *kept = plan->private_data;

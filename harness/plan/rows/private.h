@@ -1,4 +1,4 @@
-/* plan/rows/private: what the files of plan/ share. */
+/* plan/rows/private: what the files of plan/rows share. */
 #ifndef BENCH_PLAN_PRIVATE_H
 #define BENCH_PLAN_PRIVATE_H
 
@@ -15,7 +15,7 @@ struct configs {
 struct way {
     struct chain chain;
     struct work work;
-    struct layer layer; /* stands for the network where a case wants a layer */
+    struct layer layer; /* stands for the network where a case needs a layer */
 };
 struct kept {
     struct glob_list only; /* the words of --only */
@@ -24,7 +24,7 @@ struct kept {
     struct way **ways;
     int way_count;
     char *variants, *include; /* of plan_options.kernels */
-    /* the masks of the last case that was looked at: rows come case by case */
+    /* masks of the last case: rows come case by case */
     int mask_case;
     float *mask_in, *mask_out;
     struct useful useful;
@@ -33,7 +33,8 @@ struct kept {
     struct tile_stats tiles;
 };
 
-/* The variant an entry means for an op: "conv2d/naive" as it stands, "naive" inside the op's folder. NULL: it is not for this op. */
+/* The variant that an entry means for an op: "conv2d/naive" as it is, "naive" inside the op's folder. NULL: the entry is not for this op.
+ */
 const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op);
 /* The words of --only: parsed once; does one select the variant of that name (all do when none was given); and must each of them have
  * selected one. */
@@ -45,28 +46,28 @@ bool plan_only_check(struct plan *plan, const struct plan_options *o, struct err
 bool plan_wants(const struct scenario_case *c, const struct variant *v, const struct variant_config *config);
 /* The variants of a side; NULL: bench's own. */
 const struct variant_set *plan_set(const struct plan *plan, const struct side *side);
-/* What is added to a plan, which then owns it. Each returns where it lies: configurations and ways stay there; rows and cases by index. */
+/* Add a part to a plan, which then owns it. Configurations and ways keep their address; rows and cases are referred to by index. */
 struct variant_config *plan_configs_keep(struct plan *plan, struct variant_config *configs, int count);
 struct way *plan_way_keep(struct plan *plan, struct way *way);
-/* Kinds of neighbours: code that goes wrong from some size on meets large sizes at the cost of small works. beyond: larger than the row's
- * own along one axis. */
+/* Kinds of nearby shapes. Code that fails from some size on meets large sizes at the cost of little work. beyond: larger than the row's own
+ * along one axis. */
 enum image { IMAGE_SQUARE, IMAGE_LONG, IMAGE_BEYOND, IMAGES };
 #define NEARBY_NARROW 8 /* the short sides of one that is long */
-/* A draw of the sizes of an op that is a file with tensors of its own; attempts after the first ask for more common divisors, for fewer
- * other sizes, and at last for another kind. True: its code may be compiled anew. */
+/* Draws sizes for an op with tensors of its own. Later attempts ask for more common divisors, for fewer other sizes, and at last for
+ * another kind. True: its code may be compiled again. */
 bool nearby_draw_file(const struct work *own, uint64_t seed, int number, int attempt, int64_t longest, struct work *out);
 /* Each note once; takes it. */
 void plan_note(struct plan *plan, char *note);
-/* A case behind all others, of no axis; it takes the id. */
+/* Appends a case without axes; takes the id. Returns its index. */
 int plan_case_add(struct plan *plan, const struct way *way, char *id);
 int plan_row_add(struct plan *plan, const struct plan_row *row);
 /* CASE/VARIANT[CONFIGURATION] */
 /* Why a head could not be bound, kept for its row. */
 struct error *plan_broken(const struct error *why);
 char *plan_row_id(const struct scenario_case *c, const struct variant_config *config);
-/* What a stored row says of a sequence beyond what is known of any work. */
+/* Fills the parts of a stored row that only sequences have. */
 void plan_sequence_describe(const struct plan_row *p, struct row *row);
-/* Its frames, its bound, and what stands between its layers. */
+/* Hashes its frames, its bound, and the kernels between its layers. */
 void plan_sequence_hash(const struct plan_row *p, struct hash *h);
 
 #endif

@@ -1,4 +1,4 @@
-/* plan/rows/row: what is known of a row before it runs: identity, work, floor, mask and tiles; and its key. */
+/* What is known of a row before it runs: identity, work, lower bound, mask and tiles; and its key. */
 #include "base/pool.h"
 #include "base/text.h"
 #include "device/chip/floor.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing can be faster than the part of the work that must be done: with a mask, the active pixels. */
+/* The lower bound counts the part of the work that must be done: with a mask, the active pixels. */
 double plan_arithmetic(const struct row *row, const struct work *work, enum math *math)
 {
     *math = work->op->has_math ? work->math : MATH_NONE;
@@ -76,7 +76,7 @@ static bool set_floors(const struct plan *plan, int case_index, struct row *row,
     struct floor f = plan_floor(&plan->chip, work, &least, row->algorithm, false);
     bool tensor = f.by == FLOOR_COMPUTE && work->math != MATH_F32;
     row->floor_ns = f.ns;
-    /* a file's figures are what its op is said to need, as of a crop that is read in a few places: no bound */
+    /* figures of a file are what its op says it needs, perhaps of a crop that is read in a few places: no bound */
     row->least_ns = work->op->file ? NAN : plan_floor(&plan->chip, work, &least, NULL, false).ns;
     snprintf(row->floor_by, sizeof row->floor_by, "%s", tensor ? "tensor" : floor_by_name(f.by));
     return true;
@@ -96,7 +96,7 @@ bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, stru
     return true;
 }
 
-/* Of the links of a chain that each run by themselves; NAN when one declares no tiles. */
+/* Scheduled FLOP of the links of a chain that run by themselves; NAN if one declares no tiles. */
 static double scheduled_by_links(const struct chain *chain, const struct tile *tiles, const float *mask_in)
 {
     struct tile_stats stats;
@@ -174,7 +174,7 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
     return p->kind == PLAN_CHAIN || plan_row_scheduled(plan, index, row, err); /* a chain's program is made later */
 }
 
-/* The variants that the row is made of, and its parameters: those of the configuration where a head that cannot be bound has no program. */
+/* Adds the variants of the row and its parameters: those of the configuration if a head could not be bound. */
 static void set_parts(struct row *row, const struct plan_row *p)
 {
     row_add_part(row, plan_row_variant(p), variant_own_name(plan_row_variant(p)));
@@ -204,7 +204,7 @@ static void set_work(struct row *row, const struct work *work)
     row_set(&row->epilogue, text_get(&t) + strlen(" +"));
 }
 
-/* Where its configuration comes from, what nobody measured, and what no check can hold. */
+/* Notes: origin of the configuration, unmeasured rules, outputs that no check covers. */
 static void add_notes(struct row *row, const struct plan_row *p)
 {
     bool library = false;
@@ -218,7 +218,7 @@ static void add_notes(struct row *row, const struct plan_row *p)
         row_add_note(row, "trusted code: a library's function runs on the host, where no check can hold it");
 }
 
-/* facts: what is known of its work, for which masks are drawn. */
+/* facts: fill in what masks have to be drawn for. */
 static struct row *row_make(const struct plan *plan, int index, const char *device, bool facts)
 {
     const struct plan_row *p = &plan->rows[index];
@@ -302,7 +302,7 @@ struct all_rows {
     struct row **rows;
 };
 
-/* Of a case, with masks of its own; the least that it needs is kept for who judges its rows when they are timed. */
+/* Fills the rows of one case, with masks of its own; keeps the minimum work for the checks of times. */
 static void case_rows(void *context, int64_t index, int thread)
 {
     const struct all_rows *all = context;
@@ -350,7 +350,7 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
         hash_add_text(h, p->variant->hash);
         hash_add_text(h, p->config->label);
     }
-    if (p->kind == PLAN_CHAIN) { /* what it is made of depends on every row of its layers */
+    if (p->kind == PLAN_CHAIN) { /* its parts depend on every row of its layers */
         hash_add_text(h, p->program.params);
         hash_add_text(h, plan->files);
     }

@@ -24,13 +24,13 @@ struct sequence_rows {
     const struct side *side;
 };
 
-/* A row's programs by layer, and which of them are another variant's than the row's. */
+/* The programs of a row by layer, and which of them belong to another variant. */
 struct parts {
     const struct program **list;
     struct program *programs;
     int *spans, own;
     struct text others; /* "conv2d/sparse_naive on head" */
-    char *first;        /* why the row's own variant could not do the first layer that it could not do */
+    char *first;        /* why the row's own variant cannot do the first layer that it cannot do */
 };
 
 /* The layers at the size that flows. */
@@ -62,7 +62,7 @@ static bool make_works(const struct scenario *s, const struct scenario_sequence 
     return true;
 }
 
-/* Each layer without what is behind it, and as the op that takes changes. */
+/* Each layer without its epilogue, as the op that takes changes. */
 static bool take_changes(const struct chain *layers, struct chain_link *links, struct error *err)
 {
     for (int i = 0; i < layers->count; i++) {
@@ -98,7 +98,7 @@ static bool make_ways(struct sequence_rows *r, const char *device_kind, struct e
     return true;
 }
 
-/* Why a bound program cannot stand in the sequence; NULL: it can. */
+/* Why a bound program cannot be part of the sequence; NULL: it can. */
 static char *unfit(const struct sequence_rows *r, const struct program *p, const struct work *work, bool sparse, bool own)
 {
     if (!p->feasible)
@@ -113,7 +113,7 @@ static char *unfit(const struct sequence_rows *r, const struct program *p, const
     return NULL;
 }
 
-/* Another variant of the same kind for a layer that the row's own cannot do: the first of the scenario that can. */
+/* Finds another variant of the same kind for a layer that the row's own cannot do: the first of the scenario that can. */
 static bool bind_other(const struct sequence_rows *r, const struct plan_row *row, int link, struct parts *parts, bool *found,
                        struct error *err)
 {
@@ -138,7 +138,7 @@ static bool bind_other(const struct sequence_rows *r, const struct plan_row *row
     return true;
 }
 
-/* False on an error; the row's program has the reason when nobody can do the layer. */
+/* Binds a layer. False on an error; if no variant can do it, the row's program has the reason. */
 static bool bind_layer(const struct sequence_rows *r, struct plan_row *row, int link, struct parts *parts, struct error *err)
 {
     const struct chain_link *l = &row->program.work.chain->links[link];
@@ -159,7 +159,7 @@ static bool bind_layer(const struct sequence_rows *r, struct plan_row *row, int 
     return ok;
 }
 
-/* The file with the kernels that stand between the layers: bench's own, or the side's. */
+/* Path of the file with the kernels between the layers: bench's own, or the side's. */
 static char *sequence_kernels(const struct side *side)
 {
     return side ? text_format("%s/../../" KERNELS, side->variants) : file_share(KERNELS);
@@ -238,7 +238,7 @@ static bool sequence_add_rows(struct sequence_rows *r, struct error *err)
         for (int i = 0; i < sc->variant_count; i++) {
             const struct variant *v = plan_resolve(plan_set(r->plan, r->side), sc->variants[i].name, op_for(TASK_SEQUENCE));
             struct variant_config *configs;
-            bool shared = r->plan->side_count && !r->side; /* what the sides have in common: the library's rows */
+            bool shared = r->plan->side_count && !r->side; /* shared by the sides: the library's rows */
             if (!v || variant_reads_mask(v) != sparse || !plan_only(r->plan, v->name) ||
                 (r->plan->side_count && variant_is_library(v) != shared))
                 continue;
@@ -256,7 +256,7 @@ bool plan_sequences_add(struct plan *plan, const struct plan_options *o, const c
 {
     const struct scenario *sc = plan->scenario;
     if (o->variant_names || (o->filter.set && *o->filter.set))
-        return true; /* parts of a scenario: axes have nothing to say of a sequence */
+        return true; /* sequences are parts of a scenario, and axes do not apply to them */
     SCOPED_BY(glob_list_free) struct glob_list layers = {0};
     if (!glob_list_parse(o->filter.layers, "--layer", &layers, err))
         return false;

@@ -1,10 +1,10 @@
-/* answers: what the report works out over the rows, checked here so that no run ends with a question that cannot be answered. */
+/* answers: questions that the report answers from the rows; checked here, so that no run ends with one it cannot answer. */
 #include "plan/scenario/private.h"
 #include <stdio.h>
 
 #define NAMES_MAX 256
 
-/* What rows differ in: the layer, the axes, and the parts of the mask. */
+/* Coordinates in which rows differ: the layer, the axes, and the parts of the mask. */
 static bool has_mask(const struct scenario *s)
 {
     const struct parsed *p = s->parsed;
@@ -27,7 +27,7 @@ static void coordinate_names(const struct scenario *s, const char **out)
     out[count] = NULL;
 }
 
-/* Under that key, one of the scenario's variants. */
+/* Checks that the key's value is one of the scenario's variants. */
 static bool check_variant(const struct scenario *s, const char *kind, const struct node *answer, const char *key, struct error *err)
 {
     const char *names[SCENARIO_MAX_ITEMS + 1];
@@ -42,7 +42,7 @@ static bool check_variant(const struct scenario *s, const char *kind, const stru
     return node_word(n, what, names, err) >= 0;
 }
 
-/* Under that key, one of the coordinates or a list of them. */
+/* Checks that the key's value is one of the coordinates, or a list of them. */
 static bool check_names(const char *kind, const struct node *answer, const char *key, const char *const *names, struct error *err)
 {
     const struct node *n = node_get(answer, key);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an axis is built from: the values of one field. */
+/* The values of one field, from which an axis is built. */
 struct column {
     const char *field, *what; /* what: begins the errors */
     const struct node **items;
@@ -70,7 +70,7 @@ static bool column_parse(struct parsed *p, struct column *c, const struct node *
     return c->count || node_error(n, err, "%s has no values", c->what);
 }
 
-/* One way to write each value, so that one work has one id: 03 is 3, [3, 3] is 3. */
+/* Writes each value in one way, so that one work has one id: 03 is 3, [3, 3] is 3. */
 static bool add_label(struct text *t, const struct column *c, const struct node *n, struct error *err)
 {
     long long a, b;
@@ -98,7 +98,7 @@ static struct axis_value *add_value(struct axis *axis)
     return &axis->values[axis->count++];
 }
 
-/* Columns side by side become the axis' values. */
+/* Zips columns of values into the axis' values. */
 static bool axes_add_rows(struct axis *axis, const struct column *columns, int count, struct error *err)
 {
     for (int k = 0; k < columns[0].count; k++) {
@@ -204,14 +204,14 @@ static bool check_values(const struct axis *axis, struct error *err)
     for (int i = 1; i < axis->count; i++)
         if (!strcmp(sorted[i]->label, sorted[i - 1]->label) && (!twice || sorted[i] < twice))
             twice = sorted[i];
-    for (int i = 1; axis->is_mask && !twice && i < axis->count; i++) /* a seed of 1 that is written out is the same mask */
+    for (int i = 1; axis->is_mask && !twice && i < axis->count; i++) /* an explicit seed of 1 gives the same mask */
         for (int k = 0; !twice && k < i && axis->count <= 1000; k++)
             if (mask_same(&axis->values[i].mask, &axis->values[k].mask))
                 twice = &axis->values[i];
     return !twice || node_error(twice->node, err, "axis '%.60s' has the value %s twice", axis->name, twice->label);
 }
 
-/* Why a layer cannot have the axis, NULL when it can. */
+/* Why a layer cannot have the axis; NULL: it can. */
 static const char *misfit(const struct axis *axis, const struct layer *layer)
 {
     if (axis->is_mask)
@@ -246,7 +246,7 @@ static bool check_layers(const struct scenario *s, const struct axis *axis, stru
     return ok && (any || node_error(axis->node, err, "axis '%.60s': no layer has all its fields", axis->name));
 }
 
-/* Every value of the right type and in range, for each op that it applies to. */
+/* Checks that every value has the right type and range, for each op that the axis applies to. */
 static bool check_types(const struct scenario *s, const struct axis *axis, struct error *err)
 {
     for (int i = 0; i < s->layer_count; i++) {
@@ -322,7 +322,7 @@ static int axes_by_name(const void *a, const void *b)
     return strcmp(((const struct axis *)a)->name, ((const struct axis *)b)->name);
 }
 
-/* One field, one axis: the field that a later axis sets too, and where. */
+/* Finds a field that two axes set, and where. */
 static bool check_apart(const struct parsed *p, struct error *err)
 {
     for (int i = 0; i < p->axis_count; i++)
@@ -343,7 +343,7 @@ bool axes_parse(struct scenario *s, const struct node *axes, struct error *err)
     if (axes->kind != NODE_MAP || !axes->count)
         return node_error(axes, err, "axes: a map of axes is expected, like {n: [1, 4]}");
     p->axes = xcalloc((size_t)axes->count, sizeof *p->axes);
-    for (int i = 0; i < axes->count; i++) /* apart is checked each time: that bounds their number by that of the fields */
+    for (int i = 0; i < axes->count; i++) /* checked at each axis, which limits their number to that of the fields */
         if (!axis_parse(s, &p->axes[p->axis_count++], axes->keys[i], axes->items[i], err) || !check_apart(p, err))
             return false;
     qsort(p->axes, (size_t)p->axis_count, sizeof *p->axes, axes_by_name);

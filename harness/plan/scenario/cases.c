@@ -1,4 +1,4 @@
-/* The name of a case, and its end. */
+/* Names of cases, and freeing them. */
 #include "base/text.h"
 #include "plan/scenario/private.h"
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void scenario_case_free(struct scenario_case *c)
     case_want_all(c);
 }
 
-/* "@8x256": what is left of the fields that the crop names, in the op's order. */
+/* "@8x256": the cropped sizes of the fields that the crop names, in the op's order. */
 static void name_crop(const struct node *crop, const struct scenario_case *c, struct text *t)
 {
     const char *between = "@";

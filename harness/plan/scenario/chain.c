@@ -1,4 +1,4 @@
-/* A network as a chain: its groups written out, every residual found, layout changes put in where a plan has them. */
+/* Makes a chain from a network: unrolls its groups, finds every residual, inserts the layout changes of a plan. */
 #include "base/text.h"
 #include "plan/scenario/private.h"
 #include "op/file/ops.h"
@@ -13,10 +13,10 @@ struct builder {
     struct chain *chain;
     bool *cropped;
     int layers;              /* runs of layers so far */
-    const struct layer **of; /* by link: the layer whose run it ends, else NULL */
+    const struct layer **of; /* by link: the layer whose run it ends; else NULL */
     struct error *err;
 };
-/* What a group has: where its input comes from, and the links that end its items. */
+/* State of a group: where its input comes from, and the links that end its items. */
 struct scope {
     int input;
     int *items;
@@ -38,7 +38,8 @@ static int add_link(struct builder *b, const struct work *work, const char *name
     return c->count++;
 }
 
-/* The same values in the layout that is wanted: the link itself when they lie so. `like`: of the layer that will read the chain's input. */
+/* Returns the link's output in the wanted layout: the link itself, or a conversion that is added. `like`: for the chain's input, the layer
+ * that will read it. */
 static bool in_layout(struct builder *b, int *link, enum layout to, const struct work *like)
 {
     struct tensor t;
@@ -88,7 +89,7 @@ static bool find_residual(struct builder *b, const struct network_item *item, co
     return error_hint(b->err, "{layer: %s, residual: NAME} in the order, NAME being the layer whose output is added", item->layer->name);
 }
 
-/* A layer's work at the size that flows, in the layout of the plan. */
+/* A layer's work at the size that flows, in the plan's layout. */
 static bool layer_work(struct builder *b, const struct layer *layer, int from, struct work *w)
 {
     struct tensor t;

@@ -60,14 +60,14 @@ bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct
     return !*cropped || work_finish(work, err);
 }
 
-/* A new dtype takes its own math mode, unless an axis says which. */
+/* A new dtype implies its default math mode, unless an axis sets the mode. */
 static void settle_math(struct work *work, const struct work *before, bool math_set)
 {
     if (work->dtype != before->dtype && !math_set)
         work->math = MATH_NONE;
 }
 
-/* Same work without and with the value: an axis that is added at its old default renames nothing. */
+/* True if the work is the same without the value: an axis that is added at its old default renames nothing. */
 static bool at_default(const struct axis *axis, const struct axis_value *value, const struct work *plain)
 {
     struct work with = *plain;
@@ -82,7 +82,7 @@ static bool at_default(const struct axis *axis, const struct axis_value *value, 
     return !strcmp(a, b);
 }
 
-/* The error of a case that cannot be: at the value of its last axis, with all of them named. */
+/* Reports a case that cannot exist: at the value of its last axis, naming all values. */
 static bool impossible(const struct expansion *x, const struct scenario_case *c, const struct node *place, const char *when,
                        const struct error *why)
 {
@@ -203,7 +203,7 @@ static bool ids_differ(const struct expansion *x)
 
 static bool found_any(const struct expansion *x, const char *const *set)
 {
-    if (x->count || !set || !*set) /* without rules there is none only when sequences alone are selected */
+    if (x->count || !set || !*set) /* without rules there are no cases only if just sequences are selected */
         return true;
     SCOPED_TEXT t = {0};
     for (int i = 0; set && set[i]; i++)

@@ -1,4 +1,4 @@
-/* Cases that a run finds it needs: those of the scenario at other densities of their mask. */
+/* Cases that a run adds: cases of the scenario at other densities of their mask. */
 #include "base/text.h"
 #include "plan/scenario/private.h"
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool make_extra(const struct scenario *s, const struct node *crop, const 
         bool mask = !strcmp(c->axis, "mask");
         out->axes[i] = (struct coordinate){xstrdup(c->axis),
                                            mask ? mask_value_label(&out->work.mask, true, !strcmp(c->value, seeded)) : xstrdup(c->value),
-                                           c->number, c->silent && !mask}; /* another density than the layer's own has a name */
+                                           c->number, c->silent && !mask}; /* a density other than the layer's own is part of the id */
     }
     out->id = case_name(s, crop, out);
     out->like = xstrdup(like->id);

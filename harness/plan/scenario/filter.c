@@ -1,4 +1,4 @@
-/* What the command line keeps of a scenario: --layer globs and --set rules. A part that selects nothing is an error that names it. */
+/* What the command line selects of a scenario: --layer globs and --set rules. A part that selects nothing is an error that names it. */
 #include "base/text.h"
 #include "plan/scenario/private.h"
 #include <stdio.h>
@@ -24,7 +24,7 @@ static const char **layer_and_sequence_names(const struct scenario *s, size_t *c
     return names;
 }
 
-/* A sequence is selected by its name like a layer; its rows are the plan's. */
+/* A sequence is selected by its name like a layer; plan/rows makes its rows. */
 bool layers_select(const struct scenario *s, const char *globs, bool *selected, struct error *err)
 {
     SCOPED_BY(glob_list_free) struct glob_list list = {0};
@@ -102,14 +102,14 @@ void rules_free(struct rules *r)
     *r = (struct rules){0};
 }
 
-/* 0.1 is 0.10; words match as globs: mask=blobs*. */
+/* Compares numbers by value (0.1 is 0.10) and words as globs: mask=blobs*. */
 static bool same_value(const char *value, const char *text)
 {
     double x, y;
     return text_glob(value, text) || (text_to_real(value, &x) && text_to_real(text, &y) && x == y);
 }
 
-/* Value i of a thing with several names ("blobs24:0.10:1" is "blobs" too): its text, false behind the last. */
+/* Name i of something with several names ("blobs24:0.10:1" is also "blobs"): its text; false behind the last. */
 static bool text_of(const struct scenario_case *c, const struct work *uncropped, const char *name, int i, char *out, size_t bytes)
 {
     const struct mask *m = &c->work.mask;

@@ -133,7 +133,7 @@ bool defaults_check(const struct node *root, const struct node *defaults, struct
         return true;
     if (!node_check_keys(defaults, "defaults", known, err))
         return false;
-    for (int i = 0; i < defaults->count; i++) { /* a wrong value is found even if no layer takes it */
+    for (int i = 0; i < defaults->count; i++) { /* a wrong value is reported even if no layer uses it */
         struct work scratch = {0};
         snprintf(what, sizeof what, "defaults: %.100s", defaults->keys[i]->text);
         const struct op *op;
@@ -276,12 +276,12 @@ static bool set_fields(struct layer *layer, const struct node *map, const struct
         if (own && !field_set(work, rest[i], what, own, err))
             return false;
     }
-    if (!node_get(map, "math") && work->dtype != usual) /* the default math mode is meant for the default dtype */
+    if (!node_get(map, "math") && work->dtype != usual) /* the default math mode applies to the default dtype */
         work->math = MATH_NONE;
     return true;
 }
 
-/* Where the thing stands that a message of the op begins with: "math f32 works on ..." at the layer's math, or the defaults'. */
+/* The node for a message of the op: "math f32 works on ..." belongs to the layer's math, or to the defaults'. */
 static const struct node *place_of(const struct node *map, const struct node *defaults, const char *message)
 {
     SCOPED char *word = xstrndup(message, strcspn(message, " :"));
@@ -306,7 +306,7 @@ static bool set_rest(const struct scenario *s, struct layer *out, const struct n
     return why.hint[0] ? error_hint(err, "%s", why.hint) : false;
 }
 
-/* What a layer has that says nothing: the usual one where the op takes it, else the op's first. */
+/* Fills the fields that a layer does not set: the usual value if the op takes it, else the op's first. */
 static int first_of(unsigned bits, int usual)
 {
     int first = usual;

@@ -1,4 +1,4 @@
-/* Masks: a pattern, how much of it, and its seed. */
+/* Reads masks: a pattern, its density, and its seed. */
 #include "base/file.h"
 #include "base/frames.h"
 #include "base/text.h"
@@ -22,8 +22,8 @@ bool layer_takes_mask(const struct layer *layer)
     return work_finish(&work, NULL);
 }
 
-/* The file stands beside the scenario; the id has its name as written, in letters that an id may have. `frame` becomes the name's %d; < 0:
- * none is named, and the first is meant when the file is read. */
+/* A mask file is relative to the scenario's folder. The id has its name as written, in letters that an id may have. `frame` replaces the
+ * name's %d; < 0: none is given, and the reader takes the first. */
 static bool parse_path(const struct scenario *s, const struct node *n, int frame, struct mask *mask, struct text *label, struct error *err)
 {
     const struct parsed *p = s->parsed;
@@ -75,7 +75,7 @@ static bool check_wants(const struct node *n, enum mask_pattern p, struct error 
     return true;
 }
 
-/* The items of a list, or the one value; NULL counts as one that is absent. */
+/* Item i of a list, or the single value; NULL if absent. */
 static int values_of(const struct node *n)
 {
     return n && n->kind == NODE_LIST ? n->count : 1;
@@ -118,7 +118,7 @@ static bool add_one(const struct scenario *s, const struct node *n, struct mask 
     return sink->add(sink->context, n, &mask, text_take(&label), err);
 }
 
-/* `frame: 3`, `frame: [1, 5]` or `frame: {from: 1, to: 30, step: 2}`; 0 when nothing is said. */
+/* `frame: 3`, `frame: [1, 5]` or `frame: {from: 1, to: 30, step: 2}`; 0 if not given. */
 static bool add_frames(const struct scenario *s, const struct node *n, struct mask mask, const struct mask_sink *sink, struct error *err)
 {
     static const char *const keys[] = {"from", "to", "step", NULL};

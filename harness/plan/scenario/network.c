@@ -70,7 +70,7 @@ static bool parse_items(struct scenario *s, const char *const *names, const stru
     return true;
 }
 
-/* How often a layer runs (any layer when NULL). In double: repeats may be nested beyond every integer. */
+/* How often a layer runs (NULL: all layers together). A double: nested repeats may exceed every integer. */
 static double runs_in(const struct network_item *group, const struct layer *layer)
 {
     double count = 0;
@@ -93,7 +93,7 @@ static bool parse_ways(const struct node *n, struct scenario_network *out, struc
     return true;
 }
 
-/* `key`: its key under `networks:`; NULL for the one of `network:`, which is called what the scenario is. */
+/* `key`: its key under `networks:`; NULL for `network:`, whose name is the scenario's. */
 static bool network_parse(struct scenario *s, const struct node *key, const struct node *n, struct scenario_network *out, struct error *err)
 {
     static const char *const keys[] = {"order", "launch", "layout", NULL};
@@ -115,7 +115,7 @@ static bool network_parse(struct scenario *s, const struct node *key, const stru
     return ok;
 }
 
-/* What a layer of a network says itself must agree with its networks; a layer of none keeps it. */
+/* Checks that `repeat:` of a layer agrees with its networks; a layer in no network keeps it. */
 static bool set_repeats(struct scenario *s, struct error *err)
 {
     for (int i = 0; i < s->layer_count; i++) {
@@ -172,7 +172,7 @@ static bool joins(const struct flow *a, const struct flow *b, const struct node 
     return false;
 }
 
-/* Each group once, and its end against its own beginning when it repeats: as much as running through all of it would show. */
+/* Checks each group once, and its end against its own start if it repeats: that finds as much as checking every repetition. */
 static bool flow_items(const struct network_item *group, struct flow *out, struct error *err)
 {
     for (int i = 0; i < group->count; i++) {
@@ -196,8 +196,8 @@ static bool flow_items(const struct network_item *group, struct flow *out, struc
     return group->repeat == 1 || joins(out, out, group->node, err);
 }
 
-/* `residual: NAME` names a layer that has run by then, with an output of the residual's shape. Each group once: what its first time finds,
- * all find. `ran`: by layer. */
+/* Checks that `residual: NAME` names a layer that has run by then, with an output of the residual's shape. Each group once: later
+ * repetitions find the same. `ran`: by layer. */
 static bool residuals_exist(const struct scenario *s, const struct network_item *group, bool *ran, struct error *err)
 {
     for (int i = 0; i < group->count; i++) {

@@ -7,7 +7,7 @@
 #define MAX_DEPTH 16
 #define MAX_VALUES 200000
 
-/* One KEY=VALUE; its list is items[first .. first + count) of the pool, chained by next. */
+/* One KEY=VALUE; a list is items[first .. first + count) of the pool, chained by next. */
 struct value {
     const char *key, *word; /* into the text */
     int key_length, word_length, column;
@@ -62,7 +62,7 @@ static bool expect(struct reader *r, char c, const char *what)
     return fail_at(r, column_of(r), "'%c' should stand here (%s)", c, what);
 }
 
-/* A list, its opening parenthesis read already, up to and with the closing one. *first: its first value, or -2. */
+/* Reads a list after its opening parenthesis, including the closing one. *first: its first value, or -2. */
 static bool list(struct reader *r, int depth, int *first)
 {
     int last = -1;
@@ -116,7 +116,7 @@ static const struct value *get(const struct reader *r, const struct value *of, c
     return NULL;
 }
 
-/* A number at list.dims.key or, for scalars, list.v; `fallback` < 0: it must be there. */
+/* Reads the number at list.dims.key or, for scalars, list.v; `fallback` < 0: it is required. */
 static bool op_lines_number(struct reader *r, const struct value *list_of, const char *of, const char *key, int64_t fallback, int64_t *out)
 {
     const struct value *in = get(r, list_of, of), *dims = key ? get(r, in, "dims") : in, *v = get(r, dims, key ? key : "v");
@@ -140,7 +140,7 @@ struct operation {
     bool relu;
 };
 
-/* What is said a second time must be the same. */
+/* Checks that a repeated key has the same value. */
 static bool agrees(struct reader *r, const struct value *values, const char *of, const char *key, int64_t with)
 {
     int64_t again;

@@ -1,11 +1,11 @@
-/* plan/scenario/private: what the files of scenario/ share. */
+/* plan/scenario/private: what the files of plan/scenario share. */
 #ifndef BENCH_SCENARIO_PRIVATE_H
 #define BENCH_SCENARIO_PRIVATE_H
 
 #include "base/glob_list.h"
 #include "plan/scenario/scenario.h"
 
-/* Far above any use; they keep a hostile file from taking minutes. */
+/* Limits far above any use: a hostile file cannot take minutes. */
 #define SCENARIO_MAX_CASES 100000
 #define SCENARIO_MAX_VALUES 10000 /* of an axis */
 #define SCENARIO_MAX_LAYERS 2000
@@ -13,7 +13,7 @@
 #define SCENARIO_MAX_RUNS 1000000000 /* of one layer in a network */
 #define WHAT_MAX 160
 
-/* One value of an axis: what it sets, and how it is written in an id. */
+/* One value of an axis: what it sets, and its text in ids. */
 struct axis_value {
     char *label;
     double number;           /* NaN: it is none */
@@ -38,29 +38,29 @@ struct parsed {
     struct node **made; /* nodes that ranges brought into being */
     int made_count;
     const struct node *root, *on;
-    char *folder; /* of the scenario's file: paths in it are relative to that */
+    char *folder; /* folder of the scenario's file, to which paths in it are relative */
 };
 
-/* A word or a list of different words: the flag of each is set, the others are not. */
+/* Reads a word or a list of distinct words: sets the flag of each, clears the others. */
 bool scenario_words(const struct node *n, const char *what, const char *const *words, bool *flags, struct error *err);
 /* True if a layer or a network may have this name, which stands in ids and lists. */
 bool scenario_name_ok(const struct node *key, const char *what, struct error *err);
 
-/* layers.c: a layer's map over the defaults -> a finished work. */
+/* layers.c: makes a finished work from a layer's map and the defaults. */
 bool layer_parse(const struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out,
                  struct error *err);
-/* Sets one field of a work ("n", "kernel", "dtype", "epilogue" ...) that the op has from a node; `what` begins the error. */
+/* Sets one of the op's fields in a work ("n", "kernel", "dtype", "epilogue" ...) from a node; `what` begins the error. */
 bool field_set(struct work *work, const char *name, const char *what, const struct node *n, struct error *err);
 /* An epilogue as ids have it: "bias+leaky_relu:0.1", "none". */
 bool epilogue_label(const struct node *n, struct text *t, struct error *err);
-/* Known keys only, and of the right type for an op that has the field. */
+/* Checks the defaults: known keys, with values of the right type for every op that has the field. */
 bool defaults_check(const struct node *root, const struct node *defaults, struct error *err);
 /* Does this op have the field? */
 bool field_known(const struct op *op, const char *name);
 /* Names of the fields of the ops in C and of the files that the scenario names, NULL-terminated; static storage. */
 const char *const *field_names(const struct node *root);
 
-/* masks.c: one entry {pattern: blobs, density: [..], seed: [..]} makes several masks; a word makes one. Calls add for each. */
+/* masks.c: reads one entry. {pattern: blobs, density: [..], seed: [..]} gives several masks, a word one. Calls add for each. */
 struct mask_sink {
     void *context;
     bool (*add)(void *context, const struct node *n, const struct mask *mask, char *label, struct error *err); /* takes the label */
@@ -68,7 +68,7 @@ struct mask_sink {
 bool masks_parse(const struct scenario *s, const struct node *n, bool marks_output, const struct mask_sink *sink, struct error *err);
 /* "blobs24:0.10:1": with its density and seed where an entry says them. Caller frees. */
 char *mask_value_label(const struct mask *mask, bool density, bool seed);
-/* The word behind `marks:`, input when absent. */
+/* Reads `marks:`; default input. */
 bool marks_parse(const struct node *map, bool *marks_output, struct error *err);
 /* Does the layer's op take a mask? */
 bool layer_takes_mask(const struct layer *layer);
@@ -77,13 +77,13 @@ bool layer_takes_mask(const struct layer *layer);
 bool axes_parse(struct scenario *s, const struct node *axes, struct error *err);
 void axes_free(struct parsed *p);
 bool axis_applies(const struct axis *axis, const struct layer *layer);
-/* Sets the value's fields (or mask) in a work that axis_applies to. */
+/* Sets the value's fields (or mask) in a work to which the axis applies. */
 bool axis_apply(const struct axis *axis, const struct axis_value *value, struct work *work, struct error *err);
 
-/* filter.c: --layer and --set, each part of which must select something. */
+/* filter.c: --layer and --set; each part must select something. */
 struct rule {
     char *name;
-    struct glob_list values; /* a value is a glob, or a number however it is written */
+    struct glob_list values; /* a value is a glob, or a number in any spelling */
 };
 struct rules {
     struct rule *items;
@@ -91,11 +91,11 @@ struct rules {
 };
 bool rules_parse(const struct scenario *s, const char *const *set, struct rules *out, struct error *err);
 void rules_free(struct rules *r);
-/* Does the case match every rule? `uncropped`: its work before the crop. Remembers which values matched anything. */
+/* True if the case matches every rule. `uncropped`: its work before the crop. Records which values have matched. */
 bool rules_match(struct rules *r, const struct scenario_case *c, const struct work *uncropped);
-/* After all cases: every value of every rule has matched one. */
+/* After all cases: checks that every value of every rule has matched one. */
 bool rules_hit(const struct rules *r, const struct scenario *s, struct error *err);
-/* Marks the layers that the comma list of globs selects (all when NULL); every glob must select one. */
+/* Marks the layers that the comma list of globs selects (NULL: all); each glob must select one. */
 bool layers_select(const struct scenario *s, const char *globs, bool *selected, struct error *err);
 
 /* answers.c */

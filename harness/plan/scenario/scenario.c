@@ -46,7 +46,7 @@ static bool parse_layers(struct scenario *s, struct error *err)
     return true;
 }
 
-/* The picture, or video, that image ops read as their input. */
+/* Sets the picture or video that ops of images read as their input. */
 static bool take_picture(struct scenario *s, const struct node *n, struct error *err)
 {
     const struct parsed *parsed = s->parsed;
@@ -154,7 +154,7 @@ static bool same_tree(const struct node *a, const struct node *b)
     return true;
 }
 
-/* {TH: [8, 16], CC: 16}: whether the variant has them, and these values, is asked of its head later. */
+/* {TH: [8, 16], CC: 16}: only the form is checked here; the variant's head checks names and values later. */
 static bool check_params(const char *name, const struct node *params, struct error *err)
 {
     if (params->kind != NODE_MAP)
@@ -184,7 +184,7 @@ bool scenario_layer_takes(const struct layer *layer, const struct scenario_varia
     return named || !any;
 }
 
-/* Each pattern of a layer's `variants` selects something. */
+/* Checks that each pattern of a layer's `variants` selects something. */
 static bool layer_variants_check(const struct scenario *s, const struct layer *layer, struct error *err)
 {
     const struct node *list = node_get(layer->node, "variants");
@@ -259,7 +259,7 @@ static bool parse_counters(struct scenario *s, struct error *err)
     return true;
 }
 
-/* d, h, w of images, and the fields of the layers' ops that are files. */
+/* Checks the keys of a crop: d, h, w of images, and the fields of ops that are files. */
 static const char *const *crop_names(const struct scenario *s)
 {
     static const char *names[1024];

@@ -13,7 +13,7 @@
 struct layer {
     char *name;
     struct work work; /* before axes; finished */
-    int64_t repeat;   /* its runs in all networks together; what the layer itself says (else 1) when it is in none */
+    int64_t repeat;   /* its runs in all networks together; in none: the layer's own `repeat`, default 1 */
     const struct node *node;
 };
 /* One coordinate of a case: axis `mask`, printed `blobs24:0.10:1`. */
@@ -22,7 +22,7 @@ struct coordinate {
     double number; /* NaN: the value is a word */
     bool silent;   /* the layer has it already, so the id does not name it */
 };
-struct scenario_only { /* a variant, and what is in its rows' `params` ("EDGE=3,FEW=2"); NULL: all configurations */
+struct scenario_only { /* a variant, and a configuration as in a row's `params` ("EDGE=3,FEW=2"); NULL: all configurations */
     char *variant, *params;
 };
 struct scenario_case {
@@ -30,13 +30,13 @@ struct scenario_case {
     const struct layer *layer;
     struct work work; /* cropped, axes applied, finished */
     bool cropped;
-    double layer_intensity;  /* of what was cropped: FLOP a compulsory byte of the whole layer */
+    double layer_intensity;  /* of the whole layer, if this is a crop: FLOP per compulsory byte */
     struct coordinate *axes; /* sorted by name */
     int axis_count;
     int64_t repeat;
-    int place;  /* in the scenario's order, counting those that a filter leaves out */
-    char *like; /* of one that a run found it needs: the scenario's own, from which it differs in the density of its mask; else NULL */
-    struct scenario_only *only; /* of such a one: what is wanted there; NULL: everything */
+    int place;  /* index in the scenario's order, counting filtered cases */
+    char *like; /* of a case that the run added: the id of the scenario's own case, which differs in the density of its mask; else NULL */
+    struct scenario_only *only; /* of an added case: the variants to run there; NULL: all */
     int only_count;
 };
 /* An entry of `variants:` */
@@ -48,8 +48,8 @@ struct scenario_variant {
 enum cache_mode { CACHE_COLD, CACHE_WARM };
 enum load_mode { LOAD_ISOLATED, LOAD_SUSTAINED };
 struct timing_plan {
-    bool cache[2], load[2];     /* which of each are wanted; default cold + isolated */
-    double half_width;          /* stop when the 95 % interval's half width of every ratio is below this; default 0.005 */
+    bool cache[2], load[2];     /* wanted modes; default cold + isolated */
+    double half_width;          /* stops when the half width of the 95 % interval of every ratio is below this; default 0.005 */
     double budget_s;            /* per layer; default 20 */
     int rounds_min, rounds_max; /* default 60, 1000 */
 };
@@ -59,7 +59,7 @@ struct network_item {
     int64_t repeat;
     struct network_item *items;
     int count;
-    const struct layer *residual; /* the layer whose last output is added; NULL: the first tensor of the group that has the shape */
+    const struct layer *residual; /* the layer whose last output is added; NULL: the group's first tensor of that shape */
     const struct node *node;
 };
 /* In which layouts a network's chain runs. */
@@ -67,7 +67,7 @@ enum layout_plan {
     LAYOUT_PLAN_GIVEN, /* as its layers say */
     LAYOUT_PLAN_NCHW,  /* everything */
     LAYOUT_PLAN_NHWC,
-    LAYOUT_PLAN_PER_OP, /* NCHW between the layers; each runs in NHWC and converts what it reads and what it leaves */
+    LAYOUT_PLAN_PER_OP, /* NCHW between the layers; each layer runs in NHWC and converts its input and output */
     LAYOUT_PLAN_ENDS,   /* NCHW in and out; one conversion at each end, NHWC between */
     LAYOUT_PLAN_COUNT
 };
@@ -82,15 +82,15 @@ struct scenario_network {
 struct scenario_sequence {
     char *name;
     const struct layer **layers; /* convolutions with bias, activation or neither; upsampling, pooling, add, concat */
-    int *with;                   /* by layer: whose output is the second tensor of an add or concat; else -1 */
+    int *with;                   /* by layer: the layer whose output is the second tensor of an add or concat; else -1 */
     int layer_count, frames;     /* frame 0 included */
-    struct mask changes;         /* which pixels get new values each frame: seed + frame */
+    struct mask changes;         /* the pixels that get new values in each frame: seed + frame */
     char *video;                 /* or frames from here; NULL */
     double noise;                /* added to every pixel of every frame, N(0, noise) */
-    double threshold;            /* of the input: what a pixel's largest change must be above */
-    enum truncate truncate;      /* how a pixel's change is measured behind an activation */
+    double threshold;            /* threshold on a pixel's largest change in the input */
+    enum truncate truncate;      /* norm of a pixel's change behind an activation */
     double truncate_above;
-    double bound; /* largest error allowed in any frame, over the root mean square of the dense result */
+    double bound; /* largest error allowed in any frame, relative to the root mean square of the dense result */
     const struct node *node;
 };
 struct scenario {
@@ -114,8 +114,8 @@ struct scenario {
 struct scenario *scenario_load(const char *path, struct error *err);
 void scenario_free(struct scenario *s);
 
-/* A case of the scenario, another density of its mask, and a variant to run there (NULL: all), in the configuration of a row's `params`
- * (NULL: in all that the scenario has). */
+/* A request for a case at another density of its mask, and for a variant to run there (NULL: all), in the configuration of a row's `params`
+ * (NULL: all of the scenario). */
 struct scenario_wish {
     const char *case_id;
     double density;
@@ -124,21 +124,21 @@ struct scenario_wish {
 /* What the command line narrows or sets (each may be NULL / 0). */
 struct scenario_filter {
     const char *layers;     /* comma list of globs over names of layers and sequences; each must select one */
-    const char *only;       /* comma list of globs over variant names, used by session/ */
+    const char *only;       /* comma list of globs over variant names; used by plan/rows */
     const char *const *set; /* "axis=value", "mask.density=0.10,0.25", "mask=blobs*", NULL-terminated: keeps the cases that match all;
                              * each value must match one */
-    /* Cases to stand behind the others, each once with all the variants that are wanted of it, up to one whose id is NULL. What is like
-     * none is left out. */
+    /* Requests for extra cases, which are appended after the others: one entry per case and variant; ends with case_id NULL. Requests that
+     * match no case are ignored. */
     const struct scenario_wish *extra;
 };
-/* Does it tell cases apart by their masks alone, if at all? */
+/* True if the filter distinguishes cases only by their masks, or not at all. */
 bool scenario_filter_by_mask(const struct scenario_filter *filter);
-/* Expands for a device kind ("emu", "cuda": picks `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing is an error that
- * names it. Returns the count; -1 on error. */
+/* Expands a scenario into cases for a device kind ("emu", "cuda": uses `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing
+ * is an error that names it. Returns the count; -1 on error. */
 int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases,
                     struct error *err);
 void scenario_cases_free(struct scenario_case *cases, int count);
-/* Does the entry of `variants:` run on the layer? What the layer's own `variants` selects, and everything where it has none. */
+/* True if the entry of `variants:` runs on the layer: the layer's own `variants` selects it, or is absent. */
 bool scenario_layer_takes(const struct layer *layer, const struct scenario_variant *variant);
 /* Chip named under on.<device_kind>.chip, or NULL. */
 const char *scenario_chip(const struct scenario *s, const char *device_kind);
@@ -146,16 +146,17 @@ const char *scenario_chip(const struct scenario *s, const char *device_kind);
 /* Cuts a work as `on.<device_kind>.crop` says, and finishes it. */
 bool scenario_crop(const struct scenario *s, const char *device_kind, struct work *work, bool *cropped, struct error *err);
 
-/* Each network explained: its runs, FLOP and compulsory bytes, then one line per item with the shapes that flow. Nothing without one. */
+/* Describes each network: its runs, FLOP and compulsory bytes, then one line per item with the shapes that flow. Writes nothing without
+ * networks. */
 void scenario_network_explain(const struct scenario *s, struct text *t);
-/* The links of a network under a layout plan, its input cut to the device kind's crop; free with chain_free. `mask`: of the network's
- * input, and what the layers' own cases are found by; NULL: none. False with the reason when it cannot be run whole: more than
+/* Makes the links of a network under a layout plan, with its input cut to the device kind's crop; free with chain_free. `mask`: of the
+ * network's input, which also selects the layers' cases; NULL: none. False with the reason when it cannot be run whole: more than
  * CHAIN_MAX_LINKS runs, a residual that nothing fits, layouts that the network changes itself. */
 bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan,
                     const struct mask *mask, struct chain *out, bool *cropped, struct error *err);
 /* How often a layer runs in a network; 0: it is not in it. */
 int64_t scenario_layer_count(const struct scenario *s, int network_index, const struct layer *layer);
-/* Appends "edsr_x2:16, x4:1", the runs in each network that the layer is in; nothing when it is in none. */
+/* Appends "edsr_x2:16, x4:1", the layer's runs in each network; nothing if it is in none. */
 void scenario_layer_networks(const struct scenario *s, const struct layer *layer, struct text *t);
 
 #endif

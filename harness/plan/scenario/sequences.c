@@ -1,4 +1,4 @@
-/* Sequences: layers that run over the frames of a video, made up or from a file. */
+/* Reads sequences: layers that run over the frames of a video, from a file or made up. */
 #include "base/file.h"
 #include "base/text.h"
 #include "plan/scenario/private.h"
@@ -17,7 +17,7 @@ void sequences_free(struct scenario *s)
     free(s->sequences);
 }
 
-/* Convolutions with a bias and an activation behind them, and ops that need neither: what a change can be passed through. */
+/* True for layers through which changes can pass: convolutions with a bias and an activation, and ops that need neither. */
 static bool layer_fits(const struct node *n, const struct layer *layer, struct error *err)
 {
     const struct work *w = &layer->work;
@@ -34,8 +34,8 @@ static bool layer_fits(const struct node *n, const struct layer *layer, struct e
            node_error(n, err, "sequence: layer '%s' has a mask of its own; the frames make theirs", layer->name);
 }
 
-/* `add`, or `{layer: add, with: first}`. Index of the layer among the scenario's, -1 on error; *with: place of the other one in the
- * sequence. */
+/* `add`, or `{layer: add, with: first}`: returns the layer's index in the scenario, -1 on error; *with: index in the sequence of the other
+ * layer. */
 static int parse_item(const struct node *n, const char *const *names, const struct scenario_sequence *q, int *with, struct error *err)
 {
     static const char *const keys[] = {"layer", "with", NULL};
