@@ -93,7 +93,10 @@ static void what_stays_there_is_right(void **state)
                  {"transpose", DTYPE_F16, {40, 33}},
                  {"gemm", DTYPE_F32, {20, 30, 40}},
                  {"thumbnails", DTYPE_F32, {2, 30, 40, 5, 13, 11}},
-                 {"drawn", DTYPE_F32, {19, 45}}};
+                 {"drawn", DTYPE_F32, {19, 45}},
+                 {"scores", DTYPE_F32, {30, 40, 0}},
+                 {"scores", DTYPE_F32, {30, 40, 1}},
+                 {"scores", DTYPE_F32, {30, 40, 2}}};
     for (size_t i = 0; i < sizeof works / sizeof *works; i++)
         for (int part = 0; part < 2; part++) {
             struct work w = of_values(works[i].op, works[i].dtype, works[i].values, 6);
@@ -267,6 +270,14 @@ static void write_op(void)
         "double *y, long long rows, long long cols)\n{\n    long long r = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
         "    double s = 0;\n    for (long long i = r * cols; r < rows && i < (r + 1) * cols; i++)\n"
         "        s += (double)a[i] + b[i] + c[i] + d[i] + e[i] + f[i];\n    if (r < rows)\n        y[r] = s;\n}\n");
+    put("scores.yaml",
+        "about: masked scores\nfields: {rows: {what: rows}, cols: {what: columns}, kind: {min: 0, max: 2}}\n"
+        "tensors: {x: {shape: [rows, cols]}, y: {shape: [rows, cols], written: yes}}\ndtype: f32\nterms: 1\nexact: no\n"
+        "reference: {kernel: scores, threads: rows * cols, args: [x, y, rows, cols, kind]}\ntrial: {usual: {rows: 3, cols: 4, kind: 0}}\n");
+    put("scores.cu", "extern \"C\" __global__ void scores(const float *x, double *y, int rows, int cols, int kind)\n{\n"
+                     "    int i = blockIdx.x * blockDim.x + threadIdx.x, r = i / cols, c = i % cols;\n"
+                     "    double large[3] = {-1e9, 3e38, -__longlong_as_double(0x7ff0000000000000LL)};\n"
+                     "    if (i < rows * cols)\n        y[i] = c > r ? large[c % 2 ? kind : 0] : x[i];\n}\n");
     put("whole.yaml",
         "about: whole numbers\nfields: {rows: {what: rows}}\ntensors:\n  x: {shape: [rows], data: {uniform: [-30, 30]}}\n"
         "  a: {shape: [rows], dtype: i8, written: yes}\n  b: {shape: [rows], dtype: i32, written: yes}\n"

@@ -70,14 +70,14 @@ const char *failure_hint(const struct program *p, const struct op_data *data, co
     const struct work *work = &p->work;
     const struct op_file *file = work->op->file ? work->op->file : work->op->image;
     double off = fabs(v->worst_got - v->worst_want);
-    bool near = off > 0 && off <= NO_TERMS_MOST * fabs(v->worst_want), bounded = file && file->tolerance > 0;
+    bool near = off > 0 && isfinite(v->worst_want) && off <= NO_TERMS_MOST * fabs(v->worst_want), bounded = file && file->tolerance > 0;
     double want = fabs(v->worst_want);
     if (file && near && data->exact && op_is_exact(work->op) && (want > dtype_exact_integer(DTYPE_F32) || (double)(float)want != want))
         return "; of small whole numbers the op makes what f32 rounds, so that a right kernel need not have the same bits: `exact: no` "
                "says so (docs/OP.md)";
     if (file && !work->op->has_filter && work_terms(work) == 1 && !bounded && near)
         return "; the op says that a result is made of 1 number: where more are added up, `terms` is how many (docs/OP.md)";
-    if (data->at[v->slot].guessed && off <= GUESSED_MOST * v->worst_bound)
+    if (data->at[v->slot].guessed && isfinite(v->worst_want) && off <= GUESSED_MOST * v->worst_bound)
         return "; the reference gives no magnitude, without which a right kernel whose sums cancel may be this far off "
                "(docs/OP.md, Tolerance)";
     if (file && !file->stages && is_off_by_rounding(p, v))

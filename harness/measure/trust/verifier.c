@@ -92,6 +92,22 @@ static bool run_once(struct trial *t, bool counted, struct error *err)
     return rig_run_stepwise(t->rig, count_step, t, err) && dev->ops->sync(dev, err);
 }
 
+#define LOOSE_SHARE 0.0625 /* of the elements: fewer are values that happen to be near 0 */
+
+/* Results whose sizes are so different that the tolerance of most says nothing. */
+static void say_loose(struct trial *t, const struct op_data *data)
+{
+    for (int i = 0; i < t->program->tensor_count && !data->elsewhere; i++) {
+        const struct tensor_role *role = t->program->tensors[i].role;
+        double loose = data->at[role->slot].loose;
+        if (t->program->tensors[i].written && loose >= LOOSE_SHARE)
+            row_add_note(t->row,
+                         "the tolerance says nothing of %.0f %% of %s: 0 would pass there, beside the larger values of the row; give the "
+                         "reference a magnitude (docs/OP.md, Tolerance)",
+                         loose * 100, role->name);
+    }
+}
+
 /* After a run: true when the row is still right. */
 static bool judge(struct trial *t, const struct op_data *data, const char *when, double *over, struct error *err, bool *failed)
 {
@@ -123,6 +139,7 @@ static bool judge(struct trial *t, const struct op_data *data, const char *when,
             row_set(&t->row->reason, text_get(&unsafe));
         }
         row_add_note(t->row, "%s", v.note);
+        say_loose(t, data);
         if (over && v.error_over_bound >= 0)
             *over = v.error_over_bound;
     }

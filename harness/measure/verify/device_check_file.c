@@ -10,16 +10,40 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ROWS 6 /* whose bounds the CPU makes, too */
+#define ROWS 6           /* whose bounds the CPU makes, too */
+#define SCALED (1 << 18) /* elements that are asked for their scale */
 
 bool card_file_able(const struct work *work)
 {
     return work->op->file && work->op->file->from == REFERENCE_KERNEL;
 }
 
+static double scale_below(const struct scales *scales, int i)
+{
+    return i < scales->count ? scales->below[i] : INFINITY;
+}
+
+/* Of some rows that are equally far apart. */
+static bool scales_there(const struct card_data *d, const struct tensor *t, struct scales *scales, struct error *err)
+{
+    struct device *dev = d->card->dev;
+    const struct card_values *at = &d->at[t->role->slot];
+    int64_t length = t->dim[t->rank - 1], rows = (int64_t)at->elements / length, most = SCALED / length > 0 ? SCALED / length : 1,
+            step = rows > most ? (rows + most - 1) / most : 1;
+    double *y = xmalloc((size_t)((rows + step - 1) / step * length) * sizeof *y);
+    int64_t taken = 0;
+    bool ok = true;
+    for (int64_t row = 0; ok && row < rows; row += step, taken++)
+        ok = dev->ops->read(dev, at->reference + (uint64_t)(row * length) * sizeof *y, y + taken * length, (size_t)length * sizeof *y, err);
+    if (ok)
+        *scales = reference_scales(y, taken, length);
+    free(y);
+    return ok;
+}
+
 /* Bounds of a result, there. */
 static bool settle(struct card_data *d, const struct reference_run *r, const struct op_bounds *is, const struct tensor *t,
-                   struct error *err)
+                   const struct scales *scales, struct error *err)
 {
     const struct work *w = r->work;
     struct device *dev = d->card->dev;
@@ -46,6 +70,9 @@ static bool settle(struct card_data *d, const struct reference_run *r, const str
                              card_real(below),
                              card_real(above),
                              card_int(!dtype_holds(t->dtype, INFINITY)),
+                             card_real(scale_below(scales, 0)),
+                             card_real(scale_below(scales, 1)),
+                             card_real(scale_below(scales, 2)),
                              card_int((int64_t)d->card->counts)};
     if (!dev->ops->write(dev, d->card->counts, &wrong, sizeof wrong, err) ||
         !card_launch(d->card, CARD_SETTLE, rows * CARD_THREADS, args, sizeof args / sizeof *args, err) || !dev->ops->sync(dev, err) ||
@@ -59,7 +86,7 @@ static bool settle(struct card_data *d, const struct reference_run *r, const str
 
 /* Are the bounds of a row there what the CPU makes of it? */
 static bool row_agrees(const struct card_data *d, const struct reference_run *r, const struct op_bounds *is, const struct tensor *t,
-                       int64_t row, struct error *err)
+                       const struct scales *scales, int64_t row, double *loose, struct error *err)
 {
     struct device *dev = d->card->dev;
     const struct card_values *at = &d->at[t->role->slot];
@@ -67,12 +94,12 @@ static bool row_agrees(const struct card_data *d, const struct reference_run *r,
     uint64_t sizes_at = r->extra[t->role->slot];
     double *y = xmalloc(length * 2 * sizeof *y), *sizes = sizes_at ? y + length : NULL;
     float *bound = xmalloc(length * 2 * sizeof *bound);
-    struct reference_rows rows = {r->work, is, t, y, sizes, bound + length, r->bounds, 1};
+    struct reference_rows rows = {r->work, is, t, y, sizes, bound + length, r->bounds, 1, *scales};
     int64_t wrong;
     bool ok = dev->ops->read(dev, at->reference + first * sizeof *y, y, length * sizeof *y, err) &&
               (!sizes || dev->ops->read(dev, sizes_at + first * sizeof *y, sizes, length * sizeof *y, err)) &&
               dev->ops->read(dev, at->bound + first * sizeof *bound, bound, length * sizeof *bound, err);
-    if (ok && !reference_settle_rows(&rows, &wrong))
+    if (ok && !reference_settle_rows(&rows, &wrong, loose))
         ok = reference_refuse(t, (int64_t)first + wrong, y[wrong], err);
     for (size_t i = 0; ok && i < length; i++)
         if (!(fabs((double)bound[i] - (double)rows.bound[i]) <= 0x1p-20 * (double)rows.bound[i]))
@@ -84,13 +111,15 @@ static bool row_agrees(const struct card_data *d, const struct reference_run *r,
 }
 
 static bool rows_agree(const struct card_data *d, const struct reference_run *r, const struct op_bounds *is, const struct tensor *t,
-                       struct error *err)
+                       const struct scales *scales, double *loose, struct error *err)
 {
     int64_t rows = (int64_t)d->at[t->role->slot].elements / t->dim[t->rank - 1], count = rows < ROWS ? rows : ROWS;
     for (int64_t i = 0; i < count; i++) {
         int64_t row = i < 1 ? 0 : i < 2 ? rows - 1 : (int64_t)(random_bits(r->work->seed, 0x5a3f20, (uint64_t)i) % (uint64_t)rows);
-        if (!row_agrees(d, r, is, t, row, err))
+        double of_row;
+        if (!row_agrees(d, r, is, t, scales, row, &of_row, err))
             return false;
+        *loose += of_row / (double)count;
     }
     return true;
 }
@@ -114,8 +143,11 @@ static bool make(struct card_data *d, const struct work *w, struct reference_run
     for (int i = 0; i < count; i++) {
         if (!list[i].written)
             continue;
-        d->host->at[list[i].role->slot].guessed = is->sums && !r->extra[list[i].role->slot] && !(w->op->file->tolerance > 0);
-        if (!settle(d, r, is, &list[i], err) || (is->bounds && !rows_agree(d, r, is, &list[i], err)))
+        struct op_values *host = &d->host->at[list[i].role->slot];
+        struct scales scales = {0};
+        host->guessed = is->sums && !r->extra[list[i].role->slot] && !(w->op->file->tolerance > 0);
+        if ((!r->extra[list[i].role->slot] && !scales_there(d, &list[i], &scales, err)) || !settle(d, r, is, &list[i], &scales, err) ||
+            (is->bounds && !rows_agree(d, r, is, &list[i], &scales, &host->loose, err)))
             return false;
     }
     return true;

@@ -116,7 +116,7 @@ bool reference_refuse(const struct tensor *t, int64_t element, double value, str
         return error_hint(err, "smaller values (`data: weight` of a factor, `{uniform: [-2, 2]}`, or a .npy), or another type");
     }
     return error_set(err, ERROR_USAGE, "it leaves element %lld of %s %s", (long long)element, t->role->name,
-                     isnan(value) ? "unwritten, or NaN" : "without a magnitude of at least 0");
+                     isnan(value) ? "unwritten, or NaN" : "without a finite magnitude of at least 0");
 }
 
 double reference_begun(const struct work *work, const struct op_bounds *is)
@@ -132,21 +132,11 @@ double reference_terms(const struct work *work, const struct op_bounds *is)
     return op_is_exact(work->op) && !(work->op->file->tolerance > 0) ? (double)is->terms : 1;
 }
 
-/* What errors of an element are relative to where the reference does not say: the element, or, for sums and differences leave anything near
- * 0, what its row usually is. Terms of random signs add up to 1 / sqrt(n) of their magnitudes; the bound of an op that is never exact has
- * that factor already. */
-static double usual_size(const double *row, size_t length, double terms)
-{
-    double squares = 0;
-    for (size_t i = 0; i < length; i++)
-        squares += row[i] * row[i];
-    return sqrt(squares / (double)length * terms);
-}
-
 struct settling {
     const struct reference_rows *of;
     double tolerance, apart, begun;
-    atomic_llong wrong; /* the first element without a number of its type; -1: none */
+    atomic_llong wrong;       /* the first element without a number of its type; -1: none */
+    atomic_llong near, loose; /* elements that are not 0, and those of them from which 0 is within the bound */
 };
 
 static void keep_first(struct settling *s, size_t k)
@@ -156,32 +146,62 @@ static void keep_first(struct settling *s, size_t k)
         continue;
 }
 
-/* A row of a tensor. */
+/* Infinity has no neighbours: its bound is 0. */
+static double settle_bound(const struct settling *s, double y, double size)
+{
+    const struct reference_rows *of = s->of;
+    const struct op_bounds *is = of->is;
+    return isinf(y)               ? 0
+           : of->sizes_are_bounds ? size
+           : s->tolerance > 0     ? s->tolerance * size
+           : is->sums             ? bound_sum(of->work->math, (double)is->terms, (double)is->least, y, size) * s->apart + s->begun * fabs(y)
+                                  : 0;
+}
+
+/* A row of a tensor. Where the reference does not say what errors of an element are relative to, it is the element, or, for sums and
+ * differences leave anything near 0, what its row usually is (of the element's scale). Terms of random signs add up to 1 / sqrt(n) of their
+ * magnitudes; the bound of an op that is never exact has that factor already. */
 static void settle_row(void *context, int64_t row, int thread)
 {
     struct settling *s = context;
     const struct reference_rows *of = s->of;
-    const struct op_bounds *is = of->is;
     size_t length = (size_t)of->t->dim[of->t->rank - 1], first = (size_t)row * length;
-    bool guesses = !of->sizes && (is->sums || s->tolerance > 0);
-    double usual = guesses ? usual_size(of->reference + first, length, reference_terms(of->work, is)) : 0;
+    bool guesses = !of->sizes && (of->is->sums || s->tolerance > 0);
+    double usual[SCALES_MOST] = {0}, terms = sqrt(reference_terms(of->work, of->is));
+    long long near = 0, loose = 0;
+    if (guesses)
+        scales_usual(&of->scales, of->reference + first, length, usual);
     (void)thread;
     for (size_t k = first; k < first + length; k++) {
-        double y = of->reference[k], size = of->sizes ? of->sizes[k] : fmax(fabs(y), isfinite(usual) ? usual : 0);
-        if (!dtype_holds(of->t->dtype, y) || !(size >= 0)) {
+        double y = of->reference[k], size = of->sizes ? of->sizes[k] : fmax(fabs(y), usual[scale_of(&of->scales, y)] * terms);
+        if (!dtype_holds(of->t->dtype, y) || !(size >= 0) || (isinf(size) && !isinf(y))) {
             keep_first(s, k);
             return;
         }
-        double bound = of->sizes_are_bounds ? size
-                       : s->tolerance > 0   ? s->tolerance * size
-                       : is->sums ? bound_sum(of->work->math, (double)is->terms, (double)is->least, y, size) * s->apart + s->begun * fabs(y)
-                                  : 0;
+        double bound = settle_bound(s, y, size);
+        near += y != 0;
+        loose += y != 0 && bound >= fabs(y);
         if (of->bound) /* rounding to float must not make it smaller */
             of->bound[k] = (float)(bound * (1 + 0x1p-23));
     }
+    atomic_fetch_add(&s->near, near);
+    atomic_fetch_add(&s->loose, loose);
 }
 
-bool reference_settle_rows(const struct reference_rows *of, int64_t *wrong)
+#define COUNTED (1 << 24) /* elements, of rows that are equally far apart */
+
+struct scales reference_scales(const double *reference, int64_t rows, int64_t length)
+{
+    struct scale_counts *counts = xcalloc(1, sizeof *counts);
+    int64_t most = COUNTED / length > 0 ? COUNTED / length : 1, step = rows > most ? (rows + most - 1) / most : 1;
+    for (int64_t row = 0; row < rows; row += step)
+        scale_count(counts, reference + row * length, (size_t)length);
+    struct scales scales = scales_of(counts);
+    free(counts);
+    return scales;
+}
+
+bool reference_settle_rows(const struct reference_rows *of, int64_t *wrong, double *loose)
 {
     struct settling s = {.of = of,
                          .tolerance = of->work->op->file->tolerance,
@@ -190,6 +210,7 @@ bool reference_settle_rows(const struct reference_rows *of, int64_t *wrong)
                          .wrong = -1};
     pool_for(of->rows, pool_threads_for(of->rows * of->t->dim[of->t->rank - 1], 25000), settle_row, &s);
     *wrong = atomic_load(&s.wrong);
+    *loose = (double)atomic_load(&s.loose) / fmax(1, (double)atomic_load(&s.near));
     return *wrong < 0;
 }
 
@@ -201,11 +222,13 @@ static bool reference_settle(const struct work *work, struct op_data *data, cons
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
         struct op_values *v = &data->at[list[i].role->slot];
         const double *sizes = magnitudes[list[i].role->slot];
-        struct reference_rows rows = {work, is, &list[i], v->reference, sizes, v->bound, bounds, 0};
+        struct reference_rows rows = {work, is, &list[i], v->reference, sizes, v->bound, bounds, 0, {{0}, 0}};
         int64_t wrong;
         v->guessed = list[i].written && is->sums && !sizes && !(work->op->file->tolerance > 0);
         rows.rows = list[i].written ? (int64_t)v->elements / list[i].dim[list[i].rank - 1] : 0;
-        if (!reference_settle_rows(&rows, &wrong))
+        if (list[i].written && !sizes)
+            rows.scales = reference_scales(v->reference, rows.rows, list[i].dim[list[i].rank - 1]);
+        if (!reference_settle_rows(&rows, &wrong, &v->loose))
             return reference_refuse(&list[i], wrong, v->reference[wrong], err);
     }
     return true;

@@ -2,6 +2,7 @@
 #ifndef BENCH_MEASURE_VERIFY_REFERENCE_PRIVATE_H
 #define BENCH_MEASURE_VERIFY_REFERENCE_PRIVATE_H
 
+#include "base/scales.h"
 #include "device/compile/compile.h"
 #include "measure/verify/reference.h"
 #include "op/op_file.h"
@@ -53,8 +54,11 @@ struct reference_rows {
     float *bound; /* NULL: none are wanted */
     bool sizes_are_bounds;
     int64_t rows;
+    struct scales scales; /* of the tensor, where there are no sizes */
 };
-bool reference_settle_rows(const struct reference_rows *rows, int64_t *wrong);
+struct scales reference_scales(const double *reference, int64_t rows, int64_t length);
+/* loose: op_values.loose, of these rows. */
+bool reference_settle_rows(const struct reference_rows *rows, int64_t *wrong, double *loose);
 /* The error of an element without a number. */
 bool reference_refuse(const struct tensor *t, int64_t element, double value, struct error *err);
 /* What a sum may lose of its result where the op's file adds a bias or an addend, with which it may begin (bound_begun); else 0. */

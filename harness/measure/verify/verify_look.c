@@ -10,6 +10,8 @@
 double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried)
 {
     bound = bound * look->factor + carried;
+    if (isinf(want))
+        return 0;
     if (dtype_is_whole(look->t.dtype)) /* of a value between two, the nearer one; near the middle the bound decides */
         return bound + (want == rint(want) ? 0 : 0.5);
     if (bound == 0)
