@@ -411,7 +411,8 @@ bool card_fetch_some(struct card_data *d, size_t most, struct error *err)
         struct op_values *to = &d->host->at[i];
         size_t count = to->elements < most ? to->elements : most;
         if (d->at[i].reference &&
-            (!card_reach(d, i, err) || !dev->ops->read(dev, d->at[i].reference, to->reference, count * sizeof *to->reference, err)))
+            (!card_reach(d, i, err) || !dev->ops->read(dev, d->at[i].reference, to->reference, count * sizeof *to->reference, err) ||
+             (to->bound && !dev->ops->read(dev, d->at[i].bound, to->bound, count * sizeof *to->bound, err))))
             return false;
     }
     return card_leave(d->card, err);

@@ -11,6 +11,8 @@
 #define F64_HINT \
     "types: f32 f16 bf16 i8 u8 u16 i32 u32; a kernel of doubles runs under `bench emulate`, or reads and writes f32 and sums in double"
 
+#define TOLERANCE_MOST 0.5 /* of a value: with 1, zeros pass */
+
 /* Resolves a path in the file, relative to the file's folder. */
 static char *beside(const struct op_file *f, const char *name)
 {
@@ -356,7 +358,7 @@ static bool read_words(struct op_file *f, struct error *err)
     f->op.has_math = !math;
     return f->op.about && f->op.naive && (!row0 || f->op.row0) && (!math || node_word(math, "math", maths, err) >= 0) &&
            (!exact || node_bool(exact, "exact", &f->exact, err)) &&
-           (!tolerance || node_real(tolerance, "tolerance", 1e-15, 1, &f->tolerance, err));
+           (!tolerance || node_real(tolerance, "tolerance", 1e-15, TOLERANCE_MOST, &f->tolerance, err));
 }
 
 static char *elements_of(const struct op_file *f)

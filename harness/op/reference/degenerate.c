@@ -1,5 +1,6 @@
 /* Finds degenerate works from the reference of a small version of them. */
 #include "op/reference/data.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,13 @@ static void turn_inputs(const struct tensor *tensors, int count, struct op_data 
     }
 }
 
+/* Is another number no result that would pass for this one? */
+static bool apart(const struct tensor *t, const struct op_values *v, size_t k, double other)
+{
+    double y = v->reference[k], bound = v->bound ? (double)v->bound[k] : 0;
+    return y != other && !(fabs(y - other) <= bound + dtype_unit_roundoff(t->dtype) * (fabs(y) + bound));
+}
+
 /* Do the references of all outputs differ among themselves, and from the earlier ones? */
 static void look(const struct tensor *tensors, int count, const struct op_data *data, const double *const *before, bool *differ,
                  bool *react, size_t *elements)
@@ -51,8 +59,8 @@ static void look(const struct tensor *tensors, int count, const struct op_data *
         const double *y = tensors[i].written ? data->at[tensors[i].role->slot].reference : NULL;
         size_t n = y ? tensor_elements(&tensors[i]) : 0;
         for (size_t k = 0; k < n; k++) {
-            *differ |= y[k] != y[0];
-            *react |= before && y[k] != before[i][k];
+            *differ |= apart(&tensors[i], &data->at[tensors[i].role->slot], k, y[0]);
+            *react |= before && apart(&tensors[i], &data->at[tensors[i].role->slot], k, before[i][k]);
         }
         *elements += n;
     }

@@ -21,3 +21,17 @@ extern "C" __global__ void total(const float *x, double *y, int n)
     if (blockIdx.x + threadIdx.x == 0)
         y[0] = sum;
 }
+/* 1, up to the roundings of double */
+extern "C" __global__ void rounded(const float *x, double *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = x[i] == 0 ? 1 : (x[i] / 3.0 + x[i] / 7.0) * 2.1 / x[i];
+}
+/* what is left of 0 */
+extern "C" __global__ void cancels(const float *x, double *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = x[i] * 1.1 - x[i] - x[i] * 0.1;
+}
