@@ -5,10 +5,11 @@
 
 #include "emu/handlers.h"
 
-/* An mbarrier in shared memory: expected arrivals of a phase, arrivals still missing, bytes still missing, parity of the phase. */
+/* An mbarrier in shared memory: expected arrivals of a phase, arrivals still missing, bytes still missing, layout, parity of the phase. */
 #define MBARRIER_EXPECTED(v) ((uint32_t)(v)&0xfffff)
 #define MBARRIER_PENDING(v) ((uint32_t)((v) >> 20) & 0xfffff)
-#define MBARRIER_TX(v) ((int32_t)((int64_t)((v) << 1) >> 41)) /* bits 40 to 62, signed */
+#define MBARRIER_TX(v) ((int32_t)((int64_t)((v) << 2) >> 42)) /* bits 40 to 61, signed */
+#define MBARRIER_V1 (1ull << 62)                              /* of layout v1, not v0: all that mbarrier.check_layout tells apart */
 #define MBARRIER_PHASE(v) ((uint32_t)((v) >> 63))
 
 enum mbarrier_op {
@@ -22,7 +23,8 @@ enum mbarrier_op {
     MBARRIER_TEST_PARITY,
     MBARRIER_TRY,
     MBARRIER_TRY_PARITY,
-    MBARRIER_COUNT
+    MBARRIER_COUNT,
+    MBARRIER_LAYOUT
 };
 uint64_t mbarrier_pack(uint32_t expected, uint32_t pending, int32_t tx, uint32_t phase);
 /* Adds bytes expected (positive) or arrived (negative) and arrivals (negative: that many came). */
@@ -30,7 +32,7 @@ void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_
 /* What the warp waits for, behind "waits for what never comes". */
 void mbarrier_explain(const struct warp *w, char *text, size_t room);
 /* Copies 16-byte-grained bulk data; the operands of insn.list in bulk copies */
-enum { BULK_DST, BULK_SRC, BULK_SIZE, BULK_MBAR, BULK_MASK, BULK_COORD, BULK_HEADER = BULK_COORD + 5 };
+enum { BULK_DST, BULK_SRC, BULK_SIZE, BULK_MBAR, BULK_MASK, BULK_LEFT, BULK_RIGHT, BULK_COORD, BULK_HEADER = BULK_COORD + 5 };
 /* insn.aux of a copy that reduces: 1 + enum atomic_op, type << 8; 0: a plain copy */
 enum bulk_kind { BULK_GLOBAL_TO_SHARED, BULK_SHARED_TO_SHARED, BULK_SHARED_TO_GLOBAL };
 

@@ -300,6 +300,13 @@ static bool parse_directive(struct parser *p)
         return parse_reg(p);
     if (parser_word(p, ".loc"))
         return parse_loc(p);
+    if (parser_word(p, ".loc_intermediate")) { /* the same of the compiler's own representation: not a source anybody has */
+        struct ptx_place place = p->place, inlined = p->inlined;
+        bool fine = parse_loc(p);
+        p->place = place;
+        p->inlined = inlined;
+        return fine;
+    }
     if (parser_is(p, ".pragma"))
         return skip_statement(p);
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {

@@ -14,6 +14,9 @@ static bool parse_params(struct parser *p, struct ptx_var **list, bool is_entry)
     do {
         parser_split(p);
         bool is_register = !is_entry && parser_word(p, ".reg");
+        if (is_entry)
+            parser_word(p, ".hidden"); /* one that a tool's runtime fills in */
+        parser_split(p);
         if (!is_register && !parser_word(p, ".param"))
             return parser_fail(p, "'.param' was expected");
         struct ptx_var *v = is_register ? parse_reg_param(p) : parse_var(p, SPACE_PARAM, false);
@@ -46,8 +49,20 @@ static bool three_ints(struct parser *p, int out[3])
 /* What may follow a function that is declared without a semicolon, as nvopencc did. */
 static bool begins_a_declaration(const struct parser *p)
 {
-    static const char *const words[] = {".func",   ".entry", ".visible", ".extern", ".weak",    ".common", ".global",
-                                        ".shared", ".const", ".file",    ".loc",    ".section", NULL};
+    static const char *const words[] = {".func",
+                                        ".entry",
+                                        ".visible",
+                                        ".extern",
+                                        ".weak",
+                                        ".common",
+                                        ".global",
+                                        ".shared",
+                                        ".const",
+                                        ".file",
+                                        ".loc",
+                                        ".section",
+                                        ".nv_intermediate_source_section",
+                                        NULL};
     for (int i = 0; words[i]; i++)
         if (parser_is(p, words[i]))
             return true;
@@ -70,7 +85,13 @@ static bool function_attributes(struct parser *p, struct ptx_function *f)
         } else if (parser_word(p, ".reqnctapercluster")) {
             if (!three_ints(p, f->cluster))
                 return false;
-        } else if (parser_word(p, ".minnctapersm") || parser_word(p, ".maxnreg") || parser_word(p, ".maxclusterrank")) {
+        } else if (parser_word(p, ".language")) { /* of the source, by number */
+            do
+                if (!parser_int(p, &n))
+                    return false;
+            while (parser_accept(p, ','));
+        } else if (parser_word(p, ".minnctapersm") || parser_word(p, ".maxnreg") || parser_word(p, ".maxclusterrank") ||
+                   parser_word(p, ".minperctamemory")) {
             if (!parser_int(p, &n))
                 return false;
         } else if (parser_word(p, ".pragma")) {
@@ -245,6 +266,30 @@ static bool parse_section(struct parser *p)
     return parser_expect(p, '}');
 }
 
+/* The text of a compiler's own representation, any text between .source_begin and .source_end, in code blocks of a section. */
+static bool parse_intermediate_source(struct parser *p)
+{
+    static const char begin[] = ".source_begin", end[] = ".source_end";
+    int depth = 0;
+    do {
+        if (p->t.kind == TOKEN_END)
+            return parser_fail(p, "the text ends inside '.nv_intermediate_source_section'");
+        depth += parser_is_punct(p, '{') - parser_is_punct(p, '}');
+        if (parser_is(p, begin)) {
+            const char *to = memmem(p->lx.p, (size_t)(p->lx.end - p->lx.p), end, strlen(end));
+            if (!to)
+                return parser_fail(p, "'.source_end' was expected");
+            for (; p->lx.p < to; p->lx.p++)
+                if (*p->lx.p == '\n') {
+                    p->lx.line++;
+                    p->lx.line_start = p->lx.p + 1;
+                }
+        }
+        parser_next(p);
+    } while (depth > 0);
+    return true;
+}
+
 static bool parse_target(struct parser *p)
 {
     snprintf(p->m->target, sizeof p->m->target, "%.*s", p->t.len < 31 ? p->t.len : 31, p->t.at);
@@ -273,6 +318,8 @@ static bool parse_top(struct parser *p)
         return parse_file(p);
     if (parser_word(p, ".section"))
         return parse_section(p);
+    if (parser_word(p, ".nv_intermediate_source_section"))
+        return parse_intermediate_source(p);
     if (parser_word(p, ".loc"))
         return parse_loc(p);
     while (parser_is(p, ".extern") || parser_is(p, ".visible") || parser_is(p, ".weak") || parser_is(p, ".common")) {

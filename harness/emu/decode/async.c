@@ -118,12 +118,20 @@ static bool bulk_group(struct decode *d)
     if (!waits && !decode_take(d, "commit_group"))
         return false;
     bool read = decode_take(d, "read");
+    if (waits && !read) /* what may follow the wait: less than without it */
+        decode_take_word(d, (const char *const[]){"sync_restrict::proxy::async", "sync_restrict::shared::cta", NULL});
     return group_of(d, OP_bulk_group, waits ? read ? 2 : 1 : 0);
 }
 
 static bool bulk_operands(struct decode *d, uint32_t *l, int kind, int from, bool multicast)
 {
     int k = from;
+    if (decode_take(d, "ignore_oob")) {
+        if (kind != BULK_GLOBAL_TO_SHARED || instr_has(d->in, "shared::cluster") || instr_has(d->in, "tensor"))
+            return decode_wrong(d, "'.ignore_oob' goes with copies from global memory to shared::cta alone");
+        l[BULK_LEFT] = decode_source(d, decode_operand(d, k++), T_U32, false);
+        l[BULK_RIGHT] = decode_source(d, decode_operand(d, k++), T_U32, false);
+    }
     if (kind != BULK_SHARED_TO_GLOBAL)
         l[BULK_MBAR] = address_value(d, decode_operand(d, k++), true);
     if (multicast) {
@@ -275,17 +283,19 @@ static bool mbarrier_wait(struct decode *d, bool test, const struct place_ref *a
 
 static bool decode_mbarrier(struct decode *d)
 {
-    static const char *const ops[] = {"init",        "inval",     "arrive",   "arrive_drop",   "expect_tx",
-                                      "complete_tx", "test_wait", "try_wait", "pending_count", NULL};
+    static const char *const ops[] = {"init",      "inval",    "arrive",        "arrive_drop",  "expect_tx", "complete_tx",
+                                      "test_wait", "try_wait", "pending_count", "check_layout", NULL};
+    static const char *const layouts[] = {"layout::v0", "layout::v1", NULL};
     static const char *const words[] = {"release", "acquire", "relaxed", "cta", "cluster", "noComplete", NULL};
     int op = decode_take_word(d, ops);
     bool expect = (op == 2 || op == 3) && decode_take(d, "expect_tx"), parity = decode_take(d, "parity");
     while (decode_take_word(d, words) >= 0)
         ;
     enum ptx_space space = decode_take_space(d);
+    int layout = op == 0 || op == 9 ? decode_take_word(d, layouts) : -1;
     decode_take_type(d);
     d->p->uses_mbarrier = true;
-    if (op < 0)
+    if (op < 0 || (op == 9 && layout < 0))
         return decode_fail(d, "this form is not supported") || true;
     if (op == 8) {
         uint32_t to = decode_target(d, decode_operand(d, 0), T_U32, false), b = decode_source(d, decode_operand(d, 1), T_U64, false);
@@ -299,6 +309,16 @@ static bool decode_mbarrier(struct decode *d)
         return true;
     if (op == 6 || op == 7)
         return mbarrier_wait(d, op == 6, &at, space, parity);
+    if (op == 9) {
+        const struct ptx_operand *o = decode_operand(d, 0);
+        if (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)
+            return decode_fail(d, "the result must be a predicate") || true;
+        struct insn *ip = decode_emit(d, OP_mbarrier);
+        ip->kind = MBARRIER_LAYOUT, ip->d = decode_slot(d, o->reg);
+        ip->a = at.a, ip->imm = at.imm, ip->flags = at.flags;
+        ip->aux = (uint16_t)space, ip->size = (uint8_t)layout;
+        return true;
+    }
     static const int kinds[] = {MBARRIER_INIT, MBARRIER_INVAL, MBARRIER_ARRIVE, MBARRIER_DROP, MBARRIER_EXPECT, MBARRIER_COMPLETE};
     uint32_t b = d->in->count > k + 1 ? decode_source(d, decode_operand(d, k + 1), T_U32, false) : NO_REF;
     uint32_t to = k && decode_operand(d, 0)->kind != OPERAND_SINK ? decode_target(d, decode_operand(d, 0), T_B64, false) : NO_REF;
@@ -308,6 +328,7 @@ static bool decode_mbarrier(struct decode *d)
     ip->a = at.a, ip->imm = at.imm;
     ip->flags = (uint8_t)(at.flags | (expect ? 4 : 0));
     ip->aux = (uint16_t)space;
+    ip->size = op == 0 && layout == 1;
     return true;
 }
 

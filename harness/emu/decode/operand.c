@@ -327,4 +327,9 @@ const char *const special_names[SPECIAL_COUNT] = {
     [SPECIAL_ENVREG0] = "%envreg0",
     [SPECIAL_ENVREG1] = "%envreg1",
     [SPECIAL_ENVREG2] = "%envreg2",
+    [SPECIAL_AGGREGATE_SMEM] = "%aggr_smem_size",
+    [SPECIAL_RESERVED_BEGIN] = "%reserved_smem_offset_begin",
+    [SPECIAL_RESERVED_END] = "%reserved_smem_offset_end",
+    [SPECIAL_RESERVED_CAP] = "%reserved_smem_offset_cap",
+    [SPECIAL_GRAPH_EXEC] = "%current_graph_exec",
 };

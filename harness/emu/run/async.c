@@ -251,7 +251,7 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
         mbarrier_begin(w, ip, i, owner, offset, true);
         if (owner == w->block)
             race_init(w, ip, i, offset);
-        v = mbarrier_pack(count, count, 0, 0);
+        v = mbarrier_pack(count, count, 0, 0) | (ip->size ? MBARRIER_V1 : 0);
         memcpy(host, &v, 8);
         agent_keeps(owner, offset, v);
         break;
@@ -266,10 +266,12 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
             mbarrier_update(w, host, owner, offset, 0, count, ip->kind == MBARRIER_DROP);
         break;
     case MBARRIER_EXPECT: /* no phase ends by expecting more */
-        v = mbarrier_pack(MBARRIER_EXPECTED(v), MBARRIER_PENDING(v), MBARRIER_TX(v) + (int32_t)count, MBARRIER_PHASE(v));
+        v = mbarrier_pack(MBARRIER_EXPECTED(v), MBARRIER_PENDING(v), MBARRIER_TX(v) + (int32_t)count, MBARRIER_PHASE(v)) |
+            (v & MBARRIER_V1);
         memcpy(host, &v, 8);
         agent_keeps(owner, offset, v);
         break;
+    case MBARRIER_LAYOUT: *yes = ((v & MBARRIER_V1) != 0) == (ip->size != 0); return;
     case MBARRIER_COMPLETE: mbarrier_update(w, host, owner, offset, -(int32_t)count, 0, false); break;
     default: *yes = mbarrier_over(w, ip, i, host, owner, offset); break;
     }
@@ -280,7 +282,7 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
     }
 }
 
-/* a = address; b = count, bytes, parity or state; d = state or predicate; aux = space; flags 4 = arrive.expect_tx */
+/* a = address; b = count, bytes, parity or state; d = state or predicate; aux = space; flags 4 = arrive.expect_tx; size 1 = layout v1 */
 const struct insn *emu_mbarrier(struct warp *w, const struct insn *ip)
 {
     uint64_t address[32];
@@ -306,11 +308,11 @@ const struct insn *emu_mbarrier(struct warp *w, const struct insn *ip)
         passed |= yes || !host ? 1u << i : 0;
     }
     w->checks = checks;
-    if (!waits)
+    if (!waits && ip->kind != MBARRIER_LAYOUT)
         return ip + 1;
     uint32_t *d = SLOT(uint32_t, w, ip->d);
     *d = (*d & ~w->mask) | (passed & w->mask);
-    if (passed == w->mask) {
+    if (passed == w->mask || !waits) {
         w->stalls = 0;
     } else { /* let the others run */
         w->stalls++;

@@ -16,6 +16,11 @@ static uint64_t lane_value(const struct warp *w, uint32_t ref, int i)
     return SLOT(const uint64_t, w, ref)[i];
 }
 
+static uint32_t lane_word(const struct warp *w, uint32_t ref, int i)
+{
+    return ref == NO_REF ? 0 : SLOT(const uint32_t, w, ref)[i];
+}
+
 static uint32_t sectors_of(uint64_t address, uint64_t bytes)
 {
     return bytes ? (uint32_t)((address + bytes - 1) / 32 - address / 32 + 1) : 0;
@@ -293,11 +298,26 @@ const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
         if (!aligned_16(w, ip, i, dst, src, bytes))
             continue;
         if (ip->kind == BULK_GLOBAL_TO_SHARED) {
-            const uint8_t *from = stretch(w, ip, i, src, bytes, false, load_tag(w, ip, i, lane_value(w, l[BULK_MBAR], i), p.mask));
-            m->sector_sum += sectors_of(src, bytes);
+            uint32_t left = lane_word(w, l[BULK_LEFT], i), right = lane_word(w, l[BULK_RIGHT], i);
+            if (left > 15 || right > 15 || left + right > bytes) {
+                emu_report(w, ip, i, "out_of_bounds",
+                           "bulk copy of %llu bytes that ignores %u bytes at its begin and %u at its end: 15 at most",
+                           (unsigned long long)bytes, left, right);
+                continue;
+            }
+            const uint8_t *from =
+                stretch(w, ip, i, src + left, bytes - left - right, false, load_tag(w, ip, i, lane_value(w, l[BULK_MBAR], i), p.mask));
+            m->sector_sum += sectors_of(src + left, bytes - left - right);
             if (from && shared_stretch(w, ip, i, dst, bytes, &p.owner, &p.offset)) {
-                p.from = p.stage = staged(from, bytes);
+                p.from = p.stage = staged(NULL, bytes);
+                memset(p.stage, 0xff, left); /* what is ignored arrives as anything */
+                memcpy(p.stage + left, from, bytes - left - right);
+                memset(p.stage + bytes - right, 0xff, right);
                 copy_to_shared(&p, lane_value(w, l[BULK_MBAR], i));
+                if (w->checks & CHECK_KNOWN) {
+                    memset(p.owner->shared_known + p.offset, 0, left);
+                    memset(p.owner->shared_known + p.offset + bytes - right, 0, right);
+                }
             }
         } else if (ip->kind == BULK_SHARED_TO_SHARED) {
             p.from = shared_stretch(w, ip, i, src, bytes, &owner, &offset);

@@ -7,7 +7,7 @@
 /* ---- mbarrier ---- */
 uint64_t mbarrier_pack(uint32_t expected, uint32_t pending, int32_t tx, uint32_t phase)
 {
-    return (uint64_t)(expected & 0xfffff) | (uint64_t)(pending & 0xfffff) << 20 | ((uint64_t)((uint32_t)tx & 0x7fffff)) << 40 |
+    return (uint64_t)(expected & 0xfffff) | (uint64_t)(pending & 0xfffff) << 20 | ((uint64_t)((uint32_t)tx & 0x3fffff)) << 40 |
            (uint64_t)phase << 63;
 }
 
@@ -29,7 +29,7 @@ void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_
         phase ^= 1;
         pending = expected;
     }
-    v = mbarrier_pack(expected, pending, bytes, phase);
+    v = mbarrier_pack(expected, pending, bytes, phase) | (v & MBARRIER_V1);
     memcpy(host, &v, 8);
     agent_keeps(owner, offset, v);
     if (over)

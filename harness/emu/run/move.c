@@ -99,6 +99,9 @@ static uint64_t warp_special(struct warp *w, enum special s)
     case SPECIAL_GLOBALTIMER_LO: /* counts up; no time is meant */ return w->ticks += 64;
     case SPECIAL_DYNAMIC_SMEM: return l->shared_bytes - l->dynamic_at;
     case SPECIAL_TOTAL_SMEM: return l->shared_bytes - SHARED_RESERVED;
+    case SPECIAL_AGGREGATE_SMEM: return l->shared_bytes;
+    case SPECIAL_RESERVED_END:
+    case SPECIAL_RESERVED_CAP: return SHARED_RESERVED;
     case SPECIAL_CLUSTER_CTARANK: return (uint64_t)b->cluster_rank;
     case SPECIAL_CLUSTER_NCTARANK: return (uint64_t)b->cluster_count;
     case SPECIAL_IS_EXPLICIT_CLUSTER: return b->cluster_count > 1;
