@@ -40,7 +40,7 @@ static void a_lost_device_is_noticed(void **state)
     int looked = timing.idled_at; /* the call with which what a row wrote is looked at first */
     let_go(&r);
     assert_true(looked > 12 && looked < calls / 4);
-    for (int at = 1; at < calls; at += at < 12 || (at >= looked - 8 && at < looked + 24) ? 1 : at < looked ? 8 : 1 + calls / 20)
+    for (int at = 1; at < calls; at += EACH * (at < 12 || (at >= looked - 8 && at < looked + 24) ? 1 : at < looked ? 8 : 1 + calls / 20))
         if (lost(at, NULL, 0, NULL))
             fail_msg("lost at call %d of %d and not noticed", at, calls);
     assert_int_equal(lost(0, "conv_after", 0, "my/prepared"), 0);
@@ -63,7 +63,7 @@ static void half_a_look_is_none(void **state)
     assert_int_equal(row_of(&r, "my/ours")->status, ROW_WRONG);
     assert_true(first > 0 && first + 30 < all);
     let_go(&r);
-    for (int at = first + 1; at < first + 30; at++) {
+    for (int at = first + 1; at < first + 30; at += EACH) {
         int status, child = fork();
         if (child == 0) {
             begin();
