@@ -15,7 +15,7 @@ static char path[4096], stack[1 << 17];
 static void crash_put(int file, const char *text)
 {
     if (write(file, text, strlen(text)) < 0)
-        return; /* there is nobody left to tell */
+        return; /* an error cannot be reported any more */
 }
 
 static void put_number(int file, const char *before, unsigned long value)

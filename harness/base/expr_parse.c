@@ -397,7 +397,7 @@ struct expr *expr_parse(const struct node *n, struct error *err)
     struct expr *e = xcalloc(1, sizeof *e);
     e->file = xstrdup(n->file ? n->file : "");
     e->line = n->line;
-    e->column = n->column + n->quoted; /* the text begins behind its quote */
+    e->column = n->column + n->quoted; /* the text begins after its quote */
     if (n->kind == NODE_SCALAR) {
         e->text = xstrdup(n->text);
         return expr_parse_of(e, err);

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 struct process {
-    const char *folder; /* where it runs; NULL: here */
+    const char *folder; /* working folder; NULL: the current one */
     const char *log;    /* file for its stdout and stderr; relative to `folder` */
-    bool append;        /* behind what `log` has */
+    bool append;        /* after the present content of `log` */
     bool apart;         /* a process group of its own: Ctrl-C is not for it, and the limit reaches whatever it starts */
     double seconds;     /* the limit; 0: none */
 };

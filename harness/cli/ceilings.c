@@ -25,7 +25,7 @@ static double sheet_of(const struct chip *chip, const char *name)
 
 struct ceiling_print {
     struct text *t;
-    const struct chip *chip; /* of the GPU `uuid`; NULL: not here */
+    const struct chip *chip; /* of the GPU `uuid`; NULL: this machine does not have it */
     const char *uuid;
     int count;
 };

@@ -206,7 +206,7 @@ static int emulate_on_device(const struct emulate_arguments *a, const char *file
             ok = file_make_dirs(dir, &err);
         }
         of.point = i;
-        if (ok && !emulate_right(&r)) { /* what is wrong here is wrong there */
+        if (ok && !emulate_right(&r)) { /* an error on emu is an error on the device */
             emulate_text(&r, &t);
             cli_print(&t);
             cli_say(stderr, "bench: not run on %s: emu says that it is not right\n", a->device);

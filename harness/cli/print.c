@@ -19,7 +19,7 @@ static struct {
     bool json, wide;
     bool printed;             /* its JSON is printed already */
     struct document document; /* what --json prints at the end */
-    json_t *fields, *errors;  /* or this; and what went wrong */
+    json_t *fields, *errors;  /* or this object; and the errors */
 } shared;
 
 const struct option cli_shared[] = {

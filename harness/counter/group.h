@@ -112,7 +112,7 @@ struct counter_group {
     const char *name, *about, *teaches;
     bool basic, slow;
     bool computed; /* no counter of the hardware is in it: its values are computed when a row is judged, and not stored */
-    int order;     /* INT_MAX: behind all that have one */
+    int order;     /* INT_MAX: after all groups that have one */
     bool largest_first;
     double least;                        /* then: below it a value is not worth a line */
     const struct counter_limits *limits; /* not the group's own */

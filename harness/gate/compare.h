@@ -24,7 +24,7 @@ extern const char *const gate_by_names[]; /* "status", "image", "time", "counts"
 struct gate_change {
     const char *step; /* of the fact */
     const struct gate_kind *kind;
-    double base, head; /* NAN: not known there */
+    double base, head; /* NAN: not known on that side */
     int judged;        /* as gate_rules_judge */
     bool waived;
     const struct gate_waiver *waiver; /* that covers it; expired: it does not */

@@ -183,11 +183,11 @@ enum column_type {
     COLUMN_TEXT,      /* char *: NULL or "" absent */
     COLUMN_NAME,      /* char *: never NULL; "" absent */
     COLUMN_CHARS,     /* char[size]: "" absent */
-    COLUMN_INT,       /* int: always there */
+    COLUMN_INT,       /* int: never absent */
     COLUMN_INT_NEG,   /* int: negative absent */
-    COLUMN_INT64,     /* int64_t: always there */
+    COLUMN_INT64,     /* int64_t: never absent */
     COLUMN_INT64_NEG, /* int64_t: negative absent */
-    COLUMN_UINT64,    /* uint64_t: always there */
+    COLUMN_UINT64,    /* uint64_t: never absent */
     COLUMN_BOOL,
     COLUMN_REAL,      /* double: NaN absent */
     COLUMN_REAL_NEG,  /* double: negative or NaN absent */

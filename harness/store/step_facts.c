@@ -11,7 +11,7 @@ static double not_negative(double value)
 
 double step_fact(const struct row_step *s, bool cropped, const char *name)
 {
-    if (s->registers < 0) /* the compiler's facts are not there */
+    if (s->registers < 0) /* the compiler's facts are missing */
         return NAN;
     if (!strcmp(name, "occupancy_theoretical"))
         return not_negative(100 * s->occupancy);

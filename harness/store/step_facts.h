@@ -1,5 +1,5 @@
-/* store/step_facts: what is known of a launch without counting it, by the names that counter groups use (counter_facts of counter/group.h).
- * Both who counts a row and who reads a stored one take it from here. */
+/* store/step_facts: the facts of a launch that need no counting, by the names that counter groups use (counter_facts in counter/group.h).
+ * Both the counting of a row and the reports use them. */
 #ifndef BENCH_STORE_STEP_FACTS_H
 #define BENCH_STORE_STEP_FACTS_H
 

@@ -3,8 +3,8 @@
 #ifndef BENCH_STATISTICS_BETWEEN_H
 #define BENCH_STATISTICS_BETWEEN_H
 
-/* The larger of two shares of the shorter time, in nanoseconds both: what placement and heat make, 1.5 %, and what a launch takes longer or
- * shorter in each CUDA context, 0.22 us (docs/METHOD.md, "Between processes"). */
+/* The share of the shorter time (both in nanoseconds) by which two processes may differ: the larger of 1.5 % (placement and heat) and
+ * 0.22 us (a launch differs in each CUDA context; docs/METHOD.md, "Between processes"). */
 double between_processes(double ns, double other_ns);
 
 #endif

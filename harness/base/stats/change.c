@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A first search takes weak points, too: so many times as likely by chance. */
+/* The first search accepts weak changes too: a p-value this many times larger. */
 #define WEAK_LEVEL 10
 #define WEAK_MOST 0.05
 #define WEAK_DOUBLED 0.5

@@ -14,8 +14,8 @@ struct change_search {
     int window;       /* window length; Otava uses 50, at least 2 */
     double level;     /* p-value below which a change is accepted; 0.001 */
     double magnitude; /* a share of the value on either side: smaller changes are left out; 0: none are */
-    /* Otava 1ceb153 looks again at the wrong neighbour when it takes a weak point away, and its t-test has the spread of the values instead
-     * of that of a sample: only so are its published series met to the point. */
+    /* Otava 1ceb153 re-tests the wrong neighbour after it removes a weak change, and its t-test uses the population's standard deviation.
+     * Both are reproduced here, to match its published series exactly. */
     bool as_otava;
 };
 struct change_point {

@@ -22,7 +22,7 @@ struct ratios {
     double *log_ratio;
     int *placement;
     int count;
-    double mean, share, spread; /* share: of dependence; spread: standard deviation of a round that would make independent ones as sure */
+    double mean, share, spread; /* share: of dependence; spread: the standard deviation of independent rounds with the same uncertainty */
     double least_placed, most_placed; /* means of few placements; of one or many the mean */
 };
 
@@ -40,8 +40,8 @@ static void pull_in(double *value, int count)
     free(copy);
 }
 
-/* Degrees of freedom of a times one mean square plus (1 - a) times another (Satterthwaite, Biometrics Bulletin 2, 1946); whole, 1 at least.
- */
+/* Degrees of freedom of a weighted sum of two mean squares, a and 1 - a (Satterthwaite, Biometrics Bulletin 2, 1946); a whole number, at
+ * least 1. */
 static int freedom_of(double a, double between, double within, int groups, int rounds)
 {
     double sum = a * between + (1 - a) * within, first = a * between, second = (1 - a) * within;
@@ -49,8 +49,8 @@ static int freedom_of(double a, double between, double within, int groups, int r
     return freedom > 1 ? (int)fmin(freedom, QUANTILE_NORMAL) : 1;
 }
 
-/* What the spread of the placements' means asks the variance to be multiplied with: an analysis of variance, where the mean over all rounds
- * weighs a placement by its rounds, of which some have many more than others; their extremes when they are few. */
+/* The factor by which the spread between placements increases the variance: an analysis of variance in which each placement is weighted
+ * by its number of rounds; with few placements, their extremes. */
 static double placement_share(struct ratios *r, double variance)
 {
     bool *done = xcalloc((size_t)r->count, sizeof *done);
@@ -111,7 +111,8 @@ static double prior(void)
     return (twice + log(twice + 1)) / PRIOR_ROUNDS;
 }
 
-/* At most how often, over all looks, the rounds look so far above `bound` where the truth lies at it or below. */
+/* The probability, over all looks, of evidence this strong for a value above `bound` if the true value is at most `bound` (an upper
+ * limit). */
 static double chance(const struct ratios *r, double bound, int sign)
 {
     double above = sign * (r->mean - bound) * r->count, scale = 1 + r->count * prior();
@@ -172,7 +173,7 @@ struct decision decision_make(const double *base, const double *head, const int 
     return d;
 }
 
-#define MISSED_Z 1.2815515655446004 /* one of ten lies further below its mean */
+#define MISSED_Z 1.2815515655446004 /* one in ten is further below its mean */
 
 double decision_smallest(double spread, double rounds, double alpha)
 {

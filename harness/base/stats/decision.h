@@ -18,10 +18,10 @@ enum decision_verdict {
 struct decision {
     enum decision_verdict verdict;
     double change;    /* estimate of head over base, less 1: 0.02 is 2 % slower */
-    double low, high; /* of change, at every look together with probability 1 - alpha */
+    double low, high; /* of change; it holds at all looks together with probability 1 - alpha */
     int rounds;
-    double spread; /* of a round's log ratio: the standard deviation that would make independent rounds as sure as these are; NAN */
-    /* Chances at most, over all looks so far, of such evidence where it is not so; 1 when there is none. */
+    double spread; /* standard deviation of a round's log ratio if rounds were independent and equally certain; NAN */
+    /* Upper limits of the probability, over all looks so far, of such evidence if the claim is false; 1: no evidence. */
     double p_same, p_slower, p_faster;
 };
 #define DECISION_ROUNDS_LEAST 10
@@ -31,9 +31,8 @@ struct decision {
 struct decision decision_make(const double *base, const double *head, const int *placement, int rounds, double margin, double alpha);
 /* The slow-down that is found in nine of ten decisions of so many rounds of that spread, at margin 0. */
 double decision_smallest(double spread, double rounds, double alpha);
-/* The verdicts of a family, such as all rows of a run, anew: in a share of at most alpha of runs is any row falsely called slower, in as
- * many any falsely called faster, in as many any falsely called the same (Holm, Scandinavian Journal of Statistics 6, 1979). The intervals
- * stay. */
+/* Decides again for a family, such as all rows of a run: at most a share alpha of runs has any row that is falsely called slower; the
+ * same holds for faster and for equal (Holm, Scandinavian Journal of Statistics 6, 1979). The intervals stay. */
 void decision_family(struct decision *decisions, int count, double alpha);
 
 #endif

@@ -6,10 +6,9 @@
 #ifndef BENCH_STATISTICS_DEPENDENCE_H
 #define BENCH_STATISTICS_DEPENDENCE_H
 
-/* How many times the variance of independent samples the median (or mean) of the series has; at least 1. `cosines` frequencies are looked
- * at, half a wave to cosines/2 waves in the series: few find what is slow, many know it more closely. The share holds what an interval that
- * is to miss with probability `level` must allow for not knowing it. Fewer than 10 samples are taken to be independent: nobody could tell.
- */
+/* The variance of the median (or mean) of the series over that of independent samples; at least 1. Uses `cosines` frequencies, half a
+ * wave to cosines/2 waves in the series: few find slow dependence, many estimate it more precisely. Includes the uncertainty of the
+ * estimate, for an interval that misses with probability `level`. Fewer than 10 samples are assumed to be independent. */
 double dependence_share(const double *series, int count, int cosines, double level);
 
 #endif

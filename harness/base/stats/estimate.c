@@ -10,8 +10,8 @@
 
 #define LEVEL 0.05
 #define FEWEST 6 /* samples of which an interval can be made */
-/* The lowest frequencies, in which dependence is looked for: of a series shorter than `below` fewer of them, for eight reach up to where
- * the dependence of twenty rounds ends. What fewer do not know makes the interval wider. */
+/* How many of the lowest frequencies estimate the dependence. Series shorter than `below` use fewer, since eight would reach the
+ * frequencies at which the dependence of twenty rounds ends. Fewer frequencies give a wider interval. */
 static const struct {
     int below, cosines;
 } looks[] = {{60, 4}, {100, 5}, {200, 8}, {400, 16}, {INT_MAX, 24}};

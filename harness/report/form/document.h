@@ -7,7 +7,7 @@
 
 /* ---- tables ---- */
 
-enum align { ALIGN_LEFT, ALIGN_RIGHT, ALIGN_POINT /* decimal points below each other */ };
+enum align { ALIGN_LEFT, ALIGN_RIGHT, ALIGN_POINT /* aligned at the decimal point */ };
 enum paint { PAINT_NONE, PAINT_BOLD, PAINT_DIM, PAINT_GOOD, PAINT_BAD, PAINT_WARN };
 /* Which forms show it: all; only brief ones (a terminal, a comment on a change); only complete ones. */
 enum detail { DETAIL_ALWAYS, DETAIL_BRIEF, DETAIL_FULL };
@@ -98,7 +98,7 @@ enum tone { TONE_PLAIN, TONE_LEAD, TONE_SOFT, TONE_NOTICE };
 /* "why  sparse_tile: says ... (names)": each part may be NULL. */
 struct item {
     char *label; /* its label: "why", "infeasible" */
-    char *name;  /* whom it is about */
+    char *name;  /* its subject */
     char *text;
     char *more; /* a list of names after it, which a narrow form may cut */
     int count;  /* how many names there are */
@@ -138,7 +138,7 @@ void block_item(struct block *b, const char *label, const char *name, const char
 void block_itemf(struct block *b, const char *label, const char *name, const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* With the text so far, which is empty then. */
 void block_text(struct block *b, const char *label, const char *name, struct text *text);
-void block_names(struct block *b, const char *names, int count); /* behind the last item */
+void block_names(struct block *b, const char *names, int count); /* after the last item */
 /* An item for each line of `lines`, under a heading in complete forms; nothing without lines. Empties `lines`. */
 void document_lines(struct document *d, const char *heading, const char *label, struct text *lines);
 

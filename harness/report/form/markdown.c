@@ -99,7 +99,7 @@ static void write_items(struct text *t, const struct block *b)
     bool list = b->kind == BLOCK_LIST;
     for (int i = 0; i < b->item_count; i++) {
         const struct item *item = &b->items[i];
-        bool again = i && item->label && item[-1].label && strcmp(item->label, item[-1].label) == 0; /* a label is said once */
+        bool again = i && item->label && item[-1].label && strcmp(item->label, item[-1].label) == 0; /* a label is printed once */
         const char *strong = item->name ? item->name : list && !again ? item->label : NULL;
         text_add(t, list ? "- " : "");
         if (strong) {

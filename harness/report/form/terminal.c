@@ -366,7 +366,7 @@ static void write_ncu(struct text *t, const struct table *table, const struct re
         add_labelled(t, "ncu", text_get(&names), TEXT_LABEL_COLUMNS, style);
 }
 
-/* What stands in columns. */
+/* A table in columns. */
 static bool is_tabular(const struct block *b)
 {
     return b->kind == BLOCK_TABLE || b->columns;

@@ -93,8 +93,8 @@ struct line {
     const char *name, *unit, *what;
     const struct row_metric *metric; /* one of those that are called so */
     double most;
-    bool taken;                        /* stands in a section already */
-    const struct counter_group *group; /* whose value it is; NULL: none's */
+    bool taken;                        /* is in a section already */
+    const struct counter_group *group; /* the group that has the value; NULL: none */
     int value;
 };
 struct sheet {

@@ -37,7 +37,7 @@ static bool is_shown(const struct case_view *c, const struct view *v)
            (v->ranked || c->counts);
 }
 
-/* What is told of a case so far. */
+/* The rows of a case that are listed so far. */
 struct shown_rows {
     const struct view *rows[SHOWN_WHY];
     int count;

@@ -9,7 +9,7 @@ struct plot {
     int case_index; /* of the rows; -1: the whole run */
     char name[64];  /* of its files: its number and its script, "03_sweep" */
     char *section;  /* of a run's plot: the heading above it */
-    bool small;     /* it may stand beside others */
+    bool small;     /* it may be placed beside others */
     bool aside;     /* of a case: it is folded away */
     char *caption;
     char *svg; /* ready for a page; NULL when it was not drawn */
@@ -35,7 +35,7 @@ bool plots_open(struct plots *p, const char *folder, struct error *err);
 bool plots_draw(struct plots *p, struct error *err);
 
 /* ---- between plot.c and those that make one ---- */
-#define PLOT_WIDTH 620  /* of one that stands alone */
+#define PLOT_WIDTH 620  /* width of one that is alone in its line */
 #define PLOT_BESIDE 600 /* width of one that may be placed beside another */
 /* A plot being written: its data file and the numbers of its script. */
 struct plot_draft {

@@ -12,7 +12,7 @@
 
 #define SECTION "Over the layers"
 #define LEAST 3      /* points from which a picture is clearer than the table */
-#define SERIES_MAX 8 /* as many as there are colours */
+#define SERIES_MAX 8 /* the number of colours */
 
 /* A timed case: its baseline and the fastest of the others. */
 struct layer {

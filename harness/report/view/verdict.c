@@ -196,8 +196,8 @@ static void judge_row(struct case_view *c, struct view *v)
         const struct row_time *time = v->row->steps[s].prepare || s == longest ? NULL : step_time(c, v->row, s);
         if (!time || !(time->median_ns > 0))
             continue;
-        j.breakdown =
-            (struct breakdown){.step = s, .step_ns = time->median_ns, .tensor = NAN, .pipe_width = NAN}; /* the roof is the row's */
+        j.breakdown = (struct breakdown){
+            .step = s, .step_ns = time->median_ns, .tensor = NAN, .pipe_width = NAN}; /* the speed of light is for the whole row */
         j.share = fmin(1, time->median_ns / v->time->median_ns);
         judge_step(&j);
     }

@@ -190,7 +190,7 @@ static void sort_views(struct case_view *c)
     int rank = 1;
     for (int i = 0; i < c->count; i++) {
         struct view *v = &c->views[c->order[i]];
-        if (v->ranked && (v == c->zero || v->row->status == ROW_OK)) /* what nobody verified beats nobody */
+        if (v->ranked && (v == c->zero || v->row->status == ROW_OK)) /* a row that was not verified is not compared */
             v->rank = v == c->zero ? 0 : rank++;
     }
 }

@@ -66,7 +66,7 @@ struct case_walk {
     int count;
     const struct judge *judge;
     struct case_view view;
-    int at; /* the first row behind the view */
+    int at; /* the first row after the view */
 };
 bool case_next(struct case_walk *w);
 /* Has the row a line for each step under its own? Not the dozens of a chain. */
