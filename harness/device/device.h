@@ -31,8 +31,8 @@ struct device_event;
 struct device_graph;
 
 /* Compiled code. The device takes what it can run: emu the PTX, cuda the cubin (PTX when the arch differs). */
-struct device_memory { /* outside of buffers: its own variables by name, whether it calls malloc, and what tells it one launch from another
-                        */
+struct device_memory { /* State of the code outside of buffers: its global variables, whether it calls malloc, and a special register that
+                          differs from launch to launch */
     char **names;
     int count;
     bool heap;
@@ -45,9 +45,9 @@ struct device_image {
     size_t ptx_bytes;
     const void *cubin;
     size_t cubin_bytes;
-    const struct device_memory *memory; /* what it refers to, where somebody has looked (rig_scan_image); else NULL */
+    const struct device_memory *memory; /* what it refers to, if rig_look has determined it; else NULL */
 };
-/* A kernel parameter as the compiled signature has it, from the PTX. */
+/* A kernel parameter, as read from the PTX. */
 enum param_kind {
     PARAM_INT,
     PARAM_FLOAT,
@@ -66,9 +66,9 @@ struct device_launch {
     int carveout;       /* %, -1 = default */
     const void *params; /* packed by the signature's offsets; 128-byte tensor maps inside it were made by tensor_map */
     size_t param_bytes;
-    double time_limit_s;  /* emu: gives up with an error after this long; 0 = none */
-    uint64_t entries_max; /* emu: block entries that a warp may take between two waits; 0: over 4 thousand million */
-    const uint64_t *only; /* emu: these blocks alone, each once, by x + grid x (y + grid y z), of a grid without clusters; NULL: all */
+    double time_limit_s;  /* emu: fails after this time; 0 = no limit */
+    uint64_t entries_max; /* emu: basic blocks that a warp may enter between two waits; 0: about 4 thousand million */
+    const uint64_t *only; /* emu: runs only these blocks, by x + grid x (y + grid y z), of a grid without clusters; NULL: all */
     int only_count;
 };
 /* An event of the device's safety checks (emu): "global read of 4 bytes at 0x..., offset 4096 of `input`, which has 4096 (block 3,0,0
@@ -84,12 +84,12 @@ struct device_report {
 /* What is counted (emu). */
 struct device_counter {
     const char *name, *word, *unit; /* "emu.warp_fma", of the words behind its family's: "fma" */
-    bool warp;                      /* counts instructions of one kind that warps executed */
+    bool warp;                      /* counts the instructions of one class that warps executed */
 };
-/* An instruction that ran since the last clear (emu): where it stands, and what it counted. */
+/* emu: an instruction that ran since the last clear, with its source line and counts. */
 struct device_instruction {
-    int ptx_line, line; /* of the PTX; of the kernel's own file, 0: none */
-    char inlined[64];   /* "tile.cuh:31": where it stands, when that is another file than the kernel's; "" */
+    int ptx_line, line; /* line of the PTX; line of the kernel's own file, 0: none */
+    char inlined[64];   /* "tile.cuh:31" for code from another file than the kernel's; "" otherwise */
     uint64_t executed, lanes, sectors, sectors_ideal, wavefronts, wavefronts_ideal;
 };
 struct device_tensor_map {
@@ -107,29 +107,29 @@ struct device_ops {
     const char *name; /* "cuda", "emu" */
     int version;      /* DEVICE_OPS_VERSION */
     bool keeps_time;  /* false: emu; every time hook is NULL then */
-    /* `spec` is what follows the colon ("" , "0", "GH100"). Fills dev->chip and dev->about. */
+    /* `spec` is the text behind the colon ("", "0", "GH100"). Fills dev->chip and dev->about. */
     bool (*open)(struct device *dev, const char *spec, struct error *err);
     void (*close)(struct device *dev);
     /* Buffers. `label` is what messages call it. Addresses are 512-byte aligned. */
     bool (*alloc)(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
     void (*release)(struct device *dev, uint64_t address);
-    /* cuda: buffers that no kernel reaches but between reach(true) and reach(false), which wait; they begin within reach. Address 0: all
-     * of them. NULL elsewhere: alloc will do. */
+    /* cuda: buffers whose pages are mapped only between reach(true) and reach(false), so that a wild access by a kernel faults. reach waits
+     * for the stream. A new buffer is mapped. Address 0: all of them. NULL elsewhere: use alloc. */
     bool (*alloc_guarded)(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
     bool (*reach)(struct device *dev, uint64_t address, bool within, struct error *err);
-    /* cuda: bytes that are free. NULL elsewhere: nobody counts them. */
+    /* cuda: free bytes of device memory. NULL elsewhere. */
     size_t (*spare)(struct device *dev);
-    /* Both wait for what is queued. */
+    /* Both wait for the stream. */
     bool (*write)(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err);
     bool (*read)(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err);
     bool (*fill)(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes,
                  struct error *err); /* 32-bit pattern; bytes % 4 may be != 0 */
     bool (*copy)(struct device *dev, uint64_t to, uint64_t from, size_t bytes, struct error *err);
-    /* emu: marks a buffer's bytes as never written, so that a read of them is reported. NULL on cuda. */
+    /* emu: marks a buffer's bytes as never written: reading them is reported then. NULL on cuda. */
     void (*forget)(struct device *dev, uint64_t address, size_t bytes);
-    /* emu: did a kernel write to the buffer, whatever values, since the host wrote there? NULL on cuda. */
+    /* emu: true if a kernel wrote to the buffer, even the same values, since the host last wrote there. NULL on cuda. */
     bool (*stored)(struct device *dev, uint64_t address);
-    /* A bit for each byte from there on, 8 bytes a byte: the host or a kernel wrote it. NULL: nobody keeps it. */
+    /* One bit a byte from that address on, 8 bytes a byte: set if the host or a kernel wrote it. NULL: not tracked. */
     const uint8_t *(*known)(struct device *dev, uint64_t address);
     /* Code. */
     bool (*load)(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err);
@@ -139,50 +139,57 @@ struct device_ops {
     int (*signature)(struct device *dev, const struct device_function *function, const struct param **params, size_t *param_bytes);
     bool (*symbol)(struct device *dev, struct device_module *module, const char *name, uint64_t *address, size_t *bytes, struct error *err);
     bool (*tensor_map)(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err);
-    /* Queued on the one stream. emu runs at once. */
+    /* Queues the launch on the device's one stream. emu runs it at once. */
     bool (*launch)(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err);
     bool (*sync)(struct device *dev, struct error *err);
-    /* cuda: clusters of such a launch that the GPU holds at once, by the driver; 0 without clusters. NULL on emu. */
+    /* cuda: how many clusters of such a launch the driver says can be resident at once; 0 without clusters. NULL on emu. */
     bool (*clusters)(struct device *dev, struct device_function *function, const struct device_launch *launch, int *count,
                      struct error *err);
-    /* emu: counters and safety reports since the last clear, in a fixed order. NULL on cuda. `line` 0 = whole launch, else per source line.
-     */
+    /* emu: counters and safety reports since the last clear, in a fixed order. NULL on cuda. `line` 0: the whole launch; else one source
+     * line. */
     void (*counters)(struct device *dev, void (*visit)(void *context, const struct device_counter *counter, int line, double value),
                      void *context);
-    /* emu: the instructions behind them, in the order of the PTX. NULL on cuda. */
+    /* emu: the instructions that were counted, in the order of the PTX. NULL on cuda. */
     int (*instructions)(struct device *dev, const struct device_instruction **instructions);
     int (*reports)(struct device *dev, const struct device_report **reports);
     void (*clear)(struct device *dev);
-    /* emu: launches from now on take their blocks in another order for each seed, 0: as they are numbered, and give up early on threads
-     * that wait for one another. True: since the last call a kernel ran whose results may hang on that order. NULL on cuda. */
+    /* emu: later launches run their blocks in an order drawn from the seed (0: by number), and give up sooner on threads that wait for each
+     * other. Returns true if, since the last call, a kernel ran whose result may depend on that order. NULL on cuda. */
     bool (*reorder)(struct device *dev, int seed);
-    /* cuda: overwrites, on the stream, what threads of earlier launches left where they ran: registers, shared and local memory. NULL on
-     * emu, which knows who wrote what. */
+    /* cuda: queues kernels that overwrite the registers, shared memory and local memory which earlier launches left behind. NULL on emu,
+     * which tracks every write itself. */
     bool (*wipe_threads)(struct device *dev, struct error *err);
-    /* Local memory of a thread of the function, in bytes. NULL on emu. */
+    /* Local memory of one thread of the function, in bytes. NULL on emu. */
     int (*frame_bytes)(struct device *dev, const struct device_function *function);
-    /* cuda: time. Events resolve 32 ns on an H200 (0.5 us is promised). flush: writes, then reads back, 2x L2, on the stream, and resets
+    /* cuda: time. Events resolve 32 ns on an H200 (0.5 us is documented). flush: on the stream, writes and then reads 2x the L2, and resets
      * persisting lines. */
     bool (*event)(struct device *dev, struct device_event **event, struct error *err);
     void (*event_free)(struct device *dev, struct device_event *event);
     bool (*record)(struct device *dev, struct device_event *event, struct error *err);
     bool (*elapsed)(struct device *dev, struct device_event *from, struct device_event *to, double *ns, struct error *err);
     bool (*flush)(struct device *dev, struct error *err);
-    /* cuda: the SMs' clock as the stream sees it. stamp queues a note of time and cycles into a slot (0 .. DEVICE_STAMPS - 1) that takes
-     * some microseconds; between two notes, after a sync: cycles per second, NAN when they come of different SMs. NULL: not to be had. */
+    /* cuda: the SM clock. stamp queues a kernel that stores time and cycles into a slot (0 .. DEVICE_STAMPS - 1), which takes some
+     * microseconds. stamped_hz, after a sync: cycles per second between two stamps, NAN if they ran on different SMs. NULL: not available.
+     */
     bool (*stamp)(struct device *dev, int slot, struct error *err);
     double (*stamped_hz)(struct device *dev, int from, int to);
-    /* cuda: what is queued behind hold begins when let_go says so, and not before all of it is queued: how long the host takes is no part
-     * of a time then. Whoever waits for the GPU in between waits DEVICE_BLOCK_NS, and gets it back; held, after a sync: did it wait for
-     * let_go? NULL, all three: not to be had. */
+    /* cuda: a stream-blocking kernel, as nvbench has one. Without it, a timed sequence of launches would include the host's time for
+     * queueing them whenever the host is slower than the GPU: `record; launch; launch; record` measures the gaps between the launches as
+     * well. `block` queues a kernel that spins on a word of pinned host memory; the caller queues what it wants to time; `unblock` sets the
+     * word, and everything runs back to back. Hazard: a call that waits for the GPU in between (a first launch that loads a module,
+     * cudaFree in a library, a full launch queue) would wait forever. The kernel therefore gives up after DEVICE_BLOCK_NS. `unblocked`,
+     * after a sync: true if the kernel was still spinning when `unblock` came; if not, the sample may contain host time and has to be taken
+     * again. Caveats: it occupies one thread of one SM until it ends, and one launch slot; do not queue it inside a graph. NULL, all three:
+     * not available. */
     bool (*block)(struct device *dev, struct error *err);
     void (*unblock)(struct device *dev);
     bool (*unblocked)(struct device *dev);
-    /* cuda: the turn, of DEVICE_LAUNCH_SLOTS, that the next launch has: so many launches were seen, those in graphs among them. turned: a
-     * library made so many that were not. NULL: launches have no turns. */
+    /* cuda: the launch slot that the next launch gets: the number of launches so far modulo DEVICE_LAUNCH_SLOTS. On an H200 cold launches
+     * in two of eight slots take some 0.9 us longer (docs/notes/2026-11-noise.md), so launches that are compared should use the same slot.
+     * slots_used: adds launches that a library made itself. NULL: no slots. */
     int (*launch_slot)(struct device *dev);
     void (*slots_used)(struct device *dev, int launches);
-    /* Graphs: everything queued between begin and end becomes one graph; launches: how many it makes. */
+    /* Graphs: begin and end capture what is queued between them; graph_launches: how many launches the graph makes. */
     bool (*graph_begin)(struct device *dev, struct error *err);
     bool (*graph_end)(struct device *dev, struct device_graph **graph, struct error *err);
     bool (*graph_launch)(struct device *dev, struct device_graph *graph, struct error *err);
@@ -192,24 +199,24 @@ struct device_ops {
 
 struct device {
     const struct device_ops *ops;
-    struct chip chip; /* the limits and rates in force: the table's for emu, the driver's (rates from the table) for cuda */
+    struct chip chip; /* limits and rates: from the table for emu, from the driver for cuda (rates from the table) */
     char spec[64];    /* "cuda:0", "emu:GH100" */
     char about[160];  /* "NVIDIA H200 · driver 580.159.04 · 132 SMs", "emu · GH100 (sm_90a)" */
     char uuid[64];    /* "" on emu */
     char driver[64];
-    struct phase_clock *clock; /* of whoever wants to know what takes the time on it; NULL: nobody */
-    struct device *witness;    /* an interpreter, to which reference kernels are held that run here; not owned; NULL: none */
-    /* Told before a kernel that is no row's is launched and may never end, with how long it may take and what is to be said then, and
-     * afterwards (NULL): whoever can end this process listens. NULL: nobody. */
+    struct phase_clock *clock; /* attributes the time spent on it to phases; NULL: off */
+    struct device *witness;    /* an emu device on which the reference kernels that run here are checked as well; not owned; NULL: none */
+    /* Called before a kernel that belongs to no row and may never end is launched, with its time limit and the error to report if it is
+     * exceeded, and again afterwards with NULL. The callee can end this process. NULL: nobody is notified. */
     void (*endless)(void *context, double limit_s, const struct error *late);
     void *endless_context;
     void *private_data;
 };
 
 void device_close(struct device *dev);
-/* The best present: "cuda:0" when a driver and a GPU answer, else "emu". Loads the driver: call it in a throw-away worker only. */
+/* True if a driver and a GPU answer. Loads the driver: call it only in a short-lived worker. */
 bool device_cuda_present(char *why, size_t why_bytes);
-/* The UUID of cuda:N without opening it: whoever asks is not on the GPU. Loads the driver, too. */
+/* The UUID of cuda:N without opening it, so that the GPU stays unused. Loads the driver as well. */
 bool device_cuda_uuid(const char *spec, char *uuid, size_t bytes, struct error *err);
 
 #endif

@@ -299,7 +299,7 @@ struct warp {
     struct part_released { /* what only some of its lanes fenced, or told an mbarrier of, in one stretch; agents.h */
         uint32_t synced, used, who, who_used, clock; /* who_used: in the stretch of reads */
     } part_fenced, part_released;
-    uint32_t far[CLUSTER_MAX];                    /* by rank: up to when it knows what that block did: check/far.h */
+    uint32_t far[CLUSTER_MAX];                    /* by rank: up to when it knows what that block did: check/dsmem.h */
     uint32_t bulk_agent, bulk_groups, bulk_lanes; /* its bulk groups: id, groups committed, lanes that issued */
     uint32_t bulk_writer;                         /* their writes to global memory: id */
     uint32_t bulk_last;                           /* the group of the last copy that reads its shared memory */

@@ -46,7 +46,7 @@ void cuda_chip(struct device *dev)
     c->smem_reserved = (size_t)attribute(s, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
     c->l2_bytes = (size_t)attribute(s, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
     double clock_hz = 1e3 * attribute(s, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
-    /* What another board of the same chip has in the table is not this board's. */
+    /* The table's clocks of another board with the same chip do not apply to this one. */
     if (clock_hz > 0) {
         c->l2_bytes_s = table_board || !known || known->clock_max_hz <= 0 ? c->l2_bytes_s : c->l2_bytes_s * clock_hz / known->clock_max_hz;
         c->clock_max_hz = clock_hz;

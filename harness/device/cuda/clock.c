@@ -1,5 +1,4 @@
-/* The clock of the SMs, as the stream sees it: one thread notes time and cycles; two notes on one SM are a frequency. And a thread that the
- * stream waits for until the host has queued all that is to run behind it. */
+/* The SM clock (one thread stores time and cycles; two notes from one SM give a frequency), and the stream-blocking kernel of device.h. */
 #include "device/cuda/private.h"
 #include <math.h>
 #include <string.h>
@@ -9,8 +8,8 @@ struct cuda_note {
 };
 #define NOTES_BYTES (DEVICE_STAMPS * sizeof(struct cuda_note))
 
-/* globaltimer may tick in microseconds: the note is taken where it ticks. Stored in memory of the host, which the driver makes visible at
- * the next synchronisation. */
+/* globaltimer may tick in microseconds: the kernel waits for a tick. It stores into host memory, which the driver makes visible at the next
+ * synchronisation. */
 static const char clock_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
                                 ".visible .entry stamp(.param .u64 to)\n{\n"
                                 ".reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %d<8>;\n"

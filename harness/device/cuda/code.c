@@ -47,7 +47,7 @@ bool cuda_load(struct device *dev, const struct device_image *image, struct devi
     CUmodule handle = NULL;
     char log[1024] = "", what[160];
     bool ok = image->cubin && image->cubin_bytes && load_image(s, image->cubin, &handle, &r, log, sizeof log);
-    /* Another architecture's cubin: the driver compiles the PTX. Any other failure of a cubin is told as such. */
+    /* A cubin of another architecture: let the driver compile the PTX. Any other failure of a cubin is an error. */
     bool other_arch = r == CUDA_ERROR_NO_BINARY_FOR_GPU || r == CUDA_ERROR_INVALID_IMAGE || r == CUDA_ERROR_INVALID_SOURCE;
     if (!ok && other_arch && image->ptx)
         ok = load_image(s, image->ptx, &handle, &r, log, sizeof log);
@@ -79,8 +79,8 @@ void cuda_unload(struct device *dev, struct device_module *module)
     free(module);
 }
 
-/* The driver knows the sizes too: both must say the same. Its offsets count from the constant bank's start, so they differ where an
- * alignment exceeds 16 (a tensor map): launches pass a pointer for each parameter, and never depend on them. */
+/* Checks the PTX's parameter sizes against the driver's. Offsets are not compared: the driver's count from the start of the constant bank,
+ * so they differ where an alignment exceeds 16 (a tensor map). Launches pass one pointer a parameter and need no offsets. */
 static bool check_params(struct cuda_state *s, const struct device_function *f, struct error *err)
 {
     size_t offset = 0, bytes = 0;
@@ -90,10 +90,11 @@ static bool check_params(struct cuda_state *s, const struct device_function *f, 
             return error_set(err, ERROR_INTERNAL, "kernel %s: parameter %d: its PTX says %u bytes, the driver %zu", f->name, i,
                              f->params[i].bytes, bytes);
     }
-    return true; /* asking for one more would say whether there are more, but every refused call is an error in compute-sanitizer's eyes */
+    return true; /* Whether the driver has more parameters is not asked: the query would fail, and compute-sanitizer reports every failed
+                    call */
 }
 
-/* A cubin without its PTX: the driver tells offsets and sizes, no types. The end of the list is a refused call, which compute-sanitizer
+/* A cubin without PTX: the driver knows offsets and sizes, but no types. The list ends with a failed query, which compute-sanitizer
  * reports. */
 static bool ask_params(struct cuda_state *s, struct device_function *f, struct error *err)
 {
@@ -109,7 +110,7 @@ static bool ask_params(struct cuda_state *s, struct device_function *f, struct e
     return true;
 }
 
-/* Does its stack have a size that the driver's number leaves out? Of machine code alone nobody knows. */
+/* True if the stack may exceed the driver's figure. Unknown for machine code without PTX. */
 static bool grows(const struct device_module *module)
 {
     return !module->ptx || strstr(module->ptx, "alloca") || strstr(module->ptx, ".callprototype");
@@ -233,8 +234,7 @@ bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *m, void
     return true;
 }
 
-/* A launch that the driver refuses is the head's mistake, unless only another card would have room for it at once: said with its numbers.
- */
+/* A refused launch is an error in the head, unless it only does not fit this GPU. The error lists the launch's numbers. */
 static bool refused(struct cuda_state *s, const struct device_function *f, const struct device_launch *l, CUresult r, const char *why,
                     struct error *err)
 {
@@ -293,7 +293,7 @@ static bool is_clustered(const struct device_launch *l)
     return l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1; /* one block is no cluster */
 }
 
-/* Prepares the function for such a launch and says it in the driver's words; `attributes` is what the configuration points to. */
+/* Sets the function's attributes for such a launch and fills the driver's configuration; `attributes` is the array that it points to. */
 static bool configure(struct cuda_state *s, struct device_function *f, const struct device_launch *l,
                       CUlaunchAttribute attributes[ATTRIBUTES_MAX], CUlaunchConfig *config, struct error *err)
 {

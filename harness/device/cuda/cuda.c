@@ -22,7 +22,7 @@ static bool find_device(const struct cuda_api *api, const char *spec, CUdevice *
     return api->cuDeviceGet(device, (int)wanted) == CUDA_SUCCESS || error_set(err, ERROR_ENVIRONMENT, "GPU %lld does not answer", wanted);
 }
 
-/* "580.159.04" from the kernel module's own file; NVML where that is hidden. */
+/* "580.159.04", from the kernel module's file; from NVML where that is hidden. */
 static void driver_version(char *out, size_t bytes)
 {
     char line[256] = "";

@@ -1,4 +1,4 @@
-/* Memory that kernels reach only while it is asked for: mapped and unmapped as a whole. */
+/* Buffers that are mapped only while a kernel may use them; mapped and unmapped as a whole. */
 #include "base/text.h"
 #include "device/cuda/private.h"
 #include <stdlib.h>

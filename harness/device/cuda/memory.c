@@ -1,4 +1,4 @@
-/* Buffers, and the flush that makes a cold sample cold. */
+/* Buffers, and the L2 flush before a cold sample. */
 #include "base/text.h"
 #include "device/cuda/private.h"
 
@@ -11,7 +11,7 @@ bool cuda_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *a
     CUdeviceptr base = 0;
     size_t wanted = bytes ? bytes : 1;
     CUresult r = s->api->cuMemAlloc(&base, wanted);
-    if (r == CUDA_SUCCESS && base % ALIGNMENT) { /* promised are 256 only */
+    if (r == CUDA_SUCCESS && base % ALIGNMENT) { /* the driver guarantees 256 only */
         s->api->cuMemFree(base);
         r = s->api->cuMemAlloc(&base, wanted + ALIGNMENT);
     }
@@ -94,9 +94,9 @@ bool cuda_copy(struct device *dev, uint64_t to, uint64_t from, size_t bytes, str
     return bytes == 0 || cuda_check(s, s->api->cuMemcpyDtoDAsync(to, from, bytes, s->stream), "copying on the GPU", err);
 }
 
-/* Two kernels walk the buffer in 16-byte steps, one step a thread and iteration. The reader keeps a sum and stores it (into
- * the flush buffer) only if it happens to equal an argument, so that no load can be left out (tests/unit/test_device_table.c looks for them
- * in the SASS). PTX, so that a machine without the compiler can flush. */
+/* Two kernels walk the buffer in steps of 16 bytes, one step a thread and iteration. The reader sums and stores the sum into the buffer
+ * only if it equals an argument, so that no load can be optimised away (tests/unit/test_device_table.c looks for the loads in the SASS).
+ * They are PTX so that a machine without the compiler can flush. */
 const char cuda_flush_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
                               ".visible .entry flush_write(.param .u64 buffer, .param .u64 count, .param .u32 value)\n{\n"
                               ".reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %d<8>;\n"
@@ -150,9 +150,9 @@ static bool flush_run(struct cuda_state *s, const struct chip *chip, struct cuda
            cuda_check(s, cuda_start(s, &config, f->read, params), "flushing L2", err);
 }
 
-/* Writing alone would leave dirty lines whose way to memory falls into the sample; reading the same buffer back leaves clean ones. On an
- * H200 this takes 74 us of GPU and 8 us of host time, and waits for nothing (tests/gpu/PROBE.md): the host queues the sample meanwhile, and
- * what it has not queued by then cuda_block waits for. */
+/* Writing alone would leave dirty lines whose write-back falls into the sample; reading the buffer back leaves clean ones. On an H200 this
+ * takes 74 us on the GPU and 8 us on the host, and waits for nothing (tests/gpu/PROBE.md): the host queues the sample meanwhile, and
+ * cuda_block waits for the rest. */
 bool cuda_flush(struct device *dev, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
@@ -162,7 +162,7 @@ bool cuda_flush(struct device *dev, struct error *err)
            flush_run(s, &dev->chip, &s->flush, s->stream, err);
 }
 
-/* The last copy leaves a thirty-second of the buffer dirty; what it was copied from, most of the cache, is clean. */
+/* The last copy leaves 1/32 of the buffer dirty; its source, which fills most of the cache, is clean. */
 bool cuda_flush_uncounted(struct device *dev, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);

@@ -83,20 +83,20 @@ struct cuda_allocation {
     uint64_t address; /* base, rounded up to 512 */
     size_t bytes;
 };
-/* What overwrites frames of local memory, of so many bytes a thread. */
+/* The kernel that overwrites frames of local memory of `bytes` a thread. */
 struct cuda_frames {
     size_t bytes;
     CUmodule module;
     CUfunction function;
 };
-/* What overwrites what threads leave (threads.c). */
+/* The kernels that overwrite what threads leave behind (threads.c). */
 struct cuda_threads {
     CUmodule module;
     CUfunction places;
-    struct cuda_frames *frames; /* one for each size that was met: graphs may hold any of them */
+    struct cuda_frames *frames; /* one for each size so far: graphs may hold any of them */
     int frame_count;
     CUdeviceptr sink;
-    size_t ran, caught; /* the largest frame of what was launched since they were overwritten; of what was ever caught in a graph */
+    size_t ran, caught; /* largest frame launched since the last wipe; largest one ever captured in a graph */
     uint32_t round;
 };
 /* A buffer of 2x L2, and the two kernels that write and read it. */
@@ -107,13 +107,14 @@ struct cuda_flush {
     size_t bytes;
     uint32_t round;
 };
-/* The kernel that notes time and cycles, and where it notes them: DEVICE_STAMPS in the host's memory; the one that holds the stream, and
- * what it and the host tell each other there (clock.c). */
+/* The kernel that stores time and cycles, into DEVICE_STAMPS notes in host memory; and the stream-blocking kernel with the two words
+ * through which it and the host communicate (clock.c). */
 struct cuda_clock {
     CUmodule module;
     CUfunction stamp, block;
     void *notes;
-    uint32_t *words, blocks; /* words: the last hold that was let go, by the host; the last that saw it, by the GPU. holds: so many */
+    uint32_t *words, blocks; /* words[0]: number of the last unblock, by the host; words[1]: of the last block that saw it, by the GPU.
+                                blocks: how many were queued */
 };
 struct cuda_guarded {
     CUdeviceptr address;
@@ -126,7 +127,7 @@ struct cuda_state {
     CUdevice device;
     CUcontext context;
     CUstream stream;
-    bool lost; /* a sticky error was met */
+    bool lost; /* a sticky error occurred */
     struct cuda_allocation *allocations;
     int allocation_count;
     struct cuda_guarded *guarded;
@@ -134,7 +135,7 @@ struct cuda_state {
     struct cuda_clock clock;
     struct cuda_threads threads;
     bool capturing;
-    unsigned launches; /* made on the stream so far, as far as they have turns (time.c) */
+    unsigned launches; /* launches on the stream so far that take a launch slot (stream.c) */
     struct cuda_flush flush;
 };
 static inline struct cuda_state *cuda_state(const struct device *dev)
@@ -154,7 +155,7 @@ bool cuda_fill(struct device *dev, uint64_t address, uint32_t pattern, size_t by
 bool cuda_copy(struct device *dev, uint64_t to, uint64_t from, size_t bytes, struct error *err);
 bool cuda_flush(struct device *dev, struct error *err);
 void cuda_memory_close(struct cuda_state *s);
-/* stream.c. cuda_start: every launch goes through it, because it counts them. */
+/* stream.c. cuda_start: all launches go through it, so that they are counted. */
 CUresult cuda_start(struct cuda_state *s, const CUlaunchConfig *config, CUfunction function, void **params);
 bool cuda_sync(struct device *dev, struct error *err);
 bool cuda_fill_has_slot(size_t bytes);
@@ -164,7 +165,7 @@ void cuda_slots_used(struct device *dev, int launches);
 bool cuda_wipe_threads(struct device *dev, struct error *err);
 void cuda_threads_ran(struct cuda_state *s, size_t frame_bytes);
 void cuda_threads_close(struct cuda_state *s);
-/* PTX, malloc'd, of what overwrites registers and shared memory (frame_bytes 0) or frames of local memory. */
+/* PTX, malloc'd, of the kernel that overwrites registers and shared memory (frame_bytes 0) or frames of local memory. */
 char *cuda_threads_ptx(size_t frame_bytes);
 extern const char cuda_flush_ptx[];
 /* code.c */

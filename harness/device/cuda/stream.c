@@ -3,9 +3,9 @@
 
 #define FILL_LAUNCHES 8192 /* bytes: larger fills run as a kernel; up to 4096 bytes they do not; sizes in between are untested */
 
-/* Seen on an H200 with driver 580 (tests/gpu/turns.c, reports/gallery/turns-h200.txt): a kernel on the stream is a launch with a turn; so
- * is what the driver fills and copies on the device with kernels of its own, but no small fill, no copy from or to the host, and nothing in
- * a graph or on another stream. */
+/* Measured on an H200 with driver 580 (tests/gpu/turns.c, reports/gallery/turns-h200.txt). Launch slots are taken by kernels on the stream,
+ * and by fills and copies that the driver runs as kernels; not by small fills, copies between host and device, launches in a graph or on
+ * another stream. */
 bool cuda_fill_has_slot(size_t bytes)
 {
     return bytes >= FILL_LAUNCHES;

@@ -28,7 +28,7 @@ static void add_places(struct text *t)
     text_add(t, "ld.volatile.shared.u32 %r6, [%r4]; mov.u32 %r7, %r6;\n");
     for (int i = 0; i < VALUES; i++)
         text_addf(t, "mad.lo.u32 %%r7, %%r7, %%v%d, %%r6;\n", i);
-    /* Code that one warp of each SM goes through once: none of a row's is in a cache of instructions behind it. */
+    /* Code that one warp of each SM executes once, so that it replaces a row's code in the instruction caches. */
     text_add(t, "ld.param.u32 %r2, [strange]; setp.eq.u32 %p0, %r2, 0; @%p0 bra looked;\n"
                 "mov.u32 %r2, %tid.x; setp.ge.u32 %p0, %r2, 32; @%p0 bra looked;\n"
                 "mov.u32 %r2, %ctaid.x; mov.u32 %r3, %nctaid.x; shr.u32 %r3, %r3, 1; setp.ge.u32 %p0, %r2, %r3; @%p0 bra looked;\n"
@@ -120,7 +120,7 @@ static bool wipe(struct cuda_state *s, CUfunction function, unsigned blocks, uns
     return cuda_check(s, cuda_start(s, &config, function, params), "wiping what threads left", err);
 }
 
-/* As many blocks as the SMs hold threads, twice over: each place of a warp is met. */
+/* Twice as many blocks as fit at once, so that every warp slot is used. */
 bool cuda_wipe_threads(struct device *dev, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
