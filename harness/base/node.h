@@ -66,5 +66,8 @@ int node_word(const struct node *n, const char *what, const char *const *words, 
 bool node_quantity(const struct node *n, const char *what, const char *unit, double *out, struct error *err);
 /* The node as a message shows it: `12`, `'NHWC'`, `a list of 3`, `a map of 2 keys`, `nothing`. Caller frees. */
 char *node_describe(const struct node *n);
+/* Appends the node as YAML in flow style on one line: `{a: [1, "x, y"], b: null}`. Parsing that gives an equal node. */
+struct text;
+void node_write(const struct node *n, struct text *t);
 
 #endif

@@ -70,6 +70,42 @@ char *node_describe(const struct node *n)
     return quoted;
 }
 
+static void write_quoted(const char *text, struct text *t)
+{
+    text_add(t, "\"");
+    for (const char *c = text; *c; c++)
+        if (*c == '"' || *c == '\\')
+            text_addf(t, "\\%c", *c);
+        else if ((unsigned char)*c < ' ')
+            text_addf(t, "\\x%02x", (unsigned)*c);
+        else
+            text_addf(t, "%c", *c);
+    text_add(t, "\"");
+}
+
+void node_write(const struct node *n, struct text *t)
+{
+    bool map = n->kind == NODE_MAP;
+    if (map || n->kind == NODE_LIST) {
+        text_add(t, map ? "{" : "[");
+        for (int i = 0; i < n->count; i++) {
+            text_add(t, i ? ", " : "");
+            if (map) {
+                node_write(n->keys[i], t);
+                text_add(t, ": ");
+            }
+            node_write(n->items[i], t);
+        }
+        text_add(t, map ? "}" : "]");
+    } else if (n->kind == NODE_NULL || !n->text) {
+        text_add(t, "null");
+    } else if (n->quoted || strpbrk(n->text, ",[]{}\n")) {
+        write_quoted(n->text, t);
+    } else {
+        text_add(t, n->text);
+    }
+}
+
 static bool found_instead(const struct node *n, struct error *err, const char *what, const char *expected)
 {
     SCOPED char *found = node_describe(n);

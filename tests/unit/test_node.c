@@ -363,6 +363,22 @@ static void words_and_keys(void **state)
     node_free(n);
 }
 
+/* What is written is one line of flow style, and reads back as it was: also texts that need their quotes. */
+static void written_nodes_read_back(void **state)
+{
+    (void)state;
+    const char *const want = "{a: [1, 2.5, relu], b: {c: null, \"d e\": \"12\"}, f: \"x, y: [\\\"z\\\\\", g: 3 * h + 1, i: [], j: {}}";
+    struct node *first = good("a: [1, 2.5, relu]\nb:\n  c:\n  'd e': '12'\nf: 'x, y: [\"z\\'\ng: 3 * h + 1\ni: []\nj: {}\n");
+    SCOPED_TEXT once = {0}, twice = {0};
+    node_write(first, &once);
+    assert_string_equal(text_get(&once), want);
+    struct node *second = good(text_get(&once));
+    node_write(second, &twice);
+    assert_string_equal(text_get(&twice), want);
+    node_free(first);
+    node_free(second);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +391,7 @@ int main(void)
         cmocka_unit_test(numbers),
         cmocka_unit_test(quantities),
         cmocka_unit_test(words_and_keys),
+        cmocka_unit_test(written_nodes_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,20 +272,6 @@ static bool read_reference(struct op_file *f, struct error *err)
     return node_get(n, "npy") ? read_npy(f, n, err) : node_error(n, err, "reference: `kernel:`, `python:` or `npy:`");
 }
 
-static void add_flow(const struct node *n, struct text *t)
-{
-    if (n->kind == NODE_MAP || n->kind == NODE_LIST) {
-        text_add(t, n->kind == NODE_MAP ? "{" : "[");
-        for (int i = 0; i < n->count; i++) {
-            text_addf(t, "%s%s%s", i ? ", " : "", n->kind == NODE_MAP ? n->keys[i]->text : "", n->kind == NODE_MAP ? ": " : "");
-            add_flow(n->items[i], t);
-        }
-        text_add(t, n->kind == NODE_MAP ? "}" : "]");
-    } else {
-        text_add(t, n->text ? n->text : "null");
-    }
-}
-
 /* Checks the keys of a layer of `trial:`: the op's fields, and those that every layer may have. */
 static bool check_layer(const struct op_file *f, const struct node *layer, const char *name, struct error *err)
 {
@@ -317,7 +303,7 @@ static bool read_trial(struct op_file *f, struct error *err)
         }
         text_addf(&t, "  %s: {op: %s%s", trial->keys[i]->text, f->op.name, trial->items[i]->count ? ", " : "");
         struct text layer = {0};
-        add_flow(trial->items[i], &layer);
+        node_write(trial->items[i], &layer);
         text_addf(&t, "%s\n", text_get(&layer) + 1); /* its own brace closes ours */
         text_free(&layer);
     }
@@ -332,7 +318,7 @@ static bool read_trial(struct op_file *f, struct error *err)
     for (int i = 0; ok && i < crop->count; i++)
         ok = node_int(crop->items[i], crop->keys[i]->text, 1, SHAPE_MAX_ELEMENTS, &ignored, err);
     free(names);
-    add_flow(crop, &t);
+    node_write(crop, &t);
     f->op.crop = text_take(&t);
     return ok;
 }
