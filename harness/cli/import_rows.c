@@ -119,13 +119,12 @@ static bool add_time(struct row *row, const json_t *entry, struct error *err)
     const json_t *samples = json_object_get(entry, "samples_ns");
     const char *cache = text_at(entry, "cache"), *load = text_at(entry, "load");
     int count = (int)json_array_size(samples);
-    if (count < 6 || !cache || !load || (strcmp(cache, "cold") && strcmp(cache, "warm")) ||
-        (strcmp(load, "isolated") && strcmp(load, "sustained")))
+    enum time_mode mode = mode_of(cache, load);
+    if (count < 6 || mode == MODE_NONE)
         return error_set(err, ERROR_USAGE, "a row has cache (cold, warm), load (isolated, sustained) and at least 6 samples_ns");
     struct row_time *t = row_add_time(row);
     t->step = -1;
-    snprintf(t->cache, sizeof t->cache, "%s", cache);
-    snprintf(t->load, sizeof t->load, "%s", load);
+    row_time_set_mode(t, mode);
     t->samples_ns = xcalloc((size_t)count, sizeof *t->samples_ns);
     t->rounds = count;
     for (int i = 0; i < count; i++) {

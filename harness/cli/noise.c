@@ -25,7 +25,7 @@ struct band {
 static const struct row_time *time_like(const struct row *row, const struct row_time *t)
 {
     for (int i = 0; i < row->time_count; i++)
-        if (row->times[i].step == t->step && !strcmp(row->times[i].cache, t->cache) && !strcmp(row->times[i].load, t->load))
+        if (row->times[i].step == t->step && row_time_mode(&row->times[i]) == row_time_mode(t))
             return &row->times[i];
     return NULL;
 }
@@ -33,7 +33,7 @@ static const struct row_time *time_like(const struct row *row, const struct row_
 static struct decision decide(const struct band *n)
 {
     int rounds = n->ta->rounds < n->tb->rounds ? n->ta->rounds : n->tb->rounds, *places = NULL;
-    if (n->ta->places && strcmp(n->ta->load, "sustained") != 0) {
+    if (n->ta->places && !mode_is_sustained(row_time_mode(n->ta))) {
         places = xcalloc((size_t)rounds + 1, sizeof *places);
         for (int i = 0; i < rounds; i++)
             places[i] = (int)n->ta->places[i];
@@ -86,7 +86,7 @@ static void put_band(struct text *t, const struct band *n)
 {
     char number[NUMBER_TEXT], mode[32];
     struct decision d = decide(n);
-    snprintf(mode, sizeof mode, "%s", strcmp(n->ta->load, "sustained") ? n->ta->cache : n->ta->load);
+    snprintf(mode, sizeof mode, "%s", mode_is_sustained(row_time_mode(n->ta)) ? n->ta->load : n->ta->cache);
     text_addf(t, "%-8s %-10s %9s %6d", n->a->layer, mode, number_time(n->ta->median_ns, number), d.rounds);
     if (isfinite(d.change)) {
         text_addf(t, " %+7.2f %%  %+6.2f .. %+5.2f %% %6.2f %%", 100 * d.change, 100 * d.low, 100 * d.high, 100 * d.spread);

@@ -97,7 +97,7 @@ static void decide_by_counts(struct gate_pair *p)
 
 static const struct row_time *headline(const struct gate_entry *e)
 {
-    return e->row ? row_time(e->row, "cold", "isolated") : NULL;
+    return e->row ? row_time(e->row, MODE_COLD) : NULL;
 }
 
 /* Two rows of one run were timed interleaved, round by round. */

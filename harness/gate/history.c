@@ -17,7 +17,7 @@
 
 static const struct row_time *headline_of(const struct gate_entry *e)
 {
-    const struct row_time *t = e->row && gate_entry_stands(e) ? row_time(e->row, "cold", "isolated") : NULL;
+    const struct row_time *t = e->row && gate_entry_stands(e) ? row_time(e->row, MODE_COLD) : NULL;
     return t && t->median_ns > 0 ? t : NULL;
 }
 

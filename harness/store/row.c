@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,11 +242,22 @@ const char *row_axis(const struct row *row, const char *name)
     return row_pair_value(row->axis, row->axis_count, name);
 }
 
-const struct row_time *row_time(const struct row *row, const char *cache, const char *load)
+enum time_mode row_time_mode(const struct row_time *t)
+{
+    return mode_of(t->cache, t->load);
+}
+
+void row_time_set_mode(struct row_time *t, enum time_mode mode)
+{
+    snprintf(t->cache, sizeof t->cache, "%s", mode_cache(mode));
+    snprintf(t->load, sizeof t->load, "%s", mode_load(mode));
+}
+
+const struct row_time *row_time(const struct row *row, enum time_mode mode)
 {
     for (int i = 0; i < row->time_count; i++) {
         const struct row_time *t = &row->times[i];
-        if (t->step == -1 && strcmp(t->cache, cache) == 0 && strcmp(t->load, load) == 0)
+        if (t->step == -1 && row_time_mode(t) == mode)
             return t;
     }
     return NULL;

@@ -4,6 +4,7 @@
 #ifndef BENCH_ROW_ROW_H
 #define BENCH_ROW_ROW_H
 
+#include "base/mode.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include <stdbool.h>
@@ -151,7 +152,10 @@ const struct row_pair *row_pair(const struct row_pair *pairs, int count, const c
 const char *row_pair_value(const struct row_pair *pairs, int count, const char *name);
 const char *row_axis(const struct row *row, const char *name);
 /* The row's time in a mode (step -1), or NULL. */
-const struct row_time *row_time(const struct row *row, const char *cache, const char *load);
+const struct row_time *row_time(const struct row *row, enum time_mode mode);
+/* The mode of one time, which is stored as two words. */
+enum time_mode row_time_mode(const struct row_time *t);
+void row_time_set_mode(struct row_time *t, enum time_mode mode);
 const struct row_metric *row_metric(const struct row *row, int step, const char *name);
 /* Its value; NaN where the row has none. */
 double row_value(const struct row *row, int step, const char *name);

@@ -25,17 +25,17 @@ static void ratios_are_of_common_rounds(void **state)
     const struct sample_candidate e = {.samples_ns = fast}, base = {.samples_ns = slow};
     struct row *row = row_new();
     struct estimate_rounds r = estimate_rounds_of(&e, &base, &result, 1);
-    struct row_time *t = estimates_add(row, -1, "cold", "isolated", &r);
+    struct row_time *t = estimates_add(row, -1, MODE_COLD, &r);
     assert_int_equal(t->rounds, ROUNDS);
     assert_true(t->median_ns == 40 && t->ratio == 20);
     r = estimate_rounds_of(&base, &base, &result, 1); /* the baseline itself */
-    t = estimates_add(row, -1, "warm", "isolated", &r);
+    t = estimates_add(row, -1, MODE_WARM, &r);
     assert_true(t->rounds == TEN && t->median_ns == 1000 && t->ratio == 1);
     r = estimate_rounds_of(&base, &e, &result, 1); /* and what is slower than a baseline that stayed */
-    t = estimates_add(row, -1, "warm", "sustained", &r);
+    t = estimates_add(row, -1, MODE_SUSTAINED, &r);
     assert_true(t->rounds == TEN && t->ratio == 0.05);
     r = estimate_rounds_of(&e, NULL, &result, 1);
-    t = estimates_add(row, 0, "cold", "isolated", &r);
+    t = estimates_add(row, 0, MODE_COLD, &r);
     assert_true(t->rounds == ROUNDS && isnan(t->ratio));
     row_free(row);
 }

@@ -119,7 +119,7 @@ static void json_says_why(void **state)
             sum += json_number_value(json_object_get(json_array_get(breakdown, k), "ns"));
             assert_true(json_is_string(json_object_get(json_array_get(breakdown, k), "what")));
         }
-        assert_true(json_array_size(breakdown) > 0 && fabs(sum - row_time(f.rows[i], "cold", "isolated")->median_ns) < 1e-3);
+        assert_true(json_array_size(breakdown) > 0 && fabs(sum - row_time(f.rows[i], MODE_COLD)->median_ns) < 1e-3);
         known++;
     }
     assert_true(known == 29 && bound > 20); /* every verified row */

@@ -109,13 +109,13 @@ static void times_are_found_by_mode(void **state)
     step->step = 0;
     strcpy(step->cache, "cold");
     strcpy(step->load, "isolated");
-    assert_null(row_time(row, "cold", "isolated"));
+    assert_null(row_time(row, MODE_COLD));
     struct row_time *t = row_add_time(row);
     strcpy(t->cache, "cold");
     strcpy(t->load, "isolated");
     t->median_ns = 5;
-    assert_float_equal(row_time(row, "cold", "isolated")->median_ns, 5, 0);
-    assert_null(row_time(row, "warm", "isolated"));
+    assert_float_equal(row_time(row, MODE_COLD)->median_ns, 5, 0);
+    assert_null(row_time(row, MODE_WARM));
     row_free(row);
 }
 

@@ -337,7 +337,7 @@ static void a_network_is_timed_on_several_inputs(void **state)
         timing.idle_from = 20;
         struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [40, 40]}\nnetworks: {net: {order: [{repeat: 2, of: [a]}]}}");
         const struct row *best = row_of(&r, "chain/best");
-        const struct row_time *t = row_time(best, "cold", "isolated");
+        const struct row_time *t = row_time(best, MODE_COLD);
         bool places[6] = {false};
         assert_int_equal(best->status, idle ? ROW_WRONG : ROW_OK);
         for (int i = 0; !idle && i < t->rounds; i++)
@@ -411,18 +411,18 @@ static void short_rows_are_timed_in_a_graph(void **state)
 {
     begin();
     struct result r = timed("[my/cudnn_fast, my/brief]", "{rounds: [12, 12]}");
-    assert_null(row_time(row_of(&r, "my/brief"), "warm", "sustained")); /* nobody asked */
+    assert_null(row_time(row_of(&r, "my/brief"), MODE_SUSTAINED)); /* nobody asked */
     let_go(&r);
     begin();
     r = timed("[my/cudnn_fast, my/brief]", "{rounds: [12, 12]}\nnetworks: {net: {order: [a], launch: [graph]}}");
     assert_true(fabs(time_of(&r, "my/brief", "cold", "isolated")->median_ns - 4000) < 1);
     assert_true(fabs(time_of(&r, "my/brief", "warm", "sustained")->median_ns - 4000) < 1);
-    assert_null(row_time(row_of(&r, "my/cudnn_fast"), "warm", "sustained"));
+    assert_null(row_time(row_of(&r, "my/cudnn_fast"), MODE_SUSTAINED));
     let_go(&r);
     begin(); /* of this time, for which nobody asked, no warning */
     timing.noise = 0.3;
     r = timed("[my/cudnn_fast, my/brief]", "{rounds: [12, 12], half_width: 0.1 %}\nnetworks: {net: {order: [a], launch: [graph]}}");
-    assert_non_null(row_time(row_of(&r, "my/brief"), "warm", "sustained"));
+    assert_non_null(row_time(row_of(&r, "my/brief"), MODE_SUSTAINED));
     const char *note = row_of(&r, "my/brief")->note, *first = note ? strstr(note, "still wider") : NULL;
     assert_true(first && !strstr(first + 1, "still wider"));
     let_go(&r);
@@ -430,7 +430,7 @@ static void short_rows_are_timed_in_a_graph(void **state)
         begin();
         timing.times = i ? nearly_long : nearly_short;
         r = timed("[my/brief]", "{rounds: [12, 12]}\nnetworks: {net: {order: [a], launch: [graph]}}");
-        assert_true((row_time(row_of(&r, "my/brief"), "warm", "sustained") == NULL) == i);
+        assert_true((row_time(row_of(&r, "my/brief"), MODE_SUSTAINED) == NULL) == i);
         let_go(&r);
     }
 }

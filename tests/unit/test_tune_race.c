@@ -45,16 +45,16 @@ static void the_fastest_point_is_found(void **state)
     assert_true(isnan(told(best, "tune.dropped_after")) && isnan(told(best, "tune.tied_with_best")));
     for (int i = 0; i < 3; i++) {
         const struct row *other = point_of(&r, "my/ours", i == 0 ? "BLOCK=16" : i == 1 ? "BLOCK=24" : "BLOCK=32");
-        const struct row_time *t = row_time(other, "cold", "isolated");
+        const struct row_time *t = row_time(other, MODE_COLD);
         assert_true(t && told(other, "tune.dropped_after") == t->rounds && isnan(told(other, "tune.best_of")));
     }
     assert_true(told(slow, "tune.dropped_after") == 2); /* hopeless */
-    const struct row_time *t = row_time(best, "cold", "isolated"), *base = time_of(&r, "my/cudnn_fast", "cold", "isolated");
-    assert_true(fabs(t->median_ns / 80000 - 1) < 0.02 && fabs(row_time(slow, "cold", "isolated")->median_ns / 480000 - 1) < 0.02);
+    const struct row_time *t = row_time(best, MODE_COLD), *base = time_of(&r, "my/cudnn_fast", "cold", "isolated");
+    assert_true(fabs(t->median_ns / 80000 - 1) < 0.02 && fabs(row_time(slow, MODE_COLD)->median_ns / 480000 - 1) < 0.02);
     /* the library's at its default block, 16: 125000 and 250000 */
     assert_true(fabs(t->ratio - 125. / 80) < 0.03 && t->ratio_low < t->ratio && t->ratio < t->ratio_high);
     assert_true(fabs(base->median_ns / 125000 - 1) < 0.02 && base->ratio == 1);
-    assert_true(fabs(row_time(row_of(&r, "my/cudnn_slow"), "cold", "isolated")->ratio - 0.5) < 0.02);
+    assert_true(fabs(row_time(row_of(&r, "my/cudnn_slow"), MODE_COLD)->ratio - 0.5) < 0.02);
     struct estimate own = estimate_median(t->samples_ns, t->rounds);
     assert_true(own.median == t->median_ns && t->step == -1 && own.low == t->low_ns);
     let_go(&r);

@@ -81,30 +81,27 @@ static void the_mode_that_is_shown(void **state)
 {
     begin("cuda:0");
     make();
-    assert_true(!c.cache[0] && !c.load[0] && !c.zero && !case_best(&c));
+    assert_true(c.mode == MODE_NONE && !c.zero && !case_best(&c));
     case_view_free(&c);
     struct row *a = row("conv2d/a", "", ROW_OK), *b = row("conv2d/b", "", ROW_OK);
     make();
-    assert_true(!c.cache[0] && !c.views[0].time && !c.views[0].ranked && isnan(c.views[0].half_ns));
+    assert_true(c.mode == MODE_NONE && !c.views[0].time && !c.views[0].ranked && isnan(c.views[0].half_ns));
     case_view_free(&c);
     timed(b, 0, "warm", "isolated", 1);
     timed(b, -1, "warm", "sustained", 4);
     timed(b, -1, "cold", "sustained", 5);
     make();
-    assert_string_equal(c.cache, "warm");
-    assert_string_equal(c.load, "sustained");
+    assert_int_equal(c.mode, MODE_SUSTAINED);
     assert_true(!c.views[0].ranked && c.views[1].ranked && c.views[1].time->median_ns == 4e3);
     case_view_free(&c);
     timed(a, -1, "cold", "sustained", 7); /* the first row goes first */
     make();
-    assert_string_equal(c.cache, "cold");
-    assert_string_equal(c.load, "sustained");
+    assert_int_equal(c.mode, MODE_COLD_SUSTAINED);
     case_view_free(&c);
     timed(b, -1, "cold", "isolated", 6);
     timed(b, 2, "cold", "isolated", 3);
     make();
-    assert_string_equal(c.cache, "cold");
-    assert_string_equal(c.load, "isolated");
+    assert_int_equal(c.mode, MODE_COLD);
     assert_true(!c.views[0].ranked && c.views[1].time->median_ns == 6e3);
     assert_true(step_time(&c, b, 2)->median_ns == 3e3 && !step_time(&c, b, 0) && !step_time(&c, a, -1));
     end();

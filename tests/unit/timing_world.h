@@ -555,7 +555,7 @@ static const struct row *row_of(const struct result *r, const char *name)
 
 static const struct row_time *time_of(const struct result *r, const char *name, const char *cache, const char *load)
 {
-    const struct row_time *t = row_time(row_of(r, name), cache, load);
+    const struct row_time *t = row_time(row_of(r, name), mode_of(cache, load));
     if (!t)
         fail_msg("%s has no time %s, %s (%d, %s)", name, cache, load, row_of(r, name)->status,
                  row_of(r, name)->reason ? row_of(r, name)->reason : "");

@@ -6,14 +6,13 @@
 
 #define CLOCK_STEP_LEAST_NS 1.0 /* what the floats of the driver's milliseconds leave of equal times lies below */
 
-struct row_time *estimates_add(struct row *row, int step, const char *cache, const char *load, const struct estimate_rounds *rounds)
+struct row_time *estimates_add(struct row *row, int step, enum time_mode mode, const struct estimate_rounds *rounds)
 {
     struct row_time *t = row_add_time(row);
     struct estimate e = estimate_median_grouped(rounds->ns, rounds->places, rounds->count, 1);
     estimate_span_step(&e, rounds->ns, rounds->count, CLOCK_STEP_LEAST_NS);
     t->step = step;
-    snprintf(t->cache, sizeof t->cache, "%s", cache);
-    snprintf(t->load, sizeof t->load, "%s", load);
+    row_time_set_mode(t, mode);
     t->median_ns = e.median;
     t->low_ns = e.low;
     t->high_ns = e.high;

@@ -18,7 +18,7 @@ int rounds_taken(const struct sample_candidate *e, int rounds);
 struct estimate_rounds estimate_rounds_of(const struct sample_candidate *e, const struct sample_candidate *base,
                                           const struct sample_result *result, int family);
 /* Adds their estimate to a row; the time is valid until the next is added. */
-struct row_time *estimates_add(struct row *row, int step, const char *cache, const char *load, const struct estimate_rounds *rounds);
+struct row_time *estimates_add(struct row *row, int step, enum time_mode mode, const struct estimate_rounds *rounds);
 /* The clock that the row's samples began at, unless it is known. */
 void estimates_clock(struct row *row, const struct sample_candidate *e, int rounds);
 

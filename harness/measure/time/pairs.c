@@ -239,7 +239,7 @@ static void report_rows(struct pair_session *c)
         if (!c->taken[i] || !timing_is_sound(b, i))
             continue;
         const struct estimate_rounds rounds = {c->ns[i], paired ? c->ns[c->library] : NULL, c->sitting, c->taken[i], b->count - 1, 0};
-        struct row_time *t = estimates_add(b->rows[i], -1, "cold", "isolated", &rounds);
+        struct row_time *t = estimates_add(b->rows[i], -1, MODE_COLD, &rounds);
         t->places = xcalloc((size_t)t->rounds, sizeof *t->places);
         for (int r = 0; r < t->rounds; r++)
             t->places[r] = c->sitting[r];

@@ -93,8 +93,7 @@ static void report_race(struct search *s, const struct race_result *result)
         struct row *row = s->b.rows[s->configs[i]];
         if (!r->rounds || row->status != ROW_OK)
             continue;
-        estimates_add(row, -1, "cold", "isolated",
-                      &(struct estimate_rounds){r->samples_ns, r->base_ns, NULL, r->rounds, s->config_count, 0});
+        estimates_add(row, -1, MODE_COLD, &(struct estimate_rounds){r->samples_ns, r->base_ns, NULL, r->rounds, s->config_count, 0});
         row_add_metric(row, -1, 0,
                        r->out              ? "tune.dropped_after"
                        : i == result->best ? "tune.best_of"
@@ -112,7 +111,7 @@ static void report_race(struct search *s, const struct race_result *result)
         struct row *row = s->b.rows[s->pinned[i]];
         if (row->time_count == 0 && s->pinned_rounds > 0) /* the rounds of the first variant's last group */
             estimates_add(
-                row, -1, "cold", "isolated",
+                row, -1, MODE_COLD,
                 &(struct estimate_rounds){s->pinned_ns + (size_t)i * ROUNDS_MAX, base, NULL, s->pinned_rounds, s->pinned_count - 1, 0});
     }
 }

@@ -6,7 +6,7 @@
 static void compare(const struct timing_group *b)
 {
     bool has_zero = b->timing->job->plan.rows[b->index[0]].row_index == 0;
-    const struct row_time *of = has_zero ? row_time(b->rows[0], "warm", "isolated") : NULL;
+    const struct row_time *of = has_zero ? row_time(b->rows[0], MODE_WARM) : NULL;
     for (int i = 1; of && i < b->count; i++)
         for (int k = 0; k < b->rows[i]->time_count; k++) {
             struct row_time *t = &b->rows[i]->times[k];
@@ -32,7 +32,7 @@ static bool time_frames(struct timing_group *b, int i, struct error *err)
     for (int n = 0; ok && n < frames; n++)
         ok = sequence_run_frame(&r, n, &ns[n], err);
     if (ok) {
-        estimates_add(r.row, -1, "warm", "isolated", &(struct estimate_rounds){.ns = ns + 1, .count = frames - 1, .family = 1});
+        estimates_add(r.row, -1, MODE_WARM, &(struct estimate_rounds){.ns = ns + 1, .count = frames - 1, .family = 1});
         row_add_metric(r.row, -1, 0, "sequence.frame0_ns", "ns", "measured", ns[0]);
         rig_close(r.rig); /* the next row needs the memory */
         b->rigs[i] = NULL;

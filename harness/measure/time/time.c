@@ -87,11 +87,11 @@ static void put_chain(struct row *row, const struct program *p, const struct sam
 #define KEPT_LOW_TOLD 0.1 /* of the rounds: their median is no longer a rested card's for sure */
 
 /* The widest interval that is shown of who is waited for: of the ratios, and of a row alone its own; half of it, of the middle. */
-static double widest_of(const struct timing_group *b, const struct sample_candidate *candidates, const char *cache, const char *load)
+static double widest_of(const struct timing_group *b, const struct sample_candidate *candidates, enum time_mode mode)
 {
     double widest = 0, own = 0;
     for (int i = 0; i < b->count; i++) {
-        const struct row_time *t = candidates[i].tail || candidates[i].out ? NULL : row_time(b->rows[i], cache, load);
+        const struct row_time *t = candidates[i].tail || candidates[i].out ? NULL : row_time(b->rows[i], mode);
         if (t && t->ratio > 0)
             widest = fmax(widest, (t->ratio_high - t->ratio_low) / 2 / t->ratio);
         if (t)
@@ -122,7 +122,7 @@ static void put_rounds_note(struct row *row, const struct sample_candidate *e, c
 static void report(struct timing_group *b, const struct sample_candidate *candidates, const struct sample_plan *plan,
                    const struct sample_result *result)
 {
-    const char *cache = plan->warm ? "warm" : "cold", *load = plan->sustained ? "sustained" : "isolated";
+    enum time_mode mode = plan->sustained ? plan->warm ? MODE_SUSTAINED : MODE_COLD_SUSTAINED : plan->warm ? MODE_WARM : MODE_COLD;
     int base = base_of(b, candidates, result->rounds);
     double noise = NAN;
     if (candidates[b->count].samples_ns && !candidates[0].out) { /* the first one's control ran too */
@@ -138,7 +138,7 @@ static void report(struct timing_group *b, const struct sample_candidate *candid
         int rounds = taken_part.count;
         if (e->out || !rounds)
             continue;
-        put_conditions(estimates_add(row, -1, cache, load, &taken_part), e, plan, result);
+        put_conditions(estimates_add(row, -1, mode, &taken_part), e, plan, result);
         estimates_clock(row, e, rounds);
         if (isnan(row->noise))
             row->noise = noise;
@@ -146,10 +146,10 @@ static void report(struct timing_group *b, const struct sample_candidate *candid
             row->host_call_ns = e->host_ns;
         for (int s = 0; e->step_ns && s < p->step_count; s++)
             if (e->step_ns[s])
-                estimates_add(row, s, cache, load, &(struct estimate_rounds){.ns = e->step_ns[s], .count = e->step_rounds});
+                estimates_add(row, s, mode, &(struct estimate_rounds){.ns = e->step_ns[s], .count = e->step_rounds});
         put_chain(row, p, e);
     }
-    bool wide = widest_of(b, candidates, cache, load) > plan->half_width; /* between two looks, or in a larger family, it may have been */
+    bool wide = widest_of(b, candidates, mode) > plan->half_width; /* between two looks, or in a larger family, it may have been */
     for (int i = 0; i < b->count; i++) {
         int rounds = rounds_taken(&candidates[i], result->rounds);
         if (!candidates[i].out && rounds)
@@ -225,7 +225,7 @@ static bool any_row(const struct timing_group *b, int i)
 
 static bool is_short(const struct timing_group *b, int i)
 {
-    const struct row_time *t = row_time(b->rows[i], "cold", "isolated");
+    const struct row_time *t = row_time(b->rows[i], MODE_COLD);
     return t && t->median_ns < SHORT_NS && b->timing->job->plan.rows[b->index[i]].kind != PLAN_CHAIN;
 }
 

@@ -14,8 +14,8 @@ static bool is_library(const struct plan_row *p)
 /* The isolated time that reports show first: cold if measured. NaN: none. */
 static const struct row_time *headline(const struct row *row)
 {
-    const struct row_time *t = row ? row_time(row, "cold", "isolated") : NULL;
-    return t || !row ? t : row_time(row, "warm", "isolated");
+    const struct row_time *t = row ? row_time(row, MODE_COLD) : NULL;
+    return t || !row ? t : row_time(row, MODE_WARM);
 }
 
 static bool same_epilogue(const struct work *a, const struct work *b)
@@ -207,14 +207,14 @@ static bool add_times(const struct plan *plan, const struct chain *chain, const 
         if (link->layer < 0)
             continue; /* a layout change has no row of its own */
         const struct row_time *t = choice[i] >= 0 && same_size(plan, choice[i], link) ? headline(rows[choice[i]]) : NULL;
-        const struct row_time *warm = t ? row_time(rows[choice[i]], "warm", "isolated") : NULL;
+        const struct row_time *warm = t ? row_time(rows[choice[i]], MODE_WARM) : NULL;
         if (!t)
             return false;
         sum->ns += t->median_ns;
         sum->low += t->low_ns;
         sum->high += t->high_ns;
         sum->warm += warm ? warm->median_ns : NAN;
-        const struct row_time *graph = row_time(rows[choice[i]], "warm", "sustained");
+        const struct row_time *graph = row_time(rows[choice[i]], MODE_SUSTAINED);
         sum->back += (graph ? graph : warm ? warm : t)->median_ns;
         sum->shorts |= graph != NULL;
     }

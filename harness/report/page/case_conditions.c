@@ -39,11 +39,11 @@ void case_conditions(const struct case_view *c, bool machine, struct text *t)
     if (machine)
         case_machine(c, t);
     text_add(t, machine ? " · " : "");
-    if (c->counts || !c->cache[0]) {
+    if (c->counts || c->mode == MODE_NONE) {
         text_add(t, c->counts ? "counts are exact; there is no time and no ranking (order: the scenario's)" : "not timed");
         return;
     }
-    text_addf(t, "%s, %s", c->load, c->cache);
+    text_addf(t, "%s, %s", mode_load(c->mode), mode_cache(c->mode));
     if (rounds)
         text_addf(t, least < rounds ? " · %d to %d rounds" : " · %d rounds", least, rounds);
     if (!isnan(c->noise)) {

@@ -97,7 +97,7 @@ static void add_mode(struct block *list, const struct case_view *c, const struct
     text_addf(&line, "%s, %s", time->load, time->cache);
     for (int j = 0; j < c->count; j++) {
         const struct view *v = &c->views[c->order[j]];
-        const struct row_time *other = v->ranked ? row_time(v->row, time->cache, time->load) : NULL;
+        const struct row_time *other = v->ranked ? row_time(v->row, row_time_mode(time)) : NULL;
         if (other) {
             text_addf(&line, "%s%s %s us", dot, v->name, number_3(other->median_ns / 1e3, a));
             if (other->ratio > 0 && v->rank != 0)
@@ -108,11 +108,6 @@ static void add_mode(struct block *list, const struct case_view *c, const struct
     block_text(list, "also", NULL, &line);
 }
 
-static bool same_mode(const struct row_time *a, const char *cache, const char *load)
-{
-    return strcmp(a->cache, cache) == 0 && strcmp(a->load, load) == 0;
-}
-
 /* Every mode but the headline and the one that is a column of the table, in the order in which the rows met them. */
 static void add_modes(struct block *list, const struct case_view *c)
 {
@@ -121,10 +116,10 @@ static void add_modes(struct block *list, const struct case_view *c)
     for (int i = 0; i < c->count && !c->counts; i++) {
         for (int k = 0; k < c->rows[i]->time_count && count < 8; k++) {
             const struct row_time *time = &c->rows[i]->times[k];
-            bool known = time->step != -1 || same_mode(time, c->cache, c->load) ||
-                         (strcmp(time->load, "sustained") == 0 && strcmp(c->load, "isolated") == 0);
+            bool known = time->step != -1 || row_time_mode(time) == c->mode ||
+                         (mode_is_sustained(row_time_mode(time)) && !mode_is_sustained(c->mode));
             for (int m = 0; m < count; m++)
-                known |= same_mode(said[m], time->cache, time->load);
+                known |= row_time_mode(said[m]) == row_time_mode(time);
             if (!known) {
                 said[count++] = time;
                 add_mode(list, c, time);

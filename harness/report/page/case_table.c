@@ -178,7 +178,7 @@ static void timed_columns(struct table *t, const struct case_view *c)
 static void extra_cells(struct table *t, const struct case_view *c, const struct view *v)
 {
     const struct row *row = v->row;
-    const struct row_time *graph = v->ranked && strcmp(c->load, "isolated") == 0 ? row_time(row, "warm", "sustained") : NULL;
+    const struct row_time *graph = v->ranked && !mode_is_sustained(c->mode) ? row_time(row, MODE_SUSTAINED) : NULL;
     bool sequence = row->op && strcmp(row->op, ROW_SEQUENCE) == 0;
     us_cell(t, graph ? graph->median_ns : NAN);
     us_cell(t, v->ranked ? row->prepare_ns : NAN);

@@ -26,7 +26,7 @@ struct group {
 /* Has the case a line in a table? */
 static bool has_line(const struct case_view *c)
 {
-    return c->rows[0]->density_in >= 0 && !c->counts && c->cache[0] && row_axis(c->rows[0], "mask");
+    return c->rows[0]->density_in >= 0 && !c->counts && c->mode != MODE_NONE && row_axis(c->rows[0], "mask");
 }
 
 static char *title_of(const struct row *row)

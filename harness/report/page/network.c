@@ -219,10 +219,10 @@ static void set_mode(struct network *n, const struct member *members, int count)
     const struct case_view *first = &members[0].of->view;
     for (int i = 1; i < count; i++) {
         const struct case_view *c = &members[i].of->view;
-        if (strcmp(c->load, first->load) != 0 || strcmp(c->cache, first->cache) != 0)
+        if (c->mode != first->mode)
             return;
     }
-    text_addf(&n->mode, "%s, %s", first->load, first->cache);
+    text_addf(&n->mode, "%s, %s", mode_load(first->mode), mode_cache(first->mode));
 }
 
 /* False: there is nothing to report. */

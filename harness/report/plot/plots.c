@@ -50,7 +50,7 @@ static void time_plot(struct plots *p, const struct case_view *c)
     plot_write(p, &d,
                "How many times faster than %s, %s and %s, with 95 %% intervals. Green is faster, orange slower, grey too close to "
                "tell; the number behind a name is its place in the table.",
-               c->zero_name, c->load, c->cache);
+               c->zero_name, mode_load(c->mode), mode_cache(c->mode));
 }
 
 /* Copies one step inside a tag: coordinates keep one decimal, colours are shortened, gnuplot's ids get the plot's number as a prefix,

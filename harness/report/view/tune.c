@@ -23,7 +23,7 @@ struct everywhere {
 
 static const struct row_time *time_of(const struct row *row)
 {
-    return row && (row->status == ROW_OK || row->status == ROW_FOIL) ? row_time(row, "cold", "isolated") : NULL;
+    return row && (row->status == ROW_OK || row->status == ROW_FOIL) ? row_time(row, MODE_COLD) : NULL;
 }
 
 static const char *params_of(const struct row *row)

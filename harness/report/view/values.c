@@ -58,7 +58,7 @@ const struct row_time *step_time(const struct case_view *c, const struct row *ro
 {
     for (int i = 0; i < row->time_count; i++) {
         const struct row_time *t = &row->times[i];
-        if (t->step == step && strcmp(t->cache, c->cache) == 0 && strcmp(t->load, c->load) == 0)
+        if (t->step == step && row_time_mode(t) == c->mode)
             return t;
     }
     return NULL;

@@ -50,18 +50,14 @@ static void pick_mode(struct case_view *c)
 {
     const struct row_time *first = NULL;
     for (int i = 0; i < c->count; i++) {
-        if (row_time(c->rows[i], "cold", "isolated")) {
-            snprintf(c->cache, sizeof c->cache, "cold");
-            snprintf(c->load, sizeof c->load, "isolated");
+        if (row_time(c->rows[i], MODE_COLD)) {
+            c->mode = MODE_COLD;
             return;
         }
         for (int t = 0; !first && t < c->rows[i]->time_count; t++)
             first = c->rows[i]->times[t].step == -1 ? &c->rows[i]->times[t] : NULL;
     }
-    if (first) {
-        memcpy(c->cache, first->cache, sizeof c->cache);
-        memcpy(c->load, first->load, sizeof c->load);
-    }
+    c->mode = first ? row_time_mode(first) : MODE_NONE;
 }
 
 /* The step that represents the row: the longest by time, else by instructions, else the last kernel. */
@@ -109,7 +105,7 @@ static void view_make(struct view *v, const struct case_view *c, const struct ro
     bool usable = s == ROW_OK || s == ROW_FOIL;
     v->failed = row_status_failed(s);
     /* Whatever was measured of a row that failed is not shown as a time. */
-    v->time = usable && !c->counts && c->cache[0] ? row_time(row, c->cache, c->load) : NULL;
+    v->time = usable && !c->counts && c->mode != MODE_NONE ? row_time(row, c->mode) : NULL;
     v->ranked = v->time && v->time->median_ns > 0;
     double ns = v->ranked ? v->time->median_ns : NAN;
     v->half_ns = v->ranked ? (v->time->high_ns - v->time->low_ns) / 2 : NAN;
@@ -250,7 +246,7 @@ const struct view *case_best(const struct case_view *c)
 
 double view_derived(const struct view *v, const char *name)
 {
-    const struct row_time *graph = v->ranked ? row_time(v->row, "warm", "sustained") : NULL;
+    const struct row_time *graph = v->ranked ? row_time(v->row, MODE_SUSTAINED) : NULL;
     const struct {
         const char *name;
         double value;

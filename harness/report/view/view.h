@@ -44,10 +44,10 @@ struct case_view {
     const struct run *run;
     struct row *const *rows;
     int count;
-    struct view *views;      /* in the order of the rows */
-    int *order;              /* ranked by time (the baseline first), then verified without a time, then the rest in scenario order */
-    bool counts;             /* a device that keeps no time: no ranking, counters instead */
-    char cache[8], load[12]; /* the headline mode; "": nothing is timed */
+    struct view *views;  /* in the order of the rows */
+    int *order;          /* ranked by time (the baseline first), then verified without a time, then the rest in scenario order */
+    bool counts;         /* a device that keeps no time: no ranking, counters instead */
+    enum time_mode mode; /* the headline mode; MODE_NONE: nothing is timed */
     const struct view
         *zero; /* the baseline: the fastest of the library's rows, which the ratios are to; else the scenario's first row; or NULL */
     char zero_name[VARIANT_BASE]; /* "cudnn", "copy": without folder and further steps */

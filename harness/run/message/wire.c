@@ -30,8 +30,7 @@ static bool has_time(const json_t *times, const struct row_time *t)
     json_array_foreach(times, i, one)
     {
         const char *cache = json_string_value(json_object_get(one, "cache")), *load = json_string_value(json_object_get(one, "load"));
-        if (json_integer_value(json_object_get(one, "time_step")) == t->step && cache && load && !strcmp(cache, t->cache) &&
-            !strcmp(load, t->load))
+        if (json_integer_value(json_object_get(one, "time_step")) == t->step && cache && load && mode_of(cache, load) == row_time_mode(t))
             return true;
     }
     return false;

@@ -60,7 +60,7 @@ static double time_of(const struct row *row, int step, bool warm)
 {
     for (int i = 0; i < row->time_count; i++) {
         const struct row_time *t = &row->times[i];
-        if (t->step == step && !strcmp(t->load, "isolated") && !strcmp(t->cache, warm ? "warm" : "cold"))
+        if (t->step == step && row_time_mode(t) == (warm ? MODE_WARM : MODE_COLD))
             return t->median_ns;
     }
     return NAN;

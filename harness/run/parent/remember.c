@@ -141,7 +141,7 @@ static bool best_of(const struct session *s, int first, int last, struct wisdom 
     int timed = 0;
     for (int i = first; i < last; i++) {
         const struct row *row = s->rows[i];
-        const struct row_time *t = row->status == ROW_OK ? row_time(row, "cold", "isolated") : NULL;
+        const struct row_time *t = row->status == ROW_OK ? row_time(row, MODE_COLD) : NULL;
         timed += t != NULL;
         if (t && row_metric(row, -1, "tune.best_of")) {
             best = row;

@@ -141,7 +141,7 @@ static const struct row_time *too_fast(const struct row *row, double cold_ns, do
 {
     for (int i = 0; i < row->time_count; i++) {
         const struct row_time *t = &row->times[i];
-        *least = !strcmp(t->cache, "cold") ? cold_ns : warm_ns;
+        *least = row_time_mode(t) == MODE_COLD || row_time_mode(t) == MODE_COLD_SUSTAINED ? cold_ns : warm_ns;
         if (t->step < 0 && t->high_ns > 0 && t->high_ns < *least)
             return t;
     }
