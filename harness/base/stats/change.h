@@ -1,10 +1,9 @@
 /* base/stats/change: where a series of measurements changed.
  *
- * E-divisive (Matteson and James, Journal of the American Statistical Association 109, 2014): a window is split where the distances between
- * its two parts most outweigh those within them, again and again. As Hunter and Otava do (Fleming and others, ICPE 2023): windows of fixed
- * length that overlap, Student's t-test instead of permutations, so that the same series always gives the same answer, and weak points
- * first, of which those go again that do not hold between their neighbours. tests/unit/test_change.c holds it to Otava's own published
- * series. */
+ * E-divisive (Matteson and James, Journal of the American Statistical Association 109, 2014) splits a window where the distances between
+ * its parts most exceed those within them, repeatedly. As in Hunter and Otava (Fleming and others, ICPE 2023), windows have a fixed length
+ * and overlap, Student's t-test replaces permutations (so that a series always gives the same result), and weak changes are accepted first
+ * and removed if they do not hold between their neighbours. tests/unit/test_change.c compares with Otava's published series. */
 #ifndef BENCH_STATISTICS_CHANGE_H
 #define BENCH_STATISTICS_CHANGE_H
 

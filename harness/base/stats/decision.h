@@ -1,11 +1,11 @@
-/* base/stats/decision: is one build slower than another? A verdict that may be asked for after every round.
+/* base/stats/decision: is one build slower than another? The verdict may be asked for after every round.
  *
- * It looks at the logarithms of paired ratios. An interval of fixed level that is looked at again and again tells equal kernels apart in a
- * fifth of cases; here the error rate holds for all looks together: the evidence against "at most the margin slower" is a mixture of
- * likelihood ratios over a half-normal prior (Robbins, Annals of Mathematical Statistics 41, 1970; Howard, Ramdas, McAuliffe and Sekhon,
- * Annals of Statistics 49, 2021; with the variance estimated: Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2021), which exceeds 1/alpha
- * ever with probability at most alpha. Ratios far outside of the others are pulled in, and the variance is that of dependent rounds
- * (base/stats/dependence). tests/unit/test_decision.c simulates error rates and how many rounds a verdict takes. */
+ * It uses the logarithms of paired ratios. An interval of fixed level that is examined again and again finds a difference between equal
+ * kernels in a fifth of cases; here the error rate holds for all looks together. The evidence against "at most the margin slower" is a
+ * mixture of likelihood ratios over a half-normal prior, which exceeds 1/alpha at any time with probability at most alpha (Robbins, Annals
+ * of Mathematical Statistics 41, 1970; Howard, Ramdas, McAuliffe and Sekhon, Annals of Statistics 49, 2021; with estimated variance:
+ * Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2021). Outlying ratios are winsorised, and the variance allows for dependent rounds
+ * (base/stats/dependence). tests/unit/test_decision.c simulates error rates and the number of rounds that a verdict takes. */
 #ifndef BENCH_STATISTICS_DECISION_H
 #define BENCH_STATISTICS_DECISION_H
 

@@ -1,8 +1,8 @@
-/* base/stats/dependence: how much less rounds that follow each other say than as many independent ones.
+/* base/stats/dependence: how much less information consecutive rounds carry than as many independent ones.
  *
- * Clocks sag and states stick. The share is the greater of two estimates: the mean square of the series' lowest cosine frequencies
+ * Clocks drift and states persist. The share is the larger of two estimates: the mean square of the series' lowest cosine frequencies
  * (equal-weighted cosines: Mueller, J. Econometrics 141, 2007; Lazarus, Lewis, Stock and Watson, J. Business & Economic Statistics 36,
- * 2018) with Student's quantile for their number, and an autoregression of first order of the ranks with Kendall's correction. */
+ * 2018) with Student's quantile for their number, and a first-order autoregression of the ranks with Kendall's correction. */
 #ifndef BENCH_STATISTICS_DEPENDENCE_H
 #define BENCH_STATISTICS_DEPENDENCE_H
 

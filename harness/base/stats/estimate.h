@@ -1,8 +1,8 @@
-/* base/stats/estimate: medians and paired ratios with intervals that hold for what rounds on a GPU are: samples that follow each other, on
- * the placements of buffers that were seen, of several rows at once.
+/* base/stats/estimate: medians and paired ratios with intervals that are valid for rounds on a GPU: dependent samples, over several
+ * placements of the buffers, for several rows at once.
  *
- * The interval is made of order statistics, so that no distribution is assumed, as far out as the dependence of the rounds asks for
- * (base/stats/dependence). tests/unit/test_coverage.c simulates what the intervals hold, and how much wider they are for it. */
+ * The intervals use order statistics, so no distribution is assumed, as far out as the dependence of the rounds requires
+ * (base/stats/dependence). tests/unit/test_coverage.c simulates their coverage and their width. */
 #ifndef BENCH_STATISTICS_ESTIMATE_H
 #define BENCH_STATISTICS_ESTIMATE_H
 
